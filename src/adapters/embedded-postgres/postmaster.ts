@@ -1,0 +1,108 @@
+/**
+ * The server's main process: how it is found in its data directory, recognised among all processes, and ended.
+ * A pid alone is not trusted, since it may belong to another program by now.
+ */
+import { spawnSync } from 'node:child_process';
+import { readFileSync, readlinkSync } from 'node:fs';
+import { readFile, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Cluster } from './cluster.ts';
+import { codeOf } from './errors.ts';
+
+export interface PostmasterFile {
+  readonly pid: number;
+  /** Undefined until the server listens. */
+  readonly port: number | undefined;
+}
+
+type Signal = 'SIGINT' | 'SIGQUIT' | 'SIGKILL';
+
+/** Fast shutdown; then without a checkpoint, to be made up for at the next start; then whatever it takes. */
+const ESCALATION: readonly [Signal, patience: number][] = [
+  ['SIGINT', 10_000],
+  ['SIGQUIT', 5_000],
+  ['SIGKILL', 5_000],
+];
+
+export async function readPostmasterFile(clusterPath: string): Promise<PostmasterFile | undefined> {
+  const text = await readFile(join(clusterPath, 'postmaster.pid'), 'utf8').catch((error) => {
+    if (codeOf(error) === 'ENOENT') return '';
+    throw error;
+  });
+  // The lines are: pid, data directory, start time, port, socket directory, listen address, memory key, status.
+  // The address is added only once the port is bound.
+  const [pid, , , port, , address] = text.split('\n');
+  if (!Number(pid)) return undefined;
+  return { pid: Number(pid), port: address ? Number(port) : undefined };
+}
+
+/** The postmaster at work on this cluster, if there is one. A file left behind by a dead one is removed. */
+export async function findPostmaster(clusterPath: string): Promise<number | undefined> {
+  const file = await readPostmasterFile(clusterPath);
+  if (!file) return undefined;
+  if (isPostmaster(file.pid, clusterPath)) return file.pid;
+  // PostgreSQL itself forgives only a pid that no process has, not one that went to another program.
+  await rm(join(clusterPath, 'postmaster.pid'), { force: true });
+  return undefined;
+}
+
+/** Synchronous, because the last resort at process exit asks too. A zombie does not count. */
+export function isPostmaster(pid: number, clusterPath: string): boolean {
+  switch (process.platform) {
+    case 'linux':
+      return isPostgresIn(pid, clusterPath);
+    case 'win32':
+      return outputOf('tasklist', '/NH', '/FI', `PID eq ${pid}`).includes('postgres.exe');
+    default:
+      return outputOf('ps', '-ww', '-o', 'command=', '-p', `${pid}`).includes(`-D ${clusterPath}`);
+  }
+}
+
+/** A server works in its data directory, also when somebody deleted that under it. */
+function isPostgresIn(pid: number, folder: string): boolean {
+  try {
+    const [program, workingIn] = [
+      readFileSync(`/proc/${pid}/comm`, 'utf8'),
+      readlinkSync(`/proc/${pid}/cwd`),
+    ];
+    return program === 'postgres\n' && (workingIn === folder || workingIn === `${folder} (deleted)`);
+  } catch {
+    return false;
+  }
+}
+
+function outputOf(program: string, ...args: string[]): string {
+  return spawnSync(program, args, { encoding: 'utf8', windowsHide: true }).stdout ?? '';
+}
+
+export interface Server {
+  readonly pid: number;
+  alive(): boolean;
+}
+
+export async function endServer(server: Server, cluster: Cluster): Promise<void> {
+  for (const [signal, patience] of ESCALATION) {
+    signalServer(server, cluster, signal);
+    const deadline = Date.now() + patience;
+    while (server.alive() && Date.now() < deadline) await sleep(50);
+    if (!server.alive()) return;
+  }
+  throw new Error(`PostgreSQL (pid ${server.pid}, ${cluster.dataDir}) does not end, not even when killed.`);
+}
+
+export function signalServer(server: Server, cluster: Cluster, signal: Signal): void {
+  if (!server.alive()) return;
+  if (process.platform === 'win32' && signal !== 'SIGKILL') {
+    // Windows has no signals: PostgreSQL has a pipe of its own for them, and pg_ctl knows it.
+    spawnSync(cluster.binaries.pgCtl, ['kill', signal.slice('SIG'.length), String(server.pid)], {
+      windowsHide: true,
+    });
+    return;
+  }
+  try {
+    process.kill(server.pid, signal);
+  } catch (error) {
+    if (codeOf(error) !== 'ESRCH') throw error;
+  }
+}

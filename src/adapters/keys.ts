@@ -1,0 +1,52 @@
+/** The signer port on `jose`. Nothing in a token's header can choose a key by anything but the id of one we hold. */
+import type { KeyObject } from 'node:crypto';
+import { calculateJwkThumbprint, exportJWK, jwtVerify, SignJWT } from 'jose';
+import type { Clock } from '../kernel/clock.ts';
+import type { Signer, SignerOptions } from '../kernel/signer.ts';
+
+const algorithm = 'RS256';
+
+export async function createSigner(options: SignerOptions & { clock: Clock }): Promise<Signer> {
+  const { privateKey, publicKey, previousPublicKeys, issuer, clock } = options;
+  const keys = await Promise.all([publicKey, ...previousPublicKeys].map(describe));
+  const byId = new Map(keys.map((key) => [key.keyId, key.key]));
+  const keyId = keys[0]?.keyId as string;
+
+  return {
+    keyId,
+    sign: (claims, typ) =>
+      new SignJWT({ iss: issuer, ...claims })
+        .setProtectedHeader({ alg: algorithm, typ, kid: keyId })
+        .sign(privateKey),
+    async verify(token, { typ, audience, requiredClaims }) {
+      try {
+        const { payload } = await jwtVerify(
+          token,
+          ({ kid }) => {
+            const key = kid === undefined ? undefined : byId.get(kid);
+            if (!key) throw new Error('not a key of ours');
+            return key;
+          },
+          {
+            algorithms: [algorithm],
+            typ,
+            issuer,
+            audience,
+            requiredClaims,
+            currentDate: new Date(clock.now()),
+          },
+        );
+        return payload;
+      } catch {
+        return undefined;
+      }
+    },
+    publicKeys: () => keys.map((key) => key.jwk),
+  };
+}
+
+async function describe(key: KeyObject) {
+  const jwk = await exportJWK(key);
+  const keyId = await calculateJwkThumbprint(jwk);
+  return { key, keyId, jwk: { ...jwk, alg: algorithm, use: 'sig', kid: keyId } };
+}

@@ -1,0 +1,106 @@
+/** One conformance suite for every key-value adapter. */
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { skipWithout } from '../../test/harness.ts';
+import { startRedis } from '../../test/programs.ts';
+import { systemClock } from '../kernel/clock.ts';
+import { type Kv, timedKv } from '../kernel/kv.ts';
+import { createLog } from '../kernel/log.ts';
+import { createMetrics } from '../kernel/metrics.ts';
+import { createMemoryKv } from './memory-kv.ts';
+import { createRedisKv } from './redis.ts';
+
+type Open = () => Promise<Kv | undefined>;
+
+const adapters: Record<string, { open: Open; missing: string }> = {
+  memory: { open: async () => createMemoryKv(systemClock), missing: 'nothing' },
+  redis: {
+    missing: 'redis-server',
+    async open() {
+      const redis = await startRedis();
+      if (!redis) return undefined;
+      const kv = createRedisKv(redis.url, createLog({ level: 'silent' }));
+      while (
+        !(await kv
+          .ping()
+          .then(() => true)
+          .catch(() => false))
+      )
+        await sleep(10);
+      return kv;
+    },
+  },
+};
+
+for (const [name, { open, missing }] of Object.entries(adapters)) {
+  describe(`key-value port on ${name}`, () => {
+    it('behaves as the port says', async (t) => {
+      const kv = await open();
+      if (!kv) return skipWithout(t, missing);
+
+      await t.test('get answers null for a key that was never set', async () => {
+        assert.equal(await kv.get('nothing'), null);
+      });
+      await t.test('set and get, overwriting, delete', async () => {
+        assert.equal(await kv.set('a', '1', { ttlMs: 60_000 }), true);
+        assert.equal(await kv.set('a', '2', { ttlMs: 60_000 }), true);
+        assert.equal(await kv.get('a'), '2');
+        await kv.delete('a');
+        assert.equal(await kv.get('a'), null);
+      });
+      await t.test('values vanish after their time', async () => {
+        await kv.set('short', 'x', { ttlMs: 500 });
+        assert.equal(await kv.get('short'), 'x');
+        await sleep(600);
+        assert.equal(await kv.get('short'), null);
+      });
+      await t.test(
+        'onlyIfAbsent: exactly one of fifty wins, and a vanished key can be taken again',
+        async () => {
+          const won = await Promise.all(
+            Array.from({ length: 50 }, (_, i) =>
+              kv.set('once', String(i), { ttlMs: 500, onlyIfAbsent: true }),
+            ),
+          );
+          assert.equal(won.filter(Boolean).length, 1);
+          await sleep(600);
+          assert.equal(await kv.set('once', 'again', { ttlMs: 500, onlyIfAbsent: true }), true);
+        },
+      );
+      await t.test('getMany keeps order and shows gaps', async () => {
+        await kv.set('m1', 'one', { ttlMs: 60_000 });
+        await kv.set('m3', 'three', { ttlMs: 60_000 });
+        assert.deepEqual(await kv.getMany(['m1', 'm2', 'm3']), ['one', null, 'three']);
+        assert.deepEqual(await kv.getMany([]), []);
+      });
+      await t.test('increment counts every one of a hundred at once, by any step', async () => {
+        const values = await Promise.all(
+          Array.from({ length: 100 }, () => kv.increment('n', { ttlMs: 60_000 })),
+        );
+        assert.deepEqual(
+          values.toSorted((a, b) => a - b),
+          Array.from({ length: 100 }, (_, i) => i + 1),
+        );
+        assert.equal(await kv.increment('n', { ttlMs: 60_000, by: 5 }), 105);
+        assert.equal(await kv.get('n'), '105');
+      });
+      await t.test(
+        'a counter vanishes a fixed time after its first increment, however often it is raised',
+        async () => {
+          await kv.increment('w', { ttlMs: 150 });
+          await sleep(100);
+          assert.equal(await kv.increment('w', { ttlMs: 150 }), 2);
+          await sleep(100);
+          assert.equal(await kv.increment('w', { ttlMs: 150 }), 1);
+        },
+      );
+      await t.test('commands feed the histogram', async () => {
+        const metrics = createMetrics();
+        await timedKv(kv, metrics).get('x');
+        assert.match(await metrics.text(), /service_redis_command_duration_seconds_count\{command="get"\} 1/);
+      });
+      await kv.close();
+    });
+  });
+}

@@ -1,0 +1,63 @@
+/**
+ * The reference page by Scalar. Its plugin carries a script of several megabytes, so it is imported when somebody first
+ * opens /docs, and mounted on a throwaway server: our own routes, with guard and headers, serve what it makes.
+ */
+import { createHash } from 'node:crypto';
+import Fastify from 'fastify';
+
+interface ReferencePage {
+  readonly html: string;
+  readonly script: string;
+  readonly policy: string;
+}
+
+export function createReferencePage(): () => Promise<ReferencePage> {
+  let loading: Promise<ReferencePage> | undefined;
+  return () => {
+    loading ??= render().catch((error) => {
+      loading = undefined;
+      throw error;
+    });
+    return loading;
+  };
+}
+
+async function render(): Promise<ReferencePage> {
+  const { default: scalar } = await import('@scalar/fastify-api-reference');
+  const renderer = Fastify();
+  await renderer.register(scalar, {
+    routePrefix: '/docs',
+    configuration: {
+      url: '/openapi.json',
+      cdn: '/docs/js/scalar.js',
+      pageTitle: 'Countersign API',
+      // Everything comes from this server: no fonts, proxies or telemetry from elsewhere.
+      withDefaultFonts: false,
+      telemetry: false,
+    },
+  });
+  const html = (await renderer.inject('/docs/')).body;
+  const script = (await renderer.inject('/docs/js/scalar.js')).body;
+  await renderer.close();
+  return { html, script, policy: policyFor(html) };
+}
+
+/** Inline scripts are admitted by their hash, so a script that somehow slipped into the page would not run. */
+function policyFor(html: string): string {
+  const inline = [...html.matchAll(/<script(?![^>]*\bsrc=)[^>]*>([\s\S]*?)<\/script>/g)].map(
+    ([, code]) =>
+      `'sha256-${createHash('sha256')
+        .update(code ?? '')
+        .digest('base64')}'`,
+  );
+  return [
+    "default-src 'none'",
+    `script-src 'self' ${inline.join(' ')}`,
+    "style-src 'self' 'unsafe-inline'",
+    "img-src 'self' data: blob:",
+    "font-src 'self' data:",
+    "connect-src 'self'",
+    "frame-ancestors 'none'",
+    "base-uri 'none'",
+  ].join('; ');
+}

@@ -1,0 +1,135 @@
+/**
+ * The house: adapters are opened, features are made and handed what they need of one another, routes and loops are
+ * collected. Read it top to bottom; nothing else knows every feature.
+ */
+import { createSigner } from './adapters/keys.ts';
+import { createMemoryKv } from './adapters/memory-kv.ts';
+import { createPostgres } from './adapters/postgres.ts';
+import { createRedisKv } from './adapters/redis.ts';
+import { createReferencePage } from './adapters/scalar.ts';
+import { createAgents } from './features/agents/feature.ts';
+import { createAudit } from './features/audit/feature.ts';
+import { createCredentials } from './features/credentials/feature.ts';
+import { createHealth } from './features/health/feature.ts';
+import { createOrganizations } from './features/organizations/feature.ts';
+import { createReference } from './features/reference/feature.ts';
+import { createTokens } from './features/tokens/feature.ts';
+import { type Clock, systemClock } from './kernel/clock.ts';
+import type { Config } from './kernel/config.ts';
+import type { Db } from './kernel/db.ts';
+import { createHttp, type Http } from './kernel/http.ts';
+import { createIds } from './kernel/ids.ts';
+import { type Kv, timedKv } from './kernel/kv.ts';
+import { createLedger } from './kernel/ledger.ts';
+import type { Log } from './kernel/log.ts';
+import { createLoops } from './kernel/loops.ts';
+import { createMetrics, type Metrics } from './kernel/metrics.ts';
+import { migrate } from './kernel/migrations.ts';
+import { createRateWindow } from './kernel/window.ts';
+
+export interface Surroundings {
+  readonly config: Config;
+  readonly log: Log;
+  readonly clock?: Clock;
+  /** Joins the figures of sibling processes; this process's own when it is alone. */
+  readonly metricsText?: (own: Metrics) => Promise<string>;
+}
+
+export type App = Awaited<ReturnType<typeof createApp>>;
+
+export async function createApp({
+  config,
+  log,
+  clock = systemClock,
+  metricsText = (own) => own.text(),
+}: Surroundings) {
+  // What everything stands on.
+  const metrics = createMetrics();
+  const ids = createIds(clock);
+  const db = createPostgres({ url: config.databaseUrl, poolSize: config.databasePoolSize, log, metrics });
+  const memory = createMemoryKv(clock);
+  const kv = timedKv(
+    config.redisUrl.startsWith('memory:') ? memory : createRedisKv(config.redisUrl, log),
+    metrics,
+  );
+  const signer = await createSigner({
+    ...config.signingKeys,
+    previousPublicKeys: config.jwtPreviousPublicKeys ?? [],
+    issuer: config.baseUrl,
+    clock,
+  });
+
+  // What happened is told to these, in this order, within the transaction of the change.
+  const audit = createAudit({ db, clock, log });
+  const ledger = createLedger({ clock, ids, listeners: [audit.listener] });
+
+  // The features.
+  const organizations = createOrganizations({ db, clock, ids, ledger });
+  const agents = createAgents({
+    db,
+    clock,
+    ids,
+    ledger,
+    metrics,
+    multiTenant: config.multiTenant,
+    organizationExists: async (id) => ((await organizations.find(id))?.status ?? 'deleted') !== 'deleted',
+  });
+  const credentials = createCredentials({
+    db,
+    clock,
+    ids,
+    ledger,
+    agentFor: agents.get,
+    holdAgent: agents.hold,
+  });
+  const tokens = createTokens({ db, clock, ids, ledger, metrics, signer, issuer: config.baseUrl });
+  const health = createHealth({
+    db,
+    kv,
+    metricsToken: config.metricsToken,
+    metricsText: () => metricsText(metrics),
+  });
+  const reference = createReference({ openapi: () => http.openapi(), loadPage: createReferencePage() });
+
+  const http: Http = await createHttp({
+    config,
+    log,
+    metrics,
+    window: createRateWindow({ kv, fallback: memory, clock, perMinute: config.rateLimitPerMinute }),
+    identify: tokens.identify,
+    routes: [
+      ...health.routes,
+      ...reference.routes,
+      ...tokens.routes,
+      ...agents.routes,
+      ...credentials.routes,
+    ],
+  });
+  const loops = createLoops([...audit.loops], log);
+
+  return {
+    http,
+    loops,
+    db,
+    ids,
+    metrics,
+    organizations,
+    agents,
+    credentials,
+    /** Brings the database up to date; safe to call from several nodes at once. */
+    async prepare() {
+      await migrate({ db, log, clock });
+      await audit.prepare();
+    },
+    async close() {
+      await http.close();
+      await loops.stop();
+      await closeStores(db, kv);
+    },
+  };
+}
+
+async function closeStores(db: Db, kv: Kv): Promise<void> {
+  await db.close();
+  await kv.close();
+}

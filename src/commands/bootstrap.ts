@@ -1,0 +1,86 @@
+/** `countersign bootstrap`: the first organization and an operator, without whom nobody could create anybody. */
+
+import { type App, createApp } from '../app.ts';
+import { scopes } from '../contract/scopes.ts';
+import { type Environment, loadConfig } from '../kernel/config.ts';
+import type { Tx } from '../kernel/db.ts';
+import { createLog } from '../kernel/log.ts';
+import { sql } from '../kernel/sql.ts';
+import { Refusal } from './refusal.ts';
+
+export interface Operator {
+  readonly organizationId: string;
+  readonly agentId: string;
+  readonly clientId: string;
+  readonly clientSecret: string;
+}
+
+const slug = 'operator';
+const lockKey = 7_263_544_003;
+const atConsole = { requestId: 'bootstrap', ipAddress: '127.0.0.1', userAgent: 'countersign bootstrap' };
+
+export async function bootstrap(
+  env: Environment,
+  options: { json?: boolean; force?: boolean },
+): Promise<void> {
+  const config = loadConfig(env);
+  const app = await createApp({ config, log: createLog({ level: 'warn' }) });
+  try {
+    await app.prepare();
+    const operator = await createOperator(app, options.force ?? false);
+    console.log(
+      options.json
+        ? JSON.stringify({ baseUrl: config.baseUrl, ...operator })
+        : [
+            'The operator is ready. Its secret is shown this once:',
+            `  organization   ${operator.organizationId}`,
+            `  client_id      ${operator.clientId}`,
+            `  client_secret  ${operator.clientSecret}`,
+          ].join('\n'),
+    );
+  } finally {
+    await app.close();
+  }
+}
+
+/** With `force`, an operator that exists already gets one more credential. */
+export function createOperator(app: App, force: boolean): Promise<Operator> {
+  return app.db.transaction(async (tx) => {
+    await tx.run('bootstrap.lock', sql`select pg_advisory_xact_lock(${lockKey})`);
+    const existing = await app.agents.findOperator(tx);
+    if (existing && !force) {
+      throw new Refusal(
+        `there is an operator already (${existing.agentId}). If its secret is lost, --force gives it one more credential`,
+      );
+    }
+    const agent = existing ?? (await registerOperator(app, tx));
+    const { clientId, clientSecret } = await app.credentials.mint(tx, atConsole, agent, null);
+    return { organizationId: agent.organizationId, agentId: agent.agentId, clientId, clientSecret };
+  });
+}
+
+async function registerOperator(app: App, tx: Tx) {
+  const agentId = app.ids.uuid();
+  const home =
+    (await app.organizations.findBySlug(tx, slug)) ??
+    (await app.organizations.register(
+      tx,
+      { ...atConsole, agentId },
+      { name: 'Operator', slug, planTier: 'enterprise' },
+    ));
+  return app.agents.register(
+    tx,
+    atConsole,
+    {
+      organizationId: home.organizationId,
+      email: `operator-${agentId.slice(0, 8)}@countersign.invalid`,
+      agentType: 'custom',
+      version: '1.0.0',
+      capabilities: ['instance:operate'],
+      owner: 'operator',
+      deploymentEnv: 'production',
+      allowedScopes: scopes,
+    },
+    agentId,
+  );
+}

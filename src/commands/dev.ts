@@ -1,0 +1,113 @@
+/** `countersign dev`: supplies the variables (a real PostgreSQL, no Redis, keys of its own) and then runs what `serve` runs. */
+import { chmodSync, existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { startEmbeddedPostgres } from '../adapters/embedded-postgres.ts';
+import type { App } from '../app.ts';
+import { type Config, type Environment, loadConfig } from '../kernel/config.ts';
+import { generateKeyPair } from '../kernel/keypair.ts';
+import { createLifecycle } from '../kernel/lifecycle.ts';
+import { createLog } from '../kernel/log.ts';
+import { createOperator, type Operator } from './bootstrap.ts';
+import { startServer } from './serve.ts';
+
+type Admin = Operator & { readonly baseUrl: string };
+
+const supplied = ['DATABASE_URL', 'REDIS_URL', 'JWT_PRIVATE_KEY', 'JWT_PUBLIC_KEY'];
+
+export async function dev(env: Environment, options: { port?: string; data: string }): Promise<void> {
+  const data = resolve(options.data);
+  const log = createLog({ level: env.LOG_LEVEL ?? 'warn' });
+  const lifecycle = createLifecycle(log);
+  // Root's PostgreSQL runs as another user, who must be able to pass through; what is secret is 0600 itself.
+  mkdirSync(data, { recursive: true, mode: process.getuid?.() === 0 ? 0o711 : 0o700 });
+  for (const name of supplied)
+    if (env[name]) say(`${name} in the environment is ignored: dev brings its own (use serve).`);
+
+  const postgres = await startEmbeddedPostgres({ dataDir: join(data, 'postgres'), say });
+  lifecycle.onStop(() => postgres.stop());
+  let admin: Admin | undefined;
+  let config: Config;
+  try {
+    config = loadConfig({
+      HOST: '127.0.0.1',
+      ...env,
+      ...(options.port !== undefined && { PORT: options.port }),
+      LOG_LEVEL: env.LOG_LEVEL ?? 'warn',
+      DATABASE_URL: postgres.url,
+      REDIS_URL: 'memory://',
+      ...signingKeys(data),
+    });
+    await startServer(config, log, lifecycle, {
+      worker: true,
+      beforeListening: async (app) => {
+        admin = await adminOf(app, join(data, 'admin.json'), config.baseUrl);
+      },
+    });
+  } catch (error) {
+    await lifecycle.stop();
+    throw error;
+  }
+  if (admin) say(welcome(admin, options.data));
+}
+
+const say = (text: string) => console.log(text);
+
+function signingKeys(data: string): Environment {
+  const privateFile = join(data, 'signing-key.pem');
+  const publicFile = join(data, 'signing-key.pub.pem');
+  if (!existsSync(privateFile) || !existsSync(publicFile)) {
+    const { privatePem, publicPem } = generateKeyPair();
+    writePrivately(publicFile, publicPem);
+    writePrivately(privateFile, privatePem);
+  }
+  return {
+    JWT_PRIVATE_KEY: '',
+    JWT_PUBLIC_KEY: '',
+    JWT_PRIVATE_KEY_FILE: privateFile,
+    JWT_PUBLIC_KEY_FILE: publicFile,
+  };
+}
+
+/** The operator of the last start, if the database still knows it; otherwise a new one, or a new secret for the old. */
+async function adminOf(app: App, file: string, baseUrl: string): Promise<Admin> {
+  const operator = await app.db.transaction((tx) => app.agents.findOperator(tx));
+  const remembered = readAdmin(file);
+  const admin =
+    remembered && remembered.agentId === operator?.agentId
+      ? { ...remembered, baseUrl }
+      : { baseUrl, ...(await createOperator(app, true)) };
+  writePrivately(file, `${JSON.stringify(admin, null, 2)}\n`);
+  return admin;
+}
+
+function readAdmin(file: string): Admin | undefined {
+  try {
+    return JSON.parse(readFileSync(file, 'utf8'));
+  } catch {
+    return undefined;
+  }
+}
+
+/** Whole or not at all, and for nobody else's eyes. */
+function writePrivately(file: string, text: string): void {
+  const unfinished = `${file}.${process.pid}`;
+  writeFileSync(unfinished, text, { mode: 0o600 });
+  chmodSync(unfinished, 0o600);
+  renameSync(unfinished, file);
+}
+
+const welcome = ({ baseUrl, clientId, clientSecret }: Admin, data: string) => `
+Countersign is ready at ${baseUrl}
+
+  Reference      ${baseUrl}/docs
+  client_id      ${clientId}
+  client_secret  ${clientSecret}
+  Kept in        ${join(data, 'admin.json')}
+
+Your first token, ready to paste:
+
+  curl -s ${baseUrl}/api/v1/token -d grant_type=client_credentials \\
+    -d client_id=${clientId} -d client_secret=${clientSecret}
+
+Ctrl-C stops everything; the data stays in ${data}.
+`;

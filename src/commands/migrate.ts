@@ -1,0 +1,23 @@
+/** `countersign migrate`: needs the database only, so it asks for no other variable. */
+import { createPostgres } from '../adapters/postgres.ts';
+import { systemClock } from '../kernel/clock.ts';
+import { type Environment, loadVariable } from '../kernel/config.ts';
+import { createLog } from '../kernel/log.ts';
+import { createMetrics } from '../kernel/metrics.ts';
+import { migrate as applyMigrations } from '../kernel/migrations.ts';
+
+export async function migrate(env: Environment): Promise<void> {
+  const log = createLog({ level: 'warn' });
+  const db = createPostgres({
+    url: loadVariable('databaseUrl', env),
+    poolSize: 1,
+    log,
+    metrics: createMetrics(),
+  });
+  try {
+    const applied = await applyMigrations({ db, log, clock: systemClock });
+    console.log(applied.length === 0 ? 'The database is up to date.' : `Applied: ${applied.join(', ')}`);
+  } finally {
+    await db.close();
+  }
+}

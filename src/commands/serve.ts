@@ -1,0 +1,63 @@
+/** `countersign serve`: HTTP and, unless told otherwise, the background loops, in one process or several. */
+import cluster from 'node:cluster';
+import { type App, createApp } from '../app.ts';
+import { type Config, type Environment, loadConfig } from '../kernel/config.ts';
+import { createLifecycle, type Lifecycle } from '../kernel/lifecycle.ts';
+import { createLog, type Log } from '../kernel/log.ts';
+import { Refusal } from './refusal.ts';
+import { answerSupervisor, askSupervisorForMetrics, supervise } from './supervise.ts';
+
+export interface ServeOptions {
+  readonly worker: boolean;
+}
+
+export async function serve(env: Environment, options: ServeOptions): Promise<void> {
+  const config = loadConfig(env);
+  const log = createLog({ level: config.logLevel });
+  const lifecycle = createLifecycle(log);
+  if (config.webConcurrency > 1 && cluster.isPrimary) return supervise(config, log, lifecycle);
+  await startServer(config, log, lifecycle, options);
+  log.info({ baseUrl: config.baseUrl, port: config.port, worker: options.worker }, 'Countersign is ready');
+}
+
+/** What `serve` and `dev` have in common: everything, once the variables are there. */
+export async function startServer(
+  config: Config,
+  log: Log,
+  lifecycle: Lifecycle,
+  {
+    worker,
+    beforeListening = async () => {},
+  }: ServeOptions & { beforeListening?: (app: App) => Promise<void> },
+): Promise<App> {
+  const app = await createApp({
+    config,
+    log,
+    ...(cluster.isWorker && { metricsText: askSupervisorForMetrics }),
+  });
+  lifecycle.onStop(app.close);
+  if (cluster.isWorker) answerSupervisor(app.metrics);
+  try {
+    await app.prepare();
+    await beforeListening(app);
+    await listen(app, config);
+  } catch (error) {
+    await lifecycle.stop();
+    throw error;
+  }
+  if (worker) app.loops.start();
+  return app;
+}
+
+async function listen(app: App, { host, port }: Config): Promise<void> {
+  try {
+    await app.http.server.listen({ host, port });
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === 'EADDRINUSE') throw new Refusal(`port ${port} is in use already; choose another with PORT`);
+    if (code === 'EACCES')
+      throw new Refusal(`this user may not listen on port ${port}; choose one above 1023 with PORT`);
+    if (code === 'EADDRNOTAVAIL') throw new Refusal(`HOST=${host} is not an address of this machine`);
+    throw error;
+  }
+}

@@ -1,0 +1,116 @@
+/**
+ * Every error word the API can answer with, its status, and a sentence for whoever reads it.
+ * The spec's table comes first, word for word; below it what decisions.md adds and what HTTP itself needs.
+ */
+
+interface ErrorWord {
+  readonly status: number;
+  /** Other statuses the spec gives the same word on particular routes. */
+  readonly alsoStatus?: readonly number[];
+  /** The default message; `fail` may give a more particular one. */
+  readonly message: string;
+}
+
+const specErrors = {
+  VALIDATION_ERROR: { status: 400, message: 'The request failed validation; details names each field.' },
+  IMMUTABLE_FIELD: { status: 400, message: 'This field is fixed at creation and cannot be changed.' },
+  RETENTION_WINDOW_EXCEEDED: { status: 400, message: 'Audit events older than 90 days are not kept.' },
+  TIER_UPGRADE_NOT_REQUIRED: { status: 400, message: 'The target tier is not above the current tier.' },
+  UNAUTHORIZED: { status: 401, message: 'A valid Bearer access token is required.' },
+  FORBIDDEN: { status: 403, message: 'Your token is valid, but this action is not permitted to you.' },
+  INSUFFICIENT_SCOPE: { status: 403, message: 'Your token lacks the scope this operation needs.' },
+  FREE_TIER_LIMIT_EXCEEDED: { status: 403, message: "The organization's plan allows no more of these." },
+  AGENT_NOT_ACTIVE: { status: 403, message: 'The agent must be active for this.' },
+  AGENT_DECOMMISSIONED: {
+    status: 403,
+    alsoStatus: [410, 422],
+    message: 'The agent is decommissioned, and that cannot be undone.',
+  },
+  ORG_SUSPENDED: {
+    status: 403,
+    message: 'The organization is suspended; its agents can do nothing until it is reactivated.',
+  },
+  DELEGATION_EXPIRED: { status: 403, message: 'The delegation has expired.' },
+  DELEGATION_REVOKED: { status: 403, message: 'The delegation was revoked.' },
+  DELEGATION_SCOPE_EXCEEDED: {
+    status: 403,
+    message: 'A delegation can only narrow scopes, never widen them.',
+  },
+  AGENT_NOT_FOUND: { status: 404, message: 'There is no agent with this id.' },
+  CREDENTIAL_NOT_FOUND: { status: 404, message: 'The agent has no credential with this id.' },
+  AUDIT_EVENT_NOT_FOUND: {
+    status: 404,
+    message: 'There is no audit event with this id, or it is past retention.',
+  },
+  ORG_NOT_FOUND: { status: 404, message: 'There is no organization with this id.' },
+  DELEGATION_NOT_FOUND: { status: 404, message: 'There is no delegation chain with this id.' },
+  WEBHOOK_NOT_FOUND: { status: 404, message: 'There is no webhook subscription with this id.' },
+  PARTNER_NOT_FOUND: { status: 404, message: 'There is no federation partner with this id.' },
+  COMPLIANCE_DISABLED: { status: 404, message: 'Compliance reporting is switched off on this instance.' },
+  AGENT_ALREADY_EXISTS: { status: 409, message: 'An agent with this e-mail is already registered.' },
+  AGENT_ALREADY_DECOMMISSIONED: { status: 409, message: 'The agent is decommissioned already.' },
+  CREDENTIAL_ALREADY_REVOKED: {
+    status: 409,
+    message: 'The credential is revoked, and that cannot be undone.',
+  },
+  ORG_ALREADY_EXISTS: { status: 409, message: 'An organization with this slug exists already.' },
+  MEMBER_ALREADY_EXISTS: { status: 409, message: 'The agent is a member of this organization already.' },
+  RATE_LIMIT_EXCEEDED: {
+    status: 429,
+    message: 'Too many requests; wait until the time in X-RateLimit-Reset.',
+  },
+  tier_limit_exceeded: {
+    status: 429,
+    message: "The organization's plan is used up for today; it resets at midnight UTC.",
+  },
+  INTERNAL_SERVER_ERROR: {
+    status: 500,
+    message: 'Something failed on our side; quote the X-Request-Id when you report it.',
+  },
+} as const satisfies Record<string, ErrorWord>;
+
+const addedErrors = {
+  TRUST_POLICY_NOT_FOUND: { status: 404, message: 'There is no trust policy with this id.' },
+  TRUST_POLICY_ALREADY_EXISTS: { status: 409, message: 'An equal trust policy exists already.' },
+  LISTING_NOT_FOUND: { status: 404, message: 'There is no marketplace listing with this id.' },
+  LISTING_ALREADY_EXISTS: { status: 409, message: 'The agent has a marketplace listing already.' },
+} as const satisfies Record<string, ErrorWord>;
+
+const transportErrors = {
+  ROUTE_NOT_FOUND: {
+    status: 404,
+    message: 'There is nothing at this method and path; /docs lists what there is.',
+  },
+  REQUEST_TIMEOUT: { status: 408, message: 'The request did not arrive in time.' },
+  PAYLOAD_TOO_LARGE: { status: 413, message: 'The request body is larger than this server accepts.' },
+  URI_TOO_LONG: { status: 414, message: 'The address is longer than this server accepts.' },
+  UNSUPPORTED_MEDIA_TYPE: { status: 415, message: 'The Content-Type is not one this operation reads.' },
+  HEADERS_TOO_LARGE: { status: 431, message: 'The request headers are larger than this server accepts.' },
+  SERVICE_UNAVAILABLE: { status: 503, message: 'The service cannot answer just now; try again shortly.' },
+} as const satisfies Record<string, ErrorWord>;
+
+export const errorGroups = { spec: specErrors, added: addedErrors, transport: transportErrors } as const;
+
+export const errors: Readonly<Record<ErrorCode, ErrorWord>> = {
+  ...specErrors,
+  ...addedErrors,
+  ...transportErrors,
+};
+
+export type ErrorCode = keyof typeof specErrors | keyof typeof addedErrors | keyof typeof transportErrors;
+
+/**
+ * `error` values at the token endpoints. The first three are the spec's, for client_credentials;
+ * the others are RFC 6749 and RFC 8693 names for the grants we add.
+ */
+export const tokenErrors = {
+  unsupported_grant_type: 400,
+  invalid_client: 401,
+  unauthorized_client: 403,
+  invalid_request: 400,
+  invalid_grant: 400,
+  invalid_scope: 400,
+  invalid_target: 400,
+} as const;
+
+export type TokenErrorCode = keyof typeof tokenErrors;

@@ -1,0 +1,29 @@
+/** What can happen. Webhook subscribers choose among the spec's ten; the audit log records all of these. */
+
+export const webhookEvents = [
+  'agent.created',
+  'agent.updated',
+  'agent.suspended',
+  'agent.reactivated',
+  'agent.decommissioned',
+  'credential.generated',
+  'credential.rotated',
+  'credential.revoked',
+  'token.issued',
+  'token.revoked',
+] as const;
+
+/** Recorded in the audit log only: they concern the operator or a refusal, not an agent's life-cycle. */
+export const auditOnlyEvents = [
+  'organization.created',
+  'organization.updated',
+  'organization.suspended',
+  'organization.reactivated',
+  'organization.deleted',
+  'member.added',
+  'token.refused',
+] as const;
+
+export type WebhookEvent = (typeof webhookEvents)[number];
+export type EventType = WebhookEvent | (typeof auditOnlyEvents)[number];
+export const eventTypes: readonly EventType[] = [...webhookEvents, ...auditOnlyEvents];

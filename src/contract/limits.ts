@@ -1,0 +1,56 @@
+/** Every number a client can run into. Plans and their figures are those of decisions.md §5. */
+
+export const unlimited = 2_147_483_647;
+
+export const planTiers = ['free', 'pro', 'enterprise'] as const;
+export type PlanTier = (typeof planTiers)[number];
+
+export interface PlanLimits {
+  readonly maxAgents: number;
+  readonly maxCallsPerDay: number;
+  readonly maxTokensPerDay: number;
+  readonly maxTokensPerMonthPerClient: number;
+}
+
+export const plans: Readonly<Record<PlanTier, PlanLimits>> = {
+  free: { maxAgents: 25, maxCallsPerDay: 1_000, maxTokensPerDay: 1_000, maxTokensPerMonthPerClient: 10_000 },
+  pro: {
+    maxAgents: 1_000,
+    maxCallsPerDay: 100_000,
+    maxTokensPerDay: 100_000,
+    maxTokensPerMonthPerClient: 1_000_000,
+  },
+  enterprise: {
+    maxAgents: unlimited,
+    maxCallsPerDay: unlimited,
+    maxTokensPerDay: unlimited,
+    maxTokensPerMonthPerClient: unlimited,
+  },
+};
+
+export const limits = {
+  rateWindowSeconds: 60,
+  requestsPerMinute: 100,
+  auditVerifyPerMinute: 30,
+  scaffoldsPerMinutePerTenant: 10,
+  accessTokenSeconds: 3_600,
+  auditRetentionDays: 90,
+  analyticsDays: { default: 30, max: 90 },
+  complianceReportCacheSeconds: 300,
+  complianceControlsCacheSeconds: 60,
+  webhookAttempts: 10,
+  webhookTimeoutMs: 10_000,
+  /** Page numbers above this are refused: nobody reads that far, and `offset` must stay an integer in SQL. */
+  maxPage: 10_000_000,
+} as const;
+
+export interface PageSize {
+  readonly default: number;
+  readonly max: number;
+}
+
+export const pageSizes = {
+  standard: { default: 20, max: 100 },
+  audit: { default: 50, max: 200 },
+  deliveries: { default: 20, max: 100 },
+} as const satisfies Record<string, PageSize>;

@@ -1,0 +1,116 @@
+/**
+ * Every metric of GET /metrics: name, type, labels, and how the figures of several processes become one.
+ * Label values come from closed sets; where the world is open (client ids, organizations) the number of
+ * distinct values is bounded in kernel/metrics.ts and the rest is counted as `other`.
+ */
+
+interface MetricWord {
+  readonly type: 'counter' | 'histogram' | 'gauge';
+  readonly help: string;
+  readonly labels: readonly string[];
+  /** Gauges only. Counters and histograms are always summed. */
+  readonly acrossProcesses?: 'sum' | 'min' | 'max';
+  readonly buckets?: readonly number[];
+}
+
+const requestSeconds = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10];
+const querySeconds = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.5, 1, 5];
+const commandSeconds = [0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.05, 0.25, 1];
+
+export const metrics = {
+  service_tokens_issued_total: { type: 'counter', help: 'Access tokens issued.', labels: ['scope'] },
+  service_agents_registered_total: {
+    type: 'counter',
+    help: 'Agents registered.',
+    labels: ['deployment_env'],
+  },
+  service_http_requests_total: {
+    type: 'counter',
+    help: 'HTTP requests answered, by route pattern.',
+    labels: ['method', 'route', 'status_code'],
+  },
+  service_rate_limit_hits_total: {
+    type: 'counter',
+    help: 'Requests refused by the rate window; `anonymous` when no client was verified.',
+    labels: ['client_id'],
+  },
+  service_webhook_dead_letters_total: {
+    type: 'counter',
+    help: 'Webhook deliveries given up after the last attempt.',
+    labels: ['event_type'],
+  },
+  service_tenant_api_calls_total: {
+    type: 'counter',
+    help: 'API calls by organization.',
+    labels: ['org_id', 'tier'],
+  },
+  service_billing_limit_rejections_total: {
+    type: 'counter',
+    help: 'Requests refused by a plan limit.',
+    labels: ['org_id', 'limit_type'],
+  },
+  service_did_documents_generated_total: { type: 'counter', help: 'DID documents generated.', labels: [] },
+  service_oidc_tokens_issued_total: { type: 'counter', help: 'Tokens issued by OIDC exchange.', labels: [] },
+  service_federation_events_total: { type: 'counter', help: 'Federation events.', labels: ['event_type'] },
+  service_delegation_chains_created_total: {
+    type: 'counter',
+    help: 'Delegation chains created.',
+    labels: [],
+  },
+  service_compliance_reports_generated_total: {
+    type: 'counter',
+    help: 'Compliance reports generated (cache misses).',
+    labels: [],
+  },
+  service_http_request_duration_seconds: {
+    type: 'histogram',
+    help: 'Time from the request line to the last byte of the answer.',
+    labels: ['method', 'route', 'status_code'],
+    buckets: requestSeconds,
+  },
+  service_db_query_duration_seconds: {
+    type: 'histogram',
+    help: 'Time of one named query, waiting for a connection included.',
+    labels: ['operation'],
+    buckets: querySeconds,
+  },
+  service_redis_command_duration_seconds: {
+    type: 'histogram',
+    help: 'Time of one key-value command.',
+    labels: ['command'],
+    buckets: commandSeconds,
+  },
+  service_credentials_expiring_soon_total: {
+    type: 'gauge',
+    help: 'Active credentials that expire within 7 days.',
+    labels: [],
+    acrossProcesses: 'max',
+  },
+  service_audit_chain_integrity: {
+    type: 'gauge',
+    help: '1 while the audit chain verifies, 0 when it is broken.',
+    labels: [],
+    acrossProcesses: 'min',
+  },
+  service_db_pool_active_connections: {
+    type: 'gauge',
+    help: 'Database connections in use.',
+    labels: [],
+    acrossProcesses: 'sum',
+  },
+  service_db_pool_waiting_requests: {
+    type: 'gauge',
+    help: 'Queries waiting for a database connection.',
+    labels: [],
+    acrossProcesses: 'sum',
+  },
+} as const satisfies Record<string, MetricWord>;
+
+export type MetricName = keyof typeof metrics;
+type OfType<T extends MetricWord['type']> = {
+  [N in MetricName]: (typeof metrics)[N]['type'] extends T ? N : never;
+}[MetricName];
+export type CounterName = OfType<'counter'>;
+export type HistogramName = OfType<'histogram'>;
+export type GaugeName = OfType<'gauge'>;
+export type LabelsOf<N extends MetricName> = (typeof metrics)[N]['labels'][number];

@@ -1,0 +1,48 @@
+/** Wire shapes that several features share. A feature's own shapes live in its schema.ts. */
+import Type, { type Static, type TSchema } from 'typebox';
+import { limits, type PageSize } from './limits.ts';
+
+/** Stricter than JSON Schema's `uuid` format, which also admits a `urn:uuid:` prefix that SQL would refuse. */
+export const Uuid = Type.String({
+  pattern: '^[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}$',
+  description: 'a UUID',
+});
+
+/** UTC with milliseconds and `Z`. */
+export const Timestamp = Type.String({ format: 'date-time', description: 'an ISO 8601 time in UTC' });
+
+export const Nullable = <T extends TSchema>(schema: T) => Type.Union([schema, Type.Null()]);
+
+export const literals = <const W extends readonly string[]>(words: W) =>
+  Type.Unsafe<W[number]>({ type: 'string', enum: [...words] });
+
+export const ErrorEnvelope = Type.Object(
+  {
+    code: Type.String(),
+    message: Type.String(),
+    details: Type.Optional(Type.Object({}, { additionalProperties: true })),
+  },
+  { title: 'Error', description: 'What every failed call answers, outside the token endpoints.' },
+);
+export type ErrorEnvelope = Static<typeof ErrorEnvelope>;
+
+export const TokenErrorBody = Type.Object(
+  {
+    error: Type.String(),
+    error_description: Type.Optional(Type.String()),
+    code: Type.Optional(Type.String()),
+    message: Type.Optional(Type.String()),
+  },
+  { title: 'TokenError', description: 'What the token endpoint answers on failure (RFC 6749 §5.2).' },
+);
+
+export const pageQuery = (size: PageSize) => ({
+  page: Type.Integer({ minimum: 1, maximum: limits.maxPage, default: 1 }),
+  limit: Type.Integer({ minimum: 1, maximum: size.max, default: size.default }),
+});
+
+export const PageOf = <T extends TSchema>(item: T, title: string) =>
+  Type.Object(
+    { data: Type.Array(item), total: Type.Integer(), page: Type.Integer(), limit: Type.Integer() },
+    { title },
+  );

@@ -1,0 +1,79 @@
+import Type, { type Static } from 'typebox';
+import { pageSizes } from '../../contract/limits.ts';
+import { scopes } from '../../contract/scopes.ts';
+import { literals, PageOf, pageQuery, Timestamp, Uuid } from '../../contract/shapes.ts';
+
+export const agentTypes = [
+  'screener',
+  'classifier',
+  'orchestrator',
+  'extractor',
+  'summarizer',
+  'router',
+  'monitor',
+  'custom',
+] as const;
+export const deploymentEnvs = ['development', 'staging', 'production'] as const;
+export const agentStatuses = ['active', 'suspended', 'decommissioned'] as const;
+
+const Email = Type.String({ format: 'email', maxLength: 254, description: 'an e-mail address' });
+const Version = Type.String({
+  maxLength: 64,
+  pattern:
+    '^(0|[1-9]\\d*)\\.(0|[1-9]\\d*)\\.(0|[1-9]\\d*)(-[0-9A-Za-z-]+(\\.[0-9A-Za-z-]+)*)?(\\+[0-9A-Za-z-]+(\\.[0-9A-Za-z-]+)*)?$',
+  description: 'a semantic version such as 1.4.0',
+});
+const Capability = Type.String({
+  maxLength: 128,
+  pattern: '^[A-Za-z0-9_.-]+:[A-Za-z0-9_.*-]+$',
+  description: 'of the form resource:action, such as resume:read',
+});
+const Capabilities = Type.Array(Capability, { minItems: 1, maxItems: 100, uniqueItems: true });
+const Owner = Type.String({ minLength: 1, maxLength: 128 });
+const Scopes = Type.Array(literals(scopes), { maxItems: scopes.length, uniqueItems: true });
+
+export const Agent = Type.Object(
+  {
+    agentId: Uuid,
+    organizationId: Uuid,
+    email: Type.String(),
+    agentType: literals(agentTypes),
+    version: Type.String(),
+    capabilities: Type.Array(Type.String()),
+    owner: Type.String(),
+    deploymentEnv: literals(deploymentEnvs),
+    status: literals(agentStatuses),
+    allowedScopes: Type.Array(Type.String()),
+    createdAt: Timestamp,
+    updatedAt: Timestamp,
+  },
+  { title: 'Agent' },
+);
+export type Agent = Static<typeof Agent>;
+
+export const AgentPage = PageOf(Agent, 'AgentPage');
+
+export const NewAgent = Type.Object(
+  {
+    email: Email,
+    agentType: literals(agentTypes),
+    version: Version,
+    capabilities: Capabilities,
+    owner: Owner,
+    deploymentEnv: literals(deploymentEnvs),
+    organization_id: Type.Optional(Uuid),
+    allowedScopes: Type.Optional(Scopes),
+  },
+  { title: 'NewAgent', additionalProperties: false },
+);
+export type NewAgent = Static<typeof NewAgent>;
+
+export const AgentParams = Type.Object({ agentId: Uuid });
+
+export const AgentQuery = Type.Object({
+  ...pageQuery(pageSizes.standard),
+  owner: Type.Optional(Type.String({ maxLength: 128 })),
+  agentType: Type.Optional(literals(agentTypes)),
+  status: Type.Optional(literals(agentStatuses)),
+});
+export type AgentQuery = Static<typeof AgentQuery>;

@@ -1,0 +1,23 @@
+import type { Loop } from '../../kernel/loops.ts';
+import type { AuditDeps } from './feature.ts';
+import { makePartitions } from './store.ts';
+
+/** Enough that a week without a running loop goes unnoticed. */
+const daysAhead = 7;
+const dayMs = 86_400_000;
+
+export const createPartitionLoop = (deps: AuditDeps): Loop => ({
+  name: 'audit-partitions',
+  everyMs: 3_600_000,
+  run: () => ensurePartitions(deps),
+});
+
+/** Yesterday too: another node's clock may lag behind. */
+export async function ensurePartitions({ db, clock, log }: AuditDeps): Promise<void> {
+  const days: string[] = [];
+  for (let day = -1; day <= daysAhead; day += 1) {
+    days.push(new Date(clock.now() + day * dayMs).toISOString().slice(0, 10));
+  }
+  const made = await db.transaction((tx) => makePartitions(tx, days));
+  if (made > 0) log.info({ made }, 'audit partitions made');
+}

@@ -1,0 +1,39 @@
+/**
+ * Credentials: the secrets by which agents prove who they are. Owns the `credentials` table and shows a secret once.
+ * Whether a secret is right is asked by the tokens feature, which reads the hashes for that.
+ */
+import type { Caller } from '../../kernel/caller.ts';
+import type { Clock } from '../../kernel/clock.ts';
+import type { Db, Tx } from '../../kernel/db.ts';
+import type { Ids } from '../../kernel/ids.ts';
+import type { Ledger } from '../../kernel/ledger.ts';
+import type { RouteEntry } from '../../kernel/route.ts';
+import { credentialRoutes } from './routes.ts';
+import { type CredentialService, createCredentialService } from './service.ts';
+
+export interface Owner {
+  readonly agentId: string;
+  readonly organizationId: string;
+  readonly status: 'active' | 'suspended' | 'decommissioned';
+  readonly allowedScopes: readonly string[];
+}
+
+export interface CredentialDeps {
+  readonly db: Db;
+  readonly clock: Clock;
+  readonly ids: Ids;
+  readonly ledger: Ledger;
+  /** The agent, if the caller may see it; AGENT_NOT_FOUND otherwise. */
+  agentFor(caller: Caller, agentId: string): Promise<Owner>;
+  /** Keeps the agent from changing until the transaction ends; answers how it stands. */
+  holdAgent(tx: Tx, agentId: string): Promise<Owner['status'] | undefined>;
+}
+
+export interface Credentials extends CredentialService {
+  readonly routes: readonly RouteEntry[];
+}
+
+export function createCredentials(deps: CredentialDeps): Credentials {
+  const service = createCredentialService(deps);
+  return { ...service, routes: credentialRoutes(service) };
+}

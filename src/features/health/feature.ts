@@ -1,0 +1,17 @@
+/** Health: the probe that orchestrators ask and the figures that monitoring scrapes. Owns nothing, reads everyone's metrics. */
+import type { Db } from '../../kernel/db.ts';
+import type { Kv } from '../../kernel/kv.ts';
+import type { RouteEntry } from '../../kernel/route.ts';
+import { healthRoutes } from './routes.ts';
+
+export interface HealthDeps {
+  readonly db: Pick<Db, 'ping'>;
+  readonly kv: Pick<Kv, 'ping'>;
+  readonly metricsToken: string | undefined;
+  /** The exposition of this process, or of all serving processes together. */
+  metricsText(): Promise<string>;
+}
+
+export const createHealth = (deps: HealthDeps): { routes: readonly RouteEntry[] } => ({
+  routes: healthRoutes(deps),
+});

@@ -1,0 +1,44 @@
+import Type from 'typebox';
+import { literals } from '../../contract/shapes.ts';
+import { metricsContentType } from '../../kernel/metrics.ts';
+import { open, type RouteEntry, rootRoute, secret } from '../../kernel/route.ts';
+import type { HealthDeps } from './feature.ts';
+import { checkHealth } from './service.ts';
+
+const Health = Type.Object(
+  {
+    status: Type.Literal('ok'),
+    checks: Type.Object({ database: Type.Literal('ok'), redis: literals(['ok', 'away']) }),
+  },
+  { title: 'Health' },
+);
+
+export const healthRoutes = (deps: HealthDeps): RouteEntry[] => [
+  rootRoute({
+    id: 'health',
+    summary: 'Whether the service can do its work',
+    tag: 'Operational',
+    method: 'GET',
+    url: '/health',
+    access: open(),
+    limit: 'caller',
+    schema: { response: { 200: Health } },
+    errors: ['SERVICE_UNAVAILABLE'],
+    handler: ({ header }) => {
+      header('cache-control', 'no-store');
+      return checkHealth(deps);
+    },
+  }),
+  rootRoute({
+    id: 'metrics',
+    summary: 'Figures in Prometheus exposition format',
+    tag: 'Operational',
+    method: 'GET',
+    url: '/metrics',
+    access: secret(deps.metricsToken),
+    limit: 'caller',
+    produces: metricsContentType,
+    schema: { response: { 200: Type.String() } },
+    handler: () => deps.metricsText(),
+  }),
+];

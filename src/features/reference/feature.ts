@@ -1,0 +1,20 @@
+/** Reference: the API described for machines (/openapi.json) and for people (/docs), from the routes as they are mounted. */
+import type { RouteEntry } from '../../kernel/route.ts';
+import { referenceRoutes } from './routes.ts';
+
+export interface ReferenceDeps {
+  openapi(): object;
+  /** The page and its script, loaded when somebody first asks: they are large. */
+  loadPage(): Promise<ReferencePage>;
+}
+
+export interface ReferencePage {
+  readonly html: string;
+  readonly script: string;
+  /** Content-Security-Policy under which the page works. */
+  readonly policy: string;
+}
+
+export const createReference = (deps: ReferenceDeps): { routes: readonly RouteEntry[] } => ({
+  routes: referenceRoutes(deps),
+});

@@ -1,0 +1,131 @@
+import { limits } from '../../contract/limits.ts';
+import { isScope, type Scope, scopes } from '../../contract/scopes.ts';
+import type { Origin } from '../../kernel/caller.ts';
+import { failToken } from '../../kernel/fail.ts';
+import { matchesSecret } from '../../kernel/secrets.ts';
+import { presentedClient } from './client.ts';
+import type { TokenDeps } from './feature.ts';
+import type { AccessTokenResponse, TokenRequest } from './schema.ts';
+import { type Client, findClient } from './store.ts';
+
+export interface TokenAsked {
+  readonly form: TokenRequest;
+  readonly authorization: string | string[] | undefined;
+  readonly origin: Origin;
+  countAgainst(subject: { clientId: string } | 'address'): Promise<void>;
+}
+
+export interface TokenService {
+  issue(asked: TokenAsked): Promise<AccessTokenResponse>;
+}
+
+/** Stands in the audit log where a refused request named no agent of ours. */
+const nobody = '00000000-0000-0000-0000-000000000000';
+const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
+
+export function createTokenService(deps: TokenDeps): TokenService {
+  const { db, clock, ids, ledger, metrics, signer, issuer } = deps;
+
+  const recordRefusal = (asked: TokenAsked, client: Client | undefined, claimedId: string, reason: string) =>
+    db.transaction((tx) =>
+      ledger.record(tx, asked.origin, 'token.refused', {
+        organizationId: client?.organizationId ?? nobody,
+        agentId: client?.agentId ?? (uuid.test(claimedId) ? claimedId.toLowerCase() : nobody),
+        outcome: 'failure',
+        metadata: { reason },
+      }),
+    );
+
+  /** Unknown id and wrong secret take the same steps and get the same answer. */
+  const authenticate = async (asked: TokenAsked): Promise<Client> => {
+    const { clientId, clientSecret } = presentedClient(asked.form, asked.authorization);
+    const client = await findClient(db, uuid.test(clientId) ? clientId : nobody, new Date(clock.now()));
+    const matched = matchesSecret(clientSecret, client?.secretHashes ?? []);
+    if (client && matched !== undefined) {
+      await asked.countAgainst({ clientId: client.agentId });
+      return client;
+    }
+    await asked.countAgainst('address');
+    await recordRefusal(asked, client, clientId, 'invalid_client');
+    return failToken('invalid_client', 'the client id or the secret is wrong');
+  };
+
+  const requireStanding = async (asked: TokenAsked, client: Client) => {
+    const reason =
+      client.agentStatus !== 'active'
+        ? `the agent is ${client.agentStatus}`
+        : client.organizationStatus !== 'active'
+          ? `the organization is ${client.organizationStatus}`
+          : undefined;
+    if (reason === undefined) return;
+    await recordRefusal(asked, client, client.agentId, reason);
+    failToken('unauthorized_client', reason);
+  };
+
+  const grantedScopes = async (asked: TokenAsked, client: Client): Promise<Scope[]> => {
+    const allowed = scopes.filter((scope) => client.allowedScopes.includes(scope));
+    const words = (asked.form.scope ?? '').split(' ').filter(Boolean);
+    if (words.length === 0) return allowed;
+    const refused = words.filter((word) => !isScope(word) || !allowed.includes(word));
+    if (refused.length > 0) {
+      await recordRefusal(asked, client, client.agentId, 'scope not allowed');
+      failToken(
+        'unsupported_grant_type',
+        `invalid scope: this agent may hold ${allowed.join(' ') || 'none'}`,
+      );
+    }
+    return allowed.filter((scope) => words.includes(scope));
+  };
+
+  const sign = (client: Client, scope: string, tokenId: string) => {
+    const issuedAt = Math.floor(clock.now() / 1000);
+    return signer.sign(
+      {
+        aud: issuer,
+        sub: client.agentId,
+        client_id: client.agentId,
+        scope,
+        organization_id: client.organizationId,
+        iat: issuedAt,
+        exp: issuedAt + limits.accessTokenSeconds,
+        jti: tokenId,
+      },
+      'at+jwt',
+    );
+  };
+
+  return {
+    async issue(asked) {
+      requireGrantType(asked.form.grant_type);
+      const client = await authenticate(asked);
+      await requireStanding(asked, client);
+      const scope = (await grantedScopes(asked, client)).join(' ');
+      const tokenId = ids.uuid();
+      const accessToken = await sign(client, scope, tokenId);
+      await db.transaction(async (tx) => {
+        await ledger.record(tx, asked.origin, 'token.issued', {
+          organizationId: client.organizationId,
+          agentId: client.agentId,
+          metadata: { tokenId, scope, expiresIn: limits.accessTokenSeconds },
+        });
+        tx.afterCommit(() => metrics.count('service_tokens_issued_total', { scope }));
+      });
+      return {
+        access_token: accessToken,
+        token_type: 'Bearer',
+        expires_in: limits.accessTokenSeconds,
+        scope,
+      };
+    },
+  };
+}
+
+function requireGrantType(grantType: string | undefined): void {
+  if (grantType === 'client_credentials') return;
+  failToken(
+    'unsupported_grant_type',
+    grantType === undefined
+      ? 'grant_type is required and must be client_credentials'
+      : 'grant_type must be client_credentials',
+  );
+}

@@ -1,0 +1,39 @@
+import type { Scope } from '../contract/scopes.ts';
+import { operatorScope } from '../contract/scopes.ts';
+import { fail } from './fail.ts';
+
+/** Where a request came from: goes into every audit event. */
+export interface Origin {
+  readonly requestId: string;
+  readonly ipAddress: string;
+  readonly userAgent: string;
+}
+
+/** Who is calling, as the guard established it from a verified access token. */
+export interface Caller extends Origin {
+  readonly agentId: string;
+  readonly organizationId: string;
+  readonly scopes: ReadonlySet<Scope>;
+  readonly tokenId: string;
+}
+
+/** Who did something, for the ledger. Commands run by the operator at the console have no token. */
+export type Actor = Origin & Partial<Pick<Caller, 'agentId' | 'organizationId'>>;
+
+export const isOperator = (caller: Caller): boolean => caller.scopes.has(operatorScope);
+
+/**
+ * Nobody can give what they do not hold: not to an agent they create or widen, nor by minting a secret for one, since
+ * whoever holds an agent's secret is that agent. The operator may grant anything.
+ */
+export function refuseAmplification(caller: Caller, granted: readonly string[]): void {
+  if (isOperator(caller)) return;
+  const held: ReadonlySet<string> = caller.scopes;
+  const exceeded = granted.filter((scope) => !held.has(scope));
+  if (exceeded.length > 0) {
+    fail('FORBIDDEN', {
+      message: `The agent would hold scopes that your own token lacks: ${exceeded.join(', ')}.`,
+      details: { exceeded },
+    });
+  }
+}

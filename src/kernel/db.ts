@@ -1,0 +1,37 @@
+/**
+ * The database as features see it: named queries (the name is the label of
+ * `service_db_query_duration_seconds`) and transactions. The driver is adapters/postgres.ts.
+ * Rows come back ready for the wire: timestamps as ISO strings in UTC, counts as numbers.
+ */
+import type { Sql } from './sql.ts';
+
+export interface Queryable {
+  many<Row>(name: string, query: Sql): Promise<Row[]>;
+  /** The only row; throws when there is none. */
+  one<Row>(name: string, query: Sql): Promise<Row>;
+  maybe<Row>(name: string, query: Sql): Promise<Row | undefined>;
+  /** Number of rows affected. */
+  run(name: string, query: Sql): Promise<number>;
+}
+
+export interface Tx extends Queryable {
+  /** Runs once the transaction is durable; never when it failed. Must not throw. */
+  afterCommit(work: () => void): void;
+}
+
+export interface Db extends Queryable {
+  transaction<T>(work: (tx: Tx) => Promise<T>): Promise<T>;
+  /** Throws DatabaseAway unless the database answers now. */
+  ping(): Promise<void>;
+  close(): Promise<void>;
+}
+
+/** The database cannot be reached or dropped the connection: the caller may try again; nothing was changed. */
+export class DatabaseAway extends Error {
+  constructor(cause: unknown) {
+    super(`the database is away: ${cause instanceof Error ? cause.message || cause.name : String(cause)}`, {
+      cause,
+    });
+    this.name = 'DatabaseAway';
+  }
+}

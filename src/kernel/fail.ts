@@ -1,0 +1,52 @@
+/** The one way to refuse: `fail(CODE)` inside, one formatter (kernel/errors.ts) at the edge. */
+import { type ErrorCode, errors, type TokenErrorCode, tokenErrors } from '../contract/errors.ts';
+
+export interface FailOptions {
+  readonly message?: string;
+  readonly details?: Record<string, unknown>;
+  /** Only a status that the contract lists for the code. */
+  readonly status?: number;
+  readonly headers?: Record<string, string>;
+  readonly cause?: unknown;
+}
+
+export class ApiError extends Error {
+  readonly code: ErrorCode;
+  readonly status: number;
+  readonly details: Record<string, unknown> | undefined;
+  readonly headers: Record<string, string>;
+
+  constructor(code: ErrorCode, options: FailOptions = {}) {
+    const word = errors[code];
+    super(options.message ?? word.message, { cause: options.cause });
+    this.name = 'ApiError';
+    this.code = code;
+    this.status = options.status ?? word.status;
+    if (this.status !== word.status && !word.alsoStatus?.includes(this.status)) {
+      throw new Error(`${code} never answers ${this.status}: see contract/errors.ts`);
+    }
+    this.details = options.details;
+    this.headers = options.headers ?? {};
+  }
+}
+
+/** A refusal at the token endpoint, answered as `{error, error_description}`. */
+export class TokenError extends Error {
+  readonly code: TokenErrorCode;
+  readonly status: number;
+
+  constructor(code: TokenErrorCode, description: string) {
+    super(description);
+    this.name = 'TokenError';
+    this.code = code;
+    this.status = tokenErrors[code];
+  }
+}
+
+export function fail(code: ErrorCode, options?: FailOptions): never {
+  throw new ApiError(code, options);
+}
+
+export function failToken(code: TokenErrorCode, description: string): never {
+  throw new TokenError(code, description);
+}

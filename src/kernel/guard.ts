@@ -1,0 +1,122 @@
+/**
+ * Who gets in: one list of steps before the body is read, each failing closed. Headers of the rate window are set on
+ * the way, so that refusals carry them too.
+ */
+import { timingSafeEqual } from 'node:crypto';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { Scope } from '../contract/scopes.ts';
+import type { Caller, Origin } from './caller.ts';
+import { fail } from './fail.ts';
+import type { Metrics } from './metrics.ts';
+import type { Access, RouteEntry } from './route.ts';
+import type { RateWindow, WindowState } from './window.ts';
+
+/** What a verified access token says, and how its organization stands now. */
+export interface Identity {
+  readonly agentId: string;
+  readonly organizationId: string;
+  readonly organizationStatus: 'active' | 'suspended' | 'deleted';
+  readonly scopes: ReadonlySet<Scope>;
+  readonly tokenId: string;
+}
+
+export interface GuardDeps {
+  /** Undefined for anything but a live token of ours. */
+  identify(token: string): Promise<Identity | undefined>;
+  readonly window: RateWindow;
+  readonly metrics: Metrics;
+}
+
+export interface Visit {
+  readonly origin: Origin;
+  caller?: Caller;
+  window?: WindowState;
+}
+
+export interface Guard {
+  admit(
+    request: FastifyRequest,
+    reply: FastifyReply,
+    visit: Visit,
+    entry: RouteEntry | undefined,
+  ): Promise<void>;
+  countAgainst(reply: FastifyReply, visit: Visit, clientId: string | undefined): Promise<void>;
+}
+
+export function createGuard({ identify, window, metrics }: GuardDeps): Guard {
+  const countAgainst = async (reply: FastifyReply, visit: Visit, clientId: string | undefined) => {
+    applyWindow(reply, visit, await window.count(subjectOf(visit, clientId)), clientId);
+  };
+
+  const applyWindow = (reply: FastifyReply, visit: Visit, state: WindowState, clientId?: string) => {
+    visit.window = state;
+    reply.headers(windowHeaders(state));
+    if (!state.exceeded) return;
+    metrics.count('service_rate_limit_hits_total', { client_id: clientId ?? 'anonymous' });
+    fail('RATE_LIMIT_EXCEEDED', {
+      details: { limit: state.limit, resetAt: state.resetAt },
+      headers: { 'retry-after': String(state.retryAfterSeconds) },
+    });
+  };
+
+  return {
+    countAgainst,
+    async admit(request, reply, visit, entry) {
+      const token = bearerToken(request.headers.authorization);
+      const identity = token === undefined ? undefined : await identify(token);
+
+      if (entry?.limit === 'afterVerification')
+        applyWindow(reply, visit, await window.peek(subjectOf(visit)));
+      else await countAgainst(reply, visit, identity?.agentId);
+
+      // Only the 404 handler has no entry; a route cannot be mounted without one.
+      const access: Access = entry?.access ?? { kind: 'open' };
+      if (access.kind === 'secret') requireSecret(access.secret, token);
+      if (access.kind !== 'bearer' && access.kind !== 'scope') return;
+
+      if (!identity) return refuseUnidentified(token);
+      if (identity.organizationStatus !== 'active') fail('ORG_SUSPENDED');
+      if (access.kind === 'scope') requireScope(identity, access.scope);
+      const { agentId, organizationId, scopes, tokenId } = identity;
+      visit.caller = { ...visit.origin, agentId, organizationId, scopes, tokenId };
+    },
+  };
+}
+
+export const windowHeaders = (state: WindowState): Record<string, string> => ({
+  'x-ratelimit-limit': String(state.limit),
+  'x-ratelimit-remaining': String(state.remaining),
+  'x-ratelimit-reset': String(state.resetAt),
+});
+
+export const subjectOf = (visit: Visit, clientId?: string): string =>
+  clientId === undefined ? `ip:${visit.origin.ipAddress}` : `client:${clientId}`;
+
+function bearerToken(header: string | undefined): string | undefined {
+  return header === undefined ? undefined : /^Bearer +(\S+)$/i.exec(header)?.[1];
+}
+
+function refuseUnidentified(token: string | undefined): never {
+  return token === undefined
+    ? fail('UNAUTHORIZED', { headers: { 'www-authenticate': 'Bearer' } })
+    : fail('UNAUTHORIZED', {
+        message: 'The access token is expired, revoked or not one of ours.',
+        headers: { 'www-authenticate': 'Bearer error="invalid_token"' },
+      });
+}
+
+function requireScope(identity: Identity, needed: Scope): void {
+  if (identity.scopes.has(needed)) return;
+  fail('INSUFFICIENT_SCOPE', {
+    message: `This operation needs the scope ${needed}, which your token does not carry.`,
+    details: { required: needed, held: [...identity.scopes] },
+    headers: { 'www-authenticate': `Bearer error="insufficient_scope", scope="${needed}"` },
+  });
+}
+
+function requireSecret(expected: string | undefined, given: string | undefined): void {
+  if (expected === undefined) return;
+  const a = Buffer.from(expected);
+  const b = Buffer.from(given ?? '');
+  if (a.length !== b.length || !timingSafeEqual(a, b)) refuseUnidentified(given);
+}

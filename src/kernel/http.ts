@@ -1,0 +1,267 @@
+/**
+ * The HTTP server: Fastify with safer defaults, the guard before every route, one error formatter behind it.
+ * It knows no feature; app.ts hands it the list of route entries.
+ */
+import { randomUUID } from 'node:crypto';
+import type { Socket } from 'node:net';
+import { parse as parseForm } from 'node:querystring';
+import cors from '@fastify/cors';
+import formbody from '@fastify/formbody';
+import helmet from '@fastify/helmet';
+import Fastify, {
+  type FastifyBaseLogger,
+  type FastifyInstance,
+  type FastifyReply,
+  type FastifyRequest,
+  LogController,
+} from 'fastify';
+import { readJson, refuseUnsafe } from './body.ts';
+import type { Config } from './config.ts';
+import { envelope, formatError } from './errors.ts';
+import { ApiError } from './fail.ts';
+import { createGuard, type GuardDeps, subjectOf, type Visit, windowHeaders } from './guard.ts';
+import type { Log } from './log.ts';
+import { documentRoutes, type OpenApi, schemaOf } from './openapi.ts';
+import { type RouteEntry, successStatus } from './route.ts';
+import { validatorCompiler } from './validation.ts';
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    visit: Visit | null;
+  }
+  interface FastifyContextConfig {
+    entry?: RouteEntry;
+  }
+}
+
+export interface HttpDeps extends GuardDeps {
+  readonly config: Pick<Config, 'trustProxy' | 'corsOrigin' | 'baseUrl'>;
+  readonly log: Log;
+  readonly routes: readonly RouteEntry[];
+}
+
+export interface Http {
+  readonly server: FastifyInstance;
+  openapi(): OpenApi;
+  /** Finishes requests in flight, keep-alive clients notwithstanding; cuts what is not done after `graceMs`. */
+  close(graceMs?: number): Promise<void>;
+}
+
+const maxBodyBytes = 256 * 1024;
+/** A request, headers and body together, must arrive within this; so must a response to it begin. */
+const requestTimeoutMs = 30_000;
+const headersTimeoutMs = 15_000;
+
+export async function createHttp(deps: HttpDeps): Promise<Http> {
+  const { config, log, routes, window, metrics } = deps;
+  const guard = createGuard(deps);
+  let closing = false;
+
+  const server: FastifyInstance = Fastify({
+    loggerInstance: log as FastifyBaseLogger,
+    logController: new LogController({ disableRequestLogging: true }),
+    genReqId: requestId,
+    requestIdHeader: false,
+    trustProxy: config.trustProxy ?? false,
+    bodyLimit: maxBodyBytes,
+    requestTimeout: requestTimeoutMs,
+    http: { headersTimeout: headersTimeoutMs, connectionsCheckingInterval: 2_000 },
+    return503OnClosing: false,
+    routerOptions: { maxParamLength: 256 },
+    clientErrorHandler: (error, socket) => void refuseSocket(error, socket),
+    frameworkErrors: (error, request, reply) => void answerUnroutable(error, request, reply),
+  });
+  server.decorateRequest('visit', null);
+  server.setValidatorCompiler(validatorCompiler);
+  server.removeAllContentTypeParsers();
+
+  await server.register(helmet, {
+    contentSecurityPolicy: {
+      useDefaults: false,
+      directives: { defaultSrc: ["'none'"], frameAncestors: ["'none'"] },
+    },
+    frameguard: { action: 'deny' },
+    hsts: config.baseUrl.startsWith('https:') && { maxAge: 31_536_000, includeSubDomains: false },
+  });
+  if (config.corsOrigin !== undefined) {
+    await server.register(cors, {
+      origin: config.corsOrigin,
+      exposedHeaders: [
+        'X-RateLimit-Limit',
+        'X-RateLimit-Remaining',
+        'X-RateLimit-Reset',
+        'X-Request-Id',
+        'WWW-Authenticate',
+        'Retry-After',
+      ],
+      methods: ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'],
+      maxAge: 600,
+    });
+  }
+
+  server.addHook('onRequest', async (request, reply) => {
+    request.visit = visitOf(request);
+    await guard.admit(request, reply, request.visit, request.routeOptions.config.entry);
+  });
+  server.addHook('preValidation', async (request) => {
+    refuseUnsafe(request.params, 'the path');
+    refuseUnsafe(request.query, 'the query');
+    if (request.routeOptions.config.entry?.accepts === 'form') refuseUnsafe(request.body, 'the body');
+    if (request.routeOptions.config.entry?.optionalBody) request.body ??= {};
+  });
+  server.addHook('onSend', async (request, reply) => {
+    reply.header('x-request-id', request.id);
+    if (closing) reply.header('connection', 'close');
+    if (!request.visit?.window) await countLate(request, reply);
+  });
+  server.addHook('onResponse', async (request, reply) => {
+    const labels = {
+      method: knownMethods.has(request.method) ? request.method : 'OTHER',
+      route: request.routeOptions.url ?? 'unmatched',
+      status_code: String(reply.statusCode),
+    };
+    metrics.count('service_http_requests_total', labels);
+    metrics.observe('service_http_request_duration_seconds', labels, reply.elapsedTime / 1000);
+    log.debug({ requestId: request.id, ...labels, ms: Math.round(reply.elapsedTime) }, 'request');
+  });
+  server.addHook('preClose', async () => {
+    closing = true;
+  });
+
+  server.setErrorHandler(answerError);
+  server.setNotFoundHandler(() => {
+    throw new ApiError('ROUTE_NOT_FOUND');
+  });
+
+  const openapi = await documentRoutes(server, config.baseUrl);
+  await server.register(async (json) => {
+    json.addContentTypeParser(
+      'application/json',
+      { parseAs: 'buffer' },
+      async (_: FastifyRequest, body: Buffer) => readJson(body),
+    );
+    for (const entry of routes) if (entry.accepts !== 'form') mount(json, entry);
+  });
+  await server.register(async (form) => {
+    await form.register(formbody, { parser: (text) => parseForm(text) });
+    for (const entry of routes) if (entry.accepts === 'form') mount(form, entry);
+  });
+  await server.ready();
+
+  function mount(context: FastifyInstance, entry: RouteEntry) {
+    context.route({
+      method: entry.method,
+      url: entry.path,
+      config: { entry },
+      schema: schemaOf(entry),
+      async handler(request, reply) {
+        const visit = request.visit as Visit;
+        const body = await entry.handler({
+          params: request.params as never,
+          query: request.query as never,
+          body: request.body as never,
+          caller: visit.caller,
+          origin: visit.origin,
+          headers: request.headers,
+          header: (name, value) => void reply.header(name, value),
+          countAgainst: (subject) =>
+            guard.countAgainst(reply, visit, subject === 'address' ? undefined : subject.clientId),
+        });
+        reply.code(successStatus(entry));
+        if (entry.produces) reply.type(entry.produces);
+        return reply.send(body);
+      },
+    });
+  }
+
+  async function answerError(error: unknown, request: FastifyRequest, reply: FastifyReply) {
+    const failures = request.routeOptions?.config?.entry?.failures ?? 'envelope';
+    const { status, headers, body, ours } = formatError(error, failures);
+    if (ours)
+      log.error({ err: error, requestId: request.id, route: request.routeOptions?.url }, 'request failed');
+    return reply.code(status).headers(headers).type('application/json; charset=utf-8').send(body);
+  }
+
+  /** What answered before the guard ran (a CORS preflight) is counted here. */
+  async function countLate(request: FastifyRequest, reply: FastifyReply) {
+    reply.headers(windowHeaders(await window.count(subjectOf(request.visit ?? visitOf(request)))));
+  }
+
+  /** An address the router cannot even read: Fastify runs no hooks for it. */
+  async function answerUnroutable(error: unknown, request: FastifyRequest, reply: FastifyReply) {
+    await countLate(request, reply);
+    reply.headers({ ...bareSecurityHeaders, 'x-request-id': request.id });
+    await answerError(error, request, reply);
+  }
+
+  /** Bytes that were no HTTP request: there is no reply object, so the answer is written by hand. */
+  async function refuseSocket(error: Error & { code?: string }, socket: Socket) {
+    if (error.code === 'ECONNRESET' || !socket.writable) return void socket.destroy();
+    const refusal = new ApiError(
+      error.code === 'HPE_HEADER_OVERFLOW'
+        ? 'HEADERS_TOO_LARGE'
+        : error.code === 'ERR_HTTP_REQUEST_TIMEOUT'
+          ? 'REQUEST_TIMEOUT'
+          : 'VALIDATION_ERROR',
+      error.code?.startsWith('HPE_') && error.code !== 'HPE_HEADER_OVERFLOW'
+        ? { message: 'This is not a well-formed HTTP request.' }
+        : {},
+    );
+    const state = await window.count(`ip:${socket.remoteAddress ?? 'unknown'}`);
+    const body = JSON.stringify(envelope(refusal));
+    const headers = {
+      ...windowHeaders(state),
+      ...bareSecurityHeaders,
+      'content-type': 'application/json; charset=utf-8',
+      'content-length': Buffer.byteLength(body),
+      'x-request-id': randomUUID(),
+      connection: 'close',
+    };
+    const head = Object.entries(headers)
+      .map(([name, value]) => `${name}: ${value}\r\n`)
+      .join('');
+    if (socket.writable) socket.end(`HTTP/1.1 ${refusal.status} Refused\r\n${head}\r\n${body}`);
+    else socket.destroy();
+  }
+
+  return {
+    server,
+    openapi,
+    async close(graceMs = 10_000) {
+      const cut = setTimeout(() => server.server.closeAllConnections(), graceMs);
+      await server.close();
+      clearTimeout(cut);
+    },
+  };
+}
+
+/** Where helmet's hook has no chance to run. */
+const bareSecurityHeaders = {
+  'content-security-policy': "default-src 'none'",
+  'x-content-type-options': 'nosniff',
+  'referrer-policy': 'no-referrer',
+};
+
+const knownMethods: ReadonlySet<string> = new Set([
+  'GET',
+  'HEAD',
+  'POST',
+  'PUT',
+  'PATCH',
+  'DELETE',
+  'OPTIONS',
+]);
+
+/** A client may bring its own id, if it is harmless in a log line and a header. */
+function requestId({ headers }: { headers: Record<string, string | string[] | undefined> }): string {
+  const given = headers['x-request-id'];
+  return typeof given === 'string' && /^[\w.-]{8,64}$/.test(given) ? given : randomUUID();
+}
+
+const visitOf = (request: FastifyRequest): Visit => ({
+  origin: {
+    requestId: request.id,
+    ipAddress: request.ip,
+    userAgent: (request.headers['user-agent'] ?? '').slice(0, 512),
+  },
+});

@@ -1,0 +1,72 @@
+/**
+ * The ledger: a service says once what happened, inside the transaction of the change. The listeners are joined in
+ * app.ts: the audit log first (a change whose audit row cannot be written does not happen), then webhook
+ * deliveries and the stream outbox. After commit come counters, which nobody waits for.
+ */
+import type { EventType } from '../contract/events.ts';
+import type { Actor } from './caller.ts';
+import { type Clock, isoTime } from './clock.ts';
+import type { Tx } from './db.ts';
+import type { Ids } from './ids.ts';
+
+export interface Happening {
+  readonly eventId: string;
+  readonly type: EventType;
+  readonly outcome: 'success' | 'failure';
+  /** The organization whose log this belongs to. */
+  readonly organizationId: string;
+  /** The agent concerned; who did it is `metadata.actorId`. */
+  readonly agentId: string;
+  readonly ipAddress: string;
+  readonly userAgent: string;
+  /** ISO 8601. */
+  readonly timestamp: string;
+  readonly metadata: Readonly<Record<string, unknown>>;
+}
+
+export interface Subject {
+  readonly organizationId: string;
+  readonly agentId: string;
+  readonly outcome?: 'success' | 'failure';
+  /** Ids, names, scopes, reasons; never a secret. */
+  readonly metadata?: Record<string, unknown>;
+}
+
+export interface LedgerListener {
+  /** Joins the change's own transaction; a throw undoes the change. */
+  inTransaction?(tx: Tx, happening: Happening): Promise<void>;
+  /** The change is durable. */
+  afterCommit?(happening: Happening): void;
+}
+
+export interface Ledger {
+  record(tx: Tx, actor: Actor, type: EventType, subject: Subject): Promise<Happening>;
+}
+
+export function createLedger(deps: { clock: Clock; ids: Ids; listeners: readonly LedgerListener[] }): Ledger {
+  const { clock, ids, listeners } = deps;
+  return {
+    async record(tx, actor, type, subject) {
+      const happening: Happening = {
+        eventId: ids.ordered(),
+        type,
+        outcome: subject.outcome ?? 'success',
+        organizationId: subject.organizationId,
+        agentId: subject.agentId,
+        ipAddress: actor.ipAddress,
+        userAgent: actor.userAgent,
+        timestamp: isoTime(clock),
+        metadata: {
+          ...subject.metadata,
+          ...(actor.agentId !== undefined && actor.agentId !== subject.agentId && { actorId: actor.agentId }),
+          requestId: actor.requestId,
+        },
+      };
+      for (const listener of listeners) await listener.inTransaction?.(tx, happening);
+      tx.afterCommit(() => {
+        for (const listener of listeners) listener.afterCommit?.(happening);
+      });
+      return happening;
+    },
+  };
+}

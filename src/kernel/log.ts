@@ -1,0 +1,47 @@
+/** Logging by pino, as JSON lines on standard output. Secrets are cut out by name wherever they may appear. */
+import { type DestinationStream, type Logger, pino, stdSerializers } from 'pino';
+
+export type Log = Logger;
+
+const secretNames = [
+  'authorization',
+  'cookie',
+  'password',
+  'secret',
+  'clientSecret',
+  'client_secret',
+  'client_assertion',
+  'subject_token',
+  'token',
+  'access_token',
+  'accessToken',
+  'delegationToken',
+  'signingSecret',
+  'privateKey',
+  'databaseUrl',
+  'redisUrl',
+];
+
+/** pino's wildcards match one level each, so every name is listed for the first four levels. */
+const redactPaths = secretNames.flatMap((name) => [name, `*.${name}`, `*.*.${name}`, `*.*.*.${name}`]);
+
+/** `postgres://user:password@host` inside an error message must not reach the log either. */
+const hideUrlPasswords = (text: string) => text.replace(/(\w+:\/\/[^\s:/@]*):[^\s/@]+@/g, '$1:***@');
+
+export function createLog(options: { level: string; destination?: DestinationStream }): Log {
+  return pino(
+    {
+      level: options.level,
+      base: { pid: process.pid },
+      timestamp: pino.stdTimeFunctions.isoTime,
+      redact: { paths: redactPaths, censor: '[redacted]' },
+      serializers: {
+        err(error: Error) {
+          const plain = stdSerializers.err(error);
+          return { ...plain, message: hideUrlPasswords(plain.message), stack: hideUrlPasswords(plain.stack) };
+        },
+      },
+    },
+    options.destination ?? pino.destination({ fd: 1, sync: true }),
+  );
+}

@@ -1,0 +1,48 @@
+/**
+ * Background work as data: a name, how often, and what to do. Loops own no timers of their own; stopping waits
+ * for the run that is under way, so nothing is cut in half.
+ */
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Log } from './log.ts';
+
+export interface Loop {
+  readonly name: string;
+  /** Pause between the end of one run and the start of the next. */
+  readonly everyMs: number;
+  /** One round of work. Long rounds should look at the signal and return early. */
+  run(signal: AbortSignal): Promise<void>;
+}
+
+export interface Loops {
+  start(): void;
+  stop(): Promise<void>;
+}
+
+export function createLoops(loops: readonly Loop[], log: Log): Loops {
+  const stopping = new AbortController();
+  let running: Promise<void>[] = [];
+
+  const keepRunning = async (loop: Loop) => {
+    while (!stopping.signal.aborted) {
+      try {
+        await loop.run(stopping.signal);
+      } catch (error) {
+        log.error(
+          { err: error, loop: loop.name },
+          'a background loop failed; it goes on with its next round',
+        );
+      }
+      await sleep(loop.everyMs, undefined, { signal: stopping.signal }).catch(() => {});
+    }
+  };
+
+  return {
+    start() {
+      if (running.length === 0) running = loops.map(keepRunning);
+    },
+    async stop() {
+      stopping.abort();
+      await Promise.all(running);
+    },
+  };
+}

@@ -1,0 +1,92 @@
+/** The registry behind GET /metrics, made from contract/metrics.ts: a metric not in that table cannot be fed. */
+import { AggregatorRegistry, Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
+import {
+  type CounterName,
+  type GaugeName,
+  type HistogramName,
+  type LabelsOf,
+  type MetricName,
+  metrics as words,
+} from '../contract/metrics.ts';
+
+type Labels<N extends MetricName> = Record<LabelsOf<N>, string>;
+
+export interface Metrics {
+  count<N extends CounterName>(name: N, labels: Labels<N>, by?: number): void;
+  observe<N extends HistogramName>(name: N, labels: Labels<N>, seconds: number): void;
+  gauge(name: GaugeName, value: number): void;
+  /** Asked for its value when someone reads /metrics. */
+  gaugeFrom(name: GaugeName, read: () => number | Promise<number>): void;
+  text(): Promise<string>;
+  /** This process's figures, for joining with those of its siblings by `joinSnapshots`. */
+  snapshot(): Promise<Snapshot>;
+}
+
+export type Snapshot = object;
+
+/** Labels whose values come from outside: past this many distinct ones the rest is `other`. */
+const openLabels: ReadonlySet<string> = new Set(['client_id', 'org_id']);
+const maxOpenValues = 1_000;
+
+export function createMetrics(): Metrics {
+  const registry = new Registry();
+  const counters = new Map<string, Counter>();
+  const histograms = new Map<string, Histogram>();
+  const gauges = new Map<string, { gauge: Gauge; read?: () => number | Promise<number> }>();
+
+  for (const [name, word] of Object.entries(words)) {
+    const common = { name, help: word.help, labelNames: [...word.labels], registers: [registry] };
+    if (word.type === 'counter') counters.set(name, new Counter(common));
+    else if (word.type === 'histogram')
+      histograms.set(name, new Histogram({ ...common, buckets: [...word.buckets] }));
+    else {
+      const entry: { gauge: Gauge; read?: () => number | Promise<number> } = {
+        gauge: new Gauge({
+          ...common,
+          aggregator: word.acrossProcesses,
+          async collect() {
+            if (entry.read) this.set(await entry.read());
+          },
+        }),
+      };
+      gauges.set(name, entry);
+    }
+  }
+  collectDefaultMetrics({ register: registry });
+
+  const bound = boundOpenLabels();
+  return {
+    count: (name, labels, by = 1) => counters.get(name)?.inc(bound(labels), by),
+    observe: (name, labels, seconds) => histograms.get(name)?.observe(labels, seconds),
+    gauge: (name, value) => gauges.get(name)?.gauge.set(value),
+    gaugeFrom(name, read) {
+      const entry = gauges.get(name);
+      if (entry) entry.read = read;
+    },
+    text: () => registry.metrics(),
+    snapshot: () => registry.getMetricsAsJSON(),
+  };
+}
+
+export const metricsContentType = Registry.PROMETHEUS_CONTENT_TYPE;
+
+/** One exposition from the snapshots of several processes. */
+export const joinSnapshots = (snapshots: Snapshot[]): Promise<string> =>
+  AggregatorRegistry.aggregate(snapshots as object[]).metrics();
+
+function boundOpenLabels() {
+  const seen = new Map<string, Set<string>>();
+  return (labels: Record<string, string>): Record<string, string> => {
+    const result: Record<string, string> = {};
+    for (const [label, value] of Object.entries(labels)) {
+      result[label] = value;
+      if (!openLabels.has(label)) continue;
+      const values = seen.get(label) ?? new Set();
+      seen.set(label, values);
+      if (values.has(value)) continue;
+      if (values.size >= maxOpenValues) result[label] = 'other';
+      else values.add(value);
+    }
+    return result;
+  };
+}

@@ -1,0 +1,98 @@
+/**
+ * Numbered SQL files, forward only, each in a transaction of its own. Every node may run this at start: the
+ * transaction takes a lock before it looks what is missing, so a migration is applied exactly once.
+ */
+import { createHash } from 'node:crypto';
+import { readdirSync, readFileSync } from 'node:fs';
+import type { Clock } from './clock.ts';
+import type { Db, Tx } from './db.ts';
+import type { Log } from './log.ts';
+import { raw, sql } from './sql.ts';
+
+export interface Migration {
+  readonly version: number;
+  readonly name: string;
+  readonly text: string;
+  readonly checksum: string;
+}
+
+const lockKey = 7_263_544_001;
+const folder = new URL('../../migrations/', import.meta.url);
+
+export function readMigrations(from: URL = folder): Migration[] {
+  const migrations = readdirSync(from)
+    .filter((file) => /^\d{4}_\w+\.sql$/.test(file))
+    .sort()
+    .map((file) => {
+      const text = readFileSync(new URL(file, from), 'utf8');
+      return {
+        version: Number(file.slice(0, 4)),
+        name: file.slice(0, -4),
+        text,
+        checksum: createHash('sha256').update(text).digest('hex'),
+      };
+    });
+  migrations.forEach(({ version, name }, index) => {
+    if (version !== index + 1)
+      throw new Error(`migration ${name} is out of sequence: expected number ${index + 1}`);
+  });
+  return migrations;
+}
+
+/** Answers the names of the migrations that this call applied. */
+export async function migrate(deps: {
+  db: Db;
+  log: Log;
+  clock: Clock;
+  migrations?: Migration[];
+}): Promise<string[]> {
+  const { db, log, clock, migrations = readMigrations() } = deps;
+  const applied: string[] = [];
+  await db.transaction(prepareHistory);
+  for (const migration of migrations) {
+    const isNew = await db.transaction(async (tx) => {
+      await lock(tx);
+      if (await isApplied(tx, migration)) return false;
+      await tx.run('migrations.apply', raw(migration.text));
+      await tx.run(
+        'migrations.insert',
+        sql`insert into schema_migrations (version, name, checksum, applied_at)
+            values (${migration.version}, ${migration.name}, ${migration.checksum}, ${new Date(clock.now())})`,
+      );
+      return true;
+    });
+    if (isNew) {
+      applied.push(migration.name);
+      log.info({ migration: migration.name }, 'migration applied');
+    }
+  }
+  return applied;
+}
+
+const lock = (tx: Tx) => tx.run('migrations.lock', sql`select pg_advisory_xact_lock(${lockKey})`);
+
+async function prepareHistory(tx: Tx) {
+  await lock(tx);
+  await tx.run(
+    'migrations.prepare',
+    sql`create table if not exists schema_migrations (
+          version integer primary key,
+          name text not null,
+          checksum text not null,
+          applied_at timestamptz not null
+        )`,
+  );
+}
+
+async function isApplied(tx: Tx, migration: Migration): Promise<boolean> {
+  const row = await tx.maybe<{ checksum: string }>(
+    'migrations.find',
+    sql`select checksum from schema_migrations where version = ${migration.version}`,
+  );
+  if (row && row.checksum !== migration.checksum) {
+    throw new Error(
+      `migration ${migration.name} was changed after it had been applied to this database; add a new migration instead`,
+    );
+  }
+  return row !== undefined;
+}

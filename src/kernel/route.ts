@@ -1,0 +1,96 @@
+/**
+ * Routes are data. An entry cannot leave out who may call it (`access`), how it is counted (`limit`) or what it
+ * may answer (`schema.response`, which is also the filter that keeps undeclared fields, and so secrets, inside).
+ */
+import type { Static, TSchema } from 'typebox';
+import type { ErrorCode } from '../contract/errors.ts';
+import type { Scope } from '../contract/scopes.ts';
+import type { Caller, Origin } from './caller.ts';
+
+export type Access =
+  /** Anyone. */
+  | { readonly kind: 'open' }
+  /** The request carries its own credentials, which the handler verifies: the token endpoint. */
+  | { readonly kind: 'client' }
+  /** Whoever holds this fixed secret; anyone, when the operator has set none. */
+  | { readonly kind: 'secret'; readonly secret: string | undefined }
+  /** Any valid access token. */
+  | { readonly kind: 'bearer' }
+  /** A valid access token that carries the scope. */
+  | { readonly kind: 'scope'; readonly scope: Scope };
+
+export const open = () => ({ kind: 'open' }) as const;
+export const client = () => ({ kind: 'client' }) as const;
+export const secret = (value: string | undefined) => ({ kind: 'secret', secret: value }) as const;
+export const bearer = () => ({ kind: 'bearer' }) as const;
+export const scope = (name: Scope) => ({ kind: 'scope', scope: name }) as const;
+
+/**
+ * `caller`: one request against the verified client, else against the IP address.
+ * `afterVerification`: the guard only refuses an address that is over its limit; the handler counts, against the client
+ * whose secret proved right or against the address, so that nobody can lock out a client by its public id.
+ */
+export type Limit = 'caller' | 'afterVerification';
+
+export interface RouteSchema {
+  readonly params?: TSchema;
+  readonly query?: TSchema;
+  readonly body?: TSchema;
+  /** By success status; the first is the default. Failures are described by the contract. */
+  readonly response: Readonly<Record<number, TSchema>>;
+}
+
+type StaticOf<S> = S extends TSchema ? Static<S> : undefined;
+type CallerOf<A extends Access> = A extends { kind: 'bearer' | 'scope' } ? Caller : Caller | undefined;
+
+export interface Input<S extends RouteSchema, A extends Access> {
+  readonly params: StaticOf<S['params']>;
+  readonly query: StaticOf<S['query']>;
+  readonly body: StaticOf<S['body']>;
+  readonly caller: CallerOf<A>;
+  readonly origin: Origin;
+  readonly headers: Readonly<Record<string, string | string[] | undefined>>;
+  /** Sets a response header. */
+  header(name: string, value: string): void;
+  /** With `limit: 'afterVerification'`: counts this request against the client, or against the address; refuses when over. */
+  countAgainst(subject: { clientId: string } | 'address'): Promise<void>;
+}
+
+export interface RouteSpec<S extends RouteSchema, A extends Access> {
+  /** `operationId` in the OpenAPI document. */
+  readonly id: string;
+  readonly summary: string;
+  readonly tag: string;
+  readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
+  /** Relative to /api/v1, unless the route is made by `rootRoute`. */
+  readonly url: string;
+  readonly access: A;
+  readonly limit: Limit;
+  readonly schema: S;
+  /** The API errors particular to this route, for the OpenAPI document. */
+  readonly errors?: readonly ErrorCode[];
+  /** How failures are written: the envelope, or the OAuth form of the token endpoints. */
+  readonly failures?: 'envelope' | 'oauth';
+  readonly accepts?: 'json' | 'form';
+  /** The body may be left out; the handler then sees an empty object. */
+  readonly optionalBody?: boolean;
+  /** Content type of the success answer when it is not JSON. */
+  readonly produces?: string;
+  /** Left out of the OpenAPI document. */
+  readonly hidden?: boolean;
+  handler(input: Input<S, A>): unknown;
+}
+
+export type RouteEntry = RouteSpec<RouteSchema, Access> & { readonly path: string };
+
+const apiPrefix = '/api/v1';
+
+export function route<S extends RouteSchema, A extends Access>(spec: RouteSpec<S, A>): RouteEntry {
+  return { ...(spec as unknown as RouteSpec<RouteSchema, Access>), path: apiPrefix + spec.url };
+}
+
+export function rootRoute<S extends RouteSchema, A extends Access>(spec: RouteSpec<S, A>): RouteEntry {
+  return { ...(spec as unknown as RouteSpec<RouteSchema, Access>), path: spec.url };
+}
+
+export const successStatus = (entry: RouteEntry): number => Number(Object.keys(entry.schema.response)[0]);

@@ -1,0 +1,25 @@
+/** Signing and checking JWTs with the instance's keys; made by adapters/keys.ts. */
+import type { KeyObject } from 'node:crypto';
+
+export type Claims = Readonly<Record<string, unknown>>;
+
+export interface Signer {
+  /** RFC 7638 thumbprint of the current public key. */
+  readonly keyId: string;
+  /** Signs as given; `typ` keeps kinds of token apart (`at+jwt`, `delegation+jwt`, …). */
+  sign(claims: Claims, typ: string): Promise<string>;
+  /** The claims of a token of ours of that kind, unexpired and for that audience; undefined for anything else. */
+  verify(
+    token: string,
+    expected: { typ: string; audience: string; requiredClaims: string[] },
+  ): Promise<Claims | undefined>;
+  /** The public keys that verify, current first, as JWKs. */
+  publicKeys(): readonly Readonly<Record<string, unknown>>[];
+}
+
+export interface SignerOptions {
+  readonly privateKey: KeyObject;
+  readonly publicKey: KeyObject;
+  readonly previousPublicKeys: readonly KeyObject[];
+  readonly issuer: string;
+}

@@ -1,0 +1,61 @@
+/** argv → commands. Each command is one file in commands/, loaded only when it is asked for. */
+import { readFileSync } from 'node:fs';
+import { Command } from 'commander';
+import { Refusal } from './commands/refusal.ts';
+import { ConfigProblems } from './kernel/config.ts';
+import { DatabaseAway } from './kernel/db.ts';
+
+const { version, description } = JSON.parse(
+  readFileSync(new URL('../package.json', import.meta.url), 'utf8'),
+);
+
+const program = new Command('countersign').description(description).version(version).showHelpAfterError();
+
+program
+  .command('dev')
+  .description('try it: embedded PostgreSQL, no Redis, generated keys, an operator ready to use')
+  .option('--port <number>', 'port to listen on (default: PORT, else 3000)')
+  .option('--data <folder>', 'where everything is kept', '.countersign')
+  .action(async (options) => (await import('./commands/dev.ts')).dev(process.env, options));
+
+program
+  .command('serve')
+  .description('run in production, configured by the environment alone (docs/configuration.md)')
+  .option('--no-worker', 'HTTP only; run the background loops apart with `countersign worker`')
+  .action(async (options) => (await import('./commands/serve.ts')).serve(process.env, options));
+
+program
+  .command('worker')
+  .description('run the background loops alone')
+  .action(async () => (await import('./commands/worker.ts')).worker(process.env));
+
+program
+  .command('migrate')
+  .description('bring the database up to date and exit (serve does it at start, too)')
+  .action(async () => (await import('./commands/migrate.ts')).migrate(process.env));
+
+program
+  .command('bootstrap')
+  .description('create the first organization and an operator that holds every scope; prints its secret once')
+  .option('--json', 'print JSON')
+  .option('--force', 'although there is an operator: give it one more credential')
+  .action(async (options) => (await import('./commands/bootstrap.ts')).bootstrap(process.env, options));
+
+program
+  .command('keys')
+  .description('print a new RSA-2048 signing key pair as PEM')
+  .action(async () => (await import('./commands/keys.ts')).keys());
+
+try {
+  await program.parseAsync();
+} catch (error) {
+  console.error(explain(error));
+  process.exit(1);
+}
+
+/** What an operator did or can mend gets one plain line; only a defect of ours shows its stack. */
+function explain(error: unknown): string {
+  if (error instanceof ConfigProblems || error instanceof Refusal) return `countersign: ${error.message}`;
+  if (error instanceof DatabaseAway) return `countersign: cannot start, ${error.message} (see DATABASE_URL)`;
+  return error instanceof Error ? `countersign: ${error.stack ?? error.message}` : String(error);
+}
