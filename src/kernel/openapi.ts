@@ -89,6 +89,7 @@ function nameComponents(document: OpenApi): OpenApi {
     if (Array.isArray(node)) return node.map(visit);
     if (typeof node !== 'object' || node === null) return node;
     const copy = Object.fromEntries(Object.entries(node).map(([key, value]) => [key, visit(value)]));
+    if (copy.description === 'Default Response') copy.description = 'Success';
     const { title, type } = copy;
     if (typeof title !== 'string' || type !== 'object') return copy;
     schemas[title] = copy;

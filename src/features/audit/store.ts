@@ -1,9 +1,8 @@
 import canonicalize from 'canonicalize';
 import type { Tx } from '../../kernel/db.ts';
 import type { Happening } from '../../kernel/ledger.ts';
+import { takeLock } from '../../kernel/locks.ts';
 import { sql } from '../../kernel/sql.ts';
-
-const lockKey = 7_263_544_002;
 
 export async function append(tx: Tx, happening: Happening): Promise<void> {
   const { eventId, organizationId, agentId, type, outcome, ipAddress, userAgent, metadata, timestamp } =
@@ -31,7 +30,7 @@ export async function append(tx: Tx, happening: Happening): Promise<void> {
 
 /** One node at a time: two that attach the same day at once would trip over each other. */
 export async function makePartitions(tx: Tx, days: readonly string[]): Promise<number> {
-  await tx.run('audit.partitions.lock', sql`select pg_advisory_xact_lock(${lockKey})`);
+  await takeLock(tx, 'auditPartitions');
   const { made } = await tx.one<{ made: number }>(
     'audit.partitions.make',
     sql`select count(*) filter (where audit_ensure_partition(day)) as made from unnest(${days}::date[]) as day`,

@@ -14,9 +14,9 @@ export const tokenRoutes = (tokens: TokenService): RouteEntry[] => [
     accepts: 'form',
     failures: 'oauth',
     schema: { query: TokenQuery, body: TokenRequest, response: { 200: AccessTokenResponse } },
-    handler({ body, headers, origin, countAgainst, header }) {
+    handler({ body, query, headers, origin, countAgainst, header }) {
       header('cache-control', 'no-store');
-      return tokens.issue({ form: body, authorization: headers.authorization, origin, countAgainst });
+      return tokens.issue({ form: body, query, authorization: headers.authorization, origin, countAgainst });
     },
   }),
 ];

@@ -12,11 +12,8 @@ export const TokenRequest = Type.Object(
 );
 export type TokenRequest = Static<typeof TokenRequest>;
 
-/** Credentials in an address end up in logs: refused, so that nobody gets used to it. */
-export const TokenQuery = Type.Object({
-  client_id: Type.Optional(Type.Never({ description: 'sent in the body, not in the address' })),
-  client_secret: Type.Optional(Type.Never({ description: 'sent in the body, not in the address' })),
-});
+/** Nothing is read from the address; what must not stand there is refused by the service. */
+export const TokenQuery = Type.Object({}, { additionalProperties: true });
 
 export const AccessTokenResponse = Type.Object(
   {

@@ -10,6 +10,7 @@ import { type Client, findClient } from './store.ts';
 
 export interface TokenAsked {
   readonly form: TokenRequest;
+  readonly query: object;
   readonly authorization: string | string[] | undefined;
   readonly origin: Origin;
   countAgainst(subject: { clientId: string } | 'address'): Promise<void>;
@@ -96,6 +97,7 @@ export function createTokenService(deps: TokenDeps): TokenService {
 
   return {
     async issue(asked) {
+      refuseCredentialsInAddress(asked.query);
       requireGrantType(asked.form.grant_type);
       const client = await authenticate(asked);
       await requireStanding(asked, client);
@@ -118,6 +120,13 @@ export function createTokenService(deps: TokenDeps): TokenService {
       };
     },
   };
+}
+
+/** Addresses end up in logs: refused even beside a good body, so that nobody gets used to it. */
+function refuseCredentialsInAddress(query: object): void {
+  for (const name of ['client_id', 'client_secret']) {
+    if (name in query) failToken('unsupported_grant_type', `${name} belongs in the body, not in the address`);
+  }
 }
 
 function requireGrantType(grantType: string | undefined): void {

@@ -1,0 +1,50 @@
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { describe, it } from 'node:test';
+import { startApp } from '../../../test/harness.ts';
+
+const t = await startApp({ METRICS_TOKEN: 'scrape-me' });
+
+describe('GET /health', () => {
+  it('200 with status ok', async () => {
+    const answer = await t.call('GET', '/health');
+    assert.equal(answer.status, 200);
+    assert.deepEqual(answer.json, { status: 'ok', checks: { database: 'ok', redis: 'ok' } });
+  });
+});
+
+describe('GET /metrics', () => {
+  const read = () => t.call('GET', '/metrics', { token: 'scrape-me' });
+
+  it('401 UNAUTHORIZED without the METRICS_TOKEN that was set', async () => {
+    assert.equal((await t.call('GET', '/metrics')).json.code, 'UNAUTHORIZED');
+    assert.equal((await t.call('GET', '/metrics', { token: 'scrape-mee' })).status, 401);
+  });
+  it('200 with every metric of the spec under its type, as plain text', async () => {
+    const answer = await read();
+    assert.equal(answer.status, 200);
+    assert.match(String(answer.headers['content-type']), /^text\/plain/);
+    const { metrics } = JSON.parse(
+      readFileSync(new URL('../../../test/fixtures/spec-words.json', import.meta.url), 'utf8'),
+    );
+    for (const [name, { type }] of Object.entries<{ type: string }>(metrics)) {
+      assert.match(answer.text, new RegExp(`^# TYPE ${name} ${type}$`, 'm'));
+    }
+  });
+  it('feeds requests, queries, key-value commands and the pool gauges', async () => {
+    await t.call('GET', '/health');
+    const { text } = await read();
+    assert.match(
+      text,
+      /service_http_requests_total\{method="GET",route="\/health",status_code="200"\} [1-9]/,
+    );
+    assert.match(
+      text,
+      /service_http_request_duration_seconds_count\{method="GET",route="\/health",status_code="200"\} [1-9]/,
+    );
+    assert.match(text, /service_db_query_duration_seconds_count\{operation="ping"\} [1-9]/);
+    assert.match(text, /service_redis_command_duration_seconds_count\{command="incr"\} [1-9]/);
+    assert.match(text, /^service_db_pool_active_connections 0$/m);
+    assert.match(text, /^service_db_pool_waiting_requests 0$/m);
+  });
+});

@@ -1,0 +1,113 @@
+import assert from 'node:assert/strict';
+import { generateKeyPairSync } from 'node:crypto';
+import { mkdtempSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, it } from 'node:test';
+import { ConfigProblems, type Environment, loadConfig } from './config.ts';
+import { generateKeyPair } from './keypair.ts';
+
+const pair = generateKeyPair();
+const good: Environment = {
+  DATABASE_URL: 'postgres://me:hidden@db.example/countersign',
+  REDIS_URL: 'redis://redis.example',
+  JWT_PRIVATE_KEY: pair.privatePem,
+  JWT_PUBLIC_KEY: pair.publicPem,
+};
+
+function problemsWith(changes: Environment): readonly string[] {
+  try {
+    loadConfig({ ...good, ...changes });
+    return [];
+  } catch (error) {
+    assert.ok(error instanceof ConfigProblems);
+    return error.problems;
+  }
+}
+
+const pem = (type: 'rsa' | 'ec', bits = 2048) => {
+  const { privateKey, publicKey } =
+    type === 'ec'
+      ? generateKeyPairSync('ec', { namedCurve: 'P-256' })
+      : generateKeyPairSync('rsa', { modulusLength: bits });
+  return {
+    JWT_PRIVATE_KEY: privateKey.export({ type: 'pkcs8', format: 'pem' }).toString(),
+    JWT_PUBLIC_KEY: publicKey.export({ type: 'spki', format: 'pem' }).toString(),
+  };
+};
+
+describe('configuration', () => {
+  it('has the documented defaults', () => {
+    const config = loadConfig(good);
+    assert.equal(config.port, 3000);
+    assert.equal(config.baseUrl, 'http://localhost:3000');
+    assert.equal(config.rateLimitPerMinute, 100);
+    assert.equal(config.multiTenant, false);
+    assert.equal(config.webhooksEnabled, true);
+    assert.equal(config.webhookMaxRetries, 10);
+    assert.equal(config.webhookWorkerConcurrency, 5);
+    assert.equal(config.trustProxy, undefined);
+    assert.ok(Object.isFrozen(config));
+  });
+  it('derives BASE_URL from PORT, and takes off a trailing slash', () => {
+    assert.equal(loadConfig({ ...good, PORT: '8080' }).baseUrl, 'http://localhost:8080');
+    assert.equal(
+      loadConfig({ ...good, BASE_URL: 'https://id.example.com/' }).baseUrl,
+      'https://id.example.com',
+    );
+  });
+  it('names every missing variable at once', () => {
+    const problems = problemsWith({
+      DATABASE_URL: undefined,
+      REDIS_URL: ' ',
+      JWT_PRIVATE_KEY: '',
+      JWT_PUBLIC_KEY: '',
+    });
+    assert.deepEqual(
+      problems.map((problem) => problem.split(' ')[0]),
+      ['DATABASE_URL', 'REDIS_URL', 'JWT_PRIVATE_KEY', 'JWT_PUBLIC_KEY'],
+    );
+  });
+  it('names every bad variable at once, without repeating what may be secret', () => {
+    const problems = problemsWith({
+      DATABASE_URL: 'mysql://me:hidden@db',
+      PORT: '70000',
+      MULTI_TENANT: 'perhaps',
+      BASE_URL: 'https://id.example.com/path',
+      LOG_LEVEL: 'loud',
+      DATA_ENCRYPTION_KEY: 'dG9vIHNob3J0',
+      RATE_LIMIT_PER_MINUTE: '1e3',
+    });
+    assert.equal(problems.length, 7, problems.join('\n'));
+    assert.ok(!problems.join().includes('hidden'));
+  });
+  it('reads keys from files, and with line breaks written out', () => {
+    const folder = mkdtempSync(join(tmpdir(), 'countersign-config-'));
+    const file = join(folder, 'key.pem');
+    writeFileSync(file, pair.privatePem);
+    const config = loadConfig({
+      ...good,
+      JWT_PRIVATE_KEY: undefined,
+      JWT_PRIVATE_KEY_FILE: file,
+      JWT_PUBLIC_KEY: pair.publicPem.replaceAll('\n', '\\n'),
+    });
+    assert.equal(config.signingKeys.publicKey.asymmetricKeyType, 'rsa');
+    assert.match(
+      problemsWith({ JWT_PRIVATE_KEY: '', JWT_PRIVATE_KEY_FILE: join(folder, 'none') })[0] ?? '',
+      /ENOENT/,
+    );
+  });
+  for (const [what, changes, complaint] of [
+    [
+      'a pair whose halves do not match',
+      { JWT_PUBLIC_KEY: generateKeyPair().publicPem },
+      /do not belong together/,
+    ],
+    ['a short key', pem('rsa', 1024), /1024 bits/],
+    ['an elliptic-curve key', pem('ec'), /is a ec key/],
+    ['a private key given as the public one', { JWT_PUBLIC_KEY: pair.privatePem }, /holds a private key/],
+    ['memory:// with several processes', { REDIS_URL: 'memory://', WEB_CONCURRENCY: '2' }, /WEB_CONCURRENCY/],
+  ] as const) {
+    it(`refuses ${what}`, () => assert.match(problemsWith(changes).join('\n'), complaint));
+  }
+});

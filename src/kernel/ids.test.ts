@@ -1,0 +1,23 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { createIds } from './ids.ts';
+
+test('ordered ids are version 7 UUIDs that sort by time', () => {
+  let now = 1_700_000_000_000;
+  const ids = createIds({ now: () => now });
+  const made = Array.from({ length: 50 }, () => {
+    now += 1;
+    return ids.ordered();
+  });
+  assert.deepEqual(made, made.toSorted());
+  for (const id of made)
+    assert.match(id, /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/);
+  assert.equal(Number.parseInt(made[0]?.replaceAll('-', '').slice(0, 12) ?? '', 16), 1_700_000_000_001);
+});
+
+test('secrets carry their prefix and 256 random bits', () => {
+  const ids = createIds({ now: () => 0 });
+  const secret = ids.secret('cs_');
+  assert.match(secret, /^cs_[\w-]{43}$/);
+  assert.notEqual(secret, ids.secret('cs_'));
+});

@@ -1,0 +1,14 @@
+/** Advisory locks, all in one table so that no two meanings share a number. Held until the transaction ends. */
+import type { Tx } from './db.ts';
+import { sql } from './sql.ts';
+
+const keys = {
+  migrations: 7_263_544_001,
+  auditPartitions: 7_263_544_002,
+  bootstrap: 7_263_544_003,
+} as const;
+
+/** One transaction at a time across all nodes; the others wait. */
+export async function takeLock(tx: Tx, name: keyof typeof keys): Promise<void> {
+  await tx.run(`lock.${name}`, sql`select pg_advisory_xact_lock(${keys[name]})`);
+}

@@ -1,0 +1,41 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { createLog } from './log.ts';
+
+function logged(write: (log: ReturnType<typeof createLog>) => void): string {
+  const lines: string[] = [];
+  write(createLog({ level: 'info', destination: { write: (line) => void lines.push(line) } }));
+  return lines.join('');
+}
+
+test('secrets are cut out of log lines by name, at the first four levels', () => {
+  for (const wrap of [
+    (fields: object) => fields,
+    (fields: object) => ({ a: fields }),
+    (fields: object) => ({ a: { b: fields } }),
+    (fields: object) => ({ a: { b: { c: fields } } }),
+  ]) {
+    const text = logged((log) =>
+      log.info(
+        wrap({
+          authorization: 'Bearer s3cret',
+          client_secret: 's3cret',
+          clientSecret: 's3cret',
+          access_token: 's3cret',
+          password: 's3cret',
+          clientId: 'public',
+        }),
+      ),
+    );
+    assert.doesNotMatch(text, /s3cret/);
+    assert.match(text, /public/);
+  }
+});
+
+test('passwords inside URLs are cut out of logged errors', () => {
+  const text = logged((log) =>
+    log.error({ err: new Error('cannot reach postgres://me:s3cret@db/x') }, 'failed'),
+  );
+  assert.doesNotMatch(text, /s3cret/);
+  assert.match(text, /postgres:\/\/me:\*\*\*@db/);
+});

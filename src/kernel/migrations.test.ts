@@ -1,0 +1,55 @@
+import assert from 'node:assert/strict';
+import { createHash } from 'node:crypto';
+import { after, describe, it } from 'node:test';
+import { createEmptyDatabase, execute } from '../../test/harness.ts';
+import { createPostgres } from '../adapters/postgres.ts';
+import { systemClock } from './clock.ts';
+import { createLog } from './log.ts';
+import { createMetrics } from './metrics.ts';
+import { type Migration, migrate, readMigrations } from './migrations.ts';
+
+const log = createLog({ level: 'silent' });
+
+const migration = (version: number, text: string): Migration => ({
+  version,
+  name: `000${version}_test`,
+  text,
+  checksum: createHash('sha256').update(text).digest('hex'),
+});
+
+async function openDatabase() {
+  const url = await createEmptyDatabase();
+  const db = createPostgres({ url, poolSize: 4, log, metrics: createMetrics() });
+  after(() => db.close());
+  const run = (migrations?: Migration[]) =>
+    migrate({ db, log, clock: systemClock, ...(migrations && { migrations }) });
+  return { url, run };
+}
+
+describe('migrations', () => {
+  it('are applied in order, once, however many nodes start at the same moment', async () => {
+    const { url, run } = await openDatabase();
+    const results = await Promise.all([run(), run(), run(), run()]);
+    const names = readMigrations().map(({ name }) => name);
+    assert.deepEqual(results.flat().sort(), names);
+    const rows = await execute<{ name: string }>(url, 'select name from schema_migrations order by version');
+    assert.deepEqual(
+      rows.map(({ name }) => name),
+      names,
+    );
+    assert.deepEqual(await run(), []);
+  });
+  it('are undone whole when one fails, and go on from there once it is mended', async () => {
+    const { url, run } = await openDatabase();
+    const first = migration(1, 'create table one (id int)');
+    await assert.rejects(run([first, migration(2, 'create table two (id int); select no_such_function()')]));
+    const tables = await execute(url, "select 1 from pg_tables where tablename in ('one', 'two')");
+    assert.equal(tables.length, 1);
+    assert.deepEqual(await run([first, migration(2, 'create table two (id int)')]), ['0002_test']);
+  });
+  it('refuse to go on when one was changed after it had been applied', async () => {
+    const { run } = await openDatabase();
+    await run([migration(1, 'select 1')]);
+    await assert.rejects(run([migration(1, 'select 2')]), /0001_test was changed after it had been applied/);
+  });
+});

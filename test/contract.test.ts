@@ -1,0 +1,69 @@
+/** The contract against the spec's own words, kept in fixtures/spec-words.json: a missing or altered one fails here. */
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { describe, it } from 'node:test';
+import { errorGroups, errors, tokenErrors } from '../src/contract/errors.ts';
+import { webhookEvents } from '../src/contract/events.ts';
+import { plans } from '../src/contract/limits.ts';
+import { metrics } from '../src/contract/metrics.ts';
+import { isScope, scopes } from '../src/contract/scopes.ts';
+import { createMetrics } from '../src/kernel/metrics.ts';
+
+interface SpecWords {
+  errors: Record<string, number>;
+  tokenErrors: Record<string, number>;
+  metrics: Record<string, { type: string; labels: string[] }>;
+  events: string[];
+  scopes: string[];
+}
+
+const spec: SpecWords = JSON.parse(
+  readFileSync(new URL('fixtures/spec-words.json', import.meta.url), 'utf8'),
+);
+
+describe('the contract', () => {
+  it('has every error of the spec under its status, and no other in the spec group', () => {
+    const ours = Object.fromEntries(
+      Object.entries(errorGroups.spec).map(([code, { status }]) => [code, status]),
+    );
+    assert.deepEqual(ours, spec.errors);
+    assert.deepEqual(errors.AGENT_DECOMMISSIONED.alsoStatus, [410, 422]);
+  });
+  it('has the added errors of decisions.md', () => {
+    assert.deepEqual(
+      Object.fromEntries(Object.entries(errorGroups.added).map(([code, { status }]) => [code, status])),
+      {
+        TRUST_POLICY_NOT_FOUND: 404,
+        TRUST_POLICY_ALREADY_EXISTS: 409,
+        LISTING_NOT_FOUND: 404,
+        LISTING_ALREADY_EXISTS: 409,
+      },
+    );
+  });
+  it('has the token endpoint errors of the spec', () => {
+    for (const [code, status] of Object.entries(spec.tokenErrors)) {
+      assert.equal(tokenErrors[code as keyof typeof tokenErrors], status, code);
+    }
+  });
+  it('has exactly the metrics of the spec, each with its type and labels', () => {
+    const ours = Object.fromEntries(
+      Object.entries(metrics).map(([name, { type, labels }]) => [name, { type, labels: [...labels] }]),
+    );
+    assert.deepEqual(ours, spec.metrics);
+  });
+  it('registers every metric, so that /metrics shows it before anything happened', async () => {
+    const text = await createMetrics().text();
+    for (const [name, { type }] of Object.entries(spec.metrics))
+      assert.match(text, new RegExp(`^# TYPE ${name} ${type}$`, 'm'));
+  });
+  it('has exactly the webhook events and scopes of the spec', () => {
+    assert.deepEqual([...webhookEvents].sort(), [...spec.events].sort());
+    assert.deepEqual([...scopes].sort(), [...spec.scopes].sort());
+    assert.equal(isScope('admin:everything'), false);
+  });
+  it('has the plans of decisions.md', () => {
+    assert.deepEqual(Object.values(plans.free), [25, 1_000, 1_000, 10_000]);
+    assert.deepEqual(Object.values(plans.pro), [1_000, 100_000, 100_000, 1_000_000]);
+    assert.deepEqual(new Set(Object.values(plans.enterprise)), new Set([2_147_483_647]));
+  });
+});
