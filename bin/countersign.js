@@ -3,7 +3,7 @@
 // runs this file is older than the one the project needs, the pinned one from node_modules takes over.
 import { spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
-import { createRequire } from 'node:module';
+import * as nodeModule from 'node:module';
 import { constants } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -12,6 +12,8 @@ const oldestNode = 24;
 const self = fileURLToPath(import.meta.url);
 
 if (Number(process.versions.node.split('.')[0]) >= oldestNode) {
+  // Compiled code is kept between starts, which halves the time they take; where it cannot be written, nothing is lost.
+  nodeModule.enableCompileCache?.(fileURLToPath(new URL('../node_modules/.cache/countersign', import.meta.url)));
   const source = new URL('../src/main.ts', import.meta.url);
   await import(existsSync(source) ? source.href : new URL('../dist/main.js', import.meta.url).href);
 } else {
@@ -38,7 +40,7 @@ function runWithPinnedNode() {
 
 function pinnedNode() {
   const platform = process.platform === 'win32' ? 'win' : process.platform;
-  const require = createRequire(import.meta.url);
+  const require = nodeModule.createRequire(import.meta.url);
   for (const name of [`node-${platform}-${process.arch}`, `node-bin-${platform}-${process.arch}`]) {
     try {
       const folder = dirname(require.resolve(`${name}/package.json`));

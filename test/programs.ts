@@ -16,6 +16,8 @@ export interface Program {
   output(): string;
   /** Its exit code (or signal), once it has ended. */
   ended(): Promise<number | string>;
+  /** The same, once whatever it started and that prints through it has ended too; fails when that takes too long. */
+  gone(ms?: number): Promise<number | string>;
   kill(signal: NodeJS.Signals): void;
 }
 
@@ -33,11 +35,24 @@ export function startProgram(
   child.stdout?.on('data', (chunk) => (printed += chunk));
   child.stderr?.on('data', (chunk) => (printed += chunk));
   const end = once(child, 'exit').then(([code, signal]) => (code ?? signal) as number | string);
+  const closed = once(child, 'close').then(() => end);
   after(async () => {
     if (child.exitCode === null && child.signalCode === null) child.kill('SIGKILL');
     await end;
   });
-  return { child, output: () => printed, ended: () => end, kill: (signal) => void child.kill(signal) };
+  return {
+    child,
+    output: () => printed,
+    ended: () => end,
+    async gone(ms = 15_000) {
+      const patience = new AbortController();
+      const late = sleep(ms, undefined, { signal: patience.signal }).then(() => {
+        throw new Error(`${command} ${args.join(' ')} is not gone after ${ms} ms\n${printed}`);
+      });
+      return Promise.race([closed, late]).finally(() => patience.abort());
+    },
+    kill: (signal) => void child.kill(signal),
+  };
 }
 
 /** `countersign …` with exactly these variables, besides PATH and HOME. */
@@ -51,14 +66,18 @@ export const startCountersign = (
     ...(cwd !== undefined && { cwd }),
   });
 
+/** Below the range that the system gives to outgoing connections, so that none takes it before the server does. */
 export async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const address = server.address();
-  server.close();
-  await once(server, 'close');
-  if (address === null || typeof address === 'string') throw new Error('no port');
-  return address.port;
+  for (;;) {
+    const port = 10_000 + Math.floor(Math.random() * 20_000);
+    const server = createServer().listen(port, '127.0.0.1');
+    const free = await once(server, 'listening').then(
+      () => true,
+      () => false,
+    );
+    server.close();
+    if (free) return port;
+  }
 }
 
 /** Asks until the answer satisfies, or the time is up; a program that ended meanwhile shows what it printed. */
@@ -124,4 +143,51 @@ export async function startRedis(
     program,
   );
   return { url: `redis://127.0.0.1:${at}`, port: at, program };
+}
+
+export interface Service {
+  readonly program: Program;
+  readonly port: number;
+  readonly url: string;
+}
+
+/** `countersign serve` on a port of its own, once it answers. */
+export async function startServe(
+  env: Record<string, string>,
+  args: readonly string[] = [],
+): Promise<Service> {
+  const port = await freePort();
+  const program = startCountersign(['serve', ...args], { HOST: '127.0.0.1', PORT: String(port), ...env });
+  await untilHealthy(port, program);
+  return { program, port, url: `http://127.0.0.1:${port}` };
+}
+
+export interface Client {
+  readonly clientId: string;
+  readonly clientSecret: string;
+}
+
+/** The operator that `countersign bootstrap` makes and prints. */
+export async function makeOperator(env: Record<string, string>, ...args: string[]): Promise<Client> {
+  const program = startCountersign(['bootstrap', '--json', ...args], env);
+  if ((await program.gone()) !== 0) throw new Error(program.output());
+  return JSON.parse(program.output());
+}
+
+export const askToken = (url: string, { clientId, clientSecret }: Client): Promise<Response> =>
+  fetch(`${url}/api/v1/token`, {
+    method: 'POST',
+    body: new URLSearchParams({
+      grant_type: 'client_credentials',
+      client_id: clientId,
+      client_secret: clientSecret,
+    }),
+  });
+
+/** The header that carries an access token of this client. */
+export async function authorize(url: string, client: Client): Promise<{ authorization: string }> {
+  const response = await askToken(url, client);
+  const text = await response.text();
+  if (!response.ok) throw new Error(`no token: ${response.status} ${text}`);
+  return { authorization: `Bearer ${JSON.parse(text).access_token}` };
 }

@@ -30,8 +30,9 @@ import { type EmbeddedPostgresOptions, startEmbeddedPostgres } from './embedded-
 
 const here = dirname(fileURLToPath(import.meta.url));
 const root = dirname(dirname(here));
-const asRoot = process.getuid?.() === 0 ? false : 'needs root';
-const onLinux = process.platform === 'linux' ? false : 'needs /proc';
+// Reasons to skip, where there is one.
+const needsRoot = process.getuid?.() === 0 ? false : 'needs root';
+const needsProc = process.platform === 'linux' ? false : 'needs /proc';
 const settings = { fsync: 'off' };
 
 // Much of the time is waiting, so they wait together.
@@ -155,7 +156,7 @@ describe('embedded PostgreSQL', { concurrency: 3 }, () => {
     await first.stop();
     // PostgreSQL overlooks by itself the pid of its parent and of processes of other users: this is neither.
     const { uid, gid } = await stat(dataDir);
-    const other = spawn('sleep', ['60'], { cwd: dataDir, ...(asRoot ? {} : { uid, gid }) });
+    const other = spawn('sleep', ['60'], { cwd: dataDir, ...(needsRoot ? {} : { uid, gid }) });
     t.after(() => other.kill());
     await writeFile(join(dataDir, 'postmaster.pid'), [other.pid, ...lines.slice(1)].join('\n'));
     const second = await start(t, { dataDir });
@@ -226,7 +227,7 @@ describe('embedded PostgreSQL', { concurrency: 3 }, () => {
   });
 
   test('as root, a folder closed to others gets a link to a cluster elsewhere', {
-    skip: asRoot || onLinux,
+    skip: needsRoot || needsProc,
   }, async (t) => {
     const dataDir = await newDataDir(t, 0o700);
     const first = await start(t, { dataDir });
@@ -253,7 +254,7 @@ describe('embedded PostgreSQL', { concurrency: 3 }, () => {
   });
 
   test('as root, programs in a folder closed to others run from a copy', {
-    skip: asRoot || onLinux,
+    skip: needsRoot || needsProc,
   }, async (t) => {
     const project = await copyOfProject(t);
     await chmod(project, 0o700);
@@ -264,7 +265,7 @@ describe('embedded PostgreSQL', { concurrency: 3 }, () => {
     assert.equal(readlinkSync(`/proc/${pid}/exe`), join(copy, 'bin', 'postgres'));
   });
 
-  test('an ordinary user runs everything in place', { skip: asRoot }, async (t) => {
+  test('an ordinary user runs everything in place', { skip: needsRoot }, async (t) => {
     const stranger = await ordinaryUser();
     if (!stranger) return t.skip('no ordinary user who can enter the checkout');
     const dataDir = await newDataDir(t, 0o700, stranger);
@@ -275,7 +276,9 @@ describe('embedded PostgreSQL', { concurrency: 3 }, () => {
     assert.deepEqual(await readdir(dirname(dataDir)), ['pg', 'pg.log', 'pg.password']);
   });
 
-  test('an ordinary user who cannot complete the package runs a copy of it', { skip: asRoot }, async (t) => {
+  test('an ordinary user who cannot complete the package runs a copy of it', {
+    skip: needsRoot,
+  }, async (t) => {
     const stranger = await ordinaryUser();
     if (!stranger) return t.skip('no ordinary user who can enter the checkout');
     const project = await copyOfProject(t);
@@ -462,7 +465,7 @@ function endProcess(pid: number): void {
 
 /** Every process of a server works in its data directory. Empty where there is no /proc to look in. */
 function processesIn(folder: string): number[] {
-  if (onLinux) return [];
+  if (needsProc) return [];
   return readdirSync('/proc')
     .map(Number)
     .filter((pid) => pid > 0 && workingFolder(pid).replace(' (deleted)', '') === folder);

@@ -19,6 +19,7 @@ export async function createSigner(options: SignerOptions & { clock: Clock }): P
         .setProtectedHeader({ alg: algorithm, typ, kid: keyId })
         .sign(privateKey),
     async verify(token, { typ, audience, requiredClaims }) {
+      if (!isOneSpelling(token)) return undefined;
       try {
         const { payload } = await jwtVerify(
           token,
@@ -43,6 +44,15 @@ export async function createSigner(options: SignerOptions & { clock: Clock }): P
     },
     publicKeys: () => keys.map((key) => key.jwk),
   };
+}
+
+/**
+ * The same signature bytes can be written in several ways (padding, unused bits of the last character); only ours is
+ * taken, so that a token has one text. The other two parts are signed as text.
+ */
+function isOneSpelling(token: string): boolean {
+  const signature = token.slice(token.lastIndexOf('.') + 1);
+  return Buffer.from(signature, 'base64url').toString('base64url') === signature;
 }
 
 async function describe(key: KeyObject) {

@@ -57,7 +57,8 @@ async function listen(app: App, { host, port }: Config): Promise<void> {
     if (code === 'EADDRINUSE') throw new Refusal(`port ${port} is in use already; choose another with PORT`);
     if (code === 'EACCES')
       throw new Refusal(`this user may not listen on port ${port}; choose one above 1023 with PORT`);
-    if (code === 'EADDRNOTAVAIL') throw new Refusal(`HOST=${host} is not an address of this machine`);
+    if (code === 'EADDRNOTAVAIL' || code === 'ENOTFOUND' || code === 'EAI_AGAIN')
+      throw new Refusal(`HOST=${host} is not an address of this machine`);
     throw error;
   }
 }

@@ -1,14 +1,13 @@
 /** Reading what clients send, refusing what could trip anything behind it: deep nesting, NUL, lone surrogates, `__proto__`. */
-import { ApiError } from './fail.ts';
+import { validationError } from './validation.ts';
 
 const maxDepth = 32;
 const utf8 = new TextDecoder('utf-8', { fatal: true });
 
-const refuse = (message: string): never => {
-  throw new ApiError('VALIDATION_ERROR', {
-    message,
-    details: { fields: [{ in: 'body', field: '', message }] },
-  });
+type Part = 'path' | 'query' | 'body';
+
+const refuse = (part: Part, message: string): never => {
+  throw validationError(part, [{ in: part, field: '', message }]);
 };
 
 /** An empty body is no body: clients often send the content type with nothing behind it. */
@@ -18,29 +17,40 @@ export function readJson(bytes: Buffer): unknown {
   try {
     text = utf8.decode(bytes);
   } catch {
-    refuse('the body is not valid UTF-8');
+    refuse('body', 'is not valid UTF-8');
   }
   let value: unknown;
   try {
     value = JSON.parse(text);
   } catch {
-    refuse('the body is not valid JSON');
+    refuse('body', 'is not valid JSON');
   }
-  refuseUnsafe(value, 'the body');
+  refuseUnsafe(value, 'body');
   return value;
 }
 
 /** Applied to bodies, queries and path parameters alike, before validation and so before SQL. */
-export function refuseUnsafe(value: unknown, where: string, depth = 0): void {
+export function refuseUnsafe(value: unknown, part: Part, depth = 0): void {
   if (typeof value === 'string') {
-    if (value.includes('\0')) refuse(`${where} contains a NUL character`);
-    if (!value.isWellFormed()) refuse(`${where} contains half a surrogate pair, which is no text`);
+    if (value.includes('\0')) refuse(part, 'contains a NUL character');
+    if (!value.isWellFormed()) refuse(part, 'contains half a surrogate pair, which is no text');
   } else if (typeof value === 'object' && value !== null) {
-    if (depth >= maxDepth) refuse(`${where} is nested deeper than ${maxDepth} levels`);
+    if (depth >= maxDepth) refuse(part, `is nested deeper than ${maxDepth} levels`);
     for (const [key, inner] of Object.entries(value)) {
-      if (key === '__proto__') refuse(`${where} contains a field named __proto__`);
-      refuseUnsafe(key, where, depth + 1);
-      refuseUnsafe(inner, where, depth + 1);
+      if (key === '__proto__') refuse(part, 'contains a field named __proto__');
+      refuseUnsafe(key, part, depth + 1);
+      refuseUnsafe(inner, part, depth + 1);
     }
+  }
+}
+
+/** The router refuses a path with broken percent-encoding, but the query parser passes one on as it stands. */
+export function refuseBadEncoding(url: string): void {
+  const start = url.indexOf('?');
+  if (start < 0) return;
+  try {
+    decodeURIComponent(url.slice(start));
+  } catch {
+    refuse('query', 'is not valid percent-encoded UTF-8');
   }
 }

@@ -15,7 +15,12 @@ export interface FormattedError {
 export function formatError(error: unknown, failures: 'envelope' | 'oauth'): FormattedError {
   if (error instanceof TokenError) {
     const body = { error: error.code, error_description: error.message };
-    return { status: error.status, headers: { 'cache-control': 'no-store' }, body, ours: false };
+    const headers = {
+      'cache-control': 'no-store',
+      // RFC 6749 §5.2: a client that came by HTTP Basic is told so in kind.
+      ...(error.status === 401 && { 'www-authenticate': 'Basic realm="token"' }),
+    };
+    return { status: error.status, headers, body, ours: false };
   }
   const known = toApiError(error);
   return {
@@ -41,18 +46,25 @@ const byStatus: Readonly<Record<number, ErrorCode>> = {
   431: 'HEADERS_TOO_LARGE',
 };
 
+interface FrameworkError {
+  readonly statusCode: number;
+  readonly code: string;
+  readonly message: string;
+}
+
 function toApiError(error: unknown): ApiError {
   if (error instanceof ApiError) return error;
   if (error instanceof DatabaseAway) {
     return new ApiError('SERVICE_UNAVAILABLE', { headers: { 'retry-after': '1' }, cause: error });
   }
-  // Fastify's own refusals (bad JSON, too large, wrong type, bad URL) carry a 4xx status and a safe message.
-  const { statusCode, message } = error as { statusCode?: number; message?: string };
+  // Fastify's own refusals (too large, wrong type, bad URL) carry a 4xx status and a safe message; other libraries'
+  // messages stay inside.
+  const { statusCode, code: word = '', message = '' } = (error ?? {}) as Partial<FrameworkError>;
   if (statusCode !== undefined && statusCode >= 400 && statusCode < 500) {
     const code = byStatus[statusCode];
     return code
       ? new ApiError(code, { cause: error })
-      : new ApiError('VALIDATION_ERROR', { message: message ?? '', cause: error });
+      : new ApiError('VALIDATION_ERROR', { ...(/^FST_/.test(word) && { message }), cause: error });
   }
   return new ApiError('INTERNAL_SERVER_ERROR', { cause: error });
 }

@@ -30,7 +30,8 @@ export interface GuardDeps {
 export interface Visit {
   readonly origin: Origin;
   caller?: Caller;
-  window?: WindowState;
+  /** Whether a window has counted this request; what no step has counted, the server counts against the address. */
+  counted?: boolean;
 }
 
 export interface Guard {
@@ -45,11 +46,12 @@ export interface Guard {
 
 export function createGuard({ identify, window, metrics }: GuardDeps): Guard {
   const countAgainst = async (reply: FastifyReply, visit: Visit, clientId: string | undefined) => {
-    applyWindow(reply, visit, await window.count(subjectOf(visit, clientId)), clientId);
+    const state = await window.count(subjectOf(visit, clientId));
+    visit.counted = true;
+    applyWindow(reply, state, clientId);
   };
 
-  const applyWindow = (reply: FastifyReply, visit: Visit, state: WindowState, clientId?: string) => {
-    visit.window = state;
+  const applyWindow = (reply: FastifyReply, state: WindowState, clientId?: string) => {
     reply.headers(windowHeaders(state));
     if (!state.exceeded) return;
     metrics.count('service_rate_limit_hits_total', { client_id: clientId ?? 'anonymous' });
@@ -65,8 +67,7 @@ export function createGuard({ identify, window, metrics }: GuardDeps): Guard {
       const token = bearerToken(request.headers.authorization);
       const identity = token === undefined ? undefined : await identify(token);
 
-      if (entry?.limit === 'afterVerification')
-        applyWindow(reply, visit, await window.peek(subjectOf(visit)));
+      if (entry?.limit === 'afterVerification') applyWindow(reply, await window.peek(subjectOf(visit)));
       else await countAgainst(reply, visit, identity?.agentId);
 
       // Only the 404 handler has no entry; a route cannot be mounted without one.

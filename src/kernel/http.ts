@@ -15,7 +15,7 @@ import Fastify, {
   type FastifyRequest,
   LogController,
 } from 'fastify';
-import { readJson, refuseUnsafe } from './body.ts';
+import { readJson, refuseBadEncoding, refuseUnsafe } from './body.ts';
 import type { Config } from './config.ts';
 import { envelope, formatError } from './errors.ts';
 import { ApiError } from './fail.ts';
@@ -55,6 +55,7 @@ const headersTimeoutMs = 15_000;
 export async function createHttp(deps: HttpDeps): Promise<Http> {
   const { config, log, routes, window, metrics } = deps;
   const guard = createGuard(deps);
+  const refused = new WeakSet<Socket>();
   let closing = false;
 
   const server: FastifyInstance = Fastify({
@@ -65,7 +66,12 @@ export async function createHttp(deps: HttpDeps): Promise<Http> {
     trustProxy: config.trustProxy ?? false,
     bodyLimit: maxBodyBytes,
     requestTimeout: requestTimeoutMs,
-    http: { headersTimeout: headersTimeoutMs, connectionsCheckingInterval: 2_000 },
+    http: {
+      headersTimeout: headersTimeoutMs,
+      connectionsCheckingInterval: 2_000,
+      // Node's own refusal would carry none of our headers; the first hook refuses instead.
+      requireHostHeader: false,
+    },
     return503OnClosing: false,
     routerOptions: { maxParamLength: 256 },
     clientErrorHandler: (error, socket) => void refuseSocket(error, socket),
@@ -96,23 +102,27 @@ export async function createHttp(deps: HttpDeps): Promise<Http> {
       ],
       methods: ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'],
       maxAge: 600,
+      // Strict, the plugin answers an OPTIONS request that is no preflight in plain text, outside the envelope.
+      strictPreflight: false,
     });
   }
 
   server.addHook('onRequest', async (request, reply) => {
     request.visit = visitOf(request);
     await guard.admit(request, reply, request.visit, request.routeOptions.config.entry);
+    requireHost(request);
   });
   server.addHook('preValidation', async (request) => {
-    refuseUnsafe(request.params, 'the path');
-    refuseUnsafe(request.query, 'the query');
-    if (request.routeOptions.config.entry?.accepts === 'form') refuseUnsafe(request.body, 'the body');
+    refuseUnsafe(request.params, 'path');
+    refuseBadEncoding(request.url);
+    refuseUnsafe(request.query, 'query');
+    if (request.routeOptions.config.entry?.accepts === 'form') refuseUnsafe(request.body, 'body');
     if (request.routeOptions.config.entry?.optionalBody) request.body ??= {};
   });
   server.addHook('onSend', async (request, reply) => {
     reply.header('x-request-id', request.id);
     if (closing) reply.header('connection', 'close');
-    if (!request.visit?.window) await countLate(request, reply);
+    if (!request.visit?.counted) await countLate(request, reply);
   });
   server.addHook('onResponse', async (request, reply) => {
     const labels = {
@@ -146,6 +156,10 @@ export async function createHttp(deps: HttpDeps): Promise<Http> {
     await form.register(formbody, { parser: (text) => parseForm(text) });
     for (const entry of routes) if (entry.accepts === 'form') mount(form, entry);
   });
+  // An expectation we do not know is ignored, as RFC 9110 allows: Node's own 417 would carry none of our headers.
+  server.server.on('checkExpectation', (request, response) =>
+    server.server.emit('request', request, response),
+  );
   await server.ready();
 
   function mount(context: FastifyInstance, entry: RouteEntry) {
@@ -182,7 +196,7 @@ export async function createHttp(deps: HttpDeps): Promise<Http> {
     return reply.code(status).headers(headers).type('application/json; charset=utf-8').send(body);
   }
 
-  /** What answered before the guard ran (a CORS preflight) is counted here. */
+  /** What answered before the guard ran (a CORS preflight) or before the handler counted (a malformed token request). */
   async function countLate(request: FastifyRequest, reply: FastifyReply) {
     reply.headers(windowHeaders(await window.count(subjectOf(request.visit ?? visitOf(request)))));
   }
@@ -196,6 +210,9 @@ export async function createHttp(deps: HttpDeps): Promise<Http> {
 
   /** Bytes that were no HTTP request: there is no reply object, so the answer is written by hand. */
   async function refuseSocket(error: Error & { code?: string }, socket: Socket) {
+    // Whatever else arrives on a refused socket fails too, and must not cut off the answer to the first failure.
+    if (refused.has(socket)) return;
+    refused.add(socket);
     if (error.code === 'ECONNRESET' || !socket.writable) return void socket.destroy();
     const refusal = new ApiError(
       error.code === 'HPE_HEADER_OVERFLOW'
@@ -256,6 +273,13 @@ const knownMethods: ReadonlySet<string> = new Set([
 function requestId({ headers }: { headers: Record<string, string | string[] | undefined> }): string {
   const given = headers['x-request-id'];
   return typeof given === 'string' && /^[\w.-]{8,64}$/.test(given) ? given : randomUUID();
+}
+
+/** RFC 9112 §3.2; nothing of ours reads the header. */
+function requireHost({ raw, headers }: FastifyRequest): void {
+  if (raw.httpVersion === '1.1' && headers.host === undefined) {
+    throw new ApiError('VALIDATION_ERROR', { message: 'An HTTP/1.1 request must carry a Host header.' });
+  }
 }
 
 const visitOf = (request: FastifyRequest): Visit => ({

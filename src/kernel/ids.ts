@@ -19,6 +19,10 @@ export function createIds(clock: Clock): Ids {
   };
 }
 
+/** Of any version, in either case: what SQL takes for a UUID. */
+export const isUuid = (text: string): boolean =>
+  /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i.test(text);
+
 function uuidV7(milliseconds: number, random: Buffer): string {
   const bytes = Buffer.alloc(16);
   bytes.writeUIntBE(milliseconds, 0, 6);

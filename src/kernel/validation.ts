@@ -39,11 +39,10 @@ export const validatorCompiler: FastifySchemaCompiler<TSchema> = ({ schema, http
 };
 
 export function validationError(part: string, problems: readonly FieldProblem[]): ApiError {
-  const shown = problems.slice(0, maxReported);
-  const sentence = shown
+  const sentence = problems
     .map(({ field, message }) => (field ? `${field} ${message}` : `the ${part} ${message}`))
     .join('; ');
-  return new ApiError('VALIDATION_ERROR', { message: sentence, details: { fields: shown } });
+  return new ApiError('VALIDATION_ERROR', { message: sentence, details: { fields: problems } });
 }
 
 function explain(part: string, errors: readonly ErrorObject[]): FieldProblem[] {
@@ -52,6 +51,8 @@ function explain(part: string, errors: readonly ErrorObject[]): FieldProblem[] {
     const problem = explainOne(part, error);
     // One sentence per field is enough, and the first is the most particular.
     if (!problems.has(problem.field)) problems.set(problem.field, problem);
+    // A body can be wrong in a hundred thousand places: explaining them all would stall everyone else.
+    if (problems.size >= maxReported) break;
   }
   return [...problems.values()];
 }

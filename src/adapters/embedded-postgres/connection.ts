@@ -53,6 +53,7 @@ async function tryConnection(port: number, cluster: Cluster): Promise<Connection
     database: 'postgres',
     application_name: 'countersign launcher',
     connectionTimeoutMillis: 3_000,
+    // Its timer is also what keeps the process running during a query, since the socket does not.
     query_timeout: 30_000,
     ssl: false,
     stream: () => socket,

@@ -1,23 +1,30 @@
 /** From a Bearer token to whom it speaks for: the signature says it was ours, the database that it still holds. */
 import { isScope } from '../../contract/scopes.ts';
 import type { Identity } from '../../kernel/guard.ts';
+import { isUuid } from '../../kernel/ids.ts';
+import type { Claims } from '../../kernel/signer.ts';
 import type { TokenDeps } from './feature.ts';
 import { findStanding } from './store.ts';
 
-const requiredClaims = ['sub', 'client_id', 'scope', 'organization_id', 'iat', 'exp', 'jti'];
+const textClaims = ['sub', 'client_id', 'scope', 'organization_id', 'jti'] as const;
+const requiredClaims = [...textClaims, 'iat', 'exp'];
+
+/** A signature of ours on anything else is a defect of ours, which must not reach SQL nor pass for a scope. */
+const isOurShape = (claims: Claims): claims is Record<(typeof textClaims)[number], string> =>
+  textClaims.every((name) => typeof claims[name] === 'string') && isUuid(String(claims.sub));
 
 export function createIdentify({ db, signer, issuer }: TokenDeps) {
   return async (token: string): Promise<Identity | undefined> => {
     const claims = await signer.verify(token, { typ: 'at+jwt', audience: issuer, requiredClaims });
-    if (!claims) return undefined;
-    const standing = await findStanding(db, String(claims.sub));
+    if (!claims || !isOurShape(claims)) return undefined;
+    const standing = await findStanding(db, claims.sub);
     if (standing?.agentStatus !== 'active') return undefined;
     return {
       agentId: standing.agentId,
       organizationId: standing.organizationId,
       organizationStatus: standing.organizationStatus,
-      scopes: new Set(String(claims.scope).split(' ').filter(isScope)),
-      tokenId: String(claims.jti),
+      scopes: new Set(claims.scope.split(' ').filter(isScope)),
+      tokenId: claims.jti,
     };
   };
 }

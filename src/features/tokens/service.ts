@@ -2,6 +2,7 @@ import { limits } from '../../contract/limits.ts';
 import { isScope, type Scope, scopes } from '../../contract/scopes.ts';
 import type { Origin } from '../../kernel/caller.ts';
 import { failToken } from '../../kernel/fail.ts';
+import { isUuid } from '../../kernel/ids.ts';
 import { matchesSecret } from '../../kernel/secrets.ts';
 import { presentedClient } from './client.ts';
 import type { TokenDeps } from './feature.ts';
@@ -22,7 +23,6 @@ export interface TokenService {
 
 /** Stands in the audit log where a refused request named no agent of ours. */
 const nobody = '00000000-0000-0000-0000-000000000000';
-const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 
 export function createTokenService(deps: TokenDeps): TokenService {
   const { db, clock, ids, ledger, metrics, signer, issuer } = deps;
@@ -31,7 +31,7 @@ export function createTokenService(deps: TokenDeps): TokenService {
     db.transaction((tx) =>
       ledger.record(tx, asked.origin, 'token.refused', {
         organizationId: client?.organizationId ?? nobody,
-        agentId: client?.agentId ?? (uuid.test(claimedId) ? claimedId.toLowerCase() : nobody),
+        agentId: client?.agentId ?? (isUuid(claimedId) ? claimedId.toLowerCase() : nobody),
         outcome: 'failure',
         metadata: { reason },
       }),
@@ -40,7 +40,7 @@ export function createTokenService(deps: TokenDeps): TokenService {
   /** Unknown id and wrong secret take the same steps and get the same answer. */
   const authenticate = async (asked: TokenAsked): Promise<Client> => {
     const { clientId, clientSecret } = presentedClient(asked.form, asked.authorization);
-    const client = await findClient(db, uuid.test(clientId) ? clientId : nobody, new Date(clock.now()));
+    const client = await findClient(db, isUuid(clientId) ? clientId : nobody, new Date(clock.now()));
     const matched = matchesSecret(clientSecret, client?.secretHashes ?? []);
     if (client && matched !== undefined) {
       await asked.countAgainst({ clientId: client.agentId });

@@ -1,0 +1,62 @@
+/**
+ * `npm run bench [-- name…]`: measures on this machine, now, prints a table and writes bench/results/latest.json.
+ * Timings of different machines and days do not compare, so each figure stands beside something measured in the same run.
+ */
+import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { cpus, tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { startEmbeddedPostgres } from '../src/adapters/embedded-postgres.ts';
+import { startup } from './startup.ts';
+
+/** `target` is what we promise; `met` whether this run kept it. */
+export interface Result {
+  readonly what: string;
+  readonly measured: string;
+  readonly beside: string;
+  readonly target: string;
+  readonly met: boolean;
+}
+
+export interface Bench {
+  readonly databaseUrl: string;
+  /** Long work shows progress. */
+  say(line: string): void;
+}
+
+const benches: Record<string, (bench: Bench) => Promise<Result[]>> = { startup };
+
+const asked = process.argv.slice(2);
+const names = asked.length > 0 ? asked : Object.keys(benches);
+const folder = mkdtempSync(join(tmpdir(), 'countersign-bench-'));
+// As root PostgreSQL runs as another user, who must be able to pass through; otherwise it would be kept elsewhere.
+chmodSync(folder, 0o755);
+const say = (line: string) => console.log(`  ${line}`);
+
+console.log('Starting PostgreSQL…');
+const postgres = await startEmbeddedPostgres({ dataDir: join(folder, 'postgres'), database: 'bench' });
+const results: Result[] = [];
+try {
+  for (const name of names) {
+    const bench = benches[name];
+    if (!bench)
+      throw new Error(`there is no bench called ${name}; there are: ${Object.keys(benches).join(', ')}`);
+    console.log(`${name}:`);
+    results.push(...(await bench({ databaseUrl: postgres.url, say })));
+  }
+} finally {
+  await postgres.stop();
+  rmSync(folder, { recursive: true, force: true });
+}
+
+console.table(results);
+const machine = {
+  node: process.version,
+  cpu: cpus()[0]?.model,
+  cores: cpus().length,
+  at: new Date().toISOString(),
+};
+const out = new URL('results/', import.meta.url);
+mkdirSync(out, { recursive: true });
+writeFileSync(new URL('latest.json', out), `${JSON.stringify({ machine, results }, null, 2)}\n`);
+console.log('written to bench/results/latest.json');
+process.exit(results.every(({ met }) => met) ? 0 : 1);

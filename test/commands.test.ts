@@ -1,0 +1,217 @@
+/** Every command as a process of its own: what it needs, what it refuses and how it says so. */
+import assert from 'node:assert/strict';
+import { generateKeyPairSync } from 'node:crypto';
+import { once } from 'node:events';
+import { readdirSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { describe, test } from 'node:test';
+import { createDatabase, createEmptyDatabase, environment, execute } from './harness.ts';
+import {
+  askToken,
+  freePort,
+  makeOperator,
+  type Program,
+  startCountersign,
+  startServe,
+  until,
+} from './programs.ts';
+
+const migrations = readdirSync(new URL('../migrations/', import.meta.url))
+  .filter((file) => file.endsWith('.sql'))
+  .map((file) => file.slice(0, -'.sql'.length))
+  .sort();
+
+/** Exit code 1 and one message, in words for whoever runs it: no stack. */
+async function refusalOf(program: Program): Promise<string> {
+  assert.equal(await program.gone(), 1, program.output());
+  const said = program.output();
+  assert.equal(said.match(/^countersign: /gm)?.length, 1, said);
+  assert.doesNotMatch(said, /^ +at /m, 'no stack');
+  return said;
+}
+
+const pems = (type: 'rsa' | 'ec', modulusLength = 2048) => {
+  const { privateKey, publicKey } =
+    type === 'rsa'
+      ? generateKeyPairSync('rsa', { modulusLength })
+      : generateKeyPairSync('ec', { namedCurve: 'P-256' });
+  return {
+    JWT_PRIVATE_KEY: privateKey.export({ type: 'pkcs8', format: 'pem' }).toString(),
+    JWT_PUBLIC_KEY: publicKey.export({ type: 'spki', format: 'pem' }).toString(),
+  };
+};
+
+describe('serve refuses to start', { concurrency: 3 }, () => {
+  const cases: { title: string; env: Record<string, string>; says: RegExp[] }[] = [
+    {
+      title: 'without variables, naming every missing one',
+      env: {},
+      says: [
+        /has 4 problems/,
+        /^ {2}- DATABASE_URL is missing/m,
+        /^ {2}- REDIS_URL is missing/m,
+        /^ {2}- JWT_PRIVATE_KEY \(or JWT_PRIVATE_KEY_FILE\) is missing/m,
+        /^ {2}- JWT_PUBLIC_KEY \(or JWT_PUBLIC_KEY_FILE\) is missing/m,
+      ],
+    },
+    {
+      title: 'with bad values, naming every one and repeating no secret',
+      env: {
+        ...environment('mysql://app:hunter2-database@db/countersign'),
+        REDIS_URL: 'http://:hunter2-redis@cache',
+        JWT_PRIVATE_KEY: 'hunter2-key',
+        PORT: '70000',
+        MULTI_TENANT: 'perhaps',
+        BASE_URL: 'https://id.example.com/path',
+        DATA_ENCRYPTION_KEY: 'aHVudGVyMg==',
+      },
+      says: [
+        /has 7 problems/,
+        /- DATABASE_URL must be a URL that starts with postgres:/,
+        /- REDIS_URL must be a URL that starts with redis:/,
+        /- JWT_PRIVATE_KEY is not a private key in PEM form/,
+        /- PORT must be a whole number from 1 to 65535, not "70000"/,
+        /- MULTI_TENANT must be true or false, not "perhaps"/,
+        /- BASE_URL must be scheme, host and port only/,
+        /- DATA_ENCRYPTION_KEY must be 32 bytes/,
+      ],
+    },
+    {
+      title: 'with the halves of two key pairs',
+      env: { ...environment('postgres://db/x'), JWT_PRIVATE_KEY: pems('rsa').JWT_PRIVATE_KEY },
+      says: [/has a problem/, /JWT_PRIVATE_KEY and JWT_PUBLIC_KEY do not belong together/],
+    },
+    {
+      title: 'with a key of 1024 bits',
+      env: { ...environment('postgres://db/x'), ...pems('rsa', 1024) },
+      says: [/JWT_PRIVATE_KEY is an RSA key of 1024 bits/, /JWT_PUBLIC_KEY is an RSA key of 1024 bits/],
+    },
+    {
+      title: 'with a key that is not RSA',
+      env: { ...environment('postgres://db/x'), ...pems('ec') },
+      says: [/JWT_PRIVATE_KEY is an? ec key; RS256 needs an RSA private key/, /JWT_PUBLIC_KEY is an? ec key/],
+    },
+    {
+      title: 'with a key file that cannot be read',
+      env: {
+        ...environment('postgres://db/x'),
+        JWT_PRIVATE_KEY: '',
+        JWT_PRIVATE_KEY_FILE: '/nowhere/key.pem',
+      },
+      says: [/JWT_PRIVATE_KEY cannot be read from JWT_PRIVATE_KEY_FILE \(ENOENT\)/],
+    },
+  ];
+  for (const { title, env, says } of cases) {
+    test(title, async () => {
+      const said = await refusalOf(startCountersign(['serve'], env));
+      for (const words of says) assert.match(said, words);
+      assert.doesNotMatch(said, /hunter2|aHVudGVyMg/);
+    });
+  }
+
+  test('while the database cannot be reached, naming it but not its password', async () => {
+    const port = await freePort();
+    const away = environment(`postgres://app:hunter2@127.0.0.1:${port}/countersign`);
+    const said = await refusalOf(startCountersign(['serve'], away));
+    assert.match(said, new RegExp(`the database is away: .*127\\.0\\.0\\.1:${port} \\(see DATABASE_URL\\)`));
+    assert.doesNotMatch(said, /hunter2/);
+  });
+
+  test('on a port that is in use', async (t) => {
+    const port = await freePort();
+    const other = createServer().listen(port, '127.0.0.1');
+    await once(other, 'listening');
+    t.after(() => other.close());
+    const env = environment(await createDatabase(), { HOST: '127.0.0.1', PORT: String(port) });
+    const said = await refusalOf(startCountersign(['serve'], env));
+    assert.match(said, new RegExp(`port ${port} is in use already; choose another with PORT`));
+  });
+
+  test('on a host name that nobody knows', async () => {
+    const env = environment(await createDatabase(), { HOST: 'nowhere.invalid' });
+    const said = await refusalOf(startCountersign(['serve'], env));
+    assert.match(said, /HOST=nowhere\.invalid is not an address of this machine/);
+  });
+});
+
+describe('migrate', () => {
+  test('applies what is missing, needing DATABASE_URL alone, and is then up to date', async () => {
+    const DATABASE_URL = await createEmptyDatabase();
+    const first = startCountersign(['migrate'], { DATABASE_URL });
+    assert.equal(await first.gone(), 0, first.output());
+    assert.equal(first.output(), `Applied: ${migrations.join(', ')}\n`);
+    const second = startCountersign(['migrate'], { DATABASE_URL });
+    assert.equal(await second.gone(), 0, second.output());
+    assert.equal(second.output(), 'The database is up to date.\n');
+    assert.match(await refusalOf(startCountersign(['migrate'], {})), /a problem:\n.*DATABASE_URL is missing/);
+  });
+
+  test('of several processes that migrate at once, each migration is applied by one', async () => {
+    const DATABASE_URL = await createEmptyDatabase();
+    const programs = [1, 2, 3].map(() => startCountersign(['migrate'], { DATABASE_URL }));
+    for (const program of programs) assert.equal(await program.gone(), 0, program.output());
+    const said = programs.map((program) => program.output()).join('');
+    const applied = said.matchAll(/^Applied: (.*)$/gm).flatMap(([, names = '']) => names.split(', '));
+    assert.deepEqual([...applied].sort(), migrations);
+    await assertMigratedOnce(DATABASE_URL);
+  });
+
+  test('two nodes that start at once on an empty database both serve', async () => {
+    const url = await createEmptyDatabase();
+    await Promise.all([startServe(environment(url)), startServe(environment(url))]);
+    await assertMigratedOnce(url);
+  });
+});
+
+async function assertMigratedOnce(databaseUrl: string): Promise<void> {
+  const rows = await execute(databaseUrl, 'select name from schema_migrations order by version');
+  assert.deepEqual(
+    rows.map(({ name }) => name),
+    migrations,
+  );
+}
+
+test('keys prints a pair that serve accepts', async () => {
+  const keys = startCountersign(['keys'], {});
+  assert.equal(await keys.gone(), 0, keys.output());
+  const [privatePem = '', publicPem = ''] =
+    keys.output().match(/-----BEGIN [A-Z ]+-----[\s\S]+?-----END [A-Z ]+-----\n/g) ?? [];
+  assert.match(privatePem, /BEGIN PRIVATE KEY/);
+  assert.match(publicPem, /BEGIN PUBLIC KEY/);
+  const pair = { JWT_PRIVATE_KEY: privatePem, JWT_PUBLIC_KEY: publicPem };
+  await startServe(environment(await createDatabase(), pair));
+});
+
+test('bootstrap makes an operator once; --force gives it one more secret, and both work', async () => {
+  const env = environment(await createDatabase());
+  const { url } = await startServe(env);
+  const operator = await makeOperator(env);
+  assert.deepEqual(Object.keys(operator).sort(), [
+    'agentId',
+    'baseUrl',
+    'clientId',
+    'clientSecret',
+    'organizationId',
+  ]);
+  assert.equal((await askToken(url, operator)).status, 200);
+
+  const said = await refusalOf(startCountersign(['bootstrap', '--json'], env));
+  assert.match(said, /there is an operator already.*--force/);
+
+  const again = await makeOperator(env, '--force');
+  assert.equal(again.clientId, operator.clientId);
+  assert.notEqual(again.clientSecret, operator.clientSecret);
+  for (const client of [operator, again]) assert.equal((await askToken(url, client)).status, 200);
+});
+
+test('worker runs the loops until SIGTERM, beside serve --no-worker', async () => {
+  const env = environment(await createDatabase(), { LOG_LEVEL: 'info' });
+  const worker = startCountersign(['worker'], env);
+  await until('the loops', async () => worker.output().includes('loops are running') || undefined, worker);
+  const { program, port } = await startServe(env, ['--no-worker']);
+  assert.match(program.output(), /"worker":false/);
+  for (const each of [worker, program]) each.kill('SIGTERM');
+  assert.equal(await worker.gone(), 0, worker.output());
+  assert.equal(await program.gone(), 0, program.output());
+  await assert.rejects(fetch(`http://127.0.0.1:${port}/health`));
+});
