@@ -34,6 +34,10 @@ async function render(): Promise<ReferencePage> {
       // Everything comes from this server: no fonts, proxies or telemetry from elsewhere.
       withDefaultFonts: false,
       telemetry: false,
+      agent: { disabled: true },
+      mcp: { disabled: true },
+      showDeveloperTools: 'never',
+      hideClientButton: true,
     },
   });
   const html = (await renderer.inject('/docs/')).body;

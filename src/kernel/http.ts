@@ -51,6 +51,7 @@ const maxBodyBytes = 256 * 1024;
 /** A request, headers and body together, must arrive within this; so must a response to it begin. */
 const requestTimeoutMs = 30_000;
 const headersTimeoutMs = 15_000;
+const lingerMs = 250;
 
 export async function createHttp(deps: HttpDeps): Promise<Http> {
   const { config, log, routes, window, metrics } = deps;
@@ -210,7 +211,7 @@ export async function createHttp(deps: HttpDeps): Promise<Http> {
 
   /** Bytes that were no HTTP request: there is no reply object, so the answer is written by hand. */
   async function refuseSocket(error: Error & { code?: string }, socket: Socket) {
-    // Whatever else arrives on a refused socket fails too, and must not cut off the answer to the first failure.
+    // Whatever else arrives on a refused socket fails too; the first failure has been answered.
     if (refused.has(socket)) return;
     refused.add(socket);
     if (error.code === 'ECONNRESET' || !socket.writable) return void socket.destroy();
@@ -238,7 +239,9 @@ export async function createHttp(deps: HttpDeps): Promise<Http> {
       .map(([name, value]) => `${name}: ${value}\r\n`)
       .join('');
     if (socket.writable) socket.end(`HTTP/1.1 ${refusal.status} Refused\r\n${head}\r\n${body}`);
-    else socket.destroy();
+    // What is still arriving is read and dropped for a moment: closing on it would reset the connection, and the
+    // answer with it. Nobody gets to keep a refused socket, though.
+    setTimeout(() => socket.destroy(), lingerMs).unref();
   }
 
   return {
