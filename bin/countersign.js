@@ -13,7 +13,9 @@ const self = fileURLToPath(import.meta.url);
 
 if (Number(process.versions.node.split('.')[0]) >= oldestNode) {
   // Compiled code is kept between starts, which halves the time they take; where it cannot be written, nothing is lost.
-  nodeModule.enableCompileCache?.(fileURLToPath(new URL('../node_modules/.cache/countersign', import.meta.url)));
+  nodeModule.enableCompileCache?.(
+    fileURLToPath(new URL('../node_modules/.cache/countersign', import.meta.url)),
+  );
   const source = new URL('../src/main.ts', import.meta.url);
   await import(existsSync(source) ? source.href : new URL('../dist/main.js', import.meta.url).href);
 } else {
