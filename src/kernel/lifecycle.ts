@@ -17,8 +17,12 @@ export function createLifecycle(log: Log): Lifecycle {
   const steps: (() => Promise<void>)[] = [];
   let stopping: Promise<void> | undefined;
 
+  /** A step that fails does not keep the others from running. */
   const runSteps = async () => {
-    for (let step = steps.pop(); step; step = steps.pop()) await step();
+    const failures: unknown[] = [];
+    for (let step = steps.pop(); step; step = steps.pop())
+      await step().catch((error) => failures.push(error));
+    if (failures.length > 0) throw failures[0];
   };
 
   const lifecycle: Lifecycle = {
@@ -28,11 +32,20 @@ export function createLifecycle(log: Log): Lifecycle {
       return stopping;
     },
   };
-  stopOnSignals(lifecycle, log);
+  const leave = () =>
+    void lifecycle.stop().then(
+      () => process.exit(0),
+      (error) => {
+        log.error({ err: error }, 'could not stop cleanly');
+        process.exit(1);
+      },
+    );
+  onSignals(leave, log);
+  if (process.env.npm_lifecycle_event !== undefined) onOrphaned(leave, log);
   return lifecycle;
 }
 
-function stopOnSignals(lifecycle: Lifecycle, log: Log): void {
+function onSignals(leave: () => void, log: Log): void {
   let firstAt: number | undefined;
   const onSignal = (signal: NodeJS.Signals) => {
     const now = performance.now();
@@ -43,14 +56,23 @@ function stopOnSignals(lifecycle: Lifecycle, log: Log): void {
     }
     firstAt = now;
     log.info({ signal }, 'stopping: requests in flight are finished first; a second signal forces');
-    lifecycle.stop().then(
-      () => process.exit(0),
-      (error) => {
-        log.error({ err: error }, 'could not stop cleanly');
-        process.exit(1);
-      },
-    );
+    leave();
   };
   process.on('SIGTERM', onSignal);
   process.on('SIGINT', onSignal);
+}
+
+/**
+ * npm runs scripts through a shell, and a signal sent to npm ends that shell without reaching us. Whoever stopped
+ * `npm start` meant the service, so it follows its parent.
+ */
+function onOrphaned(leave: () => void, log: Log): void {
+  const parent = process.ppid;
+  const watch = setInterval(() => {
+    if (process.ppid === parent) return;
+    clearInterval(watch);
+    log.info('stopping: npm, which started this, has ended');
+    leave();
+  }, 500);
+  watch.unref();
 }
