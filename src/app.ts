@@ -2,16 +2,19 @@
  * The house: adapters are opened, features are made and handed what they need of one another, routes and loops are
  * collected. Read it top to bottom; nothing else knows every feature.
  */
-import { createSigner } from './adapters/keys.ts';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { createCedar } from './adapters/cedar.ts';
+import { createSigner, readPublicKey } from './adapters/keys.ts';
 import { createMemoryKv } from './adapters/memory-kv.ts';
 import { createPostgres } from './adapters/postgres.ts';
 import { createRedisKv } from './adapters/redis.ts';
 import { createReferencePage } from './adapters/scalar.ts';
-import { createAgents } from './features/agents/feature.ts';
+import { type Agents, createAgents } from './features/agents/feature.ts';
 import { createAudit } from './features/audit/feature.ts';
 import { createCredentials } from './features/credentials/feature.ts';
 import { createHealth } from './features/health/feature.ts';
-import { createOrganizations } from './features/organizations/feature.ts';
+import { createOrganizations, type Organizations } from './features/organizations/feature.ts';
 import { createReference } from './features/reference/feature.ts';
 import { createTokens } from './features/tokens/feature.ts';
 import { type Clock, systemClock } from './kernel/clock.ts';
@@ -25,7 +28,11 @@ import type { Log } from './kernel/log.ts';
 import { createLoops } from './kernel/loops.ts';
 import { createMetrics, type Metrics } from './kernel/metrics.ts';
 import { migrate } from './kernel/migrations.ts';
+import { createAuthorize } from './kernel/policy.ts';
 import { createRateWindow } from './kernel/window.ts';
+
+/** Beside the code, in a checkout as in the published package. */
+const policies = fileURLToPath(new URL('../policies/', import.meta.url));
 
 export interface Surroundings {
   readonly config: Config;
@@ -63,22 +70,40 @@ export async function createApp({
   const audit = createAudit({ db, clock, log });
   const ledger = createLedger({ clock, ids, listeners: [audit.listener] });
 
+  // Who may, where scopes alone do not say it.
+  const engine = createCedar({
+    folder: config.policiesDir ?? policies,
+    schemaFile: join(policies, 'schema.cedarschema'),
+    log,
+  });
+  const authorize = createAuthorize({ engine, roleOf: (caller) => organizations.roleOf(caller) });
+
   // The features.
-  const organizations = createOrganizations({ db, clock, ids, ledger });
-  const agents = createAgents({
+  const organizations: Organizations = createOrganizations({
+    db,
+    clock,
+    ids,
+    ledger,
+    authorize,
+    agentFor: (caller, agentId) => agents.get(caller, agentId),
+  });
+  const agents: Agents = createAgents({
     db,
     clock,
     ids,
     ledger,
     metrics,
     multiTenant: config.multiTenant,
-    organizationExists: async (id) => ((await organizations.find(id))?.status ?? 'deleted') !== 'deleted',
+    holdPlan: organizations.holdPlan,
+    revokeCredentialsOf: (tx, agentId) => credentials.revokeAllOf(tx, agentId),
+    readPublicKey,
   });
   const credentials = createCredentials({
     db,
     clock,
     ids,
     ledger,
+    metrics,
     agentFor: agents.get,
     holdAgent: agents.hold,
   });
@@ -97,6 +122,7 @@ export async function createApp({
     ...tokens.routes,
     ...agents.routes,
     ...credentials.routes,
+    ...organizations.routes,
   ];
   const http: Http = await createHttp({
     config,
@@ -104,6 +130,12 @@ export async function createApp({
     metrics,
     window: createRateWindow({ kv, fallback: memory, clock, perMinute: config.rateLimitPerMinute }),
     identify: tokens.identify,
+    authorize,
+    recordRefusal: async (caller, action) => {
+      const { organizationId, agentId } = caller;
+      const subject = { organizationId, agentId, outcome: 'failure', metadata: { action } } as const;
+      await db.transaction((tx) => ledger.record(tx, caller, 'policy.refused', subject));
+    },
     routes,
   });
   const loops = createLoops([...audit.loops], log);

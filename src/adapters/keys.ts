@@ -1,6 +1,6 @@
 /** The signer port on `jose`. Nothing in a token's header can choose a key by anything but the id of one we hold. */
-import type { KeyObject } from 'node:crypto';
-import { calculateJwkThumbprint, exportJWK, jwtVerify, SignJWT } from 'jose';
+import { createPublicKey, type JsonWebKeyInput, type KeyObject } from 'node:crypto';
+import { calculateJwkThumbprint, exportJWK, type JWK, jwtVerify, SignJWT } from 'jose';
 import type { Clock } from '../kernel/clock.ts';
 import type { Signer, SignerOptions } from '../kernel/signer.ts';
 
@@ -59,4 +59,35 @@ async function describe(key: KeyObject) {
   const jwk = await exportJWK(key);
   const keyId = await calculateJwkThumbprint(jwk);
   return { key, keyId, jwk: { ...jwk, alg: algorithm, use: 'sig', kid: keyId } };
+}
+
+const fieldsOf: Readonly<Record<string, readonly string[]>> = {
+  RSA: ['n', 'e'],
+  EC: ['crv', 'x', 'y'],
+  OKP: ['crv', 'x'],
+};
+const curvesOf: Readonly<Record<string, readonly string[]>> = { EC: ['P-256', 'P-384'], OKP: ['Ed25519'] };
+
+/** Somebody else's public key, for verification later: read once to see that it is one, and given a `kid` if it has none. */
+export async function readPublicKey<K extends JWK>(key: K): Promise<K & { kid: string }> {
+  const kty = String(key.kty);
+  const missing = (fieldsOf[kty] ?? []).filter((field) => key[field as keyof JWK] === undefined);
+  if (missing.length > 0) throw new Error(`lacks ${missing.join(', ')}, which a key of type ${kty} has`);
+  const curves = curvesOf[kty];
+  if (curves && !curves.includes(String(key.crv)))
+    throw new Error(`must be on the curve ${curves.join(' or ')}`);
+  const bits = readKeyBits(key);
+  if (kty === 'RSA' && bits < 2048) throw new Error(`has ${bits} bits; RSA keys need at least 2048`);
+  return { ...key, kid: key.kid ?? (await calculateJwkThumbprint(key)) };
+}
+
+function readKeyBits(key: JWK): number {
+  try {
+    return (
+      createPublicKey({ key: key as JsonWebKeyInput['key'], format: 'jwk' }).asymmetricKeyDetails
+        ?.modulusLength ?? 0
+    );
+  } catch {
+    throw new Error('is not a readable public key');
+  }
 }

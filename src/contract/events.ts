@@ -22,6 +22,7 @@ export const auditOnlyEvents = [
   'organization.deleted',
   'member.added',
   'token.refused',
+  'policy.refused',
 ] as const;
 
 export type WebhookEvent = (typeof webhookEvents)[number];

@@ -4,10 +4,12 @@
  */
 import { timingSafeEqual } from 'node:crypto';
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { PolicyAction } from '../contract/actions.ts';
 import type { Scope } from '../contract/scopes.ts';
 import type { Caller, Origin } from './caller.ts';
 import { fail } from './fail.ts';
 import type { Metrics } from './metrics.ts';
+import { type Authorize, organization } from './policy.ts';
 import type { Access, RouteEntry } from './route.ts';
 import type { RateWindow, WindowState } from './window.ts';
 
@@ -23,6 +25,10 @@ export interface Identity {
 export interface GuardDeps {
   /** Undefined for anything but a live token of ours. */
   identify(token: string): Promise<Identity | undefined>;
+  /** The policy engine's answer; false when in doubt. */
+  readonly authorize: Authorize;
+  /** Tells the audit log of somebody who was refused by policy. */
+  recordRefusal(caller: Caller, action: PolicyAction): Promise<void>;
   readonly window: RateWindow;
   readonly metrics: Metrics;
 }
@@ -44,7 +50,8 @@ export interface Guard {
   countAgainst(reply: FastifyReply, visit: Visit, clientId: string | undefined): Promise<void>;
 }
 
-export function createGuard({ identify, window, metrics }: GuardDeps): Guard {
+export function createGuard(deps: GuardDeps): Guard {
+  const { identify, window, metrics } = deps;
   const countAgainst = async (reply: FastifyReply, visit: Visit, clientId: string | undefined) => {
     const state = await window.count(subjectOf(visit, clientId));
     visit.counted = true;
@@ -73,13 +80,15 @@ export function createGuard({ identify, window, metrics }: GuardDeps): Guard {
       // Only the 404 handler has no entry; a route cannot be mounted without one.
       const access: Access = entry?.access ?? { kind: 'open' };
       if (access.kind === 'secret') requireSecret(access.secret, token);
-      if (access.kind !== 'bearer' && access.kind !== 'scope') return;
+      if (access.kind === 'open' || access.kind === 'client' || access.kind === 'secret') return;
 
       if (!identity) return refuseUnidentified(token);
       if (identity.organizationStatus !== 'active') fail('ORG_SUSPENDED');
       if (access.kind === 'scope') requireScope(identity, access.scope);
       const { agentId, organizationId, scopes, tokenId } = identity;
-      visit.caller = { ...visit.origin, agentId, organizationId, scopes, tokenId };
+      const caller = { ...visit.origin, agentId, organizationId, scopes, tokenId };
+      if (access.kind === 'policy') await requirePermission(deps, caller, access, request.params as Params);
+      visit.caller = caller;
     },
   };
 }
@@ -113,6 +122,25 @@ function requireScope(identity: Identity, needed: Scope): void {
     details: { required: needed, held: [...identity.scopes] },
     headers: { 'www-authenticate': `Bearer error="insufficient_scope", scope="${needed}"` },
   });
+}
+
+type Params = Record<string, string>;
+
+/** Whoever may do this at home learns nothing about other organizations: theirs answer as if they did not exist. */
+async function requirePermission(
+  { authorize, recordRefusal }: GuardDeps,
+  caller: Caller,
+  access: Access & { kind: 'policy' },
+  params: Params,
+): Promise<void> {
+  const resource = access.resource(caller, params);
+  if (await authorize(caller, access.action, resource)) return;
+  await recordRefusal(caller, access.action);
+  const home = organization(caller.organizationId);
+  if (access.foreign && resource.type === 'Organization' && (await authorize(caller, access.action, home))) {
+    fail(access.foreign);
+  }
+  fail('FORBIDDEN', { details: { action: access.action } });
 }
 
 function requireSecret(expected: string | undefined, given: string | undefined): void {

@@ -119,6 +119,7 @@ export async function createHttp(deps: HttpDeps): Promise<Http> {
     refuseUnsafe(request.query, 'query');
     if (request.routeOptions.config.entry?.accepts === 'form') refuseUnsafe(request.body, 'body');
     if (request.routeOptions.config.entry?.optionalBody) request.body ??= {};
+    refuseImmutable(request.body, request.routeOptions.config.entry?.immutable);
   });
   server.addHook('onSend', async (request, reply) => {
     reply.header('x-request-id', request.id);
@@ -253,6 +254,16 @@ export async function createHttp(deps: HttpDeps): Promise<Http> {
       clearTimeout(cut);
     },
   };
+}
+
+function refuseImmutable(body: unknown, immutable: readonly string[] = []): void {
+  if (typeof body !== 'object' || body === null) return;
+  const fields = immutable.filter((field) => field in body);
+  if (fields.length === 0) return;
+  throw new ApiError('IMMUTABLE_FIELD', {
+    message: `${fields.join(', ')} cannot be changed after creation.`,
+    details: { fields },
+  });
 }
 
 /** Where helmet's hook has no chance to run. */

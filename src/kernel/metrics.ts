@@ -1,4 +1,5 @@
 /** The registry behind GET /metrics, made from contract/metrics.ts: a metric not in that table cannot be fed. */
+import { setTimeout as sleep } from 'node:timers/promises';
 import { AggregatorRegistry, Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 import {
   type CounterName,
@@ -45,7 +46,9 @@ export function createMetrics(): Metrics {
           ...common,
           aggregator: word.acrossProcesses,
           async collect() {
-            if (entry.read) this.set(await entry.read());
+            if (!entry.read) return;
+            const value = await withinPatience(entry.read);
+            if (value !== undefined) this.set(value);
           },
         }),
       };
@@ -66,6 +69,19 @@ export function createMetrics(): Metrics {
     text: () => registry.metrics(),
     snapshot: () => registry.getMetricsAsJSON(),
   };
+}
+
+/** A source that fails or dawdles must not take the other figures with it: its last value stands. */
+const patienceMs = 300;
+
+async function withinPatience(read: () => number | Promise<number>): Promise<number | undefined> {
+  const late = new AbortController();
+  const value = await Promise.race([
+    Promise.try(read).catch(() => undefined),
+    sleep(patienceMs, undefined, { signal: late.signal }).catch(() => undefined),
+  ]);
+  late.abort();
+  return value;
 }
 
 export const metricsContentType = Registry.PROMETHEUS_CONTENT_TYPE;

@@ -72,6 +72,7 @@ function securityOf(access: Access): Record<string, string[]>[] {
     case 'scope':
       return [{ bearer: [access.scope] }];
     case 'bearer':
+    case 'policy':
       return [{ bearer: [] }];
     case 'secret':
       return access.secret === undefined ? [] : [{ bearer: [] }];

@@ -3,9 +3,11 @@
  * may answer (`schema.response`, which is also the filter that keeps undeclared fields, and so secrets, inside).
  */
 import type { Static, TSchema } from 'typebox';
+import type { PolicyAction } from '../contract/actions.ts';
 import type { ErrorCode } from '../contract/errors.ts';
 import type { Scope } from '../contract/scopes.ts';
 import type { Caller, Origin } from './caller.ts';
+import type { PolicyResource } from './policy.ts';
 
 export type Access =
   /** Anyone. */
@@ -17,12 +19,25 @@ export type Access =
   /** Any valid access token. */
   | { readonly kind: 'bearer' }
   /** A valid access token that carries the scope. */
-  | { readonly kind: 'scope'; readonly scope: Scope };
+  | { readonly kind: 'scope'; readonly scope: Scope }
+  /** A valid access token whose holder the policy engine lets do this. */
+  | {
+      readonly kind: 'policy';
+      readonly action: PolicyAction;
+      resource(caller: Caller, params: Record<string, string>): PolicyResource;
+      /** What another organization's resource answers to somebody who may do this at home. */
+      readonly foreign?: ErrorCode;
+    };
 
 export const open = () => ({ kind: 'open' }) as const;
 export const client = () => ({ kind: 'client' }) as const;
 export const secret = (value: string | undefined) => ({ kind: 'secret', secret: value }) as const;
 export const bearer = () => ({ kind: 'bearer' }) as const;
+export const policy = (
+  action: PolicyAction,
+  resource: (caller: Caller, params: Record<string, string>) => PolicyResource,
+  foreign?: ErrorCode,
+) => ({ kind: 'policy', action, resource, ...(foreign && { foreign }) }) as const;
 export const scope = (name: Scope) => ({ kind: 'scope', scope: name }) as const;
 
 /**
@@ -41,7 +56,9 @@ export interface RouteSchema {
 }
 
 type StaticOf<S> = S extends TSchema ? Static<S> : undefined;
-type CallerOf<A extends Access> = A extends { kind: 'bearer' | 'scope' } ? Caller : Caller | undefined;
+type CallerOf<A extends Access> = A extends { kind: 'bearer' | 'scope' | 'policy' }
+  ? Caller
+  : Caller | undefined;
 
 export interface Input<S extends RouteSchema, A extends Access> {
   readonly params: StaticOf<S['params']>;
@@ -72,6 +89,8 @@ export interface RouteSpec<S extends RouteSchema, A extends Access> {
   /** How failures are written: the envelope, or the OAuth form of the token endpoints. */
   readonly failures?: 'envelope' | 'oauth';
   readonly accepts?: 'json' | 'form';
+  /** Fields that the resource has and a body must not bring: refused as IMMUTABLE_FIELD, before validation. */
+  readonly immutable?: readonly string[];
   /** The body may be left out; the handler then sees an empty object. */
   readonly optionalBody?: boolean;
   /** Content type of the success answer when it is not JSON. */

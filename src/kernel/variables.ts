@@ -180,6 +180,12 @@ export const variables = {
       'whether this instance serves many organizations; `organization_id` is then required when an agent is created',
   }),
 
+  policiesDir: optional(text, 'the policies that come with Countersign', {
+    env: 'POLICIES_DIR',
+    about:
+      'a folder of Cedar policies (`*.cedar`) that replace those of `policies/`; checked against `policies/schema.cedarschema` at start',
+  }),
+
   ...section('Storage'),
   databasePoolSize: defaulted(whole(1, 500), 10, {
     env: 'DATABASE_POOL_SIZE',

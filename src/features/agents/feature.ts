@@ -1,14 +1,15 @@
 /**
- * Agents: the registry of who exists and whose they are. Owns the `agents` table.
- * Secrets are the credentials feature's, tokens the tokens feature's; plans and limits belong to the tiers.
+ * Agents: the registry of who exists and whose they are. Owns `agents`, their public keys included, and `agent_counts`.
+ * Secrets are the credentials feature's, tokens the tokens feature's; what a plan allows, the organizations'.
  */
 import type { Clock } from '../../kernel/clock.ts';
-import type { Db } from '../../kernel/db.ts';
+import type { Db, Tx } from '../../kernel/db.ts';
 import type { Ids } from '../../kernel/ids.ts';
 import type { Ledger } from '../../kernel/ledger.ts';
 import type { Metrics } from '../../kernel/metrics.ts';
 import type { RouteEntry } from '../../kernel/route.ts';
 import { agentRoutes } from './routes.ts';
+import type { PublicJwk } from './schema.ts';
 import { type AgentService, createAgentService } from './service.ts';
 
 export interface AgentDeps {
@@ -18,8 +19,12 @@ export interface AgentDeps {
   readonly ledger: Ledger;
   readonly metrics: Metrics;
   readonly multiTenant: boolean;
-  /** Whether agents can be put into that organization: it exists and is not deleted. */
-  organizationExists(organizationId: string): Promise<boolean>;
+  /** The organization's plan, kept from changing until the transaction ends; undefined when there is no such organization. */
+  holdPlan(tx: Tx, organizationId: string): Promise<{ planTier: string; maxAgents: number } | undefined>;
+  /** Ends every credential of an agent. */
+  revokeCredentialsOf(tx: Tx, agentId: string): Promise<void>;
+  /** The key as it is kept, with a `kid`; throws with a reason when it cannot be used. */
+  readPublicKey(key: PublicJwk): Promise<PublicJwk & { kid: string }>;
 }
 
 export interface Agents extends AgentService {

@@ -1,5 +1,15 @@
+import Type from 'typebox';
 import { type RouteEntry, route, scope } from '../../kernel/route.ts';
-import { Agent, AgentPage, AgentParams, AgentQuery, NewAgent } from './schema.ts';
+import {
+  Agent,
+  AgentChange,
+  AgentPage,
+  AgentParams,
+  AgentQuery,
+  immutableFields,
+  KeySet,
+  NewAgent,
+} from './schema.ts';
 import type { AgentService } from './service.ts';
 
 export const agentRoutes = (agents: AgentService): RouteEntry[] => [
@@ -12,7 +22,14 @@ export const agentRoutes = (agents: AgentService): RouteEntry[] => [
     access: scope('agents:write'),
     limit: 'caller',
     schema: { body: NewAgent, response: { 201: Agent } },
-    errors: ['VALIDATION_ERROR', 'INSUFFICIENT_SCOPE', 'FORBIDDEN', 'ORG_NOT_FOUND', 'AGENT_ALREADY_EXISTS'],
+    errors: [
+      'VALIDATION_ERROR',
+      'INSUFFICIENT_SCOPE',
+      'FORBIDDEN',
+      'FREE_TIER_LIMIT_EXCEEDED',
+      'ORG_NOT_FOUND',
+      'AGENT_ALREADY_EXISTS',
+    ],
     handler: ({ caller, body }) => agents.create(caller, body),
   }),
   route({
@@ -38,5 +55,60 @@ export const agentRoutes = (agents: AgentService): RouteEntry[] => [
     schema: { params: AgentParams, response: { 200: Agent } },
     errors: ['VALIDATION_ERROR', 'INSUFFICIENT_SCOPE', 'AGENT_NOT_FOUND'],
     handler: ({ caller, params }) => agents.get(caller, params.agentId),
+  }),
+  route({
+    id: 'updateAgent',
+    summary: 'Change an agent, or suspend, reactivate or decommission it',
+    tag: 'Agents',
+    method: 'PATCH',
+    url: '/agents/:agentId',
+    access: scope('agents:write'),
+    limit: 'caller',
+    immutable: immutableFields,
+    schema: { params: AgentParams, body: AgentChange, response: { 200: Agent } },
+    errors: ['VALIDATION_ERROR', 'IMMUTABLE_FIELD', 'FORBIDDEN', 'AGENT_DECOMMISSIONED', 'AGENT_NOT_FOUND'],
+    handler: ({ caller, params, body }) => agents.update(caller, params.agentId, body),
+  }),
+  route({
+    id: 'decommissionAgent',
+    summary: 'Decommission an agent for good; its credentials end at once',
+    tag: 'Agents',
+    method: 'DELETE',
+    url: '/agents/:agentId',
+    access: scope('agents:write'),
+    limit: 'caller',
+    schema: { params: AgentParams, response: { 204: Type.Null() } },
+    errors: ['VALIDATION_ERROR', 'INSUFFICIENT_SCOPE', 'AGENT_NOT_FOUND', 'AGENT_ALREADY_DECOMMISSIONED'],
+    handler: ({ caller, params }) => agents.remove(caller, params.agentId),
+  }),
+  route({
+    id: 'getAgentKeys',
+    summary: "Read an agent's public keys, as a JWK set",
+    tag: 'Agents',
+    method: 'GET',
+    url: '/agents/:agentId/keys',
+    access: scope('agents:read'),
+    limit: 'caller',
+    schema: { params: AgentParams, response: { 200: KeySet } },
+    errors: ['VALIDATION_ERROR', 'INSUFFICIENT_SCOPE', 'AGENT_NOT_FOUND'],
+    handler: ({ caller, params }) => agents.keys(caller, params.agentId),
+  }),
+  route({
+    id: 'putAgentKeys',
+    summary: "Replace an agent's public keys",
+    tag: 'Agents',
+    method: 'PUT',
+    url: '/agents/:agentId/keys',
+    access: scope('agents:write'),
+    limit: 'caller',
+    schema: { params: AgentParams, body: KeySet, response: { 200: KeySet } },
+    errors: [
+      'VALIDATION_ERROR',
+      'INSUFFICIENT_SCOPE',
+      'FORBIDDEN',
+      'AGENT_DECOMMISSIONED',
+      'AGENT_NOT_FOUND',
+    ],
+    handler: ({ caller, params, body }) => agents.putKeys(caller, params.agentId, body),
   }),
 ];

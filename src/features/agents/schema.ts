@@ -68,6 +68,46 @@ export const NewAgent = Type.Object(
 );
 export type NewAgent = Static<typeof NewAgent>;
 
+export const AgentChange = Type.Object(
+  {
+    agentType: Type.Optional(literals(agentTypes)),
+    version: Type.Optional(Version),
+    capabilities: Type.Optional(Capabilities),
+    owner: Type.Optional(Owner),
+    deploymentEnv: Type.Optional(literals(deploymentEnvs)),
+    status: Type.Optional(literals(agentStatuses)),
+    allowedScopes: Type.Optional(Scopes),
+  },
+  { title: 'AgentChange', additionalProperties: false },
+);
+export type AgentChange = Static<typeof AgentChange>;
+
+export const immutableFields = ['agentId', 'email', 'createdAt'] as const;
+
+/** A public key as RFC 7517 writes it; which members a kind of key needs is checked by reading it. */
+const PublicJwk = Type.Object(
+  {
+    kty: literals(['RSA', 'EC', 'OKP']),
+    kid: Type.Optional(Type.String({ minLength: 1, maxLength: 128 })),
+    use: Type.Optional(literals(['sig'])),
+    alg: Type.Optional(Type.String({ maxLength: 16 })),
+    key_ops: Type.Optional(Type.Array(literals(['verify']), { maxItems: 1 })),
+    crv: Type.Optional(literals(['P-256', 'P-384', 'Ed25519'])),
+    x: Type.Optional(Type.String({ maxLength: 128 })),
+    y: Type.Optional(Type.String({ maxLength: 128 })),
+    n: Type.Optional(Type.String({ maxLength: 1400 })),
+    e: Type.Optional(Type.String({ maxLength: 16 })),
+  },
+  { title: 'PublicJwk', additionalProperties: false },
+);
+export type PublicJwk = Static<typeof PublicJwk>;
+
+export const KeySet = Type.Object(
+  { keys: Type.Array(PublicJwk, { maxItems: 10 }) },
+  { title: 'KeySet', additionalProperties: false },
+);
+export type KeySet = Static<typeof KeySet>;
+
 export const AgentParams = Type.Object({ agentId: Uuid });
 
 export const AgentQuery = Type.Object({

@@ -1,13 +1,25 @@
+import { isDeepStrictEqual } from 'node:util';
 import { organizationScopes, type Scope, scopes } from '../../contract/scopes.ts';
 import { type Actor, type Caller, isOperator, refuseAmplification } from '../../kernel/caller.ts';
 import { isoTime } from '../../kernel/clock.ts';
 import type { Tx } from '../../kernel/db.ts';
 import { fail } from '../../kernel/fail.ts';
 import { type Page, pageOf } from '../../kernel/page.ts';
-import { validationError } from '../../kernel/validation.ts';
+import { type FieldProblem, validationError } from '../../kernel/validation.ts';
 import type { AgentDeps } from './feature.ts';
-import type { Agent, AgentQuery, NewAgent } from './schema.ts';
-import { findAgent, findOperator, insertAgent, listAgents, lockAgent } from './store.ts';
+import type { Agent, AgentChange, AgentQuery, KeySet, NewAgent, PublicJwk } from './schema.ts';
+import {
+  countLiving,
+  findAgent,
+  findKeys,
+  findOperator,
+  insertAgent,
+  listAgents,
+  lockAgent,
+  updateAgent,
+  updateKeys,
+} from './store.ts';
+import { agentTransitions } from './transitions.ts';
 
 export type AgentToRegister = Omit<NewAgent, 'organization_id' | 'allowedScopes'> & {
   readonly organizationId: string;
@@ -19,10 +31,14 @@ export interface AgentService {
   list(caller: Caller, query: AgentQuery): Promise<Page<Agent>>;
   /** The agent, if the caller may see it; AGENT_NOT_FOUND otherwise. */
   get(caller: Caller, agentId: string): Promise<Agent>;
+  update(caller: Caller, agentId: string, change: AgentChange): Promise<Agent>;
+  remove(caller: Caller, agentId: string): Promise<void>;
+  keys(caller: Caller, agentId: string): Promise<KeySet>;
+  putKeys(caller: Caller, agentId: string, wanted: KeySet): Promise<KeySet>;
   /** The change itself, for callers that have settled who may: `create`, and bootstrap. */
   register(tx: Tx, actor: Actor, wanted: AgentToRegister, agentId?: string): Promise<Agent>;
   /** Keeps the agent from changing until the transaction ends; answers how it stands. */
-  hold(tx: Tx, agentId: string): Promise<Agent['status'] | undefined>;
+  hold(tx: Tx, agentId: string): Promise<Agent | undefined>;
   /** The oldest active agent that holds the operator's scope. */
   findOperator(tx: Tx): Promise<Agent | undefined>;
 }
@@ -32,7 +48,7 @@ const tenantOf = (caller: Caller): string | undefined =>
   isOperator(caller) ? undefined : caller.organizationId;
 
 export function createAgentService(deps: AgentDeps): AgentService {
-  const { db, clock, ids, ledger, metrics, multiTenant, organizationExists } = deps;
+  const { db, clock, ids, ledger, metrics, multiTenant, holdPlan, revokeCredentialsOf, readPublicKey } = deps;
 
   const register: AgentService['register'] = async (tx, actor, wanted, agentId = ids.uuid()) => {
     const now = isoTime(clock);
@@ -44,20 +60,33 @@ export function createAgentService(deps: AgentDeps): AgentService {
       createdAt: now,
       updatedAt: now,
     };
+    await takeSlot(tx, agent.organizationId);
     if (!(await insertAgent(tx, agent))) {
       fail('AGENT_ALREADY_EXISTS', { details: { field: 'email' } });
     }
-    const { agentType, status, owner, version, deploymentEnv, organizationId, allowedScopes } = agent;
-    await ledger.record(tx, actor, 'agent.created', {
-      organizationId,
-      agentId,
-      metadata: { agentType, status, owner, version, deploymentEnv, allowedScopes },
-    });
-    tx.afterCommit(() => metrics.count('service_agents_registered_total', { deployment_env: deploymentEnv }));
+    await ledger.record(tx, actor, 'agent.created', described(agent));
+    tx.afterCommit(() =>
+      metrics.count('service_agents_registered_total', { deployment_env: agent.deploymentEnv }),
+    );
     return agent;
   };
 
-  const homeOf = async (caller: Caller, asked: string | undefined): Promise<string> => {
+  /** The plan is held until commit, so of many that want the last place exactly one gets it. */
+  const takeSlot = async (tx: Tx, organizationId: string) => {
+    const plan = (await holdPlan(tx, organizationId)) ?? fail('ORG_NOT_FOUND');
+    const { planTier, maxAgents } = plan;
+    if ((await countLiving(tx, organizationId)) < maxAgents) return;
+    metrics.count('service_billing_limit_rejections_total', {
+      org_id: organizationId,
+      limit_type: 'max_agents',
+    });
+    fail('FREE_TIER_LIMIT_EXCEEDED', {
+      message: `The ${planTier} plan of this organization allows ${maxAgents} agents.`,
+      details: { tier: planTier, limitType: 'max_agents', limit: maxAgents },
+    });
+  };
+
+  const homeOf = (caller: Caller, asked: string | undefined): string => {
     if (asked === undefined && multiTenant) {
       throw validationError('body', [
         { in: 'body', field: 'organization_id', message: 'is required on a multi-tenant instance' },
@@ -65,34 +94,125 @@ export function createAgentService(deps: AgentDeps): AgentService {
     }
     // UUIDs are the same in either case; SQL answers in lower case.
     const home = asked?.toLowerCase() ?? caller.organizationId;
-    if (home === caller.organizationId) return home;
-    if (!isOperator(caller)) {
+    if (home !== caller.organizationId && !isOperator(caller)) {
       fail('FORBIDDEN', { message: 'Agents can be created in your own organization only.' });
     }
-    if (!(await organizationExists(home))) fail('ORG_NOT_FOUND');
     return home;
+  };
+
+  const lockOwn = async (tx: Tx, caller: Caller, agentId: string): Promise<Agent> =>
+    (await lockAgent(tx, tenantOf(caller), agentId)) ?? fail('AGENT_NOT_FOUND');
+
+  /** Every change of an existing agent: what is written, what ends with it, what is told. */
+  const apply = async (tx: Tx, caller: Caller, before: Agent, change: AgentChange): Promise<Agent> => {
+    const changed = changedFields(before, change);
+    if (changed.length === 0) return before;
+    const after: Agent = { ...before, ...change, updatedAt: isoTime(clock) };
+    await updateAgent(tx, after);
+    if (after.status === 'decommissioned') await revokeCredentialsOf(tx, after.agentId);
+    const event = agentTransitions[before.status][after.status] ?? 'agent.updated';
+    await ledger.record(tx, caller, event, described(after, { changed }));
+    return after;
   };
 
   return {
     register,
+
     async create(caller, { organization_id, allowedScopes, ...wanted }) {
       const granted = allowedScopes ?? organizationScopes.filter((scope) => caller.scopes.has(scope));
       refuseAmplification(caller, granted);
-      const organizationId = await homeOf(caller, organization_id);
+      const organizationId = homeOf(caller, organization_id);
       return db.transaction((tx) =>
         register(tx, caller, { ...wanted, organizationId, allowedScopes: granted }),
       );
     },
+
     async list(caller, query) {
       const { rows, total } = await listAgents(db, tenantOf(caller), query);
       return pageOf(query, rows, total);
     },
+
     async get(caller, agentId) {
       return (await findAgent(db, tenantOf(caller), agentId)) ?? fail('AGENT_NOT_FOUND');
     },
-    hold: lockAgent,
+
+    update: (caller, agentId, asked) =>
+      db.transaction(async (tx) => {
+        const before = await lockOwn(tx, caller, agentId);
+        if (before.status === 'decommissioned') fail('AGENT_DECOMMISSIONED');
+        const change = asked.allowedScopes
+          ? { ...asked, allowedScopes: inContractOrder(asked.allowedScopes) }
+          : asked;
+        const widened = change.allowedScopes?.some((scope) => !before.allowedScopes.includes(scope));
+        if (widened) refuseAmplification(caller, change.allowedScopes ?? []);
+        return apply(tx, caller, before, change);
+      }),
+
+    async remove(caller, agentId) {
+      await db.transaction(async (tx) => {
+        const before = await lockOwn(tx, caller, agentId);
+        if (before.status === 'decommissioned') fail('AGENT_ALREADY_DECOMMISSIONED');
+        await apply(tx, caller, before, { status: 'decommissioned' });
+      });
+    },
+
+    async keys(caller, agentId) {
+      return { keys: (await findKeys(db, tenantOf(caller), agentId)) ?? fail('AGENT_NOT_FOUND') };
+    },
+
+    async putKeys(caller, agentId, wanted) {
+      const keys = await readKeys(wanted, readPublicKey);
+      return db.transaction(async (tx) => {
+        const agent = await lockOwn(tx, caller, agentId);
+        if (agent.status === 'decommissioned') fail('AGENT_DECOMMISSIONED');
+        // Whoever chooses an agent's keys can speak as that agent.
+        refuseAmplification(caller, agent.allowedScopes);
+        await updateKeys(tx, agent.agentId, keys, isoTime(clock));
+        const kids = keys.map(({ kid }) => kid);
+        await ledger.record(tx, caller, 'agent.updated', described(agent, { changed: ['keys'], kids }));
+        return { keys };
+      });
+    },
+
+    hold: (tx, agentId) => lockAgent(tx, undefined, agentId),
     findOperator,
   };
+}
+
+/** What the events of an agent carry. */
+const described = (agent: Agent, more: Record<string, unknown> = {}) => {
+  const { organizationId, agentId, agentType, status, owner, version, deploymentEnv, allowedScopes } = agent;
+  return {
+    organizationId,
+    agentId,
+    metadata: { agentType, status, owner, version, deploymentEnv, allowedScopes, ...more },
+  };
+};
+
+const changedFields = (before: Agent, change: AgentChange): string[] =>
+  Object.entries(change)
+    .filter(([field, value]) => !isDeepStrictEqual(value, before[field as keyof AgentChange]))
+    .map(([field]) => field);
+
+async function readKeys(
+  wanted: KeySet,
+  read: AgentDeps['readPublicKey'],
+): Promise<(PublicJwk & { kid: string })[]> {
+  const keys: (PublicJwk & { kid: string })[] = [];
+  const problems: FieldProblem[] = [];
+  for (const [index, key] of wanted.keys.entries()) {
+    const refuse = (message: string) => problems.push({ in: 'body', field: `keys[${index}]`, message });
+    try {
+      const usable = await read(key);
+      if (keys.some(({ kid }) => kid === usable.kid))
+        refuse(`has the kid ${usable.kid}, which another key has too`);
+      keys.push(usable);
+    } catch (error) {
+      refuse((error as Error).message);
+    }
+  }
+  if (problems.length > 0) throw validationError('body', problems);
+  return keys;
 }
 
 const inContractOrder = (granted: readonly Scope[]): Scope[] =>

@@ -1,8 +1,8 @@
 import { operatorScope } from '../../contract/scopes.ts';
 import type { Queryable } from '../../kernel/db.ts';
 import { offsetOf } from '../../kernel/page.ts';
-import { empty, join, sql } from '../../kernel/sql.ts';
-import type { Agent, AgentQuery } from './schema.ts';
+import { join, sql } from '../../kernel/sql.ts';
+import type { Agent, AgentQuery, PublicJwk } from './schema.ts';
 
 const columns = sql`
   agent_id as "agentId", organization_id as "organizationId", email, agent_type as "agentType", version, capabilities,
@@ -39,27 +39,86 @@ export const findAgent = (
     sql`select ${columns} from agents where agent_id = ${agentId} and ${ofTenant(tenant)}`,
   );
 
+export async function updateAgent(db: Queryable, agent: Agent): Promise<void> {
+  await db.run(
+    'agents.update',
+    sql`update agents
+        set agent_type = ${agent.agentType}, version = ${agent.version}, capabilities = ${agent.capabilities},
+            owner = ${agent.owner}, deployment_env = ${agent.deploymentEnv}, status = ${agent.status},
+            allowed_scopes = ${agent.allowedScopes}, updated_at = ${agent.updatedAt}
+        where agent_id = ${agent.agentId}`,
+  );
+}
+
+/** The agent as it is now, kept from changing until the transaction ends. */
+export const lockAgent = (
+  tx: Queryable,
+  tenant: string | undefined,
+  agentId: string,
+): Promise<Agent | undefined> =>
+  tx.maybe(
+    'agents.lock',
+    sql`select ${columns} from agents where agent_id = ${agentId} and ${ofTenant(tenant)} for no key update`,
+  );
+
 export async function listAgents(db: Queryable, tenant: string | undefined, query: AgentQuery) {
   const { owner, agentType, status } = query;
-  const matches = join(
+  const byCounted = join(
     [
       ofTenant(tenant),
-      owner === undefined ? empty : sql`owner = ${owner}`,
-      agentType === undefined ? empty : sql`agent_type = ${agentType}`,
-      status === undefined ? empty : sql`status = ${status}`,
-    ].filter((condition) => condition !== empty),
+      ...(agentType === undefined ? [] : [sql`agent_type = ${agentType}`]),
+      ...(status === undefined ? [] : [sql`status = ${status}`]),
+    ],
     ' and ',
   );
+  const matches = owner === undefined ? byCounted : sql`${byCounted} and owner = ${owner}`;
   const rows = await db.many<Agent>(
     'agents.list',
     sql`select ${columns} from agents where ${matches}
         order by created_at desc, agent_id desc limit ${query.limit} offset ${offsetOf(query)}`,
   );
+  // Owners are free text, so agents are counted by them; everything else is counted already.
   const { total } = await db.one<{ total: number }>(
     'agents.count',
-    sql`select count(*) as total from agents where ${matches}`,
+    owner === undefined
+      ? sql`select coalesce(sum(agents), 0)::bigint as total from agent_counts where ${byCounted}`
+      : sql`select count(*) as total from agents where ${matches}`,
   );
   return { rows, total };
+}
+
+/** Agents that take up a place in the plan: all but the decommissioned. */
+export async function countLiving(db: Queryable, organizationId: string): Promise<number> {
+  const { total } = await db.one<{ total: number }>(
+    'agents.countLiving',
+    sql`select coalesce(sum(agents), 0)::bigint as total from agent_counts
+        where organization_id = ${organizationId} and status <> 'decommissioned'`,
+  );
+  return total;
+}
+
+export async function findKeys(
+  db: Queryable,
+  tenant: string | undefined,
+  agentId: string,
+): Promise<PublicJwk[] | undefined> {
+  const row = await db.maybe<{ keys: PublicJwk[] }>(
+    'agents.findKeys',
+    sql`select public_keys as keys from agents where agent_id = ${agentId} and ${ofTenant(tenant)}`,
+  );
+  return row?.keys;
+}
+
+export async function updateKeys(
+  db: Queryable,
+  agentId: string,
+  keys: readonly PublicJwk[],
+  now: string,
+): Promise<void> {
+  await db.run(
+    'agents.updateKeys',
+    sql`update agents set public_keys = ${JSON.stringify(keys)}, updated_at = ${now} where agent_id = ${agentId}`,
+  );
 }
 
 export const findOperator = (db: Queryable): Promise<Agent | undefined> =>
@@ -69,11 +128,3 @@ export const findOperator = (db: Queryable): Promise<Agent | undefined> =>
         where status = 'active' and allowed_scopes @> array[${operatorScope}]::text[]
         order by created_at, agent_id limit 1`,
   );
-
-export async function lockAgent(tx: Queryable, agentId: string): Promise<Agent['status'] | undefined> {
-  const row = await tx.maybe<Pick<Agent, 'status'>>(
-    'agents.lock',
-    sql`select status from agents where agent_id = ${agentId} for share`,
-  );
-  return row?.status;
-}

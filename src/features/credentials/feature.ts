@@ -7,6 +7,7 @@ import type { Clock } from '../../kernel/clock.ts';
 import type { Db, Tx } from '../../kernel/db.ts';
 import type { Ids } from '../../kernel/ids.ts';
 import type { Ledger } from '../../kernel/ledger.ts';
+import type { Metrics } from '../../kernel/metrics.ts';
 import type { RouteEntry } from '../../kernel/route.ts';
 import { credentialRoutes } from './routes.ts';
 import { type CredentialService, createCredentialService } from './service.ts';
@@ -26,7 +27,8 @@ export interface CredentialDeps {
   /** The agent, if the caller may see it; AGENT_NOT_FOUND otherwise. */
   agentFor(caller: Caller, agentId: string): Promise<Owner>;
   /** Keeps the agent from changing until the transaction ends; answers how it stands. */
-  holdAgent(tx: Tx, agentId: string): Promise<Owner['status'] | undefined>;
+  holdAgent(tx: Tx, agentId: string): Promise<Owner | undefined>;
+  readonly metrics: Metrics;
 }
 
 export interface Credentials extends CredentialService {
@@ -35,5 +37,6 @@ export interface Credentials extends CredentialService {
 
 export function createCredentials(deps: CredentialDeps): Credentials {
   const service = createCredentialService(deps);
+  deps.metrics.gaugeFrom('service_credentials_expiring_soon_total', service.countExpiringSoon);
   return { ...service, routes: credentialRoutes(service) };
 }

@@ -1,5 +1,13 @@
+import Type from 'typebox';
 import { type RouteEntry, route, scope } from '../../kernel/route.ts';
-import { CredentialParams, CredentialWithSecret, NewCredential } from './schema.ts';
+import {
+  AgentParams,
+  CredentialPage,
+  CredentialParams,
+  CredentialQuery,
+  CredentialWithSecret,
+  NewCredential,
+} from './schema.ts';
 import type { CredentialService } from './service.ts';
 
 export const credentialRoutes = (credentials: CredentialService): RouteEntry[] => [
@@ -11,12 +19,58 @@ export const credentialRoutes = (credentials: CredentialService): RouteEntry[] =
     url: '/agents/:agentId/credentials',
     access: scope('agents:write'),
     limit: 'caller',
-    schema: { params: CredentialParams, body: NewCredential, response: { 201: CredentialWithSecret } },
+    schema: { params: AgentParams, body: NewCredential, response: { 201: CredentialWithSecret } },
     optionalBody: true,
     errors: ['VALIDATION_ERROR', 'INSUFFICIENT_SCOPE', 'FORBIDDEN', 'AGENT_NOT_ACTIVE', 'AGENT_NOT_FOUND'],
     handler({ caller, params, body, header }) {
       header('cache-control', 'no-store');
       return credentials.generate(caller, params.agentId, body);
     },
+  }),
+  route({
+    id: 'listCredentials',
+    summary: "List an agent's credentials, newest first, without their secrets",
+    tag: 'Credentials',
+    method: 'GET',
+    url: '/agents/:agentId/credentials',
+    access: scope('agents:read'),
+    limit: 'caller',
+    schema: { params: AgentParams, query: CredentialQuery, response: { 200: CredentialPage } },
+    errors: ['VALIDATION_ERROR', 'INSUFFICIENT_SCOPE', 'AGENT_NOT_FOUND'],
+    handler: ({ caller, params, query }) => credentials.list(caller, params.agentId, query),
+  }),
+  route({
+    id: 'rotateCredential',
+    summary: 'Replace the secret of a credential; the old one ends at once, the new one is shown this once',
+    tag: 'Credentials',
+    method: 'POST',
+    url: '/agents/:agentId/credentials/:credentialId/rotate',
+    access: scope('agents:write'),
+    limit: 'caller',
+    schema: { params: CredentialParams, body: NewCredential, response: { 200: CredentialWithSecret } },
+    optionalBody: true,
+    errors: [
+      'VALIDATION_ERROR',
+      'FORBIDDEN',
+      'AGENT_NOT_FOUND',
+      'CREDENTIAL_NOT_FOUND',
+      'CREDENTIAL_ALREADY_REVOKED',
+    ],
+    handler({ caller, params, body, header }) {
+      header('cache-control', 'no-store');
+      return credentials.rotate(caller, params, body);
+    },
+  }),
+  route({
+    id: 'revokeCredential',
+    summary: 'Revoke a credential for good',
+    tag: 'Credentials',
+    method: 'DELETE',
+    url: '/agents/:agentId/credentials/:credentialId',
+    access: scope('agents:write'),
+    limit: 'caller',
+    schema: { params: CredentialParams, response: { 204: Type.Null() } },
+    errors: ['VALIDATION_ERROR', 'AGENT_NOT_FOUND', 'CREDENTIAL_NOT_FOUND', 'CREDENTIAL_ALREADY_REVOKED'],
+    handler: ({ caller, params }) => credentials.revoke(caller, params),
   }),
 ];

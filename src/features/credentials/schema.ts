@@ -1,5 +1,6 @@
 import Type, { type Static } from 'typebox';
-import { literals, Nullable, Timestamp, Uuid } from '../../contract/shapes.ts';
+import { pageSizes } from '../../contract/limits.ts';
+import { literals, Nullable, PageOf, pageQuery, Timestamp, Uuid } from '../../contract/shapes.ts';
 
 const fields = {
   credentialId: Uuid,
@@ -21,8 +22,18 @@ export const CredentialWithSecret = Type.Object(
 );
 export type CredentialWithSecret = Static<typeof CredentialWithSecret>;
 
-export const CredentialParams = Type.Object({ agentId: Uuid });
+export const AgentParams = Type.Object({ agentId: Uuid });
+export const CredentialParams = Type.Object({ agentId: Uuid, credentialId: Uuid });
 
+export const CredentialPage = PageOf(Credential, 'CredentialPage');
+
+export const CredentialQuery = Type.Object({
+  ...pageQuery(pageSizes.standard),
+  status: Type.Optional(literals(['active', 'revoked'])),
+});
+export type CredentialQuery = Static<typeof CredentialQuery>;
+
+/** For generation and for rotation. */
 export const NewCredential = Type.Object(
   { expiresAt: Type.Optional(Timestamp) },
   { title: 'NewCredential', additionalProperties: false },

@@ -2,20 +2,51 @@ import { type Actor, type Caller, refuseAmplification } from '../../kernel/calle
 import { isoTime } from '../../kernel/clock.ts';
 import type { Tx } from '../../kernel/db.ts';
 import { fail } from '../../kernel/fail.ts';
+import { type Page, pageOf } from '../../kernel/page.ts';
 import { hashSecret, secretPrefix } from '../../kernel/secrets.ts';
 import { validationError } from '../../kernel/validation.ts';
 import type { CredentialDeps, Owner } from './feature.ts';
-import type { Credential, CredentialWithSecret, NewCredential } from './schema.ts';
-import { insertCredential } from './store.ts';
+import type { Credential, CredentialQuery, CredentialWithSecret, NewCredential } from './schema.ts';
+import {
+  countExpiring,
+  insertCredential,
+  listCredentials,
+  lockCredential,
+  markAllRevoked,
+  markRevoked,
+  replaceSecret,
+} from './store.ts';
+
+export interface CredentialPath {
+  readonly agentId: string;
+  readonly credentialId: string;
+}
 
 export interface CredentialService {
   generate(caller: Caller, agentId: string, wanted: NewCredential): Promise<CredentialWithSecret>;
+  list(caller: Caller, agentId: string, query: CredentialQuery): Promise<Page<Credential>>;
+  rotate(caller: Caller, path: CredentialPath, wanted: NewCredential): Promise<CredentialWithSecret>;
+  revoke(caller: Caller, path: CredentialPath): Promise<void>;
   /** The change itself, for callers that have settled who may: `generate`, and bootstrap. */
   mint(tx: Tx, actor: Actor, owner: Owner, expiresAt: string | null): Promise<CredentialWithSecret>;
+  /** With the agent's end; told by the event of that. */
+  revokeAllOf(tx: Tx, agentId: string): Promise<void>;
+  /** Active credentials that expire within a week. */
+  countExpiringSoon(): Promise<number>;
 }
+
+const weekMs = 7 * 86_400_000;
 
 export function createCredentialService(deps: CredentialDeps): CredentialService {
   const { db, clock, ids, ledger, agentFor, holdAgent } = deps;
+
+  const record = (
+    tx: Tx,
+    actor: Actor,
+    event: 'credential.generated' | 'credential.rotated' | 'credential.revoked',
+    { organizationId, agentId }: Owner,
+    { credentialId, expiresAt }: Credential,
+  ) => ledger.record(tx, actor, event, { organizationId, agentId, metadata: { credentialId, expiresAt } });
 
   const mint: CredentialService['mint'] = async (tx, actor, owner, expiresAt) => {
     const clientSecret = ids.secret(secretPrefix);
@@ -28,35 +59,84 @@ export function createCredentialService(deps: CredentialDeps): CredentialService
       revokedAt: null,
     };
     await insertCredential(tx, credential, hashSecret(clientSecret));
-    await ledger.record(tx, actor, 'credential.generated', {
-      organizationId: owner.organizationId,
-      agentId: owner.agentId,
-      metadata: { credentialId: credential.credentialId, expiresAt },
-    });
+    await record(tx, actor, 'credential.generated', owner, credential);
     return { ...credential, clientSecret };
+  };
+
+  const lockActive = async (tx: Tx, { agentId, credentialId }: CredentialPath): Promise<Credential> => {
+    const credential = (await lockCredential(tx, agentId, credentialId)) ?? fail('CREDENTIAL_NOT_FOUND');
+    return credential.status === 'active' ? credential : fail('CREDENTIAL_ALREADY_REVOKED');
   };
 
   return {
     mint,
+
     async generate(caller, agentId, wanted) {
-      const owner = await agentFor(caller, agentId);
-      refuseAmplification(caller, owner.allowedScopes);
-      const expiresAt = futureTime(wanted.expiresAt, clock.now());
+      await agentFor(caller, agentId);
+      const expiresAt = futureTime(wanted.expiresAt, clock.now()) ?? null;
       return db.transaction(async (tx) => {
-        // Read again under lock: a suspension that commits first must win.
-        if ((await holdAgent(tx, agentId)) !== 'active') fail('AGENT_NOT_ACTIVE');
+        // Read again under lock: a suspension or a widening that commits first must win.
+        const owner = (await holdAgent(tx, agentId)) ?? fail('AGENT_NOT_FOUND');
+        refuseAmplification(caller, owner.allowedScopes);
+        if (owner.status !== 'active') fail('AGENT_NOT_ACTIVE');
         return mint(tx, caller, owner, expiresAt);
       });
     },
+
+    async list(caller, agentId, query) {
+      const { agentId: owner } = await agentFor(caller, agentId);
+      const { rows, total } = await listCredentials(db, owner, query);
+      return pageOf(query, rows, total);
+    },
+
+    async rotate(caller, path, wanted) {
+      await agentFor(caller, path.agentId);
+      const asked = futureTime(wanted.expiresAt, clock.now());
+      return db.transaction(async (tx) => {
+        const owner = (await holdAgent(tx, path.agentId)) ?? fail('AGENT_NOT_FOUND');
+        refuseAmplification(caller, owner.allowedScopes);
+        const credential = await lockActive(tx, path);
+        const expiresAt = asked ?? stillAhead(credential.expiresAt, clock.now());
+        const clientSecret = ids.secret(secretPrefix);
+        const rotated = { ...credential, expiresAt };
+        await replaceSecret(tx, rotated, hashSecret(clientSecret));
+        await record(tx, caller, 'credential.rotated', owner, rotated);
+        return { ...rotated, clientSecret };
+      });
+    },
+
+    async revoke(caller, path) {
+      const owner = await agentFor(caller, path.agentId);
+      await db.transaction(async (tx) => {
+        const credential = await lockActive(tx, path);
+        await markRevoked(tx, credential.credentialId, isoTime(clock));
+        await record(tx, caller, 'credential.revoked', owner, credential);
+      });
+    },
+
+    revokeAllOf: (tx, agentId) => markAllRevoked(tx, agentId, isoTime(clock)),
+
+    countExpiringSoon: () => countExpiring(db, new Date(clock.now()), new Date(clock.now() + weekMs)),
   };
 }
 
-function futureTime(asked: string | undefined, now: number): string | null {
-  if (asked === undefined) return null;
+const expiryProblem = (message: string) =>
+  validationError('body', [{ in: 'body', field: 'expiresAt', message }]);
+
+function futureTime(asked: string | undefined, now: number): string | undefined {
+  if (asked === undefined) return undefined;
   const time = new Date(asked);
-  const problem = (message: string) => validationError('body', [{ in: 'body', field: 'expiresAt', message }]);
-  if (Number.isNaN(time.getTime()) || time.getUTCFullYear() > 9999)
-    throw problem('must be a real date before the year 10000');
-  if (time.getTime() <= now) throw problem('must be in the future');
+  if (Number.isNaN(time.getTime()) || time.getUTCFullYear() > 9999) {
+    throw expiryProblem('must be a real date before the year 10000');
+  }
+  if (time.getTime() <= now) throw expiryProblem('must be in the future');
   return time.toISOString();
+}
+
+/** A rotation keeps the expiry, unless told another; a secret that is born expired would help nobody. */
+function stillAhead(expiresAt: string | null, now: number): string | null {
+  if (expiresAt !== null && Date.parse(expiresAt) <= now) {
+    throw expiryProblem('is required: the credential has expired, and its new secret would be of no use');
+  }
+  return expiresAt;
 }

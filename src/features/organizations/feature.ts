@@ -1,11 +1,15 @@
 /**
- * Organizations: the tenants. Owns the `organizations` table. So far it only creates the first one, for bootstrap,
- * and tells other features whether one exists; its HTTP routes come with the registry.
+ * Organizations: the tenants, and who among their agents administers them. Owns `organizations` and `memberships`.
+ * Which agents exist is the agents feature's; what a plan costs and counts, the tiers'.
  */
+import type { Caller } from '../../kernel/caller.ts';
 import type { Clock } from '../../kernel/clock.ts';
 import type { Db } from '../../kernel/db.ts';
 import type { Ids } from '../../kernel/ids.ts';
 import type { Ledger } from '../../kernel/ledger.ts';
+import type { Authorize } from '../../kernel/policy.ts';
+import type { RouteEntry } from '../../kernel/route.ts';
+import { organizationRoutes } from './routes.ts';
 import { createOrganizationService, type OrganizationService } from './service.ts';
 
 export interface OrganizationDeps {
@@ -13,8 +17,16 @@ export interface OrganizationDeps {
   readonly clock: Clock;
   readonly ids: Ids;
   readonly ledger: Ledger;
+  readonly authorize: Authorize;
+  /** The agent, if the caller may see it; AGENT_NOT_FOUND otherwise. */
+  agentFor(caller: Caller, agentId: string): Promise<{ agentId: string }>;
 }
 
-export type Organizations = OrganizationService;
+export interface Organizations extends OrganizationService {
+  readonly routes: readonly RouteEntry[];
+}
 
-export const createOrganizations = (deps: OrganizationDeps): Organizations => createOrganizationService(deps);
+export function createOrganizations(deps: OrganizationDeps): Organizations {
+  const service = createOrganizationService(deps);
+  return { ...service, routes: organizationRoutes(service) };
+}

@@ -1,13 +1,89 @@
-import type { PlanTier } from '../../contract/limits.ts';
+import Type, { type Static } from 'typebox';
+import { pageSizes, planTiers, unlimited } from '../../contract/limits.ts';
+import { literals, PageOf, pageQuery, Timestamp, Uuid } from '../../contract/shapes.ts';
 
-export interface Organization {
-  readonly organizationId: string;
-  readonly name: string;
-  readonly slug: string;
-  readonly planTier: PlanTier;
-  readonly maxAgents: number | null;
-  readonly maxTokensPerMonth: number | null;
-  readonly status: 'active' | 'suspended' | 'deleted';
-  readonly createdAt: string;
-  readonly updatedAt: string;
-}
+export const organizationStatuses = ['active', 'suspended', 'deleted'] as const;
+
+const Name = Type.String({
+  minLength: 1,
+  maxLength: 255,
+  pattern: '\\S',
+  description: '1 to 255 characters, not all blank',
+});
+const Slug = Type.String({
+  minLength: 1,
+  maxLength: 63,
+  pattern: '^[a-z0-9]+(-[a-z0-9]+)*$',
+  description: 'lowercase letters and digits, with single hyphens between them',
+});
+const Maximum = Type.Integer({ minimum: 0, maximum: unlimited });
+
+export const Organization = Type.Object(
+  {
+    organizationId: Uuid,
+    name: Type.String(),
+    slug: Type.String(),
+    planTier: literals(planTiers),
+    maxAgents: Type.Integer({ description: "the organization's own figure, or its plan's" }),
+    maxTokensPerMonth: Type.Integer({
+      description: "per client; the organization's own figure, or its plan's",
+    }),
+    status: literals(organizationStatuses),
+    createdAt: Timestamp,
+    updatedAt: Timestamp,
+  },
+  { title: 'Organization' },
+);
+export type Organization = Static<typeof Organization>;
+
+export const OrganizationPage = PageOf(Organization, 'OrganizationPage');
+
+export const NewOrganization = Type.Object(
+  {
+    name: Name,
+    slug: Slug,
+    planTier: Type.Optional(literals(planTiers)),
+    maxAgents: Type.Optional(Maximum),
+    maxTokensPerMonth: Type.Optional(Maximum),
+  },
+  { title: 'NewOrganization', additionalProperties: false },
+);
+export type NewOrganization = Static<typeof NewOrganization>;
+
+export const OrganizationChange = Type.Object(
+  {
+    name: Type.Optional(Name),
+    planTier: Type.Optional(literals(planTiers)),
+    maxAgents: Type.Optional(Maximum),
+    maxTokensPerMonth: Type.Optional(Maximum),
+    status: Type.Optional(literals(['active', 'suspended'])),
+  },
+  { title: 'OrganizationChange', additionalProperties: false },
+);
+export type OrganizationChange = Static<typeof OrganizationChange>;
+
+export const OrganizationParams = Type.Object({ orgId: Uuid });
+
+export const OrganizationQuery = Type.Object({
+  ...pageQuery(pageSizes.standard),
+  status: Type.Optional(literals(organizationStatuses)),
+});
+export type OrganizationQuery = Static<typeof OrganizationQuery>;
+
+export const Membership = Type.Object(
+  {
+    memberId: Uuid,
+    organizationId: Uuid,
+    agentId: Uuid,
+    role: literals(['member', 'admin']),
+    joinedAt: Timestamp,
+  },
+  { title: 'Membership' },
+);
+export type Membership = Static<typeof Membership>;
+
+export const NewMember = Type.Object(
+  { agentId: Uuid, role: literals(['member', 'admin']) },
+  { title: 'NewMember', additionalProperties: false },
+);
+export type NewMember = Static<typeof NewMember>;

@@ -1,48 +1,187 @@
-import type { PlanTier } from '../../contract/limits.ts';
-import type { Actor } from '../../kernel/caller.ts';
+import { type PlanTier, plans } from '../../contract/limits.ts';
+import { type Actor, type Caller, isOperator } from '../../kernel/caller.ts';
 import { isoTime } from '../../kernel/clock.ts';
 import type { Tx } from '../../kernel/db.ts';
 import { fail } from '../../kernel/fail.ts';
+import { type Page, pageOf } from '../../kernel/page.ts';
+import { organization as organizationResource, type Role } from '../../kernel/policy.ts';
 import type { OrganizationDeps } from './feature.ts';
-import type { Organization } from './schema.ts';
-import { findOrganization, findOrganizationBySlug, insertOrganization } from './store.ts';
+import type {
+  Membership,
+  NewMember,
+  NewOrganization,
+  Organization,
+  OrganizationChange,
+  OrganizationQuery,
+} from './schema.ts';
+import {
+  findOrganization,
+  findOrganizationBySlug,
+  findRole,
+  insertMembership,
+  insertOrganization,
+  listOrganizations,
+  lockOrganization,
+  type StoredOrganization,
+  updateOrganization,
+} from './store.ts';
+import { organizationTransitions } from './transitions.ts';
 
-export interface NewOrganization {
-  readonly name: string;
-  readonly slug: string;
+export interface Plan {
   readonly planTier: PlanTier;
+  readonly maxAgents: number;
 }
 
 export interface OrganizationService {
-  /** `agentId` is whose act it is in the audit log. */
+  create(caller: Caller, wanted: NewOrganization): Promise<Organization>;
+  list(caller: Caller, query: OrganizationQuery): Promise<Page<Organization>>;
+  get(caller: Caller, orgId: string): Promise<Organization>;
+  update(caller: Caller, orgId: string, change: OrganizationChange): Promise<Organization>;
+  remove(caller: Caller, orgId: string): Promise<void>;
+  addMember(caller: Caller, orgId: string, wanted: NewMember): Promise<Membership>;
+  /** The change itself, for `create` and for bootstrap, whose actor is the operator about to exist. */
   register(tx: Tx, actor: Actor & { agentId: string }, wanted: NewOrganization): Promise<Organization>;
-  findBySlug(tx: Tx, slug: string): Promise<Organization | undefined>;
-  find(organizationId: string): Promise<Organization | undefined>;
+  findBySlug(tx: Tx, slug: string): Promise<{ organizationId: string } | undefined>;
+  /** The plan, kept from changing until the transaction ends; undefined when the organization is deleted or unknown. */
+  holdPlan(tx: Tx, organizationId: string): Promise<Plan | undefined>;
+  /** The caller's membership in its own organization. */
+  roleOf(caller: Caller): Promise<Role>;
 }
 
-export function createOrganizationService({ db, clock, ids, ledger }: OrganizationDeps): OrganizationService {
-  return {
-    async register(tx, actor, wanted) {
-      const now = isoTime(clock);
-      const organization: Organization = {
-        ...wanted,
-        organizationId: ids.uuid(),
-        maxAgents: null,
-        maxTokensPerMonth: null,
-        status: 'active',
-        createdAt: now,
-        updatedAt: now,
-      };
-      if (!(await insertOrganization(tx, organization))) fail('ORG_ALREADY_EXISTS');
-      const { organizationId, name, slug, planTier } = organization;
-      await ledger.record(tx, actor, 'organization.created', {
-        organizationId,
-        agentId: actor.agentId,
-        metadata: { name, slug, planTier },
-      });
-      return organization;
-    },
-    findBySlug: findOrganizationBySlug,
-    find: (organizationId) => findOrganization(db, organizationId),
+export function createOrganizationService(deps: OrganizationDeps): OrganizationService {
+  const { db, clock, ids, ledger, authorize, agentFor } = deps;
+
+  const register: OrganizationService['register'] = async (tx, actor, wanted) => {
+    const now = isoTime(clock);
+    const stored: StoredOrganization = {
+      organizationId: ids.uuid(),
+      name: wanted.name,
+      slug: wanted.slug,
+      planTier: wanted.planTier ?? 'free',
+      maxAgents: wanted.maxAgents ?? null,
+      maxTokensPerMonth: wanted.maxTokensPerMonth ?? null,
+      status: 'active',
+      createdAt: now,
+      updatedAt: now,
+    };
+    if (!(await insertOrganization(tx, stored))) fail('ORG_ALREADY_EXISTS', { details: { field: 'slug' } });
+    const { organizationId, name, slug, planTier } = stored;
+    await ledger.record(tx, actor, 'organization.created', {
+      organizationId,
+      agentId: actor.agentId,
+      metadata: { name, slug, planTier },
+    });
+    return shown(stored);
   };
+
+  /** A deleted organization is shown to the operator, and exists for nobody else and no change. */
+  const lockLiving = async (tx: Tx, orgId: string): Promise<StoredOrganization> => {
+    const stored = await lockOrganization(tx, orgId);
+    return stored && stored.status !== 'deleted' ? stored : fail('ORG_NOT_FOUND');
+  };
+
+  return {
+    register,
+    create: (caller, wanted) => db.transaction((tx) => register(tx, caller, wanted)),
+
+    async list(caller, query) {
+      const only = isOperator(caller) ? undefined : caller.organizationId;
+      const { rows, total } = await listOrganizations(db, only, query);
+      return pageOf(query, rows.map(shown), total);
+    },
+
+    async get(caller, orgId) {
+      const stored = await findOrganization(db, orgId);
+      if (!stored || (stored.status === 'deleted' && !isOperator(caller))) fail('ORG_NOT_FOUND');
+      return shown(stored);
+    },
+
+    async update(caller, orgId, change) {
+      const { name: _, ...beyondName } = change;
+      if (Object.keys(beyondName).length > 0) {
+        const allowed = await authorize(caller, 'organizations:configure', organizationResource(orgId));
+        if (!allowed)
+          fail('FORBIDDEN', {
+            message: "You may change the name only; plan, limits and status are the operator's.",
+          });
+      }
+      refuseSelfHarm(caller, orgId, change.status === 'suspended');
+      return db.transaction(async (tx) => {
+        const before = await lockLiving(tx, orgId);
+        const after = { ...before, ...change };
+        const changed = Object.keys(change).filter(
+          (key) => before[key as keyof typeof before] !== after[key as keyof typeof after],
+        );
+        if (changed.length === 0) return shown(before);
+        const stored = { ...after, updatedAt: isoTime(clock) };
+        await updateOrganization(tx, stored);
+        const event = organizationTransitions[before.status][after.status] ?? 'organization.updated';
+        await ledger.record(tx, caller, event, {
+          organizationId: stored.organizationId,
+          agentId: caller.agentId,
+          metadata: { changed, ...change },
+        });
+        return shown(stored);
+      });
+    },
+
+    async remove(caller, orgId) {
+      refuseSelfHarm(caller, orgId, true);
+      await db.transaction(async (tx) => {
+        const before = await lockLiving(tx, orgId);
+        await updateOrganization(tx, { ...before, status: 'deleted', updatedAt: isoTime(clock) });
+        await ledger.record(tx, caller, 'organization.deleted', {
+          organizationId: before.organizationId,
+          agentId: caller.agentId,
+          metadata: { slug: before.slug },
+        });
+      });
+    },
+
+    async addMember(caller, orgId, { agentId, role }) {
+      const agent = await agentFor(caller, agentId);
+      return db.transaction(async (tx) => {
+        const { organizationId } = await lockLiving(tx, orgId);
+        const membership: Membership = {
+          memberId: ids.uuid(),
+          organizationId,
+          agentId: agent.agentId,
+          role,
+          joinedAt: isoTime(clock),
+        };
+        if (!(await insertMembership(tx, membership))) fail('MEMBER_ALREADY_EXISTS');
+        await ledger.record(tx, caller, 'member.added', {
+          organizationId,
+          agentId: agent.agentId,
+          metadata: { memberId: membership.memberId, role },
+        });
+        return membership;
+      });
+    },
+
+    findBySlug: findOrganizationBySlug,
+
+    async holdPlan(tx, organizationId) {
+      const stored = await lockOrganization(tx, organizationId);
+      return stored && stored.status !== 'deleted' ? shown(stored) : undefined;
+    },
+
+    async roleOf(caller) {
+      return (await findRole(db, caller.organizationId, caller.agentId)) ?? 'none';
+    },
+  };
+}
+
+/** On the wire a maximum is always a number: the organization's own, or its plan's. */
+const shown = (stored: StoredOrganization): Organization => ({
+  ...stored,
+  maxAgents: stored.maxAgents ?? plans[stored.planTier].maxAgents,
+  maxTokensPerMonth: stored.maxTokensPerMonth ?? plans[stored.planTier].maxTokensPerMonthPerClient,
+});
+
+/** An operator who ended its own organization would lock everybody out of the instance, itself included. */
+function refuseSelfHarm(caller: Caller, orgId: string, ends: boolean): void {
+  if (ends && orgId.toLowerCase() === caller.organizationId) {
+    fail('FORBIDDEN', { message: 'You cannot suspend or delete the organization you belong to yourself.' });
+  }
 }

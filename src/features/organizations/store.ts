@@ -1,13 +1,29 @@
+import type { PlanTier } from '../../contract/limits.ts';
 import type { Queryable } from '../../kernel/db.ts';
+import { offsetOf } from '../../kernel/page.ts';
 import { sql } from '../../kernel/sql.ts';
-import type { Organization } from './schema.ts';
+import type { Membership, OrganizationQuery } from './schema.ts';
+import type { OrganizationStatus } from './transitions.ts';
+
+/** As stored: an absent maximum means the plan's. */
+export interface StoredOrganization {
+  readonly organizationId: string;
+  readonly name: string;
+  readonly slug: string;
+  readonly planTier: PlanTier;
+  readonly maxAgents: number | null;
+  readonly maxTokensPerMonth: number | null;
+  readonly status: OrganizationStatus;
+  readonly createdAt: string;
+  readonly updatedAt: string;
+}
 
 const columns = sql`
   organization_id as "organizationId", name, slug, plan_tier as "planTier", max_agents as "maxAgents",
   max_tokens_per_month as "maxTokensPerMonth", status, created_at as "createdAt", updated_at as "updatedAt"`;
 
 /** False when the slug is taken. */
-export async function insertOrganization(db: Queryable, organization: Organization): Promise<boolean> {
+export async function insertOrganization(db: Queryable, organization: StoredOrganization): Promise<boolean> {
   const { organizationId, name, slug, planTier, maxAgents, maxTokensPerMonth, status, createdAt, updatedAt } =
     organization;
   const inserted = await db.run(
@@ -22,14 +38,73 @@ export async function insertOrganization(db: Queryable, organization: Organizati
   return inserted === 1;
 }
 
-export const findOrganization = (db: Queryable, organizationId: string): Promise<Organization | undefined> =>
+export async function updateOrganization(db: Queryable, organization: StoredOrganization): Promise<void> {
+  const { organizationId, name, planTier, maxAgents, maxTokensPerMonth, status, updatedAt } = organization;
+  await db.run(
+    'organizations.update',
+    sql`update organizations
+        set name = ${name}, plan_tier = ${planTier}, max_agents = ${maxAgents},
+            max_tokens_per_month = ${maxTokensPerMonth}, status = ${status}, updated_at = ${updatedAt}
+        where organization_id = ${organizationId}`,
+  );
+}
+
+export const findOrganization = (db: Queryable, id: string): Promise<StoredOrganization | undefined> =>
+  db.maybe('organizations.find', sql`select ${columns} from organizations where organization_id = ${id}`);
+
+/** Kept from changing by others until the transaction ends; agents that refer to it are not held up. */
+export const lockOrganization = (db: Queryable, id: string): Promise<StoredOrganization | undefined> =>
   db.maybe(
-    'organizations.find',
-    sql`select ${columns} from organizations where organization_id = ${organizationId}`,
+    'organizations.lock',
+    sql`select ${columns} from organizations where organization_id = ${id} for no key update`,
   );
 
-export const findOrganizationBySlug = (db: Queryable, slug: string): Promise<Organization | undefined> =>
+export const findOrganizationBySlug = (
+  db: Queryable,
+  slug: string,
+): Promise<StoredOrganization | undefined> =>
   db.maybe(
     'organizations.findBySlug',
     sql`select ${columns} from organizations where lower(slug) = lower(${slug})`,
   );
+
+/** `only` is the one organization that the caller may see; undefined for the operator, who sees all. */
+export async function listOrganizations(db: Queryable, only: string | undefined, query: OrganizationQuery) {
+  const matches = sql`
+    (${only ?? null}::uuid is null or organization_id = ${only ?? null})
+    and (${query.status ?? null}::text is null or status = ${query.status ?? null})`;
+  const rows = await db.many<StoredOrganization>(
+    'organizations.list',
+    sql`select ${columns} from organizations where ${matches}
+        order by created_at desc, organization_id desc limit ${query.limit} offset ${offsetOf(query)}`,
+  );
+  const { total } = await db.one<{ total: number }>(
+    'organizations.count',
+    sql`select count(*) as total from organizations where ${matches}`,
+  );
+  return { rows, total };
+}
+
+/** False when the agent is a member already. */
+export async function insertMembership(db: Queryable, membership: Membership): Promise<boolean> {
+  const { memberId, organizationId, agentId, role, joinedAt } = membership;
+  const inserted = await db.run(
+    'memberships.insert',
+    sql`insert into memberships (member_id, organization_id, agent_id, role, joined_at)
+        values (${memberId}, ${organizationId}, ${agentId}, ${role}, ${joinedAt})
+        on conflict (organization_id, agent_id) do nothing`,
+  );
+  return inserted === 1;
+}
+
+export async function findRole(
+  db: Queryable,
+  organizationId: string,
+  agentId: string,
+): Promise<Membership['role'] | undefined> {
+  const row = await db.maybe<Pick<Membership, 'role'>>(
+    'memberships.role',
+    sql`select role from memberships where organization_id = ${organizationId} and agent_id = ${agentId}`,
+  );
+  return row?.role;
+}

@@ -1,0 +1,122 @@
+/** The policy engine on Cedar. Policies are validated against the schema before anything starts; decisions are remembered. */
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import {
+  type DetailedError,
+  preparsePolicySet,
+  preparseSchema,
+  statefulIsAuthorized,
+  validate,
+} from '@cedar-policy/cedar-wasm/nodejs';
+import type { Log } from '../kernel/log.ts';
+import type { PolicyEngine, PolicyQuestion, PolicyResource } from '../kernel/policy.ts';
+
+/** Cedar keeps parsed sets by name for the whole process; each engine has its own. */
+let engines = 0;
+const rememberedDecisions = 10_000;
+
+export class PolicyProblem extends Error {}
+
+/** `folder` holds the `.cedar` files; the schema is always ours. */
+export function createCedar(options: { folder: string; schemaFile: string; log: Log }): PolicyEngine {
+  const { folder, schemaFile, log } = options;
+  const schema = readFileSync(schemaFile, 'utf8');
+  const policies = readPolicies(folder);
+  const setId = `countersign-${++engines}`;
+  check(folder, schema, policies, setId);
+
+  const decisions = new Map<string, boolean>();
+  const remember = (key: string, decision: boolean) => {
+    // The oldest goes first: a Map keeps the order of insertion.
+    if (decisions.size >= rememberedDecisions) decisions.delete(decisions.keys().next().value ?? '');
+    decisions.set(key, decision);
+    return decision;
+  };
+
+  return {
+    allows(question) {
+      const key = JSON.stringify(question);
+      const known = decisions.get(key);
+      if (known !== undefined) return known;
+      try {
+        return remember(key, decide(question, setId, log));
+      } catch (error) {
+        log.error(
+          { err: error, action: question.action },
+          'the policy engine failed; the request is refused',
+        );
+        return false;
+      }
+    },
+  };
+}
+
+function decide(question: PolicyQuestion, setId: string, log: Log): boolean {
+  const { agentId, organizationId, scopes, role, action, resource } = question;
+  const home = { type: 'Organization', id: organizationId };
+  const principal = { type: 'Agent', id: agentId };
+  const answer = statefulIsAuthorized({
+    principal,
+    action: { type: 'Action', id: action },
+    resource: uidOf(resource),
+    context: {},
+    preparsedSchemaName: setId,
+    validateRequest: true,
+    preparsedPolicySetId: setId,
+    entities: [
+      { uid: principal, attrs: { organization: { __entity: home }, scopes: [...scopes], role }, parents: [] },
+      ...uniqueEntities([home, uidOf(resource)]),
+    ],
+  });
+  if (answer.type === 'failure') throw new Error(messagesOf(answer.errors));
+  const { decision, diagnostics } = answer.response;
+  if (diagnostics.errors.length > 0)
+    log.warn({ action, errors: diagnostics.errors }, 'a policy could not be evaluated');
+  // A policy that failed might have been one that forbids.
+  return decision === 'allow' && diagnostics.errors.length === 0;
+}
+
+const uidOf = (resource: PolicyResource) =>
+  resource.type === 'Instance' ? { type: 'Instance', id: 'this' } : { type: resource.type, id: resource.id };
+
+function uniqueEntities(uids: { type: string; id: string }[]) {
+  const byText = new Map(uids.map((uid) => [`${uid.type}::${uid.id}`, uid]));
+  return [...byText.values()].map((uid) => ({ uid, attrs: {}, parents: [] }));
+}
+
+/** Each file keeps its name in messages, so that an operator finds the line. */
+function readPolicies(folder: string): Record<string, string> {
+  let files: string[];
+  try {
+    files = readdirSync(folder)
+      .filter((file) => file.endsWith('.cedar'))
+      .sort();
+  } catch (error) {
+    throw new PolicyProblem(
+      `the policies in ${folder} cannot be read (${(error as NodeJS.ErrnoException).code})`,
+    );
+  }
+  if (files.length === 0)
+    throw new PolicyProblem(`there is no .cedar file in ${folder}: nobody would be allowed anything`);
+  return Object.fromEntries(files.map((file) => [file, readFileSync(join(folder, file), 'utf8')]));
+}
+
+function check(folder: string, schema: string, policies: Record<string, string>, setId: string): void {
+  for (const [file, text] of Object.entries(policies)) {
+    const answer = validate({ schema, policies: { staticPolicies: text } });
+    const complaints =
+      answer.type === 'failure'
+        ? messagesOf(answer.errors)
+        : answer.validationErrors.map(({ policyId, error }) => `${policyId}: ${error.message}`).join('; ');
+    if (complaints)
+      throw new PolicyProblem(`${join(folder, file)} is not a valid policy file: ${complaints}`);
+  }
+  const all = Object.values(policies).join('\n');
+  for (const answer of [preparseSchema(setId, schema), preparsePolicySet(setId, { staticPolicies: all })]) {
+    if (answer.type === 'failure')
+      throw new PolicyProblem(`the policies in ${folder}: ${messagesOf(answer.errors)}`);
+  }
+}
+
+const messagesOf = (errors: readonly DetailedError[]) =>
+  errors.map(({ message, help }) => (help ? `${message} (${help})` : message)).join('; ');

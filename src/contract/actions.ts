@@ -1,0 +1,12 @@
+/** What policies decide about; the same words as in policies/schema.cedarschema. */
+export const policyActions = [
+  'organizations:create',
+  'organizations:list',
+  'organizations:read',
+  'organizations:rename',
+  'organizations:configure',
+  'organizations:delete',
+  'organizations:addMember',
+] as const;
+
+export type PolicyAction = (typeof policyActions)[number];

@@ -1,0 +1,194 @@
+/**
+ * Every operation of the API against everyone who may knock. A route without a row fails the test; a feature adds its
+ * rows here. An answer is the status, and the code when it is a refusal.
+ */
+import { newAgent } from './harness.ts';
+
+/** What a cell may touch: made anew for each, in the organization that member and admin belong to. */
+export interface Target {
+  readonly organizationId: string;
+  readonly agentId: string;
+  readonly credentialId: string;
+  /** An agent of the same organization that is no member yet. */
+  readonly outsiderId: string;
+}
+
+export const principals = [
+  'nobody',
+  'garbage',
+  'expired',
+  'wrongScope',
+  'otherOrganization',
+  'suspendedOrganization',
+  'decommissioned',
+  'member',
+  'admin',
+  'operator',
+] as const;
+export type Principal = (typeof principals)[number];
+
+export interface Row {
+  readonly request: (target: Target) => {
+    method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
+    url: string;
+    payload?: object;
+  };
+  readonly answers: Readonly<Record<Principal, string>>;
+}
+
+/** Open to all: nobody's token matters. */
+const everyone = (answer: string) =>
+  Object.fromEntries(principals.map((who) => [who, answer])) as Row['answers'];
+
+/** Behind a token: the first rows are the same everywhere. */
+const behindToken = (
+  answers: Record<'wrongScope' | 'otherOrganization' | 'member' | 'admin' | 'operator', string>,
+): Row['answers'] => ({
+  nobody: '401 UNAUTHORIZED',
+  garbage: '401 UNAUTHORIZED',
+  expired: '401 UNAUTHORIZED',
+  suspendedOrganization: '403 ORG_SUSPENDED',
+  decommissioned: '401 UNAUTHORIZED',
+  ...answers,
+});
+
+/** An agent's own resource: whoever has the scope, in its own organization; elsewhere there is no such agent. */
+const ofAgents = (success: string, foreign = '404 AGENT_NOT_FOUND') =>
+  behindToken({
+    wrongScope: '403 INSUFFICIENT_SCOPE',
+    otherOrganization: foreign,
+    member: success,
+    admin: success,
+    operator: success,
+  });
+
+const operatorOnly = (success: string) =>
+  behindToken({
+    wrongScope: '403 FORBIDDEN',
+    otherOrganization: '403 FORBIDDEN',
+    member: '403 FORBIDDEN',
+    admin: '403 FORBIDDEN',
+    operator: success,
+  });
+
+const ofOrganizationAdmins = (success: string, foreign = '404 ORG_NOT_FOUND') =>
+  behindToken({
+    wrongScope: '403 FORBIDDEN',
+    otherOrganization: foreign,
+    member: '403 FORBIDDEN',
+    admin: success,
+    operator: success,
+  });
+
+const api = '/api/v1';
+
+export const rows: Readonly<Record<string, Row>> = {
+  health: { request: () => ({ method: 'GET', url: '/health' }), answers: everyone('200') },
+  metrics: { request: () => ({ method: 'GET', url: '/metrics' }), answers: everyone('200') },
+  openapi: { request: () => ({ method: 'GET', url: '/openapi.json' }), answers: everyone('200') },
+  docs: { request: () => ({ method: 'GET', url: '/docs' }), answers: everyone('200') },
+  docsScript: { request: () => ({ method: 'GET', url: '/docs/js/scalar.js' }), answers: everyone('200') },
+  // Its credentials are in the body; a token beside them changes nothing.
+  issueToken: {
+    request: () => ({ method: 'POST', url: `${api}/token` }),
+    answers: everyone('400 unsupported_grant_type'),
+  },
+
+  createAgent: {
+    request: ({ organizationId }) => ({
+      method: 'POST',
+      url: `${api}/agents`,
+      payload: newAgent({ organization_id: organizationId, allowedScopes: ['agents:read'] }),
+    }),
+    answers: ofAgents('201', '403 FORBIDDEN'),
+  },
+  listAgents: { request: () => ({ method: 'GET', url: `${api}/agents` }), answers: ofAgents('200', '200') },
+  getAgent: {
+    request: ({ agentId }) => ({ method: 'GET', url: `${api}/agents/${agentId}` }),
+    answers: ofAgents('200'),
+  },
+  updateAgent: {
+    request: ({ agentId }) => ({
+      method: 'PATCH',
+      url: `${api}/agents/${agentId}`,
+      payload: { owner: 'someone-else' },
+    }),
+    answers: ofAgents('200'),
+  },
+  decommissionAgent: {
+    request: ({ agentId }) => ({ method: 'DELETE', url: `${api}/agents/${agentId}` }),
+    answers: ofAgents('204'),
+  },
+  getAgentKeys: {
+    request: ({ agentId }) => ({ method: 'GET', url: `${api}/agents/${agentId}/keys` }),
+    answers: ofAgents('200'),
+  },
+  putAgentKeys: {
+    request: ({ agentId }) => ({
+      method: 'PUT',
+      url: `${api}/agents/${agentId}/keys`,
+      payload: { keys: [] },
+    }),
+    answers: ofAgents('200'),
+  },
+
+  generateCredential: {
+    request: ({ agentId }) => ({ method: 'POST', url: `${api}/agents/${agentId}/credentials` }),
+    answers: ofAgents('201'),
+  },
+  listCredentials: {
+    request: ({ agentId }) => ({ method: 'GET', url: `${api}/agents/${agentId}/credentials` }),
+    answers: ofAgents('200'),
+  },
+  rotateCredential: {
+    request: ({ agentId, credentialId }) => ({
+      method: 'POST',
+      url: `${api}/agents/${agentId}/credentials/${credentialId}/rotate`,
+    }),
+    answers: ofAgents('200'),
+  },
+  revokeCredential: {
+    request: ({ agentId, credentialId }) => ({
+      method: 'DELETE',
+      url: `${api}/agents/${agentId}/credentials/${credentialId}`,
+    }),
+    answers: ofAgents('204'),
+  },
+
+  createOrganization: {
+    request: ({ agentId }) => ({
+      method: 'POST',
+      url: `${api}/organizations`,
+      payload: { name: 'New', slug: `new-${agentId.slice(0, 13)}` },
+    }),
+    answers: operatorOnly('201'),
+  },
+  listOrganizations: {
+    request: () => ({ method: 'GET', url: `${api}/organizations` }),
+    answers: ofOrganizationAdmins('200', '200'),
+  },
+  getOrganization: {
+    request: ({ organizationId }) => ({ method: 'GET', url: `${api}/organizations/${organizationId}` }),
+    answers: ofOrganizationAdmins('200'),
+  },
+  updateOrganization: {
+    request: ({ organizationId }) => ({
+      method: 'PATCH',
+      url: `${api}/organizations/${organizationId}`,
+      payload: { name: 'Renamed' },
+    }),
+    answers: ofOrganizationAdmins('200'),
+  },
+  deleteOrganization: {
+    request: ({ organizationId }) => ({ method: 'DELETE', url: `${api}/organizations/${organizationId}` }),
+    answers: operatorOnly('204'),
+  },
+  addMember: {
+    request: ({ organizationId, outsiderId }) => ({
+      method: 'POST',
+      url: `${api}/organizations/${organizationId}/members`,
+      payload: { agentId: outsiderId, role: 'member' },
+    }),
+    answers: ofOrganizationAdmins('201'),
+  },
+};
