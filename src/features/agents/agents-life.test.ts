@@ -1,0 +1,182 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { newAgent, startApp } from '../../../test/harness.ts';
+import { type AgentStatus, agentTransitions } from './transitions.ts';
+
+const t = await startApp();
+const token = await t.token();
+
+const create = async (changes: Record<string, unknown> = {}) =>
+  (await t.call('POST', '/api/v1/agents', { token, payload: newAgent(changes) })).json;
+const read = async (id: string) => (await t.call('GET', `/api/v1/agents/${id}`, { token })).json;
+const patch = (id: string, payload: object, as = token) =>
+  t.call('PATCH', `/api/v1/agents/${id}`, { token: as, payload });
+const remove = (id: string) => t.call('DELETE', `/api/v1/agents/${id}`, { token });
+const eventsOf = async (id: string) =>
+  (
+    await t.sql<{ action: string }>(
+      "select action from audit_events where agent_id = $1 and action like 'agent.%' order by occurred_at, event_id",
+      [id],
+    )
+  ).map(({ action }) => action);
+
+describe("an agent's states", () => {
+  const steps: Record<string, (id: string) => ReturnType<typeof patch>> = {
+    'PATCH active': (id) => patch(id, { status: 'active' }),
+    'PATCH suspended': (id) => patch(id, { status: 'suspended' }),
+    'PATCH decommissioned': (id) => patch(id, { status: 'decommissioned' }),
+    DELETE: remove,
+  };
+  for (const from of ['active', 'suspended', 'decommissioned'] as AgentStatus[]) {
+    for (const [step, take] of Object.entries(steps)) {
+      const to = (step.split(' ')[1] ?? 'decommissioned') as AgentStatus;
+      const event = agentTransitions[from][to];
+      const refusal =
+        from === 'decommissioned'
+          ? step === 'DELETE'
+            ? '409 AGENT_ALREADY_DECOMMISSIONED'
+            : '403 AGENT_DECOMMISSIONED'
+          : undefined;
+      it(`${from}, ${step}: ${refusal ?? event ?? 'nothing happens'}`, async () => {
+        const { agentId } = await create();
+        if (from !== 'active') await patch(agentId, { status: from });
+        const before = await eventsOf(agentId);
+        const answer = await take(agentId);
+        assert.equal(
+          refusal ?? (step === 'DELETE' ? '204 ' : '200 '),
+          `${answer.status} ${answer.status < 400 ? '' : answer.json.code}`,
+        );
+        assert.equal((await read(agentId)).status, refusal ? from : to);
+        assert.deepEqual((await eventsOf(agentId)).slice(before.length), event ? [event] : []);
+      });
+    }
+  }
+  it('suspension refuses tokens with 403 and ends the live ones; reactivation brings both back', async () => {
+    const agent = await t.agent();
+    const live = await t.token(undefined, agent);
+    await patch(agent.agentId, { status: 'suspended' });
+    assert.equal((await t.call('GET', '/api/v1/agents', { token: live })).status, 401);
+    const fields = {
+      grant_type: 'client_credentials',
+      client_id: agent.clientId,
+      client_secret: agent.clientSecret,
+    };
+    const refused = await t.askToken(fields);
+    assert.deepEqual([refused.status, refused.json.error], [403, 'unauthorized_client']);
+    await patch(agent.agentId, { status: 'active' });
+    assert.equal((await t.askToken(fields)).status, 200);
+  });
+  it('DELETE and PATCH decommissioned revoke every credential at once', async () => {
+    for (const end of [remove, (id: string) => patch(id, { status: 'decommissioned' })]) {
+      const agent = await t.agent();
+      await end(agent.agentId);
+      const { json } = await t.call('GET', `/api/v1/agents/${agent.agentId}/credentials`, { token });
+      assert.deepEqual(
+        json.data.map(({ status }: { status: string }) => status),
+        ['revoked'],
+      );
+      assert.notEqual(json.data[0].revokedAt, null);
+    }
+  });
+});
+
+describe('PATCH /agents/{agentId}', () => {
+  it('200 changes every field that may change, and replaces the list of capabilities', async () => {
+    const before = await create();
+    const change = {
+      agentType: 'router',
+      version: '2.0.0-rc.1+build.5',
+      capabilities: ['mail:send', 'mail:read'],
+      owner: 'mail-team',
+      deploymentEnv: 'staging',
+      allowedScopes: ['agents:read'],
+    };
+    const { status, json } = await patch(before.agentId, change);
+    assert.equal(status, 200);
+    const { updatedAt, ...rest } = json;
+    const { updatedAt: _, ...expected } = { ...before, ...change };
+    assert.deepEqual(rest, expected);
+    assert.ok(updatedAt >= before.updatedAt);
+    assert.deepEqual(await read(before.agentId), json);
+  });
+  it('200 for an empty body and for what is so already: nothing changes, nothing is recorded', async () => {
+    const before = await create();
+    t.clock.advance(1_000);
+    assert.deepEqual((await patch(before.agentId, {})).json, before);
+    assert.deepEqual(
+      (await patch(before.agentId, { owner: before.owner, capabilities: before.capabilities })).json,
+      before,
+    );
+    assert.deepEqual(await eventsOf(before.agentId), ['agent.created']);
+  });
+  it('one event for a change of status together with other fields, naming them all', async () => {
+    const { agentId } = await create();
+    await patch(agentId, { status: 'suspended', owner: 'incident-team' });
+    assert.deepEqual(await eventsOf(agentId), ['agent.created', 'agent.suspended']);
+    const [row] = await t.sql<{ metadata: { changed: string[]; owner: string } }>(
+      "select metadata from audit_events where agent_id = $1 and action = 'agent.suspended'",
+      [agentId],
+    );
+    assert.deepEqual(row?.metadata.changed.toSorted(), ['owner', 'status']);
+    assert.equal(row?.metadata.owner, 'incident-team');
+  });
+  for (const field of ['agentId', 'email', 'createdAt']) {
+    it(`400 IMMUTABLE_FIELD for ${field}, even beside a good change, which is not made`, async () => {
+      const before = await create();
+      const { status, json } = await patch(before.agentId, { [field]: before[field], owner: 'thief' });
+      assert.deepEqual([status, json.code, json.details.fields], [400, 'IMMUTABLE_FIELD', [field]]);
+      assert.equal((await read(before.agentId)).owner, before.owner);
+    });
+  }
+  for (const [field, value] of [
+    ['version', 'v1'],
+    ['capabilities', []],
+    ['capabilities', ['nocolon']],
+    ['owner', ''],
+    ['owner', 'x'.repeat(129)],
+    ['deploymentEnv', 'moon'],
+    ['status', 'asleep'],
+    ['allowedScopes', ['everything']],
+    ['organizationId', 'x'],
+    ['updatedAt', '2026-01-01T00:00:00.000Z'],
+  ] as const) {
+    it(`400 VALIDATION_ERROR naming ${field} for ${JSON.stringify(value).slice(0, 30)}`, async () => {
+      const { json } = await patch((await create()).agentId, { [field]: value });
+      assert.equal(json.code, 'VALIDATION_ERROR');
+      assert.match(json.details.fields[0].field, new RegExp(`^${field}`));
+    });
+  }
+});
+
+describe('no amplification', () => {
+  it('403 FORBIDDEN for a caller who would widen, key or mint beyond its own scopes; narrowing is free', async () => {
+    const writer = await t.agent({ allowedScopes: ['agents:read', 'agents:write'] });
+    const as = await t.token(undefined, writer);
+    const strong = await t.agent({ allowedScopes: ['agents:read', 'audit:read'] });
+    const weak = await t.agent({ allowedScopes: [] });
+    const path = `/api/v1/agents/${strong.agentId}`;
+    const [{ credentialId }] = (await t.call('GET', `${path}/credentials`, { token })).json.data;
+    for (const answer of [
+      await patch(weak.agentId, { allowedScopes: ['audit:read'] }, as),
+      await patch(weak.agentId, { allowedScopes: ['admin:orgs'] }, as),
+      await t.call('POST', `${path}/credentials`, { token: as }),
+      await t.call('POST', `${path}/credentials/${credentialId}/rotate`, { token: as }),
+      await t.call('PUT', `${path}/keys`, { token: as, payload: { keys: [] } }),
+    ]) {
+      assert.deepEqual([answer.status, answer.json.code], [403, 'FORBIDDEN'], answer.text);
+    }
+    assert.equal((await patch(weak.agentId, { allowedScopes: ['agents:read'] }, as)).status, 200);
+    assert.equal((await patch(strong.agentId, { allowedScopes: ['audit:read'] }, as)).status, 200);
+    assert.equal((await patch(strong.agentId, { allowedScopes: [] }, as)).status, 200);
+  });
+  it('a token keeps its scopes until it expires, and a new one has the new scopes', async () => {
+    const agent = await t.agent({ allowedScopes: ['agents:read'] });
+    await patch(agent.agentId, { allowedScopes: ['audit:read'] });
+    const { json } = await t.askToken({
+      grant_type: 'client_credentials',
+      client_id: agent.clientId,
+      client_secret: agent.clientSecret,
+    });
+    assert.equal(json.scope, 'audit:read');
+  });
+});
