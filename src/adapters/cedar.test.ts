@@ -1,0 +1,128 @@
+import assert from 'node:assert/strict';
+import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, describe, it } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { policyActions } from '../contract/actions.ts';
+import { createLog } from '../kernel/log.ts';
+import type { PolicyQuestion } from '../kernel/policy.ts';
+import { createCedar } from './cedar.ts';
+
+const shipped = fileURLToPath(new URL('../../policies/', import.meta.url));
+const schemaFile = join(shipped, 'schema.cedarschema');
+
+function engineWith(files: Record<string, string> | undefined) {
+  const folder = mkdtempSync(join(tmpdir(), 'countersign-policies-'));
+  after(() => rmSync(folder, { recursive: true, force: true }));
+  if (files) for (const [name, text] of Object.entries(files)) writeFileSync(join(folder, name), text);
+  else cpSync(shipped, folder, { recursive: true });
+  const logged: string[] = [];
+  const log = createLog({ level: 'warn', destination: { write: (line) => void logged.push(line) } });
+  return { engine: createCedar({ folder, schemaFile, log }), logged };
+}
+
+const home = '11111111-1111-4111-8111-111111111111';
+const question = (changes: Partial<PolicyQuestion> = {}): PolicyQuestion => ({
+  agentId: '22222222-2222-4222-8222-222222222222',
+  organizationId: home,
+  scopes: [],
+  role: 'none',
+  action: 'organizations:read',
+  resource: { type: 'Organization', id: home },
+  ...changes,
+});
+
+describe('the policies that come with Countersign', () => {
+  const { engine } = engineWith(undefined);
+  const elsewhere = { type: 'Organization', id: '33333333-3333-4333-8333-333333333333' } as const;
+  const instance = { type: 'Instance' } as const;
+  const resourceOf = (action: string) => (/create|list/.test(action) ? instance : question().resource);
+
+  it('let the operator do everything, everywhere', () => {
+    for (const action of policyActions) {
+      const resource = resourceOf(action) === instance ? instance : elsewhere;
+      assert.ok(engine.allows(question({ action, resource, scopes: ['admin:orgs'] })), action);
+    }
+  });
+  it('let an admin read and rename its own organization, add members and list, and nothing else', () => {
+    const allowed = policyActions.filter((action) =>
+      engine.allows(question({ action, resource: resourceOf(action), role: 'admin' })),
+    );
+    assert.deepEqual(allowed.toSorted(), [
+      'organizations:addMember',
+      'organizations:list',
+      'organizations:read',
+      'organizations:rename',
+    ]);
+    for (const action of allowed.filter((action) => action !== 'organizations:list')) {
+      assert.equal(
+        engine.allows(question({ action, resource: elsewhere, role: 'admin' })),
+        false,
+        `${action} elsewhere`,
+      );
+    }
+  });
+  it('let members and strangers do nothing, whatever their other scopes', () => {
+    for (const action of policyActions) {
+      for (const role of ['member', 'none'] as const) {
+        const scopes = ['agents:read', 'agents:write', 'webhooks:write'];
+        assert.equal(engine.allows(question({ action, resource: resourceOf(action), role, scopes })), false);
+      }
+    }
+  });
+  it('speak of every action of the contract, in the schema', () => {
+    const schema = readFileSync(schemaFile, 'utf8');
+    for (const action of policyActions) assert.ok(schema.includes(`"${action}"`), action);
+  });
+  it('are all files of the folder', () => {
+    assert.ok(readdirSync(shipped).filter((file) => file.endsWith('.cedar')).length >= 2);
+  });
+});
+
+describe('the policy engine', () => {
+  it('follows the files it is given', () => {
+    const { engine } = engineWith({ 'all.cedar': 'permit (principal, action, resource);' });
+    assert.ok(engine.allows(question()));
+  });
+  it('denies when no policy speaks', () => {
+    const { engine } = engineWith({ 'none.cedar': 'forbid (principal, action, resource);' });
+    assert.equal(engine.allows(question({ scopes: ['admin:orgs'] })), false);
+  });
+  it('denies when a policy cannot be evaluated, even if another permits, and says so', () => {
+    const { engine, logged } = engineWith({
+      'a.cedar': 'permit (principal, action, resource);',
+      'b.cedar': 'forbid (principal, action, resource) when { 9223372036854775807 + 1 > 0 };',
+    });
+    assert.equal(engine.allows(question()), false);
+    assert.match(logged.join(''), /could not be evaluated/);
+  });
+  it('denies and says so when the question does not fit the schema', () => {
+    const { engine, logged } = engineWith({ 'all.cedar': 'permit (principal, action, resource);' });
+    assert.equal(engine.allows(question({ action: 'organizations:create' })), false);
+    assert.match(logged.join(''), /policy engine failed/);
+  });
+  it('keeps two engines in one process apart', () => {
+    const yes = engineWith({ 'a.cedar': 'permit (principal, action, resource);' }).engine;
+    const no = engineWith({ 'a.cedar': 'forbid (principal, action, resource);' }).engine;
+    assert.deepEqual([yes.allows(question()), no.allows(question())], [true, false]);
+  });
+  for (const [what, files, complaint] of [
+    ['no policy at all', {}, /no \.cedar file/],
+    ['one that does not parse', { 'bad.cedar': 'permit (' }, /bad\.cedar is not a valid policy file/],
+    [
+      'one that speaks of what is not in the schema',
+      { 'odd.cedar': 'permit (principal, action, resource) when { principal.shoeSize > 3 };' },
+      /odd\.cedar is not a valid policy file/,
+    ],
+    [
+      'one with an unknown action',
+      { 'odd.cedar': 'permit (principal, action == Action::"fly", resource);' },
+      /odd\.cedar/,
+    ],
+  ] as const) {
+    it(`refuses to start with ${what}`, () => {
+      assert.throws(() => engineWith(files), complaint);
+    });
+  }
+});
