@@ -1,0 +1,123 @@
+/** The races of the registry, on real PostgreSQL: many at once, many rounds. */
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import { describe, it } from 'node:test';
+import { type Answer, newAgent, startApp } from './harness.ts';
+
+const t = await startApp({ DATABASE_POOL_SIZE: '20' });
+const token = await t.token();
+
+const post = (url: string, payload?: object) =>
+  t.call('POST', `/api/v1${url}`, { token, ...(payload && { payload }) });
+const ask = ({ clientId, clientSecret }: { clientId: string; clientSecret: string }) =>
+  t.askToken({ grant_type: 'client_credentials', client_id: clientId, client_secret: clientSecret });
+const atOnce = <T>(count: number, act: (index: number) => Promise<T>) =>
+  Promise.all(Array.from({ length: count }, (_, index) => act(index)));
+const tally = (answers: Answer[]) =>
+  Object.entries(Object.groupBy(answers, ({ status }) => status)).map(
+    ([status, group]) => `${status}×${group?.length}`,
+  );
+
+describe('races', () => {
+  for (const [rounds, count] of [
+    [5, 50],
+    [200, 4],
+  ] as const) {
+    it(`one e-mail, ${count} at once, ${rounds} rounds: exactly one 201 each`, async () => {
+      for (let round = 0; round < rounds; round += 1) {
+        const email = `Race-${randomUUID()}@Example.com`;
+        const answers = await atOnce(count, (index) =>
+          post('/agents', newAgent({ email: index % 2 ? email : email.toLowerCase() })),
+        );
+        assert.deepEqual(tally(answers), ['201×1', `409×${count - 1}`]);
+      }
+    });
+
+    it(`the last place in a plan, ${count} at once, ${rounds} rounds: exactly one 201 each`, async () => {
+      const organization = { name: 'Small', slug: `small-${randomUUID()}`, maxAgents: 0 };
+      const { organizationId } = (await post('/organizations', organization)).json;
+      for (let round = 1; round <= rounds; round += 1) {
+        const payload = { maxAgents: round };
+        await t.call('PATCH', `/api/v1/organizations/${organizationId}`, { token, payload });
+        const answers = await atOnce(count, () =>
+          post('/agents', newAgent({ organization_id: organizationId })),
+        );
+        assert.deepEqual(tally(answers), ['201×1', `403×${count - 1}`]);
+        const refused = answers.find(({ status }) => status === 403)?.json;
+        assert.equal(refused.code, 'FREE_TIER_LIMIT_EXCEEDED');
+        assert.deepEqual(refused.details, { tier: 'free', limitType: 'max_agents', limit: round });
+      }
+    });
+
+    it(`one credential rotated ${count} times at once, ${rounds} rounds: one secret is valid, and it was returned`, async () => {
+      const { agentId } = await t.agent();
+      const { credentialId } = (await post(`/agents/${agentId}/credentials`)).json;
+      for (let round = 0; round < rounds; round += 1) {
+        const answers = await atOnce(count, () =>
+          post(`/agents/${agentId}/credentials/${credentialId}/rotate`),
+        );
+        assert.deepEqual(tally(answers), [`200×${count}`]);
+        const asked = await Promise.all(answers.map(({ json }) => ask(json)));
+        assert.deepEqual(tally(asked), ['200×1', `401×${count - 1}`]);
+      }
+    });
+  }
+
+  it('rotate, revoke and /token at once, 200 rounds: nothing is issued once the 204 has come', async () => {
+    const { agentId } = await t.agent();
+    for (let round = 0; round < 200; round += 1) {
+      const before = (await post(`/agents/${agentId}/credentials`)).json;
+      const path = `/agents/${agentId}/credentials/${before.credentialId}`;
+      let gone = false;
+      const issuedLate: Answer[] = [];
+      const tokens = async (secret: string) => {
+        const startedAfter = gone;
+        const answer = await ask({ clientId: agentId, clientSecret: secret });
+        if (startedAfter && answer.status === 200) issuedLate.push(answer);
+      };
+      const revocation = t.call('DELETE', `/api/v1${path}`, { token }).then((answer) => {
+        gone = true;
+        return answer;
+      });
+      const [revoked, rotated] = await Promise.all([
+        revocation,
+        post(`${path}/rotate`),
+        tokens(before.clientSecret),
+        tokens(before.clientSecret),
+        revocation.then(() => tokens(before.clientSecret)),
+      ]);
+      assert.equal(revoked.status, 204);
+      assert.ok([200, 409].includes(rotated.status));
+      if (rotated.status === 200) await tokens(rotated.json.clientSecret);
+      assert.deepEqual(issuedLate, []);
+    }
+  });
+
+  it('suspension and minting at once, 200 rounds: never a credential from after the suspension', async () => {
+    const { agentId } = await t.agent();
+    const patch = (status: string) =>
+      t.call('PATCH', `/api/v1/agents/${agentId}`, { token, payload: { status } });
+    for (let round = 0; round < 200; round += 1) {
+      const [suspended, minted] = await Promise.all([
+        patch('suspended'),
+        post(`/agents/${agentId}/credentials`),
+      ]);
+      assert.equal(suspended.status, 200);
+      assert.ok([201, 403].includes(minted.status));
+      assert.equal((await post(`/agents/${agentId}/credentials`)).json.code, 'AGENT_NOT_ACTIVE');
+      await patch('active');
+    }
+  });
+
+  it('after all this, agent_counts says what counting says', async () => {
+    const rows = await t.sql(
+      `select organization_id, agent_type, status, agents::int as n from agent_counts where agents <> 0
+       except select organization_id, agent_type, status, count(*)::int from agents group by 1, 2, 3`,
+    );
+    assert.deepEqual(rows, []);
+    const [sums] = await t.sql<{ counted: string; there: string }>(
+      'select (select sum(agents) from agent_counts)::text as counted, (select count(*) from agents)::text as there',
+    );
+    assert.equal(sums?.counted, sums?.there);
+  });
+});
