@@ -6,6 +6,7 @@ import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:f
 import { cpus, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { startEmbeddedPostgres } from '../src/adapters/embedded-postgres.ts';
+import { lists } from './lists.ts';
 import { startup } from './startup.ts';
 
 /** `target` is what we promise; `met` whether this run kept it. */
@@ -23,7 +24,7 @@ export interface Bench {
   say(line: string): void;
 }
 
-const benches: Record<string, (bench: Bench) => Promise<Result[]>> = { startup };
+const benches: Record<string, (bench: Bench) => Promise<Result[]>> = { startup, lists };
 
 const asked = process.argv.slice(2);
 const names = asked.length > 0 ? asked : Object.keys(benches);
