@@ -117,6 +117,19 @@ describe('serve refuses to start', { concurrency: 3 }, () => {
     assert.doesNotMatch(said, /hunter2/);
   });
 
+  test('while the database refuses it, saying why', {
+    todo: 'still shown with a stack',
+  }, async () => {
+    const unknown = new URL(await createDatabase());
+    unknown.pathname = '/unknown';
+    const noDatabase = await refusalOf(startCountersign(['serve'], environment(unknown.href)));
+    assert.match(noDatabase, /database "unknown" does not exist \(see DATABASE_URL\)/);
+    unknown.password = 'hunter2';
+    const noEntry = await refusalOf(startCountersign(['serve'], environment(unknown.href)));
+    assert.match(noEntry, /password authentication failed .*\(see DATABASE_URL\)/);
+    assert.doesNotMatch(noEntry, /hunter2/);
+  });
+
   test('on a port that is in use', async (t) => {
     const port = await freePort();
     const other = createServer().listen(port, '127.0.0.1');

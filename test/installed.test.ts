@@ -16,12 +16,19 @@ const oldestNode = 24;
 const run = (node: string, file: string, args: string[], env: Record<string, string> = {}): Program =>
   startProgram(node, [file, ...args], { env: { PATH: process.env.PATH, ...env }, cwd: tmpdir() });
 
-async function assertServes(node: string, file: string): Promise<{ program: Program; port: number }> {
+/** `serve` answers, and the signal to what was started ends all of it. */
+async function assertServes(node: string, file: string, signal: NodeJS.Signals = 'SIGTERM'): Promise<void> {
   const port = await freePort();
   const env = environment(await createDatabase(), { HOST: '127.0.0.1', PORT: String(port) });
   const program = run(node, file, ['serve'], env);
-  await untilHealthy(port, program);
-  return { program, port };
+  try {
+    await untilHealthy(port, program);
+  } finally {
+    program.kill(signal);
+  }
+  // Gone means that nobody holds its output any more: the service itself has ended, not just what started it.
+  assert.equal(await program.gone(), 0, program.output());
+  await assert.rejects(fetch(`http://127.0.0.1:${port}/health`));
 }
 
 function olderNode(): string | undefined {
@@ -46,11 +53,7 @@ for (const signal of ['SIGTERM', 'SIGINT'] as const) {
   test(`${signal} to an older Node ends the service that it handed over to`, async (t) => {
     const node = olderNode();
     if (!node) return skipWithout(t, 'a Node older than 24');
-    const { program, port } = await assertServes(node, bin);
-    program.kill(signal);
-    // Gone means that nobody holds its output any more: the service itself has ended, not just what started it.
-    assert.equal(await program.gone(), 0, program.output());
-    await assert.rejects(fetch(`http://127.0.0.1:${port}/health`));
+    await assertServes(node, bin, signal);
   });
 }
 
@@ -65,10 +68,7 @@ test('the packed package works where it is installed', async (t) => {
   assert.equal(await keys.gone(), 0, keys.output());
   assert.match(keys.output(), /BEGIN PRIVATE KEY[\s\S]*BEGIN PUBLIC KEY/);
 
-  const { program } = await assertServes(process.execPath, file);
-  program.kill('SIGTERM');
-  assert.equal(await program.gone(), 0, program.output());
-
+  await assertServes(process.execPath, file);
   const older = olderNode();
   if (older) await assertServes(older, file);
 });

@@ -14,6 +14,7 @@ export interface Program {
   readonly child: ChildProcess;
   /** Everything it has printed so far, on both outputs. */
   output(): string;
+  stdout(): string;
   /** Its exit code (or signal), once it has ended. */
   ended(): Promise<number | string>;
   /** The same, once whatever it started and that prints through it has ended too; fails when that takes too long. */
@@ -32,7 +33,11 @@ export function startProgram(
     env: options.env as NodeJS.ProcessEnv,
   });
   let printed = '';
-  child.stdout?.on('data', (chunk) => (printed += chunk));
+  let stdout = '';
+  child.stdout?.on('data', (chunk) => {
+    printed += chunk;
+    stdout += chunk;
+  });
   child.stderr?.on('data', (chunk) => (printed += chunk));
   const end = once(child, 'exit').then(([code, signal]) => (code ?? signal) as number | string);
   const closed = once(child, 'close').then(() => end);
@@ -43,6 +48,7 @@ export function startProgram(
   return {
     child,
     output: () => printed,
+    stdout: () => stdout,
     ended: () => end,
     async gone(ms = 15_000) {
       const patience = new AbortController();
@@ -171,7 +177,7 @@ export interface Client {
 export async function makeOperator(env: Record<string, string>, ...args: string[]): Promise<Client> {
   const program = startCountersign(['bootstrap', '--json', ...args], env);
   if ((await program.gone()) !== 0) throw new Error(program.output());
-  return JSON.parse(program.output());
+  return JSON.parse(program.stdout());
 }
 
 export const askToken = (url: string, { clientId, clientSecret }: Client): Promise<Response> =>

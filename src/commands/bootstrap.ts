@@ -23,7 +23,9 @@ export async function bootstrap(
   options: { json?: boolean; force?: boolean },
 ): Promise<void> {
   const config = loadConfig(env);
-  const app = await createApp({ config, log: createLog({ level: 'warn' }) });
+  // Standard output is for the secret alone, whatever there is to complain about.
+  const log = createLog({ level: 'warn', destination: process.stderr });
+  const app = await createApp({ config, log });
   try {
     await app.prepare();
     const operator = await createOperator(app, options.force ?? false);

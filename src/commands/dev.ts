@@ -8,6 +8,7 @@ import { generateKeyPair } from '../kernel/keypair.ts';
 import { createLifecycle } from '../kernel/lifecycle.ts';
 import { createLog } from '../kernel/log.ts';
 import { createOperator, type Operator } from './bootstrap.ts';
+import { Refusal } from './refusal.ts';
 import { startServer } from './serve.ts';
 
 type Admin = Operator & { readonly baseUrl: string };
@@ -23,7 +24,10 @@ export async function dev(env: Environment, options: { port?: string; data: stri
   for (const name of supplied)
     if (env[name]) say(`${name} in the environment is ignored: dev brings its own (use serve).`);
 
-  const postgres = await startEmbeddedPostgres({ dataDir: join(data, 'postgres'), say });
+  // Whatever keeps PostgreSQL from starting (a folder in use, a missing package, a full disk) is the machine's, not ours.
+  const postgres = await startEmbeddedPostgres({ dataDir: join(data, 'postgres'), say }).catch((error) => {
+    throw new Refusal(error.message, { cause: error });
+  });
   lifecycle.onStop(() => postgres.stop());
   let admin: Admin | undefined;
   let config: Config;

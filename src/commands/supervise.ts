@@ -21,11 +21,13 @@ const restartPauseMs = 1_000;
 
 export async function supervise(config: Config, log: Log, lifecycle: Lifecycle): Promise<void> {
   let stopping = false;
-  const ready = new Set<Worker>();
+  let served = false;
 
   const start = () => {
     const worker = cluster.fork();
-    worker.on('listening', () => ready.add(worker));
+    worker.on('listening', () => {
+      served = true;
+    });
     worker.on('message', (message: Message) => {
       if (message.kind === 'metrics-wanted') void answerMetrics(worker, message.id);
     });
@@ -33,10 +35,9 @@ export async function supervise(config: Config, log: Log, lifecycle: Lifecycle):
   };
 
   const onExit = async (worker: Worker, code: number, signal: string) => {
-    const wasReady = ready.delete(worker);
     if (stopping) return;
-    if (!wasReady) {
-      // It has said why it cannot start; the others would fail likewise.
+    if (!served) {
+      // It has said why it cannot start; the others would fail likewise. Once one has served, the cause is passing.
       process.exitCode = 1;
       await lifecycle.stop();
       process.exit(1);

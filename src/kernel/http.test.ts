@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
-import { once } from 'node:events';
 import { connect } from 'node:net';
 import { after, describe, it } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { decodeJwt } from 'jose';
 import Type from 'typebox';
 import { startApp } from '../../test/harness.ts';
@@ -24,18 +24,23 @@ async function startServer(config: Partial<HttpDeps['config']> = {}) {
     metrics: createMetrics(),
     window: createRateWindow({ kv, fallback: kv, clock: systemClock, perMinute: 100_000 }),
     identify: async () => undefined,
-    routes: [probe, fault],
+    routes: [probe, upload, fault],
   });
   after(() => http.close());
   return http;
 }
 
-const get = (url: string, response: ReturnType<typeof Type.Object>, handler: RouteEntry['handler']) =>
+const at = (
+  method: 'GET' | 'POST',
+  url: string,
+  response: ReturnType<typeof Type.Object>,
+  handler: RouteEntry['handler'],
+) =>
   rootRoute({
     id: url,
     summary: url,
     tag: 'Test',
-    method: 'GET',
+    method,
     url,
     access: open(),
     limit: 'caller',
@@ -43,10 +48,12 @@ const get = (url: string, response: ReturnType<typeof Type.Object>, handler: Rou
     handler,
   });
 
-const probe = get('/probe', Type.Object({ ip: Type.String() }), ({ origin }) => ({
+const probe = at('GET', '/probe', Type.Object({ ip: Type.String() }), ({ origin }) => ({
   ip: origin.ipAddress,
   clientSecret: 'cs_hunter2',
 }));
+
+const upload = at('POST', '/upload', Type.Object({}), () => ({}));
 
 const faults: Record<string, unknown> = {
   error: new Error('password=hunter2'),
@@ -55,7 +62,7 @@ const faults: Record<string, unknown> = {
   library: Object.assign(new Error('password=hunter2'), { statusCode: 503 }),
   shape: undefined,
 };
-const fault = get('/fault', Type.Object({ needed: Type.String() }), ({ headers }) => {
+const fault = at('GET', '/fault', Type.Object({ needed: Type.String() }), ({ headers }) => {
   const name = String(headers['x-fault']);
   if (name === 'shape') return { password: 'hunter2' };
   throw name === 'refusal' ? Object.assign(new Error('password=hunter2'), { statusCode: 422 }) : faults[name];
@@ -196,6 +203,16 @@ it('fields that a response does not declare never leave', async () => {
   assert.deepEqual(answer.json(), { ip: '127.0.0.1' });
 });
 
+it('browsers are told to stay on HTTPS where BASE_URL is HTTPS, and only there', async () => {
+  for (const [baseUrl, told] of [
+    ['http://countersign.test', undefined],
+    ['https://countersign.test', 'max-age=31536000'],
+  ] as const) {
+    const { server } = await startServer({ baseUrl });
+    assert.equal((await server.inject('/probe')).headers['strict-transport-security'], told);
+  }
+});
+
 it('HEAD answers what GET answers, without the body', async () => {
   const { server } = await startServer();
   const [head, whole] = [
@@ -207,30 +224,36 @@ it('HEAD answers what GET answers, without the body', async () => {
   assert.equal(head.headers['content-length'], whole.headers['content-length']);
 });
 
-it('408 REQUEST_TIMEOUT for slow clients, silent ones are closed, refused ones too; others go on', async () => {
+it('408 REQUEST_TIMEOUT for slow clients; silent and refused ones are closed as well; others go on', async () => {
   const { server } = await startServer();
+  logs.length = 0;
   const { port } = new URL(await server.listen({ host: '127.0.0.1', port: 0 }));
   // Node looks every two seconds; how long it waits can be changed on the running server.
   Object.assign(server.server, { headersTimeout: 100, requestTimeout: 100 });
-  const converse = async (bytes: string) => {
-    const socket = connect({ port: Number(port), host: '127.0.0.1', allowHalfOpen: true });
-    let text = '';
-    socket.on('data', (chunk) => (text += chunk)).on('error', () => {});
-    socket.write(bytes);
-    await once(socket, 'close');
-    return text;
-  };
-  const slow = [
+  const heard = [
     'GET /probe HTTP/1.1\r\nHost: a\r\nX-Slo',
-    'POST /nowhere HTTP/1.1\r\nHost: a\r\nContent-Length: 9\r\n\r\nabc',
+    'POST /upload HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nContent-Length: 9\r\n\r\n{',
     '\x01garbage\r\n\r\n',
     ...Array.from({ length: 200 }, () => ''),
-  ].map(converse);
-  const started = performance.now();
-  assert.equal((await server.inject('/probe')).statusCode, 200);
-  assert.ok(performance.now() - started < 500);
-  const [headers, body, garbage] = await Promise.all(slow);
-  assert.match(headers ?? '', /^HTTP\/1.1 408 [\s\S]*x-ratelimit-reset: \d+[\s\S]*"code":"REQUEST_TIMEOUT"/);
-  assert.match(body ?? '', /^HTTP\/1.1 (404|408) /);
+  ].map((bytes) => {
+    // A client that never closes its side, whatever it is told.
+    const socket = connect({ port: Number(port), host: '127.0.0.1', allowHalfOpen: true });
+    after(() => socket.destroy());
+    const heard = { text: '' };
+    socket.on('data', (chunk) => (heard.text += chunk)).on('error', () => {});
+    socket.write(bytes);
+    return heard;
+  });
+  const open = () => new Promise<number>((done) => server.server.getConnections((_, count) => done(count)));
+  while ((await open()) < heard.length) await sleep(5);
+  assert.equal((await fetch(`http://127.0.0.1:${port}/probe`)).status, 200);
+  const deadline = performance.now() + 10_000;
+  while ((await open()) > 1 && performance.now() < deadline) await sleep(20);
+  assert.ok((await open()) <= 1);
+  const [headers, body, garbage] = heard.map(({ text }) => text);
+  for (const text of [headers, body]) {
+    assert.match(text ?? '', /^HTTP\/1.1 408 [\s\S]*x-ratelimit-reset: \d+[\s\S]*"code":"REQUEST_TIMEOUT"/);
+  }
   assert.match(garbage ?? '', /^HTTP\/1.1 400 /);
+  assert.deepEqual(logs, []);
 });

@@ -155,7 +155,8 @@ export async function createHttp(deps: HttpDeps): Promise<Http> {
     for (const entry of routes) if (entry.accepts !== 'form') mount(json, entry);
   });
   await server.register(async (form) => {
-    await form.register(formbody, { parser: (text) => parseForm(text) });
+    // Without a bound on the number of fields, lest a repeated one hide behind a thousand others.
+    await form.register(formbody, { parser: (text) => parseForm(text, '&', '=', { maxKeys: 0 }) });
     for (const entry of routes) if (entry.accepts === 'form') mount(form, entry);
   });
   // An expectation we do not know is ignored, as RFC 9110 allows: Node's own 417 would carry none of our headers.

@@ -1,11 +1,13 @@
 /**
- * Stopping well: the first SIGTERM or SIGINT undoes the start in reverse order and exits 0; a second one forces. A
- * repeat within a moment is not a second wish: npm and our own launcher pass on a Ctrl-C that the terminal has sent to
- * everyone already.
+ * Stopping well: the first SIGTERM or SIGINT undoes the start in reverse order and exits 0; a second one forces, and
+ * so does time. A repeat within a moment is not a second wish: npm and our own launcher pass on a Ctrl-C that the
+ * terminal has sent to everyone already.
  */
 import type { Log } from './log.ts';
 
 const sameWishMs = 250;
+/** More than a server takes to cut the requests that hang; a database that does not answer is not waited for. */
+const patienceMs = 15_000;
 
 export interface Lifecycle {
   /** Adds a step; the last added is the first to run. */
@@ -32,14 +34,19 @@ export function createLifecycle(log: Log): Lifecycle {
       return stopping;
     },
   };
-  const leave = () =>
-    void lifecycle.stop().then(
+  const leave = () => {
+    setTimeout(() => {
+      log.error('could not stop in time: leaving with work undone');
+      process.exit(1);
+    }, patienceMs).unref();
+    lifecycle.stop().then(
       () => process.exit(0),
       (error) => {
         log.error({ err: error }, 'could not stop cleanly');
         process.exit(1);
       },
     );
+  };
   onSignals(leave, log);
   if (process.env.npm_lifecycle_event !== undefined) onOrphaned(leave, log);
   return lifecycle;

@@ -36,7 +36,9 @@ export function createLog(options: { level: string; destination?: DestinationStr
       timestamp: pino.stdTimeFunctions.isoTime,
       redact: { paths: redactPaths, censor: '[redacted]' },
       serializers: {
-        err(error: Error) {
+        err(error: unknown) {
+          // Anything can be thrown, and the log is the last place that may fail over it.
+          if (!(error instanceof Error)) return hideUrlPasswords(String(error));
           const plain = stdSerializers.err(error);
           return { ...plain, message: hideUrlPasswords(plain.message), stack: hideUrlPasswords(plain.stack) };
         },

@@ -1,0 +1,144 @@
+/** Redis is for speed and for counting together: without it, or with a slow one, every request is still answered. */
+import assert from 'node:assert/strict';
+import { describe, type TestContext, test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Redis } from 'ioredis';
+import { createDatabase, environment, skipWithout } from '../harness.ts';
+import {
+  askToken,
+  authorize,
+  makeOperator,
+  type Service,
+  startRedis,
+  startServe,
+  until,
+} from '../programs.ts';
+import { startTraffic } from './traffic.ts';
+
+async function startWithRedis(t: TestContext, changes: Record<string, string> = {}) {
+  const redis = await startRedis();
+  if (!redis) return skipWithout(t, 'redis-server');
+  const env = environment(await createDatabase(), { REDIS_URL: redis.url, ...changes });
+  const operator = await makeOperator(env);
+  const service = await startServe(env);
+  await untilRedisIs('ok', service);
+  return { redis, env, operator, service };
+}
+
+const untilRedisIs = (state: 'ok' | 'away', { url }: Service) =>
+  until(`/health says that redis is ${state}`, async () => {
+    const response = await fetch(`${url}/health`);
+    const { status, checks } = (await response.json()) as { status: string; checks: { redis: string } };
+    assert.deepEqual([response.status, status], [200, 'ok']);
+    return checks.redis === state || undefined;
+  });
+
+/** How many rate windows Redis holds. */
+async function windowsIn(port: number): Promise<number> {
+  const redis = new Redis(port, '127.0.0.1');
+  try {
+    return (await redis.keys('countersign:window:*')).length;
+  } finally {
+    redis.disconnect();
+  }
+}
+
+describe('Redis', { concurrency: 2 }, () => {
+  test('killed under load: no request fails or hangs, and it is used again once it is back', async (t) => {
+    const started = await startWithRedis(t);
+    if (!started) return;
+    const { redis, operator, service } = started;
+    const headers = await authorize(service.url, operator);
+    const traffic = startTraffic([
+      () => askToken(service.url, operator),
+      () => fetch(`${service.url}/api/v1/agents`, { headers }),
+      () => fetch(`${service.url}/health`),
+    ]);
+    await sleep(500);
+    assert.ok((await windowsIn(redis.port)) > 0, 'Redis counted');
+
+    redis.program.kill('SIGKILL');
+    await redis.program.ended();
+    await untilRedisIs('away', service);
+    await sleep(1_500);
+
+    await startRedis(redis.port);
+    assert.equal(await windowsIn(redis.port), 0, 'a new Redis knows nothing');
+    await untilRedisIs('ok', service);
+    await until('Redis counts again', async () => (await windowsIn(redis.port)) > 0 || undefined);
+
+    const exchanges = await traffic.stop();
+    assert.ok(exchanges.length > 50, `${exchanges.length} requests`);
+    for (const { outcome, ms } of exchanges) {
+      assert.equal(outcome, 200);
+      assert.ok(ms < 3_000, `answered in ${ms} ms`);
+    }
+  });
+
+  test('frozen: requests are held up for a moment at most, and it is used again once it thaws', async (t) => {
+    const started = await startWithRedis(t);
+    if (!started) return;
+    const { redis, operator, service } = started;
+    const headers = await authorize(service.url, operator);
+    redis.program.kill('SIGSTOP');
+    t.after(() => redis.program.kill('SIGCONT'));
+    const traffic = startTraffic([
+      () => askToken(service.url, operator),
+      () => fetch(`${service.url}/api/v1/agents`, { headers }),
+    ]);
+    await sleep(4_000);
+    await untilRedisIs('away', service);
+    const exchanges = await traffic.stop();
+    assert.ok(exchanges.length > 20, `${exchanges.length} requests`);
+    assert.deepEqual(new Set(exchanges.map(({ outcome }) => outcome)), new Set([200]));
+    const slow = exchanges.filter(({ ms }) => ms > 1_000).map(({ ms }) => ms);
+    assert.ok(slow.length <= 2, `held up: ${slow.join(', ')} ms`);
+
+    redis.program.kill('SIGCONT');
+    await untilRedisIs('ok', service);
+  });
+
+  test('away: the process counts for itself, and 429 arrives', async (t) => {
+    const started = await startWithRedis(t, { RATE_LIMIT_PER_MINUTE: '10' });
+    if (!started) return;
+    const { redis, operator, service } = started;
+    const headers = await authorize(service.url, operator);
+    redis.program.kill('SIGKILL');
+    await redis.program.ended();
+    const statuses: number[] = [];
+    const remaining: number[] = [];
+    // Twice the limit and more: a minute that ends in between starts the count anew once, not twice.
+    while (statuses.length < 25 && statuses.at(-1) !== 429) {
+      const response = await fetch(`${service.url}/api/v1/agents`, { headers });
+      await response.arrayBuffer();
+      statuses.push(response.status);
+      remaining.push(Number(response.headers.get('x-ratelimit-remaining')));
+    }
+    assert.equal(statuses.pop(), 429);
+    assert.ok(statuses.length >= 9, `the limit is 10, and ${statuses.length} passed`);
+    assert.deepEqual(new Set(statuses), new Set([200]));
+    assert.equal(remaining.at(-1), 0);
+  });
+
+  test('away at the start: the service starts, finds it later, and stops without it', async (t) => {
+    const redis = await startRedis();
+    if (!redis) return skipWithout(t, 'redis-server');
+    redis.program.kill('SIGKILL');
+    await redis.program.ended();
+    const env = environment(await createDatabase(), { REDIS_URL: redis.url });
+    const operator = await makeOperator(env);
+    const service = await startServe(env);
+    await untilRedisIs('away', service);
+    assert.equal((await askToken(service.url, operator)).status, 200);
+
+    const late = await startRedis(redis.port);
+    await untilRedisIs('ok', service);
+    assert.equal((await askToken(service.url, operator)).status, 200);
+    assert.ok((await windowsIn(redis.port)) > 0);
+
+    late?.program.kill('SIGKILL');
+    await untilRedisIs('away', service);
+    service.program.kill('SIGTERM');
+    assert.equal(await service.program.gone(8_000), 0, service.program.output());
+  });
+});

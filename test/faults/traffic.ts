@@ -1,0 +1,47 @@
+/** Requests that keep coming while something else happens. */
+import { setTimeout as sleep } from 'node:timers/promises';
+
+export interface Exchange {
+  /** The status; or what went wrong, when no answer came. */
+  readonly outcome: number | string;
+  readonly headers: Headers | undefined;
+  readonly body: string;
+  readonly ms: number;
+}
+
+export interface Traffic {
+  stop(): Promise<readonly Exchange[]>;
+}
+
+/** Each kind is asked by two clients at once, with a short pause after each answer. */
+export function startTraffic(kinds: readonly (() => Promise<Response>)[]): Traffic {
+  const exchanges: Exchange[] = [];
+  let over = false;
+  const client = async (ask: () => Promise<Response>) => {
+    while (!over) {
+      exchanges.push(await exchange(ask));
+      await sleep(10);
+    }
+  };
+  const clients = Promise.all([...kinds, ...kinds].map(client));
+  return {
+    async stop() {
+      over = true;
+      await clients;
+      return exchanges;
+    },
+  };
+}
+
+async function exchange(ask: () => Promise<Response>): Promise<Exchange> {
+  const started = performance.now();
+  const ms = () => Math.round(performance.now() - started);
+  try {
+    const response = await ask();
+    const body = await response.text();
+    return { outcome: response.status, headers: response.headers, body, ms: ms() };
+  } catch (error) {
+    const { message, cause } = error as Error;
+    return { outcome: `${message} ${cause ?? ''}`, headers: undefined, body: '', ms: ms() };
+  }
+}
