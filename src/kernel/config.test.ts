@@ -77,8 +77,9 @@ describe('configuration', () => {
       LOG_LEVEL: 'loud',
       DATA_ENCRYPTION_KEY: 'dG9vIHNob3J0',
       RATE_LIMIT_PER_MINUTE: '1e3',
+      TRUST_PROXY: '10.0.0.0/8, nonsense',
     });
-    assert.equal(problems.length, 7, problems.join('\n'));
+    assert.equal(problems.length, 8, problems.join('\n'));
     assert.ok(!problems.join().includes('hidden'));
   });
   it('reads keys from files, and with line breaks written out', () => {

@@ -17,26 +17,39 @@ const options = {
   removeAdditional: false,
   verbose: true,
   strict: false,
+  coerceTypes: false,
 } as const;
 
-/** Bodies are taken as they are; query and path arrive as text, so numbers must be read from it. */
-const bodies = new Ajv({ ...options, coerceTypes: false });
-const texts = new Ajv({ ...options, coerceTypes: true });
+const ajv = new Ajv(options);
 // Default-exported CommonJS: the types and the runtime disagree on the shape of the import.
-const formats = addFormats as unknown as (ajv: Ajv, names: string[]) => void;
-for (const ajv of [bodies, texts]) formats(ajv, ['date-time', 'email', 'uri']);
+(addFormats as unknown as (ajv: Ajv, names: string[]) => void)(ajv, ['date-time', 'email', 'uri']);
 
 const maxReported = 20;
 
 export const validatorCompiler: FastifySchemaCompiler<TSchema> = ({ schema, httpPart }) => {
-  const validate = (httpPart === 'body' ? bodies : texts).compile(schema);
+  const validate = ajv.compile(schema);
+  const integers = httpPart === 'body' ? [] : integerFields(schema);
   const part =
     httpPart === 'querystring' ? 'query' : httpPart === 'params' ? 'path' : (httpPart ?? 'request');
   return (data: unknown) => {
+    readIntegers(data as Record<string, unknown>, integers);
     if (validate(data)) return { value: data };
     return { error: validationError(part, explain(part, validate.errors ?? [])) };
   };
 };
+
+/** Query and path arrive as text. Only plain decimal digits are a number: `0x10`, `1e2` and ` 1` are left to be refused. */
+const integerFields = (schema: TSchema): string[] =>
+  Object.entries<{ type?: string }>((schema as { properties?: Record<string, object> }).properties ?? {})
+    .filter(([, { type }]) => type === 'integer')
+    .map(([name]) => name);
+
+function readIntegers(data: Record<string, unknown>, integers: readonly string[]): void {
+  for (const name of integers) {
+    const text = data[name];
+    if (typeof text === 'string' && /^-?\d+$/.test(text)) data[name] = Number(text);
+  }
+}
 
 export function validationError(part: string, problems: readonly FieldProblem[]): ApiError {
   const sentence = problems

@@ -1,4 +1,5 @@
 /** Every environment variable: what it is for, how it is read, and what its absence means. */
+import { isIP } from 'node:net';
 import { limits } from '../contract/limits.ts';
 import { parsePrivateKey, parsePublicKey, parsePublicKeys } from './keypair.ts';
 
@@ -106,6 +107,17 @@ const list = (value: string) =>
     .map((item) => item.trim())
     .filter(Boolean);
 
+function networks(value: string): string[] {
+  return list(value).map((item) => {
+    const [address = '', bits, ...rest] = item.split('/');
+    const family = isIP(address);
+    const fits = bits === undefined || (/^\d{1,3}$/.test(bits) && Number(bits) <= (family === 4 ? 32 : 128));
+    if (family === 0 || !fits || rest.length > 0)
+      throw new Error(`must list addresses or CIDR ranges; "${item}" is neither`);
+    return item;
+  });
+}
+
 function origins(value: string): '*' | string[] {
   return value === '*' ? '*' : list(value).map(origin);
 }
@@ -162,7 +174,7 @@ export const variables = {
     env: 'WEB_CONCURRENCY',
     about: 'number of serving processes; more than one needs a real Redis. /metrics answers for all of them',
   }),
-  trustProxy: optional(list, 'X-Forwarded-* headers are ignored', {
+  trustProxy: optional(networks, 'X-Forwarded-* headers are ignored', {
     env: 'TRUST_PROXY',
     about: 'comma-separated addresses or CIDR ranges of proxies whose X-Forwarded-For is believed',
   }),

@@ -5,16 +5,17 @@ import type { TokenRequest } from './schema.ts';
 export interface Presented {
   readonly clientId: string;
   readonly clientSecret: string;
+  /** Why this cannot be a client, whatever the secret. */
+  readonly problem?: string;
 }
 
 export function presentedClient(form: TokenRequest, authorization: string | string[] | undefined): Presented {
   const { client_id, client_secret } = form;
   const basic = typeof authorization === 'string' ? /^Basic +(\S+)$/i.exec(authorization)?.[1] : undefined;
   if (basic !== undefined) {
-    const presented =
-      decodeBasic(basic) ?? failToken('invalid_client', 'the Basic credentials cannot be read');
+    const presented = decodeBasic(basic);
     if (client_secret !== undefined || (client_id !== undefined && client_id !== presented.clientId)) {
-      failToken('invalid_client', 'send the credentials by HTTP Basic or in the body, not both');
+      return { ...presented, problem: 'send the credentials by HTTP Basic or in the body, not both' };
     }
     return presented;
   }
@@ -27,14 +28,14 @@ export function presentedClient(form: TokenRequest, authorization: string | stri
   return { clientId: client_id, clientSecret: client_secret };
 }
 
-function decodeBasic(encoded: string): Presented | undefined {
+function decodeBasic(encoded: string): Presented {
   const [, id, secret] = /^([^:]*):(.*)$/s.exec(Buffer.from(encoded, 'base64').toString('utf8')) ?? [];
-  if (id === undefined || secret === undefined) return undefined;
   try {
+    if (id === undefined || secret === undefined) throw new Error('no colon');
     // RFC 6749 has both parts form-encoded before they are joined.
     return { clientId: formDecode(id), clientSecret: formDecode(secret) };
   } catch {
-    return undefined;
+    return { clientId: '', clientSecret: '', problem: 'the Basic credentials cannot be read' };
   }
 }
 

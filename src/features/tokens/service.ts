@@ -39,16 +39,16 @@ export function createTokenService(deps: TokenDeps): TokenService {
 
   /** Unknown id and wrong secret take the same steps and get the same answer. */
   const authenticate = async (asked: TokenAsked): Promise<Client> => {
-    const { clientId, clientSecret } = presentedClient(asked.form, asked.authorization);
+    const { clientId, clientSecret, problem } = presentedClient(asked.form, asked.authorization);
     const client = await findClient(db, isUuid(clientId) ? clientId : nobody, new Date(clock.now()));
     const matched = matchesSecret(clientSecret, client?.secretHashes ?? []);
-    if (client && matched !== undefined) {
+    if (client && matched !== undefined && problem === undefined) {
       await asked.countAgainst({ clientId: client.agentId });
       return client;
     }
     await asked.countAgainst('address');
-    await recordRefusal(asked, client, clientId, 'invalid_client');
-    return failToken('invalid_client', 'the client id or the secret is wrong');
+    await recordRefusal(asked, client, clientId, problem ?? 'invalid_client');
+    return failToken('invalid_client', problem ?? 'the client id or the secret is wrong');
   };
 
   const requireStanding = async (asked: TokenAsked, client: Client) => {
