@@ -31,7 +31,7 @@ function runWithPinnedNode() {
     );
     process.exit(1);
   }
-  const child = spawn(node, [self, ...process.argv.slice(2)], { stdio: 'inherit' });
+  const child = spawn(node, [...process.execArgv, self, ...process.argv.slice(2)], { stdio: 'inherit' });
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => child.kill(signal));
   child.on('error', (error) => {
     console.error(`countersign: cannot run ${node}: ${error.message}`);

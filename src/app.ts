@@ -8,7 +8,6 @@ import { createCedar } from './adapters/cedar.ts';
 import { createSigner, readPublicKey } from './adapters/keys.ts';
 import { createMemoryKv } from './adapters/memory-kv.ts';
 import { createPostgres } from './adapters/postgres.ts';
-import { createRedisKv } from './adapters/redis.ts';
 import { createReferencePage } from './adapters/scalar.ts';
 import { type Agents, createAgents } from './features/agents/feature.ts';
 import { createAudit } from './features/audit/feature.ts';
@@ -55,10 +54,7 @@ export async function createApp({
   const ids = createIds(clock);
   const db = createPostgres({ url: config.databaseUrl, poolSize: config.databasePoolSize, log, metrics });
   const memory = createMemoryKv(clock);
-  const kv = timedKv(
-    config.redisUrl.startsWith('memory:') ? memory : createRedisKv(config.redisUrl, log),
-    metrics,
-  );
+  const kv = timedKv(await openKv(config.redisUrl, memory, log), metrics);
   const signer = await createSigner({
     ...config.signingKeys,
     previousPublicKeys: config.jwtPreviousPublicKeys ?? [],
@@ -161,6 +157,13 @@ export async function createApp({
       await closeStores(db, kv);
     },
   };
+}
+
+/** The driver is loaded where there is a Redis to speak to. */
+async function openKv(url: string, memory: Kv, log: Log): Promise<Kv> {
+  if (url.startsWith('memory:')) return memory;
+  const { createRedisKv } = await import('./adapters/redis.ts');
+  return createRedisKv(url, log);
 }
 
 async function closeStores(db: Db, kv: Kv): Promise<void> {
