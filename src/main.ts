@@ -4,6 +4,7 @@ import { Command } from 'commander';
 import { Refusal } from './commands/refusal.ts';
 import { ConfigProblems } from './kernel/config.ts';
 import { DatabaseAway } from './kernel/db.ts';
+import { PolicyProblem } from './kernel/policy.ts';
 
 const { version, description } = JSON.parse(
   readFileSync(new URL('../package.json', import.meta.url), 'utf8'),
@@ -55,7 +56,8 @@ try {
 
 /** What an operator did or can mend gets one plain line; only a defect of ours shows its stack. */
 function explain(error: unknown): string {
-  if (error instanceof ConfigProblems || error instanceof Refusal) return `countersign: ${error.message}`;
+  const plain = [ConfigProblems, PolicyProblem, Refusal].some((kind) => error instanceof kind);
+  if (plain) return `countersign: ${(error as Error).message}`;
   if (error instanceof DatabaseAway) return `countersign: cannot start, ${error.message} (see DATABASE_URL)`;
   return error instanceof Error ? `countersign: ${error.stack ?? error.message}` : String(error);
 }

@@ -9,13 +9,16 @@ import {
   validate,
 } from '@cedar-policy/cedar-wasm/nodejs';
 import type { Log } from '../kernel/log.ts';
-import type { PolicyEngine, PolicyQuestion, PolicyResource } from '../kernel/policy.ts';
+import {
+  type PolicyEngine,
+  PolicyProblem,
+  type PolicyQuestion,
+  type PolicyResource,
+} from '../kernel/policy.ts';
 
 /** Cedar keeps parsed sets by name for the whole process; each engine has its own. */
 let engines = 0;
 const rememberedDecisions = 10_000;
-
-export class PolicyProblem extends Error {}
 
 /** `folder` holds the `.cedar` files; the schema is always ours. */
 export function createCedar(options: { folder: string; schemaFile: string; log: Log }): PolicyEngine {

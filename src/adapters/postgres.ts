@@ -109,13 +109,16 @@ const networkErrors = new Set([
   'EHOSTUNREACH',
 ]);
 
-/** Connection failures (class 08), shutdown and crash recovery (57P..), too many connections (53300), or the network. */
+/**
+ * Connection failures (class 08), shutdown and crash recovery (57P..), too many connections (53300), a password or database
+ * that is not accepted (28..., 3D000), or the network.
+ */
 function isOutage(error: unknown): boolean {
   if (!(error instanceof Error)) return false;
   const { code = '' } = error as { code?: string };
   return (
     networkErrors.has(code) ||
-    /^(08|57P0|53300)/.test(code) ||
+    /^(08|28|3D000|57P0|53300)/.test(code) ||
     /connection terminated|timeout exceeded when trying to connect|connection error/i.test(error.message)
   );
 }

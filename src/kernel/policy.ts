@@ -28,6 +28,9 @@ export interface PolicyEngine {
   allows(question: PolicyQuestion): boolean;
 }
 
+/** Policies that cannot be read or are not valid: nothing starts with these. */
+export class PolicyProblem extends Error {}
+
 export type Authorize = (caller: Caller, action: PolicyAction, resource: PolicyResource) => Promise<boolean>;
 
 export function createAuthorize(deps: {
