@@ -117,9 +117,7 @@ describe('serve refuses to start', { concurrency: 3 }, () => {
     assert.doesNotMatch(said, /hunter2/);
   });
 
-  test('while the database refuses it, saying why', {
-    todo: 'still shown with a stack',
-  }, async () => {
+  test('while the database refuses it, saying why', async () => {
     const unknown = new URL(await createDatabase());
     unknown.pathname = '/unknown';
     const noDatabase = await refusalOf(startCountersign(['serve'], environment(unknown.href)));

@@ -50,7 +50,7 @@ export function startProgram(
     output: () => printed,
     stdout: () => stdout,
     ended: () => end,
-    async gone(ms = 15_000) {
+    async gone(ms = 60_000) {
       const patience = new AbortController();
       const late = sleep(ms, undefined, { signal: patience.signal }).then(() => {
         throw new Error(`${command} ${args.join(' ')} is not gone after ${ms} ms\n${printed}`);
@@ -91,7 +91,7 @@ export async function until<T>(
   what: string,
   ask: () => Promise<T | undefined>,
   program?: Program,
-  ms = 20_000,
+  ms = 30_000,
 ): Promise<T> {
   const deadline = performance.now() + ms;
   for (;;) {

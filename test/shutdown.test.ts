@@ -145,7 +145,7 @@ describe('serve stops', { concurrency: 3 }, () => {
     await sleep(500);
     assert.equal(service.program.child.exitCode, null, 'the first signal waits for the request');
     service.program.kill('SIGTERM');
-    assert.equal(await service.program.gone(4_000), 143, service.program.output());
+    assert.equal(await service.program.gone(8_000), 143, service.program.output());
     assert.equal(await hanging, 'ECONNRESET');
     await held.release();
   });

@@ -56,6 +56,7 @@ describe('Redis', { concurrency: 2 }, () => {
     ]);
     await sleep(500);
     assert.ok((await windowsIn(redis.port)) > 0, 'Redis counted');
+    const usual = traffic.slowest();
 
     redis.program.kill('SIGKILL');
     await redis.program.ended();
@@ -71,7 +72,7 @@ describe('Redis', { concurrency: 2 }, () => {
     assert.ok(exchanges.length > 50, `${exchanges.length} requests`);
     for (const { outcome, ms } of exchanges) {
       assert.equal(outcome, 200);
-      assert.ok(ms < 3_000, `answered in ${ms} ms`);
+      assert.ok(ms < usual + 3_000, `answered in ${ms} ms, usually within ${usual}`);
     }
   });
 
@@ -80,19 +81,22 @@ describe('Redis', { concurrency: 2 }, () => {
     if (!started) return;
     const { redis, operator, service } = started;
     const headers = await authorize(service.url, operator);
-    redis.program.kill('SIGSTOP');
-    t.after(() => redis.program.kill('SIGCONT'));
     const traffic = startTraffic([
       () => askToken(service.url, operator),
       () => fetch(`${service.url}/api/v1/agents`, { headers }),
     ]);
+    await sleep(1_000);
+    const usual = traffic.slowest();
+
+    redis.program.kill('SIGSTOP');
+    t.after(() => redis.program.kill('SIGCONT'));
     await sleep(4_000);
     await untilRedisIs('away', service);
     const exchanges = await traffic.stop();
     assert.ok(exchanges.length > 20, `${exchanges.length} requests`);
     assert.deepEqual(new Set(exchanges.map(({ outcome }) => outcome)), new Set([200]));
-    const slow = exchanges.filter(({ ms }) => ms > 1_000).map(({ ms }) => ms);
-    assert.ok(slow.length <= 2, `held up: ${slow.join(', ')} ms`);
+    const slow = exchanges.filter(({ ms }) => ms > usual + 1_000).map(({ ms }) => ms);
+    assert.ok(slow.length <= 2, `held up: ${slow.join(', ')} ms, usually within ${usual}`);
 
     redis.program.kill('SIGCONT');
     await untilRedisIs('ok', service);

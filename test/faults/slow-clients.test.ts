@@ -79,7 +79,9 @@ describe('slow clients', { concurrency: true }, () => {
     const exchanges = await traffic.stop();
     assert.ok(exchanges.length > 100, `${exchanges.length} requests`);
     assert.deepEqual(new Set(exchanges.map(({ outcome }) => outcome)), new Set([200]));
-    const slowest = Math.max(...exchanges.map(({ ms }) => ms)) - 200;
-    assert.ok(slowest < 2_000, `others waited up to ${slowest} ms`);
+    const waits = exchanges.map(({ ms }) => ms - 200).sort((a, b) => a - b);
+    const median = waits[Math.floor(waits.length / 2)] ?? 0;
+    assert.ok(median < 500, `others waited ${median} ms as a rule`);
+    assert.ok((waits.at(-1) ?? 0) < 5_000, `others waited up to ${waits.at(-1)} ms`);
   });
 });

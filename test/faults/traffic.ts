@@ -10,6 +10,8 @@ export interface Exchange {
 }
 
 export interface Traffic {
+  /** The longest wait for an answer so far, in milliseconds: what is usual on this machine, before something happens. */
+  slowest(): number;
   stop(): Promise<readonly Exchange[]>;
 }
 
@@ -25,6 +27,7 @@ export function startTraffic(kinds: readonly (() => Promise<Response>)[]): Traff
   };
   const clients = Promise.all([...kinds, ...kinds].map(client));
   return {
+    slowest: () => Math.max(0, ...exchanges.map(({ ms }) => ms)),
     async stop() {
       over = true;
       await clients;
