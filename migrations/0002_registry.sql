@@ -19,7 +19,11 @@ alter table agents add column public_keys jsonb not null default '[]';
 create index agents_by_owner on agents (organization_id, owner, created_at desc, agent_id desc);
 create index agents_by_type on agents (organization_id, agent_type, created_at desc, agent_id desc);
 create index agents_by_status on agents (organization_id, status, created_at desc, agent_id desc);
+create index agents_by_owner_everywhere on agents (owner, created_at desc, agent_id desc);
 create index agents_by_time on agents (created_at desc, agent_id desc);
+
+-- A secret is looked up by its hash, however many credentials an agent has.
+create index credentials_by_secret on credentials (agent_id, secret_hash);
 
 create index credentials_expiring on credentials (expires_at) where status = 'active' and expires_at is not null;
 

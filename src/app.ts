@@ -27,7 +27,7 @@ import type { Log } from './kernel/log.ts';
 import { createLoops } from './kernel/loops.ts';
 import { createMetrics, type Metrics } from './kernel/metrics.ts';
 import { migrate } from './kernel/migrations.ts';
-import { createAuthorize } from './kernel/policy.ts';
+import { createRequirePermission } from './kernel/policy.ts';
 import { createRateWindow } from './kernel/window.ts';
 
 /** Beside the code, in a checkout as in the published package. */
@@ -51,7 +51,7 @@ export async function createApp({
 }: Surroundings) {
   // What everything stands on.
   const metrics = createMetrics();
-  const ids = createIds(clock);
+  const ids = createIds();
   const db = createPostgres({ url: config.databaseUrl, poolSize: config.databasePoolSize, log, metrics });
   const memory = createMemoryKv(clock);
   const kv = timedKv(await openKv(config.redisUrl, memory, log), metrics);
@@ -72,7 +72,15 @@ export async function createApp({
     schemaFile: join(policies, 'schema.cedarschema'),
     log,
   });
-  const authorize = createAuthorize({ engine, roleOf: (caller) => organizations.roleOf(caller) });
+  const requirePermission = createRequirePermission({
+    engine,
+    roleOf: (caller) => organizations.roleOf(caller),
+    recordRefusal: async (caller, action) => {
+      const { organizationId, agentId } = caller;
+      const subject = { organizationId, agentId, outcome: 'failure', metadata: { action } } as const;
+      await db.transaction((tx) => ledger.record(tx, caller, 'policy.refused', subject));
+    },
+  });
 
   // The features.
   const organizations: Organizations = createOrganizations({
@@ -80,7 +88,7 @@ export async function createApp({
     clock,
     ids,
     ledger,
-    authorize,
+    requirePermission,
     agentFor: (caller, agentId) => agents.get(caller, agentId),
   });
   const agents: Agents = createAgents({
@@ -91,6 +99,7 @@ export async function createApp({
     metrics,
     multiTenant: config.multiTenant,
     holdPlan: organizations.holdPlan,
+    refuseImpersonation: organizations.refuseImpersonation,
     revokeCredentialsOf: (tx, agentId) => credentials.revokeAllOf(tx, agentId),
     readPublicKey,
   });
@@ -102,6 +111,7 @@ export async function createApp({
     metrics,
     agentFor: agents.get,
     holdAgent: agents.hold,
+    refuseImpersonation: organizations.refuseImpersonation,
   });
   const tokens = createTokens({ db, clock, ids, ledger, metrics, signer, issuer: config.baseUrl });
   const health = createHealth({
@@ -126,12 +136,7 @@ export async function createApp({
     metrics,
     window: createRateWindow({ kv, fallback: memory, clock, perMinute: config.rateLimitPerMinute }),
     identify: tokens.identify,
-    authorize,
-    recordRefusal: async (caller, action) => {
-      const { organizationId, agentId } = caller;
-      const subject = { organizationId, agentId, outcome: 'failure', metadata: { action } } as const;
-      await db.transaction((tx) => ledger.record(tx, caller, 'policy.refused', subject));
-    },
+    requirePermission,
     routes,
   });
   const loops = createLoops([...audit.loops], log);

@@ -13,6 +13,8 @@ test('every kind of broken arrow is found in a house built wrong on purpose', ()
     'contract/words.ts: imports kernel/thing.ts',
     'features/alpha/feature.ts: imports features/beta/feature.ts',
     'features/alpha/feature.ts: imports adapters/driver.ts',
+    'features/alpha/loops.ts: uses timers',
+    'features/alpha/loops.ts: uses the machine',
     'features/alpha/service.ts: writes SQL outside a store',
     'features/alpha/service.ts: uses process.env',
     'features/alpha/service.ts: uses Date.now',

@@ -29,7 +29,7 @@ describe('the contract', () => {
     assert.deepEqual(ours, spec.errors);
     assert.deepEqual(errors.AGENT_DECOMMISSIONED.alsoStatus, [410, 422]);
   });
-  it('has the added errors of decisions.md', () => {
+  it('has the errors we add', () => {
     assert.deepEqual(
       Object.fromEntries(Object.entries(errorGroups.added).map(([code, { status }]) => [code, status])),
       {
@@ -61,7 +61,7 @@ describe('the contract', () => {
     assert.deepEqual([...scopes].sort(), [...spec.scopes].sort());
     assert.equal(isScope('admin:everything'), false);
   });
-  it('has the plans of decisions.md', () => {
+  it('has the figures of the plans', () => {
     assert.deepEqual(Object.values(plans.free), [25, 1_000, 1_000, 10_000]);
     assert.deepEqual(Object.values(plans.pro), [1_000, 100_000, 100_000, 1_000_000]);
     assert.deepEqual(new Set(Object.values(plans.enterprise)), new Set([2_147_483_647]));

@@ -27,6 +27,10 @@ const postgres = await startEmbeddedPostgres({
   database: 'template_countersign',
   settings: { fsync: 'off', max_connections: '200' },
 });
+// Ctrl-C reaches the tests as well; what is left for us is the server.
+for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+  process.once(signal, () => void postgres.stop().finally(() => process.exit(130)));
+}
 let exitCode = 1;
 try {
   const { privatePem, publicPem } = generateKeyPair();

@@ -61,33 +61,81 @@ async function describe(key: KeyObject) {
   return { key, keyId, jwk: { ...jwk, alg: algorithm, use: 'sig', kid: keyId } };
 }
 
-const fieldsOf: Readonly<Record<string, readonly string[]>> = {
-  RSA: ['n', 'e'],
-  EC: ['crv', 'x', 'y'],
-  OKP: ['crv', 'x'],
+interface KeyKind {
+  readonly fields: readonly string[];
+  readonly algorithms: readonly string[];
+  readonly curves?: readonly string[];
+}
+
+const rsaAlgorithms = ['RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512'];
+const keyKinds: Readonly<Record<string, KeyKind>> = {
+  RSA: { fields: ['n', 'e'], algorithms: rsaAlgorithms },
+  EC: { fields: ['crv', 'x', 'y'], algorithms: ['ES256', 'ES384'], curves: ['P-256', 'P-384'] },
+  OKP: { fields: ['crv', 'x'], algorithms: ['EdDSA', 'Ed25519'], curves: ['Ed25519'] },
 };
-const curvesOf: Readonly<Record<string, readonly string[]>> = { EC: ['P-256', 'P-384'], OKP: ['Ed25519'] };
+const commonFields = ['kty', 'kid', 'use', 'alg', 'key_ops'];
 
 /** Somebody else's public key, for verification later: read once to see that it is one, and given a `kid` if it has none. */
 export async function readPublicKey<K extends JWK>(key: K): Promise<K & { kid: string }> {
   const kty = String(key.kty);
-  const missing = (fieldsOf[kty] ?? []).filter((field) => key[field as keyof JWK] === undefined);
+  const kind = keyKinds[kty];
+  if (!kind) throw new Error(`is of type ${kty}; RSA, EC and OKP can be used`);
+  const missing = kind.fields.filter((field) => key[field as keyof JWK] === undefined);
   if (missing.length > 0) throw new Error(`lacks ${missing.join(', ')}, which a key of type ${kty} has`);
-  const curves = curvesOf[kty];
-  if (curves && !curves.includes(String(key.crv)))
-    throw new Error(`must be on the curve ${curves.join(' or ')}`);
-  const bits = readKeyBits(key);
-  if (kty === 'RSA' && bits < 2048) throw new Error(`has ${bits} bits; RSA keys need at least 2048`);
+  const foreign = Object.keys(key).filter((field) => ![...kind.fields, ...commonFields].includes(field));
+  if (foreign.length > 0) throw new Error(`has ${foreign.join(', ')}, which a key of type ${kty} has not`);
+  if (kind.curves && !kind.curves.includes(String(key.crv)))
+    throw new Error(`must be on the curve ${kind.curves.join(' or ')}`);
+  if (key.alg !== undefined && !kind.algorithms.includes(key.alg)) {
+    throw new Error(
+      `cannot be used with ${key.alg}; ${kind.algorithms.join(', ')} go with a key of type ${kty}`,
+    );
+  }
+  const jwk = reExport(key);
+  const respelt = kind.fields.filter((field) => jwk[field as keyof JWK] !== key[field as keyof JWK]);
+  if (respelt.length > 0)
+    throw new Error(`has ${respelt.join(', ')} in a spelling that is not canonical base64url`);
+  if (kty === 'RSA') checkRsaNumbers(jwk);
+  if (kty === 'OKP') checkEdwardsPoint(jwk);
   return { ...key, kid: key.kid ?? (await calculateJwkThumbprint(key)) };
 }
 
-function readKeyBits(key: JWK): number {
+/** What the key is, not how it was written: junk after the base64url and leading zeros do not survive the trip. */
+function reExport(key: JWK): JWK {
   try {
-    return (
-      createPublicKey({ key: key as JsonWebKeyInput['key'], format: 'jwk' }).asymmetricKeyDetails
-        ?.modulusLength ?? 0
-    );
+    return createPublicKey({ key: key as JsonWebKeyInput['key'], format: 'jwk' }).export({
+      format: 'jwk',
+    }) as JWK;
   } catch {
     throw new Error('is not a readable public key');
   }
+}
+
+/** With an exponent of 1, or an even number where an odd one belongs, anybody could sign. */
+function checkRsaNumbers({ n, e }: JWK): void {
+  const modulus = toBigInt(n);
+  const exponent = toBigInt(e);
+  const bits = modulus.toString(2).length;
+  if (bits < 2048) throw new Error(`has ${bits} bits; RSA keys need at least 2048`);
+  if (modulus % 2n === 0n || exponent % 2n === 0n || exponent < 3n) throw new Error('is not a sound RSA key');
+}
+
+const toBigInt = (text: string | undefined) =>
+  BigInt(`0x${Buffer.from(text ?? '', 'base64url').toString('hex') || '0'}`);
+
+/** The points of small order, without their sign bit: signatures by such a key prove nothing. */
+const weakPoints: ReadonlySet<string> = new Set([
+  '00'.repeat(32),
+  `01${'00'.repeat(31)}`,
+  '26e8958fc2b227b045c3f489f2ef98f0d5dfac05d3c63339b13802886d53fc05',
+  'c7176a703d4dd84fba3c0b760d10670f2a2053fa2c39ccc64ec7fd7792ac037a',
+  `ec${'ff'.repeat(30)}7f`,
+  `ed${'ff'.repeat(30)}7f`,
+  `ee${'ff'.repeat(30)}7f`,
+]);
+
+function checkEdwardsPoint({ x }: JWK): void {
+  const bytes = Buffer.from(x ?? '', 'base64url');
+  bytes[31] = (bytes[31] ?? 0) & 0x7f;
+  if (weakPoints.has(bytes.toString('hex'))) throw new Error('is not a sound Ed25519 key');
 }

@@ -1,4 +1,5 @@
 /** The database port on `pg`: named and timed queries, transactions, and a pool that heals after an outage. */
+import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import { DatabaseAway, type Db, type Queryable, type Tx } from '../kernel/db.ts';
 import type { Log } from '../kernel/log.ts';
@@ -12,13 +13,19 @@ export interface PostgresOptions {
   readonly metrics: Metrics;
 }
 
+const statementMs = 20_000;
+const pingMs = 2_000;
+
 export function createPostgres({ url, poolSize, log, metrics }: PostgresOptions): Db {
   const pool = new pg.Pool({
     connectionString: url,
     max: poolSize,
     application_name: 'countersign',
     connectionTimeoutMillis: 5_000,
-    statement_timeout: 30_000,
+    statement_timeout: statementMs,
+    // A server that is frozen or cut off does not enforce its own limit, so there is one on our side too.
+    query_timeout: statementMs + 2_000,
+    keepAlive: true,
     idle_in_transaction_session_timeout: 60_000,
     types: { getTypeParser: wireParser as typeof pg.types.getTypeParser },
   });
@@ -28,12 +35,21 @@ export function createPostgres({ url, poolSize, log, metrics }: PostgresOptions)
   metrics.gaugeFrom('service_db_pool_active_connections', () => pool.totalCount - pool.idleCount);
   metrics.gaugeFrom('service_db_pool_waiting_requests', () => pool.waitingCount);
 
+  /** The change is durable: whatever goes wrong now must not look as if it had failed. */
+  const afterwards = (callback: () => void) => {
+    try {
+      callback();
+    } catch (error) {
+      log.error({ err: error }, 'something failed after a commit');
+    }
+  };
+
   const timed = async <T>(operation: string, work: () => Promise<T>): Promise<T> => {
     const started = performance.now();
     try {
       return await work();
     } catch (error) {
-      throw isOutage(error) ? new DatabaseAway(error) : error;
+      throw isOutage(error) && !(error instanceof DatabaseAway) ? new DatabaseAway(error) : error;
     } finally {
       metrics.observe(
         'service_db_query_duration_seconds',
@@ -43,8 +59,26 @@ export function createPostgres({ url, poolSize, log, metrics }: PostgresOptions)
     }
   };
 
-  const queryable = (runner: Pick<pg.Pool | pg.PoolClient, 'query'>): Queryable => {
-    const query = (name: string, { text, values }: Sql) => timed(name, () => runner.query(text, values));
+  /** Whatever keeps us from a connection is an outage, whatever its code. */
+  const connect = () =>
+    pool.connect().catch((error) => {
+      throw new DatabaseAway(error);
+    });
+
+  const once = async (text: string, values: unknown[]) => {
+    const client = await connect();
+    try {
+      const result = await client.query(text, values);
+      client.release();
+      return result;
+    } catch (error) {
+      client.release(isOutage(error) ? (error as Error) : undefined);
+      throw error;
+    }
+  };
+
+  const queryable = (run: (text: string, values: unknown[]) => Promise<pg.QueryResult>): Queryable => {
+    const query = (name: string, { text, values }: Sql) => timed(name, () => run(text, values));
     return {
       many: async <Row>(name: string, statement: Sql) => (await query(name, statement)).rows as Row[],
       maybe: async <Row>(name: string, statement: Sql) =>
@@ -59,11 +93,14 @@ export function createPostgres({ url, poolSize, log, metrics }: PostgresOptions)
   };
 
   return {
-    ...queryable(pool),
+    ...queryable(once),
     async transaction(work) {
-      const client = await timed('connect', () => pool.connect());
+      const client = await timed('connect', connect);
       const committed: (() => void)[] = [];
-      const tx: Tx = { ...queryable(client), afterCommit: (callback) => void committed.push(callback) };
+      const tx: Tx = {
+        ...queryable((text, values) => client.query(text, values)),
+        afterCommit: (callback) => void committed.push(callback),
+      };
       const control = (word: string) => timed(word, () => client.query(word));
       let result: Awaited<ReturnType<typeof work>>;
       try {
@@ -79,11 +116,17 @@ export function createPostgres({ url, poolSize, log, metrics }: PostgresOptions)
         );
         throw error;
       }
-      for (const callback of committed) callback();
+      for (const callback of committed) afterwards(callback);
       return result;
     },
     async ping() {
-      await timed('ping', () => pool.query('select 1'));
+      const late = new AbortController();
+      const limit = sleep(pingMs, undefined, { signal: late.signal }).then(() => {
+        throw new DatabaseAway(new Error(`no answer within ${pingMs} ms`));
+      });
+      const asked = timed('ping', () => once('select 1', []));
+      asked.catch(() => {});
+      await Promise.race([asked, limit]).finally(() => late.abort());
     },
     close: () => pool.end(),
   };
@@ -110,15 +153,20 @@ const networkErrors = new Set([
 ]);
 
 /**
- * Connection failures (class 08), shutdown and crash recovery (57P..), too many connections (53300), a password or database
- * that is not accepted (28..., 3D000), or the network.
+ * The other side is not able just now, and trying again may help: connection failures (class 08), a password or database
+ * that is not accepted (28, 3D000), shutdown and recovery (57P0), a time limit (57014), out of resources (53), a deadlock
+ * or lock given up (40, 55P03), or the network.
  */
+const outages = /^(08|28|3D000|57P0|57014|53|40001|40P01|55P03)/;
+
 function isOutage(error: unknown): boolean {
   if (!(error instanceof Error)) return false;
   const { code = '' } = error as { code?: string };
   return (
     networkErrors.has(code) ||
-    /^(08|28|3D000|57P0|53300)/.test(code) ||
-    /connection terminated|timeout exceeded when trying to connect|connection error/i.test(error.message)
+    outages.test(code) ||
+    /connection terminated|timeout exceeded when trying to connect|connection error|query read timeout/i.test(
+      error.message,
+    )
   );
 }

@@ -45,7 +45,7 @@ export async function startServer(
     await lifecycle.stop();
     throw error;
   }
-  if (worker) app.loops.start();
+  app.loops.start(worker ? 'all' : 'everywhere');
   return app;
 }
 
@@ -54,7 +54,8 @@ async function listen(app: App, { host, port }: Config): Promise<void> {
     await app.http.server.listen({ host, port });
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
-    if (code === 'EADDRINUSE') throw new Refusal(`port ${port} is in use already; choose another with PORT`);
+    if (code === 'EADDRINUSE')
+      throw new Refusal(`port ${port} is in use already; choose another with PORT (or dev --port)`);
     if (code === 'EACCES')
       throw new Refusal(`this user may not listen on port ${port}; choose one above 1023 with PORT`);
     if (code === 'EADDRNOTAVAIL' || code === 'ENOTFOUND' || code === 'EAI_AGAIN')

@@ -1,6 +1,6 @@
 /**
  * Every error word the API can answer with, its status, and a sentence for whoever reads it.
- * The spec's table comes first, word for word; below it what decisions.md adds and what HTTP itself needs.
+ * The spec's table comes first, word for word; below it what we add and what HTTP itself needs.
  */
 
 interface ErrorWord {
@@ -28,7 +28,7 @@ const specErrors = {
   },
   ORG_SUSPENDED: {
     status: 403,
-    message: 'The organization is suspended; its agents can do nothing until it is reactivated.',
+    message: 'The organization is suspended or deleted; its agents can do nothing.',
   },
   DELEGATION_EXPIRED: { status: 403, message: 'The delegation has expired.' },
   DELEGATION_REVOKED: { status: 403, message: 'The delegation was revoked.' },

@@ -27,4 +27,3 @@ export const auditOnlyEvents = [
 
 export type WebhookEvent = (typeof webhookEvents)[number];
 export type EventType = WebhookEvent | (typeof auditOnlyEvents)[number];
-export const eventTypes: readonly EventType[] = [...webhookEvents, ...auditOnlyEvents];

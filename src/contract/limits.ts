@@ -1,4 +1,4 @@
-/** Every number a client can run into. Plans and their figures are those of decisions.md §5. */
+/** Every number a client can run into. The figures of the plans are ours: the spec names the plans only. */
 
 export const unlimited = 2_147_483_647;
 

@@ -9,7 +9,10 @@ export const Uuid = Type.String({
 });
 
 /** UTC with milliseconds and `Z`. */
-export const Timestamp = Type.String({ format: 'date-time', description: 'an ISO 8601 time in UTC' });
+export const Timestamp = Type.String({
+  format: 'date-time',
+  description: 'an ISO 8601 time such as 2030-01-31T12:00:00Z',
+});
 
 export const Nullable = <T extends TSchema>(schema: T) => Type.Union([schema, Type.Null()]);
 

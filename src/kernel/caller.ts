@@ -32,7 +32,7 @@ export function refuseAmplification(caller: Caller, granted: readonly string[]):
   const exceeded = granted.filter((scope) => !held.has(scope));
   if (exceeded.length > 0) {
     fail('FORBIDDEN', {
-      message: `The agent would hold scopes that your own token lacks: ${exceeded.join(', ')}.`,
+      message: `This concerns scopes that your own token lacks: ${exceeded.join(', ')}.`,
       details: { exceeded },
     });
   }

@@ -26,7 +26,10 @@ export interface Db extends Queryable {
   close(): Promise<void>;
 }
 
-/** The database cannot be reached or dropped the connection: the caller may try again; nothing was changed. */
+/**
+ * The database cannot be reached or is not able just now: the caller may try again. When the connection was lost during a
+ * commit the outcome is unknown; otherwise nothing was changed.
+ */
 export class DatabaseAway extends Error {
   constructor(cause: unknown) {
     super(`the database is away: ${cause instanceof Error ? cause.message || cause.name : String(cause)}`, {

@@ -4,13 +4,14 @@
  */
 import { timingSafeEqual } from 'node:crypto';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import type { PolicyAction } from '../contract/actions.ts';
 import type { Scope } from '../contract/scopes.ts';
 import type { Caller, Origin } from './caller.ts';
 import { fail } from './fail.ts';
+import { isUuid } from './ids.ts';
 import type { Metrics } from './metrics.ts';
-import { type Authorize, organization } from './policy.ts';
+import type { RequirePermission } from './policy.ts';
 import type { Access, RouteEntry } from './route.ts';
+import { validationError } from './validation.ts';
 import type { RateWindow, WindowState } from './window.ts';
 
 /** What a verified access token says, and how its organization stands now. */
@@ -25,10 +26,7 @@ export interface Identity {
 export interface GuardDeps {
   /** Undefined for anything but a live token of ours. */
   identify(token: string): Promise<Identity | undefined>;
-  /** The policy engine's answer; false when in doubt. */
-  readonly authorize: Authorize;
-  /** Tells the audit log of somebody who was refused by policy. */
-  recordRefusal(caller: Caller, action: PolicyAction): Promise<void>;
+  readonly requirePermission: RequirePermission;
   readonly window: RateWindow;
   readonly metrics: Metrics;
 }
@@ -50,8 +48,7 @@ export interface Guard {
   countAgainst(reply: FastifyReply, visit: Visit, clientId: string | undefined): Promise<void>;
 }
 
-export function createGuard(deps: GuardDeps): Guard {
-  const { identify, window, metrics } = deps;
+export function createGuard({ identify, requirePermission, window, metrics }: GuardDeps): Guard {
   const countAgainst = async (reply: FastifyReply, visit: Visit, clientId: string | undefined) => {
     const state = await window.count(subjectOf(visit, clientId));
     visit.counted = true;
@@ -87,7 +84,13 @@ export function createGuard(deps: GuardDeps): Guard {
       if (access.kind === 'scope') requireScope(identity, access.scope);
       const { agentId, organizationId, scopes, tokenId } = identity;
       const caller = { ...visit.origin, agentId, organizationId, scopes, tokenId };
-      if (access.kind === 'policy') await requirePermission(deps, caller, access, request.params as Params);
+      if (access.kind === 'policy') {
+        const { action, foreign } = access;
+        const params = request.params as Record<string, string>;
+        refuseMalformedIds(params);
+        const resource = access.resource(caller, params);
+        await requirePermission(caller, action, resource, foreign ? { foreign } : {});
+      }
       visit.caller = caller;
     },
   };
@@ -124,23 +127,12 @@ function requireScope(identity: Identity, needed: Scope): void {
   });
 }
 
-type Params = Record<string, string>;
-
-/** Whoever may do this at home learns nothing about other organizations: theirs answer as if they did not exist. */
-async function requirePermission(
-  { authorize, recordRefusal }: GuardDeps,
-  caller: Caller,
-  access: Access & { kind: 'policy' },
-  params: Params,
-): Promise<void> {
-  const resource = access.resource(caller, params);
-  if (await authorize(caller, access.action, resource)) return;
-  await recordRefusal(caller, access.action);
-  const home = organization(caller.organizationId);
-  if (access.foreign && resource.type === 'Organization' && (await authorize(caller, access.action, home))) {
-    fail(access.foreign);
-  }
-  fail('FORBIDDEN', { details: { action: access.action } });
+/** Validation comes after the guard, but a policy must not be asked about, nor a refusal recorded for, what is no id. */
+function refuseMalformedIds(params: Record<string, string>): void {
+  const problems = Object.keys(params)
+    .filter((name) => !isUuid(params[name] ?? ''))
+    .map((field) => ({ in: 'path', field, message: 'must be a UUID' }));
+  if (problems.length > 0) throw validationError('path', problems);
 }
 
 function requireSecret(expected: string | undefined, given: string | undefined): void {

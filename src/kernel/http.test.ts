@@ -24,8 +24,7 @@ async function startServer(config: Partial<HttpDeps['config']> = {}) {
     metrics: createMetrics(),
     window: createRateWindow({ kv, fallback: kv, clock: systemClock, perMinute: 100_000 }),
     identify: async () => undefined,
-    authorize: async () => false,
-    recordRefusal: async () => {},
+    requirePermission: async () => {},
     routes: [probe, upload, fault],
   });
   after(() => http.close());

@@ -3,7 +3,7 @@
  * It knows no feature; app.ts hands it the list of route entries.
  */
 import { randomUUID } from 'node:crypto';
-import type { Socket } from 'node:net';
+import { isIP, type Socket } from 'node:net';
 import { parse as parseForm } from 'node:querystring';
 import cors from '@fastify/cors';
 import formbody from '@fastify/formbody';
@@ -23,7 +23,7 @@ import { createGuard, type GuardDeps, subjectOf, type Visit, windowHeaders } fro
 import type { Log } from './log.ts';
 import { documentRoutes, type OpenApi, schemaOf } from './openapi.ts';
 import { type RouteEntry, successStatus } from './route.ts';
-import { validatorCompiler } from './validation.ts';
+import { shortName, validationError, validatorCompiler } from './validation.ts';
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -48,7 +48,7 @@ export interface Http {
 }
 
 const maxBodyBytes = 256 * 1024;
-/** A request, headers and body together, must arrive within this; so must a response to it begin. */
+/** A request, headers and body together, must arrive within this. */
 const requestTimeoutMs = 30_000;
 const headersTimeoutMs = 15_000;
 const lingerMs = 250;
@@ -79,6 +79,11 @@ export async function createHttp(deps: HttpDeps): Promise<Http> {
     frameworkErrors: (error, request, reply) => void answerUnroutable(error, request, reply),
   });
   server.decorateRequest('visit', null);
+  // The guard knows a route by its entry: one that came in some other way would be open to all. CORS adds `OPTIONS *`.
+  server.addHook('onRoute', ({ url, method, config: routeConfig }) => {
+    if (!routeConfig?.entry && method !== 'OPTIONS')
+      throw new Error(`${String(method)} ${url} is mounted without an entry`);
+  });
   server.setValidatorCompiler(validatorCompiler);
   server.removeAllContentTypeParsers();
 
@@ -110,6 +115,8 @@ export async function createHttp(deps: HttpDeps): Promise<Http> {
 
   server.addHook('onRequest', async (request, reply) => {
     request.visit = visitOf(request);
+    // Most answers carry a token, a secret or somebody's data; the few that may be kept say so themselves.
+    reply.header('cache-control', 'no-store');
     await guard.admit(request, reply, request.visit, request.routeOptions.config.entry);
     requireHost(request);
   });
@@ -117,7 +124,10 @@ export async function createHttp(deps: HttpDeps): Promise<Http> {
     refuseUnsafe(request.params, 'path');
     refuseBadEncoding(request.url);
     refuseUnsafe(request.query, 'query');
-    if (request.routeOptions.config.entry?.accepts === 'form') refuseUnsafe(request.body, 'body');
+    if (request.routeOptions.config.entry?.accepts === 'form') {
+      refuseUnsafe(request.body, 'body');
+      refuseRepeated(request.body);
+    }
     if (request.routeOptions.config.entry?.optionalBody) request.body ??= {};
     refuseImmutable(request.body, request.routeOptions.config.entry?.immutable);
   });
@@ -145,7 +155,7 @@ export async function createHttp(deps: HttpDeps): Promise<Http> {
     throw new ApiError('ROUTE_NOT_FOUND');
   });
 
-  const openapi = await documentRoutes(server, config.baseUrl);
+  const openapi = await documentRoutes(server, config.baseUrl, routes);
   await server.register(async (json) => {
     json.addContentTypeParser(
       'application/json',
@@ -257,6 +267,18 @@ export async function createHttp(deps: HttpDeps): Promise<Http> {
   };
 }
 
+/** RFC 6749 §3.2: a parameter must not be given more than once, known or not. */
+function refuseRepeated(form: unknown): void {
+  const repeated = Object.entries(form ?? {}).filter(([, value]) => Array.isArray(value));
+  if (repeated.length === 0) return;
+  throw validationError(
+    'body',
+    repeated
+      .slice(0, 5)
+      .map(([name]) => ({ in: 'body', field: shortName(name), message: 'is given more than once' })),
+  );
+}
+
 function refuseImmutable(body: unknown, immutable: readonly string[] = []): void {
   if (typeof body !== 'object' || body === null) return;
   const fields = immutable.filter((field) => field in body);
@@ -297,10 +319,17 @@ function requireHost({ raw, headers }: FastifyRequest): void {
   }
 }
 
+/** Proxies write all sorts of things into X-Forwarded-For; what is no address must not become a fresh rate window. */
+function addressOf(request: FastifyRequest): string {
+  const given = request.ip.replace(/^\[(.*)\](:\d+)?$/, '$1').replace(/^(\d+\.\d+\.\d+\.\d+):\d+$/, '$1');
+  const plain = given.replace(/^::ffff:(?=\d+\.\d+\.\d+\.\d+$)/i, '');
+  return isIP(plain) ? plain.toLowerCase() : (request.socket.remoteAddress ?? 'unknown');
+}
+
 const visitOf = (request: FastifyRequest): Visit => ({
   origin: {
     requestId: request.id,
-    ipAddress: request.ip,
+    ipAddress: addressOf(request),
     userAgent: (request.headers['user-agent'] ?? '').slice(0, 512),
   },
 });

@@ -4,10 +4,10 @@ import { createIds } from './ids.ts';
 
 test('ordered ids are version 7 UUIDs that sort by time', () => {
   let now = 1_700_000_000_000;
-  const ids = createIds({ now: () => now });
+  const ids = createIds();
   const made = Array.from({ length: 50 }, () => {
     now += 1;
-    return ids.ordered();
+    return ids.orderedAt(now);
   });
   assert.deepEqual(made, made.toSorted());
   for (const id of made)
@@ -16,7 +16,7 @@ test('ordered ids are version 7 UUIDs that sort by time', () => {
 });
 
 test('secrets carry their prefix and 256 random bits', () => {
-  const ids = createIds({ now: () => 0 });
+  const ids = createIds();
   const secret = ids.secret('cs_');
   assert.match(secret, /^cs_[\w-]{43}$/);
   assert.notEqual(secret, ids.secret('cs_'));

@@ -1,20 +1,19 @@
 /** Randomness is passed in, for the same reason as time. */
 import { randomBytes, randomUUID } from 'node:crypto';
-import type { Clock } from './clock.ts';
 
 export interface Ids {
   /** A random UUID (version 4), for things people name. */
   uuid(): string;
-  /** A time-ordered UUID (version 7), for rows written by the million: neighbours in time stay neighbours in the index. */
-  ordered(): string;
+  /** A UUID that sorts by the time given (version 7), for rows written by the million: neighbours in time stay neighbours in the index. */
+  orderedAt(milliseconds: number): string;
   /** 256 random bits behind a prefix that secret scanners can look for. */
   secret(prefix: string): string;
 }
 
-export function createIds(clock: Clock): Ids {
+export function createIds(): Ids {
   return {
     uuid: () => randomUUID(),
-    ordered: () => uuidV7(clock.now(), randomBytes(10)),
+    orderedAt: (milliseconds) => uuidV7(milliseconds, randomBytes(10)),
     secret: (prefix) => prefix + randomBytes(32).toString('base64url'),
   };
 }

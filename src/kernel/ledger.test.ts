@@ -22,7 +22,7 @@ function listening() {
     inTransaction: async (_tx: unknown, happening: Happening) => void heard.push(`in ${happening.type}`),
     afterCommit: (happening: Happening) => void heard.push(`after ${happening.type}`),
   };
-  return { heard, ledger: createLedger({ clock: t.clock, ids: createIds(t.clock), listeners: [listener] }) };
+  return { heard, ledger: createLedger({ clock: t.clock, ids: createIds(), listeners: [listener] }) };
 }
 
 describe('the ledger', () => {

@@ -5,7 +5,7 @@
  */
 import type { EventType } from '../contract/events.ts';
 import type { Actor } from './caller.ts';
-import { type Clock, isoTime } from './clock.ts';
+import type { Clock } from './clock.ts';
 import type { Tx } from './db.ts';
 import type { Ids } from './ids.ts';
 
@@ -47,15 +47,16 @@ export function createLedger(deps: { clock: Clock; ids: Ids; listeners: readonly
   const { clock, ids, listeners } = deps;
   return {
     async record(tx, actor, type, subject) {
+      const now = clock.now();
       const happening: Happening = {
-        eventId: ids.ordered(),
+        eventId: ids.orderedAt(now),
         type,
         outcome: subject.outcome ?? 'success',
         organizationId: subject.organizationId,
         agentId: subject.agentId,
         ipAddress: actor.ipAddress,
         userAgent: actor.userAgent,
-        timestamp: isoTime(clock),
+        timestamp: new Date(now).toISOString(),
         metadata: {
           ...subject.metadata,
           ...(actor.agentId !== undefined && actor.agentId !== subject.agentId && { actorId: actor.agentId }),

@@ -35,6 +35,20 @@ describe('loops', () => {
     await loops.stop();
     assert.deepEqual(seen, ['begun', 'finished']);
   });
+  it('start only those that every process needs, when told so', async () => {
+    const ran: string[] = [];
+    const loop = (name: string, everywhere: boolean) => ({
+      name,
+      everywhere,
+      everyMs: 5,
+      run: async () => void ran.push(name),
+    });
+    const loops = createLoops([loop('needed', true), loop('elsewhere', false)], log);
+    loops.start('everywhere');
+    while (ran.length < 3) await sleep(5);
+    await loops.stop();
+    assert.deepEqual([...new Set(ran)], ['needed']);
+  });
   it('stop without start, and twice, is harmless', async () => {
     const loops = createLoops([{ name: 'idle', everyMs: 1, run: async () => {} }], log);
     await loops.stop();

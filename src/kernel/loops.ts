@@ -9,12 +9,14 @@ export interface Loop {
   readonly name: string;
   /** Pause between the end of one run and the start of the next. */
   readonly everyMs: number;
+  /** Runs in every process, also where the background work is left to others: without it nothing can be written. */
+  readonly everywhere?: boolean;
   /** One round of work. Long rounds should look at the signal and return early. */
   run(signal: AbortSignal): Promise<void>;
 }
 
 export interface Loops {
-  start(): void;
+  start(which?: 'all' | 'everywhere'): void;
   stop(): Promise<void>;
 }
 
@@ -37,8 +39,9 @@ export function createLoops(loops: readonly Loop[], log: Log): Loops {
   };
 
   return {
-    start() {
-      if (running.length === 0) running = loops.map(keepRunning);
+    start(which = 'all') {
+      if (running.length > 0) return;
+      running = loops.filter(({ everywhere }) => which === 'all' || everywhere).map(keepRunning);
     },
     async stop() {
       stopping.abort();

@@ -16,8 +16,10 @@ export interface Metrics {
   count<N extends CounterName>(name: N, labels: Labels<N>, by?: number): void;
   observe<N extends HistogramName>(name: N, labels: Labels<N>, seconds: number): void;
   gauge(name: GaugeName, value: number): void;
-  /** Asked for its value when someone reads /metrics. */
-  gaugeFrom(name: GaugeName, read: () => number | Promise<number>): void;
+  /** Read when someone asks for /metrics. */
+  gaugeFrom(name: GaugeName, read: () => number): void;
+  /** Asked for then, too, but not waited for long. */
+  gaugeFromQuery(name: GaugeName, ask: () => Promise<number>): void;
   text(): Promise<string>;
   /** This process's figures, for joining with those of its siblings by `joinSnapshots`. */
   snapshot(): Promise<Snapshot>;
@@ -33,7 +35,9 @@ export function createMetrics(): Metrics {
   const registry = new Registry();
   const counters = new Map<string, Counter>();
   const histograms = new Map<string, Histogram>();
-  const gauges = new Map<string, { gauge: Gauge; read?: () => number | Promise<number> }>();
+  const gauges = new Map<string, Gauge>();
+  const readings = new Map<GaugeName, () => number>();
+  const queries = new Map<GaugeName, () => Promise<number>>();
 
   for (const [name, word] of Object.entries(words)) {
     const common = { name, help: word.help, labelNames: [...word.labels], registers: [registry] };
@@ -41,43 +45,50 @@ export function createMetrics(): Metrics {
     else if (word.type === 'histogram')
       histograms.set(name, new Histogram({ ...common, buckets: [...word.buckets] }));
     else {
-      const entry: { gauge: Gauge; read?: () => number | Promise<number> } = {
-        gauge: new Gauge({
-          ...common,
-          aggregator: word.acrossProcesses,
-          async collect() {
-            if (!entry.read) return;
-            const value = await withinPatience(entry.read);
-            if (value !== undefined) this.set(value);
-          },
-        }),
-      };
-      gauges.set(name, entry);
+      const gauge = new Gauge({ ...common, aggregator: word.acrossProcesses });
+      // Shown once somebody has said what it is: a zero that nobody measured would raise alarms.
+      gauge.remove();
+      gauges.set(name, gauge);
     }
   }
   collectDefaultMetrics({ register: registry });
+
+  /** Readings first: the pool's gauges must not count the queries of the others. */
+  const refreshGauges = async () => {
+    for (const [name, read] of readings) gauges.get(name)?.set(read());
+    await Promise.all(
+      [...queries].map(async ([name, ask]) => {
+        const value = await withinPatience(ask);
+        if (value !== undefined) gauges.get(name)?.set(value);
+      }),
+    );
+  };
 
   const bound = boundOpenLabels();
   return {
     count: (name, labels, by = 1) => counters.get(name)?.inc(bound(labels), by),
     observe: (name, labels, seconds) => histograms.get(name)?.observe(labels, seconds),
-    gauge: (name, value) => gauges.get(name)?.gauge.set(value),
-    gaugeFrom(name, read) {
-      const entry = gauges.get(name);
-      if (entry) entry.read = read;
+    gauge: (name, value) => gauges.get(name)?.set(value),
+    gaugeFrom: (name, read) => void readings.set(name, read),
+    gaugeFromQuery: (name, ask) => void queries.set(name, ask),
+    async text() {
+      await refreshGauges();
+      return registry.metrics();
     },
-    text: () => registry.metrics(),
-    snapshot: () => registry.getMetricsAsJSON(),
+    async snapshot() {
+      await refreshGauges();
+      return registry.getMetricsAsJSON();
+    },
   };
 }
 
 /** A source that fails or dawdles must not take the other figures with it: its last value stands. */
 const patienceMs = 300;
 
-async function withinPatience(read: () => number | Promise<number>): Promise<number | undefined> {
+async function withinPatience(ask: () => Promise<number>): Promise<number | undefined> {
   const late = new AbortController();
   const value = await Promise.race([
-    Promise.try(read).catch(() => undefined),
+    Promise.try(ask).catch(() => undefined),
     sleep(patienceMs, undefined, { signal: late.signal }).catch(() => undefined),
   ]);
   late.abort();

@@ -24,14 +24,32 @@ export function schemaOf(entry: RouteEntry): FastifySchema {
       tags: [entry.tag],
       hide: entry.hidden ?? false,
       security: securityOf(entry.access),
-      ...(entry.errors && { description: `Errors: ${entry.errors.join(', ')}.` }),
+      ...(entry.failures !== 'oauth' && { description: `Errors: ${errorsOf(entry).join(', ')}.` }),
       ...(entry.accepts === 'form' && { consumes: ['application/x-www-form-urlencoded'] }),
     },
   };
 }
 
+/** The particular ones of the entry, and those that follow from what it says about itself. */
+function errorsOf({ access, schema, errors = [] }: RouteEntry): string[] {
+  const identified = access.kind === 'bearer' || access.kind === 'scope' || access.kind === 'policy';
+  return [
+    ...(schema.params || schema.query || schema.body ? ['VALIDATION_ERROR'] : []),
+    ...(identified ? ['UNAUTHORIZED', 'ORG_SUSPENDED'] : []),
+    ...(access.kind === 'scope' ? ['INSUFFICIENT_SCOPE'] : []),
+    ...(access.kind === 'policy' ? ['FORBIDDEN'] : []),
+    ...errors,
+    'RATE_LIMIT_EXCEEDED',
+  ];
+}
+
 /** Must be called before routes are mounted: it listens for them. */
-export async function documentRoutes(server: FastifyInstance, baseUrl: string): Promise<() => OpenApi> {
+export async function documentRoutes(
+  server: FastifyInstance,
+  baseUrl: string,
+  routes: readonly RouteEntry[],
+): Promise<() => OpenApi> {
+  const optionalBodies = new Set(routes.filter(({ optionalBody }) => optionalBody).map(({ id }) => id));
   await server.register(swagger, {
     openapi: {
       openapi: '3.1.0',
@@ -62,6 +80,7 @@ export async function documentRoutes(server: FastifyInstance, baseUrl: string): 
     transformObject: (document) =>
       nameComponents(
         ('openapiObject' in document ? document.openapiObject : document.swaggerObject) as OpenApi,
+        optionalBodies,
       ) as never,
   });
   return () => server.swagger() as unknown as OpenApi;
@@ -84,13 +103,18 @@ function securityOf(access: Access): Record<string, string[]>[] {
 }
 
 /** A schema with a title becomes a named component, so that generated clients have an `Agent` and not forty anonymous copies. */
-function nameComponents(document: OpenApi): OpenApi {
+function nameComponents(document: OpenApi, optionalBodies: ReadonlySet<string>): OpenApi {
   const schemas: Record<string, unknown> = {};
   const visit = (node: unknown): unknown => {
     if (Array.isArray(node)) return node.map(visit);
     if (typeof node !== 'object' || node === null) return node;
     const copy = Object.fromEntries(Object.entries(node).map(([key, value]) => [key, visit(value)]));
     if (copy.description === 'Default Response') copy.description = 'Success';
+    // What has a default need not be sent, and some bodies may be left out.
+    if (copy.in === 'query' && (copy.schema as { default?: unknown }).default !== undefined)
+      copy.required = false;
+    if (optionalBodies.has(String(copy.operationId)))
+      copy.requestBody = { ...(copy.requestBody as object), required: false };
     const { title, type } = copy;
     if (typeof title !== 'string' || type !== 'object') return copy;
     schemas[title] = copy;

@@ -3,7 +3,9 @@
  * files in policies/. Whatever goes wrong, the answer is no.
  */
 import type { PolicyAction } from '../contract/actions.ts';
+import type { ErrorCode } from '../contract/errors.ts';
 import type { Caller } from './caller.ts';
+import { fail } from './fail.ts';
 
 export type Role = 'admin' | 'member' | 'none';
 
@@ -17,7 +19,6 @@ export const organization = (id: string): PolicyResource => ({ type: 'Organizati
 export interface PolicyQuestion {
   readonly agentId: string;
   readonly organizationId: string;
-  /** In the contract's order, so that equal questions are equal text. */
   readonly scopes: readonly string[];
   readonly role: Role;
   readonly action: PolicyAction;
@@ -31,17 +32,33 @@ export interface PolicyEngine {
 /** Policies that cannot be read or are not valid: nothing starts with these. */
 export class PolicyProblem extends Error {}
 
-export type Authorize = (caller: Caller, action: PolicyAction, resource: PolicyResource) => Promise<boolean>;
+/**
+ * Lets the caller go on, or records the refusal and fails: 403 FORBIDDEN, or `foreign` (a not-found) when the caller may
+ * do the same at home, who learns nothing about other organizations that way.
+ */
+export type RequirePermission = (
+  caller: Caller,
+  action: PolicyAction,
+  resource: PolicyResource,
+  refusal?: { foreign?: ErrorCode; message?: string },
+) => Promise<void>;
 
-export function createAuthorize(deps: {
+export function createRequirePermission(deps: {
   engine: PolicyEngine;
   /** The caller's membership in its own organization. */
   roleOf(caller: Caller): Promise<Role>;
-}): Authorize {
-  return async (caller, action, resource) => {
+  recordRefusal(caller: Caller, action: PolicyAction): Promise<void>;
+}): RequirePermission {
+  const { engine, roleOf, recordRefusal } = deps;
+  return async (caller, action, resource, { foreign, message } = {}) => {
     const { agentId, organizationId } = caller;
-    const scopes = [...caller.scopes].sort();
-    const role = await deps.roleOf(caller);
-    return deps.engine.allows({ agentId, organizationId, scopes, role, action, resource });
+    // Sorted, so that equal questions are equal text and the engine can remember its answer.
+    const who = { agentId, organizationId, scopes: [...caller.scopes].sort(), role: await roleOf(caller) };
+    if (engine.allows({ ...who, action, resource })) return;
+    await recordRefusal(caller, action);
+    const home = organization(organizationId);
+    if (foreign && resource.type === 'Organization' && engine.allows({ ...who, action, resource: home }))
+      fail(foreign);
+    fail('FORBIDDEN', { details: { action }, ...(message !== undefined && { message }) });
   };
 }

@@ -84,7 +84,7 @@ export interface RouteSpec<S extends RouteSchema, A extends Access> {
   readonly access: A;
   readonly limit: Limit;
   readonly schema: S;
-  /** The API errors particular to this route, for the OpenAPI document. */
+  /** The API errors particular to this route, for the OpenAPI document; what follows from access and schema is added. */
   readonly errors?: readonly ErrorCode[];
   /** How failures are written: the envelope, or the OAuth form of the token endpoints. */
   readonly failures?: 'envelope' | 'oauth';

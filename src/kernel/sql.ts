@@ -1,2 +1,2 @@
 /** SQL is written as SQL; values become parameters, never text. */
-export { default as sql, empty, join, raw, type Sql } from 'sql-template-tag';
+export { default as sql, join, raw, type Sql } from 'sql-template-tag';

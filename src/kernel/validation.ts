@@ -51,6 +51,9 @@ function readIntegers(data: Record<string, unknown>, integers: readonly string[]
   }
 }
 
+/** A field's name is the client's text, too: nobody needs the whole of a very long one back. */
+export const shortName = (name: string) => (name.length > 64 ? `${name.slice(0, 64)}…` : name);
+
 export function validationError(part: string, problems: readonly FieldProblem[]): ApiError {
   const sentence = problems
     .map(({ field, message }) => (field ? `${field} ${message}` : `the ${part} ${message}`))
@@ -61,7 +64,8 @@ export function validationError(part: string, problems: readonly FieldProblem[])
 function explain(part: string, errors: readonly ErrorObject[]): FieldProblem[] {
   const problems = new Map<string, FieldProblem>();
   for (const error of errors) {
-    const problem = explainOne(part, error);
+    const full = explainOne(part, error);
+    const problem = { ...full, field: shortName(full.field) };
     // One sentence per field is enough, and the first is the most particular.
     if (!problems.has(problem.field)) problems.set(problem.field, problem);
     // A body can be wrong in a hundred thousand places: explaining them all would stall everyone else.
@@ -97,11 +101,15 @@ function explainOne(part: string, error: ErrorObject): FieldProblem {
         message: description ? `must be ${description}` : (error.message ?? 'is malformed'),
       };
     }
+    case 'uniqueItems':
+      return { in: part, field: at, message: 'must not list anything twice' };
     case 'type':
+      if (part !== 'body' && Array.isArray(error.data))
+        return { in: part, field: at, message: 'is given more than once' };
       return {
         in: part,
         field: at,
-        message: at ? `must be of type ${error.params.type}` : 'is missing or not a JSON object',
+        message: at ? `must be of type ${error.params.type}` : 'is missing or not an object with fields',
       };
     default:
       return { in: part, field: at, message: error.message ?? 'is not valid' };

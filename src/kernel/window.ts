@@ -4,7 +4,7 @@
  */
 import { limits } from '../contract/limits.ts';
 import type { Clock } from './clock.ts';
-import type { Kv } from './kv.ts';
+import { type Kv, KvAway } from './kv.ts';
 
 export interface WindowState {
   readonly limit: number;
@@ -36,7 +36,8 @@ export function createRateWindow({ kv, fallback, clock, perMinute }: RateWindowD
   const withFallback = async <T>(work: (store: Kv) => Promise<T>): Promise<T> => {
     try {
       return await work(kv);
-    } catch {
+    } catch (error) {
+      if (!(error instanceof KvAway)) throw error;
       return work(fallback);
     }
   };

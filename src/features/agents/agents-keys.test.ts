@@ -28,6 +28,18 @@ const bad: [string, unknown][] = [
   ['RSA without e', { kty: 'RSA', n: good.rsa.n }],
   ['no kind', { n: good.rsa.n, e: good.rsa.e }],
   ['an unknown member', { ...good.rsa, x5u: 'https://example.com' }],
+  ['an algorithm of another kind', { ...good.rsa, alg: 'HS256' }],
+  ['no algorithm', { ...good.p256, alg: 'none' }],
+  ['members of another kind of key', { ...good.rsa, crv: 'P-256' }],
+  ['an RSA exponent of 1', { ...good.rsa, e: 'AQ' }],
+  ['an even RSA modulus', { ...good.rsa, n: `${good.rsa.n?.slice(0, -1)}A` }],
+  [
+    'an Ed25519 point of small order',
+    { kty: 'OKP', crv: 'Ed25519', x: Buffer.alloc(32).toString('base64url') },
+  ],
+  ['padding', { ...good.ed25519, x: `${good.ed25519.x}=` }],
+  ['junk behind the base64url', { ...good.ed25519, x: `${good.ed25519.x}!!!!` }],
+  ['a kid with a line break', { ...good.rsa, kid: 'a\nb' }],
   ['not an object', 'key'],
 ];
 

@@ -149,7 +149,7 @@ describe('PATCH /agents/{agentId}', () => {
 });
 
 describe('no amplification', () => {
-  it('403 FORBIDDEN for a caller who would widen, key or mint beyond its own scopes; narrowing is free', async () => {
+  it('403 FORBIDDEN for a caller who would widen, narrow, key or mint beyond its own scopes', async () => {
     const writer = await t.agent({ allowedScopes: ['agents:read', 'agents:write'] });
     const as = await t.token(undefined, writer);
     const strong = await t.agent({ allowedScopes: ['agents:read', 'audit:read'] });
@@ -159,6 +159,7 @@ describe('no amplification', () => {
     for (const answer of [
       await patch(weak.agentId, { allowedScopes: ['audit:read'] }, as),
       await patch(weak.agentId, { allowedScopes: ['admin:orgs'] }, as),
+      await patch(strong.agentId, { allowedScopes: ['agents:read'] }, as),
       await t.call('POST', `${path}/credentials`, { token: as }),
       await t.call('POST', `${path}/credentials/${credentialId}/rotate`, { token: as }),
       await t.call('PUT', `${path}/keys`, { token: as, payload: { keys: [] } }),
@@ -166,17 +167,52 @@ describe('no amplification', () => {
       assert.deepEqual([answer.status, answer.json.code], [403, 'FORBIDDEN'], answer.text);
     }
     assert.equal((await patch(weak.agentId, { allowedScopes: ['agents:read'] }, as)).status, 200);
-    assert.equal((await patch(strong.agentId, { allowedScopes: ['audit:read'] }, as)).status, 200);
-    assert.equal((await patch(strong.agentId, { allowedScopes: [] }, as)).status, 200);
+    assert.equal((await patch(weak.agentId, { allowedScopes: [] }, as)).status, 200);
   });
-  it('a token keeps its scopes until it expires, and a new one has the new scopes', async () => {
-    const agent = await t.agent({ allowedScopes: ['agents:read'] });
+  it('an agent that is narrowed loses the scopes at once, in live tokens too, and cannot take them back', async () => {
+    const agent = await t.agent({ allowedScopes: ['agents:read', 'agents:write'] });
+    const live = await t.token(undefined, agent);
     await patch(agent.agentId, { allowedScopes: ['audit:read'] });
+    const refused = await patch(agent.agentId, { allowedScopes: ['agents:write'] }, live);
+    assert.deepEqual([refused.status, refused.json.code], [403, 'INSUFFICIENT_SCOPE']);
     const { json } = await t.askToken({
       grant_type: 'client_credentials',
       client_id: agent.clientId,
       client_secret: agent.clientSecret,
     });
     assert.equal(json.scope, 'audit:read');
+  });
+  it("403 FORBIDDEN for whoever would end, disarm or cut down an operator's agent without being an operator", async () => {
+    const writer = await t.agent({ allowedScopes: ['agents:read', 'agents:write'] });
+    const as = await t.token(undefined, writer);
+    const path = `/api/v1/agents/${t.operator.agentId}`;
+    const [{ credentialId }] = (await t.call('GET', `${path}/credentials`, { token })).json.data;
+    for (const answer of [
+      await patch(t.operator.agentId, { status: 'suspended' }, as),
+      await patch(t.operator.agentId, { owner: 'me' }, as),
+      await t.call('DELETE', path, { token: as }),
+      await t.call('DELETE', `${path}/credentials/${credentialId}`, { token: as }),
+    ]) {
+      assert.deepEqual([answer.status, answer.json.code], [403, 'FORBIDDEN'], answer.text);
+    }
+    assert.equal((await read(t.operator.agentId)).status, 'active');
+  });
+  it('403 FORBIDDEN for a member who would mint, rotate or key an admin of its organization', async () => {
+    const [boss, member] = [await t.agent(), await t.agent()];
+    const url = `/api/v1/organizations/${t.operator.organizationId}/members`;
+    await t.call('POST', url, { token, payload: { agentId: boss.agentId, role: 'admin' } });
+    const as = await t.token(undefined, member);
+    const path = `/api/v1/agents/${boss.agentId}`;
+    const [{ credentialId }] = (await t.call('GET', `${path}/credentials`, { token })).json.data;
+    const attempts = () =>
+      Promise.all([
+        t.call('POST', `${path}/credentials`, { token: as }),
+        t.call('POST', `${path}/credentials/${credentialId}/rotate`, { token: as }),
+        t.call('PUT', `${path}/keys`, { token: as, payload: { keys: [] } }),
+      ]);
+    for (const answer of await attempts())
+      assert.deepEqual([answer.status, answer.json.code], [403, 'FORBIDDEN']);
+    await t.call('POST', url, { token, payload: { agentId: member.agentId, role: 'admin' } });
+    for (const answer of await attempts()) assert.ok(answer.status < 300, answer.text);
   });
 });

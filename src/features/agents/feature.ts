@@ -2,6 +2,7 @@
  * Agents: the registry of who exists and whose they are. Owns `agents`, their public keys included, and `agent_counts`.
  * Secrets are the credentials feature's, tokens the tokens feature's; what a plan allows, the organizations'.
  */
+import type { Caller } from '../../kernel/caller.ts';
 import type { Clock } from '../../kernel/clock.ts';
 import type { Db, Tx } from '../../kernel/db.ts';
 import type { Ids } from '../../kernel/ids.ts';
@@ -9,7 +10,7 @@ import type { Ledger } from '../../kernel/ledger.ts';
 import type { Metrics } from '../../kernel/metrics.ts';
 import type { RouteEntry } from '../../kernel/route.ts';
 import { agentRoutes } from './routes.ts';
-import type { PublicJwk } from './schema.ts';
+import type { Agent, PublicJwk } from './schema.ts';
 import { type AgentService, createAgentService } from './service.ts';
 
 export interface AgentDeps {
@@ -21,6 +22,8 @@ export interface AgentDeps {
   readonly multiTenant: boolean;
   /** The organization's plan, kept from changing until the transaction ends; undefined when there is no such organization. */
   holdPlan(tx: Tx, organizationId: string): Promise<{ planTier: string; maxAgents: number } | undefined>;
+  /** FORBIDDEN unless the caller holds all that the agent holds: whoever chooses its keys can speak as it. */
+  refuseImpersonation(tx: Tx, caller: Caller, agent: Agent): Promise<void>;
   /** Ends every credential of an agent. */
   revokeCredentialsOf(tx: Tx, agentId: string): Promise<void>;
   /** The key as it is kept, with a `kid`; throws with a reason when it cannot be used. */

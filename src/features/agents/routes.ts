@@ -22,14 +22,7 @@ export const agentRoutes = (agents: AgentService): RouteEntry[] => [
     access: scope('agents:write'),
     limit: 'caller',
     schema: { body: NewAgent, response: { 201: Agent } },
-    errors: [
-      'VALIDATION_ERROR',
-      'INSUFFICIENT_SCOPE',
-      'FORBIDDEN',
-      'FREE_TIER_LIMIT_EXCEEDED',
-      'ORG_NOT_FOUND',
-      'AGENT_ALREADY_EXISTS',
-    ],
+    errors: ['FORBIDDEN', 'FREE_TIER_LIMIT_EXCEEDED', 'ORG_NOT_FOUND', 'AGENT_ALREADY_EXISTS'],
     handler: ({ caller, body }) => agents.create(caller, body),
   }),
   route({
@@ -41,7 +34,6 @@ export const agentRoutes = (agents: AgentService): RouteEntry[] => [
     access: scope('agents:read'),
     limit: 'caller',
     schema: { query: AgentQuery, response: { 200: AgentPage } },
-    errors: ['VALIDATION_ERROR', 'INSUFFICIENT_SCOPE'],
     handler: ({ caller, query }) => agents.list(caller, query),
   }),
   route({
@@ -53,7 +45,7 @@ export const agentRoutes = (agents: AgentService): RouteEntry[] => [
     access: scope('agents:read'),
     limit: 'caller',
     schema: { params: AgentParams, response: { 200: Agent } },
-    errors: ['VALIDATION_ERROR', 'INSUFFICIENT_SCOPE', 'AGENT_NOT_FOUND'],
+    errors: ['AGENT_NOT_FOUND'],
     handler: ({ caller, params }) => agents.get(caller, params.agentId),
   }),
   route({
@@ -65,8 +57,9 @@ export const agentRoutes = (agents: AgentService): RouteEntry[] => [
     access: scope('agents:write'),
     limit: 'caller',
     immutable: immutableFields,
+    optionalBody: true,
     schema: { params: AgentParams, body: AgentChange, response: { 200: Agent } },
-    errors: ['VALIDATION_ERROR', 'IMMUTABLE_FIELD', 'FORBIDDEN', 'AGENT_DECOMMISSIONED', 'AGENT_NOT_FOUND'],
+    errors: ['IMMUTABLE_FIELD', 'FORBIDDEN', 'AGENT_DECOMMISSIONED', 'AGENT_NOT_FOUND'],
     handler: ({ caller, params, body }) => agents.update(caller, params.agentId, body),
   }),
   route({
@@ -78,7 +71,7 @@ export const agentRoutes = (agents: AgentService): RouteEntry[] => [
     access: scope('agents:write'),
     limit: 'caller',
     schema: { params: AgentParams, response: { 204: Type.Null() } },
-    errors: ['VALIDATION_ERROR', 'INSUFFICIENT_SCOPE', 'AGENT_NOT_FOUND', 'AGENT_ALREADY_DECOMMISSIONED'],
+    errors: ['AGENT_NOT_FOUND', 'AGENT_ALREADY_DECOMMISSIONED'],
     handler: ({ caller, params }) => agents.remove(caller, params.agentId),
   }),
   route({
@@ -90,7 +83,7 @@ export const agentRoutes = (agents: AgentService): RouteEntry[] => [
     access: scope('agents:read'),
     limit: 'caller',
     schema: { params: AgentParams, response: { 200: KeySet } },
-    errors: ['VALIDATION_ERROR', 'INSUFFICIENT_SCOPE', 'AGENT_NOT_FOUND'],
+    errors: ['AGENT_NOT_FOUND'],
     handler: ({ caller, params }) => agents.keys(caller, params.agentId),
   }),
   route({
@@ -102,13 +95,7 @@ export const agentRoutes = (agents: AgentService): RouteEntry[] => [
     access: scope('agents:write'),
     limit: 'caller',
     schema: { params: AgentParams, body: KeySet, response: { 200: KeySet } },
-    errors: [
-      'VALIDATION_ERROR',
-      'INSUFFICIENT_SCOPE',
-      'FORBIDDEN',
-      'AGENT_DECOMMISSIONED',
-      'AGENT_NOT_FOUND',
-    ],
+    errors: ['FORBIDDEN', 'AGENT_DECOMMISSIONED', 'AGENT_NOT_FOUND'],
     handler: ({ caller, params, body }) => agents.putKeys(caller, params.agentId, body),
   }),
 ];

@@ -88,7 +88,12 @@ export const immutableFields = ['agentId', 'email', 'createdAt'] as const;
 const PublicJwk = Type.Object(
   {
     kty: literals(['RSA', 'EC', 'OKP']),
-    kid: Type.Optional(Type.String({ minLength: 1, maxLength: 128 })),
+    kid: Type.Optional(
+      Type.String({
+        pattern: '^[\\w.~:/+=-]{1,128}$',
+        description: '1 to 128 letters, digits or . _ ~ : / + = -',
+      }),
+    ),
     use: Type.Optional(literals(['sig'])),
     alg: Type.Optional(Type.String({ maxLength: 16 })),
     key_ops: Type.Optional(Type.Array(literals(['verify']), { maxItems: 1 })),

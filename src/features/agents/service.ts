@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import { organizationScopes, type Scope, scopes } from '../../contract/scopes.ts';
+import { operatorScope, organizationScopes, type Scope, scopes } from '../../contract/scopes.ts';
 import { type Actor, type Caller, isOperator, refuseAmplification } from '../../kernel/caller.ts';
 import { isoTime } from '../../kernel/clock.ts';
 import type { Tx } from '../../kernel/db.ts';
@@ -19,7 +19,7 @@ import {
   updateAgent,
   updateKeys,
 } from './store.ts';
-import { agentTransitions } from './transitions.ts';
+import { eventOf } from './transitions.ts';
 
 export type AgentToRegister = Omit<NewAgent, 'organization_id' | 'allowedScopes'> & {
   readonly organizationId: string;
@@ -37,8 +37,12 @@ export interface AgentService {
   putKeys(caller: Caller, agentId: string, wanted: KeySet): Promise<KeySet>;
   /** The change itself, for callers that have settled who may: `create`, and bootstrap. */
   register(tx: Tx, actor: Actor, wanted: AgentToRegister, agentId?: string): Promise<Agent>;
-  /** Keeps the agent from changing until the transaction ends; answers how it stands. */
-  hold(tx: Tx, agentId: string): Promise<Agent | undefined>;
+  /**
+   * For every change of an agent or of what is an agent's: the agent as it stands, kept from changing until the
+   * transaction ends. AGENT_NOT_FOUND unless the caller may see it; FORBIDDEN for an operator's agent, unless the caller
+   * is one: who may not make an operator may not end one either.
+   */
+  hold(tx: Tx, caller: Caller, agentId: string): Promise<Agent>;
   /** The oldest active agent that holds the operator's scope. */
   findOperator(tx: Tx): Promise<Agent | undefined>;
 }
@@ -48,7 +52,18 @@ const tenantOf = (caller: Caller): string | undefined =>
   isOperator(caller) ? undefined : caller.organizationId;
 
 export function createAgentService(deps: AgentDeps): AgentService {
-  const { db, clock, ids, ledger, metrics, multiTenant, holdPlan, revokeCredentialsOf, readPublicKey } = deps;
+  const {
+    db,
+    clock,
+    ids,
+    ledger,
+    metrics,
+    multiTenant,
+    holdPlan,
+    refuseImpersonation,
+    revokeCredentialsOf,
+    readPublicKey,
+  } = deps;
 
   const register: AgentService['register'] = async (tx, actor, wanted, agentId = ids.uuid()) => {
     const now = isoTime(clock);
@@ -81,7 +96,7 @@ export function createAgentService(deps: AgentDeps): AgentService {
       limit_type: 'max_agents',
     });
     fail('FREE_TIER_LIMIT_EXCEEDED', {
-      message: `The ${planTier} plan of this organization allows ${maxAgents} agents.`,
+      message: `This organization (plan: ${planTier}) may have at most ${maxAgents} agent${maxAgents === 1 ? '' : 's'}.`,
       details: { tier: planTier, limitType: 'max_agents', limit: maxAgents },
     });
   };
@@ -100,8 +115,13 @@ export function createAgentService(deps: AgentDeps): AgentService {
     return home;
   };
 
-  const lockOwn = async (tx: Tx, caller: Caller, agentId: string): Promise<Agent> =>
-    (await lockAgent(tx, tenantOf(caller), agentId)) ?? fail('AGENT_NOT_FOUND');
+  const hold: AgentService['hold'] = async (tx, caller, agentId) => {
+    const agent = (await lockAgent(tx, tenantOf(caller), agentId)) ?? fail('AGENT_NOT_FOUND');
+    if (agent.allowedScopes.includes(operatorScope) && !isOperator(caller)) {
+      fail('FORBIDDEN', { message: "This is an operator's agent; only an operator can change it." });
+    }
+    return agent;
+  };
 
   /** Every change of an existing agent: what is written, what ends with it, what is told. */
   const apply = async (tx: Tx, caller: Caller, before: Agent, change: AgentChange): Promise<Agent> => {
@@ -110,8 +130,7 @@ export function createAgentService(deps: AgentDeps): AgentService {
     const after: Agent = { ...before, ...change, updatedAt: isoTime(clock) };
     await updateAgent(tx, after);
     if (after.status === 'decommissioned') await revokeCredentialsOf(tx, after.agentId);
-    const event = agentTransitions[before.status][after.status] ?? 'agent.updated';
-    await ledger.record(tx, caller, event, described(after, { changed }));
+    await ledger.record(tx, caller, eventOf(before.status, after.status), described(after, { changed }));
     return after;
   };
 
@@ -138,19 +157,20 @@ export function createAgentService(deps: AgentDeps): AgentService {
 
     update: (caller, agentId, asked) =>
       db.transaction(async (tx) => {
-        const before = await lockOwn(tx, caller, agentId);
+        const before = await hold(tx, caller, agentId);
         if (before.status === 'decommissioned') fail('AGENT_DECOMMISSIONED');
         const change = asked.allowedScopes
           ? { ...asked, allowedScopes: inContractOrder(asked.allowedScopes) }
           : asked;
-        const widened = change.allowedScopes?.some((scope) => !before.allowedScopes.includes(scope));
-        if (widened) refuseAmplification(caller, change.allowedScopes ?? []);
+        // Narrowing counts too: an agent cut down to the caller's size could then be given a secret by the caller.
+        if (change.allowedScopes)
+          refuseAmplification(caller, [...before.allowedScopes, ...change.allowedScopes]);
         return apply(tx, caller, before, change);
       }),
 
     async remove(caller, agentId) {
       await db.transaction(async (tx) => {
-        const before = await lockOwn(tx, caller, agentId);
+        const before = await hold(tx, caller, agentId);
         if (before.status === 'decommissioned') fail('AGENT_ALREADY_DECOMMISSIONED');
         await apply(tx, caller, before, { status: 'decommissioned' });
       });
@@ -163,10 +183,9 @@ export function createAgentService(deps: AgentDeps): AgentService {
     async putKeys(caller, agentId, wanted) {
       const keys = await readKeys(wanted, readPublicKey);
       return db.transaction(async (tx) => {
-        const agent = await lockOwn(tx, caller, agentId);
+        const agent = await hold(tx, caller, agentId);
         if (agent.status === 'decommissioned') fail('AGENT_DECOMMISSIONED');
-        // Whoever chooses an agent's keys can speak as that agent.
-        refuseAmplification(caller, agent.allowedScopes);
+        await refuseImpersonation(tx, caller, agent);
         await updateKeys(tx, agent.agentId, keys, isoTime(clock));
         const kids = keys.map(({ kid }) => kid);
         await ledger.record(tx, caller, 'agent.updated', described(agent, { changed: ['keys'], kids }));
@@ -174,7 +193,7 @@ export function createAgentService(deps: AgentDeps): AgentService {
       });
     },
 
-    hold: (tx, agentId) => lockAgent(tx, undefined, agentId),
+    hold,
     findOperator,
   };
 }

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import canonicalize from 'canonicalize';
 import { newAgent, startApp } from '../../../test/harness.ts';
+import { until } from '../../../test/programs.ts';
 
 const t = await startApp();
 const dayMs = 86_400_000;
@@ -46,7 +47,10 @@ describe('the audit log', () => {
 
     t.clock.advance(5 * dayMs);
     t.app.loops.start();
-    while (!(await days()).includes(compact(t.clock.now() + 7 * dayMs)));
+    await until(
+      'the new day',
+      async () => (await days()).includes(compact(t.clock.now() + 7 * dayMs)) || undefined,
+    );
     await t.app.loops.stop();
     assert.equal(
       (await t.call('POST', '/api/v1/agents', { token: await t.token(), payload: newAgent() })).status,

@@ -9,6 +9,7 @@ const dayMs = 86_400_000;
 export const createPartitionLoop = (deps: AuditDeps): Loop => ({
   name: 'audit-partitions',
   everyMs: 3_600_000,
+  everywhere: true,
   run: () => ensurePartitions(deps),
 });
 

@@ -26,8 +26,10 @@ export interface CredentialDeps {
   readonly ledger: Ledger;
   /** The agent, if the caller may see it; AGENT_NOT_FOUND otherwise. */
   agentFor(caller: Caller, agentId: string): Promise<Owner>;
-  /** Keeps the agent from changing until the transaction ends; answers how it stands. */
-  holdAgent(tx: Tx, agentId: string): Promise<Owner | undefined>;
+  /** The agent for a change of its credentials: as it stands, kept so until the transaction ends; refuses as above. */
+  holdAgent(tx: Tx, caller: Caller, agentId: string): Promise<Owner>;
+  /** FORBIDDEN unless the caller holds all that the agent holds: whoever has its secret is that agent. */
+  refuseImpersonation(tx: Tx, caller: Caller, agent: Owner): Promise<void>;
   readonly metrics: Metrics;
 }
 
@@ -37,6 +39,6 @@ export interface Credentials extends CredentialService {
 
 export function createCredentials(deps: CredentialDeps): Credentials {
   const service = createCredentialService(deps);
-  deps.metrics.gaugeFrom('service_credentials_expiring_soon_total', service.countExpiringSoon);
+  deps.metrics.gaugeFromQuery('service_credentials_expiring_soon_total', service.countExpiringSoon);
   return { ...service, routes: credentialRoutes(service) };
 }

@@ -21,11 +21,8 @@ export const credentialRoutes = (credentials: CredentialService): RouteEntry[] =
     limit: 'caller',
     schema: { params: AgentParams, body: NewCredential, response: { 201: CredentialWithSecret } },
     optionalBody: true,
-    errors: ['VALIDATION_ERROR', 'INSUFFICIENT_SCOPE', 'FORBIDDEN', 'AGENT_NOT_ACTIVE', 'AGENT_NOT_FOUND'],
-    handler({ caller, params, body, header }) {
-      header('cache-control', 'no-store');
-      return credentials.generate(caller, params.agentId, body);
-    },
+    errors: ['FORBIDDEN', 'AGENT_NOT_ACTIVE', 'AGENT_NOT_FOUND'],
+    handler: ({ caller, params, body }) => credentials.generate(caller, params.agentId, body),
   }),
   route({
     id: 'listCredentials',
@@ -36,7 +33,7 @@ export const credentialRoutes = (credentials: CredentialService): RouteEntry[] =
     access: scope('agents:read'),
     limit: 'caller',
     schema: { params: AgentParams, query: CredentialQuery, response: { 200: CredentialPage } },
-    errors: ['VALIDATION_ERROR', 'INSUFFICIENT_SCOPE', 'AGENT_NOT_FOUND'],
+    errors: ['AGENT_NOT_FOUND'],
     handler: ({ caller, params, query }) => credentials.list(caller, params.agentId, query),
   }),
   route({
@@ -49,17 +46,8 @@ export const credentialRoutes = (credentials: CredentialService): RouteEntry[] =
     limit: 'caller',
     schema: { params: CredentialParams, body: NewCredential, response: { 200: CredentialWithSecret } },
     optionalBody: true,
-    errors: [
-      'VALIDATION_ERROR',
-      'FORBIDDEN',
-      'AGENT_NOT_FOUND',
-      'CREDENTIAL_NOT_FOUND',
-      'CREDENTIAL_ALREADY_REVOKED',
-    ],
-    handler({ caller, params, body, header }) {
-      header('cache-control', 'no-store');
-      return credentials.rotate(caller, params, body);
-    },
+    errors: ['FORBIDDEN', 'AGENT_NOT_FOUND', 'CREDENTIAL_NOT_FOUND', 'CREDENTIAL_ALREADY_REVOKED'],
+    handler: ({ caller, params, body }) => credentials.rotate(caller, params, body),
   }),
   route({
     id: 'revokeCredential',
@@ -70,7 +58,7 @@ export const credentialRoutes = (credentials: CredentialService): RouteEntry[] =
     access: scope('agents:write'),
     limit: 'caller',
     schema: { params: CredentialParams, response: { 204: Type.Null() } },
-    errors: ['VALIDATION_ERROR', 'AGENT_NOT_FOUND', 'CREDENTIAL_NOT_FOUND', 'CREDENTIAL_ALREADY_REVOKED'],
+    errors: ['AGENT_NOT_FOUND', 'CREDENTIAL_NOT_FOUND', 'CREDENTIAL_ALREADY_REVOKED'],
     handler: ({ caller, params }) => credentials.revoke(caller, params),
   }),
 ];

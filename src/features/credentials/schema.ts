@@ -35,7 +35,7 @@ export type CredentialQuery = Static<typeof CredentialQuery>;
 
 /** For generation and for rotation. */
 export const NewCredential = Type.Object(
-  { expiresAt: Type.Optional(Timestamp) },
+  { expiresAt: Type.Optional(Nullable(Timestamp)) },
   { title: 'NewCredential', additionalProperties: false },
 );
 export type NewCredential = Static<typeof NewCredential>;

@@ -1,4 +1,5 @@
-import { type Actor, type Caller, refuseAmplification } from '../../kernel/caller.ts';
+import type { EventType } from '../../contract/events.ts';
+import type { Actor, Caller } from '../../kernel/caller.ts';
 import { isoTime } from '../../kernel/clock.ts';
 import type { Tx } from '../../kernel/db.ts';
 import { fail } from '../../kernel/fail.ts';
@@ -16,6 +17,7 @@ import {
   markRevoked,
   replaceSecret,
 } from './store.ts';
+import { eventOf } from './transitions.ts';
 
 export interface CredentialPath {
   readonly agentId: string;
@@ -38,12 +40,12 @@ export interface CredentialService {
 const weekMs = 7 * 86_400_000;
 
 export function createCredentialService(deps: CredentialDeps): CredentialService {
-  const { db, clock, ids, ledger, agentFor, holdAgent } = deps;
+  const { db, clock, ids, ledger, agentFor, holdAgent, refuseImpersonation } = deps;
 
   const record = (
     tx: Tx,
     actor: Actor,
-    event: 'credential.generated' | 'credential.rotated' | 'credential.revoked',
+    event: EventType,
     { organizationId, agentId }: Owner,
     { credentialId, expiresAt }: Credential,
   ) => ledger.record(tx, actor, event, { organizationId, agentId, metadata: { credentialId, expiresAt } });
@@ -63,21 +65,17 @@ export function createCredentialService(deps: CredentialDeps): CredentialService
     return { ...credential, clientSecret };
   };
 
-  const lockActive = async (tx: Tx, { agentId, credentialId }: CredentialPath): Promise<Credential> => {
-    const credential = (await lockCredential(tx, agentId, credentialId)) ?? fail('CREDENTIAL_NOT_FOUND');
-    return credential.status === 'active' ? credential : fail('CREDENTIAL_ALREADY_REVOKED');
-  };
+  const lock = async (tx: Tx, { agentId, credentialId }: CredentialPath): Promise<Credential> =>
+    (await lockCredential(tx, agentId, credentialId)) ?? fail('CREDENTIAL_NOT_FOUND');
 
   return {
     mint,
 
     async generate(caller, agentId, wanted) {
-      await agentFor(caller, agentId);
       const expiresAt = futureTime(wanted.expiresAt, clock.now()) ?? null;
       return db.transaction(async (tx) => {
-        // Read again under lock: a suspension or a widening that commits first must win.
-        const owner = (await holdAgent(tx, agentId)) ?? fail('AGENT_NOT_FOUND');
-        refuseAmplification(caller, owner.allowedScopes);
+        const owner = await holdAgent(tx, caller, agentId);
+        await refuseImpersonation(tx, caller, owner);
         if (owner.status !== 'active') fail('AGENT_NOT_ACTIVE');
         return mint(tx, caller, owner, expiresAt);
       });
@@ -90,27 +88,28 @@ export function createCredentialService(deps: CredentialDeps): CredentialService
     },
 
     async rotate(caller, path, wanted) {
-      await agentFor(caller, path.agentId);
       const asked = futureTime(wanted.expiresAt, clock.now());
       return db.transaction(async (tx) => {
-        const owner = (await holdAgent(tx, path.agentId)) ?? fail('AGENT_NOT_FOUND');
-        refuseAmplification(caller, owner.allowedScopes);
-        const credential = await lockActive(tx, path);
-        const expiresAt = asked ?? stillAhead(credential.expiresAt, clock.now());
+        const owner = await holdAgent(tx, caller, path.agentId);
+        await refuseImpersonation(tx, caller, owner);
+        const credential = await lock(tx, path);
+        const event = eventOf(credential.status, 'rotate');
+        const expiresAt = asked === undefined ? stillAhead(credential.expiresAt, clock.now()) : asked;
         const clientSecret = ids.secret(secretPrefix);
         const rotated = { ...credential, expiresAt };
         await replaceSecret(tx, rotated, hashSecret(clientSecret));
-        await record(tx, caller, 'credential.rotated', owner, rotated);
+        await record(tx, caller, event, owner, rotated);
         return { ...rotated, clientSecret };
       });
     },
 
     async revoke(caller, path) {
-      const owner = await agentFor(caller, path.agentId);
       await db.transaction(async (tx) => {
-        const credential = await lockActive(tx, path);
+        const owner = await holdAgent(tx, caller, path.agentId);
+        const credential = await lock(tx, path);
+        const event = eventOf(credential.status, 'revoke');
         await markRevoked(tx, credential.credentialId, isoTime(clock));
-        await record(tx, caller, 'credential.revoked', owner, credential);
+        await record(tx, caller, event, owner, credential);
       });
     },
 
@@ -123,8 +122,9 @@ export function createCredentialService(deps: CredentialDeps): CredentialService
 const expiryProblem = (message: string) =>
   validationError('body', [{ in: 'body', field: 'expiresAt', message }]);
 
-function futureTime(asked: string | undefined, now: number): string | undefined {
-  if (asked === undefined) return undefined;
+/** Null means: no expiry. */
+function futureTime(asked: string | null | undefined, now: number): string | null | undefined {
+  if (asked === undefined || asked === null) return asked;
   const time = new Date(asked);
   if (Number.isNaN(time.getTime()) || time.getUTCFullYear() > 9999) {
     throw expiryProblem('must be a real date before the year 10000');

@@ -24,10 +24,7 @@ export const healthRoutes = (deps: HealthDeps): RouteEntry[] => [
     limit: 'caller',
     schema: { response: { 200: Health } },
     errors: ['SERVICE_UNAVAILABLE'],
-    handler: ({ header }) => {
-      header('cache-control', 'no-store');
-      return checkHealth(deps);
-    },
+    handler: () => checkHealth(deps),
   }),
   rootRoute({
     id: 'metrics',

@@ -7,7 +7,7 @@ import type { Clock } from '../../kernel/clock.ts';
 import type { Db } from '../../kernel/db.ts';
 import type { Ids } from '../../kernel/ids.ts';
 import type { Ledger } from '../../kernel/ledger.ts';
-import type { Authorize } from '../../kernel/policy.ts';
+import type { RequirePermission } from '../../kernel/policy.ts';
 import type { RouteEntry } from '../../kernel/route.ts';
 import { organizationRoutes } from './routes.ts';
 import { createOrganizationService, type OrganizationService } from './service.ts';
@@ -17,7 +17,7 @@ export interface OrganizationDeps {
   readonly clock: Clock;
   readonly ids: Ids;
   readonly ledger: Ledger;
-  readonly authorize: Authorize;
+  readonly requirePermission: RequirePermission;
   /** The agent, if the caller may see it; AGENT_NOT_FOUND otherwise. */
   agentFor(caller: Caller, agentId: string): Promise<{ agentId: string }>;
 }

@@ -26,7 +26,7 @@ export const organizationRoutes = (organizations: OrganizationService): RouteEnt
     access: policy('organizations:create', inTheInstance),
     limit: 'caller',
     schema: { body: NewOrganization, response: { 201: Organization } },
-    errors: ['VALIDATION_ERROR', 'FORBIDDEN', 'ORG_ALREADY_EXISTS'],
+    errors: ['ORG_ALREADY_EXISTS'],
     handler: ({ caller, body }) => organizations.create(caller, body),
   }),
   route({
@@ -38,7 +38,6 @@ export const organizationRoutes = (organizations: OrganizationService): RouteEnt
     access: policy('organizations:list', inTheInstance),
     limit: 'caller',
     schema: { query: OrganizationQuery, response: { 200: OrganizationPage } },
-    errors: ['VALIDATION_ERROR', 'FORBIDDEN'],
     handler: ({ caller, query }) => organizations.list(caller, query),
   }),
   route({
@@ -50,7 +49,7 @@ export const organizationRoutes = (organizations: OrganizationService): RouteEnt
     access: policy('organizations:read', inThePath, 'ORG_NOT_FOUND'),
     limit: 'caller',
     schema: { params: OrganizationParams, response: { 200: Organization } },
-    errors: ['VALIDATION_ERROR', 'FORBIDDEN', 'ORG_NOT_FOUND'],
+    errors: ['ORG_NOT_FOUND'],
     handler: ({ caller, params }) => organizations.get(caller, params.orgId),
   }),
   route({
@@ -61,8 +60,9 @@ export const organizationRoutes = (organizations: OrganizationService): RouteEnt
     url: '/organizations/:orgId',
     access: policy('organizations:rename', inThePath, 'ORG_NOT_FOUND'),
     limit: 'caller',
+    optionalBody: true,
     schema: { params: OrganizationParams, body: OrganizationChange, response: { 200: Organization } },
-    errors: ['VALIDATION_ERROR', 'FORBIDDEN', 'ORG_NOT_FOUND'],
+    errors: ['ORG_NOT_FOUND'],
     handler: ({ caller, params, body }) => organizations.update(caller, params.orgId, body),
   }),
   route({
@@ -74,7 +74,7 @@ export const organizationRoutes = (organizations: OrganizationService): RouteEnt
     access: policy('organizations:delete', inThePath, 'ORG_NOT_FOUND'),
     limit: 'caller',
     schema: { params: OrganizationParams, response: { 204: Type.Null() } },
-    errors: ['VALIDATION_ERROR', 'FORBIDDEN', 'ORG_NOT_FOUND'],
+    errors: ['ORG_NOT_FOUND'],
     handler: ({ caller, params }) => organizations.remove(caller, params.orgId),
   }),
   route({
@@ -86,7 +86,7 @@ export const organizationRoutes = (organizations: OrganizationService): RouteEnt
     access: policy('organizations:addMember', inThePath, 'ORG_NOT_FOUND'),
     limit: 'caller',
     schema: { params: OrganizationParams, body: NewMember, response: { 201: Membership } },
-    errors: ['VALIDATION_ERROR', 'FORBIDDEN', 'ORG_NOT_FOUND', 'AGENT_NOT_FOUND', 'MEMBER_ALREADY_EXISTS'],
+    errors: ['ORG_NOT_FOUND', 'AGENT_NOT_FOUND', 'MEMBER_ALREADY_EXISTS'],
     handler: ({ caller, params, body }) => organizations.addMember(caller, params.orgId, body),
   }),
 ];

@@ -1,6 +1,6 @@
 import Type, { type Static } from 'typebox';
 import { pageSizes, planTiers, unlimited } from '../../contract/limits.ts';
-import { literals, PageOf, pageQuery, Timestamp, Uuid } from '../../contract/shapes.ts';
+import { literals, Nullable, PageOf, pageQuery, Timestamp, Uuid } from '../../contract/shapes.ts';
 
 export const organizationStatuses = ['active', 'suspended', 'deleted'] as const;
 
@@ -13,8 +13,8 @@ const Name = Type.String({
 const Slug = Type.String({
   minLength: 1,
   maxLength: 63,
-  pattern: '^[a-z0-9]+(-[a-z0-9]+)*$',
-  description: 'lowercase letters and digits, with single hyphens between them',
+  pattern: '^[a-z0-9]([a-z0-9-]*[a-z0-9])?$',
+  description: 'lowercase letters, digits and hyphens, with a letter or digit at either end',
 });
 const Maximum = Type.Integer({ minimum: 0, maximum: unlimited });
 
@@ -54,8 +54,9 @@ export const OrganizationChange = Type.Object(
   {
     name: Type.Optional(Name),
     planTier: Type.Optional(literals(planTiers)),
-    maxAgents: Type.Optional(Maximum),
-    maxTokensPerMonth: Type.Optional(Maximum),
+    // Null takes an override back: the plan's own figure holds again.
+    maxAgents: Type.Optional(Nullable(Maximum)),
+    maxTokensPerMonth: Type.Optional(Nullable(Maximum)),
     status: Type.Optional(literals(['active', 'suspended'])),
   },
   { title: 'OrganizationChange', additionalProperties: false },

@@ -1,5 +1,5 @@
 import { type PlanTier, plans } from '../../contract/limits.ts';
-import { type Actor, type Caller, isOperator } from '../../kernel/caller.ts';
+import { type Actor, type Caller, isOperator, refuseAmplification } from '../../kernel/caller.ts';
 import { isoTime } from '../../kernel/clock.ts';
 import type { Tx } from '../../kernel/db.ts';
 import { fail } from '../../kernel/fail.ts';
@@ -25,7 +25,7 @@ import {
   type StoredOrganization,
   updateOrganization,
 } from './store.ts';
-import { organizationTransitions } from './transitions.ts';
+import { eventOf, type OrganizationStatus } from './transitions.ts';
 
 export interface Plan {
   readonly planTier: PlanTier;
@@ -46,10 +46,21 @@ export interface OrganizationService {
   holdPlan(tx: Tx, organizationId: string): Promise<Plan | undefined>;
   /** The caller's membership in its own organization. */
   roleOf(caller: Caller): Promise<Role>;
+  /**
+   * Whoever gives an agent a secret or a key can speak as that agent, so they must hold what it holds: its scopes, and
+   * the role of admin.
+   */
+  refuseImpersonation(tx: Tx, caller: Caller, agent: Impersonated): Promise<void>;
+}
+
+export interface Impersonated {
+  readonly agentId: string;
+  readonly organizationId: string;
+  readonly allowedScopes: readonly string[];
 }
 
 export function createOrganizationService(deps: OrganizationDeps): OrganizationService {
-  const { db, clock, ids, ledger, authorize, agentFor } = deps;
+  const { db, clock, ids, ledger, requirePermission, agentFor } = deps;
 
   const register: OrganizationService['register'] = async (tx, actor, wanted) => {
     const now = isoTime(clock);
@@ -80,6 +91,27 @@ export function createOrganizationService(deps: OrganizationDeps): OrganizationS
     return stored && stored.status !== 'deleted' ? stored : fail('ORG_NOT_FOUND');
   };
 
+  const apply = async (
+    tx: Tx,
+    caller: Caller,
+    orgId: string,
+    change: Omit<OrganizationChange, 'status'> & { status?: OrganizationStatus },
+  ): Promise<Organization> => {
+    const before = await lockLiving(tx, orgId);
+    const after: StoredOrganization = { ...before, ...change, updatedAt: isoTime(clock) };
+    const changed = (Object.keys(change) as (keyof typeof change)[]).filter(
+      (key) => before[key] !== after[key],
+    );
+    if (changed.length === 0) return shown(before);
+    await updateOrganization(tx, after);
+    await ledger.record(tx, caller, eventOf(before.status, after.status), {
+      organizationId: after.organizationId,
+      agentId: caller.agentId,
+      metadata: { changed, ...change },
+    });
+    return shown(after);
+  };
+
   return {
     register,
     create: (caller, wanted) => db.transaction((tx) => register(tx, caller, wanted)),
@@ -99,43 +131,17 @@ export function createOrganizationService(deps: OrganizationDeps): OrganizationS
     async update(caller, orgId, change) {
       const { name: _, ...beyondName } = change;
       if (Object.keys(beyondName).length > 0) {
-        const allowed = await authorize(caller, 'organizations:configure', organizationResource(orgId));
-        if (!allowed)
-          fail('FORBIDDEN', {
-            message: "You may change the name only; plan, limits and status are the operator's.",
-          });
+        await requirePermission(caller, 'organizations:configure', organizationResource(orgId), {
+          message: "You may change the name only; plan, limits and status are the operator's.",
+        });
       }
       refuseSelfHarm(caller, orgId, change.status === 'suspended');
-      return db.transaction(async (tx) => {
-        const before = await lockLiving(tx, orgId);
-        const after = { ...before, ...change };
-        const changed = Object.keys(change).filter(
-          (key) => before[key as keyof typeof before] !== after[key as keyof typeof after],
-        );
-        if (changed.length === 0) return shown(before);
-        const stored = { ...after, updatedAt: isoTime(clock) };
-        await updateOrganization(tx, stored);
-        const event = organizationTransitions[before.status][after.status] ?? 'organization.updated';
-        await ledger.record(tx, caller, event, {
-          organizationId: stored.organizationId,
-          agentId: caller.agentId,
-          metadata: { changed, ...change },
-        });
-        return shown(stored);
-      });
+      return db.transaction((tx) => apply(tx, caller, orgId, change));
     },
 
     async remove(caller, orgId) {
       refuseSelfHarm(caller, orgId, true);
-      await db.transaction(async (tx) => {
-        const before = await lockLiving(tx, orgId);
-        await updateOrganization(tx, { ...before, status: 'deleted', updatedAt: isoTime(clock) });
-        await ledger.record(tx, caller, 'organization.deleted', {
-          organizationId: before.organizationId,
-          agentId: caller.agentId,
-          metadata: { slug: before.slug },
-        });
-      });
+      await db.transaction((tx) => apply(tx, caller, orgId, { status: 'deleted' }));
     },
 
     async addMember(caller, orgId, { agentId, role }) {
@@ -164,6 +170,15 @@ export function createOrganizationService(deps: OrganizationDeps): OrganizationS
     async holdPlan(tx, organizationId) {
       const stored = await lockOrganization(tx, organizationId);
       return stored && stored.status !== 'deleted' ? shown(stored) : undefined;
+    },
+
+    async refuseImpersonation(tx, caller, agent) {
+      refuseAmplification(caller, agent.allowedScopes);
+      if (isOperator(caller)) return;
+      const role = await findRole(tx, agent.organizationId, agent.agentId);
+      if (role === 'admin' && (await findRole(tx, caller.organizationId, caller.agentId)) !== 'admin') {
+        fail('FORBIDDEN', { message: 'This agent administers its organization, and you do not.' });
+      }
     },
 
     async roleOf(caller) {

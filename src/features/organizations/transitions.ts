@@ -1,9 +1,10 @@
 /** What may become of an organization. `deleted` is reached by DELETE only, and nothing leads out of it. */
 import type { EventType } from '../../contract/events.ts';
+import { fail } from '../../kernel/fail.ts';
 
 export type OrganizationStatus = 'active' | 'suspended' | 'deleted';
 
-/** The event of each allowed step; a step that is not here is refused, and staying is no step. */
+/** The event of each allowed step; a step that is not here is refused. */
 export const organizationTransitions: Readonly<
   Record<OrganizationStatus, Partial<Record<OrganizationStatus, EventType>>>
 > = {
@@ -11,3 +12,7 @@ export const organizationTransitions: Readonly<
   suspended: { active: 'organization.reactivated', deleted: 'organization.deleted' },
   deleted: {},
 };
+
+export function eventOf(from: OrganizationStatus, to: OrganizationStatus): EventType {
+  return from === to ? 'organization.updated' : (organizationTransitions[from][to] ?? fail('ORG_NOT_FOUND'));
+}

@@ -11,9 +11,9 @@ export interface Presented {
 
 export function presentedClient(form: TokenRequest, authorization: string | string[] | undefined): Presented {
   const { client_id, client_secret } = form;
-  const basic = typeof authorization === 'string' ? /^Basic +(\S+)$/i.exec(authorization)?.[1] : undefined;
-  if (basic !== undefined) {
-    const presented = decodeBasic(basic);
+  const basic = typeof authorization === 'string' ? /^Basic(?:\s+(.*))?$/i.exec(authorization) : null;
+  if (basic) {
+    const presented = decodeBasic(basic[1] ?? '');
     if (client_secret !== undefined || (client_id !== undefined && client_id !== presented.clientId)) {
       return { ...presented, problem: 'send the credentials by HTTP Basic or in the body, not both' };
     }

@@ -14,9 +14,7 @@ export const tokenRoutes = (tokens: TokenService): RouteEntry[] => [
     accepts: 'form',
     failures: 'oauth',
     schema: { query: TokenQuery, body: TokenRequest, response: { 200: AccessTokenResponse } },
-    handler({ body, query, headers, origin, countAgainst, header }) {
-      header('cache-control', 'no-store');
-      return tokens.issue({ form: body, query, authorization: headers.authorization, origin, countAgainst });
-    },
+    handler: ({ body, query, headers, origin, countAgainst }) =>
+      tokens.issue({ form: body, query, authorization: headers.authorization, origin, countAgainst }),
   }),
 ];

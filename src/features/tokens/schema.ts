@@ -4,8 +4,8 @@ import Type, { type Static } from 'typebox';
 export const TokenRequest = Type.Object(
   {
     grant_type: Type.Optional(Type.String({ maxLength: 128 })),
-    client_id: Type.Optional(Type.String({ maxLength: 256 })),
-    client_secret: Type.Optional(Type.String({ maxLength: 512 })),
+    client_id: Type.Optional(Type.String()),
+    client_secret: Type.Optional(Type.String()),
     scope: Type.Optional(Type.String({ maxLength: 1024 })),
   },
   { title: 'TokenRequest' },

