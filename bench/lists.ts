@@ -60,14 +60,19 @@ export async function lists({ databaseUrl, say }: Bench): Promise<Result[]> {
       'GET /agents?owner&agentType&status': '/api/v1/agents?owner=team-3&agentType=router&status=active',
       'GET /agents/{agentId}': `/api/v1/agents/${agent.agentId}`,
     };
+    const operators: Record<string, string> = {
+      'GET /agents, first page, by the operator': '/api/v1/agents',
+      'GET /agents?owner, by the operator, of a small owner': '/api/v1/agents?owner=bench',
+    };
     const measure = async () => {
       const medians: Record<string, number> = {};
-      for (const [what, url] of Object.entries(urls)) {
-        for (let warm = 0; warm < asks / 3; warm += 1) await call('GET', url, { headers: own });
+      for (const [what, url] of Object.entries({ ...urls, ...operators })) {
+        const as = what in operators ? headers : own;
+        for (let warm = 0; warm < asks / 3; warm += 1) await call('GET', url, { headers: as });
         const times: number[] = [];
         for (let ask = 0; ask < asks; ask += 1) {
           const started = performance.now();
-          await call('GET', url, { headers: own });
+          await call('GET', url, { headers: as });
           times.push(performance.now() - started);
         }
         medians[what] = times.toSorted((a, b) => a - b)[Math.floor(asks / 2)] ?? Number.NaN;
@@ -88,7 +93,7 @@ export async function lists({ databaseUrl, say }: Bench): Promise<Result[]> {
     const totalAfter = (await call('GET', urls['GET /agents, first page'] ?? '', { headers: own })).total;
     if (totalBefore !== agentsEach + 1 || totalAfter !== totalBefore) throw new Error('total is not exact');
 
-    return Object.keys(urls).map((what) => {
+    return Object.keys({ ...urls, ...operators }).map((what) => {
       const [small = Number.NaN, large = Number.NaN] = [few[what], many[what]];
       return {
         what: `${what}: at 1,000,000 agents ÷ at 1,000`,

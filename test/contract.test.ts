@@ -56,6 +56,12 @@ describe('the contract', () => {
     for (const [name, { type }] of Object.entries(spec.metrics))
       assert.match(text, new RegExp(`^# TYPE ${name} ${type}$`, 'm'));
   });
+  it('shows no figure that nobody has measured: a gauge is absent until somebody sets it', async () => {
+    const metrics = createMetrics();
+    assert.doesNotMatch(await metrics.text(), /^service_audit_chain_integrity /m);
+    metrics.gauge('service_audit_chain_integrity', 1);
+    assert.match(await metrics.text(), /^service_audit_chain_integrity 1$/m);
+  });
   it('has exactly the webhook events and scopes of the spec', () => {
     assert.deepEqual([...webhookEvents].sort(), [...spec.events].sort());
     assert.deepEqual([...scopes].sort(), [...spec.scopes].sort());

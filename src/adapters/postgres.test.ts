@@ -1,0 +1,94 @@
+import assert from 'node:assert/strict';
+import { after, describe, it } from 'node:test';
+import { createDatabase, execute } from '../../test/harness.ts';
+import { DatabaseAway } from '../kernel/db.ts';
+import { createLog } from '../kernel/log.ts';
+import { createMetrics } from '../kernel/metrics.ts';
+import { sql } from '../kernel/sql.ts';
+import { createPostgres } from './postgres.ts';
+
+async function open() {
+  const url = await createDatabase();
+  const logs: string[] = [];
+  const metrics = createMetrics();
+  const log = createLog({ level: 'warn', destination: { write: (line) => void logs.push(line) } });
+  const db = createPostgres({ url, poolSize: 2, log, metrics });
+  after(() => db.close());
+  return { url, db, logs, metrics };
+}
+
+describe('the database port', () => {
+  it('answers rows ready for the wire', async () => {
+    const { db } = await open();
+    const row = await db.one(
+      'test.types',
+      sql`select timestamptz '2026-01-02 03:04:05.678+02' as time, count(*) as n, date '2026-01-02' as day`,
+    );
+    assert.deepEqual(row, { time: '2026-01-02T01:04:05.678Z', n: 1, day: '2026-01-02' });
+  });
+  it('names and times every query, and shows the pool', async () => {
+    const { db, metrics } = await open();
+    await db.run('test.named', sql`select 1`);
+    const text = await metrics.text();
+    assert.match(text, /service_db_query_duration_seconds_count\{operation="test.named"\} 1/);
+    assert.match(text, /^service_db_pool_active_connections 0$/m);
+    await db.transaction(async () => {
+      assert.match(await metrics.text(), /^service_db_pool_active_connections 1$/m);
+    });
+  });
+  it('undoes a transaction that throws, and gives its connection back', async () => {
+    const { db } = await open();
+    await db.run('test.table', sql`create table things (n int)`);
+    for (let round = 0; round < 5; round += 1) {
+      await assert.rejects(
+        db.transaction(async (tx) => {
+          await tx.run('test.insert', sql`insert into things values (1)`);
+          throw new Error('no');
+        }),
+        /^Error: no$/,
+      );
+    }
+    assert.deepEqual(await db.one('test.count', sql`select count(*) as n from things`), { n: 0 });
+  });
+  it('a throw after the commit does not make the change look undone', async () => {
+    const { db, logs } = await open();
+    const done = await db.transaction(async (tx) => {
+      tx.afterCommit(() => {
+        throw new Error('a counter fell over');
+      });
+      return 'done';
+    });
+    assert.equal(done, 'done');
+    assert.match(logs.join(''), /a counter fell over/);
+  });
+  it('says that the database is away when it takes no connections, whatever its reason, and heals', async () => {
+    const { url, db } = await open();
+    const name = new URL(url).pathname.slice(1);
+    const elsewhere = new URL('/postgres', url).href;
+    const connections = (allowed: boolean) =>
+      execute(elsewhere, `alter database ${name} allow_connections ${allowed}`);
+    await db.ping();
+    await connections(false);
+    await execute(elsewhere, 'select pg_terminate_backend(pid) from pg_stat_activity where datname = $1', [
+      name,
+    ]);
+    await assert.rejects(db.ping(), DatabaseAway);
+    await assert.rejects(db.many('test.query', sql`select 1`), DatabaseAway);
+    await assert.rejects(
+      db.transaction(async () => {}),
+      DatabaseAway,
+    );
+    await connections(true);
+    await db.ping();
+  });
+  it('tells a lock given up or a deadlock from a defect of ours', async () => {
+    const { db } = await open();
+    await assert.rejects(
+      db.transaction(async (tx) => {
+        await tx.run('test.raise', sql`do $$ begin raise exception using errcode = '40P01'; end $$`);
+      }),
+      DatabaseAway,
+    );
+    await assert.rejects(db.run('test.wrong', sql`select * from nowhere`), { code: '42P01' });
+  });
+});
