@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { Agent, type IncomingMessage, request } from 'node:http';
 import { connect } from 'node:net';
 import { text } from 'node:stream/consumers';
-import { describe, test } from 'node:test';
+import { after, describe, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import { createDatabase, createEmptyDatabase, environment, execute } from './harness.ts';
@@ -37,10 +37,18 @@ async function get({ port }: Service, path: string, headers: object, agent: Agen
   };
 }
 
+/** Ends with the test, if not before; losing it is no failure of its own. */
+async function openSession(databaseUrl: string): Promise<pg.Client> {
+  const client = new pg.Client({ connectionString: databaseUrl });
+  client.on('error', () => {});
+  await client.connect();
+  after(() => client.end());
+  return client;
+}
+
 /** Makes every request that reads agents wait in PostgreSQL until released. */
 async function holdAgents(databaseUrl: string) {
-  const client = new pg.Client({ connectionString: databaseUrl });
-  await client.connect();
+  const client = await openSession(databaseUrl);
   await client.query('begin; lock table agents in access exclusive mode');
   return {
     async waiting(count: number) {
@@ -193,8 +201,7 @@ describe('serve stops', { concurrency: 3 }, () => {
 
   test('in bounded time while it waits for another node to migrate', async () => {
     const url = await createEmptyDatabase();
-    const other = new pg.Client({ connectionString: url });
-    await other.connect();
+    const other = await openSession(url);
     // The number of kernel/locks.ts for migrations.
     await other.query('begin; select pg_advisory_xact_lock(7263544001)');
     const program = startCountersign(['serve'], environment(url, { PORT: String(await freePort()) }));
@@ -208,6 +215,5 @@ describe('serve stops', { concurrency: 3 }, () => {
     });
     program.kill('SIGTERM');
     assert.equal(await program.gone(25_000), 1, program.output());
-    await other.end();
   });
 });

@@ -128,6 +128,24 @@ describe('CORS_ORIGIN', () => {
 });
 
 describe('TRUST_PROXY', () => {
+  it('what a proxy writes is brought to a plain address, and what is none gets no window of its own', async () => {
+    const t = await startApp({ TRUST_PROXY: '127.0.0.0/8', RATE_LIMIT_PER_MINUTE: '1000' });
+    const remaining = async (forwarded: string) => {
+      const { headers } = await t.call('GET', '/health', { headers: { 'x-forwarded-for': forwarded } });
+      return Number(headers['x-ratelimit-remaining']);
+    };
+    const first = await remaining('203.0.113.9');
+    for (const [index, same] of [
+      '203.0.113.9:80',
+      '::ffff:203.0.113.9',
+      '[::ffff:203.0.113.9]:443',
+    ].entries()) {
+      assert.equal(await remaining(same), first - index - 1, same);
+    }
+    const own = await remaining('garbage');
+    assert.equal(await remaining('x'.repeat(5_000)), own - 1);
+    assert.equal(await remaining('999.1.1.1'), own - 2);
+  });
   const cases: [string, string[] | undefined, string, string][] = [
     ['absent: X-Forwarded-For is ignored', undefined, '203.0.113.9', '127.0.0.1'],
     ['set: an untrusted hop is not believed', ['10.0.0.0/8'], '203.0.113.9', '127.0.0.1'],

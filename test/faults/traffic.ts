@@ -1,4 +1,5 @@
 /** Requests that keep coming while something else happens. */
+import { after } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 
 export interface Exchange {
@@ -26,6 +27,10 @@ export function startTraffic(kinds: readonly (() => Promise<Response>)[]): Traff
     }
   };
   const clients = Promise.all([...kinds, ...kinds].map(client));
+  // A test that failed half way does not come to stop it.
+  after(() => {
+    over = true;
+  });
   return {
     slowest: () => Math.max(0, ...exchanges.map(({ ms }) => ms)),
     async stop() {
