@@ -207,7 +207,7 @@ test('npm start does the same, and ends all of it when npm is told to end', asyn
 });
 
 test('SIGTERM at any moment of the first start leaves no process, and the next start works', async (t) => {
-  if (!existsSync('/proc/self/cmdline')) return t.skip('needs /proc to see what is left');
+  if (!existsSync('/proc/self/cmdline')) return skipWithout(t, '/proc, to see what is left');
   const folder = newFolder();
   const port = await freePort();
   for (const afterMs of [300, 700, 1_100, 1_600, 2_200]) {

@@ -25,14 +25,15 @@ import { describe, type TestContext, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import pg from 'pg';
+import { skipWithout } from '../../test/harness.ts';
 import { type Account, canEnter } from './embedded-postgres/account.ts';
 import { type EmbeddedPostgresOptions, startEmbeddedPostgres } from './embedded-postgres.ts';
 
 const here = dirname(fileURLToPath(import.meta.url));
 const root = dirname(dirname(here));
-// Reasons to skip, where there is one.
-const needsRoot = process.getuid?.() === 0 ? false : 'needs root';
-const needsProc = process.platform === 'linux' ? false : 'needs /proc';
+// What is missing here, where something is.
+const needsRoot = process.getuid?.() === 0 ? undefined : 'root';
+const needsProc = process.platform === 'linux' ? undefined : '/proc';
 const settings = { fsync: 'off' };
 
 // Much of the time is waiting, so they wait together.
@@ -226,9 +227,9 @@ describe('embedded PostgreSQL', { concurrency: 3 }, () => {
     );
   });
 
-  test('as root, a folder closed to others gets a link to a cluster elsewhere', {
-    skip: needsRoot || needsProc,
-  }, async (t) => {
+  test('as root, a folder closed to others gets a link to a cluster elsewhere', async (t) => {
+    const missing = needsRoot ?? needsProc;
+    if (missing) return skipWithout(t, missing);
     const dataDir = await newDataDir(t, 0o700);
     const first = await start(t, { dataDir });
     await rows(first.url, 'create table kept as select 42 as answer');
@@ -253,9 +254,9 @@ describe('embedded PostgreSQL', { concurrency: 3 }, () => {
     assert.deepEqual(await rows(fourth.url, 'select 1 as one'), [{ one: 1 }]);
   });
 
-  test('as root, programs in a folder closed to others run from a copy', {
-    skip: needsRoot || needsProc,
-  }, async (t) => {
+  test('as root, programs in a folder closed to others run from a copy', async (t) => {
+    const missing = needsRoot ?? needsProc;
+    if (missing) return skipWithout(t, missing);
     const project = await copyOfProject(t);
     await chmod(project, 0o700);
     const copy = join('/var/lib/countersign', `native-${await packageVersion(project)}`);
@@ -265,7 +266,8 @@ describe('embedded PostgreSQL', { concurrency: 3 }, () => {
     assert.equal(readlinkSync(`/proc/${pid}/exe`), join(copy, 'bin', 'postgres'));
   });
 
-  test('an ordinary user runs everything in place', { skip: needsRoot }, async (t) => {
+  test('an ordinary user runs everything in place', async (t) => {
+    if (needsRoot) return skipWithout(t, needsRoot);
     const stranger = await ordinaryUser();
     if (!stranger) return t.skip('no ordinary user who can enter the checkout');
     const dataDir = await newDataDir(t, 0o700, stranger);
@@ -276,9 +278,8 @@ describe('embedded PostgreSQL', { concurrency: 3 }, () => {
     assert.deepEqual(await readdir(dirname(dataDir)), ['pg', 'pg.log', 'pg.password']);
   });
 
-  test('an ordinary user who cannot complete the package runs a copy of it', {
-    skip: needsRoot,
-  }, async (t) => {
+  test('an ordinary user who cannot complete the package runs a copy of it', async (t) => {
+    if (needsRoot) return skipWithout(t, needsRoot);
     const stranger = await ordinaryUser();
     if (!stranger) return t.skip('no ordinary user who can enter the checkout');
     const project = await copyOfProject(t);
