@@ -113,7 +113,16 @@ export async function createApp({
     holdAgent: agents.hold,
     refuseImpersonation: organizations.refuseImpersonation,
   });
-  const tokens = createTokens({ db, clock, ids, ledger, metrics, signer, issuer: config.baseUrl });
+  const tokens = createTokens({
+    db,
+    clock,
+    ids,
+    ledger,
+    metrics,
+    signer,
+    issuer: config.baseUrl,
+    isAdmin: async (caller) => (await organizations.roleOf(caller)) === 'admin',
+  });
   const health = createHealth({
     db,
     kv,
@@ -139,7 +148,7 @@ export async function createApp({
     requirePermission,
     routes,
   });
-  const loops = createLoops([...audit.loops], log);
+  const loops = createLoops([...audit.loops, ...tokens.loops], log);
 
   return {
     http,

@@ -99,6 +99,8 @@ export interface TestApp {
   ): Promise<Answer>;
   /** POST /token with form fields. */
   askToken(fields: Record<string, string>, headers?: Record<string, string>): Promise<Answer>;
+  /** POST with form fields. */
+  form(url: string, fields: Record<string, string>, token?: string): Promise<Answer>;
   /** An access token: the operator's, or that of the client given. */
   token(scope?: string, client?: { clientId: string; clientSecret: string }): Promise<string>;
   /** An agent with a credential, made by the operator. */
@@ -152,6 +154,13 @@ export async function startApp(changes: Record<string, string> = {}): Promise<Te
       headers: { 'content-type': 'application/x-www-form-urlencoded', ...headers },
     });
 
+  const form: TestApp['form'] = (url, fields, bearer) =>
+    call('POST', url, {
+      payload: new URLSearchParams(fields).toString(),
+      headers: { 'content-type': 'application/x-www-form-urlencoded' },
+      ...(bearer !== undefined && { token: bearer }),
+    });
+
   const token: TestApp['token'] = async (scope, client = operator) => {
     const { status, text, json } = await askToken({
       grant_type: 'client_credentials',
@@ -171,6 +180,7 @@ export async function startApp(changes: Record<string, string> = {}): Promise<Te
     logs,
     call,
     askToken,
+    form,
     token,
     async agent(agentChanges) {
       const bearer = await token();

@@ -9,6 +9,8 @@ export interface Target {
   readonly organizationId: string;
   readonly agentId: string;
   readonly credentialId: string;
+  /** An access token of that agent. */
+  readonly token: string;
   /** An agent of the same organization that is no member yet. */
   readonly outsiderId: string;
 }
@@ -17,6 +19,7 @@ export const principals = [
   'nobody',
   'garbage',
   'expired',
+  'revoked',
   'wrongScope',
   'otherOrganization',
   'suspendedOrganization',
@@ -32,6 +35,7 @@ export interface Row {
     method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
     url: string;
     payload?: object;
+    form?: Record<string, string>;
   };
   readonly answers: Readonly<Record<Principal, string>>;
 }
@@ -47,6 +51,7 @@ const behindToken = (
   nobody: '401 UNAUTHORIZED',
   garbage: '401 UNAUTHORIZED',
   expired: '401 UNAUTHORIZED',
+  revoked: '401 UNAUTHORIZED',
   suspendedOrganization: '403 ORG_SUSPENDED',
   decommissioned: '401 UNAUTHORIZED',
   ...answers,
@@ -92,6 +97,21 @@ export const rows: Readonly<Record<string, Row>> = {
   issueToken: {
     request: () => ({ method: 'POST', url: `${api}/token` }),
     answers: everyone('400 unsupported_grant_type'),
+  },
+
+  introspectToken: {
+    request: ({ token }) => ({ method: 'POST', url: `${api}/token/introspect`, form: { token } }),
+    answers: ofAgents('200', '200'),
+  },
+  revokeToken: {
+    request: ({ token }) => ({ method: 'POST', url: `${api}/token/revoke`, form: { token } }),
+    answers: behindToken({
+      wrongScope: '403 FORBIDDEN',
+      otherOrganization: '403 FORBIDDEN',
+      member: '200',
+      admin: '200',
+      operator: '200',
+    }),
   },
 
   createAgent: {

@@ -1,17 +1,21 @@
 /**
- * Tokens: turns a client's proof into a signed access token, and tells the guard whom a token speaks for.
- * Owns no table yet. Its store reads across agents, organizations and credentials, because the hot path answers
- * "who is this, and may they" in one query.
+ * Tokens: turns a client's proof into a signed access token, tells the guard whom a token speaks for, answers questions
+ * about tokens and ends them. Owns `token_revocations`. Its store also reads across agents, organizations and credentials,
+ * because the hot path answers "who is this, and may they" in one query.
  */
+import type { Caller } from '../../kernel/caller.ts';
 import type { Clock } from '../../kernel/clock.ts';
 import type { Db } from '../../kernel/db.ts';
 import type { Identity } from '../../kernel/guard.ts';
 import type { Ids } from '../../kernel/ids.ts';
 import type { Ledger } from '../../kernel/ledger.ts';
+import type { Loop } from '../../kernel/loops.ts';
 import type { Metrics } from '../../kernel/metrics.ts';
 import type { RouteEntry } from '../../kernel/route.ts';
 import type { Signer } from '../../kernel/signer.ts';
-import { createIdentify } from './identify.ts';
+import { createInspect, identifyBy } from './inspect.ts';
+import { createLiveTokens } from './live.ts';
+import { createRevocationLoop } from './loops.ts';
 import { tokenRoutes } from './routes.ts';
 import { createTokenService } from './service.ts';
 
@@ -24,14 +28,21 @@ export interface TokenDeps {
   readonly signer: Signer;
   /** Who we are: issuer, and audience of tokens for our own API. */
   readonly issuer: string;
+  /** Whether the caller administers its own organization. */
+  isAdmin(caller: Caller): Promise<boolean>;
 }
 
 export interface Tokens {
   readonly routes: readonly RouteEntry[];
+  readonly loops: readonly Loop[];
   identify(token: string): Promise<Identity | undefined>;
 }
 
-export const createTokens = (deps: TokenDeps): Tokens => ({
-  routes: tokenRoutes(createTokenService(deps)),
-  identify: createIdentify(deps),
-});
+export function createTokens(deps: TokenDeps): Tokens {
+  const inspect = createInspect(deps);
+  return {
+    routes: tokenRoutes(createTokenService(deps), createLiveTokens(deps, inspect)),
+    loops: [createRevocationLoop(deps)],
+    identify: identifyBy(inspect),
+  };
+}

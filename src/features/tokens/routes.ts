@@ -1,8 +1,16 @@
-import { client, type RouteEntry, route } from '../../kernel/route.ts';
-import { AccessTokenResponse, TokenQuery, TokenRequest } from './schema.ts';
+import { bearer, client, type RouteEntry, route, scope } from '../../kernel/route.ts';
+import type { LiveTokens } from './live.ts';
+import {
+  AccessTokenResponse,
+  Introspection,
+  Nothing,
+  TokenQuery,
+  TokenQuestion,
+  TokenRequest,
+} from './schema.ts';
 import type { TokenService } from './service.ts';
 
-export const tokenRoutes = (tokens: TokenService): RouteEntry[] => [
+export const tokenRoutes = (tokens: TokenService, live: LiveTokens): RouteEntry[] => [
   route({
     id: 'issueToken',
     summary: 'Exchange client credentials for an access token',
@@ -16,5 +24,33 @@ export const tokenRoutes = (tokens: TokenService): RouteEntry[] => [
     schema: { query: TokenQuery, body: TokenRequest, response: { 200: AccessTokenResponse } },
     handler: ({ body, query, headers, origin, countAgainst }) =>
       tokens.issue({ form: body, query, authorization: headers.authorization, origin, countAgainst }),
+  }),
+  route({
+    id: 'introspectToken',
+    summary: 'Ask whether a token is active, and what it carries (RFC 7662)',
+    tag: 'Tokens',
+    method: 'POST',
+    url: '/token/introspect',
+    access: scope('tokens:read'),
+    limit: 'caller',
+    accepts: 'form',
+    schema: { body: TokenQuestion, response: { 200: Introspection } },
+    handler: ({ caller, body }) => live.introspect(caller, body.token),
+  }),
+  route({
+    id: 'revokeToken',
+    summary: 'End a token before it expires (RFC 7009)',
+    tag: 'Tokens',
+    method: 'POST',
+    url: '/token/revoke',
+    access: bearer(),
+    limit: 'caller',
+    accepts: 'form',
+    errors: ['FORBIDDEN'],
+    schema: { body: TokenQuestion, response: { 200: Nothing } },
+    async handler({ caller, body }) {
+      await live.revoke(caller, body.token);
+      return {};
+    },
   }),
 ];

@@ -25,3 +25,26 @@ export const AccessTokenResponse = Type.Object(
   { title: 'AccessTokenResponse' },
 );
 export type AccessTokenResponse = Static<typeof AccessTokenResponse>;
+
+/** Unknown hints are ignored (RFC 7009 §2.1, RFC 7662 §2.1): there is one kind of token. */
+export const TokenQuestion = Type.Object(
+  { token: Type.String({ minLength: 1 }), token_type_hint: Type.Optional(Type.String()) },
+  { title: 'TokenQuestion' },
+);
+
+/** An inactive token says nothing but that. */
+export const Introspection = Type.Object(
+  {
+    active: Type.Boolean(),
+    sub: Type.Optional(Type.String()),
+    client_id: Type.Optional(Type.String()),
+    scope: Type.Optional(Type.String()),
+    token_type: Type.Optional(Type.Literal('Bearer')),
+    iat: Type.Optional(Type.Integer()),
+    exp: Type.Optional(Type.Integer()),
+  },
+  { title: 'Introspection' },
+);
+export type Introspection = Static<typeof Introspection>;
+
+export const Nothing = Type.Object({}, { title: 'Nothing' });

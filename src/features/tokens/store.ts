@@ -1,4 +1,4 @@
-/** Reads across agents, organizations and credentials; writes nothing. */
+/** Writes `token_revocations`; reads across agents, organizations and credentials. */
 import type { Queryable } from '../../kernel/db.ts';
 import { sql } from '../../kernel/sql.ts';
 
@@ -54,8 +54,38 @@ export async function holdCredential(
   return row !== undefined;
 }
 
-export const findStanding = (db: Queryable, agentId: string): Promise<Standing | undefined> =>
+export const findStanding = (
+  db: Queryable,
+  agentId: string,
+  tokenId: string,
+): Promise<(Standing & { readonly revoked: boolean }) | undefined> =>
   db.maybe(
     'tokens.findStanding',
-    sql`select ${standing} from agents a join organizations o using (organization_id) where a.agent_id = ${agentId}`,
+    sql`select ${standing}, exists (select from token_revocations where token_id = ${tokenId}) as revoked
+        from agents a join organizations o using (organization_id) where a.agent_id = ${agentId}`,
   );
+
+export interface Revocation {
+  readonly tokenId: string;
+  readonly agentId: string;
+  readonly revokedAt: string;
+  readonly expiresAt: string;
+}
+
+/** False when it was revoked already. */
+export async function insertRevocation(tx: Queryable, revocation: Revocation): Promise<boolean> {
+  const { tokenId, agentId, revokedAt, expiresAt } = revocation;
+  const inserted = await tx.run(
+    'tokens.revoke',
+    sql`insert into token_revocations (token_id, agent_id, revoked_at, expires_at)
+        values (${tokenId}, ${agentId}, ${revokedAt}, ${expiresAt}) on conflict (token_id) do nothing`,
+  );
+  return inserted === 1;
+}
+
+export async function deleteExpiredRevocations(db: Queryable, before: Date): Promise<void> {
+  await db.run(
+    'tokens.deleteExpiredRevocations',
+    sql`delete from token_revocations where expires_at < ${before}`,
+  );
+}

@@ -1,0 +1,56 @@
+/** What a token is worth now: the signature says that it was ours, the database that it still holds. */
+import { isScope, type Scope } from '../../contract/scopes.ts';
+import type { Identity } from '../../kernel/guard.ts';
+import { isUuid } from '../../kernel/ids.ts';
+import type { Claims } from '../../kernel/signer.ts';
+import type { TokenDeps } from './feature.ts';
+import { findStanding, type Standing } from './store.ts';
+
+const textClaims = ['sub', 'client_id', 'scope', 'organization_id', 'jti'] as const;
+const timeClaims = ['iat', 'exp'] as const;
+
+type OurClaims = Record<(typeof textClaims)[number], string> & Record<(typeof timeClaims)[number], number>;
+
+/** A signature of ours on anything else is a defect of ours, which must not reach SQL nor pass for a scope. */
+const isOurShape = (claims: Claims): claims is OurClaims =>
+  textClaims.every((name) => typeof claims[name] === 'string') &&
+  timeClaims.every((name) => Number.isInteger(claims[name])) &&
+  isUuid(String(claims.client_id)) &&
+  isUuid(String(claims.jti)) &&
+  claims.sub === claims.client_id;
+
+export interface Inspected {
+  readonly claims: OurClaims;
+  readonly standing: Standing;
+  /** What the agent may no longer hold is gone from its live tokens too. */
+  readonly scopes: Scope[];
+}
+
+export type Inspect = (token: string) => Promise<Inspected | undefined>;
+
+/** Undefined for what is no unexpired token of ours, or was revoked, or whose agent is not active. */
+export function createInspect({ db, signer, issuer }: TokenDeps): Inspect {
+  return async (token) => {
+    const claims = await signer.verify(token, {
+      typ: 'at+jwt',
+      audience: issuer,
+      requiredClaims: [...textClaims, ...timeClaims],
+    });
+    if (!claims || !isOurShape(claims)) return undefined;
+    const standing = await findStanding(db, claims.client_id, claims.jti);
+    if (!standing || standing.revoked || standing.agentStatus !== 'active') return undefined;
+    const held = claims.scope.split(' ').filter(isScope);
+    return { claims, standing, scopes: held.filter((scope) => standing.allowedScopes.includes(scope)) };
+  };
+}
+
+/** For the guard, which looks at the organization itself: its suspension has an answer of its own. */
+export const identifyBy =
+  (inspect: Inspect) =>
+  async (token: string): Promise<Identity | undefined> => {
+    const inspected = await inspect(token);
+    if (!inspected) return undefined;
+    const { claims, standing, scopes } = inspected;
+    const { agentId, organizationId, organizationStatus } = standing;
+    return { agentId, organizationId, organizationStatus, scopes: new Set(scopes), tokenId: claims.jti };
+  };

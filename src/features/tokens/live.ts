@@ -1,0 +1,60 @@
+/** What can be done with a token that was issued: ask about it, and end it. */
+import { type Caller, isOperator } from '../../kernel/caller.ts';
+import { isoTime } from '../../kernel/clock.ts';
+import { fail } from '../../kernel/fail.ts';
+import type { TokenDeps } from './feature.ts';
+import type { Inspect } from './inspect.ts';
+import type { Introspection } from './schema.ts';
+import { insertRevocation } from './store.ts';
+
+export interface LiveTokens {
+  introspect(caller: Caller, token: string): Promise<Introspection>;
+  revoke(caller: Caller, token: string): Promise<void>;
+}
+
+export function createLiveTokens(deps: TokenDeps, inspect: Inspect): LiveTokens {
+  const { db, clock, ledger, isAdmin } = deps;
+
+  const mayRevoke = async (caller: Caller, agentId: string, organizationId: string) =>
+    caller.agentId === agentId ||
+    isOperator(caller) ||
+    (caller.organizationId === organizationId &&
+      (caller.scopes.has('agents:write') || (await isAdmin(caller))));
+
+  return {
+    /** Another organization's token looks like one that never was. */
+    async introspect(caller, token) {
+      const inspected = await inspect(token);
+      if (inspected?.standing.organizationStatus !== 'active') return { active: false };
+      const { claims, standing, scopes } = inspected;
+      if (standing.organizationId !== caller.organizationId && !isOperator(caller)) return { active: false };
+      const { sub, client_id, iat, exp } = claims;
+      return { active: true, sub, client_id, scope: scopes.join(' '), token_type: 'Bearer', iat, exp };
+    },
+
+    /** What is unknown, malformed, expired or revoked already is ended as well as it can be. */
+    async revoke(caller, token) {
+      const inspected = await inspect(token);
+      if (!inspected) return;
+      const { claims, standing } = inspected;
+      const { agentId, organizationId } = standing;
+      if (!(await mayRevoke(caller, agentId, organizationId))) {
+        fail('FORBIDDEN', { message: 'This token is not yours to revoke.' });
+      }
+      await db.transaction(async (tx) => {
+        const revocation = {
+          tokenId: claims.jti,
+          agentId,
+          revokedAt: isoTime(clock),
+          expiresAt: new Date(claims.exp * 1000).toISOString(),
+        };
+        if (!(await insertRevocation(tx, revocation))) return;
+        await ledger.record(tx, caller, 'token.revoked', {
+          organizationId,
+          agentId,
+          metadata: { tokenId: claims.jti, scope: claims.scope, expiresAt: revocation.expiresAt },
+        });
+      });
+    },
+  };
+}
