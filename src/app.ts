@@ -12,6 +12,7 @@ import { createReferencePage } from './adapters/scalar.ts';
 import { type Agents, createAgents } from './features/agents/feature.ts';
 import { createAudit } from './features/audit/feature.ts';
 import { createCredentials } from './features/credentials/feature.ts';
+import { createDiscovery } from './features/discovery/feature.ts';
 import { createHealth } from './features/health/feature.ts';
 import { createOrganizations, type Organizations } from './features/organizations/feature.ts';
 import { createReference } from './features/reference/feature.ts';
@@ -123,6 +124,7 @@ export async function createApp({
     issuer: config.baseUrl,
     isAdmin: async (caller) => (await organizations.roleOf(caller)) === 'admin',
   });
+  const discovery = createDiscovery({ issuer: config.baseUrl, signer });
   const health = createHealth({
     db,
     kv,
@@ -134,6 +136,7 @@ export async function createApp({
   const routes = [
     ...health.routes,
     ...reference.routes,
+    ...discovery.routes,
     ...tokens.routes,
     ...agents.routes,
     ...credentials.routes,
@@ -146,6 +149,7 @@ export async function createApp({
     window: createRateWindow({ kv, fallback: memory, clock, perMinute: config.rateLimitPerMinute }),
     identify: tokens.identify,
     requirePermission,
+    resourceMetadata: `${config.baseUrl}/.well-known/oauth-protected-resource`,
     routes,
   });
   const loops = createLoops([...audit.loops, ...tokens.loops], log);

@@ -93,6 +93,19 @@ export const rows: Readonly<Record<string, Row>> = {
   openapi: { request: () => ({ method: 'GET', url: '/openapi.json' }), answers: everyone('200') },
   docs: { request: () => ({ method: 'GET', url: '/docs' }), answers: everyone('200') },
   docsScript: { request: () => ({ method: 'GET', url: '/docs/js/scalar.js' }), answers: everyone('200') },
+  jwks: { request: () => ({ method: 'GET', url: '/.well-known/jwks.json' }), answers: everyone('200') },
+  authorizationServer: {
+    request: () => ({ method: 'GET', url: '/.well-known/oauth-authorization-server' }),
+    answers: everyone('200'),
+  },
+  openidConfiguration: {
+    request: () => ({ method: 'GET', url: '/.well-known/openid-configuration' }),
+    answers: everyone('200'),
+  },
+  protectedResource: {
+    request: () => ({ method: 'GET', url: '/.well-known/oauth-protected-resource' }),
+    answers: everyone('200'),
+  },
   // Its credentials are in the body; a token beside them changes nothing.
   issueToken: {
     request: () => ({ method: 'POST', url: `${api}/token` }),

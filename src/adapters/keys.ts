@@ -32,7 +32,7 @@ export async function createSigner(options: SignerOptions & { clock: Clock }): P
             algorithms: [algorithm],
             typ,
             issuer,
-            audience,
+            ...(audience !== undefined && { audience }),
             requiredClaims,
             currentDate: new Date(clock.now()),
           },

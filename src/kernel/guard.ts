@@ -27,6 +27,8 @@ export interface GuardDeps {
   /** Undefined for anything but a live token of ours. */
   identify(token: string): Promise<Identity | undefined>;
   readonly requirePermission: RequirePermission;
+  /** Address of the document that tells a client how to get in (RFC 9728). */
+  readonly resourceMetadata: string;
   readonly window: RateWindow;
   readonly metrics: Metrics;
 }
@@ -48,7 +50,8 @@ export interface Guard {
   countAgainst(reply: FastifyReply, visit: Visit, clientId: string | undefined): Promise<void>;
 }
 
-export function createGuard({ identify, requirePermission, window, metrics }: GuardDeps): Guard {
+export function createGuard(deps: GuardDeps): Guard {
+  const { identify, requirePermission, resourceMetadata, window, metrics } = deps;
   const countAgainst = async (reply: FastifyReply, visit: Visit, clientId: string | undefined) => {
     const state = await window.count(subjectOf(visit, clientId));
     visit.counted = true;
@@ -76,12 +79,12 @@ export function createGuard({ identify, requirePermission, window, metrics }: Gu
 
       // Only the 404 handler has no entry; a route cannot be mounted without one.
       const access: Access = entry?.access ?? { kind: 'open' };
-      if (access.kind === 'secret') requireSecret(access.secret, token);
+      if (access.kind === 'secret') requireSecret(access.secret, token, resourceMetadata);
       if (access.kind === 'open' || access.kind === 'client' || access.kind === 'secret') return;
 
-      if (!identity) return refuseUnidentified(token);
+      if (!identity) return refuseUnidentified(token, resourceMetadata);
       if (identity.organizationStatus !== 'active') fail('ORG_SUSPENDED');
-      if (access.kind === 'scope') requireScope(identity, access.scope);
+      if (access.kind === 'scope') requireScope(identity, access.scope, resourceMetadata);
       const { agentId, organizationId, scopes, tokenId } = identity;
       const caller = { ...visit.origin, agentId, organizationId, scopes, tokenId };
       if (access.kind === 'policy') {
@@ -109,21 +112,23 @@ function bearerToken(header: string | undefined): string | undefined {
   return header === undefined ? undefined : /^Bearer +(\S+)$/i.exec(header)?.[1];
 }
 
-function refuseUnidentified(token: string | undefined): never {
+function refuseUnidentified(token: string | undefined, metadata: string): never {
   return token === undefined
-    ? fail('UNAUTHORIZED', { headers: { 'www-authenticate': 'Bearer' } })
+    ? fail('UNAUTHORIZED', { headers: { 'www-authenticate': `Bearer resource_metadata="${metadata}"` } })
     : fail('UNAUTHORIZED', {
         message: 'The access token is expired, revoked or not one of ours.',
-        headers: { 'www-authenticate': 'Bearer error="invalid_token"' },
+        headers: { 'www-authenticate': `Bearer error="invalid_token", resource_metadata="${metadata}"` },
       });
 }
 
-function requireScope(identity: Identity, needed: Scope): void {
+function requireScope(identity: Identity, needed: Scope, metadata: string): void {
   if (identity.scopes.has(needed)) return;
   fail('INSUFFICIENT_SCOPE', {
     message: `This operation needs the scope ${needed}, which your token does not carry.`,
     details: { required: needed, held: [...identity.scopes] },
-    headers: { 'www-authenticate': `Bearer error="insufficient_scope", scope="${needed}"` },
+    headers: {
+      'www-authenticate': `Bearer error="insufficient_scope", scope="${needed}", resource_metadata="${metadata}"`,
+    },
   });
 }
 
@@ -135,9 +140,9 @@ function refuseMalformedIds(params: Record<string, string>): void {
   if (problems.length > 0) throw validationError('path', problems);
 }
 
-function requireSecret(expected: string | undefined, given: string | undefined): void {
+function requireSecret(expected: string | undefined, given: string | undefined, metadata: string): void {
   if (expected === undefined) return;
   const a = Buffer.from(expected);
   const b = Buffer.from(given ?? '');
-  if (a.length !== b.length || !timingSafeEqual(a, b)) refuseUnidentified(given);
+  if (a.length !== b.length || !timingSafeEqual(a, b)) refuseUnidentified(given, metadata);
 }

@@ -43,6 +43,6 @@ export function createTokens(deps: TokenDeps): Tokens {
   return {
     routes: tokenRoutes(createTokenService(deps), createLiveTokens(deps, inspect)),
     loops: [createRevocationLoop(deps)],
-    identify: identifyBy(inspect),
+    identify: identifyBy(inspect, deps.issuer),
   };
 }

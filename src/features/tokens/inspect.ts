@@ -26,14 +26,15 @@ export interface Inspected {
   readonly scopes: Scope[];
 }
 
-export type Inspect = (token: string) => Promise<Inspected | undefined>;
+/** With an audience only tokens for it count; without, those for any resource. */
+export type Inspect = (token: string, audience?: string) => Promise<Inspected | undefined>;
 
 /** Undefined for what is no unexpired token of ours, or was revoked, or whose agent is not active. */
-export function createInspect({ db, signer, issuer }: TokenDeps): Inspect {
-  return async (token) => {
+export function createInspect({ db, signer }: TokenDeps): Inspect {
+  return async (token, audience) => {
     const claims = await signer.verify(token, {
       typ: 'at+jwt',
-      audience: issuer,
+      ...(audience !== undefined && { audience }),
       requiredClaims: [...textClaims, ...timeClaims],
     });
     if (!claims || !isOurShape(claims)) return undefined;
@@ -46,9 +47,9 @@ export function createInspect({ db, signer, issuer }: TokenDeps): Inspect {
 
 /** For the guard, which looks at the organization itself: its suspension has an answer of its own. */
 export const identifyBy =
-  (inspect: Inspect) =>
+  (inspect: Inspect, ourselves: string) =>
   async (token: string): Promise<Identity | undefined> => {
-    const inspected = await inspect(token);
+    const inspected = await inspect(token, ourselves);
     if (!inspected) return undefined;
     const { claims, standing, scopes } = inspected;
     const { agentId, organizationId, organizationStatus } = standing;

@@ -7,6 +7,8 @@ export const TokenRequest = Type.Object(
     client_id: Type.Optional(Type.String()),
     client_secret: Type.Optional(Type.String()),
     scope: Type.Optional(Type.String({ maxLength: 1024 })),
+    /** RFC 8707: whom the token is for; our own API when absent. */
+    resource: Type.Optional(Type.String({ maxLength: 1024 })),
   },
   { title: 'TokenRequest' },
 );

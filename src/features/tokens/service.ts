@@ -90,11 +90,11 @@ export function createTokenService(deps: TokenDeps): TokenService {
     return allowed.filter((scope) => words.includes(scope));
   };
 
-  const sign = (client: Standing, scope: string, tokenId: string) => {
+  const sign = (client: Standing, audience: string, scope: string, tokenId: string) => {
     const issuedAt = Math.floor(clock.now() / 1000);
     return signer.sign(
       {
-        aud: issuer,
+        aud: audience,
         sub: client.agentId,
         client_id: client.agentId,
         scope,
@@ -111,11 +111,12 @@ export function createTokenService(deps: TokenDeps): TokenService {
     async issue(asked) {
       refuseFieldsInAddress(asked.query);
       requireGrantType(asked.form.grant_type);
+      const audience = audienceOf(asked.form.resource) ?? issuer;
       const client = await authenticate(asked);
       await requireStanding(asked, client);
       const scope = (await grantedScopes(asked, client)).join(' ');
       const tokenId = ids.uuid();
-      const accessToken = await sign(client, scope, tokenId);
+      const accessToken = await sign(client, audience, scope, tokenId);
       await db.transaction(async (tx) => {
         if (!(await holdCredential(tx, client.credentialId, client.secretHash))) {
           failToken('invalid_client', 'the client id or the secret is wrong');
@@ -123,7 +124,7 @@ export function createTokenService(deps: TokenDeps): TokenService {
         await ledger.record(tx, asked.origin, 'token.issued', {
           organizationId: client.organizationId,
           agentId: client.agentId,
-          metadata: { tokenId, scope, expiresIn: limits.accessTokenSeconds },
+          metadata: { tokenId, scope, audience, expiresIn: limits.accessTokenSeconds },
         });
         tx.afterCommit(() => metrics.count('service_tokens_issued_total', { scope }));
       });
@@ -152,4 +153,21 @@ function requireGrantType(grantType: string | undefined): void {
       ? 'grant_type is required and must be client_credentials'
       : 'grant_type must be client_credentials',
   );
+}
+
+/** RFC 8707 §2: an absolute URI without a fragment. Credentials in one would end up in every token. */
+function audienceOf(resource: string | undefined): string | undefined {
+  if (resource === undefined) return undefined;
+  const url = URL.canParse(resource) ? new URL(resource) : undefined;
+  if (
+    !url ||
+    !/^https?:$/.test(url.protocol) ||
+    url.hash ||
+    resource.includes('#') ||
+    url.username ||
+    url.password
+  ) {
+    failToken('unsupported_grant_type', 'resource must be an absolute http(s) URI without a fragment');
+  }
+  return resource;
 }

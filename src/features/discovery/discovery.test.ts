@@ -1,0 +1,99 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { calculateJwkThumbprint, createLocalJWKSet, jwtVerify } from 'jose';
+import { startApp } from '../../../test/harness.ts';
+
+const t = await startApp({ BASE_URL: 'https://id.example.com' });
+const read = async (name: string) => (await t.call('GET', `/.well-known/${name}`)).json;
+
+describe('discovery', () => {
+  it('jwks.json holds the public key alone, by its thumbprint, and a third party verifies a token with it', async () => {
+    const jwks = await read('jwks.json');
+    assert.equal(jwks.keys.length, 1);
+    const [key] = jwks.keys;
+    assert.deepEqual(Object.keys(key).sort(), ['alg', 'e', 'kid', 'kty', 'n', 'use']);
+    assert.equal(key.kid, await calculateJwkThumbprint(key));
+    const { payload, protectedHeader } = await jwtVerify(await t.token(), createLocalJWKSet(jwks), {
+      issuer: 'https://id.example.com',
+      audience: 'https://id.example.com',
+      typ: 'at+jwt',
+    });
+    assert.equal(protectedHeader.kid, key.kid);
+    assert.equal(payload.sub, t.operator.agentId);
+  });
+  it('the metadata name the issuer, and endpoints that answer, whatever the Host header says', async () => {
+    for (const name of ['oauth-authorization-server', 'openid-configuration']) {
+      const answer = await t.call('GET', `/.well-known/${name}`, { headers: { host: 'evil.example' } });
+      assert.equal(answer.json.issuer, 'https://id.example.com');
+      assert.doesNotMatch(answer.text, /evil/);
+      assert.match(String(answer.headers['cache-control']), /max-age/);
+      for (const endpoint of ['token_endpoint', 'introspection_endpoint', 'revocation_endpoint']) {
+        const { pathname } = new URL(answer.json[endpoint]);
+        assert.notEqual((await t.call('POST', pathname)).status, 404, endpoint);
+      }
+      assert.equal((await t.call('GET', new URL(answer.json.jwks_uri).pathname)).status, 200);
+      assert.deepEqual(answer.json.response_types_supported, []);
+      assert.equal(typeof answer.json.authorization_endpoint, 'string');
+    }
+    assert.deepEqual((await read('openid-configuration')).subject_types_supported, ['public']);
+  });
+  it('401 and 403 lead there: WWW-Authenticate names the protected-resource document', async () => {
+    const document = 'https://id.example.com/.well-known/oauth-protected-resource';
+    for (const token of [undefined, 'garbage']) {
+      const { headers } = await t.call('GET', '/api/v1/agents', { ...(token && { token }) });
+      assert.ok(String(headers['www-authenticate']).includes(`resource_metadata="${document}"`));
+    }
+    const weak = await t.token(undefined, await t.agent({ allowedScopes: [] }));
+    const { headers } = await t.call('GET', '/api/v1/agents', { token: weak });
+    assert.match(
+      String(headers['www-authenticate']),
+      /error="insufficient_scope", scope="agents:read", resource_metadata=/,
+    );
+    const resource = await read('oauth-protected-resource');
+    assert.deepEqual(
+      [resource.resource, resource.authorization_servers],
+      ['https://id.example.com', ['https://id.example.com']],
+    );
+  });
+});
+
+describe('resource (RFC 8707)', () => {
+  const ask = (resource: string) =>
+    t.askToken({
+      grant_type: 'client_credentials',
+      client_id: t.operator.clientId,
+      client_secret: t.operator.clientSecret,
+      resource,
+    });
+
+  it('200 becomes the audience; our own API refuses the token, introspection and revocation know it', async () => {
+    const { status, json } = await ask('https://mcp.example.com/tools');
+    assert.equal(status, 200);
+    const jwks = createLocalJWKSet(await read('jwks.json'));
+    await jwtVerify(json.access_token, jwks, { audience: 'https://mcp.example.com/tools' });
+    assert.equal((await t.call('GET', '/api/v1/agents', { token: json.access_token })).status, 401);
+    const own = await t.token();
+    const question = { token: json.access_token };
+    assert.equal((await t.form('/api/v1/token/introspect', question, own)).json.active, true);
+    assert.equal((await t.form('/api/v1/token/revoke', question, own)).status, 200);
+    assert.deepEqual((await t.form('/api/v1/token/introspect', question, own)).json, { active: false });
+  });
+  it('200 our own address is what is meant by none', async () => {
+    const { json } = await ask('https://id.example.com');
+    assert.equal((await t.call('GET', '/api/v1/agents', { token: json.access_token })).status, 200);
+  });
+  for (const bad of [
+    'tools',
+    '/tools',
+    'https://x.example/#part',
+    'https://user:pw@x.example',
+    'javascript:alert(1)',
+    `https://x.example/${'a'.repeat(2000)}`,
+    '',
+  ]) {
+    it(`400 unsupported_grant_type for ${JSON.stringify(bad.slice(0, 30))}`, async () => {
+      const { status, json } = await ask(bad);
+      assert.deepEqual([status, json.error], [400, 'unsupported_grant_type']);
+    });
+  }
+});

@@ -1,0 +1,36 @@
+import { scopes } from '../../contract/scopes.ts';
+
+const words = [...scopes];
+
+/** RFC 8414. Some clients insist on an authorization endpoint; ours has no such thing and answers 404 there. */
+export const authorizationServer = (issuer: string) => ({
+  issuer,
+  token_endpoint: `${issuer}/api/v1/token`,
+  introspection_endpoint: `${issuer}/api/v1/token/introspect`,
+  revocation_endpoint: `${issuer}/api/v1/token/revoke`,
+  authorization_endpoint: `${issuer}/api/v1/authorize`,
+  jwks_uri: `${issuer}/.well-known/jwks.json`,
+  scopes_supported: words,
+  response_types_supported: [] as string[],
+  grant_types_supported: ['client_credentials'],
+  token_endpoint_auth_methods_supported: ['client_secret_basic', 'client_secret_post'],
+  service_documentation: `${issuer}/docs`,
+});
+
+/** OpenID Connect Discovery, for libraries that look nowhere else. */
+export const openidConfiguration = (issuer: string) => ({
+  ...authorizationServer(issuer),
+  subject_types_supported: ['public'],
+  id_token_signing_alg_values_supported: ['RS256'],
+});
+
+/** RFC 9728: this API as a resource that tokens are for. */
+export const protectedResource = (issuer: string) => ({
+  resource: issuer,
+  authorization_servers: [issuer],
+  jwks_uri: `${issuer}/.well-known/jwks.json`,
+  scopes_supported: words,
+  bearer_methods_supported: ['header'],
+  resource_name: 'Countersign',
+  resource_documentation: `${issuer}/docs`,
+});

@@ -1,0 +1,49 @@
+import Type from 'typebox';
+import { open, type RouteEntry, rootRoute } from '../../kernel/route.ts';
+import { authorizationServer, openidConfiguration, protectedResource } from './documents.ts';
+import type { DiscoveryDeps } from './feature.ts';
+
+const Document = Type.Object({}, { additionalProperties: true });
+const KeySet = Type.Object({ keys: Type.Array(Type.Object({}, { additionalProperties: true })) });
+
+export const discoveryRoutes = ({ issuer, signer }: DiscoveryDeps): RouteEntry[] => {
+  const document = (id: string, url: string, summary: string, body: () => object, schema = Document) =>
+    rootRoute({
+      id,
+      summary,
+      tag: 'Discovery',
+      method: 'GET',
+      url: `/.well-known/${url}`,
+      access: open(),
+      limit: 'caller',
+      schema: { response: { 200: schema } },
+      handler({ header }) {
+        header('cache-control', 'public, max-age=300');
+        return body();
+      },
+    });
+  return [
+    document(
+      'jwks',
+      'jwks.json',
+      'The keys that verify our tokens',
+      () => ({ keys: signer.publicKeys() }),
+      KeySet,
+    ),
+    document('authorizationServer', 'oauth-authorization-server', 'How to get a token (RFC 8414)', () =>
+      authorizationServer(issuer),
+    ),
+    document(
+      'openidConfiguration',
+      'openid-configuration',
+      'The same, where OpenID clients look for it',
+      () => openidConfiguration(issuer),
+    ),
+    document(
+      'protectedResource',
+      'oauth-protected-resource',
+      'What tokens for this API are like (RFC 9728)',
+      () => protectedResource(issuer),
+    ),
+  ];
+};
