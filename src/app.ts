@@ -5,7 +5,7 @@
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { createCedar } from './adapters/cedar.ts';
-import { createSigner, readPublicKey } from './adapters/keys.ts';
+import { createAssertions, createSigner, readPublicKey } from './adapters/keys.ts';
 import { createMemoryKv } from './adapters/memory-kv.ts';
 import { createPostgres } from './adapters/postgres.ts';
 import { createReferencePage } from './adapters/scalar.ts';
@@ -122,6 +122,7 @@ export async function createApp({
     metrics,
     signer,
     issuer: config.baseUrl,
+    assertions: createAssertions(clock),
     isAdmin: async (caller) => (await organizations.roleOf(caller)) === 'admin',
   });
   const discovery = createDiscovery({ issuer: config.baseUrl, signer });

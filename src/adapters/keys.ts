@@ -1,8 +1,16 @@
 /** The signer port on `jose`. Nothing in a token's header can choose a key by anything but the id of one we hold. */
 import { createPublicKey, type JsonWebKeyInput, type KeyObject } from 'node:crypto';
-import { calculateJwkThumbprint, exportJWK, type JWK, jwtVerify, SignJWT } from 'jose';
+import {
+  calculateJwkThumbprint,
+  createLocalJWKSet,
+  decodeJwt,
+  exportJWK,
+  type JWK,
+  jwtVerify,
+  SignJWT,
+} from 'jose';
 import type { Clock } from '../kernel/clock.ts';
-import type { Signer, SignerOptions } from '../kernel/signer.ts';
+import type { Assertions, Signer, SignerOptions } from '../kernel/signer.ts';
 
 const algorithm = 'RS256';
 
@@ -60,6 +68,38 @@ async function describe(key: KeyObject) {
   const keyId = await calculateJwkThumbprint(jwk);
   return { key, keyId, jwk: { ...jwk, alg: algorithm, use: 'sig', kid: keyId } };
 }
+
+/** Five minutes are plenty for a request that is made at once; a client's clock may be a little ahead of ours. */
+const assertionSeconds = 300 + 30;
+
+export const createAssertions = (clock: Clock): Assertions => ({
+  claimedClient(assertion) {
+    try {
+      return decodeJwt(assertion).sub;
+    } catch {
+      return undefined;
+    }
+  },
+  async verify(assertion, keys, { client, audiences }) {
+    const now = clock.now();
+    try {
+      const { payload } = await jwtVerify(assertion, createLocalJWKSet({ keys: keys as unknown as JWK[] }), {
+        algorithms: Object.values(keyKinds).flatMap(({ algorithms }) => algorithms),
+        issuer: client,
+        subject: client,
+        audience: [...audiences],
+        requiredClaims: ['iss', 'sub', 'aud', 'exp', 'jti'],
+        currentDate: new Date(now),
+      });
+      const { jti, exp = 0 } = payload;
+      if (typeof jti !== 'string' || jti === '' || jti.length > 256 || jti.includes('\0')) return undefined;
+      if (exp * 1000 > now + assertionSeconds * 1000) return undefined;
+      return { assertionId: jti, expiresAt: new Date(exp * 1000) };
+    } catch {
+      return undefined;
+    }
+  },
+});
 
 interface KeyKind {
   readonly fields: readonly string[];

@@ -23,3 +23,15 @@ export interface SignerOptions {
   readonly previousPublicKeys: readonly KeyObject[];
   readonly issuer: string;
 }
+
+/** Assertions by which clients prove themselves (RFC 7523), checked with the public keys they registered. */
+export interface Assertions {
+  /** Whom it claims to be from, unverified: good for looking up keys and nothing else. */
+  claimedClient(assertion: string): string | undefined;
+  /** Undefined unless it is signed by one of the keys, by and about the client, for us, and short-lived. */
+  verify(
+    assertion: string,
+    keys: readonly Claims[],
+    expected: { client: string; audiences: readonly string[] },
+  ): Promise<{ assertionId: string; expiresAt: Date } | undefined>;
+}

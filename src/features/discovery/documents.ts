@@ -13,7 +13,8 @@ export const authorizationServer = (issuer: string) => ({
   scopes_supported: words,
   response_types_supported: [] as string[],
   grant_types_supported: ['client_credentials'],
-  token_endpoint_auth_methods_supported: ['client_secret_basic', 'client_secret_post'],
+  token_endpoint_auth_methods_supported: ['client_secret_basic', 'client_secret_post', 'private_key_jwt'],
+  token_endpoint_auth_signing_alg_values_supported: ['RS256', 'PS256', 'ES256', 'ES384', 'EdDSA'],
   service_documentation: `${issuer}/docs`,
 });
 

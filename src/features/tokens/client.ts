@@ -1,41 +1,56 @@
-/** How a client presents itself at the token endpoint: form fields, or HTTP Basic (RFC 6749 §2.3.1), never both. */
+/**
+ * How a client presents itself at the token endpoint: form fields or HTTP Basic (RFC 6749 §2.3.1), or a signed assertion
+ * (RFC 7523). One way at a time.
+ */
 import { failToken } from '../../kernel/fail.ts';
 import type { TokenRequest } from './schema.ts';
 
-export interface Presented {
-  readonly clientId: string;
-  readonly clientSecret: string;
-  /** Why this cannot be a client, whatever the secret. */
-  readonly problem?: string;
-}
+export type Presented =
+  | { readonly kind: 'secret'; readonly clientId: string; readonly clientSecret: string }
+  | { readonly kind: 'assertion'; readonly clientId: string | undefined; readonly assertion: string }
+  /** Whatever it is, it proves nothing. */
+  | { readonly kind: 'unusable'; readonly clientId: string; readonly problem: string };
+
+export const assertionType = 'urn:ietf:params:oauth:client-assertion-type:jwt-bearer';
 
 export function presentedClient(form: TokenRequest, authorization: string | string[] | undefined): Presented {
-  const { client_id, client_secret } = form;
+  const { client_id, client_secret, client_assertion, client_assertion_type } = form;
   const basic = typeof authorization === 'string' ? /^Basic(?:\s+(.*))?$/i.exec(authorization) : null;
-  if (basic) {
-    const presented = decodeBasic(basic[1] ?? '');
-    if (client_secret !== undefined || (client_id !== undefined && client_id !== presented.clientId)) {
-      return { ...presented, problem: 'send the credentials by HTTP Basic or in the body, not both' };
-    }
-    return presented;
+  const ways = [basic, client_secret, client_assertion].filter((way) => way !== undefined && way !== null);
+  if (ways.length > 1) {
+    return unusable(client_id, 'send one proof: by HTTP Basic, a secret in the body, or an assertion');
+  }
+  if (basic) return fromBasic(basic[1] ?? '', client_id);
+  if (client_assertion !== undefined) {
+    return client_assertion_type === assertionType
+      ? { kind: 'assertion', clientId: client_id, assertion: client_assertion }
+      : unusable(client_id, `client_assertion_type must be ${assertionType}`);
   }
   if (client_id === undefined || client_secret === undefined) {
-    return failToken(
-      'unsupported_grant_type',
-      `${client_id === undefined ? 'client_id' : 'client_secret'} is required, in the body or by HTTP Basic`,
-    );
+    const missing = client_id === undefined ? 'client_id' : 'client_secret';
+    return failToken('unsupported_grant_type', `${missing} is required, in the body or by HTTP Basic`);
   }
-  return { clientId: client_id, clientSecret: client_secret };
+  return { kind: 'secret', clientId: client_id, clientSecret: client_secret };
 }
 
-function decodeBasic(encoded: string): Presented {
+const unusable = (clientId: string | undefined, problem: string): Presented => ({
+  kind: 'unusable',
+  clientId: clientId ?? '',
+  problem,
+});
+
+function fromBasic(encoded: string, alsoNamed: string | undefined): Presented {
   const [, id, secret] = /^([^:]*):(.*)$/s.exec(Buffer.from(encoded, 'base64').toString('utf8')) ?? [];
   try {
     if (id === undefined || secret === undefined) throw new Error('no colon');
     // RFC 6749 has both parts form-encoded before they are joined.
-    return { clientId: formDecode(id), clientSecret: formDecode(secret) };
+    const clientId = formDecode(id);
+    if (alsoNamed !== undefined && alsoNamed !== clientId) {
+      return unusable(clientId, 'client_id in the body is not that of HTTP Basic');
+    }
+    return { kind: 'secret', clientId, clientSecret: formDecode(secret) };
   } catch {
-    return { clientId: '', clientSecret: '', problem: 'the Basic credentials cannot be read' };
+    return unusable(alsoNamed, 'the Basic credentials cannot be read');
   }
 }
 

@@ -1,6 +1,6 @@
 /**
  * Tokens: turns a client's proof into a signed access token, tells the guard whom a token speaks for, answers questions
- * about tokens and ends them. Owns `token_revocations`. Its store also reads across agents, organizations and credentials,
+ * about tokens and ends them. Owns `token_revocations` and `used_assertions`. Its store also reads across agents, organizations and credentials,
  * because the hot path answers "who is this, and may they" in one query.
  */
 import type { Caller } from '../../kernel/caller.ts';
@@ -12,10 +12,10 @@ import type { Ledger } from '../../kernel/ledger.ts';
 import type { Loop } from '../../kernel/loops.ts';
 import type { Metrics } from '../../kernel/metrics.ts';
 import type { RouteEntry } from '../../kernel/route.ts';
-import type { Signer } from '../../kernel/signer.ts';
+import type { Assertions, Signer } from '../../kernel/signer.ts';
 import { createInspect, identifyBy } from './inspect.ts';
 import { createLiveTokens } from './live.ts';
-import { createRevocationLoop } from './loops.ts';
+import { createExpiryLoop } from './loops.ts';
 import { tokenRoutes } from './routes.ts';
 import { createTokenService } from './service.ts';
 
@@ -28,6 +28,7 @@ export interface TokenDeps {
   readonly signer: Signer;
   /** Who we are: issuer, and audience of tokens for our own API. */
   readonly issuer: string;
+  readonly assertions: Assertions;
   /** Whether the caller administers its own organization. */
   isAdmin(caller: Caller): Promise<boolean>;
 }
@@ -42,7 +43,7 @@ export function createTokens(deps: TokenDeps): Tokens {
   const inspect = createInspect(deps);
   return {
     routes: tokenRoutes(createTokenService(deps), createLiveTokens(deps, inspect)),
-    loops: [createRevocationLoop(deps)],
+    loops: [createExpiryLoop(deps)],
     identify: identifyBy(inspect, deps.issuer),
   };
 }

@@ -1,12 +1,12 @@
 import type { Loop } from '../../kernel/loops.ts';
 import type { TokenDeps } from './feature.ts';
-import { deleteExpiredRevocations } from './store.ts';
+import { deleteExpired } from './store.ts';
 
-/** A token that has expired needs no revocation; a day's grace covers clocks that differ. */
+/** What has expired needs no record of its revocation or use; a day's grace covers clocks that differ. */
 const graceMs = 86_400_000;
 
-export const createRevocationLoop = ({ db, clock }: TokenDeps): Loop => ({
-  name: 'token-revocations',
+export const createExpiryLoop = ({ db, clock }: TokenDeps): Loop => ({
+  name: 'tokens-expired',
   everyMs: 3_600_000,
-  run: () => deleteExpiredRevocations(db, new Date(clock.now() - graceMs)),
+  run: () => deleteExpired(db, new Date(clock.now() - graceMs)),
 });

@@ -6,6 +6,8 @@ export const TokenRequest = Type.Object(
     grant_type: Type.Optional(Type.String({ maxLength: 128 })),
     client_id: Type.Optional(Type.String()),
     client_secret: Type.Optional(Type.String()),
+    client_assertion_type: Type.Optional(Type.String({ maxLength: 128 })),
+    client_assertion: Type.Optional(Type.String({ maxLength: 8192 })),
     scope: Type.Optional(Type.String({ maxLength: 1024 })),
     /** RFC 8707: whom the token is for; our own API when absent. */
     resource: Type.Optional(Type.String({ maxLength: 1024 })),

@@ -3,11 +3,11 @@ import { isScope, type Scope, scopes } from '../../contract/scopes.ts';
 import type { Origin } from '../../kernel/caller.ts';
 import { failToken } from '../../kernel/fail.ts';
 import { isUuid } from '../../kernel/ids.ts';
-import { hashSecret, nobodysHash, sameHash } from '../../kernel/secrets.ts';
 import { presentedClient } from './client.ts';
 import type { TokenDeps } from './feature.ts';
+import { createProve, nobody, type Proven } from './proof.ts';
 import { type AccessTokenResponse, TokenRequest } from './schema.ts';
-import { findClient, holdCredential, type Standing } from './store.ts';
+import type { Standing } from './store.ts';
 
 export interface TokenAsked {
   readonly form: TokenRequest;
@@ -17,21 +17,13 @@ export interface TokenAsked {
   countAgainst(subject: { clientId: string } | 'address'): Promise<void>;
 }
 
-/** A client whose secret proved right. */
-interface Proven extends Standing {
-  readonly credentialId: string;
-  readonly secretHash: Buffer;
-}
-
 export interface TokenService {
   issue(asked: TokenAsked): Promise<AccessTokenResponse>;
 }
 
-/** Stands in the audit log where a refused request named no agent of ours. */
-const nobody = '00000000-0000-0000-0000-000000000000';
-
 export function createTokenService(deps: TokenDeps): TokenService {
   const { db, clock, ids, ledger, metrics, signer, issuer } = deps;
+  const prove = createProve(deps);
 
   const recordRefusal = (
     asked: TokenAsked,
@@ -48,19 +40,15 @@ export function createTokenService(deps: TokenDeps): TokenService {
       }),
     );
 
-  /** Unknown id and wrong secret take the same steps and get the same answer. */
   const authenticate = async (asked: TokenAsked): Promise<Proven> => {
-    const { clientId, clientSecret, problem } = presentedClient(asked.form, asked.authorization);
-    const hash = hashSecret(clientSecret);
-    const client = await findClient(db, isUuid(clientId) ? clientId : nobody, hash, new Date(clock.now()));
-    const matched = sameHash(hash, client?.secretHash ?? nobodysHash);
-    if (client?.credentialId && matched && problem === undefined) {
-      await asked.countAgainst({ clientId: client.agentId });
-      return { ...client, credentialId: client.credentialId, secretHash: hash };
+    const proof = await prove(presentedClient(asked.form, asked.authorization));
+    if ('hold' in proof) {
+      await asked.countAgainst({ clientId: proof.standing.agentId });
+      return proof;
     }
     await asked.countAgainst('address');
-    await recordRefusal(asked, client, clientId, problem ?? 'invalid_client');
-    return failToken('invalid_client', problem ?? 'the client id or the secret is wrong');
+    await recordRefusal(asked, proof.standing, proof.claimedId, proof.reason);
+    return failToken('invalid_client', proof.reason);
   };
 
   const requireStanding = async (asked: TokenAsked, client: Standing) => {
@@ -112,15 +100,14 @@ export function createTokenService(deps: TokenDeps): TokenService {
       refuseFieldsInAddress(asked.query);
       requireGrantType(asked.form.grant_type);
       const audience = audienceOf(asked.form.resource) ?? issuer;
-      const client = await authenticate(asked);
+      const proven = await authenticate(asked);
+      const client = proven.standing;
       await requireStanding(asked, client);
       const scope = (await grantedScopes(asked, client)).join(' ');
       const tokenId = ids.uuid();
       const accessToken = await sign(client, audience, scope, tokenId);
       await db.transaction(async (tx) => {
-        if (!(await holdCredential(tx, client.credentialId, client.secretHash))) {
-          failToken('invalid_client', 'the client id or the secret is wrong');
-        }
+        if (!(await proven.hold(tx))) failToken('invalid_client', 'the proof holds no longer');
         await ledger.record(tx, asked.origin, 'token.issued', {
           organizationId: client.organizationId,
           agentId: client.agentId,

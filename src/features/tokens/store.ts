@@ -1,4 +1,4 @@
-/** Writes `token_revocations`; reads across agents, organizations and credentials. */
+/** Writes `token_revocations` and `used_assertions`; reads across agents, organizations and credentials. */
 import type { Queryable } from '../../kernel/db.ts';
 import { sql } from '../../kernel/sql.ts';
 
@@ -54,6 +54,31 @@ export async function holdCredential(
   return row !== undefined;
 }
 
+export interface KeyHolder extends Standing {
+  readonly keys: readonly Readonly<Record<string, unknown>>[];
+}
+
+export const findKeyHolder = (db: Queryable, agentId: string): Promise<KeyHolder | undefined> =>
+  db.maybe(
+    'tokens.findKeyHolder',
+    sql`select ${standing}, a.public_keys as keys
+        from agents a join organizations o using (organization_id) where a.agent_id = ${agentId}`,
+  );
+
+/** False when it was used before. */
+export async function insertAssertion(
+  tx: Queryable,
+  agentId: string,
+  { assertionId, expiresAt }: { assertionId: string; expiresAt: Date },
+): Promise<boolean> {
+  const inserted = await tx.run(
+    'tokens.useAssertion',
+    sql`insert into used_assertions (agent_id, assertion_id, expires_at)
+        values (${agentId}, ${assertionId}, ${expiresAt}) on conflict (agent_id, assertion_id) do nothing`,
+  );
+  return inserted === 1;
+}
+
 export const findStanding = (
   db: Queryable,
   agentId: string,
@@ -83,7 +108,12 @@ export async function insertRevocation(tx: Queryable, revocation: Revocation): P
   return inserted === 1;
 }
 
-export async function deleteExpiredRevocations(db: Queryable, before: Date): Promise<void> {
+/** What would have expired by now anyway. */
+export async function deleteExpired(db: Queryable, before: Date): Promise<void> {
+  await db.run(
+    'tokens.deleteExpiredAssertions',
+    sql`delete from used_assertions where expires_at < ${before}`,
+  );
   await db.run(
     'tokens.deleteExpiredRevocations',
     sql`delete from token_revocations where expires_at < ${before}`,

@@ -48,15 +48,15 @@ describe('the audit log', () => {
   const home = t.operator.organizationId;
   const outcomes: [string, Record<string, string>, string, string, string, string | undefined][] = [
     ['an issued token', as(agent), 'success', agent.agentId, home, undefined],
-    ['a wrong secret', wrong, 'failure', agent.agentId, home, 'invalid_client'],
-    ['an unknown client', unknown, 'failure', unknownId, nobody, 'invalid_client'],
+    ['a wrong secret', wrong, 'failure', agent.agentId, home, 'the client id or the proof is wrong'],
+    ['an unknown client', unknown, 'failure', unknownId, nobody, 'the client id or the proof is wrong'],
     [
       'a client id that is no UUID',
       { ...unknown, client_id: 'x' },
       'failure',
       nobody,
       nobody,
-      'invalid_client',
+      'the client id or the proof is wrong',
     ],
     ['a suspended agent', as(suspended), 'failure', suspended.agentId, home, 'the agent is suspended'],
     [
@@ -84,6 +84,7 @@ describe('the audit log', () => {
           ? {
               tokenId: decodeJwt(result.json.access_token).jti,
               scope: 'agents:read',
+              audience: 'http://countersign.test',
               expiresIn: 3600,
               requestId: 'trace-me-1',
             }

@@ -1,0 +1,134 @@
+import assert from 'node:assert/strict';
+import { generateKeyPairSync, type KeyObject } from 'node:crypto';
+import { describe, it } from 'node:test';
+import { exportJWK, SignJWT } from 'jose';
+import { startApp } from '../../../test/harness.ts';
+import { assertionType } from './client.ts';
+
+const t = await startApp();
+const operator = await t.token();
+const endpoint = 'http://countersign.test/api/v1/token';
+const pairs = {
+  RS256: generateKeyPairSync('rsa', { modulusLength: 2048 }),
+  ES256: generateKeyPairSync('ec', { namedCurve: 'P-256' }),
+  EdDSA: generateKeyPairSync('ed25519'),
+};
+const stranger = generateKeyPairSync('ed25519');
+
+async function keyedAgent() {
+  const agent = await t.agent({ allowedScopes: ['agents:read'] });
+  const keys = await Promise.all(
+    Object.entries(pairs).map(async ([kid, { publicKey }]) => ({ ...(await exportJWK(publicKey)), kid })),
+  );
+  const put = await t.call('PUT', `/api/v1/agents/${agent.agentId}/keys`, {
+    token: operator,
+    payload: { keys },
+  });
+  assert.equal(put.status, 200, put.text);
+  return agent.agentId;
+}
+const agentId = await keyedAgent();
+
+const claims = (changes: Record<string, unknown> = {}) => {
+  const now = Math.floor(t.clock.now() / 1000);
+  return {
+    iss: agentId,
+    sub: agentId,
+    aud: endpoint,
+    iat: now,
+    exp: now + 60,
+    jti: crypto.randomUUID(),
+    ...changes,
+  };
+};
+const sign = (
+  payload: Record<string, unknown>,
+  alg: keyof typeof pairs = 'EdDSA',
+  key: KeyObject = pairs[alg].privateKey,
+  header = {},
+) => new SignJWT(payload).setProtectedHeader({ alg, kid: alg, ...header }).sign(key);
+const ask = (assertion: string, more: Record<string, string> = {}, headers = {}) =>
+  t.askToken(
+    {
+      grant_type: 'client_credentials',
+      client_assertion_type: assertionType,
+      client_assertion: assertion,
+      ...more,
+    },
+    headers,
+  );
+
+describe('private_key_jwt', () => {
+  for (const alg of Object.keys(pairs) as (keyof typeof pairs)[]) {
+    it(`200 with an assertion signed by ${alg}, once`, async () => {
+      const assertion = await sign(claims(), alg);
+      const { status, json } = await ask(assertion);
+      assert.equal(status, 200);
+      assert.equal(json.scope, 'agents:read');
+      assert.equal((await t.call('GET', '/api/v1/agents', { token: json.access_token })).status, 200);
+      const again = await ask(assertion);
+      assert.deepEqual([again.status, again.json.error], [401, 'invalid_client']);
+    });
+  }
+  it('200 with the issuer as audience, with client_id beside it, and with client_id alone in the claims', async () => {
+    assert.equal((await ask(await sign(claims({ aud: 'http://countersign.test' })))).status, 200);
+    assert.equal(
+      (await ask(await sign(claims({ aud: ['https://other', endpoint] })), { client_id: agentId })).status,
+      200,
+    );
+  });
+  it('exactly one of twenty at once with the same assertion gets a token', async () => {
+    const assertion = await sign(claims());
+    const answers = await Promise.all(Array.from({ length: 20 }, () => ask(assertion)));
+    assert.equal(answers.filter(({ status }) => status === 200).length, 1);
+    assert.equal(answers.filter(({ status }) => status === 401).length, 19);
+  });
+  const now = () => Math.floor(t.clock.now() / 1000);
+  const refused: [string, () => Promise<string>, Record<string, string>?][] = [
+    ['a key that is not registered', () => sign(claims(), 'EdDSA', stranger.privateKey)],
+    ['another kid', () => sign(claims(), 'EdDSA', pairs.EdDSA.privateKey, { kid: 'other' })],
+    ['another issuer', () => sign(claims({ iss: t.operator.agentId }))],
+    ['another subject', () => sign(claims({ sub: t.operator.agentId }))],
+    ['an unknown agent', () => sign(claims({ iss: crypto.randomUUID(), sub: crypto.randomUUID() }))],
+    ['a subject that is no id', () => sign(claims({ iss: 'x', sub: 'x' }))],
+    ['another audience', () => sign(claims({ aud: 'https://elsewhere.example' }))],
+    ['no audience', () => sign(claims({ aud: undefined }))],
+    ['no expiry', () => sign(claims({ exp: undefined }))],
+    ['an expiry in the past', () => sign(claims({ exp: now() - 1 }))],
+    ['an expiry in ten minutes', () => sign(claims({ exp: now() + 600 }))],
+    ['no jti', () => sign(claims({ jti: undefined }))],
+    ['an endless jti', () => sign(claims({ jti: 'x'.repeat(300) }))],
+    ['a jti with NUL', () => sign(claims({ jti: 'a\0b' }))],
+    ['garbage', async () => 'not.an.assertion'],
+    ['our own access token', async () => operator],
+    ['another client_id beside it', () => sign(claims()), { client_id: t.operator.agentId }],
+    [
+      'a secret beside it',
+      () => sign(claims()),
+      { client_id: t.operator.clientId, client_secret: t.operator.clientSecret },
+    ],
+    ['another assertion type', () => sign(claims()), { client_assertion_type: 'urn:x' }],
+  ];
+  for (const [what, make, more] of refused) {
+    it(`401 invalid_client for ${what}`, async () => {
+      const { status, json } = await ask(await make(), more);
+      assert.deepEqual([status, json.error], [401, 'invalid_client'], JSON.stringify(json));
+    });
+  }
+  it('401 invalid_client with Basic beside it, and for an agent without keys', async () => {
+    const basic = Buffer.from(`${t.operator.clientId}:${t.operator.clientSecret}`).toString('base64');
+    assert.equal((await ask(await sign(claims()), {}, { authorization: `Basic ${basic}` })).status, 401);
+    const { agentId: keyless } = await t.agent();
+    assert.equal((await ask(await sign(claims({ iss: keyless, sub: keyless })))).status, 401);
+  });
+  it('401 once the key has been replaced; 403 unauthorized_client while the agent is suspended', async () => {
+    const path = `/api/v1/agents/${agentId}`;
+    await t.call('PATCH', path, { token: operator, payload: { status: 'suspended' } });
+    const suspended = await ask(await sign(claims()));
+    assert.deepEqual([suspended.status, suspended.json.error], [403, 'unauthorized_client']);
+    await t.call('PATCH', path, { token: operator, payload: { status: 'active' } });
+    assert.equal((await ask(await sign(claims()))).status, 200);
+    await t.call('PUT', `${path}/keys`, { token: operator, payload: { keys: [] } });
+    assert.equal((await ask(await sign(claims()))).status, 401);
+  });
+});

@@ -1,0 +1,30 @@
+/** A server on a real port whose issuer is its own address, for clients that somebody else wrote. */
+import { generateKeyPairSync } from 'node:crypto';
+import { exportJWK } from 'jose';
+import { startApp, type TestApp } from '../harness.ts';
+import { freePort } from '../programs.ts';
+
+export interface Listening extends TestApp {
+  readonly issuer: string;
+}
+
+export async function listen(): Promise<Listening> {
+  const port = await freePort();
+  const issuer = `http://localhost:${port}`;
+  const t = await startApp({ BASE_URL: issuer });
+  await t.app.http.server.listen({ port, host: '127.0.0.1' });
+  return { ...t, issuer };
+}
+
+/** An agent with a secret and a registered key. */
+export async function clientOf(t: Listening) {
+  const agent = await t.agent({ allowedScopes: ['agents:read', 'tokens:read'] });
+  const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
+  const key = { ...(await exportJWK(publicKey)), kid: 'client-key', alg: 'ES256' };
+  const put = await t.call('PUT', `/api/v1/agents/${agent.agentId}/keys`, {
+    token: await t.token(),
+    payload: { keys: [key] },
+  });
+  if (put.status !== 200) throw new Error(put.text);
+  return { ...agent, privateKey };
+}

@@ -1,0 +1,70 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import * as oauth from 'oauth4webapi';
+import { clientOf, listen } from './listening.ts';
+
+const t = await listen();
+const agent = await clientOf(t);
+// Loopback only; a real instance is reached over TLS.
+const insecure = { [oauth.allowInsecureRequests]: true };
+const issuer = new URL(t.issuer);
+const server = await oauth.processDiscoveryResponse(
+  issuer,
+  await oauth.discoveryRequest(issuer, { algorithm: 'oauth2', ...insecure }),
+);
+const client: oauth.Client = { client_id: agent.clientId };
+const key = await crypto.subtle.importKey(
+  'pkcs8',
+  new Uint8Array(agent.privateKey.export({ type: 'pkcs8', format: 'der' })),
+  { name: 'ECDSA', namedCurve: 'P-256' },
+  false,
+  ['sign'],
+);
+
+describe('oauth4webapi', () => {
+  for (const [name, auth] of [
+    ['client_secret_basic', oauth.ClientSecretBasic(agent.clientSecret)],
+    ['client_secret_post', oauth.ClientSecretPost(agent.clientSecret)],
+    ['private_key_jwt', oauth.PrivateKeyJwt({ key, kid: 'client-key' })],
+  ] as const) {
+    it(`discovers us, gets a token by ${name}, and verifies it as a resource server would`, async () => {
+      const response = await oauth.clientCredentialsGrantRequest(
+        server,
+        client,
+        auth,
+        { scope: 'agents:read' },
+        insecure,
+      );
+      const result = await oauth.processClientCredentialsResponse(server, client, response);
+      assert.equal(result.token_type, 'bearer');
+      assert.equal(result.scope, 'agents:read');
+      const request = new Request(t.issuer, { headers: { authorization: `Bearer ${result.access_token}` } });
+      const claims = await oauth.validateJwtAccessToken(server, request, t.issuer, insecure);
+      assert.equal(claims.client_id, agent.clientId);
+      const listed = await oauth.protectedResourceRequest(
+        result.access_token,
+        'GET',
+        new URL('/api/v1/agents', t.issuer),
+        new Headers(),
+        null,
+        insecure,
+      );
+      assert.equal(listed.status, 200);
+    });
+  }
+  it('reads a refusal as the OAuth error that it is', async () => {
+    const response = await oauth.clientCredentialsGrantRequest(
+      server,
+      client,
+      oauth.ClientSecretPost('wrong'),
+      {},
+      insecure,
+    );
+    await assert.rejects(oauth.processClientCredentialsResponse(server, client, response), (error: Error) => {
+      assert.ok(
+        error instanceof oauth.ResponseBodyError || error instanceof oauth.WWWAuthenticateChallengeError,
+      );
+      return true;
+    });
+  });
+});
