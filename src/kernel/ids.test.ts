@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { createIds } from './ids.ts';
+import { createIds, timeOfUuid } from './ids.ts';
 
 test('ordered ids are version 7 UUIDs that sort by time', () => {
   let now = 1_700_000_000_000;
@@ -12,7 +12,8 @@ test('ordered ids are version 7 UUIDs that sort by time', () => {
   assert.deepEqual(made, made.toSorted());
   for (const id of made)
     assert.match(id, /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/);
-  assert.equal(Number.parseInt(made[0]?.replaceAll('-', '').slice(0, 12) ?? '', 16), 1_700_000_000_001);
+  assert.equal(timeOfUuid(made[0] ?? ''), 1_700_000_000_001);
+  assert.equal(timeOfUuid(ids.uuid()), 0);
 });
 
 test('secrets carry their prefix and 256 random bits', () => {

@@ -31,3 +31,7 @@ function uuidV7(milliseconds: number, random: Buffer): string {
   const hex = bytes.toString('hex');
   return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20)}`;
 }
+
+/** The milliseconds inside a version 7 UUID; 0 for any other, which is as good as very old. */
+export const timeOfUuid = (uuid: string): number =>
+  uuid[14] === '7' ? Number.parseInt(uuid.slice(0, 8) + uuid.slice(9, 13), 16) : 0;

@@ -51,7 +51,7 @@ describe("an agent's states", () => {
       });
     }
   }
-  it('suspension refuses tokens with 403 and ends the live ones; reactivation brings both back', async () => {
+  it('suspension refuses tokens with 403 and ends the live ones for good; after reactivation new ones are issued', async () => {
     const agent = await t.agent();
     const live = await t.token(undefined, agent);
     await patch(agent.agentId, { status: 'suspended' });
@@ -64,7 +64,9 @@ describe("an agent's states", () => {
     const refused = await t.askToken(fields);
     assert.deepEqual([refused.status, refused.json.error], [403, 'unauthorized_client']);
     await patch(agent.agentId, { status: 'active' });
-    assert.equal((await t.askToken(fields)).status, 200);
+    assert.equal((await t.call('GET', '/api/v1/agents', { token: live })).status, 401, 'ended is ended');
+    const fresh = (await t.askToken(fields)).json.access_token;
+    assert.equal((await t.call('GET', '/api/v1/agents', { token: fresh })).status, 200);
   });
   it('DELETE and PATCH decommissioned revoke every credential at once', async () => {
     for (const end of [remove, (id: string) => patch(id, { status: 'decommissioned' })]) {

@@ -1,7 +1,7 @@
 /** What a token is worth now: the signature says that it was ours, the database that it still holds. */
 import { isScope, type Scope } from '../../contract/scopes.ts';
 import type { Identity } from '../../kernel/guard.ts';
-import { isUuid } from '../../kernel/ids.ts';
+import { isUuid, timeOfUuid } from '../../kernel/ids.ts';
 import type { Claims } from '../../kernel/signer.ts';
 import type { TokenDeps } from './feature.ts';
 import { findStanding, type Standing } from './store.ts';
@@ -40,6 +40,8 @@ export function createInspect({ db, signer }: TokenDeps): Inspect {
     if (!claims || !isOurShape(claims)) return undefined;
     const standing = await findStanding(db, claims.client_id, claims.jti);
     if (!standing || standing.revoked || standing.agentStatus !== 'active') return undefined;
+    if (standing.tokensEndedAt && timeOfUuid(claims.jti) <= Date.parse(standing.tokensEndedAt))
+      return undefined;
     const held = claims.scope.split(' ').filter(isScope);
     return { claims, standing, scopes: held.filter((scope) => standing.allowedScopes.includes(scope)) };
   };

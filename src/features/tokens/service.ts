@@ -104,7 +104,8 @@ export function createTokenService(deps: TokenDeps): TokenService {
       const client = proven.standing;
       await requireStanding(asked, client);
       const scope = (await grantedScopes(asked, client)).join(' ');
-      const tokenId = ids.uuid();
+      // Its time, to the millisecond, tells whether the token is from before a suspension; `iat` counts seconds only.
+      const tokenId = ids.orderedAt(clock.now());
       const accessToken = await sign(client, audience, scope, tokenId);
       await db.transaction(async (tx) => {
         if (!(await proven.hold(tx))) failToken('invalid_client', 'the proof holds no longer');

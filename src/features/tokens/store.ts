@@ -8,11 +8,13 @@ export interface Standing {
   readonly agentStatus: 'active' | 'suspended' | 'decommissioned';
   readonly organizationStatus: 'active' | 'suspended' | 'deleted';
   readonly allowedScopes: readonly string[];
+  /** Tokens from before are over. */
+  readonly tokensEndedAt: string | null;
 }
 
 const standing = sql`
   a.agent_id as "agentId", a.organization_id as "organizationId", a.status as "agentStatus",
-  o.status as "organizationStatus", a.allowed_scopes as "allowedScopes"`;
+  o.status as "organizationStatus", a.allowed_scopes as "allowedScopes", a.tokens_ended_at as "tokensEndedAt"`;
 
 export interface Client extends Standing {
   /** The credential with this secret, if there is one that is active and not expired. */
@@ -48,8 +50,10 @@ export async function holdCredential(
 ): Promise<boolean> {
   const row = await tx.maybe(
     'tokens.holdCredential',
-    sql`select 1 from credentials
-        where credential_id = ${credentialId} and secret_hash = ${secretHash} and status = 'active' for share`,
+    sql`select 1 from credentials c join agents a using (agent_id)
+        where c.credential_id = ${credentialId} and c.secret_hash = ${secretHash} and c.status = 'active'
+          and a.status = 'active'
+        for share of c`,
   );
   return row !== undefined;
 }
