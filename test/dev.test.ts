@@ -35,6 +35,7 @@ function newFolder(): string {
   const folder = mkdtempSync(join(tmpdir(), 'countersign-dev-'));
   chmodSync(folder, 0o755);
   after(async () => {
+    for (const pid of processesNaming(folder)) process.kill(pid, 'SIGKILL');
     await endPostgres(folder);
     rmSync(folder, { recursive: true, force: true, maxRetries: 5 });
   });
@@ -220,10 +221,12 @@ test('SIGTERM at any moment of the first start leaves no process, and the next s
   await stop(await start(folder, port), folder, port);
 });
 
-function processesNaming(words: string): string[] {
-  return readdirSync('/proc').filter((pid) => {
+/** As far as the system shows; programs that a failed test left behind are found by their folder, which is unique. */
+function processesNaming(folder: string): number[] {
+  const pids = existsSync('/proc/self/cmdline') ? readdirSync('/proc').map(Number).filter(Boolean) : [];
+  return pids.filter((pid) => {
     try {
-      return /^\d+$/.test(pid) && readFileSync(`/proc/${pid}/cmdline`, 'utf8').includes(words);
+      return readFileSync(`/proc/${pid}/cmdline`, 'utf8').includes(folder);
     } catch {
       return false;
     }

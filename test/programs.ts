@@ -44,6 +44,9 @@ export function startProgram(
   after(async () => {
     if (child.exitCode === null && child.signalCode === null) child.kill('SIGKILL');
     await end;
+    // What it left behind holds the other ends; a test that failed for that reason must not wait for it as well.
+    child.stdout?.destroy();
+    child.stderr?.destroy();
   });
   return {
     child,

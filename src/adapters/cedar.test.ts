@@ -102,6 +102,23 @@ describe('the policy engine', () => {
     assert.equal(engine.allows(question({ action: 'organizations:create' })), false);
     assert.match(logged.join(''), /policy engine failed/);
   });
+  it('remembers a decision by all its inputs: the same question is not evaluated twice, another one is', () => {
+    // A policy that cannot be evaluated says so each time it is tried.
+    const { engine, logged } = engineWith({
+      'a.cedar': 'permit (principal, action, resource) when { 9223372036854775807 + 1 > 0 };',
+    });
+    for (let ask = 0; ask < 5; ask += 1) engine.allows(question());
+    assert.equal(logged.length, 1);
+    for (const changes of [
+      { role: 'admin' },
+      { scopes: ['audit:read'] },
+      { agentId: home },
+      { action: 'organizations:rename' },
+    ] as const) {
+      engine.allows(question(changes));
+    }
+    assert.equal(logged.length, 5);
+  });
   it('keeps two engines in one process apart', () => {
     const yes = engineWith({ 'a.cedar': 'permit (principal, action, resource);' }).engine;
     const no = engineWith({ 'a.cedar': 'forbid (principal, action, resource);' }).engine;
