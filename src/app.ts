@@ -5,7 +5,7 @@
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { createCedar } from './adapters/cedar.ts';
-import { createAssertions, createSigner, readPublicKey } from './adapters/keys.ts';
+import { assertionAlgorithms, createAssertions, createSigner, readPublicKey } from './adapters/keys.ts';
 import { createMemoryKv } from './adapters/memory-kv.ts';
 import { createPostgres } from './adapters/postgres.ts';
 import { createReferencePage } from './adapters/scalar.ts';
@@ -125,7 +125,7 @@ export async function createApp({
     assertions: createAssertions(clock),
     isAdmin: async (caller) => (await organizations.roleOf(caller)) === 'admin',
   });
-  const discovery = createDiscovery({ issuer: config.baseUrl, signer });
+  const discovery = createDiscovery({ issuer: config.baseUrl, assertionAlgorithms, signer });
   const health = createHealth({
     db,
     kv,

@@ -35,8 +35,7 @@ function newFolder(): string {
   const folder = mkdtempSync(join(tmpdir(), 'countersign-dev-'));
   chmodSync(folder, 0o755);
   after(async () => {
-    for (const pid of processesNaming(folder)) process.kill(pid, 'SIGKILL');
-    await endPostgres(folder);
+    await endLeftovers(folder);
     rmSync(folder, { recursive: true, force: true, maxRetries: 5 });
   });
   return folder;
@@ -44,12 +43,15 @@ function newFolder(): string {
 
 const clusterOf = (folder: string) => join(folder, 'data', 'postgres');
 
-/** Only a failed test leaves one. */
-async function endPostgres(folder: string): Promise<void> {
-  const pid = await findPostmaster(clusterOf(folder));
-  if (pid === undefined) return;
-  process.kill(pid, 'SIGINT');
-  await until('PostgreSQL ends', async () => (await findPostmaster(clusterOf(folder))) === undefined);
+/** Only a failed test leaves any. */
+async function endLeftovers(folder: string): Promise<void> {
+  const postgres = await findPostmaster(clusterOf(folder));
+  if (postgres !== undefined) process.kill(postgres, 'SIGINT');
+  await until(
+    'PostgreSQL ends',
+    async () => (await findPostmaster(clusterOf(folder))) === undefined || undefined,
+  );
+  for (const pid of processesNaming(folder)) process.kill(pid, 'SIGKILL');
 }
 
 const launch = (folder: string, port: number): Program =>

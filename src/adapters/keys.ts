@@ -75,7 +75,9 @@ const assertionSeconds = 300 + 30;
 export const createAssertions = (clock: Clock): Assertions => ({
   claimedClient(assertion) {
     try {
-      return decodeJwt(assertion).sub;
+      const { sub } = decodeJwt(assertion);
+      // Unverified, and so of any type, whatever the library's own says.
+      return typeof sub === 'string' ? sub : undefined;
     } catch {
       return undefined;
     }
@@ -84,7 +86,7 @@ export const createAssertions = (clock: Clock): Assertions => ({
     const now = clock.now();
     try {
       const { payload } = await jwtVerify(assertion, createLocalJWKSet({ keys: keys as unknown as JWK[] }), {
-        algorithms: Object.values(keyKinds).flatMap(({ algorithms }) => algorithms),
+        algorithms: [...assertionAlgorithms],
         issuer: client,
         subject: client,
         audience: [...audiences],
@@ -113,6 +115,9 @@ const keyKinds: Readonly<Record<string, KeyKind>> = {
   EC: { fields: ['crv', 'x', 'y'], algorithms: ['ES256', 'ES384'], curves: ['P-256', 'P-384'] },
   OKP: { fields: ['crv', 'x'], algorithms: ['EdDSA', 'Ed25519'], curves: ['Ed25519'] },
 };
+export const assertionAlgorithms: readonly string[] = Object.values(keyKinds).flatMap(
+  ({ algorithms }) => algorithms,
+);
 const commonFields = ['kty', 'kid', 'use', 'alg', 'key_ops'];
 
 /** Somebody else's public key, for verification later: read once to see that it is one, and given a `kid` if it has none. */
@@ -130,6 +135,9 @@ export async function readPublicKey<K extends JWK>(key: K): Promise<K & { kid: s
     throw new Error(
       `cannot be used with ${key.alg}; ${kind.algorithms.join(', ')} go with a key of type ${kty}`,
     );
+  }
+  if (kty === 'EC' && key.alg !== undefined && (key.alg === 'ES256') !== (key.crv === 'P-256')) {
+    throw new Error(`cannot be used with ${key.alg} on the curve ${key.crv}`);
   }
   const jwk = reExport(key);
   const respelt = kind.fields.filter((field) => jwk[field as keyof JWK] !== key[field as keyof JWK]);

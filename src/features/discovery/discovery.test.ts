@@ -79,8 +79,10 @@ describe('resource (RFC 8707)', () => {
     assert.deepEqual((await t.form('/api/v1/token/introspect', question, own)).json, { active: false });
   });
   it('200 our own address is what is meant by none', async () => {
-    const { json } = await ask('https://id.example.com');
-    assert.equal((await t.call('GET', '/api/v1/agents', { token: json.access_token })).status, 200);
+    for (const own of ['https://id.example.com', 'https://id.example.com/', 'HTTPS://ID.example.com']) {
+      const { json } = await ask(own);
+      assert.equal((await t.call('GET', '/api/v1/agents', { token: json.access_token })).status, 200, own);
+    }
   });
   for (const bad of [
     'tools',
@@ -88,6 +90,12 @@ describe('resource (RFC 8707)', () => {
     'https://x.example/#part',
     'https://user:pw@x.example',
     'javascript:alert(1)',
+    ' https://x.example',
+    'http:foo',
+    'https:///x',
+    'http:\\\\evil',
+    'http://ex\tample.com',
+    'http://é.com/',
     `https://x.example/${'a'.repeat(2000)}`,
     '',
   ]) {

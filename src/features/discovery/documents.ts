@@ -1,9 +1,10 @@
 import { scopes } from '../../contract/scopes.ts';
+import type { DiscoveryDeps } from './feature.ts';
 
 const words = [...scopes];
 
 /** RFC 8414. Some clients insist on an authorization endpoint; ours has no such thing and answers 404 there. */
-export const authorizationServer = (issuer: string) => ({
+export const authorizationServer = ({ issuer, assertionAlgorithms }: DiscoveryDeps) => ({
   issuer,
   token_endpoint: `${issuer}/api/v1/token`,
   introspection_endpoint: `${issuer}/api/v1/token/introspect`,
@@ -14,19 +15,19 @@ export const authorizationServer = (issuer: string) => ({
   response_types_supported: [] as string[],
   grant_types_supported: ['client_credentials'],
   token_endpoint_auth_methods_supported: ['client_secret_basic', 'client_secret_post', 'private_key_jwt'],
-  token_endpoint_auth_signing_alg_values_supported: ['RS256', 'PS256', 'ES256', 'ES384', 'EdDSA'],
+  token_endpoint_auth_signing_alg_values_supported: [...assertionAlgorithms],
   service_documentation: `${issuer}/docs`,
 });
 
 /** OpenID Connect Discovery, for libraries that look nowhere else. */
-export const openidConfiguration = (issuer: string) => ({
-  ...authorizationServer(issuer),
+export const openidConfiguration = (deps: DiscoveryDeps) => ({
+  ...authorizationServer(deps),
   subject_types_supported: ['public'],
   id_token_signing_alg_values_supported: ['RS256'],
 });
 
 /** RFC 9728: this API as a resource that tokens are for. */
-export const protectedResource = (issuer: string) => ({
+export const protectedResource = ({ issuer }: DiscoveryDeps) => ({
   resource: issuer,
   authorization_servers: [issuer],
   jwks_uri: `${issuer}/.well-known/jwks.json`,

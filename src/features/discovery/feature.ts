@@ -8,6 +8,8 @@ import { discoveryRoutes } from './routes.ts';
 
 export interface DiscoveryDeps {
   readonly issuer: string;
+  /** Those by which clients may sign assertions. */
+  readonly assertionAlgorithms: readonly string[];
   readonly signer: Pick<Signer, 'publicKeys'>;
 }
 

@@ -6,7 +6,7 @@ import type { DiscoveryDeps } from './feature.ts';
 const Document = Type.Object({}, { additionalProperties: true });
 const KeySet = Type.Object({ keys: Type.Array(Type.Object({}, { additionalProperties: true })) });
 
-export const discoveryRoutes = ({ issuer, signer }: DiscoveryDeps): RouteEntry[] => {
+export const discoveryRoutes = (deps: DiscoveryDeps): RouteEntry[] => {
   const document = (id: string, url: string, summary: string, body: () => object, schema = Document) =>
     rootRoute({
       id,
@@ -27,23 +27,23 @@ export const discoveryRoutes = ({ issuer, signer }: DiscoveryDeps): RouteEntry[]
       'jwks',
       'jwks.json',
       'The keys that verify our tokens',
-      () => ({ keys: signer.publicKeys() }),
+      () => ({ keys: deps.signer.publicKeys() }),
       KeySet,
     ),
     document('authorizationServer', 'oauth-authorization-server', 'How to get a token (RFC 8414)', () =>
-      authorizationServer(issuer),
+      authorizationServer(deps),
     ),
     document(
       'openidConfiguration',
       'openid-configuration',
       'The same, where OpenID clients look for it',
-      () => openidConfiguration(issuer),
+      () => openidConfiguration(deps),
     ),
     document(
       'protectedResource',
       'oauth-protected-resource',
       'What tokens for this API are like (RFC 9728)',
-      () => protectedResource(issuer),
+      () => protectedResource(deps),
     ),
   ];
 };

@@ -47,6 +47,7 @@ const sign = (
   key: KeyObject = pairs[alg].privateKey,
   header = {},
 ) => new SignJWT(payload).setProtectedHeader({ alg, kid: alg, ...header }).sign(key);
+const b64 = (value: object) => Buffer.from(JSON.stringify(value)).toString('base64url');
 const ask = (assertion: string, more: Record<string, string> = {}, headers = {}) =>
   t.askToken(
     {
@@ -68,6 +69,11 @@ describe('private_key_jwt', () => {
       assert.equal((await t.call('GET', '/api/v1/agents', { token: json.access_token })).status, 200);
       const again = await ask(assertion);
       assert.deepEqual([again.status, again.json.error], [401, 'invalid_client']);
+      const [row] = await t.sql<{ reason: string }>(
+        "select metadata->>'reason' as reason from audit_events where agent_id = $1 and action = 'token.refused' order by occurred_at desc limit 1",
+        [agentId],
+      );
+      assert.equal(row?.reason, 'the assertion was used before');
     });
   }
   it('200 with the issuer as audience, with client_id beside it, and with client_id alone in the claims', async () => {
@@ -99,6 +105,12 @@ describe('private_key_jwt', () => {
     ['no jti', () => sign(claims({ jti: undefined }))],
     ['an endless jti', () => sign(claims({ jti: 'x'.repeat(300) }))],
     ['a jti with NUL', () => sign(claims({ jti: 'a\0b' }))],
+    ['a subject that is a list', () => sign(claims({ sub: [agentId] }))],
+    ['a subject that is a number', () => sign(claims({ sub: 7 }))],
+    [
+      'no signature and a list as subject',
+      async () => `${b64({ alg: 'none' })}.${b64({ sub: [[agentId]] })}.`,
+    ],
     ['garbage', async () => 'not.an.assertion'],
     ['our own access token', async () => operator],
     ['another client_id beside it', () => sign(claims()), { client_id: t.operator.agentId }],
@@ -120,6 +132,29 @@ describe('private_key_jwt', () => {
     assert.equal((await ask(await sign(claims()), {}, { authorization: `Basic ${basic}` })).status, 401);
     const { agentId: keyless } = await t.agent();
     assert.equal((await ask(await sign(claims({ iss: keyless, sub: keyless })))).status, 401);
+  });
+  it('nothing comes of an assertion in flight once keys are replaced or the agent is suspended, 100 rounds', async () => {
+    const other = await keyedAgent();
+    const path = `/api/v1/agents/${other}`;
+    const { keys } = (await t.call('GET', `${path}/keys`, { token: operator })).json;
+    const inFlight = async () => ask(await sign(claims({ iss: other, sub: other })));
+    for (let round = 0; round < 100; round += 1) {
+      const [suspended, ...answers] = await Promise.all([
+        t.call('PATCH', path, { token: operator, payload: { status: 'suspended' } }),
+        ...Array.from({ length: 4 }, inFlight),
+      ]);
+      assert.equal(suspended.status, 200);
+      await t.call('PATCH', path, { token: operator, payload: { status: 'active' } });
+      for (const { json } of answers.filter(({ status }) => status === 200)) {
+        assert.equal((await t.call('GET', '/api/v1/agents', { token: json.access_token })).status, 401);
+      }
+      await Promise.all([
+        t.call('PUT', `${path}/keys`, { token: operator, payload: { keys: [] } }),
+        inFlight(),
+      ]);
+      assert.equal((await inFlight()).status, 401);
+      await t.call('PUT', `${path}/keys`, { token: operator, payload: { keys } });
+    }
   });
   it('401 once the key has been replaced; 403 unauthorized_client while the agent is suspended', async () => {
     const path = `/api/v1/agents/${agentId}`;

@@ -129,6 +129,7 @@ describe('POST /token/revoke', () => {
     assert.equal(await works(kept), true);
     assert.equal((await revoke(kept, writer)).status, 200);
     assert.equal((await revoke(await fresh(), operator)).status, 200);
+    assert.equal((await revoke(operator, writer)).status, 403, "an operator's token is an operator's to end");
     assert.equal((await revoke(plainToken, plainToken)).status, 200);
     await t.call('POST', `/api/v1/organizations/${t.operator.organizationId}/members`, {
       token: operator,

@@ -1,11 +1,12 @@
 /** What can be done with a token that was issued: ask about it, and end it. */
+import { operatorScope } from '../../contract/scopes.ts';
 import { type Caller, isOperator } from '../../kernel/caller.ts';
 import { isoTime } from '../../kernel/clock.ts';
 import { fail } from '../../kernel/fail.ts';
 import type { TokenDeps } from './feature.ts';
 import type { Inspect } from './inspect.ts';
 import type { Introspection } from './schema.ts';
-import { insertRevocation } from './store.ts';
+import { insertRevocation, type Standing } from './store.ts';
 
 export interface LiveTokens {
   introspect(caller: Caller, token: string): Promise<Introspection>;
@@ -15,11 +16,12 @@ export interface LiveTokens {
 export function createLiveTokens(deps: TokenDeps, inspect: Inspect): LiveTokens {
   const { db, clock, ledger, isAdmin } = deps;
 
-  const mayRevoke = async (caller: Caller, agentId: string, organizationId: string) =>
-    caller.agentId === agentId ||
-    isOperator(caller) ||
-    (caller.organizationId === organizationId &&
-      (caller.scopes.has('agents:write') || (await isAdmin(caller))));
+  /** An operator's token is ended by itself or another operator: who may not make one may not end one either. */
+  const mayRevoke = async (caller: Caller, { agentId, organizationId, allowedScopes }: Standing) => {
+    if (caller.agentId === agentId || isOperator(caller)) return true;
+    if (caller.organizationId !== organizationId || allowedScopes.includes(operatorScope)) return false;
+    return caller.scopes.has('agents:write') || isAdmin(caller);
+  };
 
   return {
     /** Another organization's token looks like one that never was. */
@@ -38,7 +40,7 @@ export function createLiveTokens(deps: TokenDeps, inspect: Inspect): LiveTokens 
       if (!inspected) return;
       const { claims, standing } = inspected;
       const { agentId, organizationId } = standing;
-      if (!(await mayRevoke(caller, agentId, organizationId))) {
+      if (!(await mayRevoke(caller, standing))) {
         fail('FORBIDDEN', { message: 'This token is not yours to revoke.' });
       }
       await db.transaction(async (tx) => {

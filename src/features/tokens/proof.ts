@@ -1,18 +1,23 @@
 /** Whether a client is who it says: by a secret whose hash we keep, or by an assertion signed with a key it registered. */
+import { isDeepStrictEqual } from 'node:util';
 import type { Tx } from '../../kernel/db.ts';
 import { isUuid } from '../../kernel/ids.ts';
 import { hashSecret, nobodysHash, sameHash } from '../../kernel/secrets.ts';
 import type { Presented } from './client.ts';
 import type { TokenDeps } from './feature.ts';
-import { findClient, findKeyHolder, holdCredential, insertAssertion, type Standing } from './store.ts';
+import {
+  findClient,
+  findKeyHolder,
+  holdCredential,
+  insertAssertion,
+  type KeyHolder,
+  type Standing,
+} from './store.ts';
 
 export interface Proven {
   readonly standing: Standing;
-  /**
-   * Within the issuing transaction: whether the proof still holds, kept so until it ends. Of a revocation or rotation and
-   * an issue at the same moment one comes first, and an assertion counts once.
-   */
-  hold(tx: Tx): Promise<boolean>;
+  /** Within the issuing transaction, the agent being held: why the proof no longer holds, or undefined when it does. */
+  lostBy(tx: Tx, now: KeyHolder): Promise<string | undefined>;
 }
 
 export interface Unproven {
@@ -28,7 +33,7 @@ const wrong = 'the client id or the proof is wrong';
 
 export function createProve(deps: TokenDeps) {
   const { db, clock, issuer, assertions } = deps;
-  const audiences = [issuer, `${issuer}/api/v1/token`];
+  const audiences = [issuer, `${issuer}/`, `${issuer}/api/v1/token`];
 
   /** Unknown id and wrong secret take the same steps and get the same answer. */
   const bySecret = async (clientId: string, secret: string): Promise<Proven | Unproven> => {
@@ -37,7 +42,13 @@ export function createProve(deps: TokenDeps) {
     const matched = sameHash(hash, client?.secretHash ?? nobodysHash);
     const credentialId = client?.credentialId;
     if (!client || !credentialId || !matched) return { standing: client, claimedId: clientId, reason: wrong };
-    return { standing: client, hold: (tx) => holdCredential(tx, credentialId, hash) };
+    return {
+      standing: client,
+      lostBy: async (tx) =>
+        (await holdCredential(tx, credentialId, hash))
+          ? undefined
+          : 'the credential was revoked or rotated meanwhile',
+    };
   };
 
   const byAssertion = async (named: string | undefined, assertion: string): Promise<Proven | Unproven> => {
@@ -47,7 +58,15 @@ export function createProve(deps: TokenDeps) {
     if (!holder || (named !== undefined && named !== claimedId)) return refused;
     const verified = await assertions.verify(assertion, holder.keys, { client: claimedId, audiences });
     if (!verified) return refused;
-    return { standing: holder, hold: (tx) => insertAssertion(tx, holder.agentId, verified) };
+    return {
+      standing: holder,
+      async lostBy(tx, now) {
+        if (!isDeepStrictEqual(now.keys, holder.keys)) return 'the keys were replaced meanwhile';
+        return (await insertAssertion(tx, holder.agentId, verified))
+          ? undefined
+          : 'the assertion was used before';
+      },
+    };
   };
 
   return async (presented: Presented): Promise<Proven | Unproven> => {

@@ -1,3 +1,4 @@
+import type { TokenErrorCode } from '../../contract/errors.ts';
 import { limits } from '../../contract/limits.ts';
 import { isScope, type Scope, scopes } from '../../contract/scopes.ts';
 import type { Origin } from '../../kernel/caller.ts';
@@ -7,7 +8,7 @@ import { presentedClient } from './client.ts';
 import type { TokenDeps } from './feature.ts';
 import { createProve, nobody, type Proven } from './proof.ts';
 import { type AccessTokenResponse, TokenRequest } from './schema.ts';
-import type { Standing } from './store.ts';
+import { holdKeyHolder, type Standing } from './store.ts';
 
 export interface TokenAsked {
   readonly form: TokenRequest;
@@ -42,7 +43,7 @@ export function createTokenService(deps: TokenDeps): TokenService {
 
   const authenticate = async (asked: TokenAsked): Promise<Proven> => {
     const proof = await prove(presentedClient(asked.form, asked.authorization));
-    if ('hold' in proof) {
+    if ('lostBy' in proof) {
       await asked.countAgainst({ clientId: proof.standing.agentId });
       return proof;
     }
@@ -52,16 +53,32 @@ export function createTokenService(deps: TokenDeps): TokenService {
   };
 
   const requireStanding = async (asked: TokenAsked, client: Standing) => {
-    const reason =
-      client.agentStatus !== 'active'
-        ? `the agent is ${client.agentStatus}`
-        : client.organizationStatus !== 'active'
-          ? `the organization is ${client.organizationStatus}`
-          : undefined;
-    if (reason === undefined) return;
-    await recordRefusal(asked, client, client.agentId, reason);
-    failToken('unauthorized_client', reason);
+    const reason = standingProblem(client);
+    if (reason !== undefined) await refuse(asked, client, 'unauthorized_client', reason);
   };
+
+  const refuse = async (asked: TokenAsked, client: Standing, code: TokenErrorCode, reason: string) => {
+    await recordRefusal(asked, client, client.agentId, reason);
+    failToken(code, reason);
+  };
+
+  /** Looks once more, under lock, and records the token: what was changed meanwhile has come first. */
+  const record = (asked: TokenAsked, { standing, lostBy }: Proven, issued: Issued) =>
+    db.transaction(async (tx): Promise<[TokenErrorCode, string] | undefined> => {
+      const now = await holdKeyHolder(tx, standing.agentId);
+      const problem = now && standingProblem(now);
+      if (!now || problem !== undefined) return ['unauthorized_client', problem ?? 'the agent is gone'];
+      const lost = await lostBy(tx, now);
+      if (lost !== undefined) return ['invalid_client', lost];
+      const { tokenId, scope, audience } = issued;
+      await ledger.record(tx, asked.origin, 'token.issued', {
+        organizationId: standing.organizationId,
+        agentId: standing.agentId,
+        metadata: { tokenId, scope, audience, expiresIn: limits.accessTokenSeconds },
+      });
+      tx.afterCommit(() => metrics.count('service_tokens_issued_total', { scope }));
+      return undefined;
+    });
 
   const grantedScopes = async (asked: TokenAsked, client: Standing): Promise<Scope[]> => {
     const allowed = scopes.filter((scope) => client.allowedScopes.includes(scope));
@@ -99,7 +116,7 @@ export function createTokenService(deps: TokenDeps): TokenService {
     async issue(asked) {
       refuseFieldsInAddress(asked.query);
       requireGrantType(asked.form.grant_type);
-      const audience = audienceOf(asked.form.resource) ?? issuer;
+      const audience = audienceOf(asked.form.resource, issuer);
       const proven = await authenticate(asked);
       const client = proven.standing;
       await requireStanding(asked, client);
@@ -107,15 +124,8 @@ export function createTokenService(deps: TokenDeps): TokenService {
       // Its time, to the millisecond, tells whether the token is from before a suspension; `iat` counts seconds only.
       const tokenId = ids.orderedAt(clock.now());
       const accessToken = await sign(client, audience, scope, tokenId);
-      await db.transaction(async (tx) => {
-        if (!(await proven.hold(tx))) failToken('invalid_client', 'the proof holds no longer');
-        await ledger.record(tx, asked.origin, 'token.issued', {
-          organizationId: client.organizationId,
-          agentId: client.agentId,
-          metadata: { tokenId, scope, audience, expiresIn: limits.accessTokenSeconds },
-        });
-        tx.afterCommit(() => metrics.count('service_tokens_issued_total', { scope }));
-      });
+      const lost = await record(asked, proven, { tokenId, scope, audience });
+      if (lost) await refuse(asked, client, ...lost);
       return {
         access_token: accessToken,
         token_type: 'Bearer',
@@ -124,6 +134,17 @@ export function createTokenService(deps: TokenDeps): TokenService {
       };
     },
   };
+}
+
+interface Issued {
+  readonly tokenId: string;
+  readonly scope: string;
+  readonly audience: string;
+}
+
+function standingProblem({ agentStatus, organizationStatus }: Standing): string | undefined {
+  if (agentStatus !== 'active') return `the agent is ${agentStatus}`;
+  return organizationStatus === 'active' ? undefined : `the organization is ${organizationStatus}`;
 }
 
 /** Addresses end up in logs, and a `scope` there would be overlooked: refused even beside a good body. */
@@ -143,19 +164,18 @@ function requireGrantType(grantType: string | undefined): void {
   );
 }
 
-/** RFC 8707 §2: an absolute URI without a fragment. Credentials in one would end up in every token. */
-function audienceOf(resource: string | undefined): string | undefined {
-  if (resource === undefined) return undefined;
-  const url = URL.canParse(resource) ? new URL(resource) : undefined;
-  if (
-    !url ||
-    !/^https?:$/.test(url.protocol) ||
-    url.hash ||
-    resource.includes('#') ||
-    url.username ||
-    url.password
-  ) {
-    failToken('unsupported_grant_type', 'resource must be an absolute http(s) URI without a fragment');
+/**
+ * RFC 8707 §2: an absolute URI without a fragment, kept as it was written; our own address in any spelling is us.
+ * Credentials in one would end up in every token.
+ */
+function audienceOf(resource: string | undefined, issuer: string): string {
+  if (resource === undefined) return issuer;
+  const url =
+    /^https?:\/\/[\w.[\]:-]+(?:[/?][!-~]*)?$/i.test(resource) && URL.canParse(resource)
+      ? new URL(resource)
+      : undefined;
+  if (!url || url.username || url.password || /[\\#]/.test(resource)) {
+    return failToken('unsupported_grant_type', 'resource must be an absolute http(s) URI without a fragment');
   }
-  return resource;
+  return url.href === new URL(issuer).href ? issuer : resource;
 }

@@ -40,9 +40,17 @@ export const findClient = (
   );
 
 /**
- * Whether the credential still has this secret, kept so until the transaction ends: of a revocation or rotation and an
- * issue at the same moment, one comes first.
+ * The agent as it stands, kept from being suspended or given other keys until the transaction ends: of that and an issue at
+ * the same moment, one comes first. Taken before the credential's lock, as everybody does.
  */
+export const holdKeyHolder = (tx: Queryable, agentId: string): Promise<KeyHolder | undefined> =>
+  tx.maybe(
+    'tokens.holdAgent',
+    sql`select ${standing}, a.public_keys as keys
+        from agents a join organizations o using (organization_id) where a.agent_id = ${agentId} for share of a`,
+  );
+
+/** Whether the credential still has this secret, kept so until the transaction ends. */
 export async function holdCredential(
   tx: Queryable,
   credentialId: string,
@@ -50,10 +58,8 @@ export async function holdCredential(
 ): Promise<boolean> {
   const row = await tx.maybe(
     'tokens.holdCredential',
-    sql`select 1 from credentials c join agents a using (agent_id)
-        where c.credential_id = ${credentialId} and c.secret_hash = ${secretHash} and c.status = 'active'
-          and a.status = 'active'
-        for share of c`,
+    sql`select 1 from credentials
+        where credential_id = ${credentialId} and secret_hash = ${secretHash} and status = 'active' for share`,
   );
   return row !== undefined;
 }
