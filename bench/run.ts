@@ -36,7 +36,11 @@ const say = (line: string) => console.log(`  ${line}`);
 console.log('Starting PostgreSQL…');
 const postgres = await startEmbeddedPostgres({ dataDir: join(folder, 'postgres'), database: 'bench' });
 for (const signal of ['SIGINT', 'SIGTERM'] as const) {
-  process.once(signal, () => void postgres.stop().finally(() => process.exit(130)));
+  process.once(signal, async () => {
+    await postgres.stop().catch(() => {});
+    rmSync(folder, { recursive: true, force: true });
+    process.exit(130);
+  });
 }
 const results: Result[] = [];
 try {

@@ -167,7 +167,8 @@ export async function createApp({
     credentials,
     /** Brings the database up to date; safe to call from several nodes at once. */
     async prepare() {
-      await migrate({ db, log, clock });
+      const migrator = createPostgres({ url: config.databaseUrl, poolSize: 1, log, metrics, patient: true });
+      await migrate({ db: migrator, log, clock }).finally(() => migrator.close());
       await audit.prepare();
     },
     async close() {

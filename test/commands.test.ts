@@ -89,7 +89,7 @@ describe('serve refuses to start', { concurrency: 3 }, () => {
     {
       title: 'with a key that is not RSA',
       env: { ...environment('postgres://db/x'), ...pems('ec') },
-      says: [/JWT_PRIVATE_KEY is an? ec key; RS256 needs an RSA private key/, /JWT_PUBLIC_KEY is an? ec key/],
+      says: [/JWT_PRIVATE_KEY is of type ec; RS256 needs an RSA private key/, /JWT_PUBLIC_KEY is of type ec/],
     },
     {
       title: 'with a key file that cannot be read',

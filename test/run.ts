@@ -29,7 +29,11 @@ const postgres = await startEmbeddedPostgres({
 });
 // Ctrl-C reaches the tests as well; what is left for us is the server.
 for (const signal of ['SIGINT', 'SIGTERM'] as const) {
-  process.once(signal, () => void postgres.stop().finally(() => process.exit(130)));
+  process.once(signal, async () => {
+    await postgres.stop().catch(() => {});
+    rmSync(folder, { recursive: true, force: true });
+    process.exit(130);
+  });
 }
 let exitCode = 1;
 try {

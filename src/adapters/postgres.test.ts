@@ -36,6 +36,15 @@ describe('the database port', () => {
       assert.match(await metrics.text(), /^service_db_pool_active_connections 1$/m);
     });
   });
+  it('limits what a statement may take, except for migrations', async () => {
+    const { url, db, metrics } = await open();
+    const limit = (from: typeof db) => from.one('test.limit', sql`show statement_timeout`);
+    assert.deepEqual(await limit(db), { statement_timeout: '20s' });
+    const log = createLog({ level: 'silent' });
+    const patient = createPostgres({ url, poolSize: 1, log, metrics, patient: true });
+    after(() => patient.close());
+    assert.deepEqual(await limit(patient), { statement_timeout: '0' });
+  });
   it('undoes a transaction that throws, and gives its connection back', async () => {
     const { db } = await open();
     await db.run('test.table', sql`create table things (n int)`);

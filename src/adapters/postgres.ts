@@ -11,20 +11,21 @@ export interface PostgresOptions {
   readonly poolSize: number;
   readonly log: Log;
   readonly metrics: Metrics;
+  /** For migrations, which take as long as they take: no limit on a statement, and no say in the pool's gauges. */
+  readonly patient?: boolean;
 }
 
 const statementMs = 20_000;
 const pingMs = 2_000;
 
-export function createPostgres({ url, poolSize, log, metrics }: PostgresOptions): Db {
+export function createPostgres({ url, poolSize, log, metrics, patient = false }: PostgresOptions): Db {
   const pool = new pg.Pool({
     connectionString: url,
     max: poolSize,
     application_name: 'countersign',
     connectionTimeoutMillis: 5_000,
-    statement_timeout: statementMs,
     // A server that is frozen or cut off does not enforce its own limit, so there is one on our side too.
-    query_timeout: statementMs + 2_000,
+    ...(!patient && { statement_timeout: statementMs, query_timeout: statementMs + 2_000 }),
     keepAlive: true,
     idle_in_transaction_session_timeout: 60_000,
     types: { getTypeParser: wireParser as typeof pg.types.getTypeParser },
@@ -32,8 +33,10 @@ export function createPostgres({ url, poolSize, log, metrics }: PostgresOptions)
   // Without a listener the loss of a connection, idle or in use, would end the process.
   pool.on('error', (error) => log.warn({ err: error }, 'an idle database connection was lost'));
   pool.on('connect', (client) => client.on('error', () => {}));
-  metrics.gaugeFrom('service_db_pool_active_connections', () => pool.totalCount - pool.idleCount);
-  metrics.gaugeFrom('service_db_pool_waiting_requests', () => pool.waitingCount);
+  if (!patient) {
+    metrics.gaugeFrom('service_db_pool_active_connections', () => pool.totalCount - pool.idleCount);
+    metrics.gaugeFrom('service_db_pool_waiting_requests', () => pool.waitingCount);
+  }
 
   /** The change is durable: whatever goes wrong now must not look as if it had failed. */
   const afterwards = (callback: () => void) => {

@@ -13,6 +13,7 @@ export async function migrate(env: Environment): Promise<void> {
     poolSize: 1,
     log,
     metrics: createMetrics(),
+    patient: true,
   });
   try {
     const applied = await applyMigrations({ db, log, clock: systemClock });

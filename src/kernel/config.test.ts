@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { generateKeyPairSync } from 'node:crypto';
-import { mkdtempSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { describe, it } from 'node:test';
+import { after, describe, it } from 'node:test';
 import { ConfigProblems, type Environment, loadConfig } from './config.ts';
 import { generateKeyPair } from './keypair.ts';
 
@@ -84,6 +84,7 @@ describe('configuration', () => {
   });
   it('reads keys from files, and with line breaks written out', () => {
     const folder = mkdtempSync(join(tmpdir(), 'countersign-config-'));
+    after(() => rmSync(folder, { recursive: true, force: true }));
     const file = join(folder, 'key.pem');
     writeFileSync(file, pair.privatePem);
     const config = loadConfig({
@@ -105,7 +106,7 @@ describe('configuration', () => {
       /do not belong together/,
     ],
     ['a short key', pem('rsa', 1024), /1024 bits/],
-    ['an elliptic-curve key', pem('ec'), /is a ec key/],
+    ['an elliptic-curve key', pem('ec'), /is of type ec/],
     ['a private key given as the public one', { JWT_PUBLIC_KEY: pair.privatePem }, /holds a private key/],
     ['memory:// with several processes', { REDIS_URL: 'memory://', WEB_CONCURRENCY: '2' }, /WEB_CONCURRENCY/],
   ] as const) {

@@ -54,7 +54,7 @@ function readKey(read: () => KeyObject, half: string): KeyObject {
 
 function checkRsa(key: KeyObject, half: string): KeyObject {
   if (key.asymmetricKeyType !== 'rsa')
-    throw new Error(`is a ${key.asymmetricKeyType} key; RS256 needs an RSA ${half} key`);
+    throw new Error(`is of type ${key.asymmetricKeyType}; RS256 needs an RSA ${half} key`);
   const bits = key.asymmetricKeyDetails?.modulusLength ?? 0;
   if (bits < minimumBits)
     throw new Error(`is an RSA key of ${bits} bits; at least ${minimumBits} are needed`);

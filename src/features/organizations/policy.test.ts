@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
-import { mkdtempSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { describe, it } from 'node:test';
+import { after, describe, it } from 'node:test';
 import { startApp } from '../../../test/harness.ts';
 
 describe('refusals by policy', () => {
@@ -34,6 +34,7 @@ describe('refusals by policy', () => {
 describe('POLICIES_DIR', () => {
   it('replaces the policies that come with Countersign', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'countersign-policies-'));
+    after(() => rmSync(folder, { recursive: true, force: true }));
     writeFileSync(
       join(folder, 'own.cedar'),
       'permit (principal, action == Action::"organizations:list", resource);',
