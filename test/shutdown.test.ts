@@ -199,7 +199,7 @@ describe('serve stops', { concurrency: 3 }, () => {
     await startServe(environment(url));
   });
 
-  test('in bounded time while it waits for another node to migrate', async () => {
+  test('with 0 while it waits for another node to migrate: a migration cut off is undone whole', async () => {
     const url = await createEmptyDatabase();
     const other = await openSession(url);
     // The number of kernel/locks.ts for migrations.
@@ -214,6 +214,8 @@ describe('serve stops', { concurrency: 3 }, () => {
       return waiting.length > 0 ? true : undefined;
     });
     program.kill('SIGTERM');
-    assert.equal(await program.gone(25_000), 1, program.output());
+    assert.equal(await program.gone(25_000), 0, program.output());
+    await other.query('rollback');
+    assert.deepEqual(await execute(url, "select from pg_tables where tablename = 'agents'"), []);
   });
 });
