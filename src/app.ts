@@ -16,7 +16,7 @@ import { createDiscovery } from './features/discovery/feature.ts';
 import { createHealth } from './features/health/feature.ts';
 import { createOrganizations, type Organizations } from './features/organizations/feature.ts';
 import { createReference } from './features/reference/feature.ts';
-import { createTokens } from './features/tokens/feature.ts';
+import { createStandings, createTokens } from './features/tokens/feature.ts';
 import { type Clock, systemClock } from './kernel/clock.ts';
 import type { Config } from './kernel/config.ts';
 import type { Db } from './kernel/db.ts';
@@ -65,7 +65,8 @@ export async function createApp({
 
   // What happened is told to these, in this order, within the transaction of the change.
   const audit = createAudit({ db, clock, log });
-  const ledger = createLedger({ clock, ids, listeners: [audit.listener] });
+  const standings = createStandings({ db, kv, clock });
+  const ledger = createLedger({ clock, ids, listeners: [audit.listener, standings.listener] });
 
   // Who may, where scopes alone do not say it.
   const engine = createCedar({
@@ -123,6 +124,7 @@ export async function createApp({
     signer,
     issuer: config.baseUrl,
     assertions: createAssertions(clock),
+    standings,
     isAdmin: async (caller) => (await organizations.roleOf(caller)) === 'admin',
   });
   const discovery = createDiscovery({ issuer: config.baseUrl, assertionAlgorithms, signer });

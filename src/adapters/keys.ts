@@ -26,7 +26,7 @@ export async function createSigner(options: SignerOptions & { clock: Clock }): P
       new SignJWT({ iss: issuer, ...claims })
         .setProtectedHeader({ alg: algorithm, typ, kid: keyId })
         .sign(privateKey),
-    async verify(token, { typ, audience, requiredClaims }) {
+    async verify(token, { typ, requiredClaims }) {
       if (!isOneSpelling(token)) return undefined;
       try {
         const { payload } = await jwtVerify(
@@ -40,7 +40,6 @@ export async function createSigner(options: SignerOptions & { clock: Clock }): P
             algorithms: [algorithm],
             typ,
             issuer,
-            ...(audience !== undefined && { audience }),
             requiredClaims,
             currentDate: new Date(clock.now()),
           },

@@ -4,7 +4,7 @@ import pg from 'pg';
 import { DatabaseAway, type Db, type Queryable, type Tx } from '../kernel/db.ts';
 import type { Log } from '../kernel/log.ts';
 import type { Metrics } from '../kernel/metrics.ts';
-import type { Sql } from '../kernel/sql.ts';
+import { isPrepared, type Sql } from '../kernel/sql.ts';
 
 export interface PostgresOptions {
   readonly url: string;
@@ -68,10 +68,10 @@ export function createPostgres({ url, poolSize, log, metrics, patient = false }:
       throw new DatabaseAway(error);
     });
 
-  const once = async (text: string, values: unknown[]) => {
+  const once = async (query: pg.QueryConfig) => {
     const client = await connect();
     try {
-      const result = await client.query(text, values);
+      const result = await client.query(query);
       client.release();
       return result;
     } catch (error) {
@@ -80,8 +80,11 @@ export function createPostgres({ url, poolSize, log, metrics, patient = false }:
     }
   };
 
-  const queryable = (run: (text: string, values: unknown[]) => Promise<pg.QueryResult>): Queryable => {
-    const query = (name: string, { text, values }: Sql) => timed(name, () => run(text, values));
+  const queryable = (run: (query: pg.QueryConfig) => Promise<pg.QueryResult>): Queryable => {
+    const query = (name: string, statement: Sql) => {
+      const { text, values } = statement;
+      return timed(name, () => run(isPrepared(statement) ? { name, text, values } : { text, values }));
+    };
     return {
       many: async <Row>(name: string, statement: Sql) => (await query(name, statement)).rows as Row[],
       maybe: async <Row>(name: string, statement: Sql) =>
@@ -101,7 +104,7 @@ export function createPostgres({ url, poolSize, log, metrics, patient = false }:
       const client = await timed('connect', connect);
       const committed: (() => void)[] = [];
       const tx: Tx = {
-        ...queryable((text, values) => client.query(text, values)),
+        ...queryable((query) => client.query(query)),
         afterCommit: (callback) => void committed.push(callback),
       };
       const control = (word: string) => timed(word, () => client.query(word));
@@ -127,7 +130,7 @@ export function createPostgres({ url, poolSize, log, metrics, patient = false }:
       const limit = sleep(pingMs, undefined, { signal: late.signal }).then(() => {
         throw new DatabaseAway(new Error(`no answer within ${pingMs} ms`));
       });
-      const asked = timed('ping', () => once('select 1', []));
+      const asked = timed('ping', () => once({ text: 'select 1' }));
       asked.catch(() => {});
       await Promise.race([asked, limit]).finally(() => late.abort());
     },

@@ -149,7 +149,7 @@ describe('401 UNAUTHORIZED', () => {
       const agent = await t.agent();
       const authorization = `Bearer ${await t.token(undefined, agent)}`;
       assert.equal((await use(authorization)).status, 200);
-      await t.sql('update agents set status = $2 where agent_id = $1', [agent.agentId, status]);
+      await t.call('PATCH', `/api/v1/agents/${agent.agentId}`, { token: real, payload: { status } });
       assertUnauthorized(await use(authorization), true);
     });
   }
@@ -220,19 +220,15 @@ describe('every route', () => {
   });
   for (const status of ['suspended', 'deleted']) {
     it(`403 ORG_SUSPENDED while the organization is ${status}, whatever the scope`, async () => {
-      const { organizationId } = await t.app.db.transaction((tx) =>
-        t.app.organizations.register(
-          tx,
-          { requestId: 'test', ipAddress: '', userAgent: '', agentId: t.operator.agentId },
-          { name: 'Other', slug: `soon-${status}`, planTier: 'pro' },
-        ),
-      );
+      const payload = { name: 'Other', slug: `soon-${status}`, planTier: 'pro' };
+      const { organizationId } = (await t.call('POST', '/api/v1/organizations', { token: real, payload }))
+        .json;
       const token = await t.token(undefined, await t.agent({ organization_id: organizationId }));
       assert.equal((await use(`Bearer ${token}`)).status, 200);
-      await t.sql('update organizations set status = $2 where organization_id = $1', [
-        organizationId,
-        status,
-      ]);
+      const path = `/api/v1/organizations/${organizationId}`;
+      await (status === 'deleted'
+        ? t.call('DELETE', path, { token: real })
+        : t.call('PATCH', path, { token: real, payload: { status } }));
       for (const entry of guarded) {
         const { status, json } = await callRoute(entry, token);
         assert.deepEqual([status, json.code], [403, 'ORG_SUSPENDED'], entry.path);

@@ -18,11 +18,16 @@ const subject = {
 
 function listening() {
   const heard: string[] = [];
+  const told: Happening[] = [];
   const listener = {
-    inTransaction: async (_tx: unknown, happening: Happening) => void heard.push(`in ${happening.type}`),
-    afterCommit: (happening: Happening) => void heard.push(`after ${happening.type}`),
+    async inTransaction(_tx: unknown, happenings: readonly Happening[]) {
+      told.push(...happenings);
+      heard.push(...happenings.map(({ type }) => `in ${type}`));
+    },
+    afterCommit: (happenings: readonly Happening[]) =>
+      void heard.push(...happenings.map(({ type }) => `after ${type}`)),
   };
-  return { heard, ledger: createLedger({ clock: t.clock, ids: createIds(), listeners: [listener] }) };
+  return { heard, told, ledger: createLedger({ clock: t.clock, ids: createIds(), listeners: [listener] }) };
 }
 
 describe('the ledger', () => {
@@ -45,10 +50,27 @@ describe('the ledger', () => {
     assert.deepEqual(heard, ['in agent.created']);
   });
   it('says who did it when that is somebody else', async () => {
-    const { ledger } = listening();
-    const happening = await t.app.db.transaction((tx) => ledger.record(tx, actor, 'agent.created', subject));
+    const { ledger, told } = listening();
+    await t.app.db.transaction((tx) => ledger.record(tx, actor, 'agent.created', subject));
+    const [happening] = told;
+    assert.ok(happening);
     assert.equal(happening.metadata.actorId, actor.agentId);
     assert.equal(happening.agentId, subject.agentId);
     assert.equal(happening.outcome, 'success');
+  });
+  it('tells listeners once of many that share a transaction', async () => {
+    const { heard, ledger } = listening();
+    await t.app.db.transaction((tx) =>
+      ledger.recordAll(tx, [
+        { actor, type: 'agent.created', subject },
+        { actor, type: 'agent.updated', subject },
+      ]),
+    );
+    assert.deepEqual(heard, [
+      'in agent.created',
+      'in agent.updated',
+      'after agent.created',
+      'after agent.updated',
+    ]);
   });
 });

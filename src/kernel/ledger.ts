@@ -34,40 +34,54 @@ export interface Subject {
 
 export interface LedgerListener {
   /** Joins the change's own transaction; a throw undoes the change. */
-  inTransaction?(tx: Tx, happening: Happening): Promise<void>;
+  inTransaction?(tx: Tx, happenings: readonly Happening[]): Promise<void>;
   /** The change is durable. */
-  afterCommit?(happening: Happening): void;
+  afterCommit?(happenings: readonly Happening[]): void;
+}
+
+export interface Entry {
+  readonly actor: Actor;
+  readonly type: EventType;
+  readonly subject: Subject;
 }
 
 export interface Ledger {
-  record(tx: Tx, actor: Actor, type: EventType, subject: Subject): Promise<Happening>;
+  record(tx: Tx, actor: Actor, type: EventType, subject: Subject): Promise<void>;
+  /** Of many that share a transaction, at the price of one. */
+  recordAll(tx: Tx, entries: readonly Entry[]): Promise<void>;
 }
 
 export function createLedger(deps: { clock: Clock; ids: Ids; listeners: readonly LedgerListener[] }): Ledger {
   const { clock, ids, listeners } = deps;
-  return {
-    async record(tx, actor, type, subject) {
-      const now = clock.now();
-      const happening: Happening = {
-        eventId: ids.orderedAt(now),
-        type,
-        outcome: subject.outcome ?? 'success',
-        organizationId: subject.organizationId,
-        agentId: subject.agentId,
-        ipAddress: actor.ipAddress,
-        userAgent: actor.userAgent,
-        timestamp: new Date(now).toISOString(),
-        metadata: {
-          ...subject.metadata,
-          ...(actor.agentId !== undefined && actor.agentId !== subject.agentId && { actorId: actor.agentId }),
-          requestId: actor.requestId,
-        },
-      };
-      for (const listener of listeners) await listener.inTransaction?.(tx, happening);
-      tx.afterCommit(() => {
-        for (const listener of listeners) listener.afterCommit?.(happening);
-      });
-      return happening;
+
+  const happeningOf = ({ actor, type, subject }: Entry, now: number): Happening => ({
+    eventId: ids.orderedAt(now),
+    type,
+    outcome: subject.outcome ?? 'success',
+    organizationId: subject.organizationId,
+    agentId: subject.agentId,
+    ipAddress: actor.ipAddress,
+    userAgent: actor.userAgent,
+    timestamp: new Date(now).toISOString(),
+    metadata: {
+      ...subject.metadata,
+      ...(actor.agentId !== undefined && actor.agentId !== subject.agentId && { actorId: actor.agentId }),
+      requestId: actor.requestId,
     },
+  });
+
+  const recordAll: Ledger['recordAll'] = async (tx, entries) => {
+    if (entries.length === 0) return;
+    const now = clock.now();
+    const happenings = entries.map((entry) => happeningOf(entry, now));
+    for (const listener of listeners) await listener.inTransaction?.(tx, happenings);
+    tx.afterCommit(() => {
+      for (const listener of listeners) listener.afterCommit?.(happenings);
+    });
+  };
+
+  return {
+    recordAll,
+    record: (tx, actor, type, subject) => recordAll(tx, [{ actor, type, subject }]),
   };
 }

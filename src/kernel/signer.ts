@@ -8,11 +8,8 @@ export interface Signer {
   readonly keyId: string;
   /** Signs as given; `typ` keeps kinds of token apart (`at+jwt`, `delegation+jwt`, …). */
   sign(claims: Claims, typ: string): Promise<string>;
-  /** The claims of a token of ours of that kind, unexpired and (if one is given) for that audience; undefined for anything else. */
-  verify(
-    token: string,
-    expected: { typ: string; audience?: string; requiredClaims: string[] },
-  ): Promise<Claims | undefined>;
+  /** The claims of a token of ours of that kind, unexpired, for whatever audience; undefined for anything else. */
+  verify(token: string, expected: { typ: string; requiredClaims: string[] }): Promise<Claims | undefined>;
   /** The public keys that verify, current first, as JWKs. */
   publicKeys(): readonly Readonly<Record<string, unknown>>[];
 }

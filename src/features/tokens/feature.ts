@@ -18,6 +18,9 @@ import { createLiveTokens } from './live.ts';
 import { createExpiryLoop } from './loops.ts';
 import { tokenRoutes } from './routes.ts';
 import { createTokenService } from './service.ts';
+import type { Standings } from './standing.ts';
+
+export { createStandings } from './standing.ts';
 
 export interface TokenDeps {
   readonly db: Db;
@@ -29,6 +32,7 @@ export interface TokenDeps {
   /** Who we are: issuer, and audience of tokens for our own API. */
   readonly issuer: string;
   readonly assertions: Assertions;
+  readonly standings: Standings;
   /** Whether the caller administers its own organization. */
   isAdmin(caller: Caller): Promise<boolean>;
 }
@@ -43,7 +47,7 @@ export function createTokens(deps: TokenDeps): Tokens {
   const inspect = createInspect(deps);
   return {
     routes: tokenRoutes(createTokenService(deps), createLiveTokens(deps, inspect)),
-    loops: [createExpiryLoop(deps)],
+    loops: [createExpiryLoop(deps), ...deps.standings.loops],
     identify: identifyBy(inspect, deps.issuer),
   };
 }

@@ -1,12 +1,13 @@
-/** What a token is worth now: the signature says that it was ours, the database that it still holds. */
+/** What a token is worth now: the signature says that it was ours, its standing that it still holds. */
 import { isScope, type Scope } from '../../contract/scopes.ts';
 import type { Identity } from '../../kernel/guard.ts';
 import { isUuid, timeOfUuid } from '../../kernel/ids.ts';
+import { createRecent } from '../../kernel/recent.ts';
 import type { Claims } from '../../kernel/signer.ts';
 import type { TokenDeps } from './feature.ts';
-import { findStanding, type Standing } from './store.ts';
+import type { Standing } from './store.ts';
 
-const textClaims = ['sub', 'client_id', 'scope', 'organization_id', 'jti'] as const;
+const textClaims = ['aud', 'sub', 'client_id', 'scope', 'organization_id', 'jti'] as const;
 const timeClaims = ['iat', 'exp'] as const;
 
 type OurClaims = Record<(typeof textClaims)[number], string> & Record<(typeof timeClaims)[number], number>;
@@ -17,6 +18,7 @@ const isOurShape = (claims: Claims): claims is OurClaims =>
   timeClaims.every((name) => Number.isInteger(claims[name])) &&
   isUuid(String(claims.client_id)) &&
   isUuid(String(claims.jti)) &&
+  isUuid(String(claims.organization_id)) &&
   claims.sub === claims.client_id;
 
 export interface Inspected {
@@ -29,19 +31,37 @@ export interface Inspected {
 /** With an audience only tokens for it count; without, those for any resource. */
 export type Inspect = (token: string, audience?: string) => Promise<Inspected | undefined>;
 
+/** Enough for the tokens of ten thousand busy agents, at some 2 KB each. */
+const rememberedTokens = 10_000;
+
 /** Undefined for what is no unexpired token of ours, or was revoked, or whose agent is not active. */
-export function createInspect({ db, signer }: TokenDeps): Inspect {
-  return async (token, audience) => {
+export function createInspect({ clock, signer, standings }: TokenDeps): Inspect {
+  const verified = createRecent<OurClaims>(rememberedTokens);
+
+  /** By its exact text, so a token's signature is checked once; all that can change is looked at each time. */
+  const verify = async (token: string): Promise<OurClaims | undefined> => {
+    const known = verified.get(token);
+    if (known) {
+      if (known.exp * 1000 > clock.now()) return known;
+      verified.delete(token);
+      return undefined;
+    }
     const claims = await signer.verify(token, {
       typ: 'at+jwt',
-      ...(audience !== undefined && { audience }),
       requiredClaims: [...textClaims, ...timeClaims],
     });
     if (!claims || !isOurShape(claims)) return undefined;
-    const standing = await findStanding(db, claims.client_id, claims.jti);
-    if (!standing || standing.revoked || standing.agentStatus !== 'active') return undefined;
-    if (standing.tokensEndedAt && timeOfUuid(claims.jti) <= Date.parse(standing.tokensEndedAt))
-      return undefined;
+    verified.set(token, claims);
+    return claims;
+  };
+
+  return async (token, audience) => {
+    const claims = await verify(token);
+    if (!claims || (audience !== undefined && claims.aud !== audience)) return undefined;
+    const { client_id: agentId, organization_id: organizationId, jti: tokenId } = claims;
+    const standing = await standings.of({ tokenId, agentId, organizationId });
+    if (standing?.agentStatus !== 'active') return undefined;
+    if (standing.tokensEndedAt && timeOfUuid(tokenId) <= Date.parse(standing.tokensEndedAt)) return undefined;
     const held = claims.scope.split(' ').filter(isScope);
     return { claims, standing, scopes: held.filter((scope) => standing.allowedScopes.includes(scope)) };
   };

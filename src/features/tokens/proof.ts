@@ -1,23 +1,24 @@
 /** Whether a client is who it says: by a secret whose hash we keep, or by an assertion signed with a key it registered. */
-import { isDeepStrictEqual } from 'node:util';
-import type { Tx } from '../../kernel/db.ts';
+import { createGatherer } from '../../kernel/gather.ts';
 import { isUuid } from '../../kernel/ids.ts';
 import { hashSecret, nobodysHash, sameHash } from '../../kernel/secrets.ts';
 import type { Presented } from './client.ts';
 import type { TokenDeps } from './feature.ts';
-import {
-  findClient,
-  findKeyHolder,
-  holdCredential,
-  insertAssertion,
-  type KeyHolder,
-  type Standing,
-} from './store.ts';
+import { findClients, findKeyHolder, type KeyHolder, type Standing } from './store.ts';
+
+/** What was shown, for looking once more when the token is recorded. */
+export type Proof =
+  | { readonly kind: 'secret'; readonly credentialId: string; readonly secretHash: Buffer }
+  | {
+      readonly kind: 'assertion';
+      readonly keys: KeyHolder['keys'];
+      readonly assertionId: string;
+      readonly expiresAt: Date;
+    };
 
 export interface Proven {
   readonly standing: Standing;
-  /** Within the issuing transaction, the agent being held: why the proof no longer holds, or undefined when it does. */
-  lostBy(tx: Tx, now: KeyHolder): Promise<string | undefined>;
+  readonly proof: Proof;
 }
 
 export interface Unproven {
@@ -35,20 +36,21 @@ export function createProve(deps: TokenDeps) {
   const { db, clock, issuer, assertions } = deps;
   const audiences = [issuer, `${issuer}/`, `${issuer}/api/v1/token`];
 
+  const findClient = createGatherer({
+    run: (asked: readonly { agentId: string; secretHash: Buffer }[]) =>
+      findClients(db, asked, new Date(clock.now())),
+    atMost: 100,
+    waiting: 2_000,
+  });
+
   /** Unknown id and wrong secret take the same steps and get the same answer. */
   const bySecret = async (clientId: string, secret: string): Promise<Proven | Unproven> => {
-    const hash = hashSecret(secret);
-    const client = await findClient(db, isUuid(clientId) ? clientId : nobody, hash, new Date(clock.now()));
-    const matched = sameHash(hash, client?.secretHash ?? nobodysHash);
+    const secretHash = hashSecret(secret);
+    const client = await findClient({ agentId: isUuid(clientId) ? clientId : nobody, secretHash });
+    const matched = sameHash(secretHash, client?.secretHash ?? nobodysHash);
     const credentialId = client?.credentialId;
     if (!client || !credentialId || !matched) return { standing: client, claimedId: clientId, reason: wrong };
-    return {
-      standing: client,
-      lostBy: async (tx) =>
-        (await holdCredential(tx, credentialId, hash))
-          ? undefined
-          : 'the credential was revoked or rotated meanwhile',
-    };
+    return { standing: client, proof: { kind: 'secret', credentialId, secretHash } };
   };
 
   const byAssertion = async (named: string | undefined, assertion: string): Promise<Proven | Unproven> => {
@@ -58,15 +60,7 @@ export function createProve(deps: TokenDeps) {
     if (!holder || (named !== undefined && named !== claimedId)) return refused;
     const verified = await assertions.verify(assertion, holder.keys, { client: claimedId, audiences });
     if (!verified) return refused;
-    return {
-      standing: holder,
-      async lostBy(tx, now) {
-        if (!isDeepStrictEqual(now.keys, holder.keys)) return 'the keys were replaced meanwhile';
-        return (await insertAssertion(tx, holder.agentId, verified))
-          ? undefined
-          : 'the assertion was used before';
-      },
-    };
+    return { standing: holder, proof: { kind: 'assertion', keys: holder.keys, ...verified } };
   };
 
   return async (presented: Presented): Promise<Proven | Unproven> => {

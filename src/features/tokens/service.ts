@@ -7,8 +7,9 @@ import { isUuid } from '../../kernel/ids.ts';
 import { presentedClient } from './client.ts';
 import type { TokenDeps } from './feature.ts';
 import { createProve, nobody, type Proven } from './proof.ts';
+import { createRecordOutcome, standingProblem } from './recording.ts';
 import { type AccessTokenResponse, TokenRequest } from './schema.ts';
-import { holdKeyHolder, type Standing } from './store.ts';
+import type { Standing } from './store.ts';
 
 export interface TokenAsked {
   readonly form: TokenRequest;
@@ -23,8 +24,9 @@ export interface TokenService {
 }
 
 export function createTokenService(deps: TokenDeps): TokenService {
-  const { db, clock, ids, ledger, metrics, signer, issuer } = deps;
+  const { clock, ids, metrics, signer, issuer } = deps;
   const prove = createProve(deps);
+  const recordOutcome = createRecordOutcome(deps);
 
   const recordRefusal = (
     asked: TokenAsked,
@@ -32,18 +34,22 @@ export function createTokenService(deps: TokenDeps): TokenService {
     claimedId: string,
     reason: string,
   ) =>
-    db.transaction((tx) =>
-      ledger.record(tx, asked.origin, 'token.refused', {
-        organizationId: client?.organizationId ?? nobody,
-        agentId: client?.agentId ?? (isUuid(claimedId) ? claimedId.toLowerCase() : nobody),
-        outcome: 'failure',
-        metadata: { reason },
-      }),
-    );
+    recordOutcome({
+      entry: {
+        actor: asked.origin,
+        type: 'token.refused',
+        subject: {
+          organizationId: client?.organizationId ?? nobody,
+          agentId: client?.agentId ?? (isUuid(claimedId) ? claimedId.toLowerCase() : nobody),
+          outcome: 'failure',
+          metadata: { reason },
+        },
+      },
+    });
 
   const authenticate = async (asked: TokenAsked): Promise<Proven> => {
     const proof = await prove(presentedClient(asked.form, asked.authorization));
-    if ('lostBy' in proof) {
+    if ('proof' in proof) {
       await asked.countAgainst({ clientId: proof.standing.agentId });
       return proof;
     }
@@ -62,23 +68,21 @@ export function createTokenService(deps: TokenDeps): TokenService {
     failToken(code, reason);
   };
 
-  /** Looks once more, under lock, and records the token: what was changed meanwhile has come first. */
-  const record = (asked: TokenAsked, { standing, lostBy }: Proven, issued: Issued) =>
-    db.transaction(async (tx): Promise<[TokenErrorCode, string] | undefined> => {
-      const now = await holdKeyHolder(tx, standing.agentId);
-      const problem = now && standingProblem(now);
-      if (!now || problem !== undefined) return ['unauthorized_client', problem ?? 'the agent is gone'];
-      const lost = await lostBy(tx, now);
-      if (lost !== undefined) return ['invalid_client', lost];
-      const { tokenId, scope, audience } = issued;
-      await ledger.record(tx, asked.origin, 'token.issued', {
-        organizationId: standing.organizationId,
-        agentId: standing.agentId,
-        metadata: { tokenId, scope, audience, expiresIn: limits.accessTokenSeconds },
-      });
-      tx.afterCommit(() => metrics.count('service_tokens_issued_total', { scope }));
-      return undefined;
+  const recordIssue = async (asked: TokenAsked, granted: Proven, issued: Issued) => {
+    const { tokenId, scope, audience } = issued;
+    const { organizationId, agentId } = granted.standing;
+    const metadata = { tokenId, scope, audience, expiresIn: limits.accessTokenSeconds };
+    const lost = await recordOutcome({
+      entry: {
+        actor: asked.origin,
+        type: 'token.issued',
+        subject: { organizationId, agentId, metadata },
+      },
+      granted,
     });
+    if (lost) await refuse(asked, granted.standing, ...lost);
+    metrics.count('service_tokens_issued_total', { scope });
+  };
 
   const grantedScopes = async (asked: TokenAsked, client: Standing): Promise<Scope[]> => {
     const allowed = scopes.filter((scope) => client.allowedScopes.includes(scope));
@@ -123,9 +127,11 @@ export function createTokenService(deps: TokenDeps): TokenService {
       const scope = (await grantedScopes(asked, client)).join(' ');
       // Its time, to the millisecond, tells whether the token is from before a suspension; `iat` counts seconds only.
       const tokenId = ids.orderedAt(clock.now());
-      const accessToken = await sign(client, audience, scope, tokenId);
-      const lost = await record(asked, proven, { tokenId, scope, audience });
-      if (lost) await refuse(asked, client, ...lost);
+      // At the same time: a token whose record fails or comes too late is never handed out.
+      const [accessToken] = await Promise.all([
+        sign(client, audience, scope, tokenId),
+        recordIssue(asked, proven, { tokenId, scope, audience }),
+      ]);
       return {
         access_token: accessToken,
         token_type: 'Bearer',
@@ -140,11 +146,6 @@ interface Issued {
   readonly tokenId: string;
   readonly scope: string;
   readonly audience: string;
-}
-
-function standingProblem({ agentStatus, organizationStatus }: Standing): string | undefined {
-  if (agentStatus !== 'active') return `the agent is ${agentStatus}`;
-  return organizationStatus === 'active' ? undefined : `the organization is ${organizationStatus}`;
 }
 
 /** Addresses end up in logs, and a `scope` there would be overlooked: refused even beside a good body. */

@@ -1,6 +1,6 @@
 /** Writes `token_revocations` and `used_assertions`; reads across agents, organizations and credentials. */
 import type { Queryable } from '../../kernel/db.ts';
-import { sql } from '../../kernel/sql.ts';
+import { prepared, sql } from '../../kernel/sql.ts';
 
 export interface Standing {
   readonly agentId: string;
@@ -22,46 +22,67 @@ export interface Client extends Standing {
   readonly secretHash: Buffer | null;
 }
 
-/** The secret's hash is looked up, so an agent with a thousand credentials costs no more than one without any. */
-export const findClient = (
+/**
+ * In the order asked. The secret's hash is looked up, so an agent with a thousand credentials costs no more than one
+ * without any.
+ */
+export async function findClients(
   db: Queryable,
-  agentId: string,
-  secretHash: Buffer,
+  asked: readonly { readonly agentId: string; readonly secretHash: Buffer }[],
   now: Date,
-): Promise<Client | undefined> =>
-  db.maybe(
-    'tokens.findClient',
-    sql`select ${standing}, c.credential_id as "credentialId", c.secret_hash as "secretHash"
-        from agents a join organizations o using (organization_id)
-        left join credentials c on c.agent_id = a.agent_id and c.secret_hash = ${secretHash} and c.status = 'active'
-          and (c.expires_at is null or c.expires_at > ${now})
-        where a.agent_id = ${agentId}
-        limit 1`,
+): Promise<(Client | undefined)[]> {
+  const rows = await db.many<Client & { position: number }>(
+    'tokens.findClients',
+    prepared(sql`
+      select asked.position, ${standing}, c.credential_id as "credentialId", c.secret_hash as "secretHash"
+      from unnest(${asked.map(({ agentId }) => agentId)}::uuid[], ${asked.map(({ secretHash }) => secretHash)}::bytea[])
+        with ordinality as asked (agent_id, secret_hash, position)
+      join agents a using (agent_id) join organizations o using (organization_id)
+      left join lateral (
+        select credential_id, secret_hash from credentials
+        where agent_id = a.agent_id and secret_hash = asked.secret_hash and status = 'active'
+          and (expires_at is null or expires_at > ${now})
+        limit 1
+      ) c on true`),
   );
+  const found = new Map(rows.map((row) => [row.position, row]));
+  return asked.map((_, index) => found.get(index + 1));
+}
 
 /**
- * The agent as it stands, kept from being suspended or given other keys until the transaction ends: of that and an issue at
- * the same moment, one comes first. Taken before the credential's lock, as everybody does.
+ * The agents as they stand, kept from being suspended or given other keys or credentials until the transaction ends: of
+ * that and an issue at the same moment, one comes first. In one order, lest two that hold many wait for each other.
  */
-export const holdKeyHolder = (tx: Queryable, agentId: string): Promise<KeyHolder | undefined> =>
-  tx.maybe(
-    'tokens.holdAgent',
-    sql`select ${standing}, a.public_keys as keys
-        from agents a join organizations o using (organization_id) where a.agent_id = ${agentId} for share of a`,
-  );
-
-/** Whether the credential still has this secret, kept so until the transaction ends. */
-export async function holdCredential(
+export async function holdKeyHolders(
   tx: Queryable,
-  credentialId: string,
-  secretHash: Buffer,
-): Promise<boolean> {
-  const row = await tx.maybe(
-    'tokens.holdCredential',
-    sql`select 1 from credentials
-        where credential_id = ${credentialId} and secret_hash = ${secretHash} and status = 'active' for share`,
+  agentIds: readonly string[],
+): Promise<Map<string, KeyHolder>> {
+  const rows = await tx.many<KeyHolder>(
+    'tokens.holdAgents',
+    prepared(sql`
+      select ${standing}, a.public_keys as keys
+      from agents a join organizations o using (organization_id)
+      where a.agent_id = any(${agentIds}::uuid[]) order by a.agent_id for share of a`),
   );
-  return row !== undefined;
+  return new Map(rows.map((row) => [row.agentId, row]));
+}
+
+/** Which of the credentials still have the secret that was shown. To be asked while their agents are held. */
+export async function findValidSecrets(
+  tx: Queryable,
+  shown: readonly { readonly credentialId: string; readonly secretHash: Buffer }[],
+): Promise<Set<string>> {
+  if (shown.length === 0) return new Set();
+  const rows = await tx.many<{ credentialId: string }>(
+    'tokens.findValidSecrets',
+    prepared(sql`
+      select credential_id as "credentialId"
+      from unnest(${shown.map(({ credentialId }) => credentialId)}::uuid[], ${shown.map(({ secretHash }) => secretHash)}::bytea[])
+        as shown (credential_id, secret_hash)
+      join credentials c using (credential_id)
+      where c.secret_hash = shown.secret_hash and c.status = 'active'`),
+  );
+  return new Set(rows.map(({ credentialId }) => credentialId));
 }
 
 export interface KeyHolder extends Standing {
@@ -75,18 +96,24 @@ export const findKeyHolder = (db: Queryable, agentId: string): Promise<KeyHolder
         from agents a join organizations o using (organization_id) where a.agent_id = ${agentId}`,
   );
 
-/** False when it was used before. */
-export async function insertAssertion(
+/** Tells, asked once for each, whether it was its first use. */
+export async function insertAssertions(
   tx: Queryable,
-  agentId: string,
-  { assertionId, expiresAt }: { assertionId: string; expiresAt: Date },
-): Promise<boolean> {
-  const inserted = await tx.run(
-    'tokens.useAssertion',
+  used: readonly { readonly agentId: string; readonly assertionId: string; readonly expiresAt: Date }[],
+): Promise<(agentId: string, assertionId: string) => boolean> {
+  if (used.length === 0) return () => false;
+  const rows = await tx.many<{ agentId: string; assertionId: string }>(
+    'tokens.useAssertions',
     sql`insert into used_assertions (agent_id, assertion_id, expires_at)
-        values (${agentId}, ${assertionId}, ${expiresAt}) on conflict (agent_id, assertion_id) do nothing`,
+        select * from unnest(${used.map(({ agentId }) => agentId)}::uuid[],
+          ${used.map(({ assertionId }) => assertionId)}::text[],
+          ${used.map(({ expiresAt }) => expiresAt)}::timestamptz[]) as used (agent_id, assertion_id, expires_at)
+        order by agent_id, assertion_id
+        on conflict (agent_id, assertion_id) do nothing
+        returning agent_id as "agentId", assertion_id as "assertionId"`,
   );
-  return inserted === 1;
+  const first = new Set(rows.map(({ agentId, assertionId }) => `${agentId} ${assertionId}`));
+  return (agentId, assertionId) => first.delete(`${agentId} ${assertionId}`);
 }
 
 export const findStanding = (
@@ -96,8 +123,9 @@ export const findStanding = (
 ): Promise<(Standing & { readonly revoked: boolean }) | undefined> =>
   db.maybe(
     'tokens.findStanding',
-    sql`select ${standing}, exists (select from token_revocations where token_id = ${tokenId}) as revoked
-        from agents a join organizations o using (organization_id) where a.agent_id = ${agentId}`,
+    prepared(sql`
+      select ${standing}, exists (select from token_revocations where token_id = ${tokenId}) as revoked
+      from agents a join organizations o using (organization_id) where a.agent_id = ${agentId}`),
   );
 
 export interface Revocation {
