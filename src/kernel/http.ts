@@ -3,11 +3,11 @@
  * It knows no feature; app.ts hands it the list of route entries.
  */
 import { randomUUID } from 'node:crypto';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import { isIP, type Socket } from 'node:net';
 import { parse as parseForm } from 'node:querystring';
 import cors from '@fastify/cors';
 import formbody from '@fastify/formbody';
-import helmet from '@fastify/helmet';
 import Fastify, {
   type FastifyBaseLogger,
   type FastifyInstance,
@@ -15,6 +15,7 @@ import Fastify, {
   type FastifyRequest,
   LogController,
 } from 'fastify';
+import helmet from 'helmet';
 import { readJson, refuseBadEncoding, refuseUnsafe } from './body.ts';
 import type { Config } from './config.ts';
 import { envelope, formatError } from './errors.ts';
@@ -56,12 +57,15 @@ const lingerMs = 250;
 export async function createHttp(deps: HttpDeps): Promise<Http> {
   const { config, log, routes, window, metrics } = deps;
   const guard = createGuard(deps);
+  const securityHeaders = chooseSecurityHeaders(config.baseUrl.startsWith('https:'));
   const refused = new WeakSet<Socket>();
   let closing = false;
 
   const server: FastifyInstance = Fastify({
     loggerInstance: log as FastifyBaseLogger,
     logController: new LogController({ disableRequestLogging: true }),
+    // What we log of a request names it; a logger for each would cost more than the rest of a simple one.
+    childLoggerFactory: (logger) => logger,
     genReqId: requestId,
     requestIdHeader: false,
     trustProxy: config.trustProxy ?? false,
@@ -87,13 +91,10 @@ export async function createHttp(deps: HttpDeps): Promise<Http> {
   server.setValidatorCompiler(validatorCompiler);
   server.removeAllContentTypeParsers();
 
-  await server.register(helmet, {
-    contentSecurityPolicy: {
-      useDefaults: false,
-      directives: { defaultSrc: ["'none'"], frameAncestors: ["'none'"] },
-    },
-    frameguard: { action: 'deny' },
-    hsts: config.baseUrl.startsWith('https:') && { maxAge: 31_536_000, includeSubDomains: false },
+  // Before CORS, which answers preflights itself.
+  server.addHook('onRequest', (_, reply, done) => {
+    reply.headers(securityHeaders);
+    done();
   });
   if (config.corsOrigin !== undefined) {
     await server.register(cors, {
@@ -115,8 +116,6 @@ export async function createHttp(deps: HttpDeps): Promise<Http> {
 
   server.addHook('onRequest', async (request, reply) => {
     request.visit = visitOf(request);
-    // Most answers carry a token, a secret or somebody's data; the few that may be kept say so themselves.
-    reply.header('cache-control', 'no-store');
     await guard.admit(request, reply, request.visit, request.routeOptions.config.entry);
     requireHost(request);
   });
@@ -217,7 +216,7 @@ export async function createHttp(deps: HttpDeps): Promise<Http> {
   /** An address the router cannot even read: Fastify runs no hooks for it. */
   async function answerUnroutable(error: unknown, request: FastifyRequest, reply: FastifyReply) {
     await countLate(request, reply);
-    reply.headers({ ...bareSecurityHeaders, 'x-request-id': request.id });
+    reply.headers({ ...securityHeaders, 'x-request-id': request.id });
     await answerError(error, request, reply);
   }
 
@@ -241,7 +240,7 @@ export async function createHttp(deps: HttpDeps): Promise<Http> {
     const body = JSON.stringify(envelope(refusal));
     const headers = {
       ...windowHeaders(state),
-      ...bareSecurityHeaders,
+      ...securityHeaders,
       'content-type': 'application/json; charset=utf-8',
       'content-length': Buffer.byteLength(body),
       'x-request-id': randomUUID(),
@@ -289,12 +288,29 @@ function refuseImmutable(body: unknown, immutable: readonly string[] = []): void
   });
 }
 
-/** Where helmet's hook has no chance to run. */
-const bareSecurityHeaders = {
-  'content-security-policy': "default-src 'none'",
-  'x-content-type-options': 'nosniff',
-  'referrer-policy': 'no-referrer',
-};
+/** Helmet's, which are the same on every answer, so it is asked once; and that nothing is to be kept. */
+function chooseSecurityHeaders(https: boolean): Record<string, string> {
+  const headers: Record<string, string> = {};
+  const collect = helmet({
+    contentSecurityPolicy: {
+      useDefaults: false,
+      directives: { defaultSrc: ["'none'"], frameAncestors: ["'none'"] },
+    },
+    frameguard: { action: 'deny' },
+    strictTransportSecurity: https && { maxAge: 31_536_000, includeSubDomains: false },
+  });
+  const response = {
+    setHeader(name: string, value: string) {
+      headers[name.toLowerCase()] = value;
+    },
+    removeHeader() {},
+  };
+  collect({} as IncomingMessage, response as unknown as ServerResponse, (error) => {
+    if (error) throw error;
+  });
+  // Most answers carry a token, a secret or somebody's data; the few that may be kept say so themselves.
+  return { ...headers, 'cache-control': 'no-store' };
+}
 
 const knownMethods: ReadonlySet<string> = new Set([
   'GET',

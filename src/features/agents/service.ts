@@ -4,13 +4,14 @@ import { type Actor, type Caller, isOperator, refuseAmplification } from '../../
 import { isoTime } from '../../kernel/clock.ts';
 import type { Tx } from '../../kernel/db.ts';
 import { fail } from '../../kernel/fail.ts';
+import { createGatherer } from '../../kernel/gather.ts';
 import { type Page, pageOf } from '../../kernel/page.ts';
 import { type FieldProblem, validationError } from '../../kernel/validation.ts';
 import type { AgentDeps } from './feature.ts';
 import type { Agent, AgentChange, AgentQuery, KeySet, NewAgent, PublicJwk } from './schema.ts';
 import {
   countLiving,
-  findAgent,
+  findAgents,
   findKeys,
   findOperator,
   insertAgent,
@@ -64,6 +65,12 @@ export function createAgentService(deps: AgentDeps): AgentService {
     revokeCredentialsOf,
     readPublicKey,
   } = deps;
+
+  const findAgent = createGatherer({
+    run: (agentIds: readonly string[]) => findAgents(db, agentIds),
+    atMost: 100,
+    waiting: 2_000,
+  });
 
   const register: AgentService['register'] = async (tx, actor, wanted, agentId = ids.uuid()) => {
     const now = isoTime(clock);
@@ -152,7 +159,11 @@ export function createAgentService(deps: AgentDeps): AgentService {
     },
 
     async get(caller, agentId) {
-      return (await findAgent(db, tenantOf(caller), agentId)) ?? fail('AGENT_NOT_FOUND');
+      const agent = await findAgent(agentId);
+      const tenant = tenantOf(caller);
+      return agent && (tenant === undefined || agent.organizationId === tenant)
+        ? agent
+        : fail('AGENT_NOT_FOUND');
     },
 
     update: (caller, agentId, asked) =>

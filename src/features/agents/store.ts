@@ -1,7 +1,7 @@
 import { operatorScope } from '../../contract/scopes.ts';
 import type { Queryable } from '../../kernel/db.ts';
 import { offsetOf } from '../../kernel/page.ts';
-import { join, sql } from '../../kernel/sql.ts';
+import { join, prepared, sql } from '../../kernel/sql.ts';
 import type { Agent, AgentQuery, PublicJwk } from './schema.ts';
 
 const columns = sql`
@@ -29,15 +29,15 @@ export async function insertAgent(db: Queryable, agent: Agent): Promise<boolean>
   return inserted === 1;
 }
 
-export const findAgent = (
-  db: Queryable,
-  tenant: string | undefined,
-  agentId: string,
-): Promise<Agent | undefined> =>
-  db.maybe(
+/** In the order asked. */
+export async function findAgents(db: Queryable, agentIds: readonly string[]): Promise<(Agent | undefined)[]> {
+  const rows = await db.many<Agent>(
     'agents.find',
-    sql`select ${columns} from agents where agent_id = ${agentId} and ${ofTenant(tenant)}`,
+    prepared(sql`select ${columns} from agents where agent_id = any(${agentIds}::uuid[])`),
   );
+  const found = new Map(rows.map((agent) => [agent.agentId, agent]));
+  return agentIds.map((agentId) => found.get(agentId.toLowerCase()));
+}
 
 export async function updateAgent(db: Queryable, agent: Agent): Promise<void> {
   await db.run(
