@@ -46,18 +46,25 @@ export async function prepareDatabase(
   });
 }
 
-/** That no answer was given whose audit row was not on disk: every one has its row, and PostgreSQL waits for the disk. */
-export async function requireDurable(databaseUrl: string, answers: number): Promise<void> {
-  await withClient(databaseUrl, async (client) => {
+/**
+ * That no answer was given whose audit row was not on disk: each has its row, and PostgreSQL waits for the disk.
+ * Returns how many different agents the tokens went to.
+ */
+export async function requireDurable(databaseUrl: string, since: Date, answers: number): Promise<number> {
+  return withClient(databaseUrl, async (client) => {
     for (const setting of ['synchronous_commit', 'fsync']) {
       const { rows } = await client.query({ text: `show ${setting}`, rowMode: 'array' });
       if (rows[0]?.[0] !== 'on') throw new Error(`${setting} is ${rows[0]?.[0]}`);
     }
-    const { rows } = await client.query<{ count: string }>(
-      "select count(*) from audit_events where action = 'token.issued'",
+    const { rows } = await client.query<{ tokens: number; agents: number }>(
+      `select count(*)::int as tokens, count(distinct agent_id)::int as agents
+       from audit_events where action = 'token.issued' and occurred_at >= $1`,
+      [since],
     );
+    const { tokens = 0, agents = 0 } = rows[0] ?? {};
     // Requests that were cut off at the end of a run leave a row without an answer, never the other way round.
-    if (Number(rows[0]?.count) < answers)
-      throw new Error(`${answers} tokens, but ${rows[0]?.count} audit rows`);
+    if (tokens < answers)
+      throw new Error(`${answers} tokens were answered, but ${tokens} are in the audit log`);
+    return agents;
   });
 }

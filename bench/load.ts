@@ -19,7 +19,7 @@ export interface Load {
 export interface LoadOptions {
   readonly url: string;
   readonly connections: number;
-  /** Sent in turn, across all connections and runs. */
+  /** Sent in turn, across all connections and runs; at least one for each connection. */
   readonly requests: readonly Request[];
 }
 
@@ -27,35 +27,25 @@ const warmSeconds = 1;
 
 export function createLoad({ url, connections, requests }: LoadOptions): Load {
   let answers = 0;
-
-  /**
-   * Left to itself autocannon gives each connection all requests from the first on, and a copy of each. Dealt out like
-   * cards, each is made into bytes once, before the start, and sending one costs nothing more.
-   */
-  const deal = () => {
-    const hands = Array.from({ length: connections }, (): Request[] => []);
-    const first = answers % requests.length;
-    for (const [card, request] of [...requests.slice(first), ...requests.slice(0, first)].entries()) {
-      hands[card % connections]?.push({ ...request });
-    }
-    return hands;
-  };
+  const hands = deal(requests, connections);
 
   return {
     answers: () => answers,
     async run(seconds) {
-      const hands = deal();
+      const free = [...hands];
       const milliseconds: number[] = [];
       let refused: string | undefined;
       let from = Number.POSITIVE_INFINITY;
       const setupClient = (client: autocannon.Client) => {
-        client.setRequests(hands.pop() ?? []);
+        const hand = free.pop() ?? { requests: [], next: 0 };
+        client.setRequests(fromNext(hand));
         let text: Buffer | undefined;
         client.on('body', (chunk) => {
           text = chunk;
         });
         client.on('response', (status, _bytes, duration) => {
           const now = performance.now();
+          hand.next += 1;
           const good = status >= 200 && status < 300;
           if (good) answers += 1;
           else refused ??= `${status}: ${text}`;
@@ -77,4 +67,25 @@ export function createLoad({ url, connections, requests }: LoadOptions): Load {
       return { perSecond: milliseconds.length / seconds, milliseconds };
     },
   };
+}
+
+interface Hand {
+  readonly requests: readonly Request[];
+  next: number;
+}
+
+/**
+ * Left to itself autocannon gives each connection all requests, from the first on, and a copy of each. Dealt out like
+ * cards, each is made into bytes once, before the start, and sending one costs nothing more.
+ */
+const deal = (requests: readonly Request[], connections: number): Hand[] =>
+  Array.from({ length: connections }, (_, place) => ({
+    requests: requests.filter((_, card) => card % connections === place),
+    next: 0,
+  }));
+
+/** Goes on where the run before stopped. Copies, because autocannon writes into what it gets. */
+function fromNext({ requests, next }: Hand): Request[] {
+  const first = next % requests.length;
+  return [...requests.slice(first), ...requests.slice(0, first)].map((request) => ({ ...request }));
 }

@@ -23,6 +23,7 @@ export const peers = ({ databaseUrl, say }: Bench): Promise<Result[]> =>
       CLIENT_SECRET: secretOf(client),
     });
     return whileServing([serveOurs(database, keys), oidcProvider], async ([ours, theirs]) => {
+      const since = new Date();
       const ourRequests = agents.map((agent) => basicTokenRequest(tokenPath, agent.agentId, secretOf(agent)));
       const theirRequest = basicTokenRequest('/token', client.agentId, secretOf(client));
       requireRs256(await accessToken(theirs.url, theirRequest));
@@ -38,7 +39,7 @@ export const peers = ({ databaseUrl, say }: Bench): Promise<Result[]> =>
         theirs: () => theirLoad.run(seconds),
         say,
       });
-      await requireDurable(database, ourLoad.answers());
+      await requireDurable(database, since, ourLoad.answers());
       return [
         {
           what: 'tokens per second, durable ÷ those of oidc-provider, in memory',

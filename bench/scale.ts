@@ -26,6 +26,7 @@ export const scale = ({ databaseUrl, say }: Bench): Promise<Result[]> =>
       }
       await withClient(full, (client) => fill(client, say));
       return whileServing([serveOurs(full, keys), serveOurs(empty, keys)], async ([ours, other]) => {
+        const since = new Date();
         const fullLoad = await loadOf(full, ours.url);
         const emptyLoad = await loadOf(empty, other.url);
         say('warming up');
@@ -36,7 +37,7 @@ export const scale = ({ databaseUrl, say }: Bench): Promise<Result[]> =>
           theirs: () => emptyLoad.run(seconds),
           say,
         });
-        await requireDurable(full, fullLoad.answers());
+        await requireDurable(full, since, fullLoad.answers());
         return [
           {
             what: `tokens per second with ${whole(agents)} agents and ${whole(auditRows)} audit rows ÷ with ${whole(callers)} agents and none`,

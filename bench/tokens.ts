@@ -10,8 +10,8 @@ import { serveOurs, whileServing } from './serving.ts';
 import { signaturesPerSecond } from './signatures.ts';
 
 export const callers = 10_000;
-/** Enough to keep every part busy; more would only wait longer. */
-export const connections = fromEnvironment('BENCH_CONNECTIONS', 32);
+/** Enough to keep every part busy; with more, each would only wait longer. */
+export const connections = fromEnvironment('BENCH_CONNECTIONS', 24);
 const floor = 0.5;
 const ceilingMs = 50;
 
@@ -22,6 +22,7 @@ export const tokens = ({ databaseUrl, say }: Bench): Promise<Result[]> =>
     await prepareDatabase(database, keys, callers / agentsPerOrganization);
     const agents = await withClient(database, (client) => someAgents(client, callers));
     return whileServing([serveOurs(database, keys)], async ([server]) => {
+      const since = new Date();
       const load = createLoad({ url: server.url, connections, requests: agents.map(tokenRequest) });
       say(`warming up, with ${connections} connections`);
       await load.run(seconds);
@@ -30,18 +31,18 @@ export const tokens = ({ databaseUrl, say }: Bench): Promise<Result[]> =>
         theirs: () => signaturesPerSecond(keys.privatePem, seconds),
         say,
       });
-      await requireDurable(database, load.answers());
+      const served = await requireDurable(database, since, load.answers());
       const p99 = quantile(
         ourRounds.flatMap(({ milliseconds }) => milliseconds),
         0.99,
       );
       return [
         {
-          what: `tokens per second, ${whole(callers)} agents, durable ÷ RSA-2048 signatures per second of all cores`,
+          what: `tokens per second, ${whole(served)} agents, durable ÷ RSA-2048 signatures per second of all cores`,
           measured: ratio.toFixed(2),
           beside: `${whole(ours)} ÷ ${whole(theirs)}`,
           target: `at least ${floor}`,
-          met: ratio >= floor,
+          met: ratio >= floor && served === callers,
         },
         {
           what: 'p99 of POST /token at that load',
