@@ -1,17 +1,13 @@
 /** How long `serve` takes from a cold start to its first /health, and what it weighs when idle. */
 import { type ChildProcess, spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
-import { createServer } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { fileURLToPath } from 'node:url';
 import { generateKeyPair } from '../src/kernel/keypair.ts';
+import { median } from './rounds.ts';
 import type { Bench, Result } from './run.ts';
+import { endServer, firstAnswer, freePort, serve } from './serving.ts';
 
-const bin = fileURLToPath(new URL('../bin/countersign.js', import.meta.url));
 const rounds = 7;
-/** As `npm run serve` starts it; docs/decisions/004-policy-engine.md says why. */
-const serve = ['--liftoff-only', bin, 'serve'];
 
 /** A server that does nothing but answer: what any Node process costs at the least. */
 const bareServer = `require('node:http').createServer((q, r) => r.end('{}')).listen(process.env.PORT, '127.0.0.1')`;
@@ -76,20 +72,8 @@ async function measure(args: string[], env: Record<string, string | undefined>):
     await sleep(3_000);
     return { ms, megabytes: residentMegabytes(child) };
   } finally {
-    const ended = once(child, 'exit');
-    child.kill('SIGTERM');
-    await ended;
+    await endServer(child);
   }
-}
-
-async function firstAnswer(port: number, child: ChildProcess): Promise<void> {
-  while (child.exitCode === null) {
-    const response = await fetch(`http://127.0.0.1:${port}/health`).catch(() => undefined);
-    await response?.arrayBuffer();
-    if (response?.ok) return;
-    await sleep(5);
-  }
-  throw new Error(`the server ended with code ${child.exitCode} before it answered`);
 }
 
 function residentMegabytes(child: ChildProcess): number {
@@ -100,15 +84,3 @@ function residentMegabytes(child: ChildProcess): number {
     throw new Error('resident memory is read from /proc, which this system does not have');
   }
 }
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const address = server.address();
-  server.close();
-  if (address === null || typeof address === 'string') throw new Error('no free port');
-  return address.port;
-}
-
-const median = (values: number[]) =>
-  values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? Number.NaN;

@@ -1,0 +1,55 @@
+/** Agents, each with a credential, made by the thousand in SQL. */
+import { createHash } from 'node:crypto';
+import type pg from 'pg';
+
+export const agentsPerOrganization = 1_000;
+
+export interface Agent {
+  readonly agentId: string;
+  readonly organizationId: string;
+}
+
+/** Organizations number `from` to `to`, each with its thousand agents. */
+export async function fillAgents(client: pg.Client, from: number, to: number): Promise<void> {
+  await client.query(
+    `insert into organizations (organization_id, name, slug, plan_tier, status, created_at, updated_at)
+     select gen_random_uuid(), 'Bench ' || i, 'bench-' || i, 'enterprise', 'active', now(), now()
+     from generate_series($1::int, $2::int) i`,
+    [from, to],
+  );
+  await client.query(
+    `insert into agents (agent_id, organization_id, email, agent_type, version, capabilities, owner, deployment_env,
+                         status, allowed_scopes, created_at, updated_at)
+     select gen_random_uuid(), o.organization_id, o.slug || '-' || n || '@example.com',
+            (array['screener','classifier','orchestrator','extractor','summarizer','router','monitor','custom'])[1 + n % 8],
+            '1.0.0', array['bench:run'], 'team-' || n % 10, 'production', 'active',
+            array['agents:read', 'tokens:read'], now() - n * interval '1 second', now()
+     from organizations o, generate_series(1, $3::int) n
+     where o.slug in (select 'bench-' || i from generate_series($1::int, $2::int) i)`,
+    [from, to, agentsPerOrganization],
+  );
+  // The same as secretOf.
+  await client.query(
+    `insert into credentials (credential_id, agent_id, secret_hash, status, created_at)
+     select gen_random_uuid(), agent_id,
+            sha256(('cs_' || substr(encode(sha256(agent_id::text::bytea), 'hex'), 1, 43))::bytea), 'active', now()
+     from agents join organizations o using (organization_id)
+     where o.slug in (select 'bench-' || i from generate_series($1::int, $2::int) i)`,
+    [from, to],
+  );
+}
+
+/** As long as a real one, and known without having been kept. */
+export const secretOf = ({ agentId }: Agent): string =>
+  `cs_${createHash('sha256').update(agentId).digest('hex').slice(0, 43)}`;
+
+/** Anywhere in the tables, so that neighbours in time are no neighbours on disk. */
+export async function someAgents(client: pg.Client, count: number, slug = 'bench-%'): Promise<Agent[]> {
+  const { rows } = await client.query<Agent>(
+    `select agent_id as "agentId", organization_id as "organizationId"
+     from agents join organizations o using (organization_id) where o.slug like $2 order by random() limit $1`,
+    [count, slug],
+  );
+  if (rows.length !== count) throw new Error(`there are ${rows.length} agents instead of ${count}`);
+  return rows;
+}

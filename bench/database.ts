@@ -1,0 +1,70 @@
+/** Databases of a bench's own, so that none meets what another left behind. */
+import pg from 'pg';
+import { fillAgents } from './agents.ts';
+import { type KeyPems, serveOurs, whileServing } from './serving.ts';
+
+/** A fresh database in the bench's cluster, gone afterwards. */
+export async function withDatabase<T>(
+  clusterUrl: string,
+  name: string,
+  work: (databaseUrl: string) => Promise<T>,
+): Promise<T> {
+  const own = new URL(clusterUrl);
+  own.pathname = `/${name}`;
+  await withClient(clusterUrl, (client) => client.query(`create database ${name}`));
+  try {
+    return await work(own.href);
+  } finally {
+    await withClient(clusterUrl, (client) => client.query(`drop database ${name} with (force)`));
+  }
+}
+
+export async function withClient<T>(
+  databaseUrl: string,
+  work: (client: pg.Client) => Promise<T>,
+): Promise<T> {
+  const client = new pg.Client({ connectionString: databaseUrl });
+  await client.connect();
+  try {
+    return await work(client);
+  } finally {
+    await client.end();
+  }
+}
+
+/** With our tables, and so many organizations of agents. */
+export async function prepareDatabase(
+  databaseUrl: string,
+  keys: KeyPems,
+  organizations: number,
+): Promise<void> {
+  // Starting is migrating.
+  await whileServing([serveOurs(databaseUrl, keys)], async () => {});
+  await withClient(databaseUrl, async (client) => {
+    await fillAgents(client, 1, organizations);
+    await client.query('vacuum analyze');
+  });
+}
+
+/**
+ * That no answer was given whose audit row was not on disk: each has its row, and PostgreSQL waits for the disk.
+ * Returns how many different agents the tokens went to.
+ */
+export async function requireDurable(databaseUrl: string, since: Date, answers: number): Promise<number> {
+  return withClient(databaseUrl, async (client) => {
+    for (const setting of ['synchronous_commit', 'fsync']) {
+      const { rows } = await client.query({ text: `show ${setting}`, rowMode: 'array' });
+      if (rows[0]?.[0] !== 'on') throw new Error(`${setting} is ${rows[0]?.[0]}`);
+    }
+    const { rows } = await client.query<{ tokens: number; agents: number }>(
+      `select count(*)::int as tokens, count(distinct agent_id)::int as agents
+       from audit_events where action = 'token.issued' and occurred_at >= $1`,
+      [since],
+    );
+    const { tokens = 0, agents = 0 } = rows[0] ?? {};
+    // Requests that were cut off at the end of a run leave a row without an answer, never the other way round.
+    if (tokens < answers)
+      throw new Error(`${answers} tokens were answered, but ${tokens} are in the audit log`);
+    return agents;
+  });
+}

@@ -1,0 +1,47 @@
+/** What the load sends. */
+import { type Agent, secretOf } from './agents.ts';
+import type { Request } from './load.ts';
+
+const form = { 'content-type': 'application/x-www-form-urlencoded' };
+export const tokenPath = '/api/v1/token';
+
+export const tokenRequest = (agent: Agent): Request => ({
+  method: 'POST',
+  path: tokenPath,
+  headers: form,
+  body: `grant_type=client_credentials&client_id=${agent.agentId}&client_secret=${secretOf(agent)}`,
+});
+
+export const basicTokenRequest = (path: string, id: string, secret: string): Request => ({
+  method: 'POST',
+  path,
+  headers: { ...form, authorization: `Basic ${Buffer.from(`${id}:${secret}`).toString('base64')}` },
+  body: 'grant_type=client_credentials',
+});
+
+/** One request outside the load: the answer's JSON. */
+export async function ask<T>(url: string, { method, path, headers, body }: Request): Promise<T> {
+  const response = await fetch(`${url}${path}`, {
+    method: method ?? 'GET',
+    headers: headers as Record<string, string>,
+    ...(body !== undefined && { body: body as string }),
+  });
+  if (!response.ok) throw new Error(`${method} ${path}: ${response.status} ${await response.text()}`);
+  return (await response.json()) as T;
+}
+
+export const introspectionRequest = (callersToken: string, token: string): Request => ({
+  method: 'POST',
+  path: '/api/v1/token/introspect',
+  headers: { ...form, authorization: `Bearer ${callersToken}` },
+  body: `token=${token}`,
+});
+
+export const agentRequest = (callersToken: string, { agentId }: Agent): Request => ({
+  method: 'GET',
+  path: `/api/v1/agents/${agentId}`,
+  headers: { authorization: `Bearer ${callersToken}` },
+});
+
+export const accessToken = async (url: string, request: Request): Promise<string> =>
+  (await ask<{ access_token: string }>(url, request)).access_token;
