@@ -22,7 +22,7 @@ export interface KeyPems {
 
 /** Several processes share their rate windows, for which they need BENCH_REDIS_URL. */
 export const serveOurs = (databaseUrl: string, { privatePem, publicPem }: KeyPems): Promise<Serving> =>
-  startServer(serve, {
+  startServer([...(process.env.BENCH_PROF ? ['--cpu-prof', '--cpu-prof-dir=' + process.env.BENCH_PROF] : []), ...serve], {
     DATABASE_URL: databaseUrl,
     REDIS_URL: process.env.BENCH_REDIS_URL ?? 'memory://',
     WEB_CONCURRENCY: String(fromEnvironment('BENCH_WEB_CONCURRENCY', 1)),

@@ -27,6 +27,8 @@ export function createPostgres({ url, poolSize, log, metrics, patient = false }:
     // A server that is frozen or cut off does not enforce its own limit, so there is one on our side too.
     ...(!patient && { statement_timeout: statementMs, query_timeout: statementMs + 2_000 }),
     keepAlive: true,
+    // `begin` and the first query of a transaction may go out together.
+    pipeline: true,
     idle_in_transaction_session_timeout: 60_000,
     types: { getTypeParser: wireParser as typeof pg.types.getTypeParser },
   });
@@ -103,15 +105,23 @@ export function createPostgres({ url, poolSize, log, metrics, patient = false }:
     async transaction(work) {
       const client = await timed('connect', connect);
       const committed: (() => void)[] = [];
+      const control = (word: string) => timed(word, () => client.query(word));
+      const begun = control('begin');
+      begun.catch(() => {});
       const tx: Tx = {
-        ...queryable((query) => client.query(query)),
+        ...queryable(async (query) => {
+          // A read may go out together with `begin`; a write must not, lest it be done outside a transaction.
+          if (!/^\s*select\b/i.test(query.text)) await begun;
+          const result = await client.query(query);
+          await begun;
+          return result;
+        }),
         afterCommit: (callback) => void committed.push(callback),
       };
-      const control = (word: string) => timed(word, () => client.query(word));
       let result: Awaited<ReturnType<typeof work>>;
       try {
-        await control('begin');
         result = await work(tx);
+        await begun;
         await control('commit');
         client.release();
       } catch (error) {

@@ -10,6 +10,8 @@ export interface Errand<Item, Answer> {
   run(items: readonly Item[]): Promise<readonly Answer[]>;
   /** How many go together at the most. */
   readonly atMost: number;
+  /** How many errands may be under way at once. */
+  readonly atOnce: number;
   /** How many may wait for their turn. */
   readonly waiting: number;
 }
@@ -29,9 +31,9 @@ interface Asked<Item, Answer> {
 }
 
 export function createGatherer<Item, Answer>(errand: Errand<Item, Answer>): (item: Item) => Promise<Answer> {
-  const { run, atMost, waiting } = errand;
+  const { run, atMost, atOnce, waiting } = errand;
   let queue: Asked<Item, Answer>[] = [];
-  let underWay = false;
+  let underWay = 0;
 
   const settle = async (batch: readonly Asked<Item, Answer>[]): Promise<void> => {
     try {
@@ -55,15 +57,15 @@ export function createGatherer<Item, Answer>(errand: Errand<Item, Answer>): (ite
       queue = queue.slice(atMost);
       await settle(batch);
     }
-    underWay = false;
+    underWay -= 1;
   };
 
   return (item) =>
     new Promise((resolve, reject) => {
       if (queue.length >= waiting) return reject(new Overloaded());
       queue.push({ item, resolve, reject });
-      if (underWay) return;
-      underWay = true;
+      if (underWay >= atOnce) return;
+      underWay += 1;
       // Requests that arrived in the same turn of the loop go together from the first errand on.
       setImmediate(work);
     });

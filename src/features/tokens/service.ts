@@ -2,12 +2,11 @@ import type { TokenErrorCode } from '../../contract/errors.ts';
 import { limits } from '../../contract/limits.ts';
 import { isScope, type Scope, scopes } from '../../contract/scopes.ts';
 import type { Origin } from '../../kernel/caller.ts';
-import { failToken } from '../../kernel/fail.ts';
-import { isUuid } from '../../kernel/ids.ts';
+import { failToken, TokenError } from '../../kernel/fail.ts';
+import { createReadClaim, type Held, nobody } from './claim.ts';
 import { presentedClient } from './client.ts';
 import type { TokenDeps } from './feature.ts';
-import { createProve, nobody, type Proven } from './proof.ts';
-import { createRecordOutcome, standingProblem } from './recording.ts';
+import { createSettle, type Decision } from './outcome.ts';
 import { type AccessTokenResponse, TokenRequest } from './schema.ts';
 import type { Standing } from './store.ts';
 
@@ -25,78 +24,38 @@ export interface TokenService {
 
 export function createTokenService(deps: TokenDeps): TokenService {
   const { clock, ids, metrics, signer, issuer } = deps;
-  const prove = createProve(deps);
-  const recordOutcome = createRecordOutcome(deps);
+  const readClaim = createReadClaim(deps);
+  const settle = createSettle<AccessTokenResponse>(deps);
 
-  const recordRefusal = (
-    asked: TokenAsked,
-    client: Standing | undefined,
-    claimedId: string,
+  const refusal = (
+    { origin }: TokenAsked,
+    { agentId, organizationId }: Pick<Standing, 'agentId' | 'organizationId'>,
+    code: TokenErrorCode,
     reason: string,
-  ) =>
-    recordOutcome({
-      entry: {
-        actor: asked.origin,
-        type: 'token.refused',
-        subject: {
-          organizationId: client?.organizationId ?? nobody,
-          agentId: client?.agentId ?? (isUuid(claimedId) ? claimedId.toLowerCase() : nobody),
-          outcome: 'failure',
-          metadata: { reason },
-        },
-      },
-    });
+    description = reason,
+  ): Decision<never> => ({
+    entry: {
+      actor: origin,
+      type: 'token.refused',
+      subject: { organizationId, agentId, outcome: 'failure', metadata: { reason } },
+    },
+    outcome: rejected(new TokenError(code, description)),
+  });
 
-  const authenticate = async (asked: TokenAsked): Promise<Proven> => {
-    const proof = await prove(presentedClient(asked.form, asked.authorization));
-    if ('proof' in proof) {
-      await asked.countAgainst({ clientId: proof.standing.agentId });
-      return proof;
-    }
-    await asked.countAgainst('address');
-    await recordRefusal(asked, proof.standing, proof.claimedId, proof.reason);
-    return failToken('invalid_client', proof.reason);
-  };
-
-  const requireStanding = async (asked: TokenAsked, client: Standing) => {
-    const reason = standingProblem(client);
-    if (reason !== undefined) await refuse(asked, client, 'unauthorized_client', reason);
-  };
-
-  const refuse = async (asked: TokenAsked, client: Standing, code: TokenErrorCode, reason: string) => {
-    await recordRefusal(asked, client, client.agentId, reason);
-    failToken(code, reason);
-  };
-
-  const recordIssue = async (asked: TokenAsked, granted: Proven, issued: Issued) => {
-    const { tokenId, scope, audience } = issued;
-    const { organizationId, agentId } = granted.standing;
+  const grant = (asked: TokenAsked, client: Standing, audience: string, scope: string) => {
+    const { agentId, organizationId } = client;
+    // Its time, to the millisecond, tells whether the token is from before a suspension; `iat` counts seconds only.
+    const tokenId = ids.orderedAt(clock.now());
     const metadata = { tokenId, scope, audience, expiresIn: limits.accessTokenSeconds };
-    const lost = await recordOutcome({
+    return {
       entry: {
         actor: asked.origin,
         type: 'token.issued',
         subject: { organizationId, agentId, metadata },
       },
-      granted,
-    });
-    if (lost) await refuse(asked, granted.standing, ...lost);
-    metrics.count('service_tokens_issued_total', { scope });
-  };
-
-  const grantedScopes = async (asked: TokenAsked, client: Standing): Promise<Scope[]> => {
-    const allowed = scopes.filter((scope) => client.allowedScopes.includes(scope));
-    const words = (asked.form.scope ?? '').split(' ').filter(Boolean);
-    if (words.length === 0) return allowed;
-    const refused = words.filter((word) => !isScope(word) || !allowed.includes(word));
-    if (refused.length > 0) {
-      await recordRefusal(asked, client, client.agentId, 'scope not allowed');
-      failToken(
-        'unsupported_grant_type',
-        `invalid scope: this agent may hold ${allowed.join(' ') || 'none'}`,
-      );
-    }
-    return allowed.filter((scope) => words.includes(scope));
+      // Signed while the record is being written; handed out when it has been.
+      outcome: answer(sign(client, audience, scope, tokenId), scope),
+    } as const;
   };
 
   const sign = (client: Standing, audience: string, scope: string, tokenId: string) => {
@@ -116,36 +75,72 @@ export function createTokenService(deps: TokenDeps): TokenService {
     );
   };
 
+  const decide = async (
+    asked: TokenAsked,
+    audience: string,
+    claimed: string,
+    { standing, failure }: Held,
+  ): Promise<Decision<AccessTokenResponse>> => {
+    if (!standing || failure !== undefined) {
+      await asked.countAgainst('address');
+      const claimedAgent = standing ?? { agentId: claimed, organizationId: nobody };
+      return refusal(asked, claimedAgent, 'invalid_client', failure ?? 'unknown');
+    }
+    await asked.countAgainst({ clientId: standing.agentId });
+    const problem = standingProblem(standing);
+    if (problem !== undefined) return refusal(asked, standing, 'unauthorized_client', problem);
+    const allowed = scopes.filter((scope) => standing.allowedScopes.includes(scope));
+    const granted = grantedScopes(asked.form.scope, allowed);
+    if (!granted) {
+      const description = `invalid scope: this agent may hold ${allowed.join(' ') || 'none'}`;
+      return refusal(asked, standing, 'unsupported_grant_type', 'scope not allowed', description);
+    }
+    return grant(asked, standing, audience, granted.join(' '));
+  };
+
   return {
     async issue(asked) {
       refuseFieldsInAddress(asked.query);
       requireGrantType(asked.form.grant_type);
       const audience = audienceOf(asked.form.resource, issuer);
-      const proven = await authenticate(asked);
-      const client = proven.standing;
-      await requireStanding(asked, client);
-      const scope = (await grantedScopes(asked, client)).join(' ');
-      // Its time, to the millisecond, tells whether the token is from before a suspension; `iat` counts seconds only.
-      const tokenId = ids.orderedAt(clock.now());
-      // At the same time: a token whose record fails or comes too late is never handed out.
-      const [accessToken] = await Promise.all([
-        sign(client, audience, scope, tokenId),
-        recordIssue(asked, proven, { tokenId, scope, audience }),
-      ]);
-      return {
-        access_token: accessToken,
-        token_type: 'Bearer',
-        expires_in: limits.accessTokenSeconds,
-        scope,
-      };
+      const claim = await readClaim(presentedClient(asked.form, asked.authorization));
+      const issued = await settle({
+        claim,
+        decide: (held) => decide(asked, audience, claim.agentId, held),
+      });
+      metrics.count('service_tokens_issued_total', { scope: issued.scope });
+      return issued;
     },
   };
 }
 
-interface Issued {
-  readonly tokenId: string;
-  readonly scope: string;
-  readonly audience: string;
+/** Nobody looks at it before the record is durable, and perhaps nobody ever. */
+function rejected(error: Error): Promise<never> {
+  const outcome = Promise.reject(error);
+  outcome.catch(() => {});
+  return outcome;
+}
+
+async function answer(signing: Promise<string>, scope: string): Promise<AccessTokenResponse> {
+  return {
+    access_token: await signing,
+    token_type: 'Bearer',
+    expires_in: limits.accessTokenSeconds,
+    scope,
+  };
+}
+
+/** All that the agent may hold when none is named; undefined when one is asked that it may not. */
+function grantedScopes(asked: string | undefined, allowed: readonly Scope[]): readonly Scope[] | undefined {
+  const words = (asked ?? '').split(' ').filter(Boolean);
+  if (words.length === 0) return allowed;
+  if (words.some((word) => !isScope(word) || !allowed.includes(word))) return undefined;
+  return allowed.filter((scope) => words.includes(scope));
+}
+
+function standingProblem({ agentStatus, organizationStatus }: Standing): string | undefined {
+  if (agentStatus !== 'active') return `the agent is ${agentStatus}`;
+  return organizationStatus === 'active' ? undefined : `the organization is ${organizationStatus}`;
 }
 
 /** Addresses end up in logs, and a `scope` there would be overlooked: refused even beside a good body. */

@@ -17,72 +17,60 @@ const standing = sql`
   o.status as "organizationStatus", a.allowed_scopes as "allowedScopes", a.tokens_ended_at as "tokensEndedAt"`;
 
 export interface Client extends Standing {
-  /** The credential with this secret, if there is one that is active and not expired. */
-  readonly credentialId: string | null;
-  readonly secretHash: Buffer | null;
+  readonly secretHash: Buffer;
 }
 
 /**
- * In the order asked. The secret's hash is looked up, so an agent with a thousand credentials costs no more than one
- * without any.
+ * In the order asked: the agent whose active credential has this secret, as it stands. Agent and credential are kept from
+ * changing until the transaction ends, the agent first, as everybody does. The hash is looked up, so a thousand
+ * credentials cost no more than one.
  */
-export async function findClients(
-  db: Queryable,
+export async function holdClients(
+  tx: Queryable,
   asked: readonly { readonly agentId: string; readonly secretHash: Buffer }[],
   now: Date,
 ): Promise<(Client | undefined)[]> {
-  const rows = await db.many<Client & { position: number }>(
-    'tokens.findClients',
+  const rows = await tx.many<Client & { position: number }>(
+    'tokens.holdClients',
     prepared(sql`
-      select asked.position, ${standing}, c.credential_id as "credentialId", c.secret_hash as "secretHash"
+      select asked.position, ${standing}, c.secret_hash as "secretHash"
       from unnest(${asked.map(({ agentId }) => agentId)}::uuid[], ${asked.map(({ secretHash }) => secretHash)}::bytea[])
         with ordinality as asked (agent_id, secret_hash, position)
-      join agents a using (agent_id) join organizations o using (organization_id)
-      left join lateral (
-        select credential_id, secret_hash from credentials
-        where agent_id = a.agent_id and secret_hash = asked.secret_hash and status = 'active'
-          and (expires_at is null or expires_at > ${now})
-        limit 1
-      ) c on true`),
+      join agents a using (agent_id)
+      join organizations o using (organization_id)
+      join credentials c on c.agent_id = a.agent_id and c.secret_hash = asked.secret_hash
+      where c.status = 'active' and (c.expires_at is null or c.expires_at > ${now})
+      for share of a, c`),
   );
   const found = new Map(rows.map((row) => [row.position, row]));
   return asked.map((_, index) => found.get(index + 1));
 }
 
-/**
- * The agents as they stand, kept from being suspended or given other keys or credentials until the transaction ends: of
- * that and an issue at the same moment, one comes first. In one order, lest two that hold many wait for each other.
- */
+/** The agents as they stand, kept from being suspended or given other keys until the transaction ends. */
 export async function holdKeyHolders(
   tx: Queryable,
   agentIds: readonly string[],
 ): Promise<Map<string, KeyHolder>> {
   const rows = await tx.many<KeyHolder>(
-    'tokens.holdAgents',
-    prepared(sql`
-      select ${standing}, a.public_keys as keys
-      from agents a join organizations o using (organization_id)
-      where a.agent_id = any(${agentIds}::uuid[]) order by a.agent_id for share of a`),
+    'tokens.holdKeyHolders',
+    sql`select ${standing}, a.public_keys as keys
+        from agents a join organizations o using (organization_id)
+        where a.agent_id = any(${agentIds}::uuid[]) order by a.agent_id for share of a`,
   );
   return new Map(rows.map((row) => [row.agentId, row]));
 }
 
-/** Which of the credentials still have the secret that was shown. To be asked while their agents are held. */
-export async function findValidSecrets(
-  tx: Queryable,
-  shown: readonly { readonly credentialId: string; readonly secretHash: Buffer }[],
-): Promise<Set<string>> {
-  if (shown.length === 0) return new Set();
-  const rows = await tx.many<{ credentialId: string }>(
-    'tokens.findValidSecrets',
+export async function findStandings(
+  db: Queryable,
+  agentIds: readonly string[],
+): Promise<Map<string, Standing>> {
+  const rows = await db.many<Standing>(
+    'tokens.findStandings',
     prepared(sql`
-      select credential_id as "credentialId"
-      from unnest(${shown.map(({ credentialId }) => credentialId)}::uuid[], ${shown.map(({ secretHash }) => secretHash)}::bytea[])
-        as shown (credential_id, secret_hash)
-      join credentials c using (credential_id)
-      where c.secret_hash = shown.secret_hash and c.status = 'active'`),
+      select ${standing} from agents a join organizations o using (organization_id)
+      where a.agent_id = any(${agentIds}::uuid[])`),
   );
-  return new Set(rows.map(({ credentialId }) => credentialId));
+  return new Map(rows.map((row) => [row.agentId, row]));
 }
 
 export interface KeyHolder extends Standing {
@@ -96,13 +84,18 @@ export const findKeyHolder = (db: Queryable, agentId: string): Promise<KeyHolder
         from agents a join organizations o using (organization_id) where a.agent_id = ${agentId}`,
   );
 
+interface AssertionUse {
+  readonly agentId: string;
+  readonly assertionId: string;
+}
+
 /** Tells, asked once for each, whether it was its first use. */
 export async function insertAssertions(
   tx: Queryable,
-  used: readonly { readonly agentId: string; readonly assertionId: string; readonly expiresAt: Date }[],
-): Promise<(agentId: string, assertionId: string) => boolean> {
+  used: readonly (AssertionUse & { readonly expiresAt: Date })[],
+): Promise<(use: AssertionUse) => boolean> {
   if (used.length === 0) return () => false;
-  const rows = await tx.many<{ agentId: string; assertionId: string }>(
+  const rows = await tx.many<AssertionUse>(
     'tokens.useAssertions',
     sql`insert into used_assertions (agent_id, assertion_id, expires_at)
         select * from unnest(${used.map(({ agentId }) => agentId)}::uuid[],
@@ -112,8 +105,9 @@ export async function insertAssertions(
         on conflict (agent_id, assertion_id) do nothing
         returning agent_id as "agentId", assertion_id as "assertionId"`,
   );
-  const first = new Set(rows.map(({ agentId, assertionId }) => `${agentId} ${assertionId}`));
-  return (agentId, assertionId) => first.delete(`${agentId} ${assertionId}`);
+  const nameOf = ({ agentId, assertionId }: AssertionUse) => `${agentId} ${assertionId}`;
+  const first = new Set(rows.map(nameOf));
+  return (use) => first.delete(nameOf(use));
 }
 
 export const findStanding = (

@@ -169,7 +169,7 @@ describe('an unknown client and a wrong secret', () => {
     assert.deepEqual(await plain({}, { authorization: `Basic ${btoa(`${unknownId}:x`)}` }), reference);
   });
 
-  it('cost the same queries; a right secret no fewer', async () => {
+  it('cost the same queries', async () => {
     const queries = async (fields: Record<string, string>) => {
       const read = async () =>
         new Map(
@@ -189,7 +189,5 @@ describe('an unknown client and a wrong secret', () => {
     assert.ok(reference.length > 0);
     assert.deepEqual(await queries(unknown), reference);
     assert.deepEqual(await queries({ ...unknown, client_id: 'not-a-uuid' }), reference);
-    const right = await queries(as(agent));
-    for (const [name, count] of reference) assert.ok((new Map(right).get(name) ?? 0) >= count, String(name));
   });
 });

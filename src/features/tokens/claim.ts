@@ -1,0 +1,133 @@
+/**
+ * Whether a client is who it says: by a secret whose hash we keep, or by an assertion signed with a key it registered.
+ * What can be checked beforehand is; the rest is checked in the transaction that records the outcome, with the agent held,
+ * so that of an issue and a revocation at the same moment one comes first.
+ */
+import { isDeepStrictEqual } from 'node:util';
+import type { Tx } from '../../kernel/db.ts';
+import { isUuid } from '../../kernel/ids.ts';
+import { hashSecret, nobodysHash, sameHash } from '../../kernel/secrets.ts';
+import type { Presented } from './client.ts';
+import type { TokenDeps } from './feature.ts';
+import {
+  findKeyHolder,
+  findStandings,
+  holdClients,
+  holdKeyHolders,
+  insertAssertions,
+  type KeyHolder,
+  type Standing,
+} from './store.ts';
+
+export type Claim =
+  | { readonly kind: 'secret'; readonly agentId: string; readonly secretHash: Buffer }
+  | {
+      readonly kind: 'assertion';
+      readonly agentId: string;
+      readonly keys: KeyHolder['keys'];
+      readonly assertionId: string;
+      readonly expiresAt: Date;
+    }
+  /** Proves nothing, and this is why. */
+  | { readonly kind: 'unusable'; readonly agentId: string; readonly problem: string };
+
+/** The agent, if there is one, and why the claim fails, if it does. */
+export interface Held {
+  readonly standing: Standing | undefined;
+  readonly failure?: string;
+}
+
+/** Stands for a client that named no agent of ours, so that looking it up costs the same. */
+export const nobody = '00000000-0000-0000-0000-000000000000';
+
+const wrong = 'the client id or the proof is wrong';
+
+const agentNamed = (clientId: string) => (isUuid(clientId) ? clientId.toLowerCase() : nobody);
+
+export function createReadClaim({ db, issuer, assertions }: TokenDeps) {
+  const audiences = [issuer, `${issuer}/`, `${issuer}/api/v1/token`];
+
+  const readAssertion = async (named: string | undefined, assertion: string): Promise<Claim> => {
+    const claimedId = assertions.claimedClient(assertion) ?? named ?? '';
+    const agentId = agentNamed(claimedId);
+    const holder = await findKeyHolder(db, agentId);
+    const matches = named === undefined || named === claimedId;
+    const verified =
+      holder &&
+      matches &&
+      (await assertions.verify(assertion, holder.keys, { client: claimedId, audiences }));
+    return verified
+      ? { kind: 'assertion', agentId, keys: holder.keys, ...verified }
+      : { kind: 'unusable', agentId, problem: wrong };
+  };
+
+  return async (presented: Presented): Promise<Claim> => {
+    const agentId = agentNamed(presented.clientId ?? '');
+    switch (presented.kind) {
+      case 'secret':
+        return { kind: 'secret', agentId, secretHash: hashSecret(presented.clientSecret) };
+      case 'assertion':
+        return readAssertion(presented.clientId, presented.assertion);
+      case 'unusable':
+        return { kind: 'unusable', agentId, problem: presented.problem };
+    }
+  };
+}
+
+/** In the order given. Who is found to be who it says stays as it stands until the transaction ends. */
+export async function holdClaims(tx: Tx, claims: readonly Claim[], now: Date): Promise<Held[]> {
+  const held = new Map<Claim, Held>();
+  await holdSecrets(tx, claims.filter(isOf('secret')), held, now);
+  await holdAssertions(tx, claims.filter(isOf('assertion')), held);
+  await describeFailed(tx, claims, held);
+  return claims.map((claim) => held.get(claim) as Held);
+}
+
+type ClaimOf<K extends Claim['kind']> = Extract<Claim, { kind: K }>;
+
+const isOf =
+  <K extends Claim['kind']>(kind: K) =>
+  (claim: Claim): claim is ClaimOf<K> =>
+    claim.kind === kind;
+
+/** Unknown id and wrong secret take the same steps. */
+async function holdSecrets(tx: Tx, claims: readonly ClaimOf<'secret'>[], held: Map<Claim, Held>, now: Date) {
+  if (claims.length === 0) return;
+  const clients = await holdClients(tx, claims, now);
+  for (const [index, claim] of claims.entries()) {
+    const client = clients[index];
+    const matched = sameHash(claim.secretHash, client?.secretHash ?? nobodysHash);
+    if (client && matched) held.set(claim, { standing: client });
+  }
+}
+
+async function holdAssertions(tx: Tx, claims: readonly ClaimOf<'assertion'>[], held: Map<Claim, Held>) {
+  if (claims.length === 0) return;
+  const holders = await holdKeyHolders(
+    tx,
+    claims.map(({ agentId }) => agentId),
+  );
+  const sound = claims.filter((claim) => isDeepStrictEqual(holders.get(claim.agentId)?.keys, claim.keys));
+  const isFirstUse = await insertAssertions(tx, sound);
+  for (const claim of sound) {
+    const standing = holders.get(claim.agentId);
+    held.set(
+      claim,
+      isFirstUse(claim) ? { standing } : { standing, failure: 'the assertion was used before' },
+    );
+  }
+}
+
+/** The log says of which agent and organization somebody claimed to be. */
+async function describeFailed(tx: Tx, claims: readonly Claim[], held: Map<Claim, Held>) {
+  const failed = claims.filter((claim) => !held.has(claim));
+  if (failed.length === 0) return;
+  const standings = await findStandings(
+    tx,
+    failed.map(({ agentId }) => agentId),
+  );
+  for (const claim of failed) {
+    const failure = claim.kind === 'unusable' ? claim.problem : wrong;
+    held.set(claim, { standing: standings.get(claim.agentId), failure });
+  }
+}
