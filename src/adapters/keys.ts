@@ -1,13 +1,13 @@
 /** The signer port on `jose`. Nothing in a token's header can choose a key by anything but the id of one we hold. */
 import { createPublicKey, type JsonWebKeyInput, type KeyObject } from 'node:crypto';
 import {
+  CompactSign,
   calculateJwkThumbprint,
   createLocalJWKSet,
   decodeJwt,
   exportJWK,
   type JWK,
   jwtVerify,
-  SignJWT,
 } from 'jose';
 import type { Clock } from '../kernel/clock.ts';
 import type { Assertions, Signer, SignerOptions } from '../kernel/signer.ts';
@@ -17,15 +17,16 @@ const algorithm = 'RS256';
 export async function createSigner(options: SignerOptions & { clock: Clock }): Promise<Signer> {
   const { privateKey, publicKey, previousPublicKeys, issuer, clock } = options;
   const keys = await Promise.all([publicKey, ...previousPublicKeys].map(describe));
-  const byId = new Map(keys.map((key) => [key.keyId, key.key]));
+  const byId = new Map(keys.map((key) => [key.keyId, key.verifyingKey]));
   const keyId = keys[0]?.keyId as string;
+  const signingKey = privateKey.toCryptoKey({ name: 'RSASSA-PKCS1-v1_5', hash: 'SHA-256' }, false, ['sign']);
 
   return {
     keyId,
     sign: (claims, typ) =>
-      new SignJWT({ iss: issuer, ...claims })
+      new CompactSign(Buffer.from(JSON.stringify({ iss: issuer, ...claims })))
         .setProtectedHeader({ alg: algorithm, typ, kid: keyId })
-        .sign(privateKey),
+        .sign(signingKey),
     async verify(token, { typ, requiredClaims }) {
       if (!isOneSpelling(token)) return undefined;
       try {
@@ -65,7 +66,8 @@ function isOneSpelling(token: string): boolean {
 async function describe(key: KeyObject) {
   const jwk = await exportJWK(key);
   const keyId = await calculateJwkThumbprint(jwk);
-  return { key, keyId, jwk: { ...jwk, alg: algorithm, use: 'sig', kid: keyId } };
+  const verifyingKey = key.toCryptoKey({ name: 'RSASSA-PKCS1-v1_5', hash: 'SHA-256' }, false, ['verify']);
+  return { verifyingKey, keyId, jwk: { ...jwk, alg: algorithm, use: 'sig', kid: keyId } };
 }
 
 /** Five minutes are plenty for a request that is made at once; a client's clock may be a little ahead of ours. */

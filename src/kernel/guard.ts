@@ -109,7 +109,9 @@ export const subjectOf = (visit: Visit, clientId?: string): string =>
   clientId === undefined ? `ip:${visit.origin.ipAddress}` : `client:${clientId}`;
 
 function bearerToken(header: string | undefined): string | undefined {
-  return header === undefined ? undefined : /^Bearer +(\S+)$/i.exec(header)?.[1];
+  const [scheme] = /^Bearer +/i.exec(header ?? '') ?? [];
+  const token = scheme && header?.slice(scheme.length);
+  return !token || token.includes(' ') || token.includes('\t') ? undefined : token;
 }
 
 function refuseUnidentified(token: string | undefined, metadata: string): never {

@@ -119,7 +119,7 @@ export async function createHttp(deps: HttpDeps): Promise<Http> {
     await guard.admit(request, reply, request.visit, request.routeOptions.config.entry);
     requireHost(request);
   });
-  server.addHook('preValidation', async (request) => {
+  server.addHook('preValidation', (request, _, done) => {
     refuseUnsafe(request.params, 'path');
     refuseBadEncoding(request.url);
     refuseUnsafe(request.query, 'query');
@@ -129,13 +129,15 @@ export async function createHttp(deps: HttpDeps): Promise<Http> {
     }
     if (request.routeOptions.config.entry?.optionalBody) request.body ??= {};
     refuseImmutable(request.body, request.routeOptions.config.entry?.immutable);
+    done();
   });
-  server.addHook('onSend', async (request, reply) => {
+  server.addHook('onSend', (request, reply, _, done) => {
     reply.header('x-request-id', request.id);
     if (closing) reply.header('connection', 'close');
-    if (!request.visit?.counted) await countLate(request, reply);
+    if (request.visit?.counted) return done();
+    countLate(request, reply).then(() => done(), done);
   });
-  server.addHook('onResponse', async (request, reply) => {
+  server.addHook('onResponse', (request, reply, done) => {
     const labels = {
       method: knownMethods.has(request.method) ? request.method : 'OTHER',
       route: request.routeOptions.url ?? 'unmatched',
@@ -143,7 +145,9 @@ export async function createHttp(deps: HttpDeps): Promise<Http> {
     };
     metrics.count('service_http_requests_total', labels);
     metrics.observe('service_http_request_duration_seconds', labels, reply.elapsedTime / 1000);
-    log.debug({ requestId: request.id, ...labels, ms: Math.round(reply.elapsedTime) }, 'request');
+    if (log.isLevelEnabled('debug'))
+      log.debug({ requestId: request.id, ...labels, ms: Math.round(reply.elapsedTime) }, 'request');
+    done();
   });
   server.addHook('preClose', async () => {
     closing = true;
@@ -337,6 +341,7 @@ function requireHost({ raw, headers }: FastifyRequest): void {
 
 /** Proxies write all sorts of things into X-Forwarded-For; what is no address must not become a fresh rate window. */
 function addressOf(request: FastifyRequest): string {
+  if (isIP(request.ip) === 4) return request.ip;
   const given = request.ip.replace(/^\[(.*)\](:\d+)?$/, '$1').replace(/^(\d+\.\d+\.\d+\.\d+):\d+$/, '$1');
   const plain = given.replace(/^::ffff:(?=\d+\.\d+\.\d+\.\d+$)/i, '');
   return isIP(plain) ? plain.toLowerCase() : (request.socket.remoteAddress ?? 'unknown');

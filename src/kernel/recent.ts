@@ -1,28 +1,30 @@
-/** Remembers up to so many things; the one not asked for the longest goes first. */
+/**
+ * Remembers about so many things, those asked for lately. In two generations: when the younger is full it becomes the
+ * older, and what nobody asks for until the next turn is forgotten.
+ */
 export interface Recent<V> {
   get(key: string): V | undefined;
   set(key: string, value: V): void;
-  delete(key: string): void;
 }
 
 export function createRecent<V>(atMost: number): Recent<V> {
-  // A Map keeps the order of insertion, so what is used is inserted anew.
-  const entries = new Map<string, V>();
+  let younger = new Map<string, V>();
+  let older = new Map<string, V>();
+  const set = (key: string, value: V) => {
+    if (younger.size >= atMost / 2) {
+      older = younger;
+      younger = new Map();
+    }
+    younger.set(key, value);
+  };
   return {
+    set,
     get(key) {
-      const value = entries.get(key);
-      if (value === undefined) return undefined;
-      entries.delete(key);
-      entries.set(key, value);
-      return value;
+      const lately = younger.get(key);
+      if (lately !== undefined) return lately;
+      const earlier = older.get(key);
+      if (earlier !== undefined) set(key, earlier);
+      return earlier;
     },
-    set(key, value) {
-      entries.delete(key);
-      entries.set(key, value);
-      if (entries.size <= atMost) return;
-      const [oldest] = entries.keys();
-      entries.delete(oldest as string);
-    },
-    delete: (key) => void entries.delete(key),
   };
 }

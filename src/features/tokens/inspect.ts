@@ -41,11 +41,7 @@ export function createInspect({ clock, signer, standings }: TokenDeps): Inspect 
   /** By its exact text, so a token's signature is checked once; all that can change is looked at each time. */
   const verify = async (token: string): Promise<OurClaims | undefined> => {
     const known = verified.get(token);
-    if (known) {
-      if (known.exp * 1000 > clock.now()) return known;
-      verified.delete(token);
-      return undefined;
-    }
+    if (known) return known.exp * 1000 > clock.now() ? known : undefined;
     const claims = await signer.verify(token, {
       typ: 'at+jwt',
       requiredClaims: [...textClaims, ...timeClaims],

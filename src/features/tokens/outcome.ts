@@ -23,7 +23,7 @@ export interface Decision<T> {
 export function createSettle<T>({ db, clock, ledger }: TokenDeps): (request: Request<T>) => Promise<T> {
   const settleTogether = createGatherer({
     atMost: 100,
-    atOnce: 2,
+    atOnce: 1,
     waiting: 1_000,
     run: (requests: readonly Request<T>[]) =>
       db.transaction(async (tx) => {
