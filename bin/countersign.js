@@ -4,7 +4,7 @@
 import { spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import * as nodeModule from 'node:module';
-import { constants } from 'node:os';
+import { availableParallelism, constants } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
@@ -16,6 +16,9 @@ if (Number(process.versions.node.split('.')[0]) >= oldestNode) {
   nodeModule.enableCompileCache?.(
     fileURLToPath(new URL('../node_modules/.cache/countersign', import.meta.url)),
   );
+  // Tokens are signed on libuv's threads: as many as there are cores, instead of four on every machine. Read when the
+  // first of them is needed, so this is early enough.
+  process.env.UV_THREADPOOL_SIZE ??= String(Math.max(2, availableParallelism()));
   const source = new URL('../src/main.ts', import.meta.url);
   await import(existsSync(source) ? source.href : new URL('../dist/main.js', import.meta.url).href);
 } else {

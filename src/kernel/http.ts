@@ -301,6 +301,11 @@ function chooseSecurityHeaders(https: boolean): Record<string, string> {
       directives: { defaultSrc: ["'none'"], frameAncestors: ["'none'"] },
     },
     frameguard: { action: 'deny' },
+    // For pages of another age: nothing of an API's.
+    xDnsPrefetchControl: false,
+    xDownloadOptions: false,
+    xPermittedCrossDomainPolicies: false,
+    xXssProtection: false,
     strictTransportSecurity: https && { maxAge: 31_536_000, includeSubDomains: false },
   });
   const response = {

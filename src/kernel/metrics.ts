@@ -1,6 +1,6 @@
 /** The registry behind GET /metrics, made from contract/metrics.ts: a metric not in that table cannot be fed. */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { AggregatorRegistry, Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
+import { AggregatorRegistry, Counter, collectDefaultMetrics, Gauge, Registry } from 'prom-client';
 import {
   type CounterName,
   type GaugeName,
@@ -9,6 +9,7 @@ import {
   type MetricName,
   metrics as words,
 } from '../contract/metrics.ts';
+import { createTally, type Tally } from './tally.ts';
 
 type Labels<N extends MetricName> = Record<LabelsOf<N>, string>;
 
@@ -34,7 +35,7 @@ const maxOpenValues = 1_000;
 export function createMetrics(): Metrics {
   const registry = new Registry();
   const counters = new Map<string, Counter>();
-  const histograms = new Map<string, Histogram>();
+  const histograms = new Map<string, Tally>();
   const gauges = new Map<string, Gauge>();
   const readings = new Map<GaugeName, () => number>();
   const queries = new Map<GaugeName, () => Promise<number>>();
@@ -42,9 +43,11 @@ export function createMetrics(): Metrics {
   for (const [name, word] of Object.entries(words)) {
     const common = { name, help: word.help, labelNames: [...word.labels], registers: [registry] };
     if (word.type === 'counter') counters.set(name, new Counter(common));
-    else if (word.type === 'histogram')
-      histograms.set(name, new Histogram({ ...common, buckets: [...word.buckets] }));
-    else {
+    else if (word.type === 'histogram') {
+      const tally = createTally({ name, help: word.help, labels: word.labels, buckets: word.buckets });
+      histograms.set(name, tally);
+      registry.registerMetric(tally.metric);
+    } else {
       const gauge = new Gauge({ ...common, aggregator: word.acrossProcesses });
       // Shown once somebody has said what it is: a zero that nobody measured would raise alarms.
       gauge.remove();

@@ -21,6 +21,11 @@ const isOurShape = (claims: Claims): claims is OurClaims =>
   isUuid(String(claims.organization_id)) &&
   claims.sub === claims.client_id;
 
+interface Verified {
+  readonly claims: OurClaims;
+  readonly scopes: readonly Scope[];
+}
+
 export interface Inspected {
   readonly claims: OurClaims;
   readonly standing: Standing;
@@ -36,30 +41,31 @@ const rememberedTokens = 10_000;
 
 /** Undefined for what is no unexpired token of ours, or was revoked, or whose agent is not active. */
 export function createInspect({ clock, signer, standings }: TokenDeps): Inspect {
-  const verified = createRecent<OurClaims>(rememberedTokens);
+  const verified = createRecent<Verified>(rememberedTokens);
 
   /** By its exact text, so a token's signature is checked once; all that can change is looked at each time. */
-  const verify = async (token: string): Promise<OurClaims | undefined> => {
+  const verify = async (token: string): Promise<Verified | undefined> => {
     const known = verified.get(token);
-    if (known) return known.exp * 1000 > clock.now() ? known : undefined;
+    if (known) return known.claims.exp * 1000 > clock.now() ? known : undefined;
     const claims = await signer.verify(token, {
       typ: 'at+jwt',
       requiredClaims: [...textClaims, ...timeClaims],
     });
     if (!claims || !isOurShape(claims)) return undefined;
-    verified.set(token, claims);
-    return claims;
+    const entry = { claims, scopes: claims.scope.split(' ').filter(isScope) };
+    verified.set(token, entry);
+    return entry;
   };
 
   return async (token, audience) => {
-    const claims = await verify(token);
-    if (!claims || (audience !== undefined && claims.aud !== audience)) return undefined;
+    const entry = await verify(token);
+    if (!entry || (audience !== undefined && entry.claims.aud !== audience)) return undefined;
+    const { claims, scopes } = entry;
     const { client_id: agentId, organization_id: organizationId, jti: tokenId } = claims;
     const standing = await standings.of({ tokenId, agentId, organizationId });
     if (standing?.agentStatus !== 'active') return undefined;
     if (standing.tokensEndedAt && timeOfUuid(tokenId) <= Date.parse(standing.tokensEndedAt)) return undefined;
-    const held = claims.scope.split(' ').filter(isScope);
-    return { claims, standing, scopes: held.filter((scope) => standing.allowedScopes.includes(scope)) };
+    return { claims, standing, scopes: scopes.filter((scope) => standing.allowedScopes.includes(scope)) };
   };
 }
 

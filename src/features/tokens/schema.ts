@@ -30,9 +30,12 @@ export const AccessTokenResponse = Type.Object(
 );
 export type AccessTokenResponse = Static<typeof AccessTokenResponse>;
 
-/** Unknown hints are ignored (RFC 7009 §2.1, RFC 7662 §2.1): there is one kind of token. */
+/**
+ * Unknown hints are ignored (RFC 7009 §2.1, RFC 7662 §2.1): there is one kind of token. A pattern says that it is not empty:
+ * `minLength` would count every character of it.
+ */
 export const TokenQuestion = Type.Object(
-  { token: Type.String({ minLength: 1 }), token_type_hint: Type.Optional(Type.String()) },
+  { token: Type.String({ pattern: '^.' }), token_type_hint: Type.Optional(Type.String()) },
   { title: 'TokenQuestion' },
 );
 
