@@ -27,6 +27,7 @@ export function createPostgres({ url, poolSize, log, metrics, patient = false }:
     // A server that is frozen or cut off does not enforce its own limit, so there is one on our side too.
     ...(!patient && { statement_timeout: statementMs, query_timeout: statementMs + 2_000 }),
     keepAlive: true,
+    options: '-c timezone=UTC',
     // `begin` and the first query of a transaction may go out together.
     pipeline: true,
     idle_in_transaction_session_timeout: 60_000,
@@ -150,10 +151,18 @@ export function createPostgres({ url, poolSize, log, metrics, patient = false }:
 
 /** Timestamps leave the database as they go on the wire; `count(*)` is a number; the rest as pg reads it. */
 function wireParser(oid: number, format?: 'text' | 'binary'): (value: string) => unknown {
-  if (oid === pg.types.builtins.TIMESTAMPTZ) return (value) => (readTimestamp(value) as Date).toISOString();
+  if (oid === pg.types.builtins.TIMESTAMPTZ) return wireTime;
   if (oid === pg.types.builtins.INT8) return Number;
   if (oid === pg.types.builtins.DATE) return (value) => value;
   return pg.types.getTypeParser(oid, format as 'text');
+}
+
+/** Connections are set to UTC, so most need no arithmetic: `2026-01-02 03:04:05.678+00`, with up to six digits. */
+function wireTime(value: string): string {
+  const usual = value.length >= 22 && value[10] === ' ' && value.endsWith('+00');
+  if (!usual) return (readTimestamp(value) as Date).toISOString();
+  const milliseconds = value.slice(20, -3).padEnd(3, '0').slice(0, 3);
+  return `${value.slice(0, 10)}T${value.slice(11, 19)}.${milliseconds}Z`;
 }
 
 const readTimestamp = pg.types.getTypeParser(pg.types.builtins.TIMESTAMPTZ);

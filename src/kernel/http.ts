@@ -5,7 +5,6 @@
 import { randomUUID } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { isIP, type Socket } from 'node:net';
-import { parse as parseForm } from 'node:querystring';
 import cors from '@fastify/cors';
 import formbody from '@fastify/formbody';
 import Fastify, {
@@ -168,8 +167,7 @@ export async function createHttp(deps: HttpDeps): Promise<Http> {
     for (const entry of routes) if (entry.accepts !== 'form') mount(json, entry);
   });
   await server.register(async (form) => {
-    // Without a bound on the number of fields, lest a repeated one hide behind a thousand others.
-    await form.register(formbody, { parser: (text) => parseForm(text, '&', '=', { maxKeys: 0 }) });
+    await form.register(formbody);
     for (const entry of routes) if (entry.accepts === 'form') mount(form, entry);
   });
   // An expectation we do not know is ignored, as RFC 9110 allows: Node's own 417 would carry none of our headers.
@@ -179,6 +177,7 @@ export async function createHttp(deps: HttpDeps): Promise<Http> {
   await server.ready();
 
   function mount(context: FastifyInstance, entry: RouteEntry) {
+    const status = successStatus(entry);
     context.route({
       method: entry.method,
       url: entry.path,
@@ -197,7 +196,7 @@ export async function createHttp(deps: HttpDeps): Promise<Http> {
           countAgainst: (subject) =>
             guard.countAgainst(reply, visit, subject === 'address' ? undefined : subject.clientId),
         });
-        reply.code(successStatus(entry));
+        reply.code(status);
         if (entry.produces) reply.type(entry.produces);
         return reply.send(body);
       },
@@ -301,7 +300,10 @@ function chooseSecurityHeaders(https: boolean): Record<string, string> {
       directives: { defaultSrc: ["'none'"], frameAncestors: ["'none'"] },
     },
     frameguard: { action: 'deny' },
-    // For pages of another age: nothing of an API's.
+    // For pages; of an API's answers they say nothing.
+    crossOriginOpenerPolicy: false,
+    crossOriginResourcePolicy: false,
+    originAgentCluster: false,
     xDnsPrefetchControl: false,
     xDownloadOptions: false,
     xPermittedCrossDomainPolicies: false,

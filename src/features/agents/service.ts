@@ -69,7 +69,7 @@ export function createAgentService(deps: AgentDeps): AgentService {
   const findAgent = createGatherer({
     run: (agentIds: readonly string[]) => findAgents(db, agentIds),
     atMost: 100,
-    atOnce: 2,
+    atOnce: 1,
     waiting: 2_000,
   });
 
