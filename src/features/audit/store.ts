@@ -9,7 +9,7 @@ import { prepared, sql } from '../../kernel/sql.ts';
  * `offset 0` keeps the text from being parsed once for each of them.
  */
 export async function append(tx: Tx, happenings: readonly Happening[]): Promise<void> {
-  await tx.run(
+  tx.atCommit(
     'audit.append',
     prepared(sql`
       insert into audit_events
