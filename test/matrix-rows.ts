@@ -13,6 +13,8 @@ export interface Target {
   readonly token: string;
   /** An agent of the same organization that is no member yet. */
   readonly outsiderId: string;
+  /** An event of that agent. */
+  readonly eventId: string;
 }
 
 export const principals = [
@@ -223,5 +225,14 @@ export const rows: Readonly<Record<string, Row>> = {
       payload: { agentId: outsiderId, role: 'member' },
     }),
     answers: ofOrganizationAdmins('201'),
+  },
+
+  listAuditEvents: {
+    request: () => ({ method: 'GET', url: `${api}/audit` }),
+    answers: ofAgents('200', '200'),
+  },
+  getAuditEvent: {
+    request: ({ eventId }) => ({ method: 'GET', url: `${api}/audit/${eventId}` }),
+    answers: ofAgents('200', '404 AUDIT_EVENT_NOT_FOUND'),
   },
 };
