@@ -109,8 +109,9 @@ describe('when the errands do not keep up', () => {
     await nextTurn();
     // Two are under way; three may wait.
     served.push(ask(2), ask(3), ask(4));
-    const refused = await Promise.allSettled([ask(5), ask(6)]);
-    for (const outcome of refused) {
+    const refused = Promise.allSettled([ask(5), ask(6)]);
+    await finishAll();
+    for (const outcome of await refused) {
       assert.equal(outcome.status, 'rejected');
       assert.ok(outcome.reason instanceof Overloaded);
       const envelope = formatError(outcome.reason, 'envelope');
@@ -121,7 +122,6 @@ describe('when the errands do not keep up', () => {
       assert.deepEqual([oauth.status, oauth.headers['retry-after']], [503, '1']);
       assert.equal((oauth.body as { error: string }).error, 'temporarily_unavailable');
     }
-    await finishAll();
     assert.deepEqual(await Promise.all(served), ['#0', '#1', '#2', '#3', '#4']);
     const later = ask(7);
     await finishAll();
