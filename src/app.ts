@@ -144,6 +144,7 @@ export async function createApp({
     ...agents.routes,
     ...credentials.routes,
     ...organizations.routes,
+    ...audit.routes,
   ];
   const http: Http = await createHttp({
     config,

@@ -36,8 +36,8 @@ export interface GuardDeps {
 export interface Visit {
   readonly origin: Origin;
   caller?: Caller;
-  /** Whether a window has counted this request; what no step has counted, the server counts against the address. */
-  counted?: boolean;
+  /** How the window stood when it had counted this request; what no step has counted, the server counts against the address. */
+  counted?: WindowState;
 }
 
 export interface Guard {
@@ -53,9 +53,27 @@ export interface Guard {
 export function createGuard(deps: GuardDeps): Guard {
   const { identify, requirePermission, resourceMetadata, window, metrics } = deps;
   const countAgainst = async (reply: FastifyReply, visit: Visit, clientId: string | undefined) => {
-    const state = await window.count(subjectOf(visit, clientId));
-    visit.counted = true;
-    applyWindow(reply, state, clientId);
+    // A handler may ask again, when its work had to be done anew because somebody else's failed beside it.
+    visit.counted ??= await window.count(subjectOf(visit, clientId));
+    applyWindow(reply, visit.counted, clientId);
+  };
+
+  /** The headers then tell of whichever window will close first: that is the one a client has to mind. */
+  const countInOwnWindow = async (
+    reply: FastifyReply,
+    visit: Visit,
+    entry: RouteEntry | undefined,
+    identity: Identity | undefined,
+  ) => {
+    if (typeof entry?.limit !== 'object') return;
+    const { per, perMinute } = entry.limit;
+    const whose =
+      identity && per === 'organization'
+        ? `organization:${identity.organizationId}`
+        : subjectOf(visit, identity?.agentId);
+    const own = await window.count(`route:${entry.id}:${whose}`, perMinute);
+    const closesFirst = own.remaining <= (visit.counted?.remaining ?? Number.POSITIVE_INFINITY);
+    if (own.exceeded || closesFirst) applyWindow(reply, own, identity?.agentId);
   };
 
   const applyWindow = (reply: FastifyReply, state: WindowState, clientId?: string) => {
@@ -80,7 +98,8 @@ export function createGuard(deps: GuardDeps): Guard {
       // Only the 404 handler has no entry; a route cannot be mounted without one.
       const access: Access = entry?.access ?? { kind: 'open' };
       if (access.kind === 'secret') requireSecret(access.secret, token, resourceMetadata);
-      if (access.kind === 'open' || access.kind === 'client' || access.kind === 'secret') return;
+      if (access.kind === 'open' || access.kind === 'client' || access.kind === 'secret')
+        return countInOwnWindow(reply, visit, entry, identity);
 
       if (!identity) return refuseUnidentified(token, resourceMetadata);
       if (identity.organizationStatus !== 'active') fail('ORG_SUSPENDED');
@@ -94,6 +113,8 @@ export function createGuard(deps: GuardDeps): Guard {
         const resource = access.resource(caller, params);
         await requirePermission(caller, action, resource, foreign ? { foreign } : {});
       }
+      // Last, so that nobody who may not come in can use up what the others of an organization share.
+      await countInOwnWindow(reply, visit, entry, identity);
       visit.caller = caller;
     },
   };

@@ -24,7 +24,9 @@ export function schemaOf(entry: RouteEntry): FastifySchema {
       tags: [entry.tag],
       hide: entry.hidden ?? false,
       security: securityOf(entry.access),
-      ...(entry.failures !== 'oauth' && { description: `Errors: ${errorsOf(entry).join(', ')}.` }),
+      ...(entry.failures !== 'oauth' && {
+        description: `${ownLimit(entry)}Errors: ${errorsOf(entry).join(', ')}.`,
+      }),
       ...(entry.accepts === 'form' && { consumes: ['application/x-www-form-urlencoded'] }),
     },
   };
@@ -42,6 +44,9 @@ function errorsOf({ access, schema, errors = [] }: RouteEntry): string[] {
     'RATE_LIMIT_EXCEEDED',
   ];
 }
+
+const ownLimit = ({ limit }: RouteEntry): string =>
+  typeof limit === 'object' ? `At most ${limit.perMinute} requests a minute for each ${limit.per}. ` : '';
 
 /** Must be called before routes are mounted: it listens for them. */
 export async function documentRoutes(

@@ -44,8 +44,14 @@ export const scope = (name: Scope) => ({ kind: 'scope', scope: name }) as const;
  * `caller`: one request against the verified client, else against the IP address.
  * `afterVerification`: the guard only refuses an address that is over its limit; the handler counts, against the client
  * whose secret proved right or against the address, so that nobody can lock out a client by its public id.
+ * `perMinute`: as `caller`, and whoever has passed every other step of the guard is counted once more, in a window that
+ * belongs to this route alone: each caller's own, or one that the callers of an organization share; the address's when
+ * nobody is authenticated.
  */
-export type Limit = 'caller' | 'afterVerification';
+export type Limit =
+  | 'caller'
+  | 'afterVerification'
+  | { readonly perMinute: number; readonly per: 'caller' | 'organization' };
 
 export interface RouteSchema {
   readonly params?: TSchema;

@@ -16,8 +16,8 @@ export interface WindowState {
 }
 
 export interface RateWindow {
-  /** Counts one request against the subject. */
-  count(subject: string): Promise<WindowState>;
+  /** Counts one request against the subject, who may make so many a minute; as many as anybody, unless told. */
+  count(subject: string, perMinute?: number): Promise<WindowState>;
   /** How the subject stands, without counting: `exceeded` means that the next request would be too many. */
   peek(subject: string): Promise<WindowState>;
 }
@@ -42,11 +42,11 @@ export function createRateWindow({ kv, fallback, clock, perMinute }: RateWindowD
     }
   };
 
-  const stateAt = (now: number, used: number, exceeded: boolean): WindowState => {
+  const stateAt = (now: number, limit: number, used: number, exceeded: boolean): WindowState => {
     const resetAt = (Math.floor(now / windowMs) + 1) * limits.rateWindowSeconds;
     return {
-      limit: perMinute,
-      remaining: Math.max(0, perMinute - used),
+      limit,
+      remaining: Math.max(0, limit - used),
       resetAt,
       exceeded,
       retryAfterSeconds: Math.max(1, Math.ceil(resetAt - now / 1000)),
@@ -56,17 +56,17 @@ export function createRateWindow({ kv, fallback, clock, perMinute }: RateWindowD
   const keyAt = (now: number, subject: string) => `window:${Math.floor(now / windowMs)}:${subject}`;
 
   return {
-    async count(subject) {
+    async count(subject, limit = perMinute) {
       const now = clock.now();
       const key = keyAt(now, subject);
       const used = await withFallback((store) => store.increment(key, { ttlMs: windowMs }));
-      return stateAt(now, used, used > perMinute);
+      return stateAt(now, limit, used, used > limit);
     },
     async peek(subject) {
       const now = clock.now();
       const key = keyAt(now, subject);
       const used = Number((await withFallback((store) => store.get(key))) ?? 0);
-      return stateAt(now, used, used >= perMinute);
+      return stateAt(now, perMinute, used, used >= perMinute);
     },
   };
 }

@@ -1,8 +1,11 @@
 import canonicalize from 'canonicalize';
-import type { Tx } from '../../kernel/db.ts';
+import type { Queryable, Tx } from '../../kernel/db.ts';
 import type { Happening } from '../../kernel/ledger.ts';
 import { takeLock } from '../../kernel/locks.ts';
-import { prepared, sql } from '../../kernel/sql.ts';
+import { offsetOf } from '../../kernel/page.ts';
+import { join, prepared, sql } from '../../kernel/sql.ts';
+import type { Period } from './period.ts';
+import type { AuditEvent, AuditQuery } from './schema.ts';
 
 /**
  * The columns are read out of the canonical text, so that a row cannot say one thing in one place and another elsewhere.
@@ -34,3 +37,58 @@ export async function makePartitions(tx: Tx, days: readonly string[]): Promise<n
   );
   return made;
 }
+
+const columns = sql`
+  event_id as "eventId", agent_id as "agentId", action, outcome, ip_address as "ipAddress", user_agent as "userAgent",
+  metadata, occurred_at as "timestamp"`;
+
+/** Undefined is the operator's view: every organization. */
+const ofTenant = (organizationId: string | undefined) =>
+  organizationId === undefined ? sql`true` : sql`organization_id = ${organizationId}`;
+
+/** The bounds of time keep both questions to the days asked about, and to the index that the tenant or the time leads. */
+export async function listEvents(
+  db: Queryable,
+  tenant: string | undefined,
+  query: AuditQuery,
+  { from, to }: Period,
+): Promise<{ rows: AuditEvent[]; total: number }> {
+  const { agentId, action, outcome } = query;
+  const matches = join(
+    [
+      ofTenant(tenant),
+      sql`occurred_at between ${isoOf(from)} and ${isoOf(to)}`,
+      ...(agentId === undefined ? [] : [sql`agent_id = ${agentId}`]),
+      ...(action === undefined ? [] : [sql`action = ${action}`]),
+      ...(outcome === undefined ? [] : [sql`outcome = ${outcome}`]),
+    ],
+    ' and ',
+  );
+  const { total } = await db.one<{ total: number }>(
+    'audit.count',
+    sql`select count(*) as total from audit_events where ${matches}`,
+  );
+  // A page behind the last one would be looked for through the whole log.
+  if (offsetOf(query) >= total) return { rows: [], total };
+  const rows = await db.many<AuditEvent>(
+    'audit.list',
+    sql`select ${columns} from audit_events where ${matches}
+        order by occurred_at desc, event_id desc limit ${query.limit} offset ${offsetOf(query)}`,
+  );
+  return { rows, total };
+}
+
+/** By the primary key: no index is of the id alone. */
+export const findEvent = (
+  db: Queryable,
+  tenant: string | undefined,
+  eventId: string,
+  occurredAt: number,
+): Promise<AuditEvent | undefined> =>
+  db.maybe(
+    'audit.find',
+    sql`select ${columns} from audit_events
+        where occurred_at = ${isoOf(occurredAt)} and event_id = ${eventId} and ${ofTenant(tenant)}`,
+  );
+
+const isoOf = (time: number): string => new Date(time).toISOString();

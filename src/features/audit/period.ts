@@ -1,0 +1,80 @@
+/**
+ * The stretch of time that a question about the log is about: what was asked, within what is kept. Days are those of UTC; a
+ * date without a time means the whole day.
+ */
+import { limits } from '../../contract/limits.ts';
+import { ApiError } from '../../kernel/fail.ts';
+import { type FieldProblem, validationError } from '../../kernel/validation.ts';
+
+export interface Asked {
+  readonly fromDate?: string | undefined;
+  readonly toDate?: string | undefined;
+}
+
+/** Both ends belong to it, in milliseconds. */
+export interface Period {
+  readonly from: number;
+  readonly to: number;
+}
+
+const dayMs = 86_400_000;
+const retentionMs = limits.auditRetentionDays * dayMs;
+/** Who asks for exactly the last 90 days has worked that out a moment ago, by a clock of its own. */
+const graceMs = 60_000;
+/** The last that SQL and ISO 8601 write alike. */
+const latest = Date.UTC(9999, 11, 31);
+
+/** What is older is gone, even where its partition is still there. */
+export const oldestKept = (now: number): number => now - retentionMs;
+
+export const withinRetention = (time: number, now: number): boolean =>
+  time >= oldestKept(now) && time <= latest;
+
+export function periodAsked({ fromDate, toDate }: Asked, now: number): Period {
+  const problems: FieldProblem[] = [];
+  const read = (field: string, text: string | undefined) => {
+    if (text === undefined) return undefined;
+    const time = timeIn(text);
+    if (time === undefined) {
+      const message = 'must be an ISO 8601 date, or time with its zone, such as 2030-01-31T12:00:00Z';
+      problems.push({ in: 'query', field, message });
+    }
+    return time;
+  };
+  const first = read('fromDate', fromDate);
+  const last = read('toDate', toDate);
+  if (first && last && first.start > last.end) {
+    problems.push({ in: 'query', field: 'fromDate', message: 'must not be after toDate' });
+  }
+  if (problems.length > 0) throw validationError('query', problems);
+
+  const oldest = oldestKept(now);
+  for (const [field, asked] of [
+    ['fromDate', first && (first.isDay ? first.end : first.start)],
+    ['toDate', last?.end],
+  ] as const) {
+    if (asked !== undefined && asked < oldest - graceMs) throw retentionExceeded(field, oldest);
+  }
+  return {
+    from: Math.max(first?.start ?? oldest, oldest),
+    to: Math.min(last?.end ?? latest, latest),
+  };
+}
+
+const retentionExceeded = (field: string, oldest: number) =>
+  new ApiError('RETENTION_WINDOW_EXCEEDED', {
+    details: { field, oldest: new Date(oldest).toISOString(), retentionDays: limits.auditRetentionDays },
+  });
+
+const written = /^(\d{4}-\d\d-\d\d)(T\d\d:\d\d(:\d\d(\.\d{1,9})?)?(Z|[+-]\d\d:\d\d))?$/;
+
+function timeIn(text: string): { start: number; end: number; isDay: boolean } | undefined {
+  const [, day, time] = written.exec(text) ?? [];
+  if (day === undefined) return undefined;
+  const midnight = Date.parse(day);
+  // The 31st of April would be read as the 1st of May.
+  if (Number.isNaN(midnight) || new Date(midnight).toISOString().slice(0, 10) !== day) return undefined;
+  if (time === undefined) return { start: midnight, end: midnight + dayMs - 1, isDay: true };
+  const moment = Date.parse(text);
+  return Number.isNaN(moment) ? undefined : { start: moment, end: moment, isDay: false };
+}

@@ -1,0 +1,38 @@
+/** Reading the log: what happened in the caller's organization, within what is kept. */
+import { type Caller, isOperator } from '../../kernel/caller.ts';
+import type { Clock } from '../../kernel/clock.ts';
+import type { Db } from '../../kernel/db.ts';
+import { fail } from '../../kernel/fail.ts';
+import { timeOfUuid } from '../../kernel/ids.ts';
+import { type Page, pageOf } from '../../kernel/page.ts';
+import { periodAsked, withinRetention } from './period.ts';
+import type { AuditEvent, AuditQuery } from './schema.ts';
+import { findEvent, listEvents } from './store.ts';
+
+export interface AuditReader {
+  list(caller: Caller, query: AuditQuery): Promise<Page<AuditEvent>>;
+  get(caller: Caller, eventId: string): Promise<AuditEvent>;
+}
+
+/** The operator crosses organizations; everyone else sees its own only. */
+const tenantOf = (caller: Caller): string | undefined =>
+  isOperator(caller) ? undefined : caller.organizationId;
+
+export function createAuditReader({ db, clock }: { db: Db; clock: Clock }): AuditReader {
+  return {
+    async list(caller, query) {
+      const period = periodAsked(query, clock.now());
+      const { rows, total } = await listEvents(db, tenantOf(caller), query, period);
+      return pageOf(query, rows, total);
+    },
+
+    /** An event's id is made of its time, and so says where it is, and whether it is still kept. */
+    async get(caller, eventId) {
+      const time = timeOfUuid(eventId);
+      const event = withinRetention(time, clock.now())
+        ? await findEvent(db, tenantOf(caller), eventId, time)
+        : undefined;
+      return event ?? fail('AUDIT_EVENT_NOT_FOUND');
+    },
+  };
+}

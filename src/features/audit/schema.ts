@@ -1,0 +1,45 @@
+import Type, { type Static } from 'typebox';
+import { pageSizes } from '../../contract/limits.ts';
+import { literals, PageOf, pageQuery, Timestamp, Uuid } from '../../contract/shapes.ts';
+
+export const outcomes = ['success', 'failure'] as const;
+
+export const AuditEvent = Type.Object(
+  {
+    eventId: Uuid,
+    agentId: Uuid,
+    action: Type.String(),
+    outcome: literals(outcomes),
+    ipAddress: Type.String(),
+    userAgent: Type.String(),
+    metadata: Type.Object({}, { additionalProperties: true }),
+    timestamp: Timestamp,
+  },
+  { title: 'AuditEvent' },
+);
+export type AuditEvent = Static<typeof AuditEvent>;
+
+export const AuditPage = PageOf(AuditEvent, 'AuditPage');
+
+/** Read by period.ts, which knows more of dates than a pattern does. */
+const AuditDate = (meaning: string) =>
+  Type.String({
+    maxLength: 40,
+    description: `${meaning}: an ISO 8601 date (of UTC), or time with its zone, such as 2030-01-31T12:00:00Z`,
+  });
+
+export const periodQuery = {
+  fromDate: Type.Optional(AuditDate('the first moment, or day, at most 90 days ago')),
+  toDate: Type.Optional(AuditDate('the last moment, or day')),
+};
+
+export const AuditQuery = Type.Object({
+  ...pageQuery(pageSizes.audit),
+  agentId: Type.Optional(Uuid),
+  action: Type.Optional(Type.String({ maxLength: 64, description: 'such as token.issued' })),
+  outcome: Type.Optional(literals(outcomes)),
+  ...periodQuery,
+});
+export type AuditQuery = Static<typeof AuditQuery>;
+
+export const AuditEventParams = Type.Object({ eventId: Uuid });

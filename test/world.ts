@@ -1,0 +1,127 @@
+/** Who the rows of matrix-rows.ts speak of, made to measure: a target that a request may touch, and those who make it. */
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import type { InjectOptions } from 'fastify';
+import { organizationScopes } from '../src/contract/scopes.ts';
+import { type Answer, newAgent, type TestApp } from './harness.ts';
+import type { Principal, Sent, Target } from './matrix-rows.ts';
+
+export interface World {
+  readonly operatorToken: string;
+  makeTarget(): Promise<Target>;
+  /** In the same organization as the target, so that only the principal differs. */
+  tokenOf(who: Principal, home: string): Promise<string | undefined>;
+  /** An agent with these scopes and a token of it. */
+  agentIn(
+    home: string,
+    scopes: readonly string[],
+    role?: 'member' | 'admin',
+  ): Promise<{ agentId: string; token: string }>;
+}
+
+export async function createWorld(t: TestApp): Promise<World> {
+  const operatorToken = await t.token();
+
+  const asOperator = async (method: 'GET' | 'POST' | 'PATCH' | 'DELETE', url: string, payload?: object) => {
+    const answer = await t.call(method, `/api/v1${url}`, {
+      token: operatorToken,
+      ...(payload && { payload }),
+    });
+    assert.ok(answer.status < 300, `${method} ${url}: ${answer.status} ${answer.text}`);
+    return answer.text === '' ? undefined : answer.json;
+  };
+
+  const makeOrganization = async (): Promise<string> =>
+    (
+      await asOperator('POST', '/organizations', {
+        name: 'Some team',
+        slug: `team-${randomUUID().slice(0, 18)}`,
+        planTier: 'pro',
+      })
+    ).organizationId;
+
+  const makeAgent = async (organizationId: string, allowedScopes: readonly string[]): Promise<string> =>
+    (await asOperator('POST', '/agents', newAgent({ organization_id: organizationId, allowedScopes })))
+      .agentId;
+
+  const makeToken = async (agentId: string): Promise<string> =>
+    t.token(undefined, await asOperator('POST', `/agents/${agentId}/credentials`));
+
+  const agentIn: World['agentIn'] = async (home, scopes, role) => {
+    const agentId = await makeAgent(home, scopes);
+    if (role) await asOperator('POST', `/organizations/${home}/members`, { agentId, role });
+    return { agentId, token: await makeToken(agentId) };
+  };
+
+  /** The end of the world comes last. */
+  const tokenOf: World['tokenOf'] = async (who, home) => {
+    switch (who) {
+      case 'nobody':
+        return undefined;
+      case 'garbage':
+        return 'not.a.token';
+      case 'operator':
+        return operatorToken;
+      case 'expired': {
+        const hour = 3_601_000;
+        t.clock.advance(-hour);
+        const { token } = await agentIn(home, organizationScopes);
+        t.clock.advance(hour);
+        return token;
+      }
+      case 'revoked': {
+        const { token } = await agentIn(home, organizationScopes);
+        const answer = await t.form('/api/v1/token/revoke', { token }, token);
+        assert.equal(answer.status, 200);
+        return token;
+      }
+      case 'wrongScope':
+        return (await agentIn(home, [])).token;
+      case 'member':
+      case 'admin':
+        return (await agentIn(home, organizationScopes, who)).token;
+      case 'decommissioned': {
+        const { agentId, token } = await agentIn(home, organizationScopes);
+        await asOperator('DELETE', `/agents/${agentId}`);
+        return token;
+      }
+      case 'otherOrganization':
+      case 'suspendedOrganization': {
+        const elsewhere = await makeOrganization();
+        const { token } = await agentIn(elsewhere, organizationScopes, 'admin');
+        if (who === 'suspendedOrganization')
+          await asOperator('PATCH', `/organizations/${elsewhere}`, { status: 'suspended' });
+        return token;
+      }
+    }
+  };
+
+  const makeTarget = async (): Promise<Target> => {
+    const organizationId = await makeOrganization();
+    const agentId = await makeAgent(organizationId, ['agents:read']);
+    const credential = await asOperator('POST', `/agents/${agentId}/credentials`);
+    const { credentialId, clientSecret } = credential;
+    const token = await t.token(undefined, credential);
+    const { data } = await asOperator('GET', `/audit?agentId=${agentId}&limit=1`);
+    const outsiderId = await makeAgent(organizationId, []);
+    const [{ eventId }] = data;
+    return { organizationId, agentId, credentialId, clientSecret, token, outsiderId, eventId };
+  };
+
+  return { operatorToken, makeTarget, tokenOf, agentIn };
+}
+
+export function send(
+  t: TestApp,
+  { method, url, payload, form }: Sent,
+  token: string | undefined,
+  { headers, ...options }: Omit<InjectOptions, 'method' | 'url' | 'payload'> = {},
+): Promise<Answer> {
+  return t.call(method, url, {
+    ...options,
+    headers: { ...headers, ...(form && { 'content-type': 'application/x-www-form-urlencoded' }) },
+    ...(token !== undefined && { token }),
+    ...(payload && { payload }),
+    ...(form && { payload: new URLSearchParams(form).toString() }),
+  });
+}
