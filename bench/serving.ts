@@ -65,7 +65,7 @@ export async function endServer(child: ChildProcess): Promise<void> {
 }
 
 export async function firstAnswer(port: number, child: ChildProcess): Promise<void> {
-  while (child.exitCode === null) {
+  while (child.exitCode === null && child.signalCode === null) {
     const response = await fetch(`http://127.0.0.1:${port}/health`).catch(() => undefined);
     await response?.arrayBuffer();
     if (response?.ok) return;

@@ -123,7 +123,14 @@ export function createPostgres({ url, poolSize, log, metrics, patient = false }:
         const writes = lastWrites.map(({ name, query }) =>
           timed(name, () => client.query(configOf(name, query))),
         );
-        const [{ command }] = await Promise.all([control('commit'), ...writes]);
+        const commit = control('commit');
+        await Promise.all(writes).catch(async (error) => {
+          // Refused by the driver, the write never got there, and the commit behind it did.
+          if ((await commit).command === 'COMMIT')
+            log.error({ err: error }, 'a change was committed without the write that belongs to it');
+          throw error;
+        });
+        const { command } = await commit;
         if (command !== 'COMMIT') throw new Error(`the transaction ended with ${command}`);
       };
       let result: Awaited<ReturnType<typeof work>>;
