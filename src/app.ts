@@ -5,7 +5,13 @@
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { createCedar } from './adapters/cedar.ts';
-import { assertionAlgorithms, createAssertions, createSigner, readPublicKey } from './adapters/keys.ts';
+import {
+  assertionAlgorithms,
+  createAssertions,
+  createSigner,
+  createStatementReader,
+  readPublicKey,
+} from './adapters/keys.ts';
 import { createMemoryKv } from './adapters/memory-kv.ts';
 import { createPostgres } from './adapters/postgres.ts';
 import { createReferencePage } from './adapters/scalar.ts';
@@ -64,7 +70,8 @@ export async function createApp({
   });
 
   // What happened is told to these, in this order, within the transaction of the change.
-  const audit = createAudit({ db, clock, log });
+  const readStatement = createStatementReader();
+  const audit = createAudit({ db, clock, log, metrics, signer, readStatement });
   const standings = createStandings({ db, kv, clock });
   const ledger = createLedger({ clock, ids, listeners: [audit.listener, standings.listener] });
 
@@ -168,6 +175,7 @@ export async function createApp({
     organizations,
     agents,
     credentials,
+    audit,
     /** Brings the database up to date; safe to call from several nodes at once. */
     async prepare() {
       const migrator = createPostgres({ url: config.databaseUrl, poolSize: 1, log, metrics, patient: true });

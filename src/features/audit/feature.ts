@@ -1,38 +1,70 @@
 /**
- * Audit: the log of what happened, one row per event, written in the transaction of the change itself, and read by whoever
- * may read it.
- * It owns `audit_events` and its day partitions. What happened is said by the other features through the ledger.
+ * Audit: the log of what happened, one row per event, written in the transaction of the change itself, read by whoever
+ * may read it, and proving itself: events are linked into chains of hashes whose heads are signed.
+ * It owns `audit_events` with its day partitions, and the evidence: links, checkpoints, keys, anchors. What happened is
+ * said by the other features through the ledger. docs/decisions/006-audit-chain.md says what is proven and what is not.
  */
 import type { Clock } from '../../kernel/clock.ts';
 import type { Db } from '../../kernel/db.ts';
 import type { LedgerListener } from '../../kernel/ledger.ts';
 import type { Log } from '../../kernel/log.ts';
 import type { Loop } from '../../kernel/loops.ts';
+import type { Metrics } from '../../kernel/metrics.ts';
 import type { RouteEntry } from '../../kernel/route.ts';
-import { createPartitionLoop, ensurePartitions } from './loops.ts';
+import type { ReadStatement, Signer } from '../../kernel/signer.ts';
+import { createAlarm } from './alarm.ts';
+import { sealTag } from './chain.ts';
+import { createKeyring } from './keyring.ts';
+import { createPartitionLoop, createSequencerLoop, ensurePartitions } from './loops.ts';
+import { createPositions } from './positions.ts';
+import { createProof } from './proof.ts';
 import { createAuditReader } from './read.ts';
 import { auditRoutes } from './routes.ts';
+import { createSequencer } from './sequencer.ts';
 import { append } from './store.ts';
+import { createVerifier } from './verify.ts';
 
 export interface AuditDeps {
   readonly db: Db;
   readonly clock: Clock;
   readonly log: Log;
+  readonly metrics: Metrics;
+  readonly signer: Signer;
+  readonly readStatement: ReadStatement;
 }
 
 export interface Audit {
   readonly routes: readonly RouteEntry[];
   readonly listener: LedgerListener;
   readonly loops: readonly Loop[];
-  /** Must have run before the first event is recorded: makes today's partition and some ahead. */
+  /** Must have run before the first event is recorded: makes today's partition and some ahead, and says whose key signs. */
   prepare(): Promise<void>;
+  /** Links what was appended until now. */
+  settle(): Promise<void>;
 }
 
 export function createAudit(deps: AuditDeps): Audit {
+  const { db, clock, signer, readStatement } = deps;
+  const alarm = createAlarm(deps);
+  const keyring = createKeyring({ ...deps, alarm });
+  const positions = createPositions({ keyring, readStatement });
+  const sequencer = createSequencer({ db, clock, signer, keyring, positions, alarm });
+  const { drain } = sequencer;
+  const verifier = createVerifier({ db, clock, readStatement, keyring, positions, alarm, drain });
+  const tag = sealTag(signer.keyId);
+  const seal = (canonical: string) => tag + signer.seal(canonical);
+
   return {
-    routes: auditRoutes(createAuditReader(deps)),
-    listener: { inTransaction: append },
-    loops: [createPartitionLoop(deps)],
-    prepare: () => ensurePartitions(deps),
+    routes: auditRoutes(createAuditReader(deps), createProof({ db, verifier })),
+    listener: { inTransaction: (tx, happenings) => append(tx, happenings, seal) },
+    loops: [createPartitionLoop(deps), createSequencerLoop(sequencer)],
+    async prepare() {
+      await ensurePartitions(deps);
+      if (!(await keyring.begun())) await sequencer.adopt();
+      await keyring.introduce();
+    },
+    async settle() {
+      await drain();
+    },
   };
 }
