@@ -49,10 +49,19 @@ export const eventText = ({
 
 export const hashText = sha256;
 
-export const linkText = ({ sequence, eventId, time, eventHash }: Omit<Link, 'hash' | 'linkedOn'>): string =>
-  `${sequence} ${eventId} ${time} ${eventHash}`;
+/**
+ * A link as 128 hexadecimal digits: sequence (16), event id (32), time in microseconds since 2000 (16), hash of the event
+ * (64). SQL writes the same.
+ */
+export const linkRecord = ({ sequence, eventId, time, eventHash }: Omit<Link, 'hash' | 'linkedOn'>): string =>
+  hex(sequence) + eventId.replaceAll('-', '') + hex(microsecondsSince2000(time)) + eventHash;
 
-export const linkHash = (previous: string, text: string): string => sha256(`${previous} ${text}`);
+export const linkHash = (previous: string, record: string): string => sha256(previous + record);
+
+const year2000 = Date.UTC(2000, 0, 1);
+const hex = (number: number): string => number.toString(16).padStart(16, '0');
+const microsecondsSince2000 = (time: string): number =>
+  (Date.parse(`${time.slice(0, 23)}Z`) - year2000) * 1000 + Number(time.slice(23, 26));
 
 /** As SQL writes it; events have milliseconds. */
 export const microseconds = (timestamp: string): string => `${timestamp.slice(0, -1)}000Z`;
@@ -69,7 +78,7 @@ export function linkProblem(
 ): string | undefined {
   if (link.sequence !== sequence)
     return `link ${sequence} is missing; number ${link.sequence} is in its place`;
-  if (linkHash(previous, linkText(link)) !== link.hash)
+  if (linkHash(previous, linkRecord(link)) !== link.hash)
     return 'the link does not follow from the one before it';
   if (event && eventHash(event) !== link.eventHash)
     return 'the text of the event is not what it was when it was linked';

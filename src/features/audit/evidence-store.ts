@@ -88,6 +88,7 @@ export interface Stretch {
   readonly through: number;
 }
 
+/** Row by row. */
 const linksWithEvents = ({ organizationId, after, through }: Stretch) => sql`
   audit_links l left join audit_events e
     on e.occurred_at = l.occurred_at and e.event_id = l.event_id and e.organization_id = l.organization_id
@@ -95,60 +96,81 @@ const linksWithEvents = ({ organizationId, after, through }: Stretch) => sql`
 
 const time = sql`to_char(l.occurred_at, 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"')`;
 
-/** Everything about a stretch as few long texts: rows by the million cost more to read than to check. */
-export interface Bundle {
+/**
+ * Rows by the million cost more to read than to check, so they come as few long texts: links and events apart, since
+ * looking up each link's event costs most of all.
+ */
+export interface LinkBundle {
   readonly links: number;
-  readonly events: number;
-  readonly settled: number;
-  readonly inPeriod: number;
-  /** Whether in every row the searchable columns say what the canonical text says. */
-  readonly agrees: boolean | null;
   readonly firstDay: string | null;
   readonly lastDay: string | null;
-  /** The hashed text of each link and its hash, by lines. */
-  readonly lines: string | null;
+  /** For each link its record (see chain.ts) and its hash: 192 hexadecimal digits. */
+  readonly records: string | null;
+}
+
+export const readLinkBundle = (tx: Tx, { organizationId, after, through }: Stretch): Promise<LinkBundle> =>
+  tx.one(
+    'audit.links.bundle',
+    prepared(sql`
+      select count(*) as links, min(linked_on) as "firstDay", max(linked_on) as "lastDay",
+             encode(string_agg(int8send(sequence) || uuid_send(event_id) || timestamptz_send(occurred_at) || event_hash || hash,
+                               ''), 'hex') as records
+      from (select sequence, event_id, occurred_at, event_hash, hash, linked_on from audit_links
+            where organization_id = ${organizationId} and sequence > ${after} and sequence <= ${through}
+            order by sequence) ordered`),
+  );
+
+export interface EventBundle {
+  readonly events: number;
+  /** Whether in every row the searchable columns say what the canonical text says. */
+  readonly agrees: boolean | null;
+  /** For each event its id and time: 48 hexadecimal digits. */
+  readonly keys: string | null;
   readonly texts: string | null;
+  readonly lastTime: string | null;
+}
+
+export interface EventCursor {
+  readonly time: string;
+  readonly eventId: string;
 }
 
 /** Stands in no JSON text. */
 export const separator = '\u001e';
 
 /**
- * The canonical text is rebuilt from the columns and compared; only the metadata, whose spelling a column does not keep,
- * is read out of it. On a text that is no such JSON the query fails.
+ * In the order of time. The canonical text is rebuilt from the columns and compared; only the metadata, whose spelling a
+ * column does not keep, is read out of it. On a text that is no such JSON the query fails. Counting bytes is far cheaper than counting characters.
  */
-export const readBundle = (
+export const readEventBundle = (
   tx: Tx,
-  stretch: Stretch,
-  { settledBefore, next }: Pick<Horizon, 'settledBefore' | 'next'>,
-  period: Period | undefined,
-): Promise<Bundle> =>
+  organizationId: string,
+  after: EventCursor,
+  atMost: number,
+): Promise<EventBundle> =>
   tx.one(
-    'audit.bundle',
+    'audit.events.bundle',
     prepared(sql`
-      select count(*) as links, count(canonical) as events,
-             count(canonical) filter (where settled) as settled, count(canonical) filter (where "inPeriod") as "inPeriod",
-             bool_and(left(canonical, length(head)) = head and right(canonical, length(tail)) = tail
-                      and substr(canonical, length(head) + 1, length(canonical) - length(head) - length(tail))::jsonb = metadata
-             ) filter (where canonical is not null) as agrees,
-             min(linked_on) as "firstDay", max(linked_on) as "lastDay",
-             string_agg(line, E'\n') as lines, string_agg(text, ${separator}) as texts
+      select count(*) as events, max(occurred_at)::text as "lastTime",
+             encode(string_agg(uuid_send(event_id) || timestamptz_send(occurred_at), ''), 'hex') as keys,
+             string_agg(appended_in || ' ' || coalesce(encode(seal, 'hex'), '') || ' ' || canonical, ${separator}) as texts,
+             bool_and(starts_with(canonical, head)
+                      and substr(bytes, octet_length(bytes) - octet_length(tail) + 1) = tail
+                      and convert_from(substr(bytes, octet_length(head) + 1,
+                                              octet_length(bytes) - octet_length(head) - octet_length(tail)), 'UTF8')::jsonb
+                          = metadata
+             ) as agrees
       from (
-        select canonical, metadata, linked_on, settled, "inPeriod", line, text,
+        select event_id, occurred_at, appended_in, seal, canonical, convert_to(canonical, 'UTF8') as bytes, metadata,
                '{"action":' || to_json(action)::text || ',"agentId":"' || agent_id || '","eventId":"' || event_id
                || '","ipAddress":' || to_json(ip_address)::text || ',"metadata":' as head,
-               ',"organizationId":"' || organization_id || '","outcome":' || to_json(outcome)::text || ',"timestamp":"'
-               || left(time, 23) || 'Z","userAgent":' || to_json(user_agent)::text || '}' as tail
-        from (
-          select e.*, l.linked_on, ${time} as time,
-                 e.appended_in < ${settledBefore}::xid8 or e.appended_in >= ${next}::xid8 as settled,
-                 e.occurred_at between ${isoOf(period?.from)}::timestamptz and ${isoOf(period?.to)}::timestamptz as "inPeriod",
-                 l.sequence || ' ' || l.event_id || ' ' || ${time} || ' ' || encode(l.event_hash, 'hex') || ' '
-                 || encode(l.hash, 'hex') as line,
-                 e.appended_in || ' ' || coalesce(encode(e.seal, 'hex'), '') || ' ' || e.canonical as text
-          from ${linksWithEvents(stretch)}
-          order by l.sequence
-        ) rows
+               convert_to(',"organizationId":"' || organization_id || '","outcome":' || to_json(outcome)::text || ',"timestamp":"'
+               || to_char(occurred_at, 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') || '","userAgent":' || to_json(user_agent)::text
+               || '}', 'UTF8') as tail
+        from audit_events
+        where organization_id = ${organizationId} and occurred_at >= ${after.time}::timestamptz
+          and (occurred_at, event_id) > (${after.time}::timestamptz, ${after.eventId}::uuid)
+        order by occurred_at, event_id limit ${atMost}
       ) spelt`),
   );
 

@@ -22,7 +22,7 @@ import { createAuditReader } from './read.ts';
 import { auditRoutes } from './routes.ts';
 import { createSequencer } from './sequencer.ts';
 import { append } from './store.ts';
-import { createVerifier } from './verify.ts';
+import { createVerifier, type Verifier } from './verify.ts';
 
 export interface AuditDeps {
   readonly db: Db;
@@ -41,6 +41,7 @@ export interface Audit {
   prepare(): Promise<void>;
   /** Links what was appended until now. */
   settle(): Promise<void>;
+  readonly verify: Verifier['verify'];
 }
 
 export function createAudit(deps: AuditDeps): Audit {
@@ -63,6 +64,7 @@ export function createAudit(deps: AuditDeps): Audit {
       if (!(await keyring.begun())) await sequencer.adopt();
       await keyring.introduce();
     },
+    verify: verifier.verify,
     async settle() {
       await drain();
     },

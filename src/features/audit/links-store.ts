@@ -47,6 +47,22 @@ export interface Cursor {
   readonly eventId: string;
 }
 
+/** Where so many events end, so that what is sorted is not all that is waiting. */
+export async function endOfBatch(
+  tx: Tx,
+  { appendedIn }: Cursor,
+  before: string | undefined,
+  events: number,
+): Promise<string | undefined> {
+  const end = await tx.maybe<{ appendedIn: string }>(
+    'audit.unlinked.end',
+    sql`select appended_in::text as "appendedIn" from audit_events
+        where appended_in >= ${appendedIn}::xid8 ${before === undefined ? sql`` : sql`and appended_in < ${before}::xid8`}
+        order by appended_in offset ${events} limit 1`,
+  );
+  return end?.appendedIn;
+}
+
 /**
  * Events behind the cursor that have no link yet. A link is made on the day of its event or later; a day's allowance is
  * for clocks that differ. `limit 1` makes it a look-up for each event, whatever the planner thinks of the tables.
@@ -54,7 +70,7 @@ export interface Cursor {
 export const findUnlinked = (
   tx: Tx,
   after: Cursor,
-  before: string | undefined,
+  { before, last }: { before: string | undefined; last: string | undefined },
   atMost: number,
 ): Promise<Candidate[]> =>
   tx.many(
@@ -71,6 +87,7 @@ export const findUnlinked = (
           and (e.appended_in, e.occurred_at, e.event_id)
               > (${after.appendedIn}::xid8, ${after.timestamp}::timestamptz, ${after.eventId}::uuid)
           ${before === undefined ? sql`` : sql`and e.appended_in < ${before}::xid8`}
+          ${last === undefined ? sql`` : sql`and e.appended_in <= ${last}::xid8`}
           and linked.yes is null
         order by e.appended_in, e.occurred_at, e.event_id
         limit ${atMost}`,

@@ -8,12 +8,13 @@ import type { Db, Tx } from '../../kernel/db.ts';
 import { takeLock, tryLock } from '../../kernel/locks.ts';
 import type { Signer } from '../../kernel/signer.ts';
 import type { Alarm } from './alarm.ts';
-import { eventHash, type Link, linkHash, linkText, microseconds } from './chain.ts';
+import { eventHash, type Link, linkHash, linkRecord, microseconds } from './chain.ts';
 import type { Keyring, Standing } from './keyring.ts';
 import {
   type Candidate,
   type CheckpointRow,
   type Cursor,
+  endOfBatch,
   findLastSequences,
   findUnlinked,
   type Horizon,
@@ -55,6 +56,8 @@ const beginning: Cursor = {
   eventId: '00000000-0000-0000-0000-000000000000',
 };
 
+const endOfTransaction = { timestamp: 'infinity', eventId: 'ffffffff-ffff-ffff-ffff-ffffffffffff' };
+
 export function createSequencer(deps: SequencerDeps): Sequencer {
   const { db, clock, signer, keyring, positions, alarm } = deps;
 
@@ -62,30 +65,36 @@ export function createSequencer(deps: SequencerDeps): Sequencer {
   const run = async (options: { wait: boolean; adopting?: boolean; signal?: AbortSignal | undefined }) => {
     let cursor: Cursor | undefined;
     let start: Horizon | undefined;
+    let linked = false;
     for (;;) {
       const batch = await db.transaction(async (tx) => {
         if (options.wait) await takeLock(tx, 'auditSequencer');
         else if (!(await tryLock(tx, 'auditSequencer'))) return undefined;
         const horizon = await readHorizon(tx);
         const standing = await keyring.standing(tx);
-        if (!standing.current && !options.adopting) return { horizon, found: [] };
+        if (!standing.current && !options.adopting) return { horizon, isLast: true };
         start ??= horizon;
         cursor ??= { ...beginning, appendedIn: start.wentBack ? '0' : start.settledBefore };
-        const found = await findUnlinked(tx, cursor, start.wentBack ? undefined : start.next, batchSize);
+        const before = start.wentBack ? undefined : start.next;
+        const last = await endOfBatch(tx, cursor, before, batchSize);
+        const found = await findUnlinked(tx, cursor, { before, last }, batchSize);
+        const isLast = last === undefined && found.length < batchSize;
         await link(
           tx,
           found.filter((event) => belongs(event, standing, options.adopting ?? false)),
         );
         const far = BigInt(start.oldestOpen) - BigInt(start.settledBefore) > unsettledAtMost;
-        if (found.length < batchSize && (found.length > 0 || far || start.wentBack))
-          await settle(tx, start.oldestOpen);
-        return { horizon, found };
+        linked ||= found.length > 0;
+        if (isLast && (linked || far || start.wentBack)) await settle(tx, start.oldestOpen);
+        if (found.length === batchSize) cursor = found.at(-1) as Cursor;
+        else if (last !== undefined) cursor = { ...endOfTransaction, appendedIn: last };
+        return { horizon, isLast };
       });
       if (!batch) return undefined;
-      const last = batch.found.at(-1);
-      if (batch.found.length < batchSize || !last || options.signal?.aborted)
-        return { ...(start ?? batch.horizon), settledBefore: (start ?? batch.horizon).oldestOpen };
-      cursor = last;
+      if (batch.isLast || options.signal?.aborted) {
+        const { horizon } = batch;
+        return { ...(start ?? horizon), settledBefore: (start ?? horizon).oldestOpen };
+      }
     }
   };
 
@@ -186,7 +195,7 @@ function extend(head: Position, events: readonly Candidate[], linkedOn: string):
       time: microseconds(event.timestamp),
       eventHash: eventHash(event),
     };
-    previous = linkHash(previous, linkText(link));
+    previous = linkHash(previous, linkRecord(link));
     return { ...link, hash: previous, linkedOn };
   });
 }

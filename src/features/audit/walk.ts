@@ -7,17 +7,17 @@ import type { PublicKey, ReadStatement } from '../../kernel/signer.ts';
 import type { Finding } from './alarm.ts';
 import { hashText, linkHash, linkProblem } from './chain.ts';
 import {
-  type Bundle,
-  readBundle,
+  type LinkBundle,
   readCheckpoints,
+  readLinkBundle,
   readLinks,
   type Stretch,
-  separator,
 } from './evidence-store.ts';
 import type { CheckpointRow, Horizon } from './links-store.ts';
 import type { Period } from './period.ts';
 import { agrees, isGenuine, type Position, positionOf } from './positions.ts';
 import { claimed } from './statements.ts';
+import { createEventStream, type EventStream } from './stream.ts';
 
 export interface Way {
   readonly organizationId: string;
@@ -43,59 +43,98 @@ export interface Walked {
   readonly inPeriod: number;
 }
 
+interface Sum {
+  head: string;
+  events: number;
+  settled: number;
+  inPeriod: number;
+}
+
 type CheckpointsOf = readonly (CheckpointRow & { takenOn: string })[];
 
 const checkpointsAtOnce = 500;
 const linksAtOnce = 2_500;
+/** Clocks differ, and transactions may be open for a while. */
+const allowanceMs = 600_000;
 
 export async function walk(tx: Tx, read: ReadStatement, way: Way): Promise<Walked> {
-  const { organizationId, horizon, period } = way;
+  const { organizationId } = way;
+  const through = way.through ?? Number.MAX_SAFE_INTEGER;
+  const stream = createEventStream(tx, organizationId, streamStart(way));
+  const sum: Sum = { head: way.from.head, events: 0, settled: 0, inPeriod: 0 };
   let position = way.from;
   let last: CheckpointRow | undefined;
   let finding: Finding | undefined;
-  const sum = { events: 0, settled: 0, inPeriod: 0 };
 
-  while (!finding && position.number < (way.through ?? Number.MAX_SAFE_INTEGER)) {
-    const atMost = Math.min(checkpointsAtOnce, (way.through ?? Number.MAX_SAFE_INTEGER) - position.number);
+  while (!finding && position.number < through) {
+    const atMost = Math.min(checkpointsAtOnce, through - position.number);
     const page = await readCheckpoints(tx, organizationId, position.number, atMost);
     if (page.length === 0) break;
     const { sound, problem } = soundPart(position, page);
-    const stretches = stretchesOf(organizationId, position.size, sound.at(-1)?.size ?? position.size);
-    const ask = (stretch: Stretch | undefined) =>
-      stretch && !way.rowByRow ? readBundle(tx, stretch, horizon, period) : undefined;
-    let head = position.head;
-    let coming = ask(stretches[0]);
-    for (const [index, stretch] of stretches.entries()) {
-      const bundle = await coming;
-      // Asked for now, so that the database works while we do.
-      coming = ask(stretches[index + 1]);
-      coming?.catch(() => {});
-      const covering = sound.filter(({ size }) => size > stretch.after);
-      const quick = bundle && checkBundle(bundle, stretch, head, covering);
-      if (quick !== undefined && bundle) {
-        head = quick;
-        sum.events += bundle.events;
-        sum.settled += bundle.settled;
-        sum.inPeriod += bundle.inPeriod;
-      } else {
-        const slow = await checkRows(tx, way, stretch, head, covering);
-        sum.events += slow.events;
-        sum.settled += slow.settled;
-        sum.inPeriod += slow.inPeriod;
-        head = slow.head;
-        finding = slow.finding;
-      }
-      way.onProgress?.(sum.events);
-      if (finding) break;
-    }
-    await coming?.catch(() => {});
+    finding = await walkLinks(tx, way, stream, position.size, sound, sum);
     finding ??= problem === undefined ? undefined : { organizationId, problem };
     last = sound.at(-1) ?? last;
     if (last) position = positionOf(last);
   }
+  await stream.close();
   if (!finding && last && !(await isGenuine(read, last, way.keys)))
     finding = { organizationId, problem: `checkpoint ${last.number} is not what a trusted key has signed` };
-  return { ...(finding && { finding }), position, ...sum };
+  const { events, settled, inPeriod } = sum;
+  return { ...(finding && { finding }), position, events, settled, inPeriod };
+}
+
+/** Events of the first links may be older than the checkpoint before them, but not by much. */
+const streamStart = ({ from }: Way): string =>
+  from.number === 0 ? '-infinity' : new Date(Date.parse(from.at) - allowanceMs).toISOString();
+
+async function walkLinks(
+  tx: Tx,
+  way: Way,
+  stream: EventStream,
+  after: number,
+  checkpoints: CheckpointsOf,
+  sum: Sum,
+): Promise<Finding | undefined> {
+  const stretches = stretchesOf(way.organizationId, after, checkpoints.at(-1)?.size ?? after);
+  const ask = (stretch: Stretch | undefined) => {
+    const bundle = stretch && !way.rowByRow ? readLinkBundle(tx, stretch) : undefined;
+    bundle?.catch(() => {});
+    return bundle;
+  };
+  let coming = ask(stretches[0]);
+  for (const [index, stretch] of stretches.entries()) {
+    const bundle = await coming;
+    const times = bundle?.records ? latestTime(bundle.records) : undefined;
+    const there = times !== undefined && (await stream.reach(times));
+    // Asked for now, so that the database works while we do.
+    coming = ask(stretches[index + 1]);
+    if (bundle) stream.readAhead();
+    const covering = checkpoints.filter(({ size }) => size > stretch.after);
+    const quick = there && bundle ? checkBundle(way, bundle, stream, stretch, sum.head, covering) : undefined;
+    const checked = quick ?? (await checkRows(tx, way, stretch, sum.head, covering));
+    sum.events += checked.events;
+    sum.settled += checked.settled;
+    sum.inPeriod += checked.inPeriod;
+    sum.head = checked.head;
+    way.onProgress?.(sum.events);
+    if (checked.finding) {
+      await coming?.catch(() => {});
+      return checked.finding;
+    }
+  }
+  return undefined;
+}
+
+const recordLength = 128;
+const lineLength = 192;
+
+function latestTime(records: string): string {
+  let latest = '';
+  for (let at = 48; at < records.length; at += lineLength) {
+    const time = records.slice(at, at + 16);
+    if (time > latest) latest = time;
+  }
+  return latest;
 }
 
 /** The checkpoints up to the first that does not follow from the one before. */
@@ -128,40 +167,59 @@ function stretchesOf(organizationId: string, after: number, through: number): St
   return stretches;
 }
 
-/** The hash at the end; undefined when anything is not as it should be, whatever it is. */
+/** Undefined when anything is not as it should be, whatever it is: then it is looked at row by row. */
 function checkBundle(
-  bundle: Bundle,
+  way: Way,
+  { links, records, firstDay, lastDay }: LinkBundle,
+  stream: EventStream,
   { after, through }: Stretch,
   head: string,
   covering: CheckpointsOf,
-): string | undefined {
+): (Sum & { finding?: undefined }) | undefined {
   const count = through - after;
-  if (bundle.links !== count || bundle.events !== count || bundle.agrees !== true) return undefined;
-  const lines = bundle.lines?.split('\n') ?? [];
-  const texts = bundle.texts?.split(separator) ?? [];
-  if (lines.length !== count || texts.length !== count) return undefined;
-  let previous = head;
+  if (links !== count || records?.length !== count * lineLength) return undefined;
+  const isSettled = settledTest(way.horizon);
+  const sum = { head, events: count, settled: 0, inPeriod: 0 };
   let next = 0;
   for (let index = 0; index < count; index += 1) {
+    const start = index * lineLength;
     const sequence = after + index + 1;
-    const line = lines[index] as string;
-    const said = line.slice(0, -65);
-    if (!said.startsWith(`${sequence} `) || hashText(texts[index] as string) !== said.slice(-64))
-      return undefined;
-    previous = linkHash(previous, said);
-    if (previous !== line.slice(-64)) return undefined;
+    const record = records.slice(start, start + recordLength);
+    const text = stream.take(record.slice(16, 64));
+    if (text === undefined || Number.parseInt(record.slice(0, 16), 16) !== sequence) return undefined;
+    if (hashText(text) !== record.slice(64)) return undefined;
+    sum.head = linkHash(sum.head, record);
+    if (sum.head !== records.slice(start + recordLength, start + lineLength)) return undefined;
+    if (isSettled(text.slice(0, text.indexOf(' ')))) sum.settled += 1;
+    if (way.period && isWithin(way.period, timeOf(record))) sum.inPeriod += 1;
     if (covering[next]?.size !== sequence) continue;
-    if (covering[next]?.head !== previous) return undefined;
+    if (covering[next]?.head !== sum.head) return undefined;
     next += 1;
   }
-  const days = covering.slice(0, next + 1).filter(({ size }, index) => index < next || size > through);
-  return days.every(({ takenOn }) => takenOn === bundle.firstDay && takenOn === bundle.lastDay)
-    ? previous
-    : undefined;
+  const days = covering.slice(0, covering[next - 1]?.size === through ? next : next + 1);
+  const sameDay = days.every(({ takenOn }) => takenOn === firstDay && takenOn === lastDay);
+  return sameDay ? sum : undefined;
 }
 
-async function checkRows(tx: Tx, way: Way, stretch: Stretch, head: string, covering: CheckpointsOf) {
-  const { organizationId, period, horizon, droppedThrough = '' } = way;
+const year2000 = Date.UTC(2000, 0, 1);
+const timeOf = (record: string): number => Number.parseInt(record.slice(48, 64), 16) / 1000 + year2000;
+const isWithin = ({ from, to }: Period, time: number): boolean => time >= from && time <= to;
+
+/** Transactions count to 2⁶⁴, but no server has come near 2⁵³. */
+const settledTest = ({ settledBefore, next }: Way['horizon']) => {
+  const [low, high] = [Number(settledBefore), Number(next)];
+  return (appendedIn: string) => Number(appendedIn) < low || Number(appendedIn) >= high;
+};
+
+async function checkRows(
+  tx: Tx,
+  way: Way,
+  stretch: Stretch,
+  head: string,
+  covering: CheckpointsOf,
+): Promise<Sum & { finding?: Finding }> {
+  const { organizationId, period, droppedThrough = '' } = way;
+  const isSettled = settledTest(way.horizon);
   const rows = await readLinks(tx, stretch, stretch.through - stretch.after + 1);
   const sum = { events: 0, settled: 0, inPeriod: 0, head };
   const at = (sequence: number, problem: string, eventId?: string) => ({
@@ -183,10 +241,8 @@ async function checkRows(tx: Tx, way: Way, stretch: Stretch, head: string, cover
     sum.head = link.hash;
     if (event) {
       sum.events += 1;
-      const xid = BigInt(event.appendedIn);
-      if (xid < BigInt(horizon.settledBefore) || xid >= BigInt(horizon.next)) sum.settled += 1;
-      const time = Date.parse(event.time);
-      if (period && time >= period.from && time <= period.to) sum.inPeriod += 1;
+      if (isSettled(event.appendedIn)) sum.settled += 1;
+      if (period && isWithin(period, Date.parse(event.time))) sum.inPeriod += 1;
     }
     if (checkpoint.size !== sequence) continue;
     if (checkpoint.head !== sum.head)
@@ -195,5 +251,5 @@ async function checkRows(tx: Tx, way: Way, stretch: Stretch, head: string, cover
   }
   if (rows.length > stretch.through - stretch.after)
     return at(stretch.through, 'there are two links of one number');
-  return { ...sum, finding: undefined };
+  return sum;
 }
