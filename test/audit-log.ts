@@ -67,13 +67,15 @@ export async function createIntruder({ databaseUrl, clock }: TestApp) {
       });
     },
   };
-  const audit = createAudit({ db, clock, log, metrics, signer, readStatement: createStatementReader() });
+  const readStatement = createStatementReader();
+  const newProcess = () => createAudit({ db, clock, log, metrics, signer, readStatement });
+  const running = newProcess();
   await run('set session_replication_role = replica');
   return {
     run,
-    verify: audit.verify,
-    /** What verification says after this was done; it is undone at once. */
-    async judge(organizationId: string, tamper: () => Promise<unknown>) {
+    /** What verification says after this was done; it is undone at once. A running process also knows what it has seen. */
+    async judge(organizationId: string, tamper: () => Promise<unknown>, by?: 'running') {
+      const audit = by === 'running' ? running : newProcess();
       await run('begin');
       try {
         await tamper();

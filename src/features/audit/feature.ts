@@ -15,10 +15,11 @@ import type { ReadStatement, Signer } from '../../kernel/signer.ts';
 import { createAlarm } from './alarm.ts';
 import { sealTag } from './chain.ts';
 import { createKeyring } from './keyring.ts';
-import { createPartitionLoop, createSequencerLoop, ensurePartitions } from './loops.ts';
+import { createPartitionLoop, createRetentionLoop, createSequencerLoop, ensurePartitions } from './loops.ts';
 import { createPositions } from './positions.ts';
 import { createProof } from './proof.ts';
 import { createAuditReader } from './read.ts';
+import { createRetention } from './retention.ts';
 import { auditRoutes } from './routes.ts';
 import { createSequencer } from './sequencer.ts';
 import { append } from './store.ts';
@@ -42,6 +43,8 @@ export interface Audit {
   /** Links what was appended until now. */
   settle(): Promise<void>;
   readonly verify: Verifier['verify'];
+  /** Drops what is past retention. */
+  retain(): Promise<void>;
 }
 
 export function createAudit(deps: AuditDeps): Audit {
@@ -52,19 +55,21 @@ export function createAudit(deps: AuditDeps): Audit {
   const sequencer = createSequencer({ db, clock, signer, keyring, positions, alarm });
   const { drain } = sequencer;
   const verifier = createVerifier({ db, clock, readStatement, keyring, positions, alarm, drain });
+  const retain = createRetention({ ...deps, keyring, positions, alarm });
   const tag = sealTag(signer.keyId);
   const seal = (canonical: string) => tag + signer.seal(canonical);
 
   return {
     routes: auditRoutes(createAuditReader(deps), createProof({ db, verifier })),
     listener: { inTransaction: (tx, happenings) => append(tx, happenings, seal) },
-    loops: [createPartitionLoop(deps), createSequencerLoop(sequencer)],
+    loops: [createPartitionLoop(deps), createSequencerLoop(sequencer), createRetentionLoop(retain)],
     async prepare() {
       await ensurePartitions(deps);
       if (!(await keyring.begun())) await sequencer.adopt();
       await keyring.introduce();
     },
     verify: verifier.verify,
+    retain,
     async settle() {
       await drain();
     },

@@ -31,3 +31,9 @@ export const createSequencerLoop = (sequencer: Sequencer): Loop => ({
   everyMs: 1_000,
   run: (signal) => sequencer.pass(signal),
 });
+
+export const createRetentionLoop = (retain: () => Promise<void>): Loop => ({
+  name: 'audit-retention',
+  everyMs: 3_600_000,
+  run: retain,
+});
