@@ -113,6 +113,9 @@ async function describe(key: KeyObject) {
   return { verifyingKey, keyId, jwk: { ...jwk, alg: algorithm, use: 'sig', kid: keyId } satisfies PublicKey };
 }
 
+/** As a key of ours is published. */
+export const describePublicKey = async (key: KeyObject): Promise<PublicKey> => (await describe(key)).jwk;
+
 /** Five minutes are plenty for a request that is made at once; a client's clock may be a little ahead of ours. */
 const assertionSeconds = 300 + 30;
 

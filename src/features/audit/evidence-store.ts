@@ -229,17 +229,65 @@ export async function countSettledWithin(
   return events;
 }
 
-/** One event that nothing links, for whoever asks which. */
+/** One event that nothing links, for whoever asks which; among those of a period, if one is given. */
 export const findStray = (
   tx: Tx,
   organizationId: string,
   { settledBefore, next }: Pick<Horizon, 'settledBefore' | 'next'>,
+  period?: Period,
 ): Promise<{ eventId: string } | undefined> =>
   tx.maybe(
     'audit.stray',
-    sql`select event_id as "eventId" from audit_events e where organization_id = ${organizationId}
-          and (appended_in < ${settledBefore}::xid8 or appended_in >= ${next}::xid8)
-          and not exists (select from audit_links l where l.event_id = e.event_id and l.occurred_at = e.occurred_at
-                          and l.organization_id = e.organization_id)
-        order by occurred_at limit 1`,
+    sql`select e.event_id as "eventId" from audit_events e
+        left join lateral (
+          select true as yes from audit_links l
+          where l.event_id = e.event_id and l.occurred_at = e.occurred_at and l.organization_id = e.organization_id
+          limit 1
+        ) linked on true
+        where e.organization_id = ${organizationId} and linked.yes is null
+          ${period ? sql`and e.occurred_at between ${isoOf(period.from)} and ${isoOf(period.to)}` : sql``}
+          and (e.appended_in < ${settledBefore}::xid8 or e.appended_in >= ${next}::xid8)
+        limit 1`,
+  );
+
+/** Organizations whose chains have grown since. */
+export async function findGrown(tx: Tx, since: string): Promise<string[]> {
+  const rows = await tx.many<{ id: string }>(
+    'audit.grown',
+    sql`select distinct organization_id as id from audit_checkpoints where taken_at >= ${since}`,
+  );
+  return rows.map(({ id }) => id);
+}
+
+/** The next organization that has a chain, by its id. */
+export const findChainAfter = (tx: Tx, organizationId: string): Promise<{ id: string } | undefined> =>
+  tx.maybe(
+    'audit.chains.after',
+    sql`select organization_id as id from audit_checkpoints where organization_id > ${organizationId}
+        order by organization_id limit 1`,
+  );
+
+/** The last checkpoint that covers no more than so many links. */
+export const checkpointUpTo = (
+  tx: Tx,
+  organizationId: string,
+  size: number,
+): Promise<CheckpointRow | undefined> =>
+  tx.maybe(
+    'audit.checkpoints.upTo',
+    sql`select ${checkpointColumns} from audit_checkpoints
+        where organization_id = ${organizationId} and size <= ${size} order by number desc limit 1`,
+  );
+
+/** The first that covers at least so many. */
+export const checkpointFrom = (
+  tx: Tx,
+  organizationId: string,
+  after: number,
+  size: number,
+): Promise<CheckpointRow | undefined> =>
+  tx.maybe(
+    'audit.checkpoints.from',
+    sql`select ${checkpointColumns} from audit_checkpoints
+        where organization_id = ${organizationId} and number > ${after} and size >= ${size} order by number limit 1`,
   );

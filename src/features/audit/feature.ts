@@ -14,16 +14,26 @@ import type { RouteEntry } from '../../kernel/route.ts';
 import type { ReadStatement, Signer } from '../../kernel/signer.ts';
 import { createAlarm } from './alarm.ts';
 import { sealTag } from './chain.ts';
+import { type ExportOptions, exportLog } from './export.ts';
+import { keptProblem } from './kept.ts';
 import { createKeyring } from './keyring.ts';
-import { createPartitionLoop, createRetentionLoop, createSequencerLoop, ensurePartitions } from './loops.ts';
+import {
+  createPartitionLoop,
+  createRetentionLoop,
+  createSequencerLoop,
+  createWatchLoop,
+  ensurePartitions,
+} from './loops.ts';
 import { createPositions } from './positions.ts';
 import { createProof } from './proof.ts';
 import { createAuditReader } from './read.ts';
 import { createRetention } from './retention.ts';
+import { findChains } from './retention-store.ts';
 import { auditRoutes } from './routes.ts';
 import { createSequencer } from './sequencer.ts';
 import { append } from './store.ts';
 import { createVerifier, type Verifier } from './verify.ts';
+import { createWatch } from './watch.ts';
 
 export interface AuditDeps {
   readonly db: Db;
@@ -43,6 +53,14 @@ export interface Audit {
   /** Links what was appended until now. */
   settle(): Promise<void>;
   readonly verify: Verifier['verify'];
+  /** Every organization that has a chain. */
+  chains(): Promise<string[]>;
+  /** Why a checkpoint that was kept elsewhere is no part of the log; undefined when it is. */
+  keptProblem(signed: string): Promise<string | undefined>;
+  /** Writes the log with its evidence; answers how many events there were. */
+  export(options: ExportOptions): Promise<number>;
+  /** One round of the background check. */
+  watch(): Promise<void>;
   /** Drops what is past retention. */
   retain(): Promise<void>;
 }
@@ -56,19 +74,32 @@ export function createAudit(deps: AuditDeps): Audit {
   const { drain } = sequencer;
   const verifier = createVerifier({ db, clock, readStatement, keyring, positions, alarm, drain });
   const retain = createRetention({ ...deps, keyring, positions, alarm });
+  const watch = createWatch({ db, clock, readStatement, keyring, positions, alarm, drain });
   const tag = sealTag(signer.keyId);
   const seal = (canonical: string) => tag + signer.seal(canonical);
 
   return {
     routes: auditRoutes(createAuditReader(deps), createProof({ db, verifier })),
     listener: { inTransaction: (tx, happenings) => append(tx, happenings, seal) },
-    loops: [createPartitionLoop(deps), createSequencerLoop(sequencer), createRetentionLoop(retain)],
+    loops: [
+      createPartitionLoop(deps),
+      createSequencerLoop(sequencer),
+      createRetentionLoop(retain),
+      createWatchLoop(watch),
+    ],
     async prepare() {
       await ensurePartitions(deps);
       if (!(await keyring.begun())) await sequencer.adopt();
       await keyring.introduce();
     },
     verify: verifier.verify,
+    chains: () => db.transaction(findChains),
+    keptProblem: (signed) => keptProblem({ db, readStatement, keyring, positions }, signed),
+    async export(options) {
+      await drain();
+      return exportLog(db, options);
+    },
+    watch,
     retain,
     async settle() {
       await drain();

@@ -37,3 +37,11 @@ export const createRetentionLoop = (retain: () => Promise<void>): Loop => ({
   everyMs: 3_600_000,
   run: retain,
 });
+
+/** Everywhere, since every process that answers /metrics shows the gauge. */
+export const createWatchLoop = (watch: () => Promise<void>): Loop => ({
+  name: 'audit-watch',
+  everyMs: 15_000,
+  everywhere: true,
+  run: watch,
+});

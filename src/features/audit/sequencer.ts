@@ -79,10 +79,10 @@ export function createSequencer(deps: SequencerDeps): Sequencer {
         const last = await endOfBatch(tx, cursor, before, batchSize);
         const found = await findUnlinked(tx, cursor, { before, last }, batchSize);
         const isLast = last === undefined && found.length < batchSize;
-        await link(
-          tx,
-          found.filter((event) => belongs(event, standing, options.adopting ?? false)),
-        );
+        const ours = found.filter((event) => belongs(event, standing, options.adopting ?? false));
+        if (ours.length < found.length)
+          reportForeign(found.find((event) => !ours.includes(event)) as Candidate);
+        await link(tx, ours);
         const far = BigInt(start.oldestOpen) - BigInt(start.settledBefore) > unsettledAtMost;
         linked ||= found.length > 0;
         if (isLast && (linked || far || start.wentBack)) await settle(tx, start.oldestOpen);
@@ -109,6 +109,9 @@ export function createSequencer(deps: SequencerDeps): Sequencer {
           : standing.earlierTags.includes(tag) && clock.now() < standing.since + earlierSealMs;
     return sealed && isInPlace(event);
   };
+
+  const reportForeign = ({ organizationId, eventId }: Candidate) =>
+    alarm.raise({ organizationId, eventId, problem: 'the event was not recorded by this service' });
 
   const link = async (tx: Tx, events: readonly Candidate[]) => {
     if (events.length === 0) return;

@@ -143,5 +143,5 @@ export function createVerifier(deps: VerifierDeps): Verifier {
 }
 
 /** SQL's class 22: a value that cannot be what it should be, in a log that somebody has written into. */
-const isUnreadable = (error: unknown): boolean =>
+export const isUnreadable = (error: unknown): boolean =>
   /^22/.test(String((error as { code?: unknown } | null)?.code ?? ''));
