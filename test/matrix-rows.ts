@@ -9,6 +9,8 @@ export interface Target {
   readonly organizationId: string;
   readonly agentId: string;
   readonly credentialId: string;
+  /** Its secret. */
+  readonly clientSecret: string;
   /** An access token of that agent. */
   readonly token: string;
   /** An agent of the same organization that is no member yet. */
@@ -32,13 +34,16 @@ export const principals = [
 ] as const;
 export type Principal = (typeof principals)[number];
 
+/** What is sent, by whoever sends it. */
+export interface Sent {
+  readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
+  readonly url: string;
+  readonly payload?: object;
+  readonly form?: Record<string, string>;
+}
+
 export interface Row {
-  readonly request: (target: Target) => {
-    method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
-    url: string;
-    payload?: object;
-    form?: Record<string, string>;
-  };
+  readonly request: (target: Target) => Sent;
   readonly answers: Readonly<Record<Principal, string>>;
 }
 
@@ -88,6 +93,21 @@ const ofOrganizationAdmins = (success: string, foreign = '404 ORG_NOT_FOUND') =>
   });
 
 const api = '/api/v1';
+
+export const validTokenRequest = ({ agentId, clientSecret }: Target): Sent => ({
+  method: 'POST',
+  url: `${api}/token`,
+  form: { grant_type: 'client_credentials', client_id: agentId, client_secret: clientSecret },
+});
+
+/** Routes whose method could change something, but which do not; each with the reason. */
+export const changesNothing: Readonly<Record<string, string>> = {
+  introspectToken: 'answers a question about a token; POST keeps the token out of addresses',
+};
+
+/** A request that succeeds when the operator makes it; where the matrix shows a refusal, another one. */
+export const succeeding = (id: string): Row['request'] | undefined =>
+  id === 'issueToken' ? validTokenRequest : rows[id]?.request;
 
 export const rows: Readonly<Record<string, Row>> = {
   health: { request: () => ({ method: 'GET', url: '/health' }), answers: everyone('200') },

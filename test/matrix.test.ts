@@ -41,6 +41,7 @@ describe('every operation against everyone', () => {
         organizationId: randomUUID(),
         agentId: randomUUID(),
         credentialId: randomUUID(),
+        clientSecret: 'cs_invented',
         token: 'e30.e30.e30',
         outsiderId: randomUUID(),
         eventId: t.app.ids.orderedAt(t.clock.now()),

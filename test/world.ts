@@ -4,7 +4,7 @@ import { randomUUID } from 'node:crypto';
 import type { InjectOptions } from 'fastify';
 import { organizationScopes } from '../src/contract/scopes.ts';
 import { type Answer, newAgent, type TestApp } from './harness.ts';
-import type { Principal, Row, Target } from './matrix-rows.ts';
+import type { Principal, Sent, Target } from './matrix-rows.ts';
 
 export interface World {
   readonly operatorToken: string;
@@ -100,11 +100,12 @@ export async function createWorld(t: TestApp): Promise<World> {
     const organizationId = await makeOrganization();
     const agentId = await makeAgent(organizationId, ['agents:read']);
     const credential = await asOperator('POST', `/agents/${agentId}/credentials`);
-    const { credentialId } = credential;
+    const { credentialId, clientSecret } = credential;
     const token = await t.token(undefined, credential);
     const { data } = await asOperator('GET', `/audit?agentId=${agentId}&limit=1`);
     const outsiderId = await makeAgent(organizationId, []);
-    return { organizationId, agentId, credentialId, token, outsiderId, eventId: data[0].eventId };
+    const [{ eventId }] = data;
+    return { organizationId, agentId, credentialId, clientSecret, token, outsiderId, eventId };
   };
 
   return { operatorToken, makeTarget, tokenOf, agentIn };
@@ -112,7 +113,7 @@ export async function createWorld(t: TestApp): Promise<World> {
 
 export function send(
   t: TestApp,
-  { method, url, payload, form }: ReturnType<Row['request']>,
+  { method, url, payload, form }: Sent,
   token: string | undefined,
   { headers, ...options }: Omit<InjectOptions, 'method' | 'url' | 'payload'> = {},
 ): Promise<Answer> {

@@ -1,0 +1,283 @@
+/** Everything that changes something leaves exactly one audit event; so does every refused authentication. */
+import assert from 'node:assert/strict';
+import { generateKeyPairSync } from 'node:crypto';
+import { describe, it } from 'node:test';
+import { exportJWK, SignJWT } from 'jose';
+import type { RouteEntry } from '../src/kernel/route.ts';
+import { startApp } from './harness.ts';
+import { changesNothing, type Sent, succeeding, type Target, validTokenRequest } from './matrix-rows.ts';
+import { createWorld, send } from './world.ts';
+
+const t = await startApp({ MULTI_TENANT: 'true' });
+const { makeTarget, operatorToken } = await createWorld(t);
+
+interface Written {
+  readonly event_id: string;
+  readonly action: string;
+  readonly outcome: string;
+  readonly agent_id: string;
+  readonly ip_address: string;
+  readonly user_agent: string;
+}
+
+const from = { remoteAddress: '192.0.2.77', headers: { 'user-agent': 'trail/1.0' } };
+
+async function eventsOf<T>(work: () => Promise<T>): Promise<{ result: T; written: Written[] }> {
+  const all = () =>
+    t.sql<Written>(
+      'select event_id, action, outcome, agent_id, ip_address, user_agent from audit_events order by 1',
+    );
+  const before = new Set((await all()).map(({ event_id }) => event_id));
+  const result = await work();
+  return { result, written: (await all()).filter(({ event_id }) => !before.has(event_id)) };
+}
+
+/** What is wrong with the trail that a successful call of this route leaves; undefined when nothing is. */
+async function problemOf({ id, method, path }: RouteEntry): Promise<string | undefined> {
+  const request = succeeding(id);
+  if (!request) return `${method} ${path} (${id}) has no row in test/matrix-rows.ts`;
+  const target = await makeTarget();
+  const { result, written } = await eventsOf(() => send(t, request(target), operatorToken, from));
+  const said = (what: string) => `${method} ${path} (${id}) ${what}`;
+  if (result.status >= 300) return said(`answered ${result.status}: give it a request that succeeds`);
+
+  if (method === 'GET' || id in changesNothing)
+    return written.length === 0 ? undefined : said(`changes nothing, but left ${written.length} events`);
+  if (written.length !== 1) return said(`left ${written.length} audit events instead of one`);
+  const [event] = written;
+  if (event?.outcome !== 'success') return said(`succeeded, and recorded a ${event?.outcome}`);
+  if (event.ip_address !== from.remoteAddress) return said(`recorded the address "${event.ip_address}"`);
+  if (event.user_agent !== from.headers['user-agent'])
+    return said(`recorded the agent "${event.user_agent}"`);
+  return undefined;
+}
+
+describe('a successful call', () => {
+  for (const entry of t.app.routes) {
+    const expected = entry.method === 'GET' || entry.id in changesNothing ? 'none' : 'one';
+    it(`${entry.method} ${entry.path} leaves ${expected}`, async () =>
+      assert.equal(await problemOf(entry), undefined));
+  }
+  it('only routes that exist are excused', () => {
+    const mutating = t.app.routes.filter(({ method }) => method !== 'GET').map(({ id }) => id);
+    assert.deepEqual(
+      Object.keys(changesNothing).filter((id) => !mutating.includes(id)),
+      [],
+    );
+  });
+});
+
+describe('a refused authentication at /token', () => {
+  const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
+  const assertion = (agentId: string, key = privateKey) =>
+    new SignJWT({ jti: crypto.randomUUID() })
+      .setProtectedHeader({ alg: 'ES256' })
+      .setIssuer(agentId)
+      .setSubject(agentId)
+      .setAudience('http://countersign.test')
+      .setExpirationTime(new Date(t.clock.now() + 60_000))
+      .sign(key);
+  const asserted = (client_assertion: string) => ({
+    grant_type: 'client_credentials',
+    client_assertion_type: 'urn:ietf:params:oauth:client-assertion-type:jwt-bearer',
+    client_assertion,
+  });
+  const operate = async (method: 'PUT' | 'PATCH' | 'DELETE' | 'POST', url: string, payload?: object) => {
+    const answer = await t.call(method, `/api/v1${url}`, {
+      token: operatorToken,
+      ...(payload && { payload }),
+    });
+    assert.ok(answer.status < 300, answer.text);
+    return answer.text === '' ? {} : answer.json;
+  };
+  const secretOf = (target: Target) => validTokenRequest(target).form ?? {};
+  const basic = (pair: string) => ({ authorization: `Basic ${btoa(pair)}` });
+
+  type Case = [
+    string,
+    number,
+    (
+      target: Target,
+    ) => Promise<{ form: Record<string, string>; headers?: Record<string, string>; agentId?: string }>,
+  ];
+  const nobody = '00000000-0000-0000-0000-000000000000';
+  const unknownId = crypto.randomUUID();
+  const cases: Case[] = [
+    ['a wrong secret', 401, async (target) => ({ form: { ...secretOf(target), client_secret: 'cs_wrong' } })],
+    ['an empty secret', 401, async (target) => ({ form: { ...secretOf(target), client_secret: '' } })],
+    [
+      'an unknown client',
+      401,
+      async (target) => ({ form: { ...secretOf(target), client_id: unknownId }, agentId: unknownId }),
+    ],
+    [
+      'a client id that is no UUID',
+      401,
+      async (target) => ({ form: { ...secretOf(target), client_id: 'x' }, agentId: nobody }),
+    ],
+    [
+      'a wrong secret by HTTP Basic',
+      401,
+      async ({ agentId }) => ({
+        form: { grant_type: 'client_credentials' },
+        headers: basic(`${agentId}:cs_wrong`),
+      }),
+    ],
+    [
+      'HTTP Basic that cannot be read',
+      401,
+      async () => ({ form: { grant_type: 'client_credentials' }, headers: basic('x'), agentId: nobody }),
+    ],
+    [
+      'two proofs at once',
+      401,
+      async (target) => ({
+        form: secretOf(target),
+        headers: basic(`${target.agentId}:${target.clientSecret}`),
+      }),
+    ],
+    [
+      "another agent's secret",
+      401,
+      async (target) => ({
+        form: { ...secretOf(target), client_secret: (await makeTarget()).clientSecret },
+      }),
+    ],
+    [
+      'a revoked credential',
+      401,
+      async (target) => {
+        await operate('DELETE', `/agents/${target.agentId}/credentials/${target.credentialId}`);
+        return { form: secretOf(target) };
+      },
+    ],
+    [
+      'a rotated secret',
+      401,
+      async (target) => {
+        await operate('POST', `/agents/${target.agentId}/credentials/${target.credentialId}/rotate`);
+        return { form: secretOf(target) };
+      },
+    ],
+    [
+      'an expired credential',
+      401,
+      async (target) => {
+        const expiresAt = new Date(t.clock.now() + 60_000).toISOString();
+        const { clientSecret } = await operate('POST', `/agents/${target.agentId}/credentials`, {
+          expiresAt,
+        });
+        t.clock.advance(61_000);
+        return { form: { ...secretOf(target), client_secret: clientSecret } };
+      },
+    ],
+    [
+      'a suspended agent',
+      403,
+      async (target) => {
+        await operate('PATCH', `/agents/${target.agentId}`, { status: 'suspended' });
+        return { form: secretOf(target) };
+      },
+    ],
+    [
+      'a decommissioned agent',
+      401,
+      async (target) => {
+        await operate('DELETE', `/agents/${target.agentId}`);
+        return { form: secretOf(target) };
+      },
+    ],
+    [
+      'a suspended organization',
+      403,
+      async (target) => {
+        await operate('PATCH', `/organizations/${target.organizationId}`, { status: 'suspended' });
+        return { form: secretOf(target) };
+      },
+    ],
+    [
+      'a deleted organization',
+      403,
+      async (target) => {
+        await operate('DELETE', `/organizations/${target.organizationId}`);
+        return { form: secretOf(target) };
+      },
+    ],
+    [
+      'a scope that the agent may not hold',
+      400,
+      async (target) => ({ form: { ...secretOf(target), scope: 'admin:orgs' } }),
+    ],
+    [
+      'an assertion by a key that is not registered',
+      401,
+      async ({ agentId }) => ({ form: asserted(await assertion(agentId)) }),
+    ],
+    ['an assertion that is none', 401, async () => ({ form: asserted('x.y.z'), agentId: nobody })],
+    [
+      'an assertion of another type',
+      401,
+      async ({ agentId }) => ({
+        form: {
+          ...asserted(await assertion(agentId)),
+          client_id: agentId,
+          client_assertion_type: 'urn:example:other',
+        },
+      }),
+    ],
+    [
+      'an assertion that was used before',
+      401,
+      async ({ agentId }) => {
+        await operate('PUT', `/agents/${agentId}/keys`, { keys: [await exportJWK(publicKey)] });
+        const form = asserted(await assertion(agentId));
+        assert.equal((await t.askToken(form)).status, 200);
+        return { form };
+      },
+    ],
+  ];
+
+  for (const [what, status, prepare] of cases) {
+    it(`${status} ${what}: exactly one event, a failure, with where from`, async () => {
+      const target = await makeTarget();
+      const { form, headers, agentId = target.agentId } = await prepare(target);
+      const request: Sent = { method: 'POST', url: '/api/v1/token', form };
+      const sentFrom = { ...from, headers: { ...from.headers, ...headers } };
+      const { result, written } = await eventsOf(() => send(t, request, undefined, sentFrom));
+      assert.equal(result.status, status, result.text);
+      assert.deepEqual(
+        written.map(({ event_id: _, ...event }) => event),
+        [
+          {
+            action: 'token.refused',
+            outcome: 'failure',
+            agent_id: agentId,
+            ip_address: '192.0.2.77',
+            user_agent: 'trail/1.0',
+          },
+        ],
+      );
+    });
+  }
+
+  it('many at once, in shared transactions: one event each', async () => {
+    const targets = await Promise.all(Array.from({ length: 30 }, makeTarget));
+    const { result, written } = await eventsOf(() =>
+      Promise.all(
+        targets.map((target, index) =>
+          t.askToken({ ...secretOf(target), ...(index % 2 && { client_secret: 'cs_wrong' }) }),
+        ),
+      ),
+    );
+    assert.deepEqual(
+      result.map(({ status }) => status),
+      targets.map((_, index) => (index % 2 ? 401 : 200)),
+    );
+    const outcomes = new Map(written.map(({ agent_id, outcome }) => [agent_id, outcome]));
+    assert.equal(written.length, 30);
+    assert.deepEqual(
+      targets.map(({ agentId }) => outcomes.get(agentId)),
+      targets.map((_, index) => (index % 2 ? 'failure' : 'success')),
+    );
+  });
+});

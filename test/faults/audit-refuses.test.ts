@@ -1,0 +1,156 @@
+/** The audit log refuses the events of marked agents: nothing that concerns them happens, and nobody else notices. */
+import assert from 'node:assert/strict';
+import { beforeEach, describe, it } from 'node:test';
+import { scopes } from '../../src/contract/scopes.ts';
+import { type Answer, startApp } from '../harness.ts';
+import { changesNothing, type Sent, succeeding, type Target, validTokenRequest } from '../matrix-rows.ts';
+import { createWorld, send } from '../world.ts';
+
+const t = await startApp({ MULTI_TENANT: 'true' });
+const { makeTarget, agentIn } = await createWorld(t);
+/** May do everything, as the operator may. */
+const marked = await agentIn(t.operator.organizationId, scopes);
+
+await t.sql('create schema faults');
+await t.sql('create table faults.marked (agent_id uuid)');
+await t.sql(`
+  create function faults.refuse() returns trigger language plpgsql as $$ begin
+    if exists (select from faults.marked m where m.agent_id::text in (new.agent_id::text, new.metadata ->> 'actorId')) then
+      raise 'the disk of this agent is on fire';
+    end if;
+    return new;
+  end $$`);
+await t.sql(
+  'create trigger refuse before insert on audit_events for each row execute function faults.refuse()',
+);
+
+const mark = (...agentIds: string[]) =>
+  t.sql('insert into faults.marked select unnest($1::uuid[])', [agentIds]);
+const unmark = () => t.sql('delete from faults.marked');
+beforeEach(unmark);
+
+/** Every row of every table: what is the same before and after was not changed. */
+async function everything(): Promise<Record<string, string[]>> {
+  const tables = await t.sql<{ name: string }>(
+    `select oid::regclass::text as name from pg_class
+     where relnamespace = 'public'::regnamespace and relkind in ('r', 'p') and not relispartition order by 1`,
+  );
+  const contents: Record<string, string[]> = {};
+  for (const { name } of tables) {
+    const rows = await t.sql<{ row: string }>(`select to_jsonb(r)::text as row from ${name} r order by 1`);
+    contents[name] = rows.map(({ row }) => row);
+  }
+  return contents;
+}
+
+function assertOurFault({ status, json, text }: Answer, url: string) {
+  assert.equal(status, 500, text);
+  const atToken = url === '/api/v1/token';
+  assert.equal(atToken ? json.error : json.code, atToken ? 'server_error' : 'INTERNAL_SERVER_ERROR');
+  assert.doesNotMatch(text, /fire|marked|trigger|access_token|clientSecret/);
+}
+
+async function assertNothingHappens(request: Sent, token: string | undefined): Promise<void> {
+  const before = await everything();
+  assertOurFault(await send(t, request, token), request.url);
+  assert.deepEqual(await everything(), before);
+}
+
+describe('when the event of a change cannot be written', () => {
+  it('the comparison sees every table that holds something', async () => {
+    await makeTarget();
+    const filled = Object.entries(await everything()).filter(([, rows]) => rows.length > 0);
+    for (const table of ['agents', 'agent_counts', 'audit_events', 'credentials', 'organizations'])
+      assert.ok(
+        filled.some(([name]) => name === table),
+        table,
+      );
+  });
+
+  const writing = t.app.routes.filter(({ method, id }) => method !== 'GET' && !(id in changesNothing));
+  for (const { id, method, path } of writing) {
+    it(`500 ${method} ${path} (${id}), and nothing has changed`, async () => {
+      const target = await makeTarget();
+      const request = succeeding(id)?.(target);
+      assert.ok(request, `${id} has no row in test/matrix-rows.ts`);
+      await mark(marked.agentId, target.agentId);
+      await assertNothingHappens(request, marked.token);
+
+      // Nor has anything that is remembered elsewhere: the agent, its organization and its token are as they were.
+      const stillThere = await t.call('GET', `/api/v1/agents/${target.agentId}`, { token: target.token });
+      assert.deepEqual([stillThere.status, stillThere.json.owner], [200, 'talent-team']);
+
+      await unmark();
+      const { status, text } = await send(t, request, marked.token);
+      assert.ok(status < 300, `${status} ${text}: it was the log that kept it from happening`);
+    });
+  }
+
+  it('500 server_error for a refused token request, which would go unrecorded', async () => {
+    const target = await makeTarget();
+    await mark(target.agentId);
+    const { form, ...request } = validTokenRequest(target);
+    for (const changes of [{ client_secret: 'cs_wrong' }, { scope: 'admin:orgs' }])
+      await assertNothingHappens({ ...request, form: { ...form, ...changes } }, undefined);
+  });
+
+  it('500 for a refusal by policy, which would go unrecorded', async () => {
+    const { organizationId } = await makeTarget();
+    const member = await agentIn(organizationId, [], 'member');
+    await mark(member.agentId);
+    const payload = { name: 'Mine', slug: 'mine' };
+    await assertNothingHappens({ method: 'POST', url: '/api/v1/organizations', payload }, member.token);
+  });
+});
+
+describe('token requests of the same moment', () => {
+  const ask = (target: Target, changes: Record<string, string> = {}) =>
+    t.askToken({ ...validTokenRequest(target).form, ...changes });
+  const remaining = ({ headers }: Answer) => Number(headers['x-ratelimit-remaining']);
+  const eventsSince = async (before: number) =>
+    (
+      await t.sql<{ agent_id: string; action: string }>(
+        'select agent_id, action from audit_events order by occurred_at, event_id offset $1',
+        [before],
+      )
+    )
+      .map(({ agent_id, action }) => `${agent_id} ${action}`)
+      .sort();
+
+  it('200 for the others, 401 for those who are wrong, 500 for the marked; an event each, counted once', async () => {
+    const others = await Promise.all(Array.from({ length: 20 }, makeTarget));
+    const wrong = await Promise.all(Array.from({ length: 5 }, makeTarget));
+    const unlucky = await Promise.all(Array.from({ length: 3 }, makeTarget));
+    await mark(...unlucky.map(({ agentId }) => agentId));
+    // No window ends in the middle.
+    t.clock.advance(60_000 - (t.clock.now() % 60_000));
+    const windowsBefore = (await Promise.all(others.map((target) => ask(target)))).map(remaining);
+
+    for (let round = 1; round <= 5; round += 1) {
+      const [{ count: before } = { count: 0 }] = await t.sql<{ count: number }>(
+        'select count(*)::int as count from audit_events',
+      );
+      const asked = await Promise.all([
+        ...unlucky.map((target) => ask(target)),
+        ...others.map((target) => ask(target)),
+        ...wrong.map((target) => ask(target, { client_secret: 'cs_wrong' })),
+      ]);
+      const [failed, served, refused] = [asked.slice(0, 3), asked.slice(3, 23), asked.slice(23)];
+      for (const answer of failed) assertOurFault(answer, '/api/v1/token');
+      assert.deepEqual([...new Set(served.map(({ status }) => status))], [200]);
+      assert.deepEqual([...new Set(refused.map(({ status }) => status))], [401]);
+      assert.deepEqual(
+        await eventsSince(before),
+        [
+          ...others.map(({ agentId }) => `${agentId} token.issued`),
+          ...wrong.map(({ agentId }) => `${agentId} token.refused`),
+        ].sort(),
+      );
+      // Their work was done twice, which is no affair of theirs.
+      assert.deepEqual(
+        served.map(remaining),
+        windowsBefore.map((left) => left - round),
+      );
+    }
+  });
+});
