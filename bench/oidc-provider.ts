@@ -1,24 +1,54 @@
-/** oidc-provider as it comes, with its adapter in memory and one client, issuing RS256 access tokens. */
+/** oidc-provider with its clients in an adapter in memory, as many as we have agents, issuing RS256 access tokens. */
 import { createPrivateKey } from 'node:crypto';
+import { readFileSync } from 'node:fs';
 import { createServer } from 'node:http';
-import { type JWK, Provider } from 'oidc-provider';
+import { type Adapter, type AdapterPayload, type JWK, Provider } from 'oidc-provider';
 
-const { PORT, PRIVATE_KEY = '', CLIENT_ID = '', CLIENT_SECRET = '' } = process.env;
+const { PORT, PRIVATE_KEY = '', CLIENTS = '' } = process.env;
 const issuer = `http://127.0.0.1:${PORT}`;
 const scope = 'agents:read tokens:read';
 const key = createPrivateKey(PRIVATE_KEY).export({ format: 'jwk' }) as JWK;
 
+const kept = new Map<string, AdapterPayload>();
+const secrets: Record<string, string> = JSON.parse(readFileSync(CLIENTS, 'utf8'));
+for (const [client_id, client_secret] of Object.entries(secrets)) {
+  kept.set(`Client:${client_id}`, {
+    client_id,
+    client_secret,
+    token_endpoint_auth_method: 'client_secret_basic',
+    grant_types: ['client_credentials'],
+    response_types: [],
+    redirect_uris: [],
+  });
+}
+
+/** The one that comes with it forgets all but the last thousand. */
+class MemoryAdapter implements Adapter {
+  readonly #name: string;
+  constructor(name: string) {
+    this.#name = name;
+  }
+  async find(id: string) {
+    return kept.get(`${this.#name}:${id}`);
+  }
+  async upsert(id: string, payload: AdapterPayload) {
+    kept.set(`${this.#name}:${id}`, payload);
+  }
+  async destroy(id: string) {
+    kept.delete(`${this.#name}:${id}`);
+  }
+  async findByUid() {
+    return undefined;
+  }
+  async findByUserCode() {
+    return undefined;
+  }
+  async consume() {}
+  async revokeByGrantId() {}
+}
+
 const provider = new Provider(issuer, {
-  clients: [
-    {
-      client_id: CLIENT_ID,
-      client_secret: CLIENT_SECRET,
-      token_endpoint_auth_method: 'client_secret_basic',
-      grant_types: ['client_credentials'],
-      response_types: [],
-      redirect_uris: [],
-    },
-  ],
+  adapter: MemoryAdapter,
   jwks: { keys: [{ ...key, alg: 'RS256', use: 'sig' }] },
   scopes: scope.split(' '),
   features: {

@@ -24,6 +24,8 @@ export interface Result {
 
 export interface Bench {
   readonly databaseUrl: string;
+  /** For files, gone afterwards. */
+  readonly folder: string;
   /** Long work shows progress. */
   say(line: string): void;
 }
@@ -61,7 +63,7 @@ try {
     if (!bench)
       throw new Error(`there is no bench called ${name}; there are: ${Object.keys(benches).join(', ')}`);
     console.log(`${name}:`);
-    results.push(...(await bench({ databaseUrl: postgres.url, say })));
+    results.push(...(await bench({ databaseUrl: postgres.url, folder, say })));
   }
 } finally {
   await postgres.stop();

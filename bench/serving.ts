@@ -22,19 +22,16 @@ export interface KeyPems {
 
 /** Several processes share their rate windows, for which they need BENCH_REDIS_URL. */
 export const serveOurs = (databaseUrl: string, { privatePem, publicPem }: KeyPems): Promise<Serving> =>
-  startServer(
-    [...(process.env.BENCH_PROF ? ['--cpu-prof', '--cpu-prof-dir=' + process.env.BENCH_PROF] : []), ...serve],
-    {
-      DATABASE_URL: databaseUrl,
-      REDIS_URL: process.env.BENCH_REDIS_URL ?? 'memory://',
-      WEB_CONCURRENCY: String(fromEnvironment('BENCH_WEB_CONCURRENCY', 1)),
-      JWT_PRIVATE_KEY: privatePem,
-      JWT_PUBLIC_KEY: publicPem,
-      HOST: '127.0.0.1',
-      LOG_LEVEL: 'warn',
-      RATE_LIMIT_PER_MINUTE: '1000000000',
-    },
-  );
+  startServer(serve, {
+    DATABASE_URL: databaseUrl,
+    REDIS_URL: process.env.BENCH_REDIS_URL ?? 'memory://',
+    WEB_CONCURRENCY: String(fromEnvironment('BENCH_WEB_CONCURRENCY', 1)),
+    JWT_PRIVATE_KEY: privatePem,
+    JWT_PUBLIC_KEY: publicPem,
+    HOST: '127.0.0.1',
+    LOG_LEVEL: 'warn',
+    RATE_LIMIT_PER_MINUTE: '1000000000',
+  });
 
 /** A program of this folder that listens on PORT and answers /health. */
 export const serveProgram = (file: string, env: Record<string, string>): Promise<Serving> =>
@@ -68,7 +65,7 @@ export async function endServer(child: ChildProcess): Promise<void> {
 }
 
 export async function firstAnswer(port: number, child: ChildProcess): Promise<void> {
-  while (child.exitCode === null) {
+  while (child.exitCode === null && child.signalCode === null) {
     const response = await fetch(`http://127.0.0.1:${port}/health`).catch(() => undefined);
     await response?.arrayBuffer();
     if (response?.ok) return;

@@ -1,4 +1,5 @@
 /** An audit log to be tampered with: filled through the ledger, and put back to what it was as often as one likes. */
+import assert from 'node:assert/strict';
 import { createHash, generateKeyPairSync, sign } from 'node:crypto';
 import { createSigner, createStatementReader } from '../src/adapters/keys.ts';
 import { createPostgres } from '../src/adapters/postgres.ts';
@@ -59,6 +60,7 @@ export async function createIntruder({ databaseUrl, clock }: TestApp) {
         ...own,
         // The transaction is under way already.
         run: async (name, query) => (name === 'audit.snapshot' ? 0 : own.run(name, query)),
+        atCommit: () => assert.fail('an intruder records nothing'),
         afterCommit: (callback) => callback(),
       };
       return work(tx).catch(async (error) => {

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { describe, it } from 'node:test';
+import { sql } from '../src/kernel/sql.ts';
 import { type Answer, newAgent, startApp } from './harness.ts';
 
 const t = await startApp({ DATABASE_POOL_SIZE: '20' });
@@ -119,5 +120,31 @@ describe('races', () => {
       'select (select sum(agents) from agent_counts)::text as counted, (select count(*) from agents)::text as there',
     );
     assert.equal(sums?.counted, sums?.there);
+  });
+
+  it('an agent that somebody holds: the others get their tokens meanwhile, it gets its own afterwards', async () => {
+    const [held, other] = [await t.agent(), await t.agent()];
+    const { promise: released, resolve: release } = Promise.withResolvers<void>();
+    const { promise: holding, resolve: isHeld } = Promise.withResolvers<void>();
+    const change = t.app.db.transaction(async (tx) => {
+      await tx.run('test.hold', sql`update agents set owner = 'held' where agent_id = ${held.agentId}`);
+      isHeld();
+      await released;
+    });
+    await holding;
+    let answered = false;
+    const waiting = ask(held).finally(() => {
+      answered = true;
+    });
+    for (let round = 0; round < 5; round += 1) assert.equal((await ask(other)).status, 200);
+    assert.equal(answered, false);
+    assert.equal(
+      (await ask({ ...held, clientSecret: 'wrong' })).status,
+      401,
+      'a wrong secret waits for nobody',
+    );
+    release();
+    await change;
+    assert.equal((await waiting).status, 200);
   });
 });

@@ -7,12 +7,12 @@ interface Entry {
   expiresAt: number;
 }
 
-/** Expired keys leave when they are looked at, and in a sweep whenever this many writes have gone by. */
-const sweepEvery = 10_000;
+/** Expired keys leave when they are looked at. So that each is, every write looks at this many of the others in turn. */
+const looksPerWrite = 2;
 
 export function createMemoryKv(clock: Clock): Kv {
   const entries = new Map<string, Entry>();
-  let writes = 0;
+  let turn = entries.keys();
 
   const live = (key: string): Entry | undefined => {
     const entry = entries.get(key);
@@ -23,8 +23,11 @@ export function createMemoryKv(clock: Clock): Kv {
 
   const write = (key: string, entry: Entry) => {
     entries.set(key, entry);
-    writes += 1;
-    if (writes % sweepEvery === 0) for (const stale of entries.keys()) live(stale);
+    for (let look = 0; look < looksPerWrite; look += 1) {
+      const { done, value } = turn.next();
+      if (done) turn = entries.keys();
+      else live(value);
+    }
   };
 
   return {

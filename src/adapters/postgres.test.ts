@@ -36,6 +36,41 @@ describe('the database port', () => {
       assert.match(await metrics.text(), /^service_db_pool_active_connections 1$/m);
     });
   });
+  it('writes times as the wire has them, whatever their digits', async () => {
+    const { db } = await open();
+    const times = await db.one(
+      'test.times',
+      sql`select timestamptz '2026-01-02 03:04:05Z' as whole, timestamptz '2026-01-02 03:04:05.1Z' as tenth,
+                 timestamptz '2026-01-02 03:04:05.123456Z' as micro, timestamptz '0044-03-15 12:00:00Z BC' as early`,
+    );
+    assert.deepEqual(times, {
+      whole: '2026-01-02T03:04:05.000Z',
+      tenth: '2026-01-02T03:04:05.100Z',
+      micro: '2026-01-02T03:04:05.123Z',
+      early: '-000043-03-15T12:00:00.000Z',
+    });
+  });
+  it('writes at commit what was left for it, after the rest; when that fails nothing has happened', async () => {
+    const { db } = await open();
+    await db.run('test.table', sql`create table things (n int check (n > 0))`);
+    const add = async (last: number) =>
+      db.transaction(async (tx) => {
+        tx.atCommit('test.last', sql`insert into things values (${last})`);
+        await tx.run('test.insert', sql`insert into things values (1)`);
+        tx.afterCommit(() => heard.push(last));
+        return (await tx.many('test.seen', sql`select n from things where n > 1`)).length;
+      });
+    const heard: number[] = [];
+    assert.equal(await add(2), 0, 'not before the commit');
+    for (let round = 0; round < 3; round += 1) await assert.rejects(add(-1), /check constraint/);
+    assert.equal(await add(3), 1);
+    assert.deepEqual(heard, [2, 3]);
+    const rows = await db.many<{ n: number }>('test.all', sql`select n from things order by n`);
+    assert.deepEqual(
+      rows.map(({ n }) => n),
+      [1, 1, 2, 3],
+    );
+  });
   it('limits what a statement may take, except for migrations', async () => {
     const { url, db, metrics } = await open();
     const limit = (from: typeof db) => from.one('test.limit', sql`show statement_timeout`);

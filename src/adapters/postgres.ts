@@ -84,10 +84,7 @@ export function createPostgres({ url, poolSize, log, metrics, patient = false }:
   };
 
   const queryable = (run: (query: pg.QueryConfig) => Promise<pg.QueryResult>): Queryable => {
-    const query = (name: string, statement: Sql) => {
-      const { text, values } = statement;
-      return timed(name, () => run(isPrepared(statement) ? { name, text, values } : { text, values }));
-    };
+    const query = (name: string, statement: Sql) => timed(name, () => run(configOf(name, statement)));
     return {
       many: async <Row>(name: string, statement: Sql) => (await query(name, statement)).rows as Row[],
       maybe: async <Row>(name: string, statement: Sql) =>
@@ -106,6 +103,7 @@ export function createPostgres({ url, poolSize, log, metrics, patient = false }:
     async transaction(work) {
       const client = await timed('connect', connect);
       const committed: (() => void)[] = [];
+      const lastWrites: { name: string; query: Sql }[] = [];
       const control = (word: string) => timed(word, () => client.query(word));
       const begun = control('begin');
       begun.catch(() => {});
@@ -117,13 +115,29 @@ export function createPostgres({ url, poolSize, log, metrics, patient = false }:
           await begun;
           return result;
         }),
+        atCommit: (name, query) => void lastWrites.push({ name, query }),
         afterCommit: (callback) => void committed.push(callback),
+      };
+      /** After a write that failed PostgreSQL takes `commit` for `rollback`, so it need not wait to hear of it. */
+      const finish = async () => {
+        const writes = lastWrites.map(({ name, query }) =>
+          timed(name, () => client.query(configOf(name, query))),
+        );
+        const commit = control('commit');
+        await Promise.all(writes).catch(async (error) => {
+          // Refused by the driver, the write never got there, and the commit behind it did.
+          if ((await commit).command === 'COMMIT')
+            log.error({ err: error }, 'a change was committed without the write that belongs to it');
+          throw error;
+        });
+        const { command } = await commit;
+        if (command !== 'COMMIT') throw new Error(`the transaction ended with ${command}`);
       };
       let result: Awaited<ReturnType<typeof work>>;
       try {
         result = await work(tx);
         await begun;
-        await control('commit');
+        await finish();
         client.release();
       } catch (error) {
         // A connection that cannot even roll back is not given back to the pool.
@@ -148,6 +162,11 @@ export function createPostgres({ url, poolSize, log, metrics, patient = false }:
     close: () => pool.end(),
   };
 }
+
+const configOf = (name: string, statement: Sql): pg.QueryConfig & { text: string } => {
+  const { text, values } = statement;
+  return isPrepared(statement) ? { name, text, values } : { text, values };
+};
 
 /** Timestamps leave the database as they go on the wire; `count(*)` is a number; the rest as pg reads it. */
 function wireParser(oid: number, format?: 'text' | 'binary'): (value: string) => unknown {

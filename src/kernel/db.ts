@@ -15,6 +15,11 @@ export interface Queryable {
 }
 
 export interface Tx extends Queryable {
+  /**
+   * A write whose result nobody needs: it goes out together with the commit, which saves a round trip. When the database
+   * refuses it, nothing of the transaction has happened. Its values must be what the driver can write for sure: texts.
+   */
+  atCommit(name: string, query: Sql): void;
   /** Runs once the transaction is durable; never when it failed. Must not throw. */
   afterCommit(work: () => void): void;
 }

@@ -38,6 +38,8 @@ export function createGatherer<Item, Answer>(errand: Errand<Item, Answer>): (ite
   const settle = async (batch: readonly Asked<Item, Answer>[]): Promise<void> => {
     try {
       const answers = await run(batch.map(({ item }) => item));
+      if (answers.length !== batch.length)
+        throw new Error(`${answers.length} answers to ${batch.length} questions`);
       batch.forEach(({ resolve }, index) => {
         resolve(answers[index] as Answer);
       });

@@ -213,7 +213,10 @@ export async function createHttp(deps: HttpDeps): Promise<Http> {
 
   /** What answered before the guard ran (a CORS preflight) or before the handler counted (a malformed token request). */
   async function countLate(request: FastifyRequest, reply: FastifyReply) {
-    reply.headers(windowHeaders(await window.count(subjectOf(request.visit ?? visitOf(request)))));
+    const subject = subjectOf(request.visit ?? visitOf(request));
+    // What we could not do is not held against anybody.
+    const state = reply.statusCode >= 500 ? window.peek(subject) : window.count(subject);
+    reply.headers(windowHeaders(await state));
   }
 
   /** An address the router cannot even read: Fastify runs no hooks for it. */

@@ -1,7 +1,7 @@
 /**
  * The ledger: a service says once what happened, inside the transaction of the change. The listeners are joined in
- * app.ts: the audit log first (a change whose audit row cannot be written does not happen), then webhook
- * deliveries and the stream outbox. After commit come counters, which nobody waits for.
+ * app.ts: the audit log (a change whose audit row cannot be written does not happen), and whoever else must know before the
+ * commit. After it come those whom nobody waits for.
  */
 import type { EventType } from '../contract/events.ts';
 import type { Actor } from './caller.ts';
@@ -75,9 +75,7 @@ export function createLedger(deps: { clock: Clock; ids: Ids; listeners: readonly
     const now = clock.now();
     const happenings = entries.map((entry) => happeningOf(entry, now));
     for (const listener of listeners) await listener.inTransaction?.(tx, happenings);
-    tx.afterCommit(() => {
-      for (const listener of listeners) listener.afterCommit?.(happenings);
-    });
+    for (const listener of listeners) tx.afterCommit(() => listener.afterCommit?.(happenings));
   };
 
   return {

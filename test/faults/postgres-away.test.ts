@@ -112,6 +112,21 @@ describe('PostgreSQL', { concurrency: 3 }, () => {
     await untilWell(service);
   });
 
+  test('slower than what is asked: past a bound 503 with Retry-After at once, the others when it can', async () => {
+    const { relay, service, operator } = await startThroughRelay();
+    relay.freeze();
+    const answers = Array.from({ length: 1_300 }, () => askToken(service.url, operator));
+    const first = await Promise.race(answers);
+    assert.deepEqual([first.status, first.headers.get('retry-after')], [503, '1']);
+    assert.equal(((await first.json()) as { error: string }).error, 'temporarily_unavailable');
+    await relay.restore();
+    const statuses = (await Promise.all(answers)).map(({ status }) => status);
+    assert.deepEqual(new Set(statuses), new Set([200, 503]));
+    const served = statuses.filter((status) => status === 200).length;
+    assert.ok(served >= 1_000, `${served} of those that waited were served`);
+    assert.equal((await askToken(service.url, operator)).status, 200);
+  });
+
   test('frozen: the service still stops on SIGTERM', async () => {
     const { relay, service } = await startThroughRelay();
     relay.freeze();

@@ -46,7 +46,7 @@ export async function updateAgent(db: Queryable, agent: Agent): Promise<void> {
         set agent_type = ${agent.agentType}, version = ${agent.version}, capabilities = ${agent.capabilities},
             owner = ${agent.owner}, deployment_env = ${agent.deploymentEnv}, status = ${agent.status},
             allowed_scopes = ${agent.allowedScopes}, updated_at = ${agent.updatedAt},
-            tokens_ended_at = case when ${agent.status} = 'active' then tokens_ended_at else ${agent.updatedAt} end
+            tokens_ended_at = case when status = ${agent.status} then tokens_ended_at else ${agent.updatedAt} end
         where agent_id = ${agent.agentId}`,
   );
 }

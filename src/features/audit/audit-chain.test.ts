@@ -4,6 +4,7 @@ import { createIntruder, record } from '../../../test/audit-log.ts';
 import { environment, execute, startApp } from '../../../test/harness.ts';
 import { createApp } from '../../app.ts';
 import { loadConfig } from '../../kernel/config.ts';
+import type { Tx } from '../../kernel/db.ts';
 import { generateKeyPair } from '../../kernel/keypair.ts';
 import { createLog } from '../../kernel/log.ts';
 
@@ -166,7 +167,9 @@ describe('sequencers', () => {
     });
     const started = Promise.withResolvers<void>();
     const slow = t.app.db.transaction(async (tx) => {
-      await t.app.audit.listener.inTransaction?.(tx, [
+      const writes: Promise<number>[] = [];
+      const atOnce: Tx = { ...tx, atCommit: (name, query) => void writes.push(tx.run(name, query)) };
+      await t.app.audit.listener.inTransaction?.(atOnce, [
         {
           eventId: t.app.ids.orderedAt(t.clock.now()),
           type: 'agent.created',
@@ -179,6 +182,7 @@ describe('sequencers', () => {
           metadata: {},
         },
       ]);
+      await Promise.all(writes);
       started.resolve();
       await finished;
     });

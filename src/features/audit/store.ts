@@ -17,7 +17,7 @@ export async function append(
   sealOf: (canonical: string) => string,
 ): Promise<void> {
   const texts = happenings.map(canonicalText);
-  await tx.run(
+  tx.atCommit(
     'audit.append',
     prepared(sql`
       insert into audit_events

@@ -10,6 +10,7 @@ import { hashSecret, nobodysHash, sameHash } from '../../kernel/secrets.ts';
 import type { Presented } from './client.ts';
 import type { TokenDeps } from './feature.ts';
 import {
+  findClients,
   findKeyHolder,
   findStandings,
   holdClients,
@@ -35,6 +36,15 @@ export type Claim =
 export interface Held {
   readonly standing: Standing | undefined;
   readonly failure?: string;
+}
+
+/** Somebody is changing the agent or its credential just now: it must be waited for before anything can be said. */
+export const busy = Symbol('busy');
+
+export interface Moment {
+  readonly now: Date;
+  /** Whether there is time to wait for those who are busy. */
+  readonly waiting: boolean;
 }
 
 /** Stands for a client that named no agent of ours, so that looking it up costs the same. */
@@ -74,13 +84,19 @@ export function createReadClaim({ db, issuer, assertions }: TokenDeps) {
   };
 }
 
+type Holding = Map<Claim, Held | typeof busy>;
+
 /** In the order given. Who is found to be who it says stays as it stands until the transaction ends. */
-export async function holdClaims(tx: Tx, claims: readonly Claim[], now: Date): Promise<Held[]> {
-  const held = new Map<Claim, Held>();
-  await holdSecrets(tx, claims.filter(isOf('secret')), held, now);
-  await holdAssertions(tx, claims.filter(isOf('assertion')), held);
+export async function holdClaims(
+  tx: Tx,
+  claims: readonly Claim[],
+  moment: Moment,
+): Promise<(Held | typeof busy)[]> {
+  const held: Holding = new Map();
+  await holdSecrets(tx, claims.filter(isOf('secret')), held, moment);
+  await holdAssertions(tx, claims.filter(isOf('assertion')), held, moment);
   await describeFailed(tx, claims, held);
-  return claims.map((claim) => held.get(claim) as Held);
+  return claims.map((claim) => held.get(claim) as Held | typeof busy);
 }
 
 type ClaimOf<K extends Claim['kind']> = Extract<Claim, { kind: K }>;
@@ -91,23 +107,36 @@ const isOf =
     claim.kind === kind;
 
 /** Unknown id and wrong secret take the same steps. */
-async function holdSecrets(tx: Tx, claims: readonly ClaimOf<'secret'>[], held: Map<Claim, Held>, now: Date) {
+async function holdSecrets(tx: Tx, claims: readonly ClaimOf<'secret'>[], held: Holding, moment: Moment) {
   if (claims.length === 0) return;
-  const clients = await holdClients(tx, claims, now);
+  const clients = await holdClients(tx, claims, moment.now, moment);
   for (const [index, claim] of claims.entries()) {
     const client = clients[index];
     const matched = sameHash(claim.secretHash, client?.secretHash ?? nobodysHash);
     if (client && matched) held.set(claim, { standing: client });
   }
+  const missing = claims.filter((claim) => !held.has(claim));
+  if (moment.waiting || missing.length === 0) return;
+  const there = await findClients(tx, missing, moment.now);
+  for (const [index, claim] of missing.entries()) if (there[index]) held.set(claim, busy);
 }
 
-async function holdAssertions(tx: Tx, claims: readonly ClaimOf<'assertion'>[], held: Map<Claim, Held>) {
+async function holdAssertions(
+  tx: Tx,
+  claims: readonly ClaimOf<'assertion'>[],
+  held: Holding,
+  { waiting }: Moment,
+) {
   if (claims.length === 0) return;
   const holders = await holdKeyHolders(
     tx,
     claims.map(({ agentId }) => agentId),
+    { waiting },
   );
-  const sound = claims.filter((claim) => isDeepStrictEqual(holders.get(claim.agentId)?.keys, claim.keys));
+  // It was there a moment ago, when its keys were read.
+  const there = claims.filter((claim) => waiting || holders.has(claim.agentId));
+  for (const claim of claims) if (!there.includes(claim)) held.set(claim, busy);
+  const sound = there.filter((claim) => isDeepStrictEqual(holders.get(claim.agentId)?.keys, claim.keys));
   const isFirstUse = await insertAssertions(tx, sound);
   for (const claim of sound) {
     const standing = holders.get(claim.agentId);
@@ -119,7 +148,7 @@ async function holdAssertions(tx: Tx, claims: readonly ClaimOf<'assertion'>[], h
 }
 
 /** The log says of which agent and organization somebody claimed to be. */
-async function describeFailed(tx: Tx, claims: readonly Claim[], held: Map<Claim, Held>) {
+async function describeFailed(tx: Tx, claims: readonly Claim[], held: Holding) {
   const failed = claims.filter((claim) => !held.has(claim));
   if (failed.length === 0) return;
   const standings = await findStandings(

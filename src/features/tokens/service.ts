@@ -39,7 +39,7 @@ export function createTokenService(deps: TokenDeps): TokenService {
       type: 'token.refused',
       subject: { organizationId, agentId, outcome: 'failure', metadata: { reason } },
     },
-    outcome: rejected(new TokenError(code, description)),
+    outcome: unwatched(Promise.reject(new TokenError(code, description))),
   });
 
   const grant = (asked: TokenAsked, client: Standing, audience: string, scope: string) => {
@@ -54,7 +54,7 @@ export function createTokenService(deps: TokenDeps): TokenService {
         subject: { organizationId, agentId, metadata },
       },
       // Signed while the record is being written; handed out when it has been.
-      outcome: answer(sign(client, audience, scope, tokenId), scope),
+      outcome: unwatched(answer(sign(client, audience, scope, tokenId), scope)),
     } as const;
   };
 
@@ -115,8 +115,7 @@ export function createTokenService(deps: TokenDeps): TokenService {
 }
 
 /** Nobody looks at it before the record is durable, and perhaps nobody ever. */
-function rejected(error: Error): Promise<never> {
-  const outcome = Promise.reject(error);
+function unwatched<T>(outcome: Promise<T>): Promise<T> {
   outcome.catch(() => {});
   return outcome;
 }

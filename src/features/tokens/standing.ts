@@ -16,7 +16,10 @@ import { findStanding, type Standing } from './store.ts';
 
 /** How long an answer is believed: also the longest that a change can go unnoticed when it could not be announced. */
 const believedMs = 10_000;
-/** Longer than any query or transaction may take. */
+/**
+ * Longer than what follows an announcement until its commit, and than a reader can be on its way with an older answer:
+ * statements are cut after 20 seconds.
+ */
 const announcedMs = 60_000;
 
 const changing = 'changing';
@@ -39,9 +42,10 @@ export interface Standings {
 
 type AgentPart = Pick<Standing, 'agentStatus' | 'allowedScopes' | 'tokensEndedAt'>;
 
-const tokenKey = (tokenId: string) => `standing:token:${tokenId}`;
-const agentKey = (agentId: string) => `standing:agent:${agentId}`;
-const organizationKey = (organizationId: string) => `standing:organization:${organizationId}`;
+/** The number changes with the shape of what is kept: nodes of two versions may share a store. */
+const tokenKey = (tokenId: string) => `standing:1:token:${tokenId}`;
+const agentKey = (agentId: string) => `standing:1:agent:${agentId}`;
+const organizationKey = (organizationId: string) => `standing:1:organization:${organizationId}`;
 
 const keysOf = ({ tokenId, agentId, organizationId }: TokenSubject) => [
   tokenKey(tokenId),
@@ -54,21 +58,26 @@ export function createStandings({ db, kv, clock }: { db: Db; kv: Kv; clock: Cloc
   const untold = new Map<string, number>();
 
   const announce = async (keys: readonly string[]) => {
+    if (keys.length === 0) return;
     for (const key of keys) {
       // At the end, so that the oldest come first and leave first.
       untold.delete(key);
       untold.set(key, clock.now() + announcedMs);
     }
-    await tell();
+    await tell(keys);
   };
 
-  /** Answers whether the store knows all that it has to. */
-  const tell = async (): Promise<boolean> => {
+  const tellOne = async (key: string) => {
+    const until = untold.get(key);
+    if (until === undefined) return;
+    if (until > clock.now()) await kv.set(key, changing, { ttlMs: announcedMs });
+    if (untold.get(key) === until) untold.delete(key);
+  };
+
+  /** Answers whether the store knows of these. */
+  const tell = async (keys: Iterable<string>): Promise<boolean> => {
     try {
-      for (const [key, until] of untold) {
-        if (until > clock.now()) await kv.set(key, changing, { ttlMs: announcedMs });
-        if (untold.get(key) === until) untold.delete(key);
-      }
+      await Promise.all([...keys].map(tellOne));
       return true;
     } catch (error) {
       if (!(error instanceof KvAway)) throw error;
@@ -76,8 +85,17 @@ export function createStandings({ db, kv, clock }: { db: Db; kv: Kv; clock: Cloc
     }
   };
 
+  let telling: Promise<boolean> | undefined;
+  /** All that is untold, by one for all who ask meanwhile. */
+  const tellRest = (): Promise<boolean> => {
+    telling ??= tell(untold.keys()).finally(() => {
+      telling = undefined;
+    });
+    return telling;
+  };
+
   const recall = async (subject: TokenSubject): Promise<Standing | typeof revoked | undefined> => {
-    if (untold.size > 0 && !(await tell())) return undefined;
+    if (untold.size > 0 && !(await tellRest())) return undefined;
     try {
       return read(subject, await kv.getMany(keysOf(subject)));
     } catch (error) {
@@ -87,14 +105,21 @@ export function createStandings({ db, kv, clock }: { db: Db; kv: Kv; clock: Cloc
   };
 
   /** Never over something that is there: it may be the announcement of a change that we have not seen. */
-  const remember = async (subject: TokenSubject, standing: Standing & { revoked: boolean }) => {
+  const remember = async (
+    subject: TokenSubject,
+    standing: Standing & { revoked: boolean },
+    readAt: number,
+  ) => {
+    // Believed from when it was read, however long it took to get here.
+    const ttlMs = Math.ceil(believedMs - (clock.now() - readAt));
+    if (ttlMs <= 0) return;
     const { agentStatus, allowedScopes, tokensEndedAt, organizationStatus } = standing;
     const agent: AgentPart = { agentStatus, allowedScopes, tokensEndedAt };
     const values = [standing.revoked ? revoked : live, JSON.stringify(agent), organizationStatus];
     try {
       await Promise.all(
         keysOf(subject).map((key, index) =>
-          kv.set(key, values[index] as string, { ttlMs: believedMs, onlyIfAbsent: true }),
+          kv.set(key, values[index] as string, { ttlMs, onlyIfAbsent: true }),
         ),
       );
     } catch (error) {
@@ -112,15 +137,20 @@ export function createStandings({ db, kv, clock }: { db: Db; kv: Kv; clock: Cloc
     async of(subject) {
       const known = await recall(subject);
       if (known) return known === revoked ? undefined : known;
+      const readAt = clock.now();
       const found = await findStanding(db, subject.agentId, subject.tokenId);
       if (!found || found.organizationId !== subject.organizationId) return undefined;
-      await remember(subject, found);
+      await remember(subject, found, readAt);
       return found.revoked ? undefined : found;
     },
     listener: {
       inTransaction: (_, happenings) => announce(happenings.flatMap(changedKeys)),
+      /** Once more, for a store that lost the announcement before the commit. */
       afterCommit(happenings) {
-        for (const happening of happenings) if (happening.type === 'token.revoked') keepRevoked(happening);
+        announce(happenings.flatMap(changedKeys)).then(
+          () => happenings.filter(({ type }) => type === 'token.revoked').forEach(keepRevoked),
+          () => {},
+        );
       },
     },
     loops: [
@@ -129,7 +159,7 @@ export function createStandings({ db, kv, clock }: { db: Db; kv: Kv; clock: Cloc
         everyMs: 1_000,
         everywhere: true,
         async run() {
-          await tell();
+          await tellRest();
         },
       },
     ],
@@ -153,21 +183,37 @@ function read(
   };
 }
 
-const agentChanges: ReadonlySet<EventType> = new Set([
-  'agent.updated',
-  'agent.suspended',
-  'agent.reactivated',
-  'agent.decommissioned',
-]);
-const organizationChanges: ReadonlySet<EventType> = new Set([
-  'organization.updated',
-  'organization.suspended',
-  'organization.reactivated',
-  'organization.deleted',
-]);
+/** Whose standing an event may change. A table of all events, so that a new one cannot be forgotten here. */
+const changes: Readonly<Record<EventType, 'agent' | 'organization' | 'token' | 'none'>> = {
+  'agent.created': 'none',
+  'agent.updated': 'agent',
+  'agent.suspended': 'agent',
+  'agent.reactivated': 'agent',
+  'agent.decommissioned': 'agent',
+  'credential.generated': 'none',
+  'credential.rotated': 'none',
+  'credential.revoked': 'none',
+  'token.issued': 'none',
+  'token.revoked': 'token',
+  'token.refused': 'none',
+  'organization.created': 'none',
+  'organization.updated': 'organization',
+  'organization.suspended': 'organization',
+  'organization.reactivated': 'organization',
+  'organization.deleted': 'organization',
+  'member.added': 'none',
+  'policy.refused': 'none',
+};
 
 function changedKeys({ type, agentId, organizationId, metadata }: Happening): string[] {
-  if (agentChanges.has(type)) return [agentKey(agentId)];
-  if (organizationChanges.has(type)) return [organizationKey(organizationId)];
-  return type === 'token.revoked' ? [tokenKey(String(metadata.tokenId))] : [];
+  switch (changes[type]) {
+    case 'agent':
+      return [agentKey(agentId)];
+    case 'organization':
+      return [organizationKey(organizationId)];
+    case 'token':
+      return [tokenKey(String(metadata.tokenId))];
+    case 'none':
+      return [];
+  }
 }

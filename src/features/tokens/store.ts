@@ -20,42 +20,64 @@ export interface Client extends Standing {
   readonly secretHash: Buffer;
 }
 
+type Asked = readonly { readonly agentId: string; readonly secretHash: Buffer }[];
+
+/** The hash is looked up, so a thousand credentials cost no more than one. */
+const clientsAsked = (asked: Asked, now: Date) => sql`
+  select asked.position, ${standing}, c.secret_hash as "secretHash"
+  from unnest(${asked.map(({ agentId }) => agentId)}::uuid[], ${asked.map(({ secretHash }) => secretHash)}::bytea[])
+    with ordinality as asked (agent_id, secret_hash, position)
+  join agents a using (agent_id)
+  join organizations o using (organization_id)
+  join credentials c on c.agent_id = a.agent_id and c.secret_hash = asked.secret_hash
+  where c.status = 'active' and (c.expires_at is null or c.expires_at > ${now})`;
+
+const inOrder = (asked: Asked, rows: readonly (Client & { position: number })[]) => {
+  const found = new Map(rows.map((row) => [row.position, row]));
+  return asked.map((_, index): Client | undefined => found.get(index + 1));
+};
+
 /**
  * In the order asked: the agent whose active credential has this secret, as it stands. Agent and credential are kept from
- * changing until the transaction ends, the agent first, as everybody does. The hash is looked up, so a thousand
- * credentials cost no more than one.
+ * changing until the transaction ends, the agent first, as everybody does. Those that somebody is changing just now are
+ * left out, unless there is time to wait for them.
  */
 export async function holdClients(
   tx: Queryable,
-  asked: readonly { readonly agentId: string; readonly secretHash: Buffer }[],
+  asked: Asked,
   now: Date,
+  { waiting }: { waiting: boolean },
 ): Promise<(Client | undefined)[]> {
-  const rows = await tx.many<Client & { position: number }>(
-    'tokens.holdClients',
-    prepared(sql`
-      select asked.position, ${standing}, c.secret_hash as "secretHash"
-      from unnest(${asked.map(({ agentId }) => agentId)}::uuid[], ${asked.map(({ secretHash }) => secretHash)}::bytea[])
-        with ordinality as asked (agent_id, secret_hash, position)
-      join agents a using (agent_id)
-      join organizations o using (organization_id)
-      join credentials c on c.agent_id = a.agent_id and c.secret_hash = asked.secret_hash
-      where c.status = 'active' and (c.expires_at is null or c.expires_at > ${now})
-      for share of a, c`),
-  );
-  const found = new Map(rows.map((row) => [row.position, row]));
-  return asked.map((_, index) => found.get(index + 1));
+  const query = clientsAsked(asked, now);
+  const rows = waiting
+    ? await tx.many<Client & { position: number }>(
+        'tokens.awaitClients',
+        sql`${query} order by a.agent_id for share of a, c`,
+      )
+    : await tx.many<Client & { position: number }>(
+        'tokens.holdClients',
+        prepared(sql`${query} for share of a, c skip locked`),
+      );
+  return inOrder(asked, rows);
+}
+
+/** The same without holding them: tells who is merely busy from who is not there. */
+export async function findClients(db: Queryable, asked: Asked, now: Date): Promise<(Client | undefined)[]> {
+  return inOrder(asked, await db.many('tokens.findClients', prepared(clientsAsked(asked, now))));
 }
 
 /** The agents as they stand, kept from being suspended or given other keys until the transaction ends. */
 export async function holdKeyHolders(
   tx: Queryable,
   agentIds: readonly string[],
+  { waiting }: { waiting: boolean },
 ): Promise<Map<string, KeyHolder>> {
   const rows = await tx.many<KeyHolder>(
     'tokens.holdKeyHolders',
     sql`select ${standing}, a.public_keys as keys
         from agents a join organizations o using (organization_id)
-        where a.agent_id = any(${agentIds}::uuid[]) order by a.agent_id for share of a`,
+        where a.agent_id = any(${agentIds}::uuid[]) order by a.agent_id
+        for share of a ${waiting ? sql`` : sql`skip locked`}`,
   );
   return new Map(rows.map((row) => [row.agentId, row]));
 }

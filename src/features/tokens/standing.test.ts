@@ -1,0 +1,84 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { decodeJwt } from 'jose';
+import { startApp } from '../../../test/harness.ts';
+import { createMemoryKv } from '../../adapters/memory-kv.ts';
+import type { Db } from '../../kernel/db.ts';
+import { createIds } from '../../kernel/ids.ts';
+import { createLedger } from '../../kernel/ledger.ts';
+import { sql } from '../../kernel/sql.ts';
+import { createStandings } from './standing.ts';
+
+const t = await startApp();
+const operator = await t.token();
+const introspect = async (token: string) =>
+  (await t.form('/api/v1/token/introspect', { token }, operator)).json;
+
+describe('what is known about a token', () => {
+  const queries = async () =>
+    [
+      ...(await t.app.metrics.text()).matchAll(
+        /^service_db_query_duration_seconds_count\{operation="([^"]*)"\} (\d+)/gm,
+      ),
+    ]
+      .filter(([, name]) => !name?.startsWith('credentials.count'))
+      .map(([, name, count]) => `${name} ${count}`);
+
+  it('is asked of the database once in a while, not each time', async () => {
+    const agent = await t.agent({ allowedScopes: ['agents:read'] });
+    const token = await t.token(undefined, agent);
+    assert.equal((await introspect(token)).active, true);
+    const before = await queries();
+    for (let time = 0; time < 5; time += 1) assert.equal((await introspect(token)).active, true);
+    assert.deepEqual(await queries(), before);
+    t.clock.advance(10_000);
+    assert.equal((await introspect(token)).active, true);
+    assert.notDeepEqual(await queries(), before);
+  });
+
+  it('is forgotten when the agent changes: scopes taken away are gone from the next answer', async () => {
+    const agent = await t.agent({ allowedScopes: ['agents:read', 'tokens:read'] });
+    const token = await t.token(undefined, agent);
+    assert.equal((await introspect(token)).scope, 'agents:read tokens:read');
+    await t.call('PATCH', `/api/v1/agents/${agent.agentId}`, {
+      token: operator,
+      payload: { allowedScopes: ['tokens:read'] },
+    });
+    assert.equal((await introspect(token)).scope, 'tokens:read');
+  });
+
+  it('is not brought back by an answer that was read before a change and kept after it', async () => {
+    const agent = await t.agent();
+    const { jti } = decodeJwt(await t.token(undefined, agent));
+    const subject = {
+      tokenId: String(jti),
+      agentId: agent.agentId,
+      organizationId: t.operator.organizationId,
+    };
+    const { promise: read, resolve: haveRead } = Promise.withResolvers<void>();
+    const { promise: changed, resolve: letGo } = Promise.withResolvers<void>();
+    const slow: Db = {
+      ...t.app.db,
+      async maybe(name, query) {
+        const row = await t.app.db.maybe(name, query);
+        haveRead();
+        await changed;
+        return row as never;
+      },
+    };
+    const kv = createMemoryKv(t.clock);
+    const standings = createStandings({ db: slow, kv, clock: t.clock });
+    const early = standings.of(subject);
+    await read;
+
+    const ledger = createLedger({ clock: t.clock, ids: createIds(), listeners: [standings.listener] });
+    const actor = { requestId: 'test', ipAddress: '', userAgent: '' };
+    await t.app.db.transaction(async (tx) => {
+      await tx.run('test', sql`update agents set status = 'suspended' where agent_id = ${agent.agentId}`);
+      await ledger.record(tx, actor, 'agent.suspended', subject);
+    });
+    letGo();
+    assert.equal((await early)?.agentStatus, 'active', 'it was when it was read');
+    assert.equal((await standings.of(subject))?.agentStatus, 'suspended');
+  });
+});

@@ -1,0 +1,167 @@
+/** Whether a token still holds is looked up in Redis first. Whatever happens to Redis, what was ended stays ended. */
+import assert from 'node:assert/strict';
+import { describe, type TestContext, test } from 'node:test';
+import { Redis } from 'ioredis';
+import { createDatabase, environment, newAgent, skipWithout } from '../harness.ts';
+import {
+  authorize,
+  type Client,
+  makeOperator,
+  type Service,
+  startRedis,
+  startServe,
+  until,
+} from '../programs.ts';
+import { startRelay } from '../relay.ts';
+
+interface Bearer {
+  readonly authorization: string;
+}
+
+interface Node extends Service {
+  uses(bearer: Bearer): Promise<number>;
+  isActive(bearer: Bearer): Promise<boolean>;
+  revoke(bearer: Bearer): Promise<number>;
+  send(method: string, path: string, payload: object): Promise<{ status: number; json: Made }>;
+}
+
+interface Made {
+  readonly agentId: string;
+  readonly organizationId: string;
+}
+
+async function startNode(env: Record<string, string>, operator: Client): Promise<Node> {
+  const service = await startServe(env);
+  const headers = await authorize(service.url, operator);
+  const ask = (path: string, init: RequestInit) => fetch(`${service.url}/api/v1${path}`, init);
+  const form = (path: string, { authorization }: Bearer) =>
+    ask(path, {
+      method: 'POST',
+      headers,
+      body: new URLSearchParams({ token: authorization.slice('Bearer '.length) }),
+    });
+  return {
+    ...service,
+    async uses(bearer) {
+      const response = await ask('/agents?limit=1', { headers: { ...bearer } });
+      await response.arrayBuffer();
+      return response.status;
+    },
+    async isActive(bearer) {
+      return ((await (await form('/token/introspect', bearer)).json()) as { active: boolean }).active;
+    },
+    revoke: async (bearer) => (await form('/token/revoke', bearer)).status,
+    async send(method, path, payload) {
+      const response = await ask(path, {
+        method,
+        headers: { ...headers, 'content-type': 'application/json' },
+        body: JSON.stringify(payload),
+      });
+      return { status: response.status, json: (await response.json()) as Made };
+    },
+  };
+}
+
+async function start(t: TestContext) {
+  const redis = await startRedis();
+  if (!redis) return skipWithout(t, 'redis-server');
+  const env = environment(await createDatabase(), { REDIS_URL: redis.url });
+  return { redis, env, operator: await makeOperator(env) };
+}
+
+/** An agent of an organization of its own, and its token, used once so that the answer about it is kept. */
+async function visitor(node: Node) {
+  const slug = `home-${crypto.randomUUID()}`;
+  const { organizationId } = (await node.send('POST', '/organizations', { name: 'Home', slug })).json;
+  const { agentId } = (await node.send('POST', '/agents', newAgent({ organization_id: organizationId })))
+    .json;
+  const made = await node.send('POST', `/agents/${agentId}/credentials`, {});
+  const bearer = await authorize(node.url, made.json as unknown as Client);
+  assert.equal(await node.uses(bearer), 200);
+  return { organizationId, agentId, bearer };
+}
+
+async function onRedis<T>(port: number, work: (redis: Redis) => Promise<T>): Promise<T> {
+  const redis = new Redis(port, '127.0.0.1');
+  try {
+    return await work(redis);
+  } finally {
+    redis.disconnect();
+  }
+}
+
+describe('what Redis keeps about tokens', { concurrency: 2 }, () => {
+  test('is seen by every node: what one of them ends is over at the others at once', async (t) => {
+    const started = await start(t);
+    if (!started) return;
+    const [one, other] = await Promise.all([
+      startNode(started.env, started.operator),
+      startNode(started.env, started.operator),
+    ]);
+    const [revoked, suspended, homeless] = [await visitor(one), await visitor(one), await visitor(one)];
+    for (const { bearer } of [revoked, suspended, homeless]) assert.equal(await other.uses(bearer), 200);
+
+    assert.equal(await one.revoke(revoked.bearer), 200);
+    assert.equal(await other.uses(revoked.bearer), 401);
+
+    await one.send('PATCH', `/agents/${suspended.agentId}`, { status: 'suspended' });
+    assert.equal(await other.uses(suspended.bearer), 401);
+    await one.send('PATCH', `/agents/${suspended.agentId}`, { status: 'active' });
+    assert.equal(await other.uses(suspended.bearer), 401, 'a token from before stays over');
+
+    await one.send('PATCH', `/organizations/${homeless.organizationId}`, { status: 'suspended' });
+    assert.equal(await other.uses(homeless.bearer), 403);
+    assert.equal(await other.isActive(homeless.bearer), false);
+    await one.send('PATCH', `/organizations/${homeless.organizationId}`, { status: 'active' });
+    assert.equal(await other.uses(homeless.bearer), 200);
+  });
+
+  test('flushed or lost: nothing revoked comes back, and the rest goes on', async (t) => {
+    const started = await start(t);
+    if (!started) return;
+    const { redis, env, operator } = started;
+    const node = await startNode(env, operator);
+    const [revoked, live] = [await visitor(node), await visitor(node)];
+    assert.equal(await node.revoke(revoked.bearer), 200);
+    const keys = () => onRedis(redis.port, (client) => client.keys('countersign:standing:*'));
+    assert.ok((await keys()).length > 0, 'Redis is asked');
+
+    await onRedis(redis.port, (client) => client.flushall());
+    assert.deepEqual([await node.uses(revoked.bearer), await node.uses(live.bearer)], [401, 200]);
+    assert.ok((await keys()).length > 0, 'and told again');
+
+    redis.program.kill('SIGKILL');
+    await redis.program.ended();
+    assert.deepEqual([await node.uses(revoked.bearer), await node.uses(live.bearer)], [401, 200]);
+    assert.equal(await node.revoke(live.bearer), 200);
+    assert.equal(await node.uses(live.bearer), 401);
+
+    await startRedis(redis.port);
+    assert.deepEqual([await node.uses(revoked.bearer), await node.uses(live.bearer)], [401, 401]);
+  });
+
+  test('out of reach for the node that revokes: it refuses at once, the others when it can tell them', async (t) => {
+    const started = await start(t);
+    if (!started) return;
+    const { redis, env, operator } = started;
+    const relay = await startRelay(redis.port);
+    const [cutOff, other] = await Promise.all([
+      startNode({ ...env, REDIS_URL: `redis://127.0.0.1:${relay.port}` }, operator),
+      startNode(env, operator),
+    ]);
+    const { bearer } = await visitor(cutOff);
+    assert.equal(await other.uses(bearer), 200);
+
+    relay.cut();
+    assert.equal(await cutOff.revoke(bearer), 200);
+    assert.equal(await cutOff.uses(bearer), 401);
+    await relay.restore();
+    await until(
+      'the other node knows',
+      async () => (await other.uses(bearer)) === 401 || undefined,
+      undefined,
+      8_000,
+    );
+    assert.equal(await cutOff.uses(bearer), 401);
+  });
+});
