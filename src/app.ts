@@ -2,10 +2,17 @@
  * The house: adapters are opened, features are made and handed what they need of one another, routes and loops are
  * collected. Read it top to bottom; nothing else knows every feature.
  */
+import type { KeyObject } from 'node:crypto';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { createCedar } from './adapters/cedar.ts';
-import { assertionAlgorithms, createAssertions, createSigner, readPublicKey } from './adapters/keys.ts';
+import {
+  assertionAlgorithms,
+  createAssertions,
+  createSigner,
+  createStatementReader,
+  readPublicKey,
+} from './adapters/keys.ts';
 import { createMemoryKv } from './adapters/memory-kv.ts';
 import { createPostgres } from './adapters/postgres.ts';
 import { createReferencePage } from './adapters/scalar.ts';
@@ -22,6 +29,7 @@ import type { Config } from './kernel/config.ts';
 import type { Db } from './kernel/db.ts';
 import { createHttp, type Http } from './kernel/http.ts';
 import { createIds } from './kernel/ids.ts';
+import type { KeyPair } from './kernel/keypair.ts';
 import { type Kv, timedKv } from './kernel/kv.ts';
 import { createLedger } from './kernel/ledger.ts';
 import type { Log } from './kernel/log.ts';
@@ -30,6 +38,8 @@ import { createMetrics, type Metrics } from './kernel/metrics.ts';
 import { migrate } from './kernel/migrations.ts';
 import { createRequirePermission } from './kernel/policy.ts';
 import { createRateWindow } from './kernel/window.ts';
+
+export { verifyExport } from './features/audit/offline.ts';
 
 /** Beside the code, in a checkout as in the published package. */
 const policies = fileURLToPath(new URL('../policies/', import.meta.url));
@@ -64,7 +74,8 @@ export async function createApp({
   });
 
   // What happened is told to these, in this order, within the transaction of the change.
-  const audit = createAudit({ db, clock, log });
+  const readStatement = createStatementReader();
+  const audit = createAudit({ db, clock, log, metrics, signer, readStatement });
   const standings = createStandings({ db, kv, clock });
   const ledger = createLedger({ clock, ids, listeners: [audit.listener, standings.listener] });
 
@@ -168,6 +179,7 @@ export async function createApp({
     organizations,
     agents,
     credentials,
+    audit,
     /** Brings the database up to date; safe to call from several nodes at once. */
     async prepare() {
       const migrator = createPostgres({ url: config.databaseUrl, poolSize: 1, log, metrics, patient: true });
@@ -180,6 +192,23 @@ export async function createApp({
       await closeStores(db, kv);
     },
   };
+}
+
+/** The audit log alone, for whoever checks or exports it at the console. */
+export async function openAudit(options: {
+  databaseUrl: string;
+  signingKeys: KeyPair;
+  previousPublicKeys: readonly KeyObject[];
+  issuer: string;
+  log: Log;
+}) {
+  const { databaseUrl, signingKeys, log } = options;
+  const clock = systemClock;
+  const metrics = createMetrics();
+  const db = createPostgres({ url: databaseUrl, poolSize: 2, log, metrics, patient: true });
+  const signer = await createSigner({ ...options, ...signingKeys, clock });
+  const audit = createAudit({ db, clock, log, metrics, signer, readStatement: createStatementReader() });
+  return { audit, close: () => db.close() };
 }
 
 /** The driver is loaded where there is a Redis to speak to. */

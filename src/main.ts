@@ -47,6 +47,24 @@ program
   .description('print a new RSA-2048 signing key pair as PEM')
   .action(async () => (await import('./commands/keys.ts')).keys());
 
+const audit = program.command('audit').description('check the audit log, or take it elsewhere');
+
+audit
+  .command('verify [export]')
+  .description('verify chain and checkpoints, in the database or, given a file, in an export')
+  .option('--checkpoint <file>', 'a checkpoint that was kept elsewhere, which must be part of the log')
+  .option('--organization <id>', 'this organization only')
+  .action(async (file, options) =>
+    (await import('./commands/audit.ts')).verifyAudit(process.env, { ...options, file }),
+  );
+
+audit
+  .command('export')
+  .description('write the log with all its evidence as JSON lines')
+  .option('--organization <id>', 'this organization only')
+  .option('--output <file>', 'where to (default: standard output)')
+  .action(async (options) => (await import('./commands/audit.ts')).exportAudit(process.env, options));
+
 try {
   await program.parseAsync();
 } catch (error) {

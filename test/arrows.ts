@@ -55,7 +55,7 @@ function problemsOf(file: string, text: string): string[] {
     if (
       target === 'kernel/sql.ts' &&
       part !== 'kernel' &&
-      !file.endsWith('/store.ts') &&
+      !/[/-]store\.ts$/.test(file) &&
       part !== 'adapters'
     ) {
       problems.push('writes SQL outside a store');

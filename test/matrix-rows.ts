@@ -251,6 +251,14 @@ export const rows: Readonly<Record<string, Row>> = {
     request: () => ({ method: 'GET', url: `${api}/audit` }),
     answers: ofAgents('200', '200'),
   },
+  verifyAudit: {
+    request: () => ({ method: 'GET', url: `${api}/audit/verify` }),
+    answers: ofAgents('200', '200'),
+  },
+  listAuditCheckpoints: {
+    request: () => ({ method: 'GET', url: `${api}/audit/checkpoints` }),
+    answers: ofAgents('200', '200'),
+  },
   getAuditEvent: {
     request: ({ eventId }) => ({ method: 'GET', url: `${api}/audit/${eventId}` }),
     answers: ofAgents('200', '404 AUDIT_EVENT_NOT_FOUND'),

@@ -11,8 +11,20 @@ export interface Signer {
   /** The claims of a token of ours of that kind, unexpired, for whatever audience; undefined for anything else. */
   verify(token: string, expected: { typ: string; requiredClaims: string[] }): Promise<Claims | undefined>;
   /** The public keys that verify, current first, as JWKs. */
-  publicKeys(): readonly Readonly<Record<string, unknown>>[];
+  publicKeys(): readonly PublicKey[];
+  /** What only a holder of the private key can write below this text; cheap enough for every audit row. Hexadecimal. */
+  seal(text: string): string;
 }
+
+/** A public key as a JWK; its `kid` is its RFC 7638 thumbprint. */
+export type PublicKey = Claims & { readonly kid: string };
+
+/** The claims that one of these keys has signed as a statement of that kind, however long ago; undefined for anything else. */
+export type ReadStatement = (
+  statement: string,
+  typ: string,
+  keys: readonly PublicKey[],
+) => Promise<Claims | undefined>;
 
 export interface SignerOptions {
   readonly privateKey: KeyObject;

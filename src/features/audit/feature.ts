@@ -1,38 +1,108 @@
 /**
- * Audit: the log of what happened, one row per event, written in the transaction of the change itself, and read by whoever
- * may read it.
- * It owns `audit_events` and its day partitions. What happened is said by the other features through the ledger.
+ * Audit: the log of what happened, one row per event, written in the transaction of the change itself, read by whoever
+ * may read it, and proving itself: events are linked into chains of hashes whose heads are signed.
+ * It owns `audit_events` with its day partitions, and the evidence: links, checkpoints, keys, anchors. What happened is
+ * said by the other features through the ledger. docs/decisions/006-audit-chain.md says what is proven and what is not.
  */
 import type { Clock } from '../../kernel/clock.ts';
 import type { Db } from '../../kernel/db.ts';
 import type { LedgerListener } from '../../kernel/ledger.ts';
 import type { Log } from '../../kernel/log.ts';
 import type { Loop } from '../../kernel/loops.ts';
+import type { Metrics } from '../../kernel/metrics.ts';
 import type { RouteEntry } from '../../kernel/route.ts';
-import { createPartitionLoop, ensurePartitions } from './loops.ts';
+import type { ReadStatement, Signer } from '../../kernel/signer.ts';
+import { createAlarm } from './alarm.ts';
+import { sealTag } from './chain.ts';
+import { type ExportOptions, exportLog } from './export.ts';
+import { keptProblem } from './kept.ts';
+import { createKeyring } from './keyring.ts';
+import {
+  createPartitionLoop,
+  createRetentionLoop,
+  createSequencerLoop,
+  createWatchLoop,
+  ensurePartitions,
+} from './loops.ts';
+import { createPositions } from './positions.ts';
+import { createProof } from './proof.ts';
 import { createAuditReader } from './read.ts';
+import { createRetention } from './retention.ts';
+import { findChains } from './retention-store.ts';
 import { auditRoutes } from './routes.ts';
+import { createSequencer } from './sequencer.ts';
 import { append } from './store.ts';
+import { createVerifier, type Verifier } from './verify.ts';
+import { createWatch } from './watch.ts';
 
 export interface AuditDeps {
   readonly db: Db;
   readonly clock: Clock;
   readonly log: Log;
+  readonly metrics: Metrics;
+  readonly signer: Signer;
+  readonly readStatement: ReadStatement;
 }
 
 export interface Audit {
   readonly routes: readonly RouteEntry[];
   readonly listener: LedgerListener;
   readonly loops: readonly Loop[];
-  /** Must have run before the first event is recorded: makes today's partition and some ahead. */
+  /** Must have run before the first event is recorded: makes today's partition and some ahead, and says whose key signs. */
   prepare(): Promise<void>;
+  /** Links what was appended until now. */
+  settle(): Promise<void>;
+  readonly verify: Verifier['verify'];
+  /** Every organization that has a chain. */
+  chains(): Promise<string[]>;
+  /** Why a checkpoint that was kept elsewhere is no part of the log; undefined when it is. */
+  keptProblem(signed: string): Promise<string | undefined>;
+  /** Writes the log with its evidence; answers how many events there were. */
+  export(options: ExportOptions): Promise<number>;
+  /** One round of the background check. */
+  watch(): Promise<void>;
+  /** Drops what is past retention. */
+  retain(): Promise<void>;
 }
 
 export function createAudit(deps: AuditDeps): Audit {
+  const { db, clock, signer, readStatement } = deps;
+  const alarm = createAlarm(deps);
+  const keyring = createKeyring({ ...deps, alarm });
+  const positions = createPositions({ keyring, readStatement });
+  const sequencer = createSequencer({ db, clock, signer, keyring, positions, alarm });
+  const { drain } = sequencer;
+  const verifier = createVerifier({ db, clock, readStatement, keyring, positions, alarm, drain });
+  const retain = createRetention({ ...deps, keyring, positions, alarm });
+  const watch = createWatch({ db, clock, readStatement, keyring, positions, alarm, drain });
+  const tag = sealTag(signer.keyId);
+  const seal = (canonical: string) => tag + signer.seal(canonical);
+
   return {
-    routes: auditRoutes(createAuditReader(deps)),
-    listener: { inTransaction: append },
-    loops: [createPartitionLoop(deps)],
-    prepare: () => ensurePartitions(deps),
+    routes: auditRoutes(createAuditReader(deps), createProof({ db, verifier })),
+    listener: { inTransaction: (tx, happenings) => append(tx, happenings, seal) },
+    loops: [
+      createPartitionLoop(deps),
+      createSequencerLoop(sequencer),
+      createRetentionLoop(retain),
+      createWatchLoop(watch),
+    ],
+    async prepare() {
+      await ensurePartitions(deps);
+      if (!(await keyring.begun())) await sequencer.adopt();
+      await keyring.introduce();
+    },
+    verify: verifier.verify,
+    chains: () => db.transaction(findChains),
+    keptProblem: (signed) => keptProblem({ db, readStatement, keyring, positions }, signed),
+    async export(options) {
+      await drain();
+      return exportLog(db, options);
+    },
+    watch,
+    retain,
+    async settle() {
+      await drain();
+    },
   };
 }

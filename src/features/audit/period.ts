@@ -30,7 +30,28 @@ export const oldestKept = (now: number): number => now - retentionMs;
 export const withinRetention = (time: number, now: number): boolean =>
   time >= oldestKept(now) && time <= latest;
 
-export function periodAsked({ fromDate, toDate }: Asked, now: number): Period {
+export function periodAsked(asked: Asked, now: number): Period {
+  const { first, last } = readAsked(asked);
+  const oldest = oldestKept(now);
+  for (const [field, time] of [
+    ['fromDate', first && (first.isDay ? first.end : first.start)],
+    ['toDate', last?.end],
+  ] as const) {
+    if (time !== undefined && time < oldest - graceMs) throw retentionExceeded(field, oldest);
+  }
+  return {
+    from: Math.max(first?.start ?? oldest, oldest),
+    to: Math.min(last?.end ?? latest, latest),
+  };
+}
+
+/** For questions about whatever there is: an end that was not asked for stays open. */
+export function openPeriod(asked: Asked): Partial<Period> {
+  const { first, last } = readAsked(asked);
+  return { ...(first && { from: first.start }), ...(last && { to: Math.min(last.end, latest) }) };
+}
+
+function readAsked({ fromDate, toDate }: Asked) {
   const problems: FieldProblem[] = [];
   const read = (field: string, text: string | undefined) => {
     if (text === undefined) return undefined;
@@ -47,18 +68,7 @@ export function periodAsked({ fromDate, toDate }: Asked, now: number): Period {
     problems.push({ in: 'query', field: 'fromDate', message: 'must not be after toDate' });
   }
   if (problems.length > 0) throw validationError('query', problems);
-
-  const oldest = oldestKept(now);
-  for (const [field, asked] of [
-    ['fromDate', first && (first.isDay ? first.end : first.start)],
-    ['toDate', last?.end],
-  ] as const) {
-    if (asked !== undefined && asked < oldest - graceMs) throw retentionExceeded(field, oldest);
-  }
-  return {
-    from: Math.max(first?.start ?? oldest, oldest),
-    to: Math.min(last?.end ?? latest, latest),
-  };
+  return { first, last };
 }
 
 const retentionExceeded = (field: string, oldest: number) =>

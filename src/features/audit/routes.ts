@@ -1,8 +1,19 @@
+import { limits } from '../../contract/limits.ts';
 import { type RouteEntry, route, scope } from '../../kernel/route.ts';
+import type { Proof } from './proof.ts';
 import type { AuditReader } from './read.ts';
-import { AuditEvent, AuditEventParams, AuditPage, AuditQuery } from './schema.ts';
+import {
+  AuditCheckpointPage,
+  AuditEvent,
+  AuditEventParams,
+  AuditPage,
+  AuditQuery,
+  CheckpointQuery,
+  Verification,
+  VerifyQuery,
+} from './schema.ts';
 
-export const auditRoutes = (audit: AuditReader): RouteEntry[] => [
+export const auditRoutes = (audit: AuditReader, proof: Proof): RouteEntry[] => [
   route({
     id: 'listAuditEvents',
     summary: "List the organization's audit events of the last 90 days, most recent first",
@@ -14,6 +25,29 @@ export const auditRoutes = (audit: AuditReader): RouteEntry[] => [
     schema: { query: AuditQuery, response: { 200: AuditPage } },
     errors: ['RETENTION_WINDOW_EXCEEDED'],
     handler: ({ caller, query }) => audit.list(caller, query),
+  }),
+  route({
+    id: 'verifyAudit',
+    summary:
+      "Verify that the organization's audit log is what it was: every hash, and every signature on them",
+    tag: 'Audit',
+    method: 'GET',
+    url: '/audit/verify',
+    access: scope('audit:read'),
+    limit: { perMinute: limits.auditVerifyPerMinute, per: 'caller' },
+    schema: { query: VerifyQuery, response: { 200: Verification } },
+    handler: ({ caller, query }) => proof.verify(caller, query),
+  }),
+  route({
+    id: 'listAuditCheckpoints',
+    summary: "List the signed checkpoints of the organization's audit log, newest first",
+    tag: 'Audit',
+    method: 'GET',
+    url: '/audit/checkpoints',
+    access: scope('audit:read'),
+    limit: 'caller',
+    schema: { query: CheckpointQuery, response: { 200: AuditCheckpointPage } },
+    handler: ({ caller, query }) => proof.checkpoints(caller, query),
   }),
   route({
     id: 'getAuditEvent',

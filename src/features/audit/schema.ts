@@ -1,6 +1,6 @@
 import Type, { type Static } from 'typebox';
 import { pageSizes } from '../../contract/limits.ts';
-import { literals, PageOf, pageQuery, Timestamp, Uuid } from '../../contract/shapes.ts';
+import { literals, Nullable, PageOf, pageQuery, Timestamp, Uuid } from '../../contract/shapes.ts';
 
 export const outcomes = ['success', 'failure'] as const;
 
@@ -33,6 +33,11 @@ export const periodQuery = {
   toDate: Type.Optional(AuditDate('the last moment, or day')),
 };
 
+const verifyPeriod = {
+  fromDate: Type.Optional(AuditDate('the first moment, or day')),
+  toDate: Type.Optional(AuditDate('the last moment, or day')),
+};
+
 export const AuditQuery = Type.Object({
   ...pageQuery(pageSizes.audit),
   agentId: Type.Optional(Uuid),
@@ -43,3 +48,32 @@ export const AuditQuery = Type.Object({
 export type AuditQuery = Static<typeof AuditQuery>;
 
 export const AuditEventParams = Type.Object({ eventId: Uuid });
+
+export const VerifyQuery = Type.Object(verifyPeriod);
+
+export const Verification = Type.Object(
+  {
+    verified: Type.Boolean({ description: 'false when tampering is detected' }),
+    checkedCount: Type.Integer({ description: 'how many events were checked' }),
+    fromDate: Nullable(Timestamp),
+    toDate: Nullable(Timestamp),
+  },
+  { title: 'AuditVerification' },
+);
+export type Verification = Static<typeof Verification>;
+
+export const AuditCheckpoint = Type.Object(
+  {
+    number: Type.Integer(),
+    size: Type.Integer({ description: 'how many events the chain had' }),
+    headHash: Type.String({ description: 'the hash of the last of them' }),
+    time: Timestamp,
+    keyId: Type.String(),
+    signed: Type.String({ description: 'what the instance signed, as a compact JWS; keep it elsewhere' }),
+  },
+  { title: 'AuditCheckpoint' },
+);
+export type AuditCheckpoint = Static<typeof AuditCheckpoint>;
+export const AuditCheckpointPage = PageOf(AuditCheckpoint, 'AuditCheckpointPage');
+export const CheckpointQuery = Type.Object(pageQuery(pageSizes.audit));
+export type CheckpointQuery = Static<typeof CheckpointQuery>;

@@ -11,17 +11,24 @@ import type { AuditEvent, AuditQuery } from './schema.ts';
  * The columns are read out of the canonical text, so that a row cannot say one thing in one place and another elsewhere.
  * `offset 0` keeps the text from being parsed once for each of them.
  */
-export async function append(tx: Tx, happenings: readonly Happening[]): Promise<void> {
+export async function append(
+  tx: Tx,
+  happenings: readonly Happening[],
+  sealOf: (canonical: string) => string,
+): Promise<void> {
+  const texts = happenings.map(canonicalText);
   tx.atCommit(
     'audit.append',
     prepared(sql`
       insert into audit_events
-        (event_id, organization_id, agent_id, action, outcome, ip_address, user_agent, metadata, occurred_at, canonical)
+        (event_id, organization_id, agent_id, action, outcome, ip_address, user_agent, metadata, occurred_at, canonical,
+         seal)
       select (event ->> 'eventId')::uuid, (event ->> 'organizationId')::uuid, (event ->> 'agentId')::uuid,
              event ->> 'action', event ->> 'outcome', event ->> 'ipAddress', event ->> 'userAgent',
-             event -> 'metadata', (event ->> 'timestamp')::timestamptz, canonical
-      from (select canonical, canonical::jsonb as event
-            from unnest(${happenings.map(canonicalText)}::text[]) as canonical offset 0) as parsed`),
+             event -> 'metadata', (event ->> 'timestamp')::timestamptz, canonical,
+             decode(seal, 'hex')
+      from (select canonical, seal, canonical::jsonb as event
+            from unnest(${texts}::text[], ${texts.map(sealOf)}::text[]) as told (canonical, seal) offset 0) as parsed`),
   );
 }
 

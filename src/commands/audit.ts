@@ -1,0 +1,179 @@
+/** `countersign audit …`: the log checked or exported at the console, from the database or from a file. */
+import { createWriteStream, readFileSync } from 'node:fs';
+import { open as openPath } from 'node:fs/promises';
+import { createInterface } from 'node:readline';
+import { finished } from 'node:stream/promises';
+import { createStatementReader, describePublicKey } from '../adapters/keys.ts';
+import { openAudit, verifyExport } from '../app.ts';
+import { type Environment, loadVariable } from '../kernel/config.ts';
+import { isUuid } from '../kernel/ids.ts';
+import { belongTogether } from '../kernel/keypair.ts';
+import { createLog } from '../kernel/log.ts';
+import { Refusal } from './refusal.ts';
+
+interface Finding {
+  readonly organizationId?: string | undefined;
+  readonly sequence?: number | undefined;
+  readonly eventId?: string | undefined;
+  readonly problem: string;
+}
+
+export async function verifyAudit(
+  env: Environment,
+  options: { file?: string; checkpoint?: string; organization?: string },
+): Promise<void> {
+  const kept = options.checkpoint === undefined ? undefined : readCheckpoint(options.checkpoint);
+  const finding =
+    options.file === undefined
+      ? await verifyDatabase(env, kept, organizationIn(options))
+      : await verifyFile(env, kept, options.file);
+  if (!finding) return;
+  console.log(describe(finding));
+  process.exitCode = 1;
+}
+
+export async function exportAudit(
+  env: Environment,
+  options: { organization?: string; output?: string },
+): Promise<void> {
+  const organizationId = organizationIn(options);
+  const { audit, close } = await open(env);
+  const out =
+    options.output === undefined ? process.stdout : createWriteStream(options.output, { mode: 0o600 });
+  const failed = new Promise<never>((_, reject) => out.on('error', reject));
+  failed.catch(() => {});
+  const write = async (line: object) => {
+    if (out.write(`${JSON.stringify(line)}\n`)) return;
+    await Promise.race([new Promise((resolve) => out.once('drain', resolve)), failed]);
+  };
+  try {
+    const events = await audit.export({ organizationId, write, onProgress: progress('exported') });
+    if (out !== process.stdout) {
+      out.end();
+      await Promise.race([finished(out), failed]);
+    }
+    note(`${events} events exported`);
+  } catch (error) {
+    const { code, message } = error as NodeJS.ErrnoException;
+    if (code === 'ENOENT' || code === 'EACCES' || code === 'EISDIR')
+      throw new Refusal(`cannot write: ${message}`);
+    throw error;
+  } finally {
+    await close();
+  }
+}
+
+async function verifyDatabase(
+  env: Environment,
+  kept: string | undefined,
+  organizationId: string | undefined,
+): Promise<Finding | undefined> {
+  const { audit, close } = await open(env);
+  try {
+    const chains = organizationId === undefined ? await audit.chains() : [organizationId];
+    const tell = progress('checked');
+    let events = 0;
+    for (const chain of chains) {
+      const { checked, finding } = await audit.verify(chain, undefined, (done) => tell(events + done));
+      if (finding) return finding;
+      events += checked;
+    }
+    const problem = kept === undefined ? undefined : await audit.keptProblem(kept);
+    if (problem !== undefined) return { problem };
+    console.log(`The audit log is intact: ${events} events in ${count(chains.length)}.`);
+    return undefined;
+  } finally {
+    await close();
+  }
+}
+
+async function verifyFile(
+  env: Environment,
+  kept: string | undefined,
+  file: string,
+): Promise<Finding | undefined> {
+  const publicKeys = [
+    loadVariable('jwtPublicKey', env),
+    ...(loadVariable('jwtPreviousPublicKeys', env) ?? []),
+  ];
+  const roots = await Promise.all(publicKeys.map(describePublicKey));
+  const input = (await openFile(file)).createReadStream();
+  // From here on lines come; whoever waits for anything else now loses the first.
+  const lines = createInterface({ input, crlfDelay: Number.POSITIVE_INFINITY });
+  const { events, chains, finding } = await verifyExport(lines, {
+    roots,
+    read: createStatementReader(),
+    kept,
+    onProgress: progress('checked'),
+  });
+  if (!finding) console.log(`The export is intact: ${events} events in ${count(chains)}.`);
+  return finding;
+}
+
+const openFile = (file: string) =>
+  openPath(file).catch((error) => {
+    throw new Refusal(`cannot read the export: ${error.message}`);
+  });
+
+function open(env: Environment) {
+  const signingKeys = {
+    privateKey: loadVariable('jwtPrivateKey', env),
+    publicKey: loadVariable('jwtPublicKey', env),
+  };
+  if (!belongTogether(signingKeys))
+    throw new Refusal('JWT_PRIVATE_KEY and JWT_PUBLIC_KEY do not belong together');
+  return openAudit({
+    databaseUrl: loadVariable('databaseUrl', env),
+    signingKeys,
+    previousPublicKeys: loadVariable('jwtPreviousPublicKeys', env) ?? [],
+    issuer: loadVariable('baseUrl', env) ?? `http://localhost:${loadVariable('port', env)}`,
+    // What is found is told on standard output; the log would say it twice.
+    log: createLog({ level: 'silent' }),
+  });
+}
+
+/** The signed text alone, or an entry of GET /audit/checkpoints. */
+function readCheckpoint(file: string): string {
+  let text: string;
+  try {
+    text = readFileSync(file, 'utf8').trim();
+  } catch (error) {
+    throw new Refusal(`cannot read the checkpoint: ${(error as Error).message}`);
+  }
+  if (!text.startsWith('{')) return text;
+  try {
+    const { signed } = JSON.parse(text);
+    if (typeof signed === 'string') return signed;
+  } catch {
+    // Said below.
+  }
+  throw new Refusal(`${file} is no checkpoint: neither a signed text nor an object with one in "signed"`);
+}
+
+function organizationIn({ organization }: { organization?: string }): string | undefined {
+  if (organization !== undefined && !isUuid(organization))
+    throw new Refusal(`${organization} is no organization id`);
+  return organization?.toLowerCase();
+}
+
+const describe = ({ organizationId, sequence, eventId, problem }: Finding): string =>
+  [
+    `NOT INTACT: ${problem}`,
+    ...(organizationId === undefined ? [] : [`  organization  ${organizationId}`]),
+    ...(sequence === undefined ? [] : [`  sequence      ${sequence}`]),
+    ...(eventId === undefined ? [] : [`  event         ${eventId}`]),
+  ].join('\n');
+
+const count = (chains: number) => (chains === 1 ? '1 chain' : `${chains} chains`);
+
+const note = (text: string) => console.error(text);
+
+/** A line for every so many, so that nobody wonders whether it still runs. */
+function progress(word: string): (events: number) => void {
+  let told = 0;
+  return (events) => {
+    if (events - told < 50_000) return;
+    told = events;
+    note(`${events} events ${word}`);
+  };
+}

@@ -1,0 +1,293 @@
+/** What verification reads. It runs in one snapshot, so that nothing is appended, linked or dropped under its eyes. */
+import type { Queryable, Tx } from '../../kernel/db.ts';
+import { offsetOf, type PageRequest } from '../../kernel/page.ts';
+import { prepared, sql } from '../../kernel/sql.ts';
+import type { Link, StoredEvent } from './chain.ts';
+import type { CheckpointRow, Horizon } from './links-store.ts';
+import type { Period } from './period.ts';
+
+export const takeSnapshot = (tx: Tx): Promise<number> =>
+  tx.run('audit.snapshot', sql`set transaction isolation level repeatable read, read only`);
+
+const checkpointColumns = sql`
+  organization_id as "organizationId", number, size, encode(head, 'hex') as head, encode(previous, 'hex') as previous,
+  taken_at as at, key_id as "keyId", signed`;
+
+export const readCheckpoints = (
+  db: Queryable,
+  organizationId: string,
+  after: number,
+  atMost: number,
+): Promise<(CheckpointRow & { takenOn: string })[]> =>
+  db.many(
+    'audit.checkpoints.read',
+    prepared(sql`
+      select ${checkpointColumns}, taken_on as "takenOn" from audit_checkpoints
+      where organization_id = ${organizationId} and number > ${after} order by number limit ${atMost}`),
+  );
+
+/** Newest first. Numbers have no gaps, so they also say how many there are. */
+export async function listCheckpoints(
+  db: Queryable,
+  organizationId: string,
+  page: PageRequest,
+): Promise<{ rows: CheckpointRow[]; total: number }> {
+  const { total } = await db.one<{ total: number }>(
+    'audit.checkpoints.count',
+    sql`select coalesce(max(number) - min(number) + 1, 0) as total from audit_checkpoints
+        where organization_id = ${organizationId}`,
+  );
+  const rows = await db.many<CheckpointRow>(
+    'audit.checkpoints.list',
+    sql`select ${checkpointColumns} from audit_checkpoints where organization_id = ${organizationId}
+        order by number desc limit ${page.limit} offset ${offsetOf(page)}`,
+  );
+  return { rows, total };
+}
+
+/** The last checkpoint taken before a time; undefined when none was. */
+export const lastCheckpointBefore = (
+  db: Queryable,
+  organizationId: string,
+  time: string,
+): Promise<CheckpointRow | undefined> =>
+  db.maybe(
+    'audit.checkpoints.before',
+    sql`select ${checkpointColumns} from audit_checkpoints
+        where organization_id = ${organizationId} and taken_at < ${time} order by number desc limit 1`,
+  );
+
+export const firstCheckpointSince = (
+  db: Queryable,
+  organizationId: string,
+  time: string,
+): Promise<CheckpointRow | undefined> =>
+  db.maybe(
+    'audit.checkpoints.since',
+    sql`select ${checkpointColumns} from audit_checkpoints
+        where organization_id = ${organizationId} and taken_at >= ${time} order by number limit 1`,
+  );
+
+export interface AnchorRow {
+  readonly number: number;
+  readonly at: string;
+  readonly signed: string;
+}
+
+export const newestAnchor = (db: Queryable, organizationId: string): Promise<AnchorRow | undefined> =>
+  db.maybe(
+    'audit.anchors.newest',
+    sql`select number, taken_at as at, signed from audit_anchors
+        where organization_id = ${organizationId} order by number desc limit 1`,
+  );
+
+export interface Stretch {
+  readonly organizationId: string;
+  /** Links behind the first sequence, up to and including the other. */
+  readonly after: number;
+  readonly through: number;
+}
+
+/** Row by row. */
+const linksWithEvents = ({ organizationId, after, through }: Stretch) => sql`
+  audit_links l left join audit_events e
+    on e.occurred_at = l.occurred_at and e.event_id = l.event_id and e.organization_id = l.organization_id
+  where l.organization_id = ${organizationId} and l.sequence > ${after} and l.sequence <= ${through}`;
+
+const time = sql`to_char(l.occurred_at, 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"')`;
+
+/**
+ * Rows by the million cost more to read than to check, so they come as few long texts: links and events apart, since
+ * looking up each link's event costs most of all.
+ */
+export interface LinkBundle {
+  readonly links: number;
+  readonly firstDay: string | null;
+  readonly lastDay: string | null;
+  /** For each link its record (see chain.ts) and its hash: 192 hexadecimal digits. */
+  readonly records: string | null;
+}
+
+export const readLinkBundle = (tx: Tx, { organizationId, after, through }: Stretch): Promise<LinkBundle> =>
+  tx.one(
+    'audit.links.bundle',
+    prepared(sql`
+      select count(*) as links, min(linked_on) as "firstDay", max(linked_on) as "lastDay",
+             encode(string_agg(int8send(sequence) || uuid_send(event_id) || timestamptz_send(occurred_at) || event_hash || hash,
+                               ''), 'hex') as records
+      from (select sequence, event_id, occurred_at, event_hash, hash, linked_on from audit_links
+            where organization_id = ${organizationId} and sequence > ${after} and sequence <= ${through}
+            order by sequence) ordered`),
+  );
+
+export interface EventBundle {
+  readonly events: number;
+  /** Whether in every row the searchable columns say what the canonical text says. */
+  readonly agrees: boolean | null;
+  /** For each event its id and time: 48 hexadecimal digits. */
+  readonly keys: string | null;
+  readonly texts: string | null;
+  readonly lastTime: string | null;
+}
+
+export interface EventCursor {
+  readonly time: string;
+  readonly eventId: string;
+}
+
+/** Stands in no JSON text. */
+export const separator = '\u001e';
+
+/**
+ * In the order of time. The canonical text is rebuilt from the columns and compared; only the metadata, whose spelling a
+ * column does not keep, is read out of it. On a text that is no such JSON the query fails. Counting bytes is far cheaper than counting characters.
+ */
+export const readEventBundle = (
+  tx: Tx,
+  organizationId: string,
+  after: EventCursor,
+  atMost: number,
+): Promise<EventBundle> =>
+  tx.one(
+    'audit.events.bundle',
+    prepared(sql`
+      select count(*) as events, max(occurred_at)::text as "lastTime",
+             encode(string_agg(uuid_send(event_id) || timestamptz_send(occurred_at), ''), 'hex') as keys,
+             string_agg(appended_in || ' ' || coalesce(encode(seal, 'hex'), '') || ' ' || canonical, ${separator}) as texts,
+             bool_and(starts_with(canonical, head)
+                      and substr(bytes, octet_length(bytes) - octet_length(tail) + 1) = tail
+                      and convert_from(substr(bytes, octet_length(head) + 1,
+                                              octet_length(bytes) - octet_length(head) - octet_length(tail)), 'UTF8')::jsonb
+                          = metadata
+             ) as agrees
+      from (
+        select event_id, occurred_at, appended_in, seal, canonical, convert_to(canonical, 'UTF8') as bytes, metadata,
+               '{"action":' || to_json(action)::text || ',"agentId":"' || agent_id || '","eventId":"' || event_id
+               || '","ipAddress":' || to_json(ip_address)::text || ',"metadata":' as head,
+               convert_to(',"organizationId":"' || organization_id || '","outcome":' || to_json(outcome)::text || ',"timestamp":"'
+               || to_char(occurred_at, 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') || '","userAgent":' || to_json(user_agent)::text
+               || '}', 'UTF8') as tail
+        from audit_events
+        where organization_id = ${organizationId} and occurred_at >= ${after.time}::timestamptz
+          and (occurred_at, event_id) > (${after.time}::timestamptz, ${after.eventId}::uuid)
+        order by occurred_at, event_id limit ${atMost}
+      ) spelt`),
+  );
+
+const isoOf = (milliseconds: number | undefined): string | null =>
+  milliseconds === undefined ? null : new Date(milliseconds).toISOString();
+
+export interface LinkRow {
+  readonly link: Link;
+  readonly event: StoredEvent | undefined;
+}
+
+/** The same one by one, for finding out what is wrong, and for export. */
+export async function readLinks(tx: Queryable, stretch: Stretch, atMost: number): Promise<LinkRow[]> {
+  const rows = await tx.many<Record<string, unknown> & { canonical: string | null }>(
+    'audit.links.read',
+    sql`select l.sequence, l.event_id as "linkedEventId", ${time} as time, encode(l.event_hash, 'hex') as "eventHash",
+               encode(l.hash, 'hex') as hash, l.linked_on as "linkedOn", e.event_id as "eventId",
+               e.organization_id as "organizationId", e.agent_id as "agentId", e.action, e.outcome,
+               e.ip_address as "ipAddress", e.user_agent as "userAgent", e.metadata,
+               to_char(e.occurred_at, 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as "eventTime", e.canonical,
+               e.appended_in::text as "appendedIn", coalesce(encode(e.seal, 'hex'), '') as seal
+        from ${linksWithEvents(stretch)} order by l.sequence limit ${atMost}`,
+  );
+  return rows.map(({ sequence, linkedEventId, time, eventHash, hash, linkedOn, eventTime, ...event }) => ({
+    link: { sequence, eventId: linkedEventId, time, eventHash, hash, linkedOn } as Link,
+    event: event.canonical === null ? undefined : ({ ...event, time: eventTime } as unknown as StoredEvent),
+  }));
+}
+
+/** Events that must have a link by now; `next` catches what claims to come from a transaction that never was. */
+export async function countSettled(
+  tx: Tx,
+  organizationId: string,
+  { settledBefore, next }: Pick<Horizon, 'settledBefore' | 'next'>,
+): Promise<number> {
+  const { events } = await tx.one<{ events: number }>(
+    'audit.settled.count',
+    sql`select count(*) as events from audit_events where organization_id = ${organizationId}
+          and (appended_in < ${settledBefore}::xid8 or appended_in >= ${next}::xid8)`,
+  );
+  return events;
+}
+
+export async function countSettledWithin(
+  tx: Tx,
+  organizationId: string,
+  { settledBefore, next }: Pick<Horizon, 'settledBefore' | 'next'>,
+  period: Period,
+): Promise<number> {
+  const { events } = await tx.one<{ events: number }>(
+    'audit.settled.within',
+    sql`select count(*) as events from audit_events where organization_id = ${organizationId}
+          and occurred_at between ${isoOf(period.from)} and ${isoOf(period.to)}
+          and (appended_in < ${settledBefore}::xid8 or appended_in >= ${next}::xid8)`,
+  );
+  return events;
+}
+
+/** One event that nothing links, for whoever asks which; among those of a period, if one is given. */
+export const findStray = (
+  tx: Tx,
+  organizationId: string,
+  { settledBefore, next }: Pick<Horizon, 'settledBefore' | 'next'>,
+  period?: Period,
+): Promise<{ eventId: string } | undefined> =>
+  tx.maybe(
+    'audit.stray',
+    sql`select e.event_id as "eventId" from audit_events e
+        left join lateral (
+          select true as yes from audit_links l
+          where l.event_id = e.event_id and l.occurred_at = e.occurred_at and l.organization_id = e.organization_id
+          limit 1
+        ) linked on true
+        where e.organization_id = ${organizationId} and linked.yes is null
+          ${period ? sql`and e.occurred_at between ${isoOf(period.from)} and ${isoOf(period.to)}` : sql``}
+          and (e.appended_in < ${settledBefore}::xid8 or e.appended_in >= ${next}::xid8)
+        limit 1`,
+  );
+
+/** Organizations whose chains have grown since. */
+export async function findGrown(tx: Tx, since: string): Promise<string[]> {
+  const rows = await tx.many<{ id: string }>(
+    'audit.grown',
+    sql`select distinct organization_id as id from audit_checkpoints where taken_at >= ${since}`,
+  );
+  return rows.map(({ id }) => id);
+}
+
+/** The next organization that has a chain, by its id. */
+export const findChainAfter = (tx: Tx, organizationId: string): Promise<{ id: string } | undefined> =>
+  tx.maybe(
+    'audit.chains.after',
+    sql`select organization_id as id from audit_checkpoints where organization_id > ${organizationId}
+        order by organization_id limit 1`,
+  );
+
+/** The last checkpoint that covers no more than so many links. */
+export const checkpointUpTo = (
+  tx: Tx,
+  organizationId: string,
+  size: number,
+): Promise<CheckpointRow | undefined> =>
+  tx.maybe(
+    'audit.checkpoints.upTo',
+    sql`select ${checkpointColumns} from audit_checkpoints
+        where organization_id = ${organizationId} and size <= ${size} order by number desc limit 1`,
+  );
+
+/** The first that covers at least so many. */
+export const checkpointFrom = (
+  tx: Tx,
+  organizationId: string,
+  after: number,
+  size: number,
+): Promise<CheckpointRow | undefined> =>
+  tx.maybe(
+    'audit.checkpoints.from',
+    sql`select ${checkpointColumns} from audit_checkpoints
+        where organization_id = ${organizationId} and number > ${after} and size >= ${size} order by number limit 1`,
+  );

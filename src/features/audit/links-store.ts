@@ -1,0 +1,170 @@
+/** What the sequencer reads and writes. */
+import type { Queryable, Tx } from '../../kernel/db.ts';
+import { prepared, sql } from '../../kernel/sql.ts';
+import type { Link } from './chain.ts';
+import type { Checkpoint } from './statements.ts';
+import type { KeyRow } from './trust.ts';
+
+export interface Horizon {
+  /** Every event of an earlier transaction has been looked at. */
+  readonly settledBefore: string;
+  /** The oldest transaction that is still open, and the first that has not begun. */
+  readonly oldestOpen: string;
+  readonly next: string;
+  /** The database was restored into another server, whose transactions count from the beginning again. */
+  readonly wentBack: boolean;
+}
+
+export const readHorizon = (tx: Tx): Promise<Horizon> =>
+  tx.one(
+    'audit.horizon',
+    sql`select settled_before::text as "settledBefore", pg_snapshot_xmin(now)::text as "oldestOpen",
+               pg_snapshot_xmax(now)::text as next, settled_before > pg_snapshot_xmax(now) as "wentBack"
+        from audit_progress, pg_current_snapshot() as now`,
+  );
+
+/** Never back, unless the transactions themselves went back. */
+export const settle = (tx: Tx, settledBefore: string): Promise<number> =>
+  tx.run(
+    'audit.settle',
+    sql`update audit_progress set settled_before = ${settledBefore}::xid8
+        where settled_before < ${settledBefore}::xid8
+           or settled_before > pg_snapshot_xmax(pg_current_snapshot())`,
+  );
+
+export interface Candidate {
+  readonly eventId: string;
+  readonly organizationId: string;
+  readonly timestamp: string;
+  readonly canonical: string;
+  readonly appendedIn: string;
+  readonly seal: string;
+}
+
+export interface Cursor {
+  readonly appendedIn: string;
+  readonly timestamp: string;
+  readonly eventId: string;
+}
+
+/** Where so many events end, so that what is sorted is not all that is waiting. */
+export async function endOfBatch(
+  tx: Tx,
+  { appendedIn }: Cursor,
+  before: string | undefined,
+  events: number,
+): Promise<string | undefined> {
+  const end = await tx.maybe<{ appendedIn: string }>(
+    'audit.unlinked.end',
+    sql`select appended_in::text as "appendedIn" from audit_events
+        where appended_in >= ${appendedIn}::xid8 ${before === undefined ? sql`` : sql`and appended_in < ${before}::xid8`}
+        order by appended_in offset ${events} limit 1`,
+  );
+  return end?.appendedIn;
+}
+
+/**
+ * Events behind the cursor that have no link yet. A link is made on the day of its event or later; a day's allowance is
+ * for clocks that differ. `limit 1` makes it a look-up for each event, whatever the planner thinks of the tables.
+ */
+export const findUnlinked = (
+  tx: Tx,
+  after: Cursor,
+  { before, last }: { before: string | undefined; last: string | undefined },
+  atMost: number,
+): Promise<Candidate[]> =>
+  tx.many(
+    'audit.unlinked',
+    sql`select e.event_id as "eventId", e.organization_id as "organizationId", e.occurred_at as timestamp, e.canonical,
+               e.appended_in::text as "appendedIn", coalesce(encode(e.seal, 'hex'), '') as seal
+        from audit_events e
+        left join lateral (
+          select true as yes from audit_links l
+          where l.event_id = e.event_id and l.linked_on >= (e.occurred_at at time zone 'UTC')::date - 1
+          limit 1
+        ) linked on true
+        where e.appended_in >= ${after.appendedIn}::xid8
+          and (e.appended_in, e.occurred_at, e.event_id)
+              > (${after.appendedIn}::xid8, ${after.timestamp}::timestamptz, ${after.eventId}::uuid)
+          ${before === undefined ? sql`` : sql`and e.appended_in < ${before}::xid8`}
+          ${last === undefined ? sql`` : sql`and e.appended_in <= ${last}::xid8`}
+          and linked.yes is null
+        order by e.appended_in, e.occurred_at, e.event_id
+        limit ${atMost}`,
+  );
+
+export interface CheckpointRow extends Checkpoint {
+  readonly keyId: string;
+  readonly signed: string;
+}
+
+/** The newest checkpoint of each of these organizations. */
+export const findHeads = (tx: Queryable, organizationIds: readonly string[]): Promise<CheckpointRow[]> =>
+  tx.many(
+    'audit.heads',
+    prepared(sql`
+      select c.organization_id as "organizationId", c.number, c.size, encode(c.head, 'hex') as head,
+             encode(c.previous, 'hex') as previous, c.taken_at as at, c.key_id as "keyId", c.signed
+      from unnest(${organizationIds}::uuid[]) as asked (id)
+      cross join lateral (
+        select * from audit_checkpoints where organization_id = asked.id order by number desc limit 1
+      ) c`),
+  );
+
+export const findLastSequences = (
+  tx: Queryable,
+  organizationIds: readonly string[],
+): Promise<{ organizationId: string; sequence: number }[]> =>
+  tx.many(
+    'audit.lastSequences',
+    prepared(sql`
+      select asked.id as "organizationId", l.sequence
+      from unnest(${organizationIds}::uuid[]) as asked (id)
+      cross join lateral (
+        select sequence from audit_links where organization_id = asked.id order by sequence desc limit 1
+      ) l`),
+  );
+
+export const insertLinks = (tx: Tx, links: readonly (Link & { organizationId: string })[]): Promise<number> =>
+  tx.run(
+    'audit.link',
+    prepared(sql`
+      insert into audit_links (organization_id, sequence, event_id, occurred_at, event_hash, hash, linked_on)
+      select organization_id, sequence, event_id, occurred_at, decode(event_hash, 'hex'), decode(hash, 'hex'), linked_on
+      from unnest(${links.map((link) => link.organizationId)}::uuid[], ${links.map((link) => link.sequence)}::bigint[],
+                  ${links.map((link) => link.eventId)}::uuid[], ${links.map((link) => link.time)}::timestamptz[],
+                  ${links.map((link) => link.eventHash)}::text[], ${links.map((link) => link.hash)}::text[],
+                  ${links.map((link) => link.linkedOn)}::date[])
+           as made (organization_id, sequence, event_id, occurred_at, event_hash, hash, linked_on)`),
+  );
+
+export const insertCheckpoints = (tx: Tx, rows: readonly CheckpointRow[]): Promise<number> =>
+  tx.run(
+    'audit.checkpoint',
+    prepared(sql`
+      insert into audit_checkpoints
+        (organization_id, number, size, head, previous, taken_at, taken_on, key_id, signed)
+      select organization_id, number, size, decode(head, 'hex'), decode(previous, 'hex'), taken_at,
+             (taken_at at time zone 'UTC')::date, key_id, signed
+      from unnest(${rows.map((row) => row.organizationId)}::uuid[], ${rows.map((row) => row.number)}::bigint[],
+                  ${rows.map((row) => row.size)}::bigint[], ${rows.map((row) => row.head)}::text[],
+                  ${rows.map((row) => row.previous)}::text[], ${rows.map((row) => row.at)}::timestamptz[],
+                  ${rows.map((row) => row.keyId)}::text[], ${rows.map((row) => row.signed)}::text[])
+           as made (organization_id, number, size, head, previous, taken_at, key_id, signed)`),
+  );
+
+/** The newest first. */
+export const readKeys = (db: Queryable): Promise<KeyRow[]> =>
+  db.many(
+    'audit.keys',
+    prepared(
+      sql`select number, key_id as "keyId", taken_at as at, signed from audit_keys order by number desc`,
+    ),
+  );
+
+export const insertKey = (tx: Tx, row: KeyRow): Promise<number> =>
+  tx.run(
+    'audit.keys.insert',
+    sql`insert into audit_keys (number, key_id, taken_at, signed)
+        values (${row.number}, ${row.keyId}, ${row.at}, ${row.signed})`,
+  );

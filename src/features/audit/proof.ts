@@ -1,0 +1,50 @@
+/** What a tenant can ask of its own log: that it proves itself, and the signatures to keep elsewhere. */
+import type { Caller } from '../../kernel/caller.ts';
+import type { Db } from '../../kernel/db.ts';
+import { type Page, pageOf } from '../../kernel/page.ts';
+import { listCheckpoints } from './evidence-store.ts';
+import { type Asked, openPeriod } from './period.ts';
+import type { AuditCheckpoint, CheckpointQuery, Verification } from './schema.ts';
+import type { Verifier } from './verify.ts';
+
+export interface Proof {
+  verify(caller: Caller, asked: Asked): Promise<Verification>;
+  checkpoints(caller: Caller, query: CheckpointQuery): Promise<Page<AuditCheckpoint>>;
+}
+
+/** As far as JavaScript and SQL both count time. */
+const always = { from: Date.UTC(1, 0, 1), to: Date.UTC(9999, 11, 31) };
+
+export function createProof({ db, verifier }: { db: Db; verifier: Verifier }): Proof {
+  return {
+    async verify({ organizationId }, asked) {
+      const period = openPeriod(asked);
+      const whole = period.from === undefined && period.to === undefined;
+      const { checked, finding } = await verifier.verify(
+        organizationId,
+        whole ? undefined : { ...always, ...period },
+      );
+      return {
+        verified: finding === undefined,
+        checkedCount: checked,
+        fromDate: isoOrNull(period.from),
+        toDate: isoOrNull(period.to),
+      };
+    },
+    async checkpoints({ organizationId }, query) {
+      const { rows, total } = await listCheckpoints(db, organizationId, query);
+      const data = rows.map(({ number, size, head, at, keyId, signed }) => ({
+        number,
+        size,
+        headHash: head,
+        time: at,
+        keyId,
+        signed,
+      }));
+      return pageOf(query, data, total);
+    },
+  };
+}
+
+const isoOrNull = (time: number | undefined): string | null =>
+  time === undefined ? null : new Date(time).toISOString();

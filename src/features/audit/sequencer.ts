@@ -1,0 +1,204 @@
+/**
+ * The sequencer: links what was appended into the chains and signs their new heads, links and checkpoint in one
+ * transaction, so that every link is covered. One at a time across nodes. It extends only what it can vouch for: a chain
+ * whose head is not what was signed stays as it is, and verification says so.
+ */
+import type { Clock } from '../../kernel/clock.ts';
+import type { Db, Tx } from '../../kernel/db.ts';
+import { takeLock, tryLock } from '../../kernel/locks.ts';
+import type { Signer } from '../../kernel/signer.ts';
+import type { Alarm } from './alarm.ts';
+import { eventHash, type Link, linkHash, linkRecord, microseconds } from './chain.ts';
+import type { Keyring, Standing } from './keyring.ts';
+import {
+  type Candidate,
+  type CheckpointRow,
+  type Cursor,
+  endOfBatch,
+  findLastSequences,
+  findUnlinked,
+  type Horizon,
+  insertCheckpoints,
+  insertLinks,
+  readHorizon,
+  settle,
+} from './links-store.ts';
+import { type Position, type Positions, positionOf } from './positions.ts';
+import { sign } from './statements.ts';
+
+export interface SequencerDeps {
+  readonly db: Db;
+  readonly clock: Clock;
+  readonly signer: Signer;
+  readonly keyring: Keyring;
+  readonly positions: Positions;
+  readonly alarm: Alarm;
+}
+
+export interface Sequencer {
+  /** Links what there is; leaves it to another node that is at it already. */
+  pass(signal?: AbortSignal): Promise<void>;
+  /** Waits for its turn, and says up to where everything has been looked at. */
+  drain(): Promise<Horizon>;
+  /** Before the first key has said who it is: rows from before there were seals are taken as they are. */
+  adopt(): Promise<void>;
+}
+
+const batchSize = 4_000;
+/** Transactions pass without leaving events, too; how many may before it is written down how far we are. */
+const unsettledAtMost = 50_000n;
+/** After a change of keys rows still come in that were sealed with the earlier one. */
+const earlierSealMs = 3_600_000;
+
+const beginning: Cursor = {
+  appendedIn: '0',
+  timestamp: '-infinity',
+  eventId: '00000000-0000-0000-0000-000000000000',
+};
+
+const endOfTransaction = { timestamp: 'infinity', eventId: 'ffffffff-ffff-ffff-ffff-ffffffffffff' };
+
+export function createSequencer(deps: SequencerDeps): Sequencer {
+  const { db, clock, signer, keyring, positions, alarm } = deps;
+
+  /** Batch by batch, each a transaction of its own; what commits behind the cursor meanwhile is the next run's. */
+  const run = async (options: { wait: boolean; adopting?: boolean; signal?: AbortSignal | undefined }) => {
+    let cursor: Cursor | undefined;
+    let start: Horizon | undefined;
+    let linked = false;
+    for (;;) {
+      const batch = await db.transaction(async (tx) => {
+        if (options.wait) await takeLock(tx, 'auditSequencer');
+        else if (!(await tryLock(tx, 'auditSequencer'))) return undefined;
+        const horizon = await readHorizon(tx);
+        const standing = await keyring.standing(tx);
+        if (!standing.current && !options.adopting) return { horizon, isLast: true };
+        start ??= horizon;
+        cursor ??= { ...beginning, appendedIn: start.wentBack ? '0' : start.settledBefore };
+        const before = start.wentBack ? undefined : start.next;
+        const last = await endOfBatch(tx, cursor, before, batchSize);
+        const found = await findUnlinked(tx, cursor, { before, last }, batchSize);
+        const isLast = last === undefined && found.length < batchSize;
+        const ours = found.filter((event) => belongs(event, standing, options.adopting ?? false));
+        if (ours.length < found.length)
+          reportForeign(found.find((event) => !ours.includes(event)) as Candidate);
+        await link(tx, ours);
+        const far = BigInt(start.oldestOpen) - BigInt(start.settledBefore) > unsettledAtMost;
+        linked ||= found.length > 0;
+        if (isLast && (linked || far || start.wentBack)) await settle(tx, start.oldestOpen);
+        if (found.length === batchSize) cursor = found.at(-1) as Cursor;
+        else if (last !== undefined) cursor = { ...endOfTransaction, appendedIn: last };
+        return { horizon, isLast };
+      });
+      if (!batch) return undefined;
+      if (batch.isLast || options.signal?.aborted) {
+        const { horizon } = batch;
+        return { ...(start ?? horizon), settledBefore: (start ?? horizon).oldestOpen };
+      }
+    }
+  };
+
+  /** Appended by this service, and in the place that its text says. */
+  const belongs = (event: Candidate, standing: Standing, adopting: boolean): boolean => {
+    const tag = event.seal.slice(0, 8);
+    const sealed =
+      tag === standing.tag
+        ? event.seal === standing.tag + signer.seal(event.canonical)
+        : event.seal === ''
+          ? adopting
+          : standing.earlierTags.includes(tag) && clock.now() < standing.since + earlierSealMs;
+    return sealed && isInPlace(event);
+  };
+
+  const reportForeign = ({ organizationId, eventId }: Candidate) =>
+    alarm.raise({ organizationId, eventId, problem: 'the event was not recorded by this service' });
+
+  const link = async (tx: Tx, events: readonly Candidate[]) => {
+    if (events.length === 0) return;
+    const chains = Map.groupBy(events, (event) => event.organizationId);
+    const heads = await soundHeads(tx, [...chains.keys()]);
+    const links: (Link & { organizationId: string })[] = [];
+    const checkpoints: Promise<CheckpointRow>[] = [];
+    for (const [organizationId, head] of heads) {
+      const at = new Date(Math.max(clock.now(), Date.parse(head.at))).toISOString();
+      const added = extend(head, chains.get(organizationId) ?? [], at.slice(0, 10));
+      for (const each of added) links.push({ ...each, organizationId });
+      checkpoints.push(takeCheckpoint(organizationId, head, added.at(-1) as Link, at));
+    }
+    const rows = await Promise.all(checkpoints);
+    await insertLinks(tx, links);
+    await insertCheckpoints(tx, rows);
+    tx.afterCommit(() => {
+      for (const row of rows) positions.remember(row.organizationId, positionOf(row));
+    });
+  };
+
+  /** Where each chain goes on; without those that somebody has been at. */
+  const soundHeads = async (tx: Tx, organizationIds: readonly string[]): Promise<Map<string, Position>> => {
+    const heads = new Map<string, Position>();
+    const found = await positions.newest(tx, organizationIds);
+    const last = new Map(
+      (await findLastSequences(tx, organizationIds)).map((row) => [row.organizationId, row.sequence]),
+    );
+    for (const organizationId of organizationIds) {
+      const newest = found.get(organizationId);
+      if (newest?.problem) alarm.raise({ organizationId, problem: newest.problem });
+      else {
+        const head = newest?.position ?? positions.beginning(organizationId);
+        if ((last.get(organizationId) ?? head.size) > head.size)
+          alarm.raise({ organizationId, problem: 'there are links that no checkpoint covers' });
+        else heads.set(organizationId, head);
+      }
+    }
+    return heads;
+  };
+
+  const takeCheckpoint = async (organizationId: string, head: Position, newest: Link, at: string) => {
+    const checkpoint = {
+      organizationId,
+      number: head.number + 1,
+      size: newest.sequence,
+      head: newest.hash,
+      at,
+      previous: head.hash,
+    };
+    const signed = await sign(signer, 'checkpoint', checkpoint);
+    return { ...checkpoint, keyId: signer.keyId, signed };
+  };
+
+  return {
+    async pass(signal) {
+      await run({ wait: false, signal });
+    },
+    async drain() {
+      return (await run({ wait: true })) as Horizon;
+    },
+    async adopt() {
+      await run({ wait: true, adopting: true });
+    },
+  };
+}
+
+/** A copy of a sealed row under another organization or time is no event of that organization or time. */
+function isInPlace({ canonical, eventId, organizationId, timestamp }: Candidate): boolean {
+  try {
+    const said = JSON.parse(canonical);
+    return said.eventId === eventId && said.organizationId === organizationId && said.timestamp === timestamp;
+  } catch {
+    return false;
+  }
+}
+
+function extend(head: Position, events: readonly Candidate[], linkedOn: string): Link[] {
+  let previous = head.head;
+  return events.map((event, index) => {
+    const link = {
+      sequence: head.size + index + 1,
+      eventId: event.eventId,
+      time: microseconds(event.timestamp),
+      eventHash: eventHash(event),
+    };
+    previous = linkHash(previous, linkRecord(link));
+    return { ...link, hash: previous, linkedOn };
+  });
+}

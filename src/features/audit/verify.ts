@@ -1,0 +1,147 @@
+/** Whether the log is what it was: one organization's chain, whole or for a period, as GET /audit/verify answers it. */
+import type { Clock } from '../../kernel/clock.ts';
+import type { Db, Tx } from '../../kernel/db.ts';
+import type { ReadStatement } from '../../kernel/signer.ts';
+import type { Alarm, Finding } from './alarm.ts';
+import {
+  countSettled,
+  countSettledWithin,
+  findStray,
+  firstCheckpointSince,
+  lastCheckpointBefore,
+  takeSnapshot,
+} from './evidence-store.ts';
+import type { Keyring } from './keyring.ts';
+import { findLastSequences, type Horizon } from './links-store.ts';
+import type { Period } from './period.ts';
+import { afterAnchor, cutBack, isGenuine, type Position, type Positions, positionOf } from './positions.ts';
+import { walk } from './walk.ts';
+
+export interface VerifierDeps {
+  readonly db: Db;
+  readonly clock: Clock;
+  readonly readStatement: ReadStatement;
+  readonly keyring: Keyring;
+  readonly positions: Positions;
+  readonly alarm: Alarm;
+  /** Links all there is to link, and says up to where. */
+  drain(): Promise<Horizon>;
+}
+
+export interface Verdict {
+  readonly checked: number;
+  readonly finding?: Finding;
+  /** The newest checkpoint, when all is well. */
+  readonly position?: Position;
+}
+
+export interface Verifier {
+  verify(organizationId: string, period?: Period, onProgress?: (events: number) => void): Promise<Verdict>;
+}
+
+/** Before the snapshot is taken: what it must have. */
+interface Known {
+  readonly horizon: Horizon;
+  readonly before: Position | undefined;
+}
+
+/** An event is linked within seconds; the allowance is for clocks that differ and transactions that were long open. */
+const allowanceMs = 600_000;
+
+export function createVerifier(deps: VerifierDeps): Verifier {
+  const { db, readStatement, keyring, positions, alarm } = deps;
+
+  const inSnapshot = (
+    organizationId: string,
+    known: Known,
+    period: Period | undefined,
+    rowByRow: boolean,
+    onProgress?: (events: number) => void,
+  ): Promise<Verdict> =>
+    db.transaction(async (tx) => {
+      await takeSnapshot(tx);
+      const { horizon } = known;
+      const { keys, problem } = await keyring.trust(tx);
+      if (problem !== undefined) return { checked: 0, finding: { problem } };
+      const { anchor, problem: badAnchor } = await positions.anchor(tx, organizationId);
+      if (badAnchor !== undefined) return { checked: 0, finding: { organizationId, problem: badAnchor } };
+      const way = {
+        organizationId,
+        from: anchor ? afterAnchor(anchor) : positions.beginning(organizationId),
+        droppedThrough: anchor?.droppedThrough,
+        horizon,
+        period,
+        keys,
+        rowByRow,
+        onProgress,
+      };
+      const part = period && (await partOf(tx, organizationId, period));
+      if (part) {
+        const walked = await walk(tx, readStatement, { ...way, ...part });
+        if (walked.finding) return { checked: walked.inPeriod, finding: walked.finding };
+        // Otherwise an event of the period was linked at quite another time, or not at all.
+        if (walked.inPeriod >= (await countSettledWithin(tx, organizationId, horizon, period)))
+          return { checked: walked.inPeriod, position: walked.position };
+      }
+      const walked = await walk(tx, readStatement, way);
+      const finding = walked.finding ?? (await endProblem(tx, organizationId, walked, known));
+      const checked = period ? walked.inPeriod : walked.events;
+      return finding ? { checked, finding } : { checked, position: walked.position };
+    });
+
+  /** From the last checkpoint before the period to the first behind it; undefined when that is everything. */
+  const partOf = async (tx: Tx, organizationId: string, { from, to }: Period) => {
+    const { keys } = await keyring.trust(tx);
+    const iso = (time: number) => new Date(time).toISOString();
+    const before = await lastCheckpointBefore(tx, organizationId, iso(from - allowanceMs));
+    const behind = await firstCheckpointSince(tx, organizationId, iso(to + allowanceMs));
+    if (!before || !(await isGenuine(readStatement, before, keys))) return undefined;
+    return { from: positionOf(before), through: behind?.number };
+  };
+
+  /** The chain holds as far as it goes: does it go as far as it must, and hold everything? */
+  const endProblem = async (
+    tx: Tx,
+    organizationId: string,
+    { position, settled }: { position: Position; settled: number },
+    { horizon, before }: Known,
+  ): Promise<Finding | undefined> => {
+    const [last] = await findLastSequences(tx, [organizationId]);
+    if (last && last.sequence > position.size)
+      return {
+        organizationId,
+        sequence: position.size + 1,
+        problem: 'there are links that no checkpoint covers',
+      };
+    const cut = cutBack(before, position)?.problem;
+    if (cut !== undefined) return { organizationId, problem: cut };
+    if ((await countSettled(tx, organizationId, horizon)) <= settled) return undefined;
+    const stray = await findStray(tx, organizationId, horizon);
+    return {
+      organizationId,
+      eventId: stray?.eventId,
+      problem: 'the event is in no link: it was not recorded by this service',
+    };
+  };
+
+  return {
+    async verify(organizationId, period, onProgress) {
+      const known = { horizon: await deps.drain(), before: positions.remembered(organizationId) };
+      const look = (rowByRow: boolean) => inSnapshot(organizationId, known, period, rowByRow, onProgress);
+      const verdict = await look(false).catch((error) => {
+        if (!isUnreadable(error)) throw error;
+        return look(true);
+      });
+      if (verdict.finding) alarm.raise(verdict.finding);
+      else if (!period) {
+        alarm.clear(organizationId);
+        if (verdict.position) positions.remember(organizationId, verdict.position);
+      }
+      return verdict;
+    },
+  };
+}
+
+/** SQL's class 22: a value that cannot be what it should be, in a log that somebody has written into. */
+export const isUnreadable = (error: unknown): boolean =>
+  /^22/.test(String((error as { code?: unknown } | null)?.code ?? ''));

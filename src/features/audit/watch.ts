@@ -1,0 +1,149 @@
+/**
+ * The background check behind `service_audit_chain_integrity`: what is new since the last round, and a piece of what is
+ * old, organization after organization, never everything at once. Whether a chain is whole again is for verify to say.
+ */
+import type { Clock } from '../../kernel/clock.ts';
+import type { Db, Tx } from '../../kernel/db.ts';
+import type { PublicKey, ReadStatement } from '../../kernel/signer.ts';
+import type { Alarm } from './alarm.ts';
+import {
+  checkpointFrom,
+  checkpointUpTo,
+  findChainAfter,
+  findGrown,
+  findStray,
+  takeSnapshot,
+} from './evidence-store.ts';
+import type { Keyring } from './keyring.ts';
+import type { Horizon } from './links-store.ts';
+import { afterAnchor, isGenuine, type Position, type Positions, positionOf } from './positions.ts';
+import { isUnreadable } from './verify.ts';
+import { walk } from './walk.ts';
+
+export interface WatchDeps {
+  readonly db: Db;
+  readonly clock: Clock;
+  readonly readStatement: ReadStatement;
+  readonly keyring: Keyring;
+  readonly positions: Positions;
+  readonly alarm: Alarm;
+  drain(): Promise<Horizon>;
+}
+
+/** Per round; more than is new at the usual pace, and a fraction of a second's work. */
+const linksAtMost = 2_500;
+const chainsAtMost = 100;
+const allowanceMs = 600_000;
+const none = '00000000-0000-0000-0000-000000000000';
+
+interface Round {
+  readonly tx: Tx;
+  readonly keys: readonly PublicKey[];
+  readonly horizon: Horizon;
+  readonly rowByRow: boolean;
+}
+
+export function createWatch(deps: WatchDeps): () => Promise<void> {
+  const { db, clock, readStatement, keyring, positions, alarm, drain } = deps;
+  const walkedTo = new Map<string, Position>();
+  let lookedAt: number | undefined;
+  let place: { organizationId: string; position: Position | undefined } = {
+    organizationId: none,
+    position: undefined,
+  };
+  let looked = 0;
+
+  /** From where this process has been, or else over the newest part. */
+  const checkNew = async (round: Round, organizationId: string) => {
+    const { tx, keys } = round;
+    const newest = (await positions.newest(tx, [organizationId])).get(organizationId);
+    if (newest?.problem !== undefined) return alarm.raise({ organizationId, problem: newest.problem });
+    if (!newest?.position) return;
+    const known = walkedTo.get(organizationId);
+    const low = newest.position.size - linksAtMost;
+    const start = known && known.size >= low ? known : await genuine(tx, keys, organizationId, low);
+    if (start) await walkOn(round, organizationId, start);
+    walkedTo.set(organizationId, newest.position);
+    positions.remember(organizationId, newest.position);
+  };
+
+  const genuine = async (tx: Tx, keys: readonly PublicKey[], organizationId: string, size: number) => {
+    const row = await checkpointUpTo(tx, organizationId, size);
+    return row && (await isGenuine(readStatement, row, keys)) ? positionOf(row) : undefined;
+  };
+
+  const walkOn = async (
+    { tx, keys, horizon, rowByRow }: Round,
+    organizationId: string,
+    start: Position,
+    through?: number,
+  ): Promise<Position> => {
+    const { anchor } = await positions.anchor(tx, organizationId);
+    // Retention may have overtaken us.
+    const from = anchor && anchor.checkpoint.number > start.number ? afterAnchor(anchor) : start;
+    const droppedThrough = anchor?.droppedThrough;
+    const way = { organizationId, from, through, horizon, keys, droppedThrough, rowByRow };
+    const walked = await walk(tx, readStatement, way);
+    if (walked.finding) alarm.raise(walked.finding);
+    return walked.position;
+  };
+
+  /** One piece of one chain, and the events of that time; then the next piece, or the next chain. */
+  const checkOld = async (round: Round) => {
+    const { tx, horizon } = round;
+    if (!place.position) {
+      const next = await findChainAfter(tx, place.organizationId);
+      if (!next) {
+        place = { organizationId: none, position: undefined };
+        return;
+      }
+      const { anchor, problem } = await positions.anchor(tx, next.id);
+      if (problem !== undefined) alarm.raise({ organizationId: next.id, problem });
+      place = {
+        organizationId: next.id,
+        position: anchor ? afterAnchor(anchor) : positions.beginning(next.id),
+      };
+    }
+    const { organizationId, position: from } = place;
+    if (!from) return;
+    const goal = await checkpointFrom(tx, organizationId, from.number, from.size + linksAtMost);
+    const to = await walkOn(round, organizationId, from, goal?.number);
+    const period = { from: Date.parse(from.at) - allowanceMs, to: goal ? Date.parse(to.at) : clock.now() };
+    const stray = await findStray(tx, organizationId, horizon, period);
+    if (stray) alarm.raise({ organizationId, eventId: stray.eventId, problem: 'the event is in no link' });
+    place = { organizationId, position: goal ? to : undefined };
+  };
+
+  /** A few of the chains that this process has seen: they must still end where they ended, or later. */
+  const checkRemembered = async ({ tx }: Round) => {
+    const known = positions.known();
+    const some = known.slice(looked, looked + chainsAtMost);
+    looked = looked + chainsAtMost < known.length ? looked + chainsAtMost : 0;
+    for (const [organizationId, { problem }] of await positions.newest(tx, some))
+      if (problem !== undefined) alarm.raise({ organizationId, problem });
+  };
+
+  const look = (horizon: Horizon, since: string, rowByRow: boolean) =>
+    db.transaction(async (tx) => {
+      await takeSnapshot(tx);
+      const { keys, problem } = await keyring.trust(tx);
+      if (problem !== undefined) return alarm.raise({ problem });
+      alarm.clear(undefined);
+      const round = { tx, keys, horizon, rowByRow };
+      await checkRemembered(round);
+      const grown = await findGrown(tx, since);
+      for (const organizationId of grown.slice(0, chainsAtMost)) await checkNew(round, organizationId);
+      await checkOld(round);
+    });
+
+  return async () => {
+    const horizon = await drain();
+    const now = clock.now();
+    const since = new Date((lookedAt ?? now) - 60_000).toISOString();
+    await look(horizon, since, false).catch((error) => {
+      if (!isUnreadable(error)) throw error;
+      return look(horizon, since, true);
+    });
+    lookedAt = now;
+  };
+}

@@ -1,0 +1,145 @@
+/** `countersign audit …` as an operator runs it, with the database and without. */
+import assert from 'node:assert/strict';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, describe, it } from 'node:test';
+import { generateKeyPair } from '../src/kernel/keypair.ts';
+import { record } from './audit-log.ts';
+import { environment, execute, startApp } from './harness.ts';
+import { startCountersign } from './programs.ts';
+
+const t = await startApp();
+const folder = mkdtempSync(join(tmpdir(), 'countersign-audit-'));
+after(() => rmSync(folder, { recursive: true }));
+const organizationId = t.app.ids.uuid();
+for (const events of [5, 1, 4]) {
+  await record(t, organizationId, events);
+  await t.app.audit.settle();
+}
+const { DATABASE_URL, JWT_PRIVATE_KEY, JWT_PUBLIC_KEY } = environment(t.databaseUrl);
+const online = { DATABASE_URL, JWT_PRIVATE_KEY, JWT_PUBLIC_KEY };
+const offline = { JWT_PUBLIC_KEY };
+const exported = join(folder, 'log.jsonl');
+
+async function audit(env: Record<string, string>, ...args: string[]) {
+  const program = startCountersign(['audit', ...args], env);
+  return { code: await program.gone(), stdout: program.stdout(), output: program.output() };
+}
+
+const asIntruder = (text: string) =>
+  execute(t.databaseUrl, `set session_replication_role = replica; ${text}`);
+
+const [newest] = await t.sql<{ signed: string }>(
+  'select signed from audit_checkpoints where organization_id = $1 order by number desc limit 1',
+  [organizationId],
+);
+const kept = join(folder, 'checkpoint');
+writeFileSync(kept, `${newest?.signed}\n`);
+
+const write = (name: string, lines: readonly string[]): string => {
+  const file = join(folder, name);
+  writeFileSync(file, lines.join('\n'));
+  return file;
+};
+
+describe('audit export and verify', () => {
+  it('verifies in the database, and in an export with the public key alone', async () => {
+    const direct = await audit(online, 'verify', '--checkpoint', kept);
+    assert.equal(direct.code, 0, direct.output);
+    assert.match(direct.stdout, /^The audit log is intact: \d+ events in 2 chains\.$/m);
+
+    const exporting = await audit(online, 'export', '--output', exported);
+    assert.equal(exporting.code, 0, exporting.output);
+    const elsewhere = await audit(offline, 'verify', exported, '--checkpoint', kept);
+    assert.equal(elsewhere.code, 0, elsewhere.output);
+    assert.match(elsewhere.stdout, /^The export is intact: \d+ events in 2 chains\.$/m);
+  });
+
+  it('exports one organization to standard output', async () => {
+    const { code, stdout } = await audit(online, 'export', '--organization', organizationId);
+    assert.equal(code, 0);
+    const lines = stdout.trim().split('\n');
+    assert.equal(lines.filter((line) => JSON.parse(line).kind === 'link').length, 10);
+    assert.equal((await audit(offline, 'verify', write('one.jsonl', lines))).code, 0);
+  });
+
+  it('exit 1: an export that was changed, saying where', async () => {
+    const lines = readFileSync(exported, 'utf8').trim().split('\n');
+    const link = lines.findIndex((line) =>
+      line.includes(`"organizationId":"${organizationId}","sequence":7`),
+    );
+    const { eventId } = JSON.parse(lines[link] as string);
+    const changes: Record<string, readonly string[]> = {
+      edited: lines.with(link, (lines[link] as string).replace('192.0.2.1', '192.0.2.2')),
+      'left out': lines.toSpliced(link, 1),
+      swapped: lines.with(link, lines[link + 1] as string).with(link + 1, lines[link] as string),
+      'cut off': lines.slice(0, link),
+      'without a checkpoint': lines.toSpliced(
+        lines.findLastIndex((line) => line.includes('"kind":"checkpoint"')),
+        1,
+      ),
+      'no JSON': lines.with(link, '{'),
+    };
+    for (const [what, changed] of Object.entries(changes)) {
+      const { code, stdout } = await audit(offline, 'verify', write('changed.jsonl', changed));
+      assert.equal(code, 1, what);
+      assert.match(stdout, /^NOT INTACT: /, what);
+      if (what === 'edited') assert.ok(stdout.includes(eventId), stdout);
+    }
+  });
+
+  it('exit 1: an export checked with a key that has nothing to do with it', async () => {
+    const { publicPem } = generateKeyPair();
+    const { code, stdout } = await audit({ JWT_PUBLIC_KEY: publicPem }, 'verify', exported);
+    assert.equal(code, 1);
+    assert.match(stdout, /signing key 1 is signed by no key that is trusted/);
+  });
+
+  it('exit 1: an edited row in the database, naming the event', async () => {
+    const [row] = await t.sql<{ id: string }>(
+      'select event_id as id from audit_links where organization_id = $1 and sequence = 3',
+      [organizationId],
+    );
+    await asIntruder(`update audit_events set action = 'x' where event_id = '${row?.id}'`);
+    const { code, stdout } = await audit(online, 'verify', '--organization', organizationId);
+    assert.equal(code, 1);
+    assert.match(stdout, /NOT INTACT: columns that do not say what the text says: action/);
+    assert.match(stdout, new RegExp(`sequence +3\\n +event +${row?.id}`));
+    await asIntruder(
+      `update audit_events set action = canonical::jsonb ->> 'action' where event_id = '${row?.id}'`,
+    );
+  });
+
+  it('exit 1: the end cut off with its checkpoint, which only a kept checkpoint shows', async () => {
+    await asIntruder(
+      `delete from audit_events where event_id in
+         (select event_id from audit_links where organization_id = '${organizationId}' and sequence > 6);
+       delete from audit_links where organization_id = '${organizationId}' and sequence > 6;
+       delete from audit_checkpoints where organization_id = '${organizationId}' and size > 6`,
+    );
+    assert.equal((await audit(online, 'verify')).code, 0);
+    const { code, stdout } = await audit(online, 'verify', '--checkpoint', kept);
+    assert.equal(code, 1);
+    assert.match(stdout, /checkpoint 3, which was kept, is not in the log/);
+    const { output } = await audit(online, 'export', '--output', exported);
+    const shortened = await audit(offline, 'verify', exported, '--checkpoint', kept);
+    assert.equal(shortened.code, 1, output);
+    assert.match(shortened.stdout, /the checkpoint that was kept is not part of the log/);
+  });
+
+  it('refuses in one line what it cannot do', async () => {
+    for (const args of [
+      ['verify', join(folder, 'nowhere')],
+      ['verify', '--checkpoint', join(folder, 'nowhere')],
+      ['verify', '--organization', 'x'],
+      ['export', '--output', join(folder, 'no', 'where')],
+    ]) {
+      const { code, output } = await audit(online, ...args);
+      assert.equal(code, 1, args.join(' '));
+      assert.match(output, /^countersign: /m);
+      assert.doesNotMatch(output, /^ +at /m);
+    }
+    assert.match((await audit({}, 'verify')).output, /JWT_PRIVATE_KEY/);
+  });
+});

@@ -1,0 +1,75 @@
+/** The process killed again and again while it writes and links: nothing that was answered is lost, and no false alarm. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { createDatabase, environment, execute } from '../harness.ts';
+import {
+  askToken,
+  authorize,
+  freePort,
+  makeOperator,
+  startCountersign,
+  startServe,
+  untilHealthy,
+} from '../programs.ts';
+
+const kills = 20;
+const clients = 6;
+
+test(`killed ${kills} times under load: every token has its event, and the log verifies`, async () => {
+  const databaseUrl = await createDatabase();
+  const env = environment(databaseUrl);
+  const operator = await makeOperator(env);
+  const port = await freePort();
+  const url = `http://127.0.0.1:${port}`;
+  const tokens: string[] = [];
+  let over = false;
+
+  const client = async () => {
+    while (!over) {
+      const answer = await askToken(url, operator)
+        .then(async (response) => (response.status === 200 ? response.json() : undefined))
+        .catch(() => undefined);
+      if (answer) tokens.push((answer as { access_token: string }).access_token);
+      else await sleep(20);
+    }
+  };
+  const load = Promise.all(Array.from({ length: clients }, client));
+
+  for (let kill = 0; kill < kills; kill += 1) {
+    const program = startCountersign(['serve'], { ...env, HOST: '127.0.0.1', PORT: String(port) });
+    await untilHealthy(port, program);
+    // At another moment of the sequencer's second each time.
+    await sleep(50 + ((kill * 137) % 500));
+    program.kill('SIGKILL');
+    await program.ended();
+  }
+  over = true;
+  await load;
+
+  const { url: last } = await startServe(env);
+  const headers = await authorize(last, operator);
+  const { verified, checkedCount } = (await (
+    await fetch(`${last}/api/v1/audit/verify`, { headers })
+  ).json()) as { verified: boolean; checkedCount: number };
+  assert.equal(verified, true);
+  const events = await execute<{ id: string }>(
+    databaseUrl,
+    "select metadata ->> 'tokenId' as id from audit_events where action = 'token.issued'",
+  );
+  assert.ok(checkedCount >= events.length);
+  const recorded = new Set(events.map(({ id }) => id));
+  const idOf = (token: string) =>
+    JSON.parse(Buffer.from(token.split('.')[1] ?? '', 'base64url').toString()).jti;
+  assert.deepEqual(
+    tokens.map(idOf).filter((id) => !recorded.has(id)),
+    [],
+  );
+  assert.ok(tokens.length > 100, `only ${tokens.length} tokens`);
+  const [links] = await execute(
+    databaseUrl,
+    `select count(*) = count(distinct event_id) as once, count(*) = count(distinct (organization_id, sequence)) as straight
+     from audit_links`,
+  );
+  assert.deepEqual(links, { once: true, straight: true });
+});
