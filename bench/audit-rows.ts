@@ -29,7 +29,7 @@ export async function fillAudit(client: pg.Client, rows: number, say: Bench['say
 const insert = `
   insert into audit_events
     (event_id, organization_id, agent_id, action, outcome, ip_address, user_agent, metadata, occurred_at, canonical)
-  select event_id, organization_id, agent_id, 'token.issued', 'success', '127.0.0.1', 'bench', metadata::jsonb, at,
+  select event_id, organization_id, agent_id, 'token.issued', 'success', '127.0.0.1', 'bench', metadata::json, at,
          '{"action":"token.issued","agentId":"' || agent_id || '","eventId":"' || event_id
          || '","ipAddress":"127.0.0.1","metadata":' || metadata || ',"organizationId":"' || organization_id
          || '","outcome":"success","timestamp":"' || to_char(at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')

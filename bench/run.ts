@@ -7,6 +7,7 @@ import { cpus, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { startEmbeddedPostgres } from '../src/adapters/embedded-postgres.ts';
 import { answers } from './answers.ts';
+import { audit } from './audit.ts';
 import { lists } from './lists.ts';
 import { peers } from './peers.ts';
 import { scale } from './scale.ts';
@@ -37,6 +38,7 @@ const benches: Record<string, (bench: Bench) => Promise<Result[]>> = {
   answers,
   peers,
   lists,
+  audit,
   scale,
 };
 

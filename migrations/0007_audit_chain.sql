@@ -10,6 +10,9 @@ create index audit_events_by_transaction on audit_events (appended_in);
 -- Proof that the service appended the row and nobody else: without it the sequencer does not link.
 alter table audit_events add column seal bytea;
 
+-- As text, spelt as in the canonical text: then the two can be compared by the million without being read.
+alter table audit_events alter column metadata type json using (canonical::json -> 'metadata');
+
 -- One row for each event, in the order in which the sequencer came by it. By day of linking, so that what is dropped is
 -- always the beginning of a chain.
 create table audit_links (
@@ -56,12 +59,15 @@ create table audit_anchors (
   primary key (organization_id, number)
 );
 
--- How far the sequencer has come: every event appended by an earlier transaction has been looked at. No evidence.
+-- How far the sequencer has come. No evidence: whoever changes it can at most keep events from being linked, which shows.
 create table audit_progress (
   only_row boolean primary key default true check (only_row),
-  settled_before xid8 not null
+  -- Every event appended by an earlier transaction has been looked at.
+  settled_before xid8 not null,
+  -- No event appended by this or a later transaction has a link yet.
+  reached xid8 not null
 );
-insert into audit_progress (settled_before) values ('0');
+insert into audit_progress (settled_before, reached) values ('0', '0');
 
 create function audit_refuse() returns trigger language plpgsql as $$
 begin

@@ -8,6 +8,8 @@ import type { KeyRow } from './trust.ts';
 export interface Horizon {
   /** Every event of an earlier transaction has been looked at. */
   readonly settledBefore: string;
+  /** No event of this or a later transaction has a link yet. */
+  readonly reached: string;
   /** The oldest transaction that is still open, and the first that has not begun. */
   readonly oldestOpen: string;
   readonly next: string;
@@ -18,18 +20,18 @@ export interface Horizon {
 export const readHorizon = (tx: Tx): Promise<Horizon> =>
   tx.one(
     'audit.horizon',
-    sql`select settled_before::text as "settledBefore", pg_snapshot_xmin(now)::text as "oldestOpen",
-               pg_snapshot_xmax(now)::text as next, settled_before > pg_snapshot_xmax(now) as "wentBack"
-        from audit_progress, pg_current_snapshot() as now`,
+    prepared(sql`
+      select settled_before::text as "settledBefore", reached::text, pg_snapshot_xmin(now)::text as "oldestOpen",
+             pg_snapshot_xmax(now)::text as next, greatest(settled_before, reached) > pg_snapshot_xmax(now) as "wentBack"
+      from audit_progress, pg_current_snapshot() as now`),
   );
 
-/** Never back, unless the transactions themselves went back. */
-export const settle = (tx: Tx, settledBefore: string): Promise<number> =>
+export const writeProgress = (tx: Tx, settledBefore: string, reached: string): Promise<number> =>
   tx.run(
-    'audit.settle',
-    sql`update audit_progress set settled_before = ${settledBefore}::xid8
-        where settled_before < ${settledBefore}::xid8
-           or settled_before > pg_snapshot_xmax(pg_current_snapshot())`,
+    'audit.progress',
+    prepared(
+      sql`update audit_progress set settled_before = ${settledBefore}::xid8, reached = ${reached}::xid8`,
+    ),
   );
 
 export interface Candidate {
@@ -45,6 +47,13 @@ export interface Cursor {
   readonly appendedIn: string;
   readonly timestamp: string;
   readonly eventId: string;
+}
+
+/** Undefined is no bound. */
+export interface Bounds {
+  readonly before: string | undefined;
+  readonly last: string | undefined;
+  readonly reached: string | undefined;
 }
 
 /** Where so many events end, so that what is sorted is not all that is waiting. */
@@ -70,7 +79,7 @@ export async function endOfBatch(
 export const findUnlinked = (
   tx: Tx,
   after: Cursor,
-  { before, last }: { before: string | undefined; last: string | undefined },
+  { before, last, reached }: Bounds,
   atMost: number,
 ): Promise<Candidate[]> =>
   tx.many(
@@ -80,7 +89,8 @@ export const findUnlinked = (
         from audit_events e
         left join lateral (
           select true as yes from audit_links l
-          where l.event_id = e.event_id and l.linked_on >= (e.occurred_at at time zone 'UTC')::date - 1
+          where ${reached === undefined ? sql`` : sql`e.appended_in < ${reached}::xid8 and`}
+                l.event_id = e.event_id and l.linked_on >= (e.occurred_at at time zone 'UTC')::date - 1
           limit 1
         ) linked on true
         where e.appended_in >= ${after.appendedIn}::xid8

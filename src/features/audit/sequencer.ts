@@ -21,7 +21,7 @@ import {
   insertCheckpoints,
   insertLinks,
   readHorizon,
-  settle,
+  writeProgress,
 } from './links-store.ts';
 import { type Position, type Positions, positionOf } from './positions.ts';
 import { sign } from './statements.ts';
@@ -58,44 +58,65 @@ const beginning: Cursor = {
 
 const endOfTransaction = { timestamp: 'infinity', eventId: 'ffffffff-ffff-ffff-ffff-ffffffffffff' };
 
+interface Run {
+  /** How things stood when the run began. */
+  readonly start: Horizon;
+  readonly cursor: Cursor;
+  readonly isLast: boolean;
+}
+
+const later = (one: string, other: string): string => (BigInt(one) > BigInt(other) ? one : other);
+
 export function createSequencer(deps: SequencerDeps): Sequencer {
   const { db, clock, signer, keyring, positions, alarm } = deps;
 
   /** Batch by batch, each a transaction of its own; what commits behind the cursor meanwhile is the next run's. */
   const run = async (options: { wait: boolean; adopting?: boolean; signal?: AbortSignal | undefined }) => {
-    let cursor: Cursor | undefined;
-    let start: Horizon | undefined;
-    let linked = false;
+    let state: Run | undefined;
     for (;;) {
-      const batch = await db.transaction(async (tx) => {
+      state = await db.transaction(async (tx) => {
         if (options.wait) await takeLock(tx, 'auditSequencer');
         else if (!(await tryLock(tx, 'auditSequencer'))) return undefined;
         const horizon = await readHorizon(tx);
         const standing = await keyring.standing(tx);
-        if (!standing.current && !options.adopting) return { horizon, isLast: true };
-        start ??= horizon;
-        cursor ??= { ...beginning, appendedIn: start.wentBack ? '0' : start.settledBefore };
-        const before = start.wentBack ? undefined : start.next;
-        const last = await endOfBatch(tx, cursor, before, batchSize);
-        const found = await findUnlinked(tx, cursor, { before, last }, batchSize);
-        const isLast = last === undefined && found.length < batchSize;
-        const ours = found.filter((event) => belongs(event, standing, options.adopting ?? false));
-        if (ours.length < found.length)
-          reportForeign(found.find((event) => !ours.includes(event)) as Candidate);
-        await link(tx, ours);
-        const far = BigInt(start.oldestOpen) - BigInt(start.settledBefore) > unsettledAtMost;
-        linked ||= found.length > 0;
-        if (isLast && (linked || far || start.wentBack)) await settle(tx, start.oldestOpen);
-        if (found.length === batchSize) cursor = found.at(-1) as Cursor;
-        else if (last !== undefined) cursor = { ...endOfTransaction, appendedIn: last };
-        return { horizon, isLast };
+        const start = state?.start ?? horizon;
+        if (!standing.current && !options.adopting) return { start, cursor: beginning, isLast: true };
+        return linkBatch(tx, { start, cursor: state?.cursor }, horizon, (event) =>
+          belongs(event, standing, options.adopting ?? false),
+        );
       });
-      if (!batch) return undefined;
-      if (batch.isLast || options.signal?.aborted) {
-        const { horizon } = batch;
-        return { ...(start ?? horizon), settledBefore: (start ?? horizon).oldestOpen };
-      }
+      if (!state) return undefined;
+      if (state.isLast || options.signal?.aborted)
+        return { ...state.start, settledBefore: state.start.oldestOpen };
     }
+  };
+
+  const linkBatch = async (
+    tx: Tx,
+    { start, cursor }: { start: Horizon; cursor: Cursor | undefined },
+    now: Horizon,
+    isOurs: (event: Candidate) => boolean,
+  ): Promise<Run> => {
+    const { wentBack } = start;
+    const after = cursor ?? { ...beginning, appendedIn: wentBack ? '0' : start.settledBefore };
+    const before = wentBack ? undefined : start.next;
+    // The first batch is usually the last; otherwise much is waiting.
+    const last = cursor && (await endOfBatch(tx, after, before, batchSize));
+    const bounds = { before, last, reached: wentBack ? undefined : now.reached };
+    const found = await findUnlinked(tx, after, bounds, batchSize);
+    const ours = found.filter(isOurs);
+    if (ours.length < found.length) reportForeign(found.find((event) => !ours.includes(event)) as Candidate);
+    await link(tx, ours);
+
+    const isLast = last === undefined && found.length < batchSize;
+    const far = BigInt(start.oldestOpen) - BigInt(start.settledBefore) > unsettledAtMost;
+    if (wentBack ? isLast : found.length > 0 || cursor || far) {
+      const settled = isLast ? start.oldestOpen : now.settledBefore;
+      if (wentBack) await writeProgress(tx, settled, start.next);
+      else await writeProgress(tx, later(settled, now.settledBefore), later(start.next, now.reached));
+    }
+    const end = found.length === batchSize ? found.at(-1) : last && { ...endOfTransaction, appendedIn: last };
+    return { start, cursor: end || after, isLast };
   };
 
   /** Appended by this service, and in the place that its text says. */

@@ -9,14 +9,15 @@ import type { AuditEvent, AuditQuery } from './schema.ts';
 
 /**
  * The columns are read out of the canonical text, so that a row cannot say one thing in one place and another elsewhere.
- * `offset 0` keeps the text from being parsed once for each of them.
+ * `offset 0` keeps the text from being parsed once for each of them. The metadata keep their spelling.
  */
 export async function append(
   tx: Tx,
   happenings: readonly Happening[],
   sealOf: (canonical: string) => string,
 ): Promise<void> {
-  const texts = happenings.map(canonicalText);
+  const metadata = happenings.map((happening) => canonicalize(happening.metadata) as string);
+  const texts = happenings.map((happening, index) => canonicalText(happening, metadata[index] as string));
   tx.atCommit(
     'audit.append',
     prepared(sql`
@@ -25,15 +26,20 @@ export async function append(
          seal)
       select (event ->> 'eventId')::uuid, (event ->> 'organizationId')::uuid, (event ->> 'agentId')::uuid,
              event ->> 'action', event ->> 'outcome', event ->> 'ipAddress', event ->> 'userAgent',
-             event -> 'metadata', (event ->> 'timestamp')::timestamptz, canonical,
-             decode(seal, 'hex')
-      from (select canonical, seal, canonical::jsonb as event
-            from unnest(${texts}::text[], ${texts.map(sealOf)}::text[]) as told (canonical, seal) offset 0) as parsed`),
+             metadata::json, (event ->> 'timestamp')::timestamptz, canonical, decode(seal, 'hex')
+      from (select canonical, metadata, seal, canonical::jsonb as event
+            from unnest(${texts}::text[], ${metadata}::text[], ${texts.map(sealOf)}::text[])
+                 as told (canonical, metadata, seal) offset 0) as parsed`),
   );
 }
 
-const canonicalText = ({ type, ...rest }: Happening): string =>
-  canonicalize({ ...rest, action: type }) as string;
+const quoted = JSON.stringify;
+
+/** RFC 8785: members in this order, strings as JSON.stringify writes them. */
+const canonicalText = (event: Happening, metadata: string): string =>
+  `{"action":${quoted(event.type)},"agentId":${quoted(event.agentId)},"eventId":${quoted(event.eventId)},` +
+  `"ipAddress":${quoted(event.ipAddress)},"metadata":${metadata},"organizationId":${quoted(event.organizationId)},` +
+  `"outcome":${quoted(event.outcome)},"timestamp":${quoted(event.timestamp)},"userAgent":${quoted(event.userAgent)}}`;
 
 /** One node at a time: two that attach the same day at once would trip over each other. */
 export async function makePartitions(tx: Tx, days: readonly string[]): Promise<number> {

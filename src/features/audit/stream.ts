@@ -19,8 +19,18 @@ const pageSize = 2_500;
 const keptAtMost = 50_000;
 const keyLength = 48;
 
+interface Page {
+  readonly keys: string;
+  readonly texts: readonly string[];
+}
+
 export function createEventStream(tx: Tx, organizationId: string, since: string): EventStream {
-  const kept = new Map<string, string>();
+  const pages: Page[] = [];
+  /** How far the first page has been given out. */
+  let next = 0;
+  /** Whose turn was not yet. */
+  const skipped = new Map<string, string>();
+  let kept = 0;
   let cursor: EventCursor = { time: since, eventId: '00000000-0000-0000-0000-000000000000' };
   let reached = '';
   let ended = false;
@@ -33,20 +43,36 @@ export function createEventStream(tx: Tx, organizationId: string, since: string)
     coming.catch(() => {});
   };
 
-  const keep = ({ events, agrees, keys, texts, lastTime }: EventBundle) => {
+  const keep = ({ events, agrees, keys, texts: joined, lastTime }: EventBundle) => {
     ended = events < pageSize;
     if (events === 0) return;
-    const each = texts?.split(separator) ?? [];
-    if (agrees !== true || each.length !== events || keys === null || lastTime === null) {
+    const texts = joined?.split(separator) ?? [];
+    if (agrees !== true || texts.length !== events || keys === null || lastTime === null) {
       failed = true;
       return;
     }
-    for (let index = 0; index < events; index += 1)
-      kept.set(keys.slice(index * keyLength, (index + 1) * keyLength), each[index] as string);
+    pages.push({ keys, texts });
+    kept += events;
+    failed = kept > keptAtMost;
     const last = keys.slice(-keyLength);
     reached = last.slice(32);
     cursor = { time: lastTime, eventId: last.slice(0, 32) };
-    failed = kept.size > keptAtMost;
+  };
+
+  /** The next in the order of time, whichever it is. */
+  const follow = (key: string): string | undefined => {
+    for (let page = pages[0]; page; page = pages[0]) {
+      while (next < page.texts.length) {
+        const at = next * keyLength;
+        const text = page.texts[next] as string;
+        next += 1;
+        if (page.keys.startsWith(key, at)) return text;
+        skipped.set(page.keys.slice(at, at + keyLength), text);
+      }
+      pages.shift();
+      next = 0;
+    }
+    return undefined;
   };
 
   return {
@@ -61,8 +87,10 @@ export function createEventStream(tx: Tx, organizationId: string, since: string)
       return !failed;
     },
     take(key) {
-      const text = kept.get(key);
-      kept.delete(key);
+      const text = skipped.get(key) ?? follow(key);
+      if (text === undefined) return undefined;
+      skipped.delete(key);
+      kept -= 1;
       return text;
     },
     close: async () => void (await coming?.catch(() => {})),
