@@ -130,6 +130,32 @@ describe('the database', () => {
   });
 });
 
+describe('an event that somebody else has written', () => {
+  const forged = '00000000-0000-7000-8000-000000000001';
+  for (const [what, seal] of Object.entries({
+    'without a seal': 'null',
+    "with another event's seal": 'seal',
+    'with a seal of its own making':
+      "substr(seal, 1, 4) || decode('00112233445566778899aabbccddeeff', 'hex')",
+  }))
+    it(`200, verified false: well-formed, ${what}; it is never linked`, async () => {
+      const organizationId = t.app.ids.uuid();
+      await record(t, organizationId, 3);
+      assert.equal((await t.app.audit.verify(organizationId)).finding, undefined);
+      // Inserting is what the tables allow.
+      await t.sql(
+        `insert into audit_events (event_id, organization_id, agent_id, action, outcome, ip_address, user_agent, metadata,
+                                   occurred_at, canonical, seal)
+         select '${forged}', organization_id, agent_id, action, outcome, ip_address, user_agent, metadata, occurred_at,
+                replace(canonical, event_id::text, '${forged}'), ${seal}
+         from audit_events where organization_id = $1 order by event_id limit 1`,
+        [organizationId],
+      );
+      const { checked, finding } = await t.app.audit.verify(organizationId);
+      assert.deepEqual([checked, finding?.eventId], [3, forged]);
+    });
+});
+
 describe('sequencers', () => {
   it('two at once make one chain: no fork, nothing twice, nothing left out', async () => {
     const organizationId = t.app.ids.uuid();
