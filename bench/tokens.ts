@@ -11,7 +11,7 @@ import { signaturesPerSecond } from './signatures.ts';
 
 export const callers = 10_000;
 /** Enough to keep every part busy; with more, each would only wait longer. */
-export const connections = fromEnvironment('BENCH_CONNECTIONS', 24);
+export const connections = fromEnvironment('BENCH_CONNECTIONS', 32);
 const floor = 0.5;
 const ceilingMs = 50;
 
