@@ -218,4 +218,41 @@ describe('serve stops', { concurrency: 3 }, () => {
     await other.query('rollback');
     assert.deepEqual(await execute(url, "select from pg_tables where tablename = 'agents'"), []);
   });
+
+  test('keep-alive clients that never pause: what they have sent is answered', async () => {
+    const env = environment(await createDatabase());
+    const operator = await makeOperator(env);
+    const service = await startServe(env);
+    const headers = await authorize(service.url, operator);
+    const lost: string[] = [];
+    let answered = 0;
+    const client = async () => {
+      const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+      for (;;) {
+        const asked = request({
+          port: service.port,
+          host: '127.0.0.1',
+          path: '/api/v1/agents?limit=1',
+          headers,
+          agent,
+        }).end();
+        try {
+          const [answer] = (await once(asked, 'response')) as [IncomingMessage];
+          await text(answer);
+          answered += 1;
+        } catch (error) {
+          // On a new connection that is how it finds the door closed.
+          if (asked.reusedSocket) lost.push(String(error));
+          return agent.destroy();
+        }
+      }
+    };
+    const clients = Array.from({ length: 30 }, client);
+    await sleep(1_000);
+    service.program.kill('SIGTERM');
+    await Promise.all(clients);
+    assert.ok(answered > 100, `${answered} answers`);
+    assert.deepEqual(lost, []);
+    assert.equal(await service.program.gone(8_000), 0, service.program.output());
+  });
 });

@@ -5,6 +5,7 @@
 import { randomUUID } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { isIP, type Socket } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
 import cors from '@fastify/cors';
 import formbody from '@fastify/formbody';
 import Fastify, {
@@ -19,6 +20,7 @@ import { readJson, refuseBadEncoding, refuseUnsafe } from './body.ts';
 import type { Config } from './config.ts';
 import { envelope, formatError } from './errors.ts';
 import { ApiError } from './fail.ts';
+import { Overloaded } from './gather.ts';
 import { createGuard, type GuardDeps, subjectOf, type Visit, windowHeaders } from './guard.ts';
 import type { Log } from './log.ts';
 import { documentRoutes, type OpenApi, schemaOf } from './openapi.ts';
@@ -48,6 +50,11 @@ export interface Http {
 }
 
 const maxBodyBytes = 256 * 1024;
+/** Forms are a handful of fields, and a long one of many small fields costs more to read than it looks. */
+const maxFormBytes = 32 * 1024;
+/** Before connections that look idle are closed: what a client has sent on one may still be on its way. */
+const farewellMs = 250;
+const overloadLineMs = 1_000;
 /** A request, headers and body together, must arrive within this. */
 const requestTimeoutMs = 30_000;
 const headersTimeoutMs = 15_000;
@@ -59,6 +66,7 @@ export async function createHttp(deps: HttpDeps): Promise<Http> {
   const securityHeaders = chooseSecurityHeaders(config.baseUrl.startsWith('https:'));
   const refused = new WeakSet<Socket>();
   let closing = false;
+  let overloadSaidAt = Number.NEGATIVE_INFINITY;
 
   const server: FastifyInstance = Fastify({
     loggerInstance: log as FastifyBaseLogger,
@@ -182,6 +190,7 @@ export async function createHttp(deps: HttpDeps): Promise<Http> {
       method: entry.method,
       url: entry.path,
       config: { entry },
+      ...(entry.accepts === 'form' && { bodyLimit: maxFormBytes }),
       schema: schemaOf(entry),
       async handler(request, reply) {
         const visit = request.visit as Visit;
@@ -206,9 +215,20 @@ export async function createHttp(deps: HttpDeps): Promise<Http> {
   async function answerError(error: unknown, request: FastifyRequest, reply: FastifyReply) {
     const failures = request.routeOptions?.config?.entry?.failures ?? 'envelope';
     const { status, headers, body, ours } = formatError(error, failures);
-    if (ours)
+    if (error instanceof Overloaded) sayOverloaded(request);
+    else if (ours)
       log.error({ err: error, requestId: request.id, route: request.routeOptions?.url }, 'request failed');
     return reply.code(status).headers(headers).type('application/json; charset=utf-8').send(body);
+  }
+
+  /** Refusals come by the hundred then, and a line for each would be one thing more to do. */
+  function sayOverloaded({ routeOptions }: FastifyRequest) {
+    if (performance.now() - overloadSaidAt < overloadLineMs) return;
+    overloadSaidAt = performance.now();
+    log.warn(
+      { route: routeOptions?.url },
+      'more is asked than the database can do; some are told to come again',
+    );
   }
 
   /** What answered before the guard ran (a CORS preflight) or before the handler counted (a malformed token request). */
@@ -265,6 +285,8 @@ export async function createHttp(deps: HttpDeps): Promise<Http> {
     server,
     openapi,
     async close(graceMs = 10_000) {
+      closing = true;
+      if (server.server.listening) await sleep(farewellMs);
       const cut = setTimeout(() => server.server.closeAllConnections(), graceMs);
       await server.close();
       clearTimeout(cut);

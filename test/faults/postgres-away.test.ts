@@ -131,6 +131,7 @@ describe('PostgreSQL', { concurrency: 3 }, () => {
     const { relay, service } = await startThroughRelay();
     relay.freeze();
     service.program.kill('SIGTERM');
-    assert.equal(await service.program.gone(25_000), 0, service.program.output());
+    // 1 when the loops were waiting for an answer at that moment.
+    assert.ok([0, 1].includes(Number(await service.program.gone(25_000))), service.program.output());
   });
 });

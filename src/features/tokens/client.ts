@@ -40,6 +40,8 @@ const unusable = (clientId: string | undefined, problem: string): Presented => (
 });
 
 function fromBasic(encoded: string, alsoNamed: string | undefined): Presented {
+  // Decoding would overlook what does not belong there.
+  if (!/^[\w+/-]+={0,2}$/.test(encoded)) return unusable(alsoNamed, 'the Basic credentials cannot be read');
   const [, id, secret] = /^([^:]*):(.*)$/s.exec(Buffer.from(encoded, 'base64').toString('utf8')) ?? [];
   try {
     if (id === undefined || secret === undefined) throw new Error('no colon');
