@@ -151,12 +151,11 @@ export const readEventBundle = (
       select count(*) as events, max(occurred_at)::text as "lastTime",
              encode(string_agg(uuid_send(event_id) || timestamptz_send(occurred_at), ''), 'hex') as keys,
              string_agg(appended_in || ' ' || coalesce(encode(seal, 'hex'), '') || ' ' || canonical, ${separator}) as texts,
-             bool_and(canonical =
-               '{"action":' || to_json(action)::text || ',"agentId":"' || agent_id || '","eventId":"' || event_id
-               || '","ipAddress":' || to_json(ip_address)::text || ',"metadata":' || metadata::text
-               || ',"organizationId":"' || organization_id || '","outcome":' || to_json(outcome)::text || ',"timestamp":"'
-               || to_char(occurred_at, 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') || '","userAgent":' || to_json(user_agent)::text
-               || '}') as agrees
+             bool_and(canonical = concat(
+               '{"action":', to_json(action), ',"agentId":"', agent_id, '","eventId":"', event_id,
+               '","ipAddress":', to_json(ip_address), ',"metadata":', metadata, ',"organizationId":"', organization_id,
+               '","outcome":', to_json(outcome), ',"timestamp":"', to_char(occurred_at, 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'),
+               '","userAgent":', to_json(user_agent), '}')) as agrees
       from (
         select event_id, organization_id, agent_id, action, outcome, ip_address, user_agent, metadata, occurred_at,
                canonical, appended_in, seal
