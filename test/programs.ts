@@ -7,6 +7,7 @@ import { delimiter, join } from 'node:path';
 import { after } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
+import { Redis } from 'ioredis';
 
 export const bin = fileURLToPath(new URL('../bin/countersign.js', import.meta.url));
 
@@ -152,6 +153,16 @@ export async function startRedis(
     program,
   );
   return { url: `redis://127.0.0.1:${at}`, port: at, program };
+}
+
+/** What Redis itself holds, beside the service's own connection. */
+export async function onRedis<T>(port: number, work: (redis: Redis) => Promise<T>): Promise<T> {
+  const redis = new Redis(port, '127.0.0.1');
+  try {
+    return await work(redis);
+  } finally {
+    redis.disconnect();
+  }
 }
 
 export interface Service {

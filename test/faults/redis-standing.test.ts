@@ -1,12 +1,12 @@
 /** Whether a token still holds is looked up in Redis first. Whatever happens to Redis, what was ended stays ended. */
 import assert from 'node:assert/strict';
 import { describe, type TestContext, test } from 'node:test';
-import { Redis } from 'ioredis';
 import { createDatabase, environment, newAgent, skipWithout } from '../harness.ts';
 import {
   authorize,
   type Client,
   makeOperator,
+  onRedis,
   type Service,
   startRedis,
   startServe,
@@ -79,15 +79,6 @@ async function visitor(node: Node) {
   const bearer = await authorize(node.url, made.json as unknown as Client);
   assert.equal(await node.uses(bearer), 200);
   return { organizationId, agentId, bearer };
-}
-
-async function onRedis<T>(port: number, work: (redis: Redis) => Promise<T>): Promise<T> {
-  const redis = new Redis(port, '127.0.0.1');
-  try {
-    return await work(redis);
-  } finally {
-    redis.disconnect();
-  }
 }
 
 describe('what Redis keeps about tokens', { concurrency: 2 }, () => {

@@ -14,8 +14,6 @@ export interface Alarm {
   raise(finding: Finding): void;
   /** What was wrong with this organization's chain (or with the keys) has been looked at and is right. */
   clear(organizationId: string | undefined): void;
-  /** Whether anything is known to be broken. */
-  readonly quiet: boolean;
 }
 
 export function createAlarm({ log, metrics }: { log: Log; metrics: Metrics }): Alarm {
@@ -34,9 +32,6 @@ export function createAlarm({ log, metrics }: { log: Log; metrics: Metrics }): A
     clear(organizationId) {
       if (broken.delete(organizationId)) log.warn({ organizationId }, 'the audit log is intact again');
       show();
-    },
-    get quiet() {
-      return broken.size === 0;
     },
   };
 }

@@ -1,11 +1,5 @@
-/**
- * The background check behind `service_audit_chain_integrity`: what is new since the last round, and a piece of what is
- * old, organization after organization, never everything at once. Whether a chain is whole again is for verify to say.
- */
-import type { Clock } from '../../kernel/clock.ts';
-import type { Db, Tx } from '../../kernel/db.ts';
-import type { PublicKey, ReadStatement } from '../../kernel/signer.ts';
-import type { Alarm } from './alarm.ts';
+import type { Tx } from '../../kernel/db.ts';
+import type { PublicKey } from '../../kernel/signer.ts';
 import {
   checkpointFrom,
   checkpointUpTo,
@@ -14,21 +8,10 @@ import {
   findStray,
   takeSnapshot,
 } from './evidence-store.ts';
-import type { Keyring } from './keyring.ts';
 import type { Horizon } from './links-store.ts';
-import { afterAnchor, isGenuine, type Position, type Positions, positionOf } from './positions.ts';
-import { isUnreadable } from './verify.ts';
+import { afterAnchor, isGenuine, type Position, positionOf } from './positions.ts';
+import { isUnreadable, type VerifierDeps } from './verify.ts';
 import { walk } from './walk.ts';
-
-export interface WatchDeps {
-  readonly db: Db;
-  readonly clock: Clock;
-  readonly readStatement: ReadStatement;
-  readonly keyring: Keyring;
-  readonly positions: Positions;
-  readonly alarm: Alarm;
-  drain(): Promise<Horizon>;
-}
 
 /** Per round; more than is new at the usual pace, and a fraction of a second's work. */
 const linksAtMost = 2_500;
@@ -43,7 +26,7 @@ interface Round {
   readonly rowByRow: boolean;
 }
 
-export function createWatch(deps: WatchDeps): () => Promise<void> {
+export function createWatch(deps: VerifierDeps): () => Promise<void> {
   const { db, clock, readStatement, keyring, positions, alarm, drain } = deps;
   const walkedTo = new Map<string, Position>();
   let lookedAt: number | undefined;
