@@ -22,6 +22,10 @@ export type Actor = Origin & Partial<Pick<Caller, 'agentId' | 'organizationId'>>
 
 export const isOperator = (caller: Caller): boolean => caller.scopes.has(operatorScope);
 
+/** The only organization whose rows the caller sees; undefined for the operator, who crosses organizations. */
+export const tenantOf = (caller: Caller): string | undefined =>
+  isOperator(caller) ? undefined : caller.organizationId;
+
 /**
  * Nobody can give what they do not hold: not to an agent they create or widen, nor by minting a secret for one, since
  * whoever holds an agent's secret is that agent. The operator may grant anything.

@@ -172,11 +172,15 @@ export async function createHttp(deps: HttpDeps): Promise<Http> {
       { parseAs: 'buffer' },
       async (_: FastifyRequest, body: Buffer) => readJson(body),
     );
-    for (const entry of routes) if (entry.accepts !== 'form') mount(json, entry);
+    for (const entry of routes) if ((entry.accepts ?? 'json') === 'json') mount(json, entry);
   });
   await server.register(async (form) => {
     await form.register(formbody);
     for (const entry of routes) if (entry.accepts === 'form') mount(form, entry);
+  });
+  await server.register(async (raw) => {
+    raw.addContentTypeParser('*', { parseAs: 'buffer' }, async (_: FastifyRequest, body: Buffer) => body);
+    for (const entry of routes) if (entry.accepts === 'raw') mount(raw, entry);
   });
   // An expectation we do not know is ignored, as RFC 9110 allows: Node's own 417 would carry none of our headers.
   server.server.on('checkExpectation', (request, response) =>

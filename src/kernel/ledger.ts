@@ -21,6 +21,9 @@ export interface Happening {
   readonly userAgent: string;
   /** ISO 8601. */
   readonly timestamp: string;
+  /** What the service said of it: what subscribers are told. */
+  readonly data: Readonly<Record<string, unknown>>;
+  /** The same and who did it, in which request: what the audit log keeps. */
   readonly metadata: Readonly<Record<string, unknown>>;
 }
 
@@ -63,6 +66,7 @@ export function createLedger(deps: { clock: Clock; ids: Ids; listeners: readonly
     ipAddress: actor.ipAddress,
     userAgent: actor.userAgent,
     timestamp: new Date(now).toISOString(),
+    data: subject.metadata ?? {},
     metadata: {
       ...subject.metadata,
       ...(actor.agentId !== undefined && actor.agentId !== subject.agentId && { actorId: actor.agentId }),

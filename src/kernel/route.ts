@@ -94,7 +94,8 @@ export interface RouteSpec<S extends RouteSchema, A extends Access> {
   readonly errors?: readonly ErrorCode[];
   /** How failures are written: the envelope, or the OAuth form of the token endpoints. */
   readonly failures?: 'envelope' | 'oauth';
-  readonly accepts?: 'json' | 'form';
+  /** `raw`: the handler gets the bytes as they came (a Buffer), whatever their content type, because a signature covers them. */
+  readonly accepts?: 'json' | 'form' | 'raw';
   /** Fields that the resource has and a body must not bring: refused as IMMUTABLE_FIELD, before validation. */
   readonly immutable?: readonly string[];
   /** The body may be left out; the handler then sees an empty object. */

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import { operatorScope, organizationScopes, type Scope, scopes } from '../../contract/scopes.ts';
-import { type Actor, type Caller, isOperator, refuseAmplification } from '../../kernel/caller.ts';
+import { type Actor, type Caller, isOperator, refuseAmplification, tenantOf } from '../../kernel/caller.ts';
 import { isoTime } from '../../kernel/clock.ts';
 import type { Tx } from '../../kernel/db.ts';
 import { fail } from '../../kernel/fail.ts';
@@ -47,10 +47,6 @@ export interface AgentService {
   /** The oldest active agent that holds the operator's scope. */
   findOperator(tx: Tx): Promise<Agent | undefined>;
 }
-
-/** The operator crosses organizations; everyone else sees its own only. */
-const tenantOf = (caller: Caller): string | undefined =>
-  isOperator(caller) ? undefined : caller.organizationId;
 
 export function createAgentService(deps: AgentDeps): AgentService {
   const {

@@ -210,6 +210,7 @@ describe('sequencers', () => {
           ipAddress: '192.0.2.1',
           userAgent: '',
           timestamp: new Date(t.clock.now()).toISOString(),
+          data: {},
           metadata: {},
         },
       ]);

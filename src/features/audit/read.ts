@@ -1,5 +1,5 @@
 /** Reading the log: what happened in the caller's organization, within what is kept. */
-import { type Caller, isOperator } from '../../kernel/caller.ts';
+import { type Caller, tenantOf } from '../../kernel/caller.ts';
 import type { Clock } from '../../kernel/clock.ts';
 import type { Db } from '../../kernel/db.ts';
 import { fail } from '../../kernel/fail.ts';
@@ -13,10 +13,6 @@ export interface AuditReader {
   list(caller: Caller, query: AuditQuery): Promise<Page<AuditEvent>>;
   get(caller: Caller, eventId: string): Promise<AuditEvent>;
 }
-
-/** The operator crosses organizations; everyone else sees its own only. */
-const tenantOf = (caller: Caller): string | undefined =>
-  isOperator(caller) ? undefined : caller.organizationId;
 
 export function createAuditReader({ db, clock }: { db: Db; clock: Clock }): AuditReader {
   return {

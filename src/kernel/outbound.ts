@@ -1,0 +1,39 @@
+/**
+ * The port for every call we make to somebody else's server: webhooks, key sets, discovery. The one implementation
+ * (adapters/outbound.ts) connects to public addresses only, follows no redirect, and caps time and size.
+ */
+export interface OutboundRequest {
+  readonly method: 'GET' | 'POST';
+  readonly url: string;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly body?: string;
+  /** From the look-up of the name to the last byte of the answer. */
+  readonly timeoutMs: number;
+  /** A longer answer is cut off and refused. */
+  readonly maxBytes: number;
+}
+
+export interface OutboundAnswer {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string | string[] | undefined>>;
+  readonly body: Buffer;
+}
+
+export type OutboundReason = 'address' | 'unreachable' | 'timeout' | 'tooLarge' | 'protocol';
+
+/** No answer was had. `address`: the target is one that we do not connect to. */
+export class OutboundProblem extends Error {
+  readonly reason: OutboundReason;
+
+  constructor(reason: OutboundReason, message: string, options?: ErrorOptions) {
+    super(message, options);
+    this.name = 'OutboundProblem';
+    this.reason = reason;
+  }
+}
+
+export interface Outbound {
+  /** Whatever the status, an answer; otherwise rejects with OutboundProblem, and with nothing else. */
+  send(request: OutboundRequest): Promise<OutboundAnswer>;
+  close(): Promise<void>;
+}
