@@ -142,6 +142,7 @@ export async function createApp({
     assertions: createAssertions(clock),
     standings,
     isAdmin: async (caller) => (await organizations.roleOf(caller)) === 'admin',
+    grants: [],
   });
   const discovery = createDiscovery({ issuer: config.baseUrl, assertionAlgorithms, signer });
   const health = createHealth({
