@@ -6,7 +6,7 @@ import { failToken, TokenError } from '../../kernel/fail.ts';
 import { createReadClaim, type Held, nobody } from './claim.ts';
 import { presentedClient } from './client.ts';
 import type { TokenDeps } from './feature.ts';
-import { createSettle, type Decision } from './outcome.ts';
+import { createSettle, type Decision, type Grant } from './outcome.ts';
 import { type AccessTokenResponse, TokenRequest } from './schema.ts';
 import type { Standing } from './store.ts';
 
@@ -33,16 +33,33 @@ export function createTokenService(deps: TokenDeps): TokenService {
     code: TokenErrorCode,
     reason: string,
     description = reason,
+    more: Record<string, unknown> = {},
   ): Decision<never> => ({
     entry: {
       actor: origin,
       type: 'token.refused',
-      subject: { organizationId, agentId, outcome: 'failure', metadata: { reason } },
+      subject: { organizationId, agentId, outcome: 'failure', metadata: { reason, ...more } },
     },
     outcome: unwatched(Promise.reject(new TokenError(code, description))),
   });
 
-  const grant = (asked: TokenAsked, client: Standing, audience: string, scope: string) => {
+  const grant = (
+    asked: TokenAsked,
+    client: Standing,
+    audience: string,
+    scope: string,
+  ): Grant<AccessTokenResponse> => ({
+    client,
+    granted: () => issue(asked, client, audience, scope),
+    refused: ({ description, limitType, limit, resetsAt }) =>
+      refusal(asked, client, 'unauthorized_client', `${limitType} reached`, description, {
+        limitType,
+        limit,
+        resetsAt,
+      }),
+  });
+
+  const issue = (asked: TokenAsked, client: Standing, audience: string, scope: string) => {
     const { agentId, organizationId } = client;
     // Its time, to the millisecond, tells whether the token is from before a suspension; `iat` counts seconds only.
     const tokenId = ids.orderedAt(clock.now());
@@ -80,7 +97,7 @@ export function createTokenService(deps: TokenDeps): TokenService {
     audience: string,
     claimed: string,
     { standing, failure }: Held,
-  ): Promise<Decision<AccessTokenResponse>> => {
+  ): Promise<Decision<AccessTokenResponse> | Grant<AccessTokenResponse>> => {
     if (!standing || failure !== undefined) {
       await asked.countAgainst('address');
       const claimedAgent = standing ?? { agentId: claimed, organizationId: nobody };
