@@ -25,7 +25,7 @@ export const tokensByHourOfWeek = (
   db.many(
     'analytics.tokensByHourOfWeek',
     prepared(sql`
-      select extract(dow from hour at time zone 'UTC')::int as dow, extract(hour from hour at time zone 'UTC')::int as hour,
+      select date_part('dow', hour at time zone 'UTC')::int as dow, date_part('hour', hour at time zone 'UTC')::int as hour,
              sum(tokens)::bigint as count
       from token_hours where organization_id = ${organizationId} and hour >= ${from.toISOString()}::timestamptz
       group by 1, 2`),
