@@ -4,6 +4,7 @@
  */
 import type { KeyObject } from 'node:crypto';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { createCedar } from './adapters/cedar.ts';
 import {
@@ -18,16 +19,20 @@ import { createOutbound } from './adapters/outbound.ts';
 import { createPostgres } from './adapters/postgres.ts';
 import { createReferencePage } from './adapters/scalar.ts';
 import { type Agents, createAgents } from './features/agents/feature.ts';
+import { createAnalytics } from './features/analytics/feature.ts';
 import { createAudit } from './features/audit/feature.ts';
 import { createCredentials } from './features/credentials/feature.ts';
 import { createDiscovery } from './features/discovery/feature.ts';
 import { createHealth } from './features/health/feature.ts';
 import { createOrganizations, type Organizations } from './features/organizations/feature.ts';
 import { createReference } from './features/reference/feature.ts';
+import { createTiers, type Tiers } from './features/tiers/feature.ts';
 import { createStandings, createTokens } from './features/tokens/feature.ts';
+import { createUsage } from './features/usage/feature.ts';
 import { type Clock, systemClock } from './kernel/clock.ts';
 import type { Config } from './kernel/config.ts';
 import type { Db } from './kernel/db.ts';
+import { fail } from './kernel/fail.ts';
 import { createHttp, type Http } from './kernel/http.ts';
 import { createIds } from './kernel/ids.ts';
 import type { KeyPair } from './kernel/keypair.ts';
@@ -45,6 +50,8 @@ export { verifyExport } from './features/audit/offline.ts';
 
 /** Beside the code, in a checkout as in the published package. */
 const policies = fileURLToPath(new URL('../policies/', import.meta.url));
+
+const lastWriteMs = 3_000;
 
 export interface Surroundings {
   readonly config: Config;
@@ -82,7 +89,17 @@ export async function createApp({
   const readStatement = createStatementReader();
   const audit = createAudit({ db, clock, log, metrics, signer, readStatement });
   const standings = createStandings({ db, kv, clock });
-  const ledger = createLedger({ clock, ids, listeners: [audit.listener, standings.listener] });
+  const usage = createUsage({
+    db,
+    clock,
+    shard: shardFrom(ids.uuid()),
+    limitsOf: (caller) => tiers.standing(caller),
+  });
+  const ledger = createLedger({
+    clock,
+    ids,
+    listeners: [audit.listener, standings.listener, usage.listener],
+  });
 
   // Who may, where scopes alone do not say it.
   const engine = createCedar({
@@ -131,6 +148,23 @@ export async function createApp({
     holdAgent: agents.hold,
     refuseImpersonation: organizations.refuseImpersonation,
   });
+  const tiers: Tiers = createTiers({
+    db,
+    kv,
+    fallback: memory,
+    clock,
+    metrics,
+    planOf: organizations.planOf,
+    countAgents: agents.countLiving,
+    callsOn: usage.callsOn,
+    tokensAt: usage.tokensAt,
+    countUsage: usage.count,
+    checkout: async () =>
+      fail('SERVICE_UNAVAILABLE', {
+        message: 'Plans cannot be paid for on this instance yet; ask its operator.',
+      }),
+  });
+  const analytics = createAnalytics({ db, clock, enabled: config.analyticsEnabled });
   const tokens = createTokens({
     db,
     clock,
@@ -143,6 +177,9 @@ export async function createApp({
     standings,
     isAdmin: async (caller) => (await organizations.roleOf(caller)) === 'admin',
     grants: [],
+    checkPlans: tiers.checkTokens,
+    countIntrospection: ({ organizationId, agentId }) =>
+      usage.count(organizationId, agentId, 'introspections'),
   });
   const discovery = createDiscovery({ issuer: config.baseUrl, assertionAlgorithms, signer });
   const health = createHealth({
@@ -161,6 +198,9 @@ export async function createApp({
     ...agents.routes,
     ...credentials.routes,
     ...organizations.routes,
+    ...tiers.routes,
+    ...usage.routes,
+    ...analytics.routes,
     ...audit.routes,
   ];
   const http: Http = await createHttp({
@@ -169,11 +209,12 @@ export async function createApp({
     metrics,
     window: createRateWindow({ kv, fallback: memory, clock, perMinute: config.rateLimitPerMinute }),
     identify: tokens.identify,
+    countCall: tiers.countCall,
     requirePermission,
     resourceMetadata: `${config.baseUrl}/.well-known/oauth-protected-resource`,
     routes,
   });
-  const loops = createLoops([...audit.loops, ...tokens.loops], log);
+  const loops = createLoops([...audit.loops, ...tokens.loops, ...usage.loops], log);
 
   return {
     http,
@@ -183,6 +224,7 @@ export async function createApp({
     ids,
     metrics,
     organizations,
+    usage,
     agents,
     credentials,
     audit,
@@ -196,6 +238,10 @@ export async function createApp({
       await http.close();
       await loops.stop();
       await outbound.close();
+      // A database that does not answer is not waited for.
+      await Promise.race([usage.flush(), sleep(lastWriteMs, undefined, { ref: false })]).catch((error) =>
+        log.error({ err: error }, 'the last counts of use are lost'),
+      );
       await closeStores(db, kv);
     },
   };
@@ -224,6 +270,9 @@ async function openKv(url: string, memory: Kv, log: Log): Promise<Kv> {
   const { createRedisKv } = await import('./adapters/redis.ts');
   return createRedisKv(url, log);
 }
+
+/** Where a process counts, by lot: few enough to be added up quickly, and not 0, where past days are joined. */
+const shardFrom = (uuid: string): number => 1 + (Number.parseInt(uuid.slice(0, 2), 16) % 8);
 
 async function closeStores(db: Db, kv: Kv): Promise<void> {
   await db.close();

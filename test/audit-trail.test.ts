@@ -5,7 +5,15 @@ import { describe, it } from 'node:test';
 import { exportJWK, SignJWT } from 'jose';
 import type { RouteEntry } from '../src/kernel/route.ts';
 import { startApp } from './harness.ts';
-import { changesNothing, type Sent, succeeding, type Target, validTokenRequest } from './matrix-rows.ts';
+import {
+  asTarget,
+  cannotYet,
+  changesNothing,
+  type Sent,
+  succeeding,
+  type Target,
+  validTokenRequest,
+} from './matrix-rows.ts';
 import { createWorld, send } from './world.ts';
 
 const t = await startApp({ MULTI_TENANT: 'true' });
@@ -37,7 +45,8 @@ async function problemOf({ id, method, path }: RouteEntry): Promise<string | und
   const request = succeeding(id);
   if (!request) return `${method} ${path} (${id}) has no row in test/matrix-rows.ts`;
   const target = await makeTarget();
-  const { result, written } = await eventsOf(() => send(t, request(target), operatorToken, from));
+  const token = asTarget.has(id) ? target.token : operatorToken;
+  const { result, written } = await eventsOf(() => send(t, request(target), token, from));
   const said = (what: string) => `${method} ${path} (${id}) ${what}`;
   if (result.status >= 300) return said(`answered ${result.status}: give it a request that succeeds`);
 
@@ -55,8 +64,10 @@ async function problemOf({ id, method, path }: RouteEntry): Promise<string | und
 describe('a successful call', () => {
   for (const entry of t.app.routes) {
     const expected = entry.method === 'GET' || entry.id in changesNothing ? 'none' : 'one';
-    it(`${entry.method} ${entry.path} leaves ${expected}`, async () =>
-      assert.equal(await problemOf(entry), undefined));
+    const skip = cannotYet[entry.id] ?? false;
+    it(`${entry.method} ${entry.path} leaves ${expected}`, { skip }, async () =>
+      assert.equal(await problemOf(entry), undefined),
+    );
   }
   it('only routes that exist are excused', () => {
     const mutating = t.app.routes.filter(({ method }) => method !== 'GET').map(({ id }) => id);

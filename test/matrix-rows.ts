@@ -92,6 +92,10 @@ const ofOrganizationAdmins = (success: string, foreign = '404 ORG_NOT_FOUND') =>
     operator: success,
   });
 
+/** What anybody with a token sees of its own organization. */
+const ofOwnOrganization = (answer: string, operator = answer) =>
+  behindToken({ wrongScope: answer, otherOrganization: answer, member: answer, admin: answer, operator });
+
 const api = '/api/v1';
 
 export const validTokenRequest = ({ agentId, clientSecret }: Target): Sent => ({
@@ -103,6 +107,14 @@ export const validTokenRequest = ({ agentId, clientSecret }: Target): Sent => ({
 /** Routes whose method could change something, but which do not; each with the reason. */
 export const changesNothing: Readonly<Record<string, string>> = {
   introspectToken: 'answers a question about a token; POST keeps the token out of addresses',
+};
+
+/** Routes that succeed only for an agent of an organization that is not the operator's: the trail is left by the target. */
+export const asTarget: ReadonlySet<string> = new Set(['upgradeTier']);
+
+/** Routes that cannot succeed in this version, each with the reason. */
+export const cannotYet: Readonly<Record<string, string>> = {
+  upgradeTier: 'there is no billing to start a payment with',
 };
 
 /** A request that succeeds when the operator makes it; where the matrix shows a refusal, another one. */
@@ -245,6 +257,43 @@ export const rows: Readonly<Record<string, Row>> = {
       payload: { agentId: outsiderId, role: 'member' },
     }),
     answers: ofOrganizationAdmins('201'),
+  },
+
+  getTierStatus: {
+    request: () => ({ method: 'GET', url: `${api}/tiers/status` }),
+    answers: ofOwnOrganization('200'),
+  },
+  upgradeTier: {
+    request: () => ({
+      method: 'POST',
+      url: `${api}/tiers/upgrade`,
+      payload: { target_tier: 'enterprise' },
+    }),
+    answers: ofOwnOrganization('503 SERVICE_UNAVAILABLE', '400 TIER_UPGRADE_NOT_REQUIRED'),
+  },
+  getUsage: {
+    request: () => ({ method: 'GET', url: `${api}/usage` }),
+    answers: ofOwnOrganization('200'),
+  },
+  getUsageLimits: {
+    request: () => ({ method: 'GET', url: `${api}/usage/limits` }),
+    answers: ofOwnOrganization('200'),
+  },
+  exportUsage: {
+    request: () => ({ method: 'GET', url: `${api}/usage/export` }),
+    answers: ofOwnOrganization('200'),
+  },
+  getTokenAnalytics: {
+    request: () => ({ method: 'GET', url: `${api}/analytics/tokens` }),
+    answers: ofOwnOrganization('200'),
+  },
+  getActivityAnalytics: {
+    request: () => ({ method: 'GET', url: `${api}/analytics/agents/activity` }),
+    answers: ofOwnOrganization('200'),
+  },
+  getAgentAnalytics: {
+    request: () => ({ method: 'GET', url: `${api}/analytics/agents` }),
+    answers: ofOwnOrganization('200'),
   },
 
   listAuditEvents: {

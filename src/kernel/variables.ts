@@ -274,7 +274,6 @@ export const variables = {
   ...section('Features'),
   analyticsEnabled: defaulted(flag, true, {
     env: 'ANALYTICS_ENABLED',
-    awaitsFeature: true,
     about: 'false makes the analytics endpoints answer 404',
   }),
   complianceEnabled: defaulted(flag, true, {

@@ -32,6 +32,9 @@ export interface Plan {
   readonly maxAgents: number;
 }
 
+/** Null: the plan's own figure holds. */
+export type Overrides = Pick<StoredOrganization, 'maxAgents' | 'maxTokensPerMonth'>;
+
 export interface OrganizationService {
   create(caller: Caller, wanted: NewOrganization): Promise<Organization>;
   list(caller: Caller, query: OrganizationQuery): Promise<Page<Organization>>;
@@ -44,6 +47,8 @@ export interface OrganizationService {
   findBySlug(tx: Tx, slug: string): Promise<{ organizationId: string } | undefined>;
   /** The plan, kept from changing until the transaction ends; undefined when the organization is deleted or unknown. */
   holdPlan(tx: Tx, organizationId: string): Promise<Plan | undefined>;
+  /** The plan as it stands, with the organization's own figures; undefined when there is no such organization. */
+  planOf(organizationId: string): Promise<(Omit<Plan, 'maxAgents'> & Overrides) | undefined>;
   /** The caller's membership in its own organization. */
   roleOf(caller: Caller): Promise<Role>;
   /**
@@ -166,6 +171,7 @@ export function createOrganizationService(deps: OrganizationDeps): OrganizationS
     },
 
     findBySlug: findOrganizationBySlug,
+    planOf: (organizationId) => findOrganization(db, organizationId),
 
     async holdPlan(tx, organizationId) {
       const stored = await lockOrganization(tx, organizationId);
