@@ -16,8 +16,10 @@ import {
 import { createMemoryKv } from './adapters/memory-kv.ts';
 import { createPostgres } from './adapters/postgres.ts';
 import { createReferencePage } from './adapters/scalar.ts';
+import { createEventReader, createStripe } from './adapters/stripe.ts';
 import { type Agents, createAgents } from './features/agents/feature.ts';
 import { createAudit } from './features/audit/feature.ts';
+import { createBilling } from './features/billing/feature.ts';
 import { createCredentials } from './features/credentials/feature.ts';
 import { createDiscovery } from './features/discovery/feature.ts';
 import { createHealth } from './features/health/feature.ts';
@@ -138,6 +140,16 @@ export async function createApp({
     standings,
     isAdmin: async (caller) => (await organizations.roleOf(caller)) === 'admin',
   });
+  const billing = createBilling(
+    { db, clock, ids, ledger, log, requirePermission, organizations },
+    {
+      baseUrl: config.baseUrl,
+      stripe: openStripe(config, clock),
+      allowEmbedded: config.nodeEnv !== 'production' || config.billingAllowEmbedded,
+      seal: signer.seal,
+      createEventReader,
+    },
+  );
   const discovery = createDiscovery({ issuer: config.baseUrl, assertionAlgorithms, signer });
   const health = createHealth({
     db,
@@ -155,6 +167,7 @@ export async function createApp({
     ...agents.routes,
     ...credentials.routes,
     ...organizations.routes,
+    ...billing.routes,
     ...audit.routes,
   ];
   const http: Http = await createHttp({
@@ -167,7 +180,7 @@ export async function createApp({
     resourceMetadata: `${config.baseUrl}/.well-known/oauth-protected-resource`,
     routes,
   });
-  const loops = createLoops([...audit.loops, ...tokens.loops], log);
+  const loops = createLoops([...audit.loops, ...tokens.loops, ...billing.loops], log);
 
   return {
     http,
@@ -216,6 +229,24 @@ async function openKv(url: string, memory: Kv, log: Log): Promise<Kv> {
   if (url.startsWith('memory:')) return memory;
   const { createRedisKv } = await import('./adapters/redis.ts');
   return createRedisKv(url, log);
+}
+
+/** The configuration has all of it or nothing. */
+function openStripe(config: Config, clock: Clock) {
+  const { stripeSecretKey, stripeWebhookSecret, stripePricePro, stripePriceEnterprise, baseUrl } = config;
+  if (!stripeSecretKey || !stripeWebhookSecret || !stripePricePro || !stripePriceEnterprise) return undefined;
+  const prices = { pro: stripePricePro, enterprise: stripePriceEnterprise };
+  const returnUrl = `${baseUrl}/billing/return`;
+  return {
+    provider: createStripe({
+      secretKey: stripeSecretKey,
+      prices,
+      returnUrl,
+      apiUrl: config.stripeApiUrl,
+      clock,
+    }),
+    readEvent: createEventReader({ secret: stripeWebhookSecret, prices, clock }),
+  };
 }
 
 async function closeStores(db: Db, kv: Kv): Promise<void> {

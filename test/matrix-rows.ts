@@ -17,6 +17,11 @@ export interface Target {
   readonly outsiderId: string;
   /** An event of that agent. */
   readonly eventId: string;
+  /** From the addresses of the embedded billing provider's pages about that organization. */
+  readonly checkoutToken: string;
+  readonly portalToken: string;
+  /** A payment event about the subscription that the organization has. */
+  readonly paymentEvent: { readonly body: string; readonly signature: string };
 }
 
 export const principals = [
@@ -38,8 +43,9 @@ export type Principal = (typeof principals)[number];
 export interface Sent {
   readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
   readonly url: string;
-  readonly payload?: object;
+  readonly payload?: object | string;
   readonly form?: Record<string, string>;
+  readonly headers?: Record<string, string>;
 }
 
 export interface Row {
@@ -74,6 +80,16 @@ const ofAgents = (success: string, foreign = '404 AGENT_NOT_FOUND') =>
     operator: success,
   });
 
+/** Of one's own organization, whatever the scopes; elsewhere there is no such organization. */
+const ofAnyAgent = (success: string) =>
+  behindToken({
+    wrongScope: success,
+    otherOrganization: '404 ORG_NOT_FOUND',
+    member: success,
+    admin: success,
+    operator: success,
+  });
+
 const operatorOnly = (success: string) =>
   behindToken({
     wrongScope: '403 FORBIDDEN',
@@ -99,6 +115,14 @@ export const validTokenRequest = ({ agentId, clientSecret }: Target): Sent => ({
   url: `${api}/token`,
   form: { grant_type: 'client_credentials', client_id: agentId, client_secret: clientSecret },
 });
+
+/** Whoever holds what is asked about (a token, the address of a page) knows that it exists. */
+export const knownToTheCaller: ReadonlySet<string> = new Set([
+  'revokeToken',
+  'checkoutPage',
+  'confirmCheckout',
+  'portalPage',
+]);
 
 /** Routes whose method could change something, but which do not; each with the reason. */
 export const changesNothing: Readonly<Record<string, string>> = {
@@ -246,6 +270,65 @@ export const rows: Readonly<Record<string, Row>> = {
     }),
     answers: ofOrganizationAdmins('201'),
   },
+
+  getSubscription: {
+    request: ({ organizationId }) => ({
+      method: 'GET',
+      url: `${api}/billing/subscription?organization_id=${organizationId}`,
+    }),
+    answers: ofAnyAgent('200'),
+  },
+  startCheckout: {
+    request: ({ organizationId }) => ({
+      method: 'POST',
+      url: `${api}/billing/checkout`,
+      payload: { target_tier: 'enterprise', organization_id: organizationId },
+    }),
+    answers: ofAnyAgent('200'),
+  },
+  openBillingPortal: {
+    request: ({ organizationId }) => ({
+      method: 'POST',
+      url: `${api}/billing/portal`,
+      payload: { organization_id: organizationId },
+    }),
+    answers: ofOrganizationAdmins('200'),
+  },
+  cancelSubscription: {
+    request: ({ organizationId }) => ({
+      method: 'DELETE',
+      url: `${api}/billing/subscription?organization_id=${organizationId}`,
+    }),
+    answers: ofOrganizationAdmins('204'),
+  },
+  // Its signature says who sends it.
+  receiveBillingEvent: {
+    request: ({ paymentEvent: { body, signature } }) => ({
+      method: 'POST',
+      url: `${api}/billing/webhooks/stripe`,
+      payload: body,
+      headers: { 'content-type': 'application/json', 'stripe-signature': signature },
+    }),
+    answers: everyone('200'),
+  },
+  // Whoever has the address of a page may open it.
+  checkoutPage: {
+    request: ({ checkoutToken }) => ({ method: 'GET', url: `/billing/checkout/${checkoutToken}` }),
+    answers: everyone('200'),
+  },
+  confirmCheckout: {
+    request: ({ checkoutToken }) => ({
+      method: 'POST',
+      url: `/billing/checkout/${checkoutToken}`,
+      form: { confirm: 'yes' },
+    }),
+    answers: everyone('200'),
+  },
+  portalPage: {
+    request: ({ portalToken }) => ({ method: 'GET', url: `/billing/portal/${portalToken}` }),
+    answers: everyone('200'),
+  },
+  billingReturn: { request: () => ({ method: 'GET', url: '/billing/return' }), answers: everyone('200') },
 
   listAuditEvents: {
     request: () => ({ method: 'GET', url: `${api}/audit` }),
