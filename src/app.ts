@@ -193,6 +193,7 @@ export async function createApp({
     agents,
     credentials,
     audit,
+    billing,
     /** Brings the database up to date; safe to call from several nodes at once. */
     async prepare() {
       const migrator = createPostgres({ url: config.databaseUrl, poolSize: 1, log, metrics, patient: true });

@@ -36,6 +36,7 @@ export interface BillingDeps {
 export interface OrganizationPorts {
   /** Undefined when it is unknown. */
   describe(db: Queryable, organizationId: string): Promise<Described | undefined>;
+  deletedAmong(db: Queryable, organizationIds: readonly string[]): Promise<string[]>;
   /** Kept from changing until the transaction ends; undefined when the organization is deleted or unknown. */
   holdPlan(tx: Tx, organizationId: string): Promise<{ planTier: PlanTier } | undefined>;
   /** Records the change; false when there was none to make. */
@@ -98,7 +99,7 @@ export function createBilling(deps: BillingDeps, options: ProviderOptions): Bill
   const pages = createPageService(parts, service);
   return {
     routes: billingRoutes(service, pages),
-    loops: billingLoops(deps),
+    loops: billingLoops(parts, service),
     checkout: (caller, targetTier) => service.checkout(caller, targetTier),
   };
 }

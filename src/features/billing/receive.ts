@@ -24,7 +24,7 @@ import {
 import { givenBy, judge, judgeAnswer, planAfter } from './verdict.ts';
 
 /** Whom the log names where nobody of ours did it. */
-const nobody = '00000000-0000-0000-0000-000000000000';
+export const nobody = '00000000-0000-0000-0000-000000000000';
 
 export interface Source {
   readonly name: ProviderName;

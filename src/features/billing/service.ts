@@ -34,6 +34,8 @@ export interface BillingService {
   checkout(caller: Caller, targetTier: PaidTier, organizationId?: string): Promise<Checkout>;
   portal(caller: Caller, organizationId?: string): Promise<Portal>;
   cancel(caller: Caller, organizationId?: string): Promise<void>;
+  /** When what is paid for is over; false when Stripe knows no such subscription. */
+  endAtStripe(actor: Actor & { agentId: string }, known: StoredSubscription): Promise<boolean>;
   /** An event as it came over the wire. */
   receive(origin: Actor, body: Buffer | undefined, signature: unknown): Promise<Outcome>;
   /** One that the embedded provider has signed; it takes the same way. */
@@ -121,11 +123,11 @@ export function createBillingService(parts: BillingParts): BillingService {
     });
   };
 
-  const cancelAtStripe = async (caller: Caller, known: StoredSubscription) => {
-    if (known.cancelAtPeriodEnd) return;
+  const endAtStripe: BillingService['endAtStripe'] = async (actor, known) => {
+    if (known.cancelAtPeriodEnd) return true;
     const { provider } = stripe ?? notConfigured();
     const { subscriptionId, status, organizationId } = known;
-    if (!(await reaching(provider.cancel(subscriptionId, status)))) fail('SUBSCRIPTION_NOT_FOUND');
+    if (!(await reaching(provider.cancel(subscriptionId, status)))) return false;
     await db.transaction(async (tx) => {
       await organizations.holdPlan(tx, organizationId);
       const now = await findSubscription(tx, organizationId);
@@ -133,13 +135,10 @@ export function createBillingService(parts: BillingParts): BillingService {
       if (now?.subscriptionId === subscriptionId && now.status !== 'canceled')
         await saveSubscription(tx, { ...now, cancelAtPeriodEnd: true, updatedAt: isoTime(clock) });
       const metadata = { provider: known.provider, subscriptionId, currentPeriodEnd: known.currentPeriodEnd };
-      const { agentId } = caller;
-      await ledger.record(tx, caller, 'billing.cancellation_requested', {
-        organizationId,
-        agentId,
-        metadata,
-      });
+      const { agentId } = actor;
+      await ledger.record(tx, actor, 'billing.cancellation_requested', { organizationId, agentId, metadata });
     });
+    return true;
   };
 
   const receiveEmbedded: BillingService['receiveEmbedded'] = async (
@@ -154,6 +153,7 @@ export function createBillingService(parts: BillingParts): BillingService {
   return {
     show,
     receiveEmbedded,
+    endAtStripe,
 
     async subscription(caller, id) {
       const described = await visible(caller, asked(id, caller));
@@ -196,8 +196,8 @@ export function createBillingService(parts: BillingParts): BillingService {
       const { organizationId } = await manageable(caller, asked(id, caller));
       const known = await findSubscription(db, organizationId);
       if (!known || known.status === 'canceled') fail('SUBSCRIPTION_NOT_FOUND');
-      if (known.provider === 'stripe') await cancelAtStripe(caller, known);
-      else await receiveEmbedded(caller, embedded.ended(known));
+      if (known.provider === 'embedded') await receiveEmbedded(caller, embedded.ended(known));
+      else if (!(await endAtStripe(caller, known))) fail('SUBSCRIPTION_NOT_FOUND');
     },
 
     async receive(origin, body, signature) {

@@ -32,6 +32,20 @@ export const findSubscription = (
     sql`select ${columns} from billing_subscriptions where organization_id = ${organizationId}`,
   );
 
+/** Those that go on by themselves, by organization. */
+export const listRunning = (
+  db: Queryable,
+  provider: ProviderName,
+  page: { after: string; limit: number },
+): Promise<StoredSubscription[]> =>
+  db.many(
+    'billing.running',
+    sql`select ${columns} from billing_subscriptions
+        where provider = ${provider} and status <> 'canceled' and not cancel_at_period_end
+          and organization_id > ${page.after}
+        order by organization_id limit ${page.limit}`,
+  );
+
 /** Whose subscription this is, or who else that customer is. */
 export async function findOwner(
   db: Queryable,

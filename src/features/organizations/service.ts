@@ -20,6 +20,7 @@ import {
   findRole,
   insertMembership,
   insertOrganization,
+  listDeleted,
   listOrganizations,
   lockOrganization,
   type StoredOrganization,
@@ -46,6 +47,7 @@ export interface OrganizationService {
   holdPlan(tx: Tx, organizationId: string): Promise<Plan | undefined>;
   /** What others may show of an organization, whoever asks; undefined when it is unknown. */
   describe(db: Queryable, organizationId: string): Promise<Organization | undefined>;
+  deletedAmong(db: Queryable, organizationIds: readonly string[]): Promise<string[]>;
   /**
    * What is paid for, or no longer. Recorded as a PATCH would be, with the reason; false when nothing had to change, or
    * the organization is deleted or unknown.
@@ -190,6 +192,8 @@ export function createOrganizationService(deps: OrganizationDeps): OrganizationS
       const stored = await findOrganization(queryable, organizationId);
       return stored && shown(stored);
     },
+
+    deletedAmong: listDeleted,
 
     async setPlan(tx, actor, organizationId, planTier, because) {
       const before = await lockOrganization(tx, organizationId);
