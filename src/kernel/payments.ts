@@ -16,7 +16,8 @@ export interface SubscriptionState {
   /** What we wrote on it when it was ordered; undefined when somebody else made it. */
   readonly organizationId: string | undefined;
   readonly agentId: string | undefined;
-  readonly tier: PaidTier;
+  /** By its price; undefined when that is none that we ask now. */
+  readonly tier: PaidTier | undefined;
   readonly status: SubscriptionStatus;
   /** ISO 8601. */
   readonly currentPeriodEnd: string | null;
@@ -29,7 +30,7 @@ export interface PaymentEvent {
   readonly type: string;
   /** When it happened at the provider; ISO 8601. */
   readonly createdAt: string;
-  /** Absent from events that do not concern a subscription to one of our plans. */
+  /** Absent from events that do not concern a subscription. */
   readonly subscription: SubscriptionState | undefined;
 }
 
@@ -63,7 +64,7 @@ export interface PaymentProvider {
   portal(customerId: string): Promise<PaymentPage>;
   /** At the end of what is paid; at once when nothing is. False when the provider knows no such subscription. */
   cancel(subscriptionId: string, status: SubscriptionStatus): Promise<boolean>;
-  /** The subscription as it is now; undefined when it is none of ours. */
+  /** The subscription as it is now; undefined when the provider knows no such one. */
   find(subscriptionId: string): Promise<SubscriptionState | undefined>;
 }
 

@@ -38,36 +38,42 @@ export function eventOf(event: unknown, prices: Prices): PaymentEvent | undefine
   return { eventId, type: type.slice(0, maxIdLength), createdAt, subscription };
 }
 
-/** Undefined for a subscription to something that we do not sell. */
+/** Undefined when it is no subscription. */
 export function stateOf(subscription: unknown, prices: Prices): SubscriptionState | undefined {
-  const items = field(field(subscription, 'items'), 'data');
-  const sold = (Array.isArray(items) ? items : [])
-    .map((item: unknown) => ({ item, tier: tierOf(idOf(field(item, 'price')), prices) }))
-    .find(({ tier }) => tier !== undefined);
-  const status = field(subscription, 'status');
-  const known = typeof status === 'string' && Object.hasOwn(statuses, status) ? statuses[status] : undefined;
+  const status = statusOf(field(subscription, 'status'));
   const subscriptionId = idOf(subscription);
   const customerId = idOf(field(subscription, 'customer'));
   const subscribedAt = timeOf(field(subscription, 'created'));
-  if (!sold?.tier || !known || !subscriptionId || !customerId || !subscribedAt) return undefined;
+  if (!status || !subscriptionId || !customerId || !subscribedAt) return undefined;
+  const { item, tier } = soldItem(field(field(subscription, 'items'), 'data'), prices);
   const metadata = field(subscription, 'metadata');
-  const periodEnd = field(sold.item, 'current_period_end') ?? field(subscription, 'current_period_end');
+  const periodEnd = field(item, 'current_period_end') ?? field(subscription, 'current_period_end');
+  const endsOnADay = timeOf(field(subscription, 'cancel_at')) !== undefined;
   return {
     subscriptionId,
     customerId,
     organizationId: uuidOf(field(metadata, 'organization_id')),
     agentId: uuidOf(field(metadata, 'agent_id')),
-    tier: sold.tier,
-    status: known,
+    tier,
+    status,
     currentPeriodEnd: timeOf(periodEnd) ?? null,
-    // Newer versions name the day instead.
     cancelAtPeriodEnd:
-      known !== 'canceled' &&
-      (field(subscription, 'cancel_at_period_end') === true ||
-        timeOf(field(subscription, 'cancel_at')) !== undefined),
+      status !== 'canceled' && (field(subscription, 'cancel_at_period_end') === true || endsOnADay),
     subscribedAt,
   };
 }
+
+/** The one that is for a plan of ours, else the first: somebody may have added other things. */
+function soldItem(items: unknown, prices: Prices): { item: unknown; tier: PaidTier | undefined } {
+  const all = (Array.isArray(items) ? items : []).map((item: unknown) => ({
+    item,
+    tier: tierOf(idOf(field(item, 'price')), prices),
+  }));
+  return all.find(({ tier }) => tier !== undefined) ?? all[0] ?? { item: undefined, tier: undefined };
+}
+
+const statusOf = (word: unknown): SubscriptionStatus | undefined =>
+  typeof word === 'string' && Object.hasOwn(statuses, word) ? statuses[word] : undefined;
 
 const field = (value: unknown, name: string): unknown =>
   typeof value === 'object' && value !== null && Object.hasOwn(value, name)

@@ -364,6 +364,20 @@ describe('POST /billing/webhooks/stripe', () => {
     assert.deepEqual(await changesOf(organizationId), []);
     assert.deepEqual(await t.sql("select 1 from billing_events where event_type = 'invoice.paid'"), []);
   });
+  it('200 applied: a price that is no longer asked leaves the plan, and its end is noticed', async () => {
+    const { organizationId, member } = await payer();
+    await tell(await about(organizationId, { tier: 'enterprise' }, { created: inSeconds(-9) }));
+    const items = { data: [{ price: { id: 'price_of_last_year' }, current_period_end: 1_900_000_000 }] };
+    assert.equal(
+      await outcomeOf(about(organizationId, { items }, { created: inSeconds(-8) })),
+      '200 applied',
+    );
+    const renewed = await subscription(member);
+    assert.deepEqual([renewed.tier, renewed.currentPeriodEnd], ['enterprise', '2030-03-17T17:46:40.000Z']);
+    assert.equal(await outcomeOf(about(organizationId, { items, status: 'canceled' })), '200 applied');
+    const ended = await subscription(member);
+    assert.deepEqual([ended.tier, ended.status], ['free', 'canceled']);
+  });
   it('200 applied while the organization is suspended; 200 unknown once it is deleted', async () => {
     const { organizationId } = await payer();
     await asOperator('PATCH', `/organizations/${organizationId}`, { status: 'suspended' });

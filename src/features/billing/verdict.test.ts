@@ -1,14 +1,14 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
-import type { SubscriptionState, SubscriptionStatus } from '../../kernel/payments.ts';
+import type { SubscriptionStatus } from '../../kernel/payments.ts';
 import type { StoredSubscription } from './store.ts';
 import { givenBy, judge, judgeAnswer, planAfter } from './verdict.ts';
 
 type Known = Parameters<typeof judgeAnswer>[0];
 type Told = Parameters<typeof judge>[1];
 
-const told = (changes: Partial<SubscriptionState> = {}): Told => ({
+const told = (changes: Partial<Told> = {}): Told => ({
   subscriptionId: 'a',
   status: 'active',
   tier: 'pro',
@@ -63,7 +63,7 @@ describe('what an event means for what is known', () => {
   }
   it('once asked: the same one counts as it is; another one if it is paid, and not older than one that is', () => {
     const [older, newer] = ['2025-01-01T00:00:00.000Z', '2027-01-01T00:00:00.000Z'];
-    const b = (changes: Partial<SubscriptionState>) => told({ subscriptionId: 'b', ...changes });
+    const b = (changes: Partial<Told>) => told({ subscriptionId: 'b', ...changes });
     assert.equal(judgeAnswer(known(), told({ status: 'canceled' })), 'apply');
     assert.equal(judgeAnswer(known(), b({ subscribedAt: newer })), 'apply');
     assert.equal(judgeAnswer(known(), b({ subscribedAt: newer, status: 'canceled' })), 'late');

@@ -9,7 +9,9 @@ import type { StoredSubscription } from './store.ts';
 export type Verdict = 'apply' | 'late' | 'ask';
 
 type Known = Pick<StoredSubscription, 'subscriptionId' | 'status' | 'grantedTier' | 'subscribedAt' | 'asOf'>;
-type Told = Pick<SubscriptionState, 'subscriptionId' | 'status' | 'tier' | 'subscribedAt'>;
+type Told = Pick<SubscriptionState, 'subscriptionId' | 'status' | 'subscribedAt'> & {
+  readonly tier: PaidTier;
+};
 
 /** The plan that a subscription gives. A payment that failed leaves it in force while the provider tries again. */
 export const givenBy = ({ status, tier }: Pick<Told, 'status' | 'tier'>): PaidTier | null =>
