@@ -18,9 +18,11 @@ import { createMemoryKv } from './adapters/memory-kv.ts';
 import { createOutbound } from './adapters/outbound.ts';
 import { createPostgres } from './adapters/postgres.ts';
 import { createReferencePage } from './adapters/scalar.ts';
+import { createEventReader, createStripe } from './adapters/stripe.ts';
 import { type Agents, createAgents } from './features/agents/feature.ts';
 import { createAnalytics } from './features/analytics/feature.ts';
 import { createAudit } from './features/audit/feature.ts';
+import { createBilling } from './features/billing/feature.ts';
 import { createCredentials } from './features/credentials/feature.ts';
 import { createDiscovery } from './features/discovery/feature.ts';
 import { createHealth } from './features/health/feature.ts';
@@ -32,7 +34,6 @@ import { createUsage } from './features/usage/feature.ts';
 import { type Clock, systemClock } from './kernel/clock.ts';
 import type { Config } from './kernel/config.ts';
 import type { Db } from './kernel/db.ts';
-import { fail } from './kernel/fail.ts';
 import { createHttp, type Http } from './kernel/http.ts';
 import { createIds } from './kernel/ids.ts';
 import type { KeyPair } from './kernel/keypair.ts';
@@ -159,10 +160,7 @@ export async function createApp({
     callsOn: usage.callsOn,
     tokensAt: usage.tokensAt,
     countUsage: usage.count,
-    checkout: async () =>
-      fail('SERVICE_UNAVAILABLE', {
-        message: 'Plans cannot be paid for on this instance yet; ask its operator.',
-      }),
+    checkout: (caller, target) => billing.checkout(caller, target),
   });
   const analytics = createAnalytics({ db, clock, enabled: config.analyticsEnabled });
   const tokens = createTokens({
@@ -181,6 +179,16 @@ export async function createApp({
     countIntrospection: ({ organizationId, agentId }) =>
       usage.count(organizationId, agentId, 'introspections'),
   });
+  const billing = createBilling(
+    { db, clock, ids, ledger, log, requirePermission, organizations },
+    {
+      baseUrl: config.baseUrl,
+      stripe: openStripe(config, clock),
+      allowEmbedded: config.nodeEnv !== 'production' || config.billingAllowEmbedded,
+      seal: signer.seal,
+      createEventReader,
+    },
+  );
   const discovery = createDiscovery({ issuer: config.baseUrl, assertionAlgorithms, signer });
   const health = createHealth({
     db,
@@ -201,6 +209,7 @@ export async function createApp({
     ...tiers.routes,
     ...usage.routes,
     ...analytics.routes,
+    ...billing.routes,
     ...audit.routes,
   ];
   const http: Http = await createHttp({
@@ -214,7 +223,7 @@ export async function createApp({
     resourceMetadata: `${config.baseUrl}/.well-known/oauth-protected-resource`,
     routes,
   });
-  const loops = createLoops([...audit.loops, ...tokens.loops, ...usage.loops], log);
+  const loops = createLoops([...audit.loops, ...tokens.loops, ...usage.loops, ...billing.loops], log);
 
   return {
     http,
@@ -228,6 +237,7 @@ export async function createApp({
     agents,
     credentials,
     audit,
+    billing,
     /** Brings the database up to date; safe to call from several nodes at once. */
     async prepare() {
       const migrator = createPostgres({ url: config.databaseUrl, poolSize: 1, log, metrics, patient: true });
@@ -273,6 +283,24 @@ async function openKv(url: string, memory: Kv, log: Log): Promise<Kv> {
 
 /** Where a process counts, by lot: few enough to be added up quickly, and not 0, where past days are joined. */
 const shardFrom = (uuid: string): number => 1 + (Number.parseInt(uuid.slice(0, 2), 16) % 8);
+
+/** The configuration has all of it or nothing. */
+function openStripe(config: Config, clock: Clock) {
+  const { stripeSecretKey, stripeWebhookSecret, stripePricePro, stripePriceEnterprise, baseUrl } = config;
+  if (!stripeSecretKey || !stripeWebhookSecret || !stripePricePro || !stripePriceEnterprise) return undefined;
+  const prices = { pro: stripePricePro, enterprise: stripePriceEnterprise };
+  const returnUrl = `${baseUrl}/billing/return`;
+  return {
+    provider: createStripe({
+      secretKey: stripeSecretKey,
+      prices,
+      returnUrl,
+      apiUrl: config.stripeApiUrl,
+      clock,
+    }),
+    readEvent: createEventReader({ secret: stripeWebhookSecret, prices, clock }),
+  };
+}
 
 async function closeStores(db: Db, kv: Kv): Promise<void> {
   await db.close();

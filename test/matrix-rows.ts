@@ -17,6 +17,11 @@ export interface Target {
   readonly outsiderId: string;
   /** An event of that agent. */
   readonly eventId: string;
+  /** From the addresses of the embedded billing provider's pages about that organization. */
+  readonly checkoutToken: string;
+  readonly portalToken: string;
+  /** A payment event about the subscription that the organization has. */
+  readonly paymentEvent: { readonly body: string; readonly signature: string };
 }
 
 export const principals = [
@@ -38,8 +43,9 @@ export type Principal = (typeof principals)[number];
 export interface Sent {
   readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
   readonly url: string;
-  readonly payload?: object;
+  readonly payload?: object | string;
   readonly form?: Record<string, string>;
+  readonly headers?: Record<string, string>;
 }
 
 export interface Row {
@@ -69,6 +75,16 @@ const ofAgents = (success: string, foreign = '404 AGENT_NOT_FOUND') =>
   behindToken({
     wrongScope: '403 INSUFFICIENT_SCOPE',
     otherOrganization: foreign,
+    member: success,
+    admin: success,
+    operator: success,
+  });
+
+/** Of one's own organization, whatever the scopes; elsewhere there is no such organization. */
+const ofAnyAgent = (success: string) =>
+  behindToken({
+    wrongScope: success,
+    otherOrganization: '404 ORG_NOT_FOUND',
     member: success,
     admin: success,
     operator: success,
@@ -104,6 +120,14 @@ export const validTokenRequest = ({ agentId, clientSecret }: Target): Sent => ({
   form: { grant_type: 'client_credentials', client_id: agentId, client_secret: clientSecret },
 });
 
+/** Whoever holds what is asked about (a token, the address of a page) knows that it exists. */
+export const knownToTheCaller: ReadonlySet<string> = new Set([
+  'revokeToken',
+  'checkoutPage',
+  'confirmCheckout',
+  'portalPage',
+]);
+
 /** Routes whose method could change something, but which do not; each with the reason. */
 export const changesNothing: Readonly<Record<string, string>> = {
   introspectToken: 'answers a question about a token; POST keeps the token out of addresses',
@@ -111,11 +135,6 @@ export const changesNothing: Readonly<Record<string, string>> = {
 
 /** Routes that succeed only for an agent of an organization that is not the operator's: the trail is left by the target. */
 export const asTarget: ReadonlySet<string> = new Set(['upgradeTier']);
-
-/** Routes that cannot succeed in this version, each with the reason. */
-export const cannotYet: Readonly<Record<string, string>> = {
-  upgradeTier: 'there is no billing to start a payment with',
-};
 
 /** A request that succeeds when the operator makes it; where the matrix shows a refusal, another one. */
 export const succeeding = (id: string): Row['request'] | undefined =>
@@ -269,7 +288,7 @@ export const rows: Readonly<Record<string, Row>> = {
       url: `${api}/tiers/upgrade`,
       payload: { target_tier: 'enterprise' },
     }),
-    answers: ofOwnOrganization('503 SERVICE_UNAVAILABLE', '400 TIER_UPGRADE_NOT_REQUIRED'),
+    answers: ofOwnOrganization('200', '400 TIER_UPGRADE_NOT_REQUIRED'),
   },
   getUsage: {
     request: () => ({ method: 'GET', url: `${api}/usage` }),
@@ -295,6 +314,64 @@ export const rows: Readonly<Record<string, Row>> = {
     request: () => ({ method: 'GET', url: `${api}/analytics/agents` }),
     answers: ofOwnOrganization('200'),
   },
+  getSubscription: {
+    request: ({ organizationId }) => ({
+      method: 'GET',
+      url: `${api}/billing/subscription?organization_id=${organizationId}`,
+    }),
+    answers: ofAnyAgent('200'),
+  },
+  startCheckout: {
+    request: ({ organizationId }) => ({
+      method: 'POST',
+      url: `${api}/billing/checkout`,
+      payload: { target_tier: 'enterprise', organization_id: organizationId },
+    }),
+    answers: ofAnyAgent('200'),
+  },
+  openBillingPortal: {
+    request: ({ organizationId }) => ({
+      method: 'POST',
+      url: `${api}/billing/portal`,
+      payload: { organization_id: organizationId },
+    }),
+    answers: ofOrganizationAdmins('200'),
+  },
+  cancelSubscription: {
+    request: ({ organizationId }) => ({
+      method: 'DELETE',
+      url: `${api}/billing/subscription?organization_id=${organizationId}`,
+    }),
+    answers: ofOrganizationAdmins('204'),
+  },
+  // Its signature says who sends it.
+  receiveBillingEvent: {
+    request: ({ paymentEvent: { body, signature } }) => ({
+      method: 'POST',
+      url: `${api}/billing/webhooks/stripe`,
+      payload: body,
+      headers: { 'content-type': 'application/json', 'stripe-signature': signature },
+    }),
+    answers: everyone('200'),
+  },
+  // Whoever has the address of a page may open it.
+  checkoutPage: {
+    request: ({ checkoutToken }) => ({ method: 'GET', url: `/billing/checkout/${checkoutToken}` }),
+    answers: everyone('200'),
+  },
+  confirmCheckout: {
+    request: ({ checkoutToken }) => ({
+      method: 'POST',
+      url: `/billing/checkout/${checkoutToken}`,
+      form: { confirm: 'yes' },
+    }),
+    answers: everyone('200'),
+  },
+  portalPage: {
+    request: ({ portalToken }) => ({ method: 'GET', url: `/billing/portal/${portalToken}` }),
+    answers: everyone('200'),
+  },
+  billingReturn: { request: () => ({ method: 'GET', url: '/billing/return' }), answers: everyone('200') },
 
   listAuditEvents: {
     request: () => ({ method: 'GET', url: `${api}/audit` }),

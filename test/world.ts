@@ -5,9 +5,11 @@ import type { InjectOptions } from 'fastify';
 import { organizationScopes } from '../src/contract/scopes.ts';
 import { type Answer, newAgent, type TestApp } from './harness.ts';
 import type { Principal, Sent, Target } from './matrix-rows.ts';
+import { createPaymentEvents, type PaymentEvents } from './payment-events.ts';
 
 export interface World {
   readonly operatorToken: string;
+  readonly paymentEvents: PaymentEvents;
   makeTarget(): Promise<Target>;
   /** In the same organization as the target, so that only the principal differs. */
   tokenOf(who: Principal, home: string): Promise<string | undefined>;
@@ -21,6 +23,7 @@ export interface World {
 
 export async function createWorld(t: TestApp): Promise<World> {
   const operatorToken = await t.token();
+  const paymentEvents = await createPaymentEvents(t.clock);
 
   const asOperator = async (method: 'GET' | 'POST' | 'PATCH' | 'DELETE', url: string, payload?: object) => {
     const answer = await t.call(method, `/api/v1${url}`, {
@@ -96,6 +99,24 @@ export async function createWorld(t: TestApp): Promise<World> {
     }
   };
 
+  /** The organization pays for the plan that it has, and could pay for the next. */
+  const makeBilling = async (organization_id: string) => {
+    const paid = await paymentEvents.about(organization_id, {});
+    const told = await t.call('POST', '/api/v1/billing/webhooks/stripe', {
+      payload: paid.body,
+      headers: { 'content-type': 'application/json', 'stripe-signature': paid.signature },
+    });
+    assert.equal(told.json.outcome, 'applied', told.text);
+    const target_tier = 'enterprise';
+    const { checkoutUrl } = await asOperator('POST', '/billing/checkout', { target_tier, organization_id });
+    const { portalUrl } = await asOperator('POST', '/billing/portal', { organization_id });
+    return {
+      checkoutToken: checkoutUrl.split('/').at(-1),
+      portalToken: portalUrl.split('/').at(-1),
+      paymentEvent: await paymentEvents.about(organization_id, { cancel_at_period_end: true }),
+    };
+  };
+
   const makeTarget = async (): Promise<Target> => {
     const organizationId = await makeOrganization();
     const agentId = await makeAgent(organizationId, ['agents:read']);
@@ -105,21 +126,22 @@ export async function createWorld(t: TestApp): Promise<World> {
     const { data } = await asOperator('GET', `/audit?agentId=${agentId}&limit=1`);
     const outsiderId = await makeAgent(organizationId, []);
     const [{ eventId }] = data;
-    return { organizationId, agentId, credentialId, clientSecret, token, outsiderId, eventId };
+    const registry = { organizationId, agentId, credentialId, clientSecret, token, outsiderId, eventId };
+    return { ...registry, ...(await makeBilling(organizationId)) };
   };
 
-  return { operatorToken, makeTarget, tokenOf, agentIn };
+  return { operatorToken, paymentEvents, makeTarget, tokenOf, agentIn };
 }
 
 export function send(
   t: TestApp,
-  { method, url, payload, form }: Sent,
+  { method, url, payload, form, headers: own }: Sent,
   token: string | undefined,
   { headers, ...options }: Omit<InjectOptions, 'method' | 'url' | 'payload'> = {},
 ): Promise<Answer> {
   return t.call(method, url, {
     ...options,
-    headers: { ...headers, ...(form && { 'content-type': 'application/x-www-form-urlencoded' }) },
+    headers: { ...headers, ...own, ...(form && { 'content-type': 'application/x-www-form-urlencoded' }) },
     ...(token !== undefined && { token }),
     ...(payload && { payload }),
     ...(form && { payload: new URLSearchParams(form).toString() }),

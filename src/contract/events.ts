@@ -23,6 +23,10 @@ export const auditOnlyEvents = [
   'member.added',
   'token.refused',
   'policy.refused',
+  'billing.checkout_started',
+  'billing.portal_opened',
+  'billing.subscription_updated',
+  'billing.cancellation_requested',
 ] as const;
 
 export type WebhookEvent = (typeof webhookEvents)[number];

@@ -96,11 +96,14 @@ describe('GET /usage/limits', () => {
 });
 
 describe('POST /tiers/upgrade', () => {
-  it('503 SERVICE_UNAVAILABLE, saying so, as long as nobody takes the payment', async () => {
+  it('200 with the address of a page that can be opened; the plan stays until it is paid', async () => {
     const tenant = await tenantOn(t);
     const { status: code, json } = await upgrade(tenant.token, { target_tier: 'pro' });
-    assert.deepEqual([code, json.code], [503, 'SERVICE_UNAVAILABLE']);
-    assert.match(json.message, /paid/);
+    assert.equal(code, 200);
+    assert.deepEqual(Object.keys(json), ['checkoutUrl']);
+    const { pathname } = new URL(json.checkoutUrl);
+    assert.equal((await t.app.http.server.inject({ method: 'GET', url: pathname })).statusCode, 200);
+    assert.equal((await status(tenant.token)).json.tier, 'free');
   });
   for (const [planTier, target] of [
     ['pro', 'pro'],

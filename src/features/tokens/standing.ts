@@ -206,6 +206,10 @@ const changes: Readonly<Record<EventType, 'agent' | 'organization' | 'token' | '
   'organization.deleted': 'organization',
   'member.added': 'none',
   'policy.refused': 'none',
+  'billing.checkout_started': 'none',
+  'billing.portal_opened': 'none',
+  'billing.subscription_updated': 'none',
+  'billing.cancellation_requested': 'none',
 };
 
 function changedKeys({ type, agentId, organizationId, metadata }: Happening): string[] {
