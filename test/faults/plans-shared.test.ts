@@ -44,8 +44,8 @@ async function start(t: TestContext, nodes = 2) {
   const databaseUrl = await createDatabase();
   const env = environment(databaseUrl, { REDIS_URL: redis.url });
   const operator = await makeOperator(env);
-  const services = await Promise.all(Array.from({ length: nodes }, () => startServe(env)));
-  const [one = services[0] as Service, other = one] = services;
+  const one = await startServe(env);
+  const other = nodes > 1 ? await startServe(env) : one;
   const headers = await authorize(one.url, operator);
   const sql = <Row>(text: string, values?: unknown[]) => execute<Row>(databaseUrl, text, values);
   const tenantOn = async (plan: object = {}): Promise<Tenant> => {
@@ -56,7 +56,15 @@ async function start(t: TestContext, nodes = 2) {
     const made = (await send(one, headers, 'POST', `/agents/${agentId}/credentials`, {})).json;
     return { organizationId, agentId, clientId: made.clientId, clientSecret: made.clientSecret };
   };
-  return { redis, env, one, other, headers, sql, tenantOn };
+  const untilWritten = ({ organizationId }: Tenant, calls: number) =>
+    until(`${calls} calls are written`, async () => {
+      const [row] = await sql<{ calls: number }>(
+        "select sum(quantity)::int as calls from usage_days where organization_id = $1 and metric = 'api_calls'",
+        [organizationId],
+      );
+      return row?.calls === calls || undefined;
+    });
+  return { redis, env, one, other, headers, sql, tenantOn, untilWritten };
 }
 
 const used = async (service: Service, bearer: { authorization: string }): Promise<number> =>
@@ -116,20 +124,13 @@ describe('plan limits in two processes', () => {
   test('counts stay when Redis is flushed or lost, and when a process is killed', async (t) => {
     const started = await start(t);
     if (!started) return;
-    const { redis, env, one, other, sql, tenantOn } = started;
+    const { redis, env, one, other, sql, tenantOn, untilWritten } = started;
     const tenant = await tenantOn();
     const bearer = await authorize(one.url, tenant);
     await useCalls(sql, tenant, 990, Date.now());
     for (const service of [one, other, one, other])
       assert.equal((await send(service, bearer, 'GET', '/agents')).status, 200);
-    const written = async () =>
-      (
-        await sql<{ calls: number }>(
-          "select sum(quantity)::int as calls from usage_days where organization_id = $1 and metric = 'api_calls'",
-          [tenant.organizationId],
-        )
-      )[0]?.calls;
-    await until('both have written what they counted', async () => (await written()) === 994 || undefined);
+    await untilWritten(tenant, 994);
 
     await onRedis(redis.port, (client) => client.flushall());
     assert.equal((await send(one, bearer, 'GET', '/agents')).status, 200);
@@ -145,7 +146,7 @@ describe('plan limits in two processes', () => {
     await startRedis(redis.port);
     await untilRedisIs('ok', one);
     const third = await startServe(env);
-    await until('what it counted alone is written', async () => (await written()) === 996 || undefined);
+    await untilWritten(tenant, 996);
     const rest = await atOnce(10, (index) => send(index % 2 ? one : third, bearer, 'GET', '/agents'));
     assert.deepEqual(tally(rest), { 200: 4, 429: 6 });
   });
@@ -153,7 +154,7 @@ describe('plan limits in two processes', () => {
   test('Redis out of reach of one process: what that counts alone is told as soon as it is back', async (t) => {
     const started = await start(t, 1);
     if (!started) return;
-    const { redis, env, one, sql, tenantOn } = started;
+    const { redis, env, one, sql, tenantOn, untilWritten } = started;
     const relay = await startRelay(redis.port);
     const apart = await startServe({ ...env, REDIS_URL: `redis://127.0.0.1:${relay.port}` });
     const tenant = await tenantOn();
@@ -166,8 +167,12 @@ describe('plan limits in two processes', () => {
     assert.deepEqual(tally(await atOnce(3, () => call(apart))), { 200: 3 });
     await relay.restore();
     await untilRedisIs('ok', apart);
-    assert.equal((await call(apart)).status, 200);
-    assert.deepEqual(tally(await atOnce(10, () => call(one))), { 200: 4, 429: 6 });
+    // It tells with its next call; a busy machine may need a second one to find its way back.
+    for (const calls of [995, 996]) {
+      await untilWritten(tenant, calls);
+      assert.equal((await call(apart)).status, 200);
+    }
+    assert.deepEqual(tally(await atOnce(10, () => call(one))), { 200: 3, 429: 7 });
   });
 
   test('Redis away: limits hold, in one process exactly, in two as far as each knows of the other', async (t) => {
