@@ -19,11 +19,13 @@ import { createReferencePage } from './adapters/scalar.ts';
 import { type Agents, createAgents } from './features/agents/feature.ts';
 import { createAudit } from './features/audit/feature.ts';
 import { createCredentials } from './features/credentials/feature.ts';
+import { chainsEndWithAgents, createDelegations, type Delegations } from './features/delegation/feature.ts';
 import { createDiscovery } from './features/discovery/feature.ts';
 import { createHealth } from './features/health/feature.ts';
 import { createOrganizations, type Organizations } from './features/organizations/feature.ts';
 import { createReference } from './features/reference/feature.ts';
-import { createStandings, createTokens } from './features/tokens/feature.ts';
+import { createStandings, createTokens, type Tokens } from './features/tokens/feature.ts';
+import type { Caller } from './kernel/caller.ts';
 import { type Clock, systemClock } from './kernel/clock.ts';
 import type { Config } from './kernel/config.ts';
 import type { Db } from './kernel/db.ts';
@@ -76,8 +78,17 @@ export async function createApp({
   // What happened is told to these, in this order, within the transaction of the change.
   const readStatement = createStatementReader();
   const audit = createAudit({ db, clock, log, metrics, signer, readStatement });
-  const standings = createStandings({ db, kv, clock });
-  const ledger = createLedger({ clock, ids, listeners: [audit.listener, standings.listener] });
+  const standings = createStandings({
+    db,
+    kv,
+    clock,
+    findChains: (chainIds) => delegations.findParts(chainIds),
+  });
+  const ledger = createLedger({
+    clock,
+    ids,
+    listeners: [audit.listener, chainsEndWithAgents, standings.listener],
+  });
 
   // Who may, where scopes alone do not say it.
   const engine = createCedar({
@@ -126,7 +137,23 @@ export async function createApp({
     holdAgent: agents.hold,
     refuseImpersonation: organizations.refuseImpersonation,
   });
-  const tokens = createTokens({
+  const isAdmin = async (caller: Caller) => (await organizations.roleOf(caller)) === 'admin';
+  const delegations: Delegations = createDelegations({
+    db,
+    clock,
+    ids,
+    ledger,
+    metrics,
+    signer,
+    issuer: config.baseUrl,
+    mint: (tx, minting) => tokens.mint(tx, minting),
+    findAgents: agents.findAll,
+    holdAgents: agents.holdAll,
+    isAdmin,
+    inspect: (token) => tokens.inspect(token),
+  });
+  const grants = [delegations.grant];
+  const tokens: Tokens = createTokens({
     db,
     clock,
     ids,
@@ -136,10 +163,15 @@ export async function createApp({
     issuer: config.baseUrl,
     assertions: createAssertions(clock),
     standings,
-    isAdmin: async (caller) => (await organizations.roleOf(caller)) === 'admin',
-    grants: [],
+    isAdmin,
+    grants,
   });
-  const discovery = createDiscovery({ issuer: config.baseUrl, assertionAlgorithms, signer });
+  const discovery = createDiscovery({
+    issuer: config.baseUrl,
+    assertionAlgorithms,
+    grantTypes: grants.map(({ grantType }) => grantType),
+    signer,
+  });
   const health = createHealth({
     db,
     kv,
@@ -153,6 +185,7 @@ export async function createApp({
     ...reference.routes,
     ...discovery.routes,
     ...tokens.routes,
+    ...delegations.routes,
     ...agents.routes,
     ...credentials.routes,
     ...organizations.routes,
@@ -168,7 +201,7 @@ export async function createApp({
     resourceMetadata: `${config.baseUrl}/.well-known/oauth-protected-resource`,
     routes,
   });
-  const loops = createLoops([...audit.loops, ...tokens.loops], log);
+  const loops = createLoops([...audit.loops, ...tokens.loops, ...delegations.loops], log);
 
   return {
     http,

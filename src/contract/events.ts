@@ -23,6 +23,8 @@ export const auditOnlyEvents = [
   'member.added',
   'token.refused',
   'policy.refused',
+  'delegation.created',
+  'delegation.revoked',
 ] as const;
 
 export type WebhookEvent = (typeof webhookEvents)[number];

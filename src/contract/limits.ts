@@ -35,6 +35,13 @@ export const limits = {
   scaffoldsPerMinutePerTenant: 10,
   accessTokenSeconds: 3_600,
   auditRetentionDays: 90,
+  delegation: {
+    minSeconds: 60,
+    defaultSeconds: 3_600,
+    maxSeconds: 86_400,
+    maxDepth: 5,
+    maxTokenLength: 8_192,
+  },
   analyticsDays: { default: 30, max: 90 },
   complianceReportCacheSeconds: 300,
   complianceControlsCacheSeconds: 60,

@@ -5,7 +5,7 @@
 import { timingSafeEqual } from 'node:crypto';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Scope } from '../contract/scopes.ts';
-import type { Caller, Origin } from './caller.ts';
+import type { Caller, Delegation, Origin } from './caller.ts';
 import { fail } from './fail.ts';
 import { isUuid } from './ids.ts';
 import type { Metrics } from './metrics.ts';
@@ -21,6 +21,9 @@ export interface Identity {
   readonly organizationStatus: 'active' | 'suspended' | 'deleted';
   readonly scopes: ReadonlySet<Scope>;
   readonly tokenId: string;
+  readonly delegation?: Delegation;
+  /** The token was good, but what was delegated by it is over. */
+  readonly ended?: 'DELEGATION_EXPIRED' | 'DELEGATION_REVOKED';
 }
 
 export interface GuardDeps {
@@ -103,9 +106,17 @@ export function createGuard(deps: GuardDeps): Guard {
 
       if (!identity) return refuseUnidentified(token, resourceMetadata);
       if (identity.organizationStatus !== 'active') fail('ORG_SUSPENDED');
+      if (identity.ended) refuseEnded(identity.ended, resourceMetadata);
       if (access.kind === 'scope') requireScope(identity, access.scope, resourceMetadata);
-      const { agentId, organizationId, scopes, tokenId } = identity;
-      const caller = { ...visit.origin, agentId, organizationId, scopes, tokenId };
+      const { agentId, organizationId, scopes, tokenId, delegation } = identity;
+      const caller: Caller = {
+        ...visit.origin,
+        agentId,
+        organizationId,
+        scopes,
+        tokenId,
+        ...(delegation && { delegation }),
+      };
       if (access.kind === 'policy') {
         const { action, foreign } = access;
         const params = request.params as Record<string, string>;
@@ -142,6 +153,12 @@ function refuseUnidentified(token: string | undefined, metadata: string): never 
         message: 'The access token is expired, revoked or not one of ours.',
         headers: { 'www-authenticate': `Bearer error="invalid_token", resource_metadata="${metadata}"` },
       });
+}
+
+function refuseEnded(code: NonNullable<Identity['ended']>, metadata: string): never {
+  return fail(code, {
+    headers: { 'www-authenticate': `Bearer error="invalid_token", resource_metadata="${metadata}"` },
+  });
 }
 
 function requireScope(identity: Identity, needed: Scope, metadata: string): void {
