@@ -45,6 +45,9 @@ describe('every operation against everyone', () => {
         token: 'e30.e30.e30',
         outsiderId: randomUUID(),
         eventId: t.app.ids.orderedAt(t.clock.now()),
+        chainId: randomUUID(),
+        delegationToken: 'e30.e30.e30',
+        colleagueId: randomUUID(),
       };
       // Whoever holds a token already knows that it exists.
       if (id === 'revokeToken') return;
