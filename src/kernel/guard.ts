@@ -106,7 +106,7 @@ export function createGuard(deps: GuardDeps): Guard {
 
       if (!identity) return refuseUnidentified(token, resourceMetadata);
       if (identity.organizationStatus !== 'active') fail('ORG_SUSPENDED');
-      if (identity.ended) refuseEnded(identity.ended, resourceMetadata);
+      if (identity.ended) fail(identity.ended);
       if (access.kind === 'scope') requireScope(identity, access.scope, resourceMetadata);
       const { agentId, organizationId, scopes, tokenId, delegation } = identity;
       const caller: Caller = {
@@ -153,12 +153,6 @@ function refuseUnidentified(token: string | undefined, metadata: string): never 
         message: 'The access token is expired, revoked or not one of ours.',
         headers: { 'www-authenticate': `Bearer error="invalid_token", resource_metadata="${metadata}"` },
       });
-}
-
-function refuseEnded(code: NonNullable<Identity['ended']>, metadata: string): never {
-  return fail(code, {
-    headers: { 'www-authenticate': `Bearer error="invalid_token", resource_metadata="${metadata}"` },
-  });
 }
 
 function requireScope(identity: Identity, needed: Scope, metadata: string): void {

@@ -211,7 +211,6 @@ describe('passing on', () => {
     const beyond = await pass({ resource: ['https://two.example/'] });
     assertFailed(beyond, 403, 'DELEGATION_SCOPE_EXCEEDED');
     assert.deepEqual(beyond.json.details, {
-      field: 'resource',
       requested: ['https://two.example/'],
       allowed: [ours, 'https://one.example/'],
       exceeded: ['https://two.example/'],

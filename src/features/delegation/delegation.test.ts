@@ -167,8 +167,7 @@ describe('POST /delegations', () => {
     });
     assertFailed(answer, 403, 'DELEGATION_SCOPE_EXCEEDED');
     assert.deepEqual(answer.json.details, {
-      field: 'scopes',
-      requested: ['agents:read', 'tokens:read'],
+      requested: ['tokens:read', 'agents:read'],
       allowed: ['tokens:read'],
       exceeded: ['agents:read'],
     });

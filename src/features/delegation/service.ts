@@ -103,7 +103,11 @@ export function createDelegationService(deps: DelegationDeps): DelegationService
     const chainId = ids.uuid();
     const held = withinCeilings([...caller.scopes], [delegator]);
     const scopes = allScopes.filter((scope) => wanted.scopes.includes(scope));
-    refuseExceeding('scopes', scopes, parent ? held.filter((scope) => parent.scopes.includes(scope)) : held);
+    refuseExceeding(
+      'scopes',
+      wanted.scopes,
+      parent ? held.filter((scope) => parent.scopes.includes(scope)) : held,
+    );
     const resource = resourcesOf(wanted.resource) ?? parent?.resource ?? null;
     if (parent && resource && !withinResources(resource, parent.resource))
       refuseExceeding('resource', resource, parent.resource ?? []);
@@ -235,7 +239,7 @@ function refuseExceeding(
   if (exceeded.length === 0) return;
   fail('DELEGATION_SCOPE_EXCEEDED', {
     message: `${field} may name only what you hold yourself: ${allowed.join(', ') || 'nothing'}.`,
-    details: { field, requested, allowed, exceeded },
+    details: { requested, allowed, exceeded },
   });
 }
 

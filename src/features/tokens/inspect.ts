@@ -12,7 +12,12 @@ import type { Standing } from './store.ts';
 const textClaims = ['aud', 'sub', 'client_id', 'scope', 'organization_id', 'jti'] as const;
 const timeClaims = ['iat', 'exp'] as const;
 
-type OurClaims = Record<(typeof textClaims)[number], string> & Record<(typeof timeClaims)[number], number>;
+type OurClaims = Record<(typeof textClaims)[number], string> &
+  Record<(typeof timeClaims)[number], number> & {
+    readonly act?: unknown;
+    readonly chain_id?: unknown;
+    readonly chain_path?: unknown;
+  };
 
 /** A signature of ours on anything else is a defect of ours, which must not reach SQL nor pass for a scope. */
 const isOurShape = (claims: Claims): claims is OurClaims =>
@@ -102,7 +107,7 @@ const isFromBefore = (tokenId: string, { tokensEndedAt }: AgentPart): boolean =>
   tokensEndedAt !== null && timeOfUuid(tokenId) <= Date.parse(tokensEndedAt);
 
 /** As mint.ts writes it; undefined for a token that acts on nobody's behalf, or says so in any other way. */
-function readDelegation(claims: Claims & OurClaims): Delegation | undefined {
+function readDelegation(claims: OurClaims): Delegation | undefined {
   const { sub: subjectId, client_id, chain_id, chain_path } = claims;
   const chainIds = Array.isArray(chain_path) ? chain_path.map(String) : [];
   const actorIds: string[] = [];

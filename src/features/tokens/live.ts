@@ -3,7 +3,6 @@ import { operatorScope } from '../../contract/scopes.ts';
 import { type Caller, isOperator } from '../../kernel/caller.ts';
 import { isoTime } from '../../kernel/clock.ts';
 import { fail } from '../../kernel/fail.ts';
-import type { Claims } from '../../kernel/signer.ts';
 import type { TokenDeps } from './feature.ts';
 import type { Inspect } from './inspect.ts';
 import type { Introspection } from './schema.ts';
@@ -32,7 +31,7 @@ export function createLiveTokens(deps: TokenDeps, inspect: Inspect): LiveTokens 
         return { active: false };
       const { claims, standing, scopes } = inspected;
       if (standing.organizationId !== caller.organizationId && !isOperator(caller)) return { active: false };
-      const { sub, client_id, iat, exp, act, chain_id } = claims as Claims & typeof claims;
+      const { sub, client_id, iat, exp, act, chain_id } = claims;
       return {
         active: true,
         sub,
