@@ -4,6 +4,7 @@ import { describe, it } from 'node:test';
 import { decodeJwt } from 'jose';
 import { type Client, delegating, type Lent } from '../../../test/delegations.ts';
 import { type Answer, startApp } from '../../../test/harness.ts';
+import { createPruneLoop } from './loops.ts';
 
 const t = await startApp();
 const { delegate, exchange, lend, redeem, revoke, verify, reads } = delegating(t);
@@ -434,5 +435,26 @@ describe('agents of a chain', () => {
     const after = await counts();
     assert.equal(after.sql, before.sql);
     assert.equal(after.looks, before.looks + 5);
+  });
+});
+
+describe('what is long over', () => {
+  it('is forgotten with the audit events that speak of it, whole chains at a time', async () => {
+    const links = await chainOf(await agents(4), narrowing.slice(0, 3));
+    const left = async () =>
+      (
+        await t.sql('select 1 from delegations where chain_id = any($1)', [
+          links.map(({ chainId }) => chainId),
+        ])
+      ).length;
+    const prune = async (days: number) => {
+      const clock = { now: () => t.clock.now() + days * 86_400_000 };
+      await createPruneLoop({ db: t.app.db, clock }).run(new AbortController().signal);
+    };
+    await prune(90);
+    assert.equal(await left(), 3);
+    await prune(91);
+    assert.equal(await left(), 0);
+    assert.equal(await reads(String(links[2]?.token)), '401 UNAUTHORIZED');
   });
 });

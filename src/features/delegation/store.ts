@@ -87,9 +87,12 @@ export async function revokeOfAgent(tx: Queryable, agentId: string, at: string):
   if (roots.length === 0) return;
   await tx.run(
     'delegations.revokeOfAgent',
-    sql`update delegations set revoked_at = ${at}
-        where root_chain_id = any(${roots.map(({ chainId }) => chainId)}::uuid[])
-          and path && (select array_agg(chain_id) from delegations where ${touched})
+    sql`with touched as (select chain_id from delegations where ${touched})
+        update delegations set revoked_at = ${at}
+        where chain_id in (
+            select below.chain_id from delegations below, unnest(below.path) as link
+            where below.root_chain_id = any(${roots.map(({ chainId }) => chainId)}::uuid[])
+              and below.revoked_at is null and link in (select chain_id from touched))
           and revoked_at is null and expires_at > ${at}`,
   );
 }
