@@ -24,13 +24,15 @@ import { createAnalytics } from './features/analytics/feature.ts';
 import { createAudit } from './features/audit/feature.ts';
 import { createBilling } from './features/billing/feature.ts';
 import { createCredentials } from './features/credentials/feature.ts';
+import { chainsEndWithAgents, createDelegations, type Delegations } from './features/delegation/feature.ts';
 import { createDiscovery } from './features/discovery/feature.ts';
 import { createHealth } from './features/health/feature.ts';
 import { createOrganizations, type Organizations } from './features/organizations/feature.ts';
 import { createReference } from './features/reference/feature.ts';
 import { createTiers, type Tiers } from './features/tiers/feature.ts';
-import { createStandings, createTokens } from './features/tokens/feature.ts';
+import { createStandings, createTokens, type Tokens } from './features/tokens/feature.ts';
 import { createUsage } from './features/usage/feature.ts';
+import type { Caller } from './kernel/caller.ts';
 import { type Clock, systemClock } from './kernel/clock.ts';
 import type { Config } from './kernel/config.ts';
 import type { Db } from './kernel/db.ts';
@@ -89,17 +91,22 @@ export async function createApp({
   // What happened is told to these, in this order, within the transaction of the change.
   const readStatement = createStatementReader();
   const audit = createAudit({ db, clock, log, metrics, signer, readStatement });
-  const standings = createStandings({ db, kv, clock });
   const usage = createUsage({
     db,
     clock,
     shard: shardFrom(ids.uuid()),
     limitsOf: (caller) => tiers.standing(caller),
   });
+  const standings = createStandings({
+    db,
+    kv,
+    clock,
+    findChains: (chainIds) => delegations.findParts(chainIds),
+  });
   const ledger = createLedger({
     clock,
     ids,
-    listeners: [audit.listener, standings.listener, usage.listener],
+    listeners: [audit.listener, chainsEndWithAgents, standings.listener, usage.listener],
   });
 
   // Who may, where scopes alone do not say it.
@@ -163,7 +170,24 @@ export async function createApp({
     checkout: (caller, target) => billing.checkout(caller, target),
   });
   const analytics = createAnalytics({ db, clock, enabled: config.analyticsEnabled });
-  const tokens = createTokens({
+  const isAdmin = async (caller: Caller) => (await organizations.roleOf(caller)) === 'admin';
+  const delegations: Delegations = createDelegations({
+    db,
+    clock,
+    ids,
+    ledger,
+    metrics,
+    signer,
+    issuer: config.baseUrl,
+    mint: (tx, minting) => tokens.mint(tx, minting),
+    findAgents: agents.findAll,
+    holdAgents: agents.holdAll,
+    isAdmin,
+    inspect: (token) => tokens.inspect(token),
+    count: (metric, { organizationId, agentId }) => usage.count(organizationId, agentId, metric),
+  });
+  const grants = [delegations.grant];
+  const tokens: Tokens = createTokens({
     db,
     clock,
     ids,
@@ -173,8 +197,8 @@ export async function createApp({
     issuer: config.baseUrl,
     assertions: createAssertions(clock),
     standings,
-    isAdmin: async (caller) => (await organizations.roleOf(caller)) === 'admin',
-    grants: [],
+    isAdmin,
+    grants,
     checkPlans: tiers.checkTokens,
     countIntrospection: ({ organizationId, agentId }) =>
       usage.count(organizationId, agentId, 'introspections'),
@@ -189,7 +213,12 @@ export async function createApp({
       createEventReader,
     },
   );
-  const discovery = createDiscovery({ issuer: config.baseUrl, assertionAlgorithms, signer });
+  const discovery = createDiscovery({
+    issuer: config.baseUrl,
+    assertionAlgorithms,
+    grantTypes: grants.map(({ grantType }) => grantType),
+    signer,
+  });
   const health = createHealth({
     db,
     kv,
@@ -203,6 +232,7 @@ export async function createApp({
     ...reference.routes,
     ...discovery.routes,
     ...tokens.routes,
+    ...delegations.routes,
     ...agents.routes,
     ...credentials.routes,
     ...organizations.routes,
@@ -223,7 +253,10 @@ export async function createApp({
     resourceMetadata: `${config.baseUrl}/.well-known/oauth-protected-resource`,
     routes,
   });
-  const loops = createLoops([...audit.loops, ...tokens.loops, ...usage.loops, ...billing.loops], log);
+  const loops = createLoops(
+    [...audit.loops, ...tokens.loops, ...delegations.loops, ...usage.loops, ...billing.loops],
+    log,
+  );
 
   return {
     http,

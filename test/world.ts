@@ -47,6 +47,8 @@ export async function createWorld(t: TestApp): Promise<World> {
     (await asOperator('POST', '/agents', newAgent({ organization_id: organizationId, allowedScopes })))
       .agentId;
 
+  const colleagueId = makeAgent(t.operator.organizationId, []);
+
   const makeToken = async (agentId: string): Promise<string> =>
     t.token(undefined, await asOperator('POST', `/agents/${agentId}/credentials`));
 
@@ -126,8 +128,25 @@ export async function createWorld(t: TestApp): Promise<World> {
     const { data } = await asOperator('GET', `/audit?agentId=${agentId}&limit=1`);
     const outsiderId = await makeAgent(organizationId, []);
     const [{ eventId }] = data;
-    const registry = { organizationId, agentId, credentialId, clientSecret, token, outsiderId, eventId };
-    return { ...registry, ...(await makeBilling(organizationId)) };
+    const lent = await t.call('POST', '/api/v1/delegations', {
+      token,
+      payload: { delegateeId: outsiderId, scopes: ['agents:read'] },
+    });
+    assert.equal(lent.status, 201, lent.text);
+    const { chainId, delegationToken } = lent.json;
+    return {
+      organizationId,
+      agentId,
+      credentialId,
+      clientSecret,
+      token,
+      outsiderId,
+      eventId,
+      chainId,
+      delegationToken,
+      colleagueId: await colleagueId,
+      ...(await makeBilling(organizationId)),
+    };
   };
 
   return { operatorToken, paymentEvents, makeTarget, tokenOf, agentIn };

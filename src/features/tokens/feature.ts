@@ -14,7 +14,7 @@ import type { Loop } from '../../kernel/loops.ts';
 import type { Metrics } from '../../kernel/metrics.ts';
 import type { RouteEntry } from '../../kernel/route.ts';
 import type { Assertions, Signer } from '../../kernel/signer.ts';
-import { createInspect, identifyBy } from './inspect.ts';
+import { createInspect, type Inspect, identifyBy } from './inspect.ts';
 import { createLiveTokens } from './live.ts';
 import { createExpiryLoop } from './loops.ts';
 import { createMinter } from './mint.ts';
@@ -66,6 +66,7 @@ export interface Tokens {
   identify(token: string): Promise<Identity | undefined>;
   /** For whoever finds out in another way who is to have a token. */
   readonly mint: Mint;
+  readonly inspect: Inspect;
 }
 
 export function createTokens(deps: TokenDeps): Tokens {
@@ -76,5 +77,6 @@ export function createTokens(deps: TokenDeps): Tokens {
     loops: [createExpiryLoop(deps), ...deps.standings.loops],
     identify: identifyBy(inspect, deps.issuer),
     mint: minter.mint,
+    inspect,
   };
 }
