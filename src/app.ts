@@ -23,7 +23,9 @@ import { createDiscovery } from './features/discovery/feature.ts';
 import { createHealth } from './features/health/feature.ts';
 import { createOrganizations, type Organizations } from './features/organizations/feature.ts';
 import { createReference } from './features/reference/feature.ts';
+import { createStreams, type Streams } from './features/streams/feature.ts';
 import { createStandings, createTokens } from './features/tokens/feature.ts';
+import type { Broker } from './kernel/broker.ts';
 import { type Clock, systemClock } from './kernel/clock.ts';
 import type { Config } from './kernel/config.ts';
 import type { Db } from './kernel/db.ts';
@@ -77,7 +79,9 @@ export async function createApp({
   const readStatement = createStatementReader();
   const audit = createAudit({ db, clock, log, metrics, signer, readStatement });
   const standings = createStandings({ db, kv, clock });
-  const ledger = createLedger({ clock, ids, listeners: [audit.listener, standings.listener] });
+  const streams = await openStreams(config, log, metrics);
+  const listeners = [audit.listener, standings.listener, ...(streams ? [streams.listener] : [])];
+  const ledger = createLedger({ clock, ids, listeners });
 
   // Who may, where scopes alone do not say it.
   const engine = createCedar({
@@ -167,7 +171,7 @@ export async function createApp({
     resourceMetadata: `${config.baseUrl}/.well-known/oauth-protected-resource`,
     routes,
   });
-  const loops = createLoops([...audit.loops, ...tokens.loops], log);
+  const loops = createLoops([...audit.loops, ...tokens.loops, ...(streams?.loops ?? [])], log);
 
   return {
     http,
@@ -189,6 +193,7 @@ export async function createApp({
     async close() {
       await http.close();
       await loops.stop();
+      await streams?.close();
       await closeStores(db, kv);
     },
   };
@@ -216,6 +221,36 @@ async function openKv(url: string, memory: Kv, log: Log): Promise<Kv> {
   if (url.startsWith('memory:')) return memory;
   const { createRedisKv } = await import('./adapters/redis.ts');
   return createRedisKv(url, log);
+}
+
+/** Where a broker is configured; elsewhere neither driver nor outbox costs anything. */
+async function openStreams(config: Config, log: Log, metrics: Metrics): Promise<Streams | undefined> {
+  const { kafkaBrokers, natsUrl, kafkaTopicPrefix: prefix } = config;
+  if (!kafkaBrokers && !natsUrl) return undefined;
+  const brokers = {
+    ...(kafkaBrokers && { kafka: await openKafka(config, kafkaBrokers) }),
+    ...(natsUrl && {
+      nats: (await import('./adapters/nats.ts')).createNatsBroker({
+        urls: natsUrl,
+        subjectPrefix: prefix,
+        ca: config.natsCa,
+      }),
+    }),
+  };
+  const poolSize = Object.keys(brokers).length + 1;
+  const db = createPostgres({ url: config.databaseUrl, poolSize, log, metrics, aside: true });
+  return createStreams({ db, log, metrics, brokers });
+}
+
+async function openKafka(config: Config, brokers: NonNullable<Config['kafkaBrokers']>): Promise<Broker> {
+  const { createKafkaBroker } = await import('./adapters/kafka.ts');
+  const { kafkaSaslMechanism: mechanism, kafkaSaslUsername: username, kafkaSaslPassword: password } = config;
+  return createKafkaBroker({
+    brokers,
+    topicPrefix: config.kafkaTopicPrefix,
+    tls: config.kafkaSsl ? { ...(config.kafkaSslCa && { ca: config.kafkaSslCa }) } : undefined,
+    sasl: mechanism && username && password ? { mechanism, username, password } : undefined,
+  });
 }
 
 async function closeStores(db: Db, kv: Kv): Promise<void> {

@@ -51,6 +51,12 @@ export function loadConfig(env: Environment): Config {
       'WEB_CONCURRENCY above 1 needs a Redis that the processes share; REDIS_URL=memory:// serves a single process',
     );
   }
+  const sasl = [values.kafkaSaslMechanism, values.kafkaSaslUsername, values.kafkaSaslPassword];
+  if (sasl.some(Boolean) && !sasl.every(Boolean)) {
+    problems.push(
+      'KAFKA_SASL_MECHANISM, KAFKA_SASL_USERNAME and KAFKA_SASL_PASSWORD belong together: set all three or none',
+    );
+  }
   if (problems.length > 0) throw new ConfigProblems(problems);
 
   return Object.freeze({

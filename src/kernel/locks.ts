@@ -7,6 +7,8 @@ const keys = {
   auditPartitions: 7_263_544_002,
   bootstrap: 7_263_544_003,
   auditSequencer: 7_263_544_004,
+  streamKafka: 7_263_544_011,
+  streamNats: 7_263_544_012,
 } as const;
 
 /** One transaction at a time across all nodes; the others wait. */

@@ -1,0 +1,204 @@
+/**
+ * The broker port on Kafka: topic `<prefix>.<event type>`, key the organization, so that its events of one type share a
+ * partition and keep their order. Nothing is queued or tried again in here: a batch that fails is the publisher's, and the
+ * connections it failed on are dropped, lest a late part of it arrive behind something newer.
+ */
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Admin, type Connection, ProduceAcks, Producer, stringSerializers } from '@platformatic/kafka';
+import { webhookEvents } from '../contract/events.ts';
+import { type Broker, BrokerAway, type Message } from '../kernel/broker.ts';
+import { withDeadline } from './deadline.ts';
+
+export interface KafkaOptions {
+  readonly brokers: readonly { readonly host: string; readonly port: number }[];
+  readonly topicPrefix: string;
+  /** With TLS; `ca` where the certificate is not signed by one that Node knows. */
+  readonly tls?: { readonly ca?: string } | undefined;
+  readonly sasl?:
+    | { readonly mechanism: SaslMechanism; readonly username: string; readonly password: string }
+    | undefined;
+}
+
+export type SaslMechanism = 'PLAIN' | 'SCRAM-SHA-256' | 'SCRAM-SHA-512';
+
+const connectMs = 3_000;
+const requestMs = 8_000;
+const publishMs = 25_000;
+/** Until the topics just made have leaders. */
+const newTopics = { looks: 20, everyMs: 250 };
+
+const codes = { unknownTopic: 3, topicExists: 36 };
+
+interface KafkaSession {
+  send(messages: readonly Message[]): Promise<void>;
+  /** Cuts its connections; what waits for them fails. */
+  drop(): void;
+}
+
+export function createKafkaBroker(options: KafkaOptions): Broker {
+  let session: KafkaSession | undefined;
+  return {
+    async publish(messages, stopping) {
+      session ??= openSession(options);
+      const current = session;
+      try {
+        await withDeadline(current.send(messages), publishMs, stopping);
+      } catch (error) {
+        session = undefined;
+        current.drop();
+        throw new BrokerAway(reasonOf(error));
+      }
+    },
+    async close() {
+      session?.drop();
+      session = undefined;
+    },
+  };
+}
+
+function openSession({ brokers, topicPrefix, tls, sasl }: KafkaOptions): KafkaSession {
+  const common = {
+    clientId: 'countersign',
+    bootstrapBrokers: brokers.map((broker) => ({ ...broker })),
+    connectTimeout: connectMs,
+    requestTimeout: requestMs,
+    timeout: requestMs,
+    retries: 0,
+    ...(tls && { tls: { ...tls }, tlsServerName: true }),
+    ...(sasl && { sasl: { ...sasl } }),
+  };
+  const producer = new Producer({ ...common, serializers: stringSerializers });
+  const connections = new Set<Connection>();
+  producer.on('client:broker:connect', ({ connection }: { connection: Connection }) => {
+    connections.add(connection);
+    connection.once('close', () => connections.delete(connection));
+  });
+  const topicOf = (type: string) => `${topicPrefix}.${type}`;
+  const refusals = new Map<string, string>();
+  let prepared = false;
+  let topicsAreNew = false;
+  let dropped = false;
+
+  const look = (topics: readonly string[]) => producer.metadata({ topics: [...topics], forceUpdate: true });
+
+  /** All ten at once, so that consumers can subscribe before the first event of a kind. */
+  const makeTopics = async (topics: readonly string[]): Promise<void> => {
+    const admin = new Admin(common);
+    try {
+      await admin.createTopics({ topics: [...topics] });
+    } catch (error) {
+      for (const [topic, reason] of refusedTopics(error, topics)) refusals.set(topic, reason);
+    } finally {
+      admin.close().catch(() => {});
+    }
+    topicsAreNew = true;
+    const expected = topics.filter((topic) => !refusals.has(topic));
+    for (let looks = 1; expected.length > 0; looks += 1) {
+      const ready = await look(expected).then(
+        () => true,
+        () => false,
+      );
+      if (ready || dropped || looks === newTopics.looks) return;
+      await sleep(newTopics.everyMs);
+    }
+  };
+
+  const prepare = async (): Promise<void> => {
+    const topics = webhookEvents.map(topicOf);
+    try {
+      await look(topics);
+    } catch (error) {
+      // Whatever else is wrong shows when something is sent, and keeps nothing from being sent elsewhere.
+      if (isUnknownTopic(error)) await makeTopics(topics);
+    }
+    prepared = true;
+  };
+
+  const send = async (messages: readonly Message[]): Promise<void> => {
+    if (!prepared) await prepare();
+    const topics = [...new Set(messages.map(({ type }) => topicOf(type)))];
+    for (const topic of topics) {
+      // Fresh enough knowledge is not asked for again; each by itself, so that the complaint has a name.
+      await producer.metadata({ topics: [topic] }).catch((error) => {
+        const refusal = refusals.get(topic);
+        if (!isUnknownTopic(error)) throw error;
+        throw new Error(
+          `the topic ${topic} does not exist${refusal ? ` and could not be created (${refusal})` : ''}; create it`,
+        );
+      });
+    }
+    for (let attempts = 1; ; attempts += 1) {
+      if (dropped) throw new Error('the connection was given up');
+      try {
+        await producer.send({
+          acks: ProduceAcks.ALL,
+          messages: messages.map(({ type, organizationId, envelope }) => ({
+            topic: topicOf(type),
+            key: organizationId,
+            value: envelope,
+          })),
+        });
+        topicsAreNew = false;
+        return;
+      } catch (error) {
+        // The leaders of topics that were made a moment ago may not know it yet.
+        if (!topicsAreNew || attempts === newTopics.looks) throw error;
+        producer.clearMetadata();
+        await sleep(newTopics.everyMs);
+      }
+    }
+  };
+
+  let underWay: Promise<void> = Promise.resolve();
+  return {
+    send(messages) {
+      underWay = send(messages);
+      return underWay;
+    },
+    drop() {
+      dropped = true;
+      for (const connection of connections) connection.socket?.destroy();
+      // Closed under its hands the client would trip; so when it is done.
+      underWay
+        .catch(() => {})
+        .then(() => producer.close(true))
+        .catch(() => {});
+    },
+  };
+}
+
+interface KafkaError extends Error {
+  readonly apiCode?: number;
+  readonly path?: string;
+  readonly serverErrorMessage?: string | null;
+  readonly errors?: readonly KafkaError[];
+}
+
+const leaves = (error: KafkaError): readonly KafkaError[] => error.errors?.flatMap(leaves) ?? [error];
+
+const isUnknownTopic = (error: unknown): boolean =>
+  leaves(error as KafkaError).some(
+    ({ apiCode, message }) => apiCode === codes.unknownTopic || /^Unknown topic /.test(message),
+  );
+
+/** Of a request to create topics: those that were refused, and why. One that somebody else has made is none of them. */
+function* refusedTopics(error: unknown, topics: readonly string[]): Iterable<[string, string]> {
+  for (const leaf of leaves(error as KafkaError)) {
+    const index = Number(leaf.path?.match(/^\/topics\/(\d+)/)?.[1] ?? -1);
+    const named = topics[index] === undefined ? topics : [topics[index]];
+    if (leaf.apiCode !== codes.topicExists)
+      for (const topic of named) yield [topic, leaf.serverErrorMessage ?? leaf.message];
+  }
+}
+
+/** The client's errors hold whole responses; the messages at their bottom say what happened. */
+function reasonOf(error: unknown): string {
+  const seen = leaves(error as KafkaError).map(({ message, serverErrorMessage, cause }) => {
+    const below = cause instanceof Error ? leaves(cause).map((leaf) => leaf.message) : [];
+    // The client stumbles over what newer brokers add to this refusal.
+    if (/^Out of bounds/.test(message))
+      return 'the answer was a refusal; the leader of a partition has changed';
+    return [serverErrorMessage ?? message, ...below].join(': ');
+  });
+  return [...new Set(seen)].join('; ');
+}
