@@ -114,17 +114,19 @@ function openSession({ brokers, topicPrefix, tls, sasl }: KafkaOptions): KafkaSe
     prepared = true;
   };
 
+  const problemOf = (topic: string, error: unknown): string => {
+    if (!isUnknownTopic(error)) return `cannot be used: ${reasonOf(error)}`;
+    const refusal = refusals.get(topic);
+    return `does not exist${refusal ? ` and could not be created (${refusal})` : ''}; create it`;
+  };
+
   const send = async (messages: readonly Message[]): Promise<void> => {
     if (!prepared) await prepare();
     const topics = [...new Set(messages.map(({ type }) => topicOf(type)))];
     for (const topic of topics) {
       // Fresh enough knowledge is not asked for again; each by itself, so that the complaint has a name.
       await producer.metadata({ topics: [topic] }).catch((error) => {
-        const refusal = refusals.get(topic);
-        if (!isUnknownTopic(error)) throw error;
-        throw new Error(
-          `the topic ${topic} does not exist${refusal ? ` and could not be created (${refusal})` : ''}; create it`,
-        );
+        throw isRefusal(error) ? new Error(`the topic ${topic} ${problemOf(topic, error)}`) : error;
       });
     }
     for (let attempts = 1; ; attempts += 1) {
@@ -175,6 +177,10 @@ interface KafkaError extends Error {
 }
 
 const leaves = (error: KafkaError): readonly KafkaError[] => error.errors?.flatMap(leaves) ?? [error];
+
+/** Whether the broker said no, rather than nothing. */
+const isRefusal = (error: unknown): boolean =>
+  isUnknownTopic(error) || leaves(error as KafkaError).some(({ apiCode }) => apiCode !== undefined);
 
 const isUnknownTopic = (error: unknown): boolean =>
   leaves(error as KafkaError).some(
