@@ -4,7 +4,14 @@
  * connections it failed on are dropped, lest a late part of it arrive behind something newer.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { Admin, type Connection, ProduceAcks, Producer, stringSerializers } from '@platformatic/kafka';
+import {
+  Admin,
+  type Connection,
+  ListOffsetTimestamps,
+  ProduceAcks,
+  Producer,
+  stringSerializers,
+} from '@platformatic/kafka';
 import { webhookEvents } from '../contract/events.ts';
 import { type Broker, BrokerAway, type Message } from '../kernel/broker.ts';
 import { withDeadline } from './deadline.ts';
@@ -76,7 +83,6 @@ function openSession({ brokers, topicPrefix, tls, sasl }: KafkaOptions): KafkaSe
   const topicOf = (type: string) => `${topicPrefix}.${type}`;
   const refusals = new Map<string, string>();
   let prepared = false;
-  let topicsAreNew = false;
   let dropped = false;
 
   const look = (topics: readonly string[]) => producer.metadata({ topics: [...topics], forceUpdate: true });
@@ -85,21 +91,36 @@ function openSession({ brokers, topicPrefix, tls, sasl }: KafkaOptions): KafkaSe
   const makeTopics = async (topics: readonly string[]): Promise<void> => {
     const admin = new Admin(common);
     try {
-      await admin.createTopics({ topics: [...topics] });
-    } catch (error) {
-      for (const [topic, reason] of refusedTopics(error, topics)) refusals.set(topic, reason);
+      await admin.createTopics({ topics: [...topics] }).catch((error) => {
+        for (const [topic, reason] of refusedTopics(error, topics)) refusals.set(topic, reason);
+      });
+      const made = topics.filter((topic) => !refusals.has(topic));
+      for (let looks = 0; made.length > 0 && looks < newTopics.looks && !dropped; looks += 1) {
+        if (await hasLeaders(admin, made)) return;
+        await sleep(newTopics.everyMs);
+      }
     } finally {
       admin.close().catch(() => {});
     }
-    topicsAreNew = true;
-    const expected = topics.filter((topic) => !refusals.has(topic));
-    for (let looks = 1; expected.length > 0; looks += 1) {
-      const ready = await look(expected).then(
-        () => true,
-        () => false,
-      );
-      if (ready || dropped || looks === newTopics.looks) return;
-      await sleep(newTopics.everyMs);
+  };
+
+  /** Metadata names leaders before they know of it themselves; only they can say where their partitions end. */
+  const hasLeaders = async (admin: Admin, topics: readonly string[]): Promise<boolean> => {
+    try {
+      const known = (await look(topics)).topics;
+      const timestamp = ListOffsetTimestamps.LATEST;
+      await admin.listOffsets({
+        topics: topics.map((name) => ({
+          name,
+          partitions: (known.get(name)?.partitions ?? []).map((_, partitionIndex) => ({
+            partitionIndex,
+            timestamp,
+          })),
+        })),
+      });
+      return true;
+    } catch {
+      return false;
     }
   };
 
@@ -129,26 +150,15 @@ function openSession({ brokers, topicPrefix, tls, sasl }: KafkaOptions): KafkaSe
         throw isRefusal(error) ? new Error(`the topic ${topic} ${problemOf(topic, error)}`) : error;
       });
     }
-    for (let attempts = 1; ; attempts += 1) {
-      if (dropped) throw new Error('the connection was given up');
-      try {
-        await producer.send({
-          acks: ProduceAcks.ALL,
-          messages: messages.map(({ type, organizationId, envelope }) => ({
-            topic: topicOf(type),
-            key: organizationId,
-            value: envelope,
-          })),
-        });
-        topicsAreNew = false;
-        return;
-      } catch (error) {
-        // The leaders of topics that were made a moment ago may not know it yet.
-        if (!topicsAreNew || attempts === newTopics.looks) throw error;
-        producer.clearMetadata();
-        await sleep(newTopics.everyMs);
-      }
-    }
+    if (dropped) throw new Error('the connection was given up');
+    await producer.send({
+      acks: ProduceAcks.ALL,
+      messages: messages.map(({ type, organizationId, envelope }) => ({
+        topic: topicOf(type),
+        key: organizationId,
+        value: envelope,
+      })),
+    });
   };
 
   let underWay: Promise<void> = Promise.resolve();
