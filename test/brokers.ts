@@ -3,8 +3,8 @@ import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { homedir, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after } from 'node:test';
-import { DeliverPolicy, jetstream, jetstreamManager } from '@nats-io/jetstream';
-import { connect } from '@nats-io/transport-node';
+import { DeliverPolicy, jetstream, jetstreamManager, type StreamInfo } from '@nats-io/jetstream';
+import { connect, type NatsConnection } from '@nats-io/transport-node';
 import { Admin, Consumer, stringDeserializers } from '@platformatic/kafka';
 import { findProgram, freePort, type Program, startProgram, until } from './programs.ts';
 
@@ -19,8 +19,10 @@ export interface Received {
 export interface TestBroker {
   readonly port: number;
   readonly program: Program;
-  /** Everything there is now, as the broker keeps it: in order within a partition or stream. */
+  /** Everything there is now, as the broker keeps it: in order within a partition, or the stream. */
   received(): Promise<Received[]>;
+  /** How many there are now. */
+  count(): Promise<number>;
   /** The same server again, with what it had on disk. */
   restart(): Promise<void>;
   kill(signal?: NodeJS.Signals): Promise<void>;
@@ -59,29 +61,38 @@ export async function startNats({
     await until('nats-server', ready, program);
     return program;
   };
-  return control(port, start, async () => {
+  const onStream = async <T>(
+    ask: (connection: NatsConnection, stream: StreamInfo) => Promise<T>,
+  ): Promise<T | undefined> => {
     const connection = await connect({ port, ...login });
     try {
       const [stream] = await (await jetstreamManager(connection)).streams.list().next();
-      if (!stream) return [];
-      const consumer = await jetstream(connection).consumers.get(stream.config.name, {
-        deliver_policy: DeliverPolicy.All,
-      });
-      const received: Received[] = [];
-      for (let left = stream.state.messages; left > 0; left -= 1) {
-        const message = await consumer.next({ expires: 5_000 });
-        if (!message) throw new Error('the stream holds fewer messages than it says');
-        received.push({
-          place: message.subject,
-          key: message.headers?.get('Nats-Msg-Id') ?? '',
-          value: message.string(),
-        });
-      }
-      return received;
+      return stream && (await ask(connection, stream));
     } finally {
       await connection.close();
     }
+  };
+  return control(port, start, {
+    count: async () => (await onStream(async (_, { state }) => state.messages)) ?? 0,
+    received: async () => (await onStream(readStream)) ?? [],
   });
+}
+
+async function readStream(connection: NatsConnection, { config, state }: StreamInfo): Promise<Received[]> {
+  const received: Received[] = [];
+  if (state.messages === 0) return received;
+  const consumer = await jetstream(connection).consumers.get(config.name, {
+    deliver_policy: DeliverPolicy.All,
+  });
+  for await (const message of await consumer.consume()) {
+    received.push({
+      place: message.subject,
+      key: message.headers?.get('Nats-Msg-Id') ?? '',
+      value: message.string(),
+    });
+    if (received.length === state.messages) break;
+  }
+  return received;
 }
 
 /** Where scripts/kafka-for-tests.sh puts it. */
@@ -149,37 +160,44 @@ export async function startKafka(
     await until('kafka', async () => (await listTopics()) && true, program, 90_000);
     return program;
   };
-  return control(port, start, async () => {
+  const onTopics = async <T>(
+    ask: (consumer: StringConsumer, topics: string[], count: number) => Promise<T>,
+  ): Promise<T | undefined> => {
     const topics = await listTopics();
+    if (topics.length === 0) return undefined;
     const consumer = new Consumer({
       ...common,
       retries: 20,
       retryDelay: 250,
-      groupId: `tests-${topics.length}-${performance.now()}`,
+      groupId: `tests-${performance.now()}`,
       deserializers: stringDeserializers,
     });
     try {
-      return await readTopics(consumer, topics);
+      const ends = [...(await consumer.listOffsets({ topics })).values()].flat();
+      return await ask(
+        consumer,
+        topics,
+        ends.reduce((sum, end) => sum + Number(end), 0),
+      );
     } finally {
       await consumer.close(true);
     }
+  };
+  return control(port, start, {
+    count: async () => (await onTopics(async (_consumer, _topics, count) => count)) ?? 0,
+    received: async () => (await onTopics(readTopics)) ?? [],
   });
 }
 
-async function readTopics(
-  consumer: Consumer<string, string, string, string>,
-  topics: string[],
-): Promise<Received[]> {
-  if (topics.length === 0) return [];
-  const ends = await consumer.listOffsets({ topics });
-  let left = [...ends.values()].flat().reduce((sum, offset) => sum + Number(offset), 0);
-  if (left === 0) return [];
+type StringConsumer = Consumer<string, string, string, string>;
+
+async function readTopics(consumer: StringConsumer, topics: string[], count: number): Promise<Received[]> {
   const received: Received[] = [];
+  if (count === 0) return received;
   const stream = await consumer.consume({ topics, mode: 'earliest', autocommit: false, maxWaitTime: 200 });
   for await (const { topic, key, value } of stream) {
     received.push({ place: topic, key, value });
-    left -= 1;
-    if (left === 0) break;
+    if (received.length === count) break;
   }
   return received;
 }
@@ -187,7 +205,7 @@ async function readTopics(
 async function control(
   port: number,
   start: () => Promise<Program>,
-  received: () => Promise<Received[]>,
+  look: Pick<TestBroker, 'count' | 'received'>,
 ): Promise<TestBroker> {
   let program = await start();
   return {
@@ -195,7 +213,7 @@ async function control(
     get program() {
       return program;
     },
-    received,
+    ...look,
     async restart() {
       program = await start();
     },
@@ -205,9 +223,6 @@ async function control(
     },
   };
 }
-
-export const idsOf = (received: readonly Received[]): string[] =>
-  received.map(({ value }) => JSON.parse(value).id);
 
 /** As a subscriber who knows ids sees it: repeats left out. */
 export const withoutRepeats = (received: readonly Received[]): Received[] => {
