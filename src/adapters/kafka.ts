@@ -7,6 +7,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import {
   Admin,
   type Connection,
+  compatibilityPartitioner,
   ListOffsetTimestamps,
   ProduceAcks,
   Producer,
@@ -74,7 +75,12 @@ function openSession({ brokers, topicPrefix, tls, sasl }: KafkaOptions): KafkaSe
     ...(tls && { tls: { ...tls }, tlsServerName: true }),
     ...(sasl && { sasl: { ...sasl } }),
   };
-  const producer = new Producer({ ...common, serializers: stringSerializers });
+  const producer = new Producer({
+    ...common,
+    serializers: stringSerializers,
+    // The partition that Java clients choose for the same key.
+    partitioner: compatibilityPartitioner,
+  });
   const connections = new Set<Connection>();
   producer.on('client:broker:connect', ({ connection }: { connection: Connection }) => {
     connections.add(connection);
