@@ -16,6 +16,7 @@ import {
 import { webhookEvents } from '../contract/events.ts';
 import { type Broker, BrokerAway, type Message } from '../kernel/broker.ts';
 import { withDeadline } from './deadline.ts';
+import { isRefusal, isUnknownTopic, reasonOf, refusedTopics } from './kafka/refusals.ts';
 
 export interface KafkaOptions {
   readonly brokers: readonly { readonly host: string; readonly port: number }[];
@@ -34,8 +35,6 @@ const requestMs = 8_000;
 const publishMs = 25_000;
 /** Until the topics just made have leaders. */
 const newTopics = { looks: 20, everyMs: 250 };
-
-const codes = { unknownTopic: 3, topicExists: 36 };
 
 interface KafkaSession {
   send(messages: readonly Message[]): Promise<void>;
@@ -183,44 +182,4 @@ function openSession({ brokers, topicPrefix, tls, sasl }: KafkaOptions): KafkaSe
         .catch(() => {});
     },
   };
-}
-
-interface KafkaError extends Error {
-  readonly apiCode?: number;
-  readonly path?: string;
-  readonly serverErrorMessage?: string | null;
-  readonly errors?: readonly KafkaError[];
-}
-
-const leaves = (error: KafkaError): readonly KafkaError[] => error.errors?.flatMap(leaves) ?? [error];
-
-/** Whether the broker said no, rather than nothing. */
-const isRefusal = (error: unknown): boolean =>
-  isUnknownTopic(error) || leaves(error as KafkaError).some(({ apiCode }) => apiCode !== undefined);
-
-const isUnknownTopic = (error: unknown): boolean =>
-  leaves(error as KafkaError).some(
-    ({ apiCode, message }) => apiCode === codes.unknownTopic || /^Unknown topic /.test(message),
-  );
-
-/** Of a request to create topics: those that were refused, and why. One that somebody else has made is none of them. */
-function* refusedTopics(error: unknown, topics: readonly string[]): Iterable<[string, string]> {
-  for (const leaf of leaves(error as KafkaError)) {
-    const index = Number(leaf.path?.match(/^\/topics\/(\d+)/)?.[1] ?? -1);
-    const named = topics[index] === undefined ? topics : [topics[index]];
-    if (leaf.apiCode !== codes.topicExists)
-      for (const topic of named) yield [topic, leaf.serverErrorMessage ?? leaf.message];
-  }
-}
-
-/** The client's errors hold whole responses; the messages at their bottom say what happened. */
-function reasonOf(error: unknown): string {
-  const seen = leaves(error as KafkaError).map(({ message, serverErrorMessage, cause }) => {
-    const below = cause instanceof Error ? leaves(cause).map((leaf) => leaf.message) : [];
-    // The client stumbles over what newer brokers add to this refusal.
-    if (/^Out of bounds/.test(message))
-      return 'the answer was a refusal; the leader of a partition has changed';
-    return [serverErrorMessage ?? message, ...below].join(': ');
-  });
-  return [...new Set(seen)].join('; ');
 }
