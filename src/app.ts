@@ -29,9 +29,11 @@ import { createDiscovery } from './features/discovery/feature.ts';
 import { createHealth } from './features/health/feature.ts';
 import { createOrganizations, type Organizations } from './features/organizations/feature.ts';
 import { createReference } from './features/reference/feature.ts';
+import { createStreams, type Streams } from './features/streams/feature.ts';
 import { createTiers, type Tiers } from './features/tiers/feature.ts';
 import { createStandings, createTokens, type Tokens } from './features/tokens/feature.ts';
 import { createUsage } from './features/usage/feature.ts';
+import type { Broker } from './kernel/broker.ts';
 import type { Caller } from './kernel/caller.ts';
 import { type Clock, systemClock } from './kernel/clock.ts';
 import type { Config } from './kernel/config.ts';
@@ -103,10 +105,17 @@ export async function createApp({
     clock,
     findChains: (chainIds) => delegations.findParts(chainIds),
   });
+  const streams = await openStreams(config, log, metrics);
   const ledger = createLedger({
     clock,
     ids,
-    listeners: [audit.listener, chainsEndWithAgents, standings.listener, usage.listener],
+    listeners: [
+      audit.listener,
+      chainsEndWithAgents,
+      standings.listener,
+      usage.listener,
+      ...(streams ? [streams.listener] : []),
+    ],
   });
 
   // Who may, where scopes alone do not say it.
@@ -254,7 +263,14 @@ export async function createApp({
     routes,
   });
   const loops = createLoops(
-    [...audit.loops, ...tokens.loops, ...delegations.loops, ...usage.loops, ...billing.loops],
+    [
+      ...audit.loops,
+      ...tokens.loops,
+      ...delegations.loops,
+      ...usage.loops,
+      ...billing.loops,
+      ...(streams?.loops ?? []),
+    ],
     log,
   );
 
@@ -285,6 +301,7 @@ export async function createApp({
       await Promise.race([usage.flush(), sleep(lastWriteMs, undefined, { ref: false })]).catch((error) =>
         log.error({ err: error }, 'the last counts of use are lost'),
       );
+      await streams?.close();
       await closeStores(db, kv);
     },
   };
@@ -333,6 +350,36 @@ function openStripe(config: Config, clock: Clock) {
     }),
     readEvent: createEventReader({ secret: stripeWebhookSecret, prices, clock }),
   };
+}
+
+/** Where a broker is configured; elsewhere neither driver nor outbox costs anything. */
+async function openStreams(config: Config, log: Log, metrics: Metrics): Promise<Streams | undefined> {
+  const { kafkaBrokers, natsUrl, kafkaTopicPrefix: prefix } = config;
+  if (!kafkaBrokers && !natsUrl) return undefined;
+  const brokers = {
+    ...(kafkaBrokers && { kafka: await openKafka(config, kafkaBrokers) }),
+    ...(natsUrl && {
+      nats: (await import('./adapters/nats.ts')).createNatsBroker({
+        urls: natsUrl,
+        subjectPrefix: prefix,
+        ca: config.natsCa,
+      }),
+    }),
+  };
+  const poolSize = Object.keys(brokers).length + 1;
+  const db = createPostgres({ url: config.databaseUrl, poolSize, log, metrics, aside: true });
+  return createStreams({ db, log, metrics, brokers });
+}
+
+async function openKafka(config: Config, brokers: NonNullable<Config['kafkaBrokers']>): Promise<Broker> {
+  const { createKafkaBroker } = await import('./adapters/kafka.ts');
+  const { kafkaSaslMechanism: mechanism, kafkaSaslUsername: username, kafkaSaslPassword: password } = config;
+  return createKafkaBroker({
+    brokers,
+    topicPrefix: config.kafkaTopicPrefix,
+    tls: config.kafkaSsl ? { ...(config.kafkaSslCa && { ca: config.kafkaSslCa }) } : undefined,
+    sasl: mechanism && username && password ? { mechanism, username, password } : undefined,
+  });
 }
 
 async function closeStores(db: Db, kv: Kv): Promise<void> {
