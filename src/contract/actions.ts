@@ -7,6 +7,8 @@ export const policyActions = [
   'organizations:configure',
   'organizations:delete',
   'organizations:addMember',
+  'federation:read',
+  'federation:manage',
 ] as const;
 
 export type PolicyAction = (typeof policyActions)[number];

@@ -23,6 +23,13 @@ export const auditOnlyEvents = [
   'member.added',
   'token.refused',
   'policy.refused',
+  'partner.added',
+  'partner.updated',
+  'partner.removed',
+  'trust_policy.created',
+  'trust_policy.updated',
+  'trust_policy.deleted',
+  'id_token.issued',
 ] as const;
 
 export type WebhookEvent = (typeof webhookEvents)[number];

@@ -203,6 +203,13 @@ const changes: Readonly<Record<EventType, 'agent' | 'organization' | 'token' | '
   'organization.deleted': 'organization',
   'member.added': 'none',
   'policy.refused': 'none',
+  'partner.added': 'none',
+  'partner.updated': 'none',
+  'partner.removed': 'none',
+  'trust_policy.created': 'none',
+  'trust_policy.updated': 'none',
+  'trust_policy.deleted': 'none',
+  'id_token.issued': 'none',
 };
 
 function changedKeys({ type, agentId, organizationId, metadata }: Happening): string[] {
