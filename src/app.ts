@@ -14,6 +14,7 @@ import {
   readPublicKey,
 } from './adapters/keys.ts';
 import { createMemoryKv } from './adapters/memory-kv.ts';
+import { createOutbound } from './adapters/outbound.ts';
 import { createPostgres } from './adapters/postgres.ts';
 import { createReferencePage } from './adapters/scalar.ts';
 import { type Agents, createAgents } from './features/agents/feature.ts';
@@ -36,6 +37,7 @@ import type { Log } from './kernel/log.ts';
 import { createLoops } from './kernel/loops.ts';
 import { createMetrics, type Metrics } from './kernel/metrics.ts';
 import { migrate } from './kernel/migrations.ts';
+import type { Outbound } from './kernel/outbound.ts';
 import { createRequirePermission } from './kernel/policy.ts';
 import { createRateWindow } from './kernel/window.ts';
 
@@ -48,6 +50,8 @@ export interface Surroundings {
   readonly config: Config;
   readonly log: Log;
   readonly clock?: Clock;
+  /** How others are called; by the name servers of this machine, unless a test has names of its own. */
+  readonly outbound?: Outbound;
   /** Joins the figures of sibling processes; this process's own when it is alone. */
   readonly metricsText?: (own: Metrics) => Promise<string>;
 }
@@ -58,6 +62,7 @@ export async function createApp({
   config,
   log,
   clock = systemClock,
+  outbound = createOutbound({ allowPrivate: config.webhookAllowPrivateTargets }),
   metricsText = (own) => own.text(),
 }: Surroundings) {
   // What everything stands on.
@@ -189,6 +194,7 @@ export async function createApp({
     async close() {
       await http.close();
       await loops.stop();
+      await outbound.close();
       await closeStores(db, kv);
     },
   };

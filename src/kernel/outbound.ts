@@ -4,24 +4,31 @@
  */
 export interface OutboundRequest {
   readonly method: 'GET' | 'POST';
+  /** By https, or by http where the caller lets it pass; without credentials in it. */
   readonly url: string;
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: string;
   /** From the look-up of the name to the last byte of the answer. */
   readonly timeoutMs: number;
-  /** A longer answer is cut off and refused. */
   readonly maxBytes: number;
+  /** What becomes of a longer answer; either way no more of it is taken. Refused (`tooLarge`) unless said otherwise. */
+  readonly longAnswer?: 'refuse' | 'cut';
 }
 
 export interface OutboundAnswer {
   readonly status: number;
   readonly headers: Readonly<Record<string, string | string[] | undefined>>;
   readonly body: Buffer;
+  /** There was more of it than was asked for. */
+  readonly cut: boolean;
 }
 
 export type OutboundReason = 'address' | 'unreachable' | 'timeout' | 'tooLarge' | 'protocol';
 
-/** No answer was had. `address`: the target is one that we do not connect to. */
+/**
+ * No answer was had. `address`: the target is one that we do not connect to. `unreachable`: no connection, or it was lost.
+ * `timeout`, `tooLarge`: not in full within the limits. `protocol`: no valid address, certificate or HTTP.
+ */
 export class OutboundProblem extends Error {
   readonly reason: OutboundReason;
 

@@ -252,7 +252,6 @@ export const variables = {
   }),
   webhookAllowPrivateTargets: defaulted(flag, false, {
     env: 'WEBHOOK_ALLOW_PRIVATE_TARGETS',
-    awaitsFeature: true,
     about:
       "lets every outbound call (webhooks, key sets, discovery) reach private and loopback addresses: for receivers and issuers inside the operator's own network, and for tests",
   }),

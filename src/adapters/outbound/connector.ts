@@ -1,0 +1,60 @@
+/**
+ * How a connection is made: to an address that was checked, and to no other. The host is either an address, which is
+ * checked as it stands, or a name, which is resolved once; if only one of its addresses may not be connected to, none is.
+ */
+import type { LookupFunction } from 'node:net';
+import { isIPv6 } from 'node:net';
+import { buildConnector } from 'undici';
+import { OutboundProblem } from '../../kernel/outbound.ts';
+import { isAddress, isLocalName } from './addresses.ts';
+import type { Resolve } from './resolve.ts';
+
+export interface Boundaries {
+  readonly resolve: Resolve;
+  readonly mayConnect: (address: string) => boolean;
+  /** Whether names that only mean something inside a network are looked up. */
+  readonly localNames: boolean;
+}
+
+export function createConnector(boundaries: Boundaries, connectTimeoutMs: number): buildConnector.connector {
+  const connect = buildConnector({
+    timeout: connectTimeoutMs,
+    // Said outright, so that no environment variable switches it off.
+    rejectUnauthorized: true,
+    // Both are Node's own options, passed on to its socket. It connects to what this look-up answers.
+    ...({ lookup: createLookup(boundaries), autoSelectFamily: true } as object),
+  });
+  return (options, callback) => {
+    const host = options.hostname.replace(/^\[|\]$/g, '');
+    try {
+      if (isAddress(host)) refuseUnless(boundaries.mayConnect(host), host);
+      else refuseUnless(boundaries.localNames || !isLocalName(host), host);
+      connect({ ...options, hostname: host }, callback);
+    } catch (error) {
+      callback(error as Error, null);
+    }
+  };
+}
+
+/** Node asks once per connection, and not at all about an address. */
+function createLookup({ resolve, mayConnect }: Boundaries): LookupFunction {
+  const addressesOf = async (host: string) => {
+    const addresses = await resolve(host);
+    if (addresses.length === 0) throw new OutboundProblem('unreachable', `${host} has no address`);
+    for (const address of addresses) refuseUnless(mayConnect(address), host);
+    return addresses.map((address) => ({ address, family: isIPv6(address) ? 6 : 4 }));
+  };
+  return (host, options, callback) => {
+    addressesOf(host).then(
+      (addresses) => {
+        if (options.all) callback(null, addresses);
+        else callback(null, addresses[0]?.address ?? '', addresses[0]?.family);
+      },
+      (error) => callback(error, options.all ? [] : ''),
+    );
+  };
+}
+
+function refuseUnless(allowed: boolean, host: string): void {
+  if (!allowed) throw new OutboundProblem('address', `${host} is not on the public internet`);
+}
