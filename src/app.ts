@@ -6,6 +6,7 @@ import type { KeyObject } from 'node:crypto';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { createCedar } from './adapters/cedar.ts';
+import { createKeySets } from './adapters/key-sets.ts';
 import {
   assertionAlgorithms,
   createAssertions,
@@ -15,12 +16,14 @@ import {
 } from './adapters/keys.ts';
 import { createMemoryKv } from './adapters/memory-kv.ts';
 import { createOutbound } from './adapters/outbound.ts';
+import { createOutsideTokens } from './adapters/outside-tokens.ts';
 import { createPostgres } from './adapters/postgres.ts';
 import { createReferencePage } from './adapters/scalar.ts';
 import { type Agents, createAgents } from './features/agents/feature.ts';
 import { createAudit } from './features/audit/feature.ts';
 import { createCredentials } from './features/credentials/feature.ts';
 import { createDiscovery } from './features/discovery/feature.ts';
+import { createFederation } from './features/federation/feature.ts';
 import { createHealth } from './features/health/feature.ts';
 import { createOrganizations, type Organizations } from './features/organizations/feature.ts';
 import { createReference } from './features/reference/feature.ts';
@@ -75,6 +78,11 @@ export async function createApp({
     ...config.signingKeys,
     previousPublicKeys: config.jwtPreviousPublicKeys ?? [],
     issuer: config.baseUrl,
+    clock,
+  });
+
+  const outside = createOutsideTokens({
+    keySets: createKeySets({ outbound, clock, log, allowHttp: config.webhookAllowPrivateTargets }),
     clock,
   });
 
@@ -143,6 +151,16 @@ export async function createApp({
     standings,
     isAdmin: async (caller) => (await organizations.roleOf(caller)) === 'admin',
   });
+  const federation = createFederation({
+    db,
+    clock,
+    ids,
+    ledger,
+    metrics,
+    outside,
+    issuer: config.baseUrl,
+    allowHttp: config.webhookAllowPrivateTargets,
+  });
   const discovery = createDiscovery({ issuer: config.baseUrl, assertionAlgorithms, signer });
   const health = createHealth({
     db,
@@ -160,6 +178,7 @@ export async function createApp({
     ...agents.routes,
     ...credentials.routes,
     ...organizations.routes,
+    ...federation.routes,
     ...audit.routes,
   ];
   const http: Http = await createHttp({
