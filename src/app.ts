@@ -150,6 +150,7 @@ export async function createApp({
     assertions: createAssertions(clock),
     standings,
     isAdmin: async (caller) => (await organizations.roleOf(caller)) === 'admin',
+    grants: [],
   });
   const federation = createFederation({
     db,

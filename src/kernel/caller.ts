@@ -9,6 +9,16 @@ export interface Origin {
   readonly userAgent: string;
 }
 
+/** On whose behalf a token is used, and by which delegations it came to whoever uses it. */
+export interface Delegation {
+  /** The agent whose power was delegated first. */
+  readonly subjectId: string;
+  /** Who acts, then who delegated to it, and so on down to the subject's own delegatee. */
+  readonly actorIds: readonly string[];
+  /** One for each actor, the first delegation first. */
+  readonly chainIds: readonly string[];
+}
+
 /** Who is calling, as the guard established it from a verified access token. */
 export interface Caller extends Origin {
   readonly agentId: string;

@@ -1,5 +1,5 @@
 /** The one formatter: whatever was thrown, by us or by the framework, becomes status, headers and body here. */
-import type { ErrorCode } from '../contract/errors.ts';
+import type { ErrorCode, TokenErrorCode } from '../contract/errors.ts';
 import type { ErrorEnvelope } from '../contract/shapes.ts';
 import { DatabaseAway } from './db.ts';
 import { ApiError, TokenError } from './fail.ts';
@@ -12,7 +12,11 @@ export interface FormattedError {
   readonly ours: boolean;
 }
 
-export function formatError(error: unknown, failures: 'envelope' | 'oauth'): FormattedError {
+export function formatError(
+  error: unknown,
+  failures: 'envelope' | 'oauth',
+  malformed: TokenErrorCode = 'unsupported_grant_type',
+): FormattedError {
   if (error instanceof TokenError) {
     const body = { error: error.code, error_description: error.message };
     const headers = {
@@ -26,7 +30,7 @@ export function formatError(error: unknown, failures: 'envelope' | 'oauth'): For
   return {
     status: failures === 'oauth' ? oauthStatus(known) : known.status,
     headers: known.headers,
-    body: failures === 'oauth' ? oauthBody(known) : envelope(known),
+    body: failures === 'oauth' ? oauthBody(known, malformed) : envelope(known),
     ours: known.status >= 500,
   };
 }
@@ -73,12 +77,12 @@ function toApiError(error: unknown): ApiError {
 const oauthStatus = ({ code, status }: ApiError): number =>
   code === 'UNSUPPORTED_MEDIA_TYPE' ? 400 : status;
 
-function oauthBody({ code, status, message }: ApiError): object {
+function oauthBody({ code, status, message }: ApiError, malformed: TokenErrorCode): object {
   if (code === 'RATE_LIMIT_EXCEEDED') return { error: code, code, message };
   if (code === 'UNSUPPORTED_MEDIA_TYPE') {
-    return { error: 'unsupported_grant_type', error_description: 'send application/x-www-form-urlencoded' };
+    return { error: malformed, error_description: 'send application/x-www-form-urlencoded' };
   }
-  if (status === 400) return { error: 'unsupported_grant_type', error_description: message };
+  if (status === 400) return { error: malformed, error_description: message };
   if (status === 503) return { error: 'temporarily_unavailable', error_description: message, code, message };
   if (status >= 500) return { error: 'server_error', error_description: message, code, message };
   return { error: 'invalid_request', error_description: message, code, message };

@@ -34,9 +34,12 @@ export class ApiError extends Error {
 export class TokenError extends Error {
   readonly code: TokenErrorCode;
   readonly status: number;
+  /** What the audit log is told, where the client is told less. */
+  readonly reason: string;
 
-  constructor(code: TokenErrorCode, description: string) {
+  constructor(code: TokenErrorCode, description: string, reason = description) {
     super(description);
+    this.reason = reason;
     this.name = 'TokenError';
     this.code = code;
     this.status = tokenErrors[code];
@@ -47,6 +50,6 @@ export function fail(code: ErrorCode, options?: FailOptions): never {
   throw new ApiError(code, options);
 }
 
-export function failToken(code: TokenErrorCode, description: string): never {
-  throw new TokenError(code, description);
+export function failToken(code: TokenErrorCode, description: string, reason?: string): never {
+  throw new TokenError(code, description, reason);
 }

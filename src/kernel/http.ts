@@ -217,8 +217,8 @@ export async function createHttp(deps: HttpDeps): Promise<Http> {
   }
 
   async function answerError(error: unknown, request: FastifyRequest, reply: FastifyReply) {
-    const failures = request.routeOptions?.config?.entry?.failures ?? 'envelope';
-    const { status, headers, body, ours } = formatError(error, failures);
+    const { failures = 'envelope', malformed } = request.routeOptions?.config?.entry ?? {};
+    const { status, headers, body, ours } = formatError(error, failures, malformed?.(request.body));
     if (error instanceof Overloaded) sayOverloaded(request);
     else if (ours)
       log.error({ err: error, requestId: request.id, route: request.routeOptions?.url }, 'request failed');

@@ -4,7 +4,7 @@
  */
 import type { Static, TSchema } from 'typebox';
 import type { PolicyAction } from '../contract/actions.ts';
-import type { ErrorCode } from '../contract/errors.ts';
+import type { ErrorCode, TokenErrorCode } from '../contract/errors.ts';
 import type { Scope } from '../contract/scopes.ts';
 import type { Caller, Origin } from './caller.ts';
 import type { PolicyResource } from './policy.ts';
@@ -94,6 +94,8 @@ export interface RouteSpec<S extends RouteSchema, A extends Access> {
   readonly errors?: readonly ErrorCode[];
   /** How failures are written: the envelope, or the OAuth form of the token endpoints. */
   readonly failures?: 'envelope' | 'oauth';
+  /** With `oauth`: the word for a form that is malformed; `unsupported_grant_type`, as the spec has it, when left out. */
+  readonly malformed?: (form: unknown) => TokenErrorCode;
   /** `raw`: the handler gets the bytes as they came (a Buffer), whatever their content type, because a signature covers them. */
   readonly accepts?: 'json' | 'form' | 'raw';
   /** Fields that the resource has and a body must not bring: refused as IMMUTABLE_FIELD, before validation. */

@@ -71,7 +71,7 @@ export function createReadClaim({ db, issuer, assertions }: TokenDeps) {
       : { kind: 'unusable', agentId, problem: wrong };
   };
 
-  return async (presented: Presented): Promise<Claim> => {
+  return async (presented: Exclude<Presented, { kind: 'missing' }>): Promise<Claim> => {
     const agentId = agentNamed(presented.clientId ?? '');
     switch (presented.kind) {
       case 'secret':

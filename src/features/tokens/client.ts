@@ -2,12 +2,13 @@
  * How a client presents itself at the token endpoint: form fields or HTTP Basic (RFC 6749 §2.3.1), or a signed assertion
  * (RFC 7523). One way at a time.
  */
-import { failToken } from '../../kernel/fail.ts';
 import type { TokenRequest } from './schema.ts';
 
 export type Presented =
   | { readonly kind: 'secret'; readonly clientId: string; readonly clientSecret: string }
   | { readonly kind: 'assertion'; readonly clientId: string | undefined; readonly assertion: string }
+  /** Nothing that could prove anything, for want of this field. */
+  | { readonly kind: 'missing'; readonly field: string }
   /** Whatever it is, it proves nothing. */
   | { readonly kind: 'unusable'; readonly clientId: string; readonly problem: string };
 
@@ -27,8 +28,7 @@ export function presentedClient(form: TokenRequest, authorization: string | stri
       : unusable(client_id, `client_assertion_type must be ${assertionType}`);
   }
   if (client_id === undefined || client_secret === undefined) {
-    const missing = client_id === undefined ? 'client_id' : 'client_secret';
-    return failToken('unsupported_grant_type', `${missing} is required, in the body or by HTTP Basic`);
+    return { kind: 'missing', field: client_id === undefined ? 'client_id' : 'client_secret' };
   }
   return { kind: 'secret', clientId: client_id, clientSecret: client_secret };
 }

@@ -6,6 +6,7 @@
 import type { Caller } from '../../kernel/caller.ts';
 import type { Clock } from '../../kernel/clock.ts';
 import type { Db } from '../../kernel/db.ts';
+import type { Grant, Mint } from '../../kernel/grant.ts';
 import type { Identity } from '../../kernel/guard.ts';
 import type { Ids } from '../../kernel/ids.ts';
 import type { Ledger } from '../../kernel/ledger.ts';
@@ -16,6 +17,7 @@ import type { Assertions, Signer } from '../../kernel/signer.ts';
 import { createInspect, identifyBy } from './inspect.ts';
 import { createLiveTokens } from './live.ts';
 import { createExpiryLoop } from './loops.ts';
+import { createMinter } from './mint.ts';
 import { tokenRoutes } from './routes.ts';
 import { createTokenService } from './service.ts';
 import type { Standings } from './standing.ts';
@@ -33,6 +35,8 @@ export interface TokenDeps {
   readonly issuer: string;
   readonly assertions: Assertions;
   readonly standings: Standings;
+  /** Other ways to a token than `client_credentials`, by other features; asked for once, when the routes are made. */
+  readonly grants: readonly Grant[];
   /** Whether the caller administers its own organization. */
   isAdmin(caller: Caller): Promise<boolean>;
 }
@@ -41,13 +45,17 @@ export interface Tokens {
   readonly routes: readonly RouteEntry[];
   readonly loops: readonly Loop[];
   identify(token: string): Promise<Identity | undefined>;
+  /** For whoever finds out in another way who is to have a token. */
+  readonly mint: Mint;
 }
 
 export function createTokens(deps: TokenDeps): Tokens {
   const inspect = createInspect(deps);
+  const minter = createMinter(deps);
   return {
-    routes: tokenRoutes(createTokenService(deps), createLiveTokens(deps, inspect)),
+    routes: tokenRoutes(createTokenService(deps, minter), createLiveTokens(deps, inspect), deps.grants),
     loops: [createExpiryLoop(deps), ...deps.standings.loops],
     identify: identifyBy(inspect, deps.issuer),
+    mint: minter.mint,
   };
 }

@@ -1,3 +1,4 @@
+import type { Grant } from '../../kernel/grant.ts';
 import { bearer, client, type RouteEntry, route, scope } from '../../kernel/route.ts';
 import type { LiveTokens } from './live.ts';
 import {
@@ -6,11 +7,15 @@ import {
   Nothing,
   TokenQuery,
   TokenQuestion,
-  TokenRequest,
+  tokenRequestOf,
 } from './schema.ts';
 import type { TokenService } from './service.ts';
 
-export const tokenRoutes = (tokens: TokenService, live: LiveTokens): RouteEntry[] => [
+export const tokenRoutes = (
+  tokens: TokenService,
+  live: LiveTokens,
+  grants: readonly Grant[],
+): RouteEntry[] => [
   route({
     id: 'issueToken',
     summary: 'Exchange client credentials for an access token',
@@ -21,7 +26,8 @@ export const tokenRoutes = (tokens: TokenService, live: LiveTokens): RouteEntry[
     limit: 'afterVerification',
     accepts: 'form',
     failures: 'oauth',
-    schema: { query: TokenQuery, body: TokenRequest, response: { 200: AccessTokenResponse } },
+    malformed: tokens.malformed,
+    schema: { query: TokenQuery, body: tokenRequestOf(grants), response: { 200: AccessTokenResponse } },
     handler: ({ body, query, headers, origin, countAgainst }) =>
       tokens.issue({ form: body, query, authorization: headers.authorization, origin, countAgainst }),
   }),

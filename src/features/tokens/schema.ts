@@ -1,4 +1,5 @@
 import Type, { type Static } from 'typebox';
+import type { Grant } from '../../kernel/grant.ts';
 
 /** Unknown parameters are ignored here, as RFC 6749 §3.2 demands; a repeated one is an array and so refused. */
 export const TokenRequest = Type.Object(
@@ -16,6 +17,12 @@ export const TokenRequest = Type.Object(
 );
 export type TokenRequest = Static<typeof TokenRequest>;
 
+/** With the fields of the other grants. */
+export const tokenRequestOf = (grants: readonly Grant[]) =>
+  Type.Object(Object.assign({}, TokenRequest.properties, ...grants.map(({ fields }) => fields)), {
+    title: 'TokenRequest',
+  }) as typeof TokenRequest;
+
 /** Nothing is read from the address; what must not stand there is refused by the service. */
 export const TokenQuery = Type.Object({}, { additionalProperties: true });
 
@@ -25,10 +32,11 @@ export const AccessTokenResponse = Type.Object(
     token_type: Type.Literal('Bearer'),
     expires_in: Type.Integer(),
     scope: Type.String(),
+    /** RFC 8693 §2.2.1. */
+    issued_token_type: Type.Optional(Type.String()),
   },
   { title: 'AccessTokenResponse' },
 );
-export type AccessTokenResponse = Static<typeof AccessTokenResponse>;
 
 /**
  * Unknown hints are ignored (RFC 7009 §2.1, RFC 7662 §2.1): there is one kind of token. A pattern says that it is not empty:

@@ -1,13 +1,16 @@
 import type { TokenErrorCode } from '../../contract/errors.ts';
-import { limits } from '../../contract/limits.ts';
 import { isScope, type Scope, scopes } from '../../contract/scopes.ts';
+import { audienceOf } from '../../kernel/audience.ts';
 import type { Origin } from '../../kernel/caller.ts';
 import { failToken, TokenError } from '../../kernel/fail.ts';
-import { createReadClaim, type Held, nobody } from './claim.ts';
+import type { Grant, IssuedToken } from '../../kernel/grant.ts';
+import type { Entry } from '../../kernel/ledger.ts';
+import { type Claim, createReadClaim, type Held, holdClaims, nobody } from './claim.ts';
 import { presentedClient } from './client.ts';
 import type { TokenDeps } from './feature.ts';
-import { createSettle, type Decision } from './outcome.ts';
-import { type AccessTokenResponse, TokenRequest } from './schema.ts';
+import { type Minter, standingProblem, unwatched } from './mint.ts';
+import { createSettle } from './outcome.ts';
+import { type TokenRequest, tokenRequestOf } from './schema.ts';
 import type { Standing } from './store.ts';
 
 export interface TokenAsked {
@@ -19,115 +22,136 @@ export interface TokenAsked {
 }
 
 export interface TokenService {
-  issue(asked: TokenAsked): Promise<AccessTokenResponse>;
+  issue(asked: TokenAsked): Promise<IssuedToken>;
+  /** What a form that cannot be read is refused with. */
+  malformed(form: unknown): TokenErrorCode;
 }
 
-export function createTokenService(deps: TokenDeps): TokenService {
-  const { clock, ids, metrics, signer, issuer } = deps;
-  const readClaim = createReadClaim(deps);
-  const settle = createSettle<AccessTokenResponse>(deps);
+/** Where the spec's own grant keeps to the spec's words, the others use those of RFC 6749 and RFC 8693. */
+interface Words {
+  readonly malformed: TokenErrorCode;
+  readonly missingClient: TokenErrorCode;
+  readonly badResource: TokenErrorCode;
+}
 
-  const refusal = (
+const specWords: Words = {
+  malformed: 'unsupported_grant_type',
+  missingClient: 'unsupported_grant_type',
+  badResource: 'unsupported_grant_type',
+};
+const rfcWords: Words = {
+  malformed: 'invalid_request',
+  missingClient: 'invalid_client',
+  badResource: 'invalid_target',
+};
+
+export function createTokenService(deps: TokenDeps, { draft }: Minter): TokenService {
+  const { db, clock, ledger, metrics, issuer } = deps;
+  const readClaim = createReadClaim(deps);
+  const settle = createSettle<IssuedToken>(deps);
+  const grants = new Map(deps.grants.map((grant) => [grant.grantType, grant]));
+  const fields = Object.keys(tokenRequestOf(deps.grants).properties);
+
+  const refusalOf = (
     { origin }: TokenAsked,
     { agentId, organizationId }: Pick<Standing, 'agentId' | 'organizationId'>,
-    code: TokenErrorCode,
-    reason: string,
-    description = reason,
-  ): Decision<never> => ({
-    entry: {
-      actor: origin,
-      type: 'token.refused',
-      subject: { organizationId, agentId, outcome: 'failure', metadata: { reason } },
-    },
-    outcome: unwatched(Promise.reject(new TokenError(code, description))),
+    { reason }: TokenError,
+  ): Entry => ({
+    actor: origin,
+    type: 'token.refused',
+    subject: { organizationId, agentId, outcome: 'failure', metadata: { reason } },
   });
 
-  const grant = (asked: TokenAsked, client: Standing, audience: string, scope: string) => {
-    const { agentId, organizationId } = client;
-    // Its time, to the millisecond, tells whether the token is from before a suspension; `iat` counts seconds only.
-    const tokenId = ids.orderedAt(clock.now());
-    const metadata = { tokenId, scope, audience, expiresIn: limits.accessTokenSeconds };
-    return {
-      entry: {
-        actor: asked.origin,
-        type: 'token.issued',
-        subject: { organizationId, agentId, metadata },
-      },
-      // Signed while the record is being written; handed out when it has been.
-      outcome: unwatched(answer(sign(client, audience, scope, tokenId), scope)),
-    } as const;
-  };
-
-  const sign = (client: Standing, audience: string, scope: string, tokenId: string) => {
-    const issuedAt = Math.floor(clock.now() / 1000);
-    return signer.sign(
-      {
-        aud: audience,
-        sub: client.agentId,
-        client_id: client.agentId,
-        scope,
-        organization_id: client.organizationId,
-        iat: issuedAt,
-        exp: issuedAt + limits.accessTokenSeconds,
-        jti: tokenId,
-      },
-      'at+jwt',
-    );
-  };
-
-  const decide = async (
-    asked: TokenAsked,
-    audience: string,
-    claimed: string,
-    { standing, failure }: Held,
-  ): Promise<Decision<AccessTokenResponse>> => {
+  /** Counts the request against whom it is from; then the client, if it may have a token at all. */
+  const admit = async (asked: TokenAsked, { standing, failure }: Held): Promise<Standing> => {
     if (!standing || failure !== undefined) {
       await asked.countAgainst('address');
-      const claimedAgent = standing ?? { agentId: claimed, organizationId: nobody };
-      return refusal(asked, claimedAgent, 'invalid_client', failure ?? 'unknown');
+      return failToken('invalid_client', failure ?? 'unknown');
     }
     await asked.countAgainst({ clientId: standing.agentId });
     const problem = standingProblem(standing);
-    if (problem !== undefined) return refusal(asked, standing, 'unauthorized_client', problem);
-    const allowed = scopes.filter((scope) => standing.allowedScopes.includes(scope));
+    return problem === undefined ? standing : failToken('unauthorized_client', problem);
+  };
+
+  const byCredentials = async (asked: TokenAsked, audience: string, held: Held) => {
+    const client = await admit(asked, held);
+    const allowed = scopes.filter((scope) => client.allowedScopes.includes(scope));
     const granted = grantedScopes(asked.form.scope, allowed);
     if (!granted) {
       const description = `invalid scope: this agent may hold ${allowed.join(' ') || 'none'}`;
-      return refusal(asked, standing, 'unsupported_grant_type', 'scope not allowed', description);
+      return failToken('unsupported_grant_type', description, 'scope not allowed');
     }
-    return grant(asked, standing, audience, granted.join(' '));
+    return draft(client, { origin: asked.origin, audience, scope: granted.join(' ') });
+  };
+
+  const claimIn = (asked: TokenAsked, words: Words): Promise<Claim> => {
+    const presented = presentedClient(asked.form, asked.authorization);
+    if (presented.kind === 'missing')
+      failToken(words.missingClient, `${presented.field} is required, in the body or by HTTP Basic`);
+    return readClaim(presented);
+  };
+
+  const audienceIn = ({ form }: TokenAsked, words: Words): string | undefined =>
+    form.resource === undefined
+      ? undefined
+      : (audienceOf(form.resource, issuer) ??
+        failToken(words.badResource, 'resource must be an absolute http(s) URI without a fragment'));
+
+  /** Together with others of the same moment. */
+  const settleByCredentials = async (asked: TokenAsked): Promise<IssuedToken> => {
+    const audience = audienceIn(asked, specWords) ?? issuer;
+    const claim = await claimIn(asked, specWords);
+    const issued = await settle({
+      claim,
+      decide: (held) =>
+        byCredentials(asked, audience, held).catch((error) => {
+          if (!(error instanceof TokenError)) throw error;
+          const entry = refusalOf(asked, held.standing ?? unknown(claim), error);
+          return { entry, outcome: unwatched(Promise.reject(error)) };
+        }),
+    });
+    metrics.count('service_tokens_issued_total', { scope: issued.scope });
+    return issued;
+  };
+
+  /** In a transaction of its own: what it rests on may have to be waited for, and nobody else is to wait for that. */
+  const redeem = async (grant: Grant, asked: TokenAsked): Promise<IssuedToken> => {
+    const { form, origin } = asked;
+    const audience = audienceIn(asked, rfcWords);
+    const claim = await claimIn(asked, rfcWords);
+    const outcome = await db.transaction(async (tx) => {
+      const [holding] = await holdClaims(tx, [claim], { now: new Date(clock.now()), waiting: true });
+      const held = holding as Held;
+      try {
+        return await grant.redeem(tx, { client: await admit(asked, held), form, audience, origin });
+      } catch (error) {
+        if (!(error instanceof TokenError)) throw error;
+        await ledger.recordAll(tx, [refusalOf(asked, held.standing ?? unknown(claim), error)]);
+        return error;
+      }
+    });
+    if (outcome instanceof TokenError) throw outcome;
+    return outcome;
   };
 
   return {
+    malformed(form) {
+      const { grant_type } = (form ?? {}) as { grant_type?: unknown };
+      return (grants.has(String(grant_type)) ? rfcWords : specWords).malformed;
+    },
+
     async issue(asked) {
-      refuseFieldsInAddress(asked.query);
-      requireGrantType(asked.form.grant_type);
-      const audience = audienceOf(asked.form.resource, issuer);
-      const claim = await readClaim(presentedClient(asked.form, asked.authorization));
-      const issued = await settle({
-        claim,
-        decide: (held) => decide(asked, audience, claim.agentId, held),
-      });
-      metrics.count('service_tokens_issued_total', { scope: issued.scope });
-      return issued;
+      const { grant_type } = asked.form;
+      const grant = grants.get(grant_type ?? '');
+      refuseFieldsInAddress(asked.query, fields, grant ? rfcWords : specWords);
+      if (grant) return redeem(grant, asked);
+      requireGrantType(grant_type, [...grants.keys()]);
+      return settleByCredentials(asked);
     },
   };
 }
 
-/** Nobody looks at it before the record is durable, and perhaps nobody ever. */
-function unwatched<T>(outcome: Promise<T>): Promise<T> {
-  outcome.catch(() => {});
-  return outcome;
-}
-
-async function answer(signing: Promise<string>, scope: string): Promise<AccessTokenResponse> {
-  return {
-    access_token: await signing,
-    token_type: 'Bearer',
-    expires_in: limits.accessTokenSeconds,
-    scope,
-  };
-}
+const unknown = ({ agentId }: Claim) => ({ agentId, organizationId: nobody });
 
 /** All that the agent may hold when none is named; undefined when one is asked that it may not. */
 function grantedScopes(asked: string | undefined, allowed: readonly Scope[]): readonly Scope[] | undefined {
@@ -137,40 +161,17 @@ function grantedScopes(asked: string | undefined, allowed: readonly Scope[]): re
   return allowed.filter((scope) => words.includes(scope));
 }
 
-function standingProblem({ agentStatus, organizationStatus }: Standing): string | undefined {
-  if (agentStatus !== 'active') return `the agent is ${agentStatus}`;
-  return organizationStatus === 'active' ? undefined : `the organization is ${organizationStatus}`;
-}
-
 /** Addresses end up in logs, and a `scope` there would be overlooked: refused even beside a good body. */
-function refuseFieldsInAddress(query: object): void {
-  for (const name of Object.keys(TokenRequest.properties)) {
-    if (name in query) failToken('unsupported_grant_type', `${name} belongs in the body, not in the address`);
-  }
+function refuseFieldsInAddress(query: object, fields: readonly string[], { malformed }: Words): void {
+  for (const name of fields)
+    if (name in query) failToken(malformed, `${name} belongs in the body, not in the address`);
 }
 
-function requireGrantType(grantType: string | undefined): void {
+function requireGrantType(grantType: string | undefined, others: readonly string[]): void {
   if (grantType === 'client_credentials') return;
+  const known = ['client_credentials', ...others].join(' or ');
   failToken(
     'unsupported_grant_type',
-    grantType === undefined
-      ? 'grant_type is required and must be client_credentials'
-      : 'grant_type must be client_credentials',
+    grantType === undefined ? `grant_type is required and must be ${known}` : `grant_type must be ${known}`,
   );
-}
-
-/**
- * RFC 8707 §2: an absolute URI without a fragment, kept as it was written; our own address in any spelling is us.
- * Credentials in one would end up in every token.
- */
-function audienceOf(resource: string | undefined, issuer: string): string {
-  if (resource === undefined) return issuer;
-  const url =
-    /^https?:\/\/[\w.[\]:-]+(?:[/?][!-~]*)?$/i.test(resource) && URL.canParse(resource)
-      ? new URL(resource)
-      : undefined;
-  if (!url || url.username || url.password || /[\\#]/.test(resource)) {
-    return failToken('unsupported_grant_type', 'resource must be an absolute http(s) URI without a fragment');
-  }
-  return url.href === new URL(issuer).href ? issuer : resource;
 }

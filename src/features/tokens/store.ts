@@ -82,6 +82,14 @@ export async function holdKeyHolders(
   return new Map(rows.map((row) => [row.agentId, row]));
 }
 
+/** The agent as it stands, kept from changing until the transaction ends; waited for when somebody is changing it. */
+export const holdStanding = (tx: Queryable, agentId: string): Promise<Standing | undefined> =>
+  tx.maybe(
+    'tokens.holdStanding',
+    sql`select ${standing} from agents a join organizations o using (organization_id)
+        where a.agent_id = ${agentId} for share of a`,
+  );
+
 export async function findStandings(
   db: Queryable,
   agentIds: readonly string[],

@@ -1,0 +1,106 @@
+/** How a token comes about, whatever way led to it: drafted, recorded in the transaction that decides, then handed out. */
+import { limits } from '../../contract/limits.ts';
+import { scopes } from '../../contract/scopes.ts';
+import type { Delegation, Origin } from '../../kernel/caller.ts';
+import { failToken } from '../../kernel/fail.ts';
+import type { IssuedToken, Mint } from '../../kernel/grant.ts';
+import type { TokenDeps } from './feature.ts';
+import type { Decision } from './outcome.ts';
+import { holdStanding, type Standing } from './store.ts';
+
+export interface Draft {
+  readonly origin: Origin;
+  readonly audience: string;
+  readonly scope: string;
+  readonly metadata?: Readonly<Record<string, unknown>> | undefined;
+  readonly notAfter?: number | undefined;
+  readonly delegation?: Delegation | undefined;
+}
+
+export interface Minter {
+  /**
+   * Every token passes here once, when nothing else stands against it and just before it is recorded. What throws a
+   * TokenError here refuses it, so this is the place to count and to limit.
+   */
+  draft(client: Standing, wanted: Draft): Promise<Decision<IssuedToken>>;
+  readonly mint: Mint;
+}
+
+export function createMinter(deps: TokenDeps): Minter {
+  const { clock, ids, ledger, metrics, signer } = deps;
+
+  const draft: Minter['draft'] = async (client, wanted) => {
+    const { agentId, organizationId } = client;
+    const { origin, audience, scope, delegation } = wanted;
+    const issuedAt = Math.floor(clock.now() / 1000);
+    const expiresAt = Math.min(issuedAt + limits.accessTokenSeconds, wanted.notAfter ?? Infinity);
+    const expiresIn = expiresAt - issuedAt;
+    if (expiresIn <= 0) failToken('invalid_grant', 'what this token would rest on has expired');
+    // Its time, to the millisecond, tells whether the token is from before a suspension; `iat` counts seconds only.
+    const tokenId = ids.orderedAt(clock.now());
+    const claims = {
+      aud: audience,
+      sub: delegation?.subjectId ?? agentId,
+      client_id: agentId,
+      scope,
+      organization_id: organizationId,
+      iat: issuedAt,
+      exp: expiresAt,
+      jti: tokenId,
+      ...(delegation && delegationClaims(delegation)),
+    };
+    return {
+      entry: {
+        actor: origin,
+        type: 'token.issued',
+        subject: {
+          organizationId,
+          agentId,
+          metadata: { tokenId, scope, audience, expiresIn, ...wanted.metadata },
+        },
+      },
+      // Signed while the record is being written; handed out when it has been.
+      outcome: unwatched(answer(signer.sign(claims, 'at+jwt'), scope, expiresIn)),
+    };
+  };
+
+  return {
+    draft,
+    async mint(tx, { agentId, scopes: wanted, ...rest }) {
+      const client = await holdStanding(tx, agentId);
+      if (!client) return failToken('unauthorized_client', 'the agent does not exist');
+      const problem = standingProblem(client);
+      if (problem !== undefined) failToken('unauthorized_client', problem);
+      const held = scopes.filter((word) => wanted.includes(word) && client.allowedScopes.includes(word));
+      const { entry, outcome } = await draft(client, { ...rest, scope: held.join(' ') });
+      await ledger.recordAll(tx, [entry]);
+      const issued = await outcome;
+      tx.afterCommit(() => metrics.count('service_tokens_issued_total', { scope: issued.scope }));
+      return issued;
+    },
+  };
+}
+
+export function standingProblem({ agentStatus, organizationStatus }: Standing): string | undefined {
+  if (agentStatus !== 'active') return `the agent is ${agentStatus}`;
+  return organizationStatus === 'active' ? undefined : `the organization is ${organizationStatus}`;
+}
+
+/** Nobody looks at it before the record is durable, and perhaps nobody ever. */
+export function unwatched<T>(outcome: Promise<T>): Promise<T> {
+  outcome.catch(() => {});
+  return outcome;
+}
+
+/** RFC 8693 §4.1: whoever acts now is outermost, and within it those before. */
+function delegationClaims({ actorIds, chainIds }: Delegation) {
+  const act = actorIds.reduceRight<object | undefined>(
+    (earlier, sub) => ({ sub, ...(earlier && { act: earlier }) }),
+    undefined,
+  );
+  return { act, chain_id: chainIds.at(-1), chain_path: chainIds };
+}
+
+async function answer(signing: Promise<string>, scope: string, expiresIn: number): Promise<IssuedToken> {
+  return { access_token: await signing, token_type: 'Bearer', expires_in: expiresIn, scope };
+}

@@ -1,0 +1,58 @@
+/**
+ * The ways to a token beside `client_credentials`. A grant is data: other features describe theirs, app.ts hands them to the
+ * tokens feature, which answers for all of them at the token endpoint. Whoever issues elsewhere uses the same `Mint`.
+ */
+import type { TSchema } from 'typebox';
+import type { Delegation, Origin } from './caller.ts';
+import type { Tx } from './db.ts';
+
+/** RFC 6749 §5.1, with what RFC 8693 adds to it. */
+export interface IssuedToken {
+  readonly access_token: string;
+  readonly token_type: 'Bearer';
+  readonly expires_in: number;
+  readonly scope: string;
+  readonly issued_token_type?: string;
+}
+
+export interface Minting {
+  readonly origin: Origin;
+  /** The client that will hold the token. */
+  readonly agentId: string;
+  /** As far as this way to a token allows; what the agent may not hold itself is left out, whatever stands here. */
+  readonly scopes: readonly string[];
+  readonly audience: string;
+  /** Joins the audit event; never a secret. */
+  readonly metadata?: Readonly<Record<string, unknown>>;
+  /** Seconds since 1970: the token ends then, if it would not end sooner. */
+  readonly notAfter?: number;
+  /** On whose behalf; the agent's own when absent. */
+  readonly delegation?: Delegation;
+}
+
+/**
+ * Makes an access token within the transaction that decides about it: the agent is held, must be active and in an active
+ * organization (TokenError otherwise), and `token.issued` is recorded once. Good for nothing until the commit.
+ */
+export type Mint = (tx: Tx, minting: Minting) => Promise<IssuedToken>;
+
+export interface GrantRequest {
+  /** The client that has proved itself; active, in an active organization, and held until the transaction ends. */
+  readonly client: { readonly agentId: string; readonly organizationId: string };
+  /** The form, validated against the fields that every grant has and those of this one. */
+  readonly form: Readonly<Record<string, string | undefined>>;
+  /** Of the `resource` asked for; undefined when none was. */
+  readonly audience: string | undefined;
+  readonly origin: Origin;
+}
+
+export interface Grant {
+  readonly grantType: string;
+  /** The form fields that only this grant reads: optional strings. */
+  readonly fields: Readonly<Record<string, TSchema>>;
+  /**
+   * Refuses by a TokenError, before it has written anything: the transaction is committed all the same, with the record of
+   * the refusal.
+   */
+  redeem(tx: Tx, request: GrantRequest): Promise<IssuedToken>;
+}
