@@ -17,7 +17,7 @@ const patch = (id: string, payload: object) => t.call('PATCH', `${url}/partners/
 const list = async () => (await t.call('GET', `${url}/partners`, { token })).json;
 const eventsOf = async (id: string) =>
   t.sql<{ action: string; organization_id: string; metadata: Record<string, unknown> }>(
-    "select action, organization_id, content::jsonb->'metadata' as metadata from audit_events where content::jsonb->'metadata'->>'partnerId' = $1 order by event_id",
+    "select action, organization_id, metadata from audit_events where metadata->>'partnerId' = $1 order by event_id",
     [id],
   );
 
