@@ -25,9 +25,10 @@ import { createCredentials } from './features/credentials/feature.ts';
 import { createDiscovery } from './features/discovery/feature.ts';
 import { createFederation } from './features/federation/feature.ts';
 import { createHealth } from './features/health/feature.ts';
+import { clientWords, createOidc, type Oidc } from './features/oidc/feature.ts';
 import { createOrganizations, type Organizations } from './features/organizations/feature.ts';
 import { createReference } from './features/reference/feature.ts';
-import { createStandings, createTokens } from './features/tokens/feature.ts';
+import { createStandings, createTokens, type Tokens } from './features/tokens/feature.ts';
 import { type Clock, systemClock } from './kernel/clock.ts';
 import type { Config } from './kernel/config.ts';
 import type { Db } from './kernel/db.ts';
@@ -139,7 +140,7 @@ export async function createApp({
     holdAgent: agents.hold,
     refuseImpersonation: organizations.refuseImpersonation,
   });
-  const tokens = createTokens({
+  const tokens: Tokens = createTokens({
     db,
     clock,
     ids,
@@ -151,6 +152,25 @@ export async function createApp({
     standings,
     isAdmin: async (caller) => (await organizations.roleOf(caller)) === 'admin',
     grants: [],
+    outsideProofs: {
+      isOutside: (assertion) => oidc.exchange.isOutside(assertion),
+      redeem: (proof) => oidc.exchange.redeem(proof, clientWords),
+    },
+  });
+  const oidc: Oidc = createOidc({
+    db,
+    clock,
+    ids,
+    ledger,
+    metrics,
+    signer,
+    outside,
+    issuer: config.baseUrl,
+    allowHttp: config.webhookAllowPrivateTargets,
+    mint: tokens.mint,
+    standingOf: tokens.standingOf,
+    holdAgent: agents.hold,
+    refuseImpersonation: organizations.refuseImpersonation,
   });
   const federation = createFederation({
     db,
@@ -180,6 +200,7 @@ export async function createApp({
     ...credentials.routes,
     ...organizations.routes,
     ...federation.routes,
+    ...oidc.routes,
     ...audit.routes,
   ];
   const http: Http = await createHttp({
@@ -192,7 +213,7 @@ export async function createApp({
     resourceMetadata: `${config.baseUrl}/.well-known/oauth-protected-resource`,
     routes,
   });
-  const loops = createLoops([...audit.loops, ...tokens.loops], log);
+  const loops = createLoops([...audit.loops, ...tokens.loops, ...oidc.loops], log);
 
   return {
     http,

@@ -8,7 +8,7 @@ import { startApp } from './harness.ts';
 import { changesNothing, type Sent, succeeding, type Target, validTokenRequest } from './matrix-rows.ts';
 import { createWorld, send } from './world.ts';
 
-const t = await startApp({ MULTI_TENANT: 'true' });
+const t = await startApp({ MULTI_TENANT: 'true', WEBHOOK_ALLOW_PRIVATE_TARGETS: 'true' });
 const { makeTarget, operatorToken } = await createWorld(t);
 
 interface Written {

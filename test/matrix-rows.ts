@@ -17,6 +17,11 @@ export interface Target {
   readonly outsiderId: string;
   /** An event of that agent. */
   readonly eventId: string;
+  /** A federation partner of the instance. */
+  readonly partnerId: string;
+  /** A trust policy by which whoever has `outsideToken` becomes that agent. */
+  readonly policyId: string;
+  readonly outsideToken: string;
 }
 
 export const principals = [
@@ -92,6 +97,16 @@ const ofOrganizationAdmins = (success: string, foreign = '404 ORG_NOT_FOUND') =>
     operator: success,
   });
 
+/** Whoever is anybody at all. */
+const ofAnyAgent = (success: string) =>
+  behindToken({
+    wrongScope: success,
+    otherOrganization: success,
+    member: success,
+    admin: success,
+    operator: success,
+  });
+
 const api = '/api/v1';
 
 export const validTokenRequest = ({ agentId, clientSecret }: Target): Sent => ({
@@ -100,14 +115,28 @@ export const validTokenRequest = ({ agentId, clientSecret }: Target): Sent => ({
   form: { grant_type: 'client_credentials', client_id: agentId, client_secret: clientSecret },
 });
 
+const validExchange = ({ outsideToken }: Target): Sent => ({
+  method: 'POST',
+  url: `${api}/oidc/token`,
+  form: {
+    grant_type: 'urn:ietf:params:oauth:grant-type:token-exchange',
+    subject_token: outsideToken,
+    subject_token_type: 'urn:ietf:params:oauth:token-type:jwt',
+  },
+});
+
 /** Routes whose method could change something, but which do not; each with the reason. */
 export const changesNothing: Readonly<Record<string, string>> = {
   introspectToken: 'answers a question about a token; POST keeps the token out of addresses',
+  verifyPartnerToken: "answers a question about a partner's token; nobody gets anything for it",
+  testTrustPolicy: 'answers what a policy makes of a token; issues and marks nothing',
 };
 
 /** A request that succeeds when the operator makes it; where the matrix shows a refusal, another one. */
 export const succeeding = (id: string): Row['request'] | undefined =>
-  id === 'issueToken' ? validTokenRequest : rows[id]?.request;
+  ({ issueToken: validTokenRequest, exchangeOutsideToken: validExchange })[id] ?? rows[id]?.request;
+
+const trustPolicies = `${api}/oidc/trust-policies`;
 
 export const rows: Readonly<Record<string, Row>> = {
   health: { request: () => ({ method: 'GET', url: '/health' }), answers: everyone('200') },
@@ -245,6 +274,104 @@ export const rows: Readonly<Record<string, Row>> = {
       payload: { agentId: outsiderId, role: 'member' },
     }),
     answers: ofOrganizationAdmins('201'),
+  },
+
+  trustPartner: {
+    request: ({ agentId }) => ({
+      method: 'POST',
+      url: `${api}/federation/trust`,
+      payload: {
+        name: 'Partner',
+        issuer: `https://${agentId}.example`,
+        jwksUri: `https://${agentId}.example/jwks`,
+      },
+    }),
+    answers: operatorOnly('201'),
+  },
+  listPartners: {
+    request: () => ({ method: 'GET', url: `${api}/federation/partners` }),
+    answers: operatorOnly('200'),
+  },
+  getPartner: {
+    request: ({ partnerId }) => ({ method: 'GET', url: `${api}/federation/partners/${partnerId}` }),
+    answers: operatorOnly('200'),
+  },
+  updatePartner: {
+    request: ({ partnerId }) => ({
+      method: 'PATCH',
+      url: `${api}/federation/partners/${partnerId}`,
+      payload: { name: 'Renamed' },
+    }),
+    answers: operatorOnly('200'),
+  },
+  removePartner: {
+    request: ({ partnerId }) => ({ method: 'DELETE', url: `${api}/federation/partners/${partnerId}` }),
+    answers: operatorOnly('204'),
+  },
+  verifyPartnerToken: {
+    request: ({ outsideToken }) => ({
+      method: 'POST',
+      url: `${api}/federation/verify`,
+      payload: { token: outsideToken },
+    }),
+    answers: ofAnyAgent('200'),
+  },
+
+  createTrustPolicy: {
+    request: ({ agentId }) => ({
+      method: 'POST',
+      url: trustPolicies,
+      payload: {
+        agentId,
+        name: 'Deployments',
+        provider: 'github',
+        audiences: ['https://id.example.com'],
+        subject: 'repo:octo-org/app:ref:refs/heads/main',
+        scopes: ['agents:read'],
+      },
+    }),
+    answers: ofAgents('201'),
+  },
+  listTrustPolicies: {
+    request: () => ({ method: 'GET', url: trustPolicies }),
+    answers: ofAgents('200', '200'),
+  },
+  getTrustPolicy: {
+    request: ({ policyId }) => ({ method: 'GET', url: `${trustPolicies}/${policyId}` }),
+    answers: ofAgents('200', '404 TRUST_POLICY_NOT_FOUND'),
+  },
+  updateTrustPolicy: {
+    request: ({ policyId }) => ({
+      method: 'PATCH',
+      url: `${trustPolicies}/${policyId}`,
+      payload: { name: 'Renamed' },
+    }),
+    answers: ofAgents('200', '404 TRUST_POLICY_NOT_FOUND'),
+  },
+  deleteTrustPolicy: {
+    request: ({ policyId }) => ({ method: 'DELETE', url: `${trustPolicies}/${policyId}` }),
+    answers: ofAgents('204', '404 TRUST_POLICY_NOT_FOUND'),
+  },
+  testTrustPolicy: {
+    request: ({ policyId, outsideToken }) => ({
+      method: 'POST',
+      url: `${trustPolicies}/${policyId}/test`,
+      payload: { token: outsideToken },
+    }),
+    answers: ofAgents('200', '404 TRUST_POLICY_NOT_FOUND'),
+  },
+  // The token that is exchanged is in the body; one beside it changes nothing.
+  exchangeOutsideToken: {
+    request: () => ({ method: 'POST', url: `${api}/oidc/token` }),
+    answers: everyone('400 invalid_request'),
+  },
+  issueIdToken: {
+    request: () => ({
+      method: 'POST',
+      url: `${api}/oidc/id-token`,
+      form: { audience: 'sts.amazonaws.com' },
+    }),
+    answers: ofAnyAgent('200'),
   },
 
   listAuditEvents: {

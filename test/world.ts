@@ -4,6 +4,7 @@ import { randomUUID } from 'node:crypto';
 import type { InjectOptions } from 'fastify';
 import { organizationScopes } from '../src/contract/scopes.ts';
 import { type Answer, newAgent, type TestApp } from './harness.ts';
+import { startIssuer } from './issuers.ts';
 import type { Principal, Sent, Target } from './matrix-rows.ts';
 
 export interface World {
@@ -21,6 +22,7 @@ export interface World {
 
 export async function createWorld(t: TestApp): Promise<World> {
   const operatorToken = await t.token();
+  const outside = await startIssuer(t.clock);
 
   const asOperator = async (method: 'GET' | 'POST' | 'PATCH' | 'DELETE', url: string, payload?: object) => {
     const answer = await t.call(method, `/api/v1${url}`, {
@@ -105,7 +107,26 @@ export async function createWorld(t: TestApp): Promise<World> {
     const { data } = await asOperator('GET', `/audit?agentId=${agentId}&limit=1`);
     const outsiderId = await makeAgent(organizationId, []);
     const [{ eventId }] = data;
-    return { organizationId, agentId, credentialId, clientSecret, token, outsiderId, eventId };
+    const name = randomUUID();
+    const { id: partnerId } = await asOperator('POST', '/federation/trust', {
+      name,
+      issuer: `https://${name}.example`,
+      jwksUri: `https://${name}.example/jwks`,
+    });
+    const { policyId } = await asOperator('POST', '/oidc/trust-policies', {
+      agentId,
+      name,
+      provider: 'custom',
+      issuer: outside.url,
+      audiences: ['http://countersign.test'],
+      subject: name,
+      scopes: ['agents:read'],
+    });
+    const outsideToken = await outside.sign({ sub: name });
+    return {
+      ...{ organizationId, agentId, credentialId, clientSecret, token, outsiderId, eventId },
+      ...{ partnerId, policyId, outsideToken },
+    };
   };
 
   return { operatorToken, makeTarget, tokenOf, agentIn };

@@ -46,7 +46,7 @@ const rfcWords: Words = {
 };
 
 export function createTokenService(deps: TokenDeps, { draft }: Minter): TokenService {
-  const { db, clock, ledger, metrics, issuer } = deps;
+  const { db, clock, ledger, metrics, issuer, outsideProofs } = deps;
   const readClaim = createReadClaim(deps);
   const settle = createSettle<IssuedToken>(deps);
   const grants = new Map(deps.grants.map((grant) => [grant.grantType, grant]));
@@ -84,6 +84,14 @@ export function createTokenService(deps: TokenDeps, { draft }: Minter): TokenSer
     return draft(client, { origin: asked.origin, audience, scope: granted.join(' ') });
   };
 
+  /** Somebody else's word for the client, rather than its own; undefined when it is not that. */
+  const outsideProofIn = ({ form, authorization }: TokenAsked): string | undefined => {
+    const presented = presentedClient(form, authorization);
+    return presented.kind === 'assertion' && outsideProofs.isOutside(presented.assertion)
+      ? presented.assertion
+      : undefined;
+  };
+
   const claimIn = (asked: TokenAsked, words: Words): Promise<Claim> => {
     const presented = presentedClient(asked.form, asked.authorization);
     if (presented.kind === 'missing')
@@ -100,6 +108,11 @@ export function createTokenService(deps: TokenDeps, { draft }: Minter): TokenSer
   /** Together with others of the same moment. */
   const settleByCredentials = async (asked: TokenAsked): Promise<IssuedToken> => {
     const audience = audienceIn(asked, specWords) ?? issuer;
+    const token = outsideProofIn(asked);
+    if (token !== undefined) {
+      const { client_id: agentId, scope } = asked.form;
+      return outsideProofs.redeem({ ...asked, token, agentId, scope, audience });
+    }
     const claim = await claimIn(asked, specWords);
     const issued = await settle({
       claim,
