@@ -157,6 +157,7 @@ describe('who the caller is', () => {
     ['spiffe', 'spiffe://prod.example/ns/payments/*'],
     ['custom', 'workload-1'],
     ['custom', 'team/*'],
+    ['custom', 'workload-*'],
     ['custom', null, [on('team', 'equals', 'payments')]],
   ];
   for (const [provider, subject, conditions = []] of says) {
@@ -195,6 +196,8 @@ describe('who the caller is', () => {
     ['custom', null],
     ['custom', '*'],
     ['custom', '*:*/*'],
+    ['custom', 'ab*'],
+    ['custom', 'a/b*'],
     ['custom', 'environment:prod'],
     ['custom', null, [on('ref', 'equals', 'main'), on('environment', 'equals', 'prod')]],
     ['custom', null, [on('aud', 'equals', 'x')]],

@@ -36,6 +36,8 @@ const byNamedClaim = (subject: string, names: readonly string[]): boolean => {
   return names.includes(name) && startsFixed(value);
 };
 
+const hasBeginning = (pattern: string) => !isGlob(pattern) || /^[^/:*]{3}/.test(pattern);
+
 const isServiceAccount = (subject: string) => /^system:serviceaccount:[^/:*]+:[^/:]+$/.test(subject);
 
 const presets: Readonly<Record<Provider, Preset>> = {
@@ -86,8 +88,9 @@ const presets: Readonly<Record<Provider, Preset>> = {
   },
   custom: {
     identifying: [],
-    identifiedBy: (subject) => startsFixed(subject) && !weak.has(cut(subject)[0]),
-    subjectForm: 'a subject that begins with something fixed',
+    // Nothing is known of how this issuer's subjects are built: some fixed beginning must do.
+    identifiedBy: (subject) => hasBeginning(subject) && !weak.has(cut(subject)[0]),
+    subjectForm: 'an exact subject, or one of which at least the first three characters are fixed',
   },
 };
 
@@ -125,8 +128,9 @@ export function identityProblem(
 
 function pins(provider: Provider, preset: Preset, { claim, operator, values = [] }: Condition): boolean {
   if (operator === 'exists' || values.length === 0) return false;
-  const isFixed = (value: string) => operator !== 'glob' || !isGlob(value) || startsFixed(value);
-  if (claim === 'sub') return values.every((value) => isFixed(value) && preset.identifiedBy(value));
-  const says = provider === 'custom' ? !weak.has(claim) : preset.identifying.includes(claim);
-  return says && values.every(isFixed);
+  if (claim === 'sub') return values.every((value) => preset.identifiedBy(value));
+  const custom = provider === 'custom';
+  const begins = custom ? hasBeginning : startsFixed;
+  const says = custom ? !weak.has(claim) : preset.identifying.includes(claim);
+  return says && values.every((value) => operator !== 'glob' || !isGlob(value) || begins(value));
 }
