@@ -330,11 +330,18 @@ describe('which agent', () => {
   });
   it("keys that another policy names for the same issuer do not count for this one's", async () => {
     const evil = await startIssuer(t.clock);
-    const victim = await policyFor();
-    await policyFor({ jwksUri: evil.jwksUri });
+    const victim = await policyFor({ singleUse: false });
+    const other = await policyFor({ subject: victim.subject, jwksUri: evil.jwksUri, singleUse: false });
+    const agentOf = async (token: string) => {
+      const { json } = await exchange(token);
+      const asked = await t.form('/api/v1/token/introspect', { token: json.access_token }, operator);
+      return asked.json.client_id;
+    };
     const forged = await evil.sign({ iss: issuer.url, sub: victim.subject });
-    assert.equal((await refused(forged)).reason, 'unknown_key');
     assert.equal((await refused(forged, { client_id: victim.agentId })).reason, 'unknown_key');
+    // Whoever wrote the other policy chose whose keys make somebody its own agent, and no more.
+    assert.equal(await agentOf(forged), other.agentId);
+    assert.equal(await agentOf(await victim.sign()), victim.agentId);
   });
 });
 
@@ -377,6 +384,35 @@ describe('at once', () => {
     await t.call('DELETE', `/api/v1/agents/${agentId}`, { token: operator });
     assert.match((await refused(token)).reason, /agent is decommissioned/);
   });
+  for (const [what, change] of [
+    [
+      'deleted',
+      (policy) => t.call('DELETE', `${url}/trust-policies/${policy.policyId}`, { token: operator }),
+    ],
+    ['disabled', (policy) => patch(policy.policyId, { status: 'disabled' })],
+    ['given other keys', (policy) => patch(policy.policyId, { jwksUri: 'https://other.example/keys' })],
+    [
+      'for an agent that is suspended',
+      (policy) =>
+        t.call('PATCH', `/api/v1/agents/${policy.agentId}`, {
+          token: operator,
+          payload: { status: 'suspended' },
+        }),
+    ],
+  ] as [string, (policy: { policyId: string; agentId: string }) => Promise<{ status: number }>][]) {
+    it(`a policy that is ${what} while the key set is on its way lets nobody in`, async () => {
+      const slow = await startIssuer(t.clock);
+      const policy = await policyFor({ jwksUri: slow.jwksUri }, slow);
+      const asked = Promise.withResolvers<() => void>();
+      slow.answering = (_, response) =>
+        asked.resolve(() => response.end(JSON.stringify({ keys: slow.keys.map((key) => key.publicJwk) })));
+      const exchanging = exchange(await policy.sign());
+      const answer = await asked.promise;
+      assert.ok((await change(policy)).status < 300);
+      answer();
+      assert.equal((await exchanging).status, 400);
+    });
+  }
   it('of deletions and exchanges at once, nothing is issued after the 204', async () => {
     for (let round = 0; round < 5; round += 1) {
       const policy = await policyFor({ singleUse: false });
