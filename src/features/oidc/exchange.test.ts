@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { describe, it } from 'node:test';
-import { createLocalJWKSet, jwtVerify } from 'jose';
+import fc from 'fast-check';
+import { CompactSign, createLocalJWKSet, jwtVerify } from 'jose';
 import { startApp } from '../../../test/harness.ts';
 import { type Issuer, makeKey, startIssuer, startOidcProvider } from '../../../test/issuers.ts';
 
@@ -214,6 +215,55 @@ describe('a token that is not taken: the same answer to all, the reason in the l
       [policy.policyId],
     );
     assert.deepEqual([issued?.metadata.issuer, issued?.metadata.subject], [issuer.url, policy.subject]);
+  });
+});
+
+describe('claims of any kind', () => {
+  it('200 or 4xx, never a 5xx, from the exchange, the test and the verification', async () => {
+    const policy = await policyFor({
+      singleUse: false,
+      conditions: [{ claim: '/a/b', operator: 'glob', values: ['x*'] }],
+    });
+    const value = fc.oneof(
+      fc.jsonValue({ maxDepth: 3 }),
+      fc.constant('\0'),
+      fc.constant('\ud800'),
+      fc.double(),
+    );
+    const name = fc.constantFrom(
+      'iss',
+      'sub',
+      'aud',
+      'exp',
+      'nbf',
+      'iat',
+      'jti',
+      'a',
+      '__proto__',
+      'constructor',
+    );
+    const key = issuer.keys[0] as (typeof issuer.keys)[0];
+    await fc.assert(
+      fc.asyncProperty(fc.array(fc.tuple(name, value), { maxLength: 4 }), async (changes) => {
+        const good = { iss: issuer.url, sub: policy.subject, aud: ours, iat: seconds(), exp: seconds() + 60 };
+        const claims = JSON.stringify({ ...good, a: { b: 'xy' }, ...Object.fromEntries(changes) });
+        const token = await new CompactSign(Buffer.from(claims))
+          .setProtectedHeader({ alg: key.alg, kid: key.kid })
+          .sign(key.privateKey);
+        const path = `${url}/trust-policies/${policy.policyId}/test`;
+        const statuses = [
+          (await exchange(token, { client_id: policy.agentId })).status,
+          (await exchange(token)).status,
+          (await t.call('POST', path, { token: operator, payload: { token } })).status,
+          (await t.call('POST', '/api/v1/federation/verify', { token: operator, payload: { token } })).status,
+        ];
+        assert.ok(
+          statuses.every((status) => status === 200 || status === 400),
+          `${claims}: ${statuses}`,
+        );
+      }),
+      { numRuns: 150 },
+    );
   });
 });
 
