@@ -6,6 +6,7 @@ import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:f
 import { cpus, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { startEmbeddedPostgres } from '../src/adapters/embedded-postgres.ts';
+import { analytics } from './analytics.ts';
 import { answers } from './answers.ts';
 import { audit } from './audit.ts';
 import { lists } from './lists.ts';
@@ -37,6 +38,7 @@ const benches: Record<string, (bench: Bench) => Promise<Result[]>> = {
   tokens,
   answers,
   peers,
+  analytics,
   lists,
   audit,
   scale,

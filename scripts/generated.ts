@@ -68,7 +68,7 @@ function configuration(): string {
 function errorTable(): string {
   const titles = {
     spec: 'Of the API',
-    added: 'Of delegated trust and the marketplace',
+    added: 'Of delegated trust, the marketplace and billing',
     transport: 'Of HTTP itself',
   };
   const sections = Object.entries(errorGroups).map(([group, words]) => {

@@ -4,6 +4,7 @@
  */
 import type { KeyObject } from 'node:crypto';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { createCedar } from './adapters/cedar.ts';
 import { createKeySets } from './adapters/key-sets.ts';
@@ -19,8 +20,11 @@ import { createOutbound } from './adapters/outbound.ts';
 import { createOutsideTokens } from './adapters/outside-tokens.ts';
 import { createPostgres } from './adapters/postgres.ts';
 import { createReferencePage } from './adapters/scalar.ts';
+import { createEventReader, createStripe } from './adapters/stripe.ts';
 import { type Agents, createAgents } from './features/agents/feature.ts';
+import { createAnalytics } from './features/analytics/feature.ts';
 import { createAudit } from './features/audit/feature.ts';
+import { createBilling } from './features/billing/feature.ts';
 import { createCredentials } from './features/credentials/feature.ts';
 import { createDiscovery } from './features/discovery/feature.ts';
 import { createFederation } from './features/federation/feature.ts';
@@ -28,7 +32,9 @@ import { createHealth } from './features/health/feature.ts';
 import { clientWords, createOidc, type Oidc } from './features/oidc/feature.ts';
 import { createOrganizations, type Organizations } from './features/organizations/feature.ts';
 import { createReference } from './features/reference/feature.ts';
+import { createTiers, type Tiers } from './features/tiers/feature.ts';
 import { createStandings, createTokens, type Tokens } from './features/tokens/feature.ts';
+import { createUsage } from './features/usage/feature.ts';
 import { type Clock, systemClock } from './kernel/clock.ts';
 import type { Config } from './kernel/config.ts';
 import type { Db } from './kernel/db.ts';
@@ -49,6 +55,8 @@ export { verifyExport } from './features/audit/offline.ts';
 
 /** Beside the code, in a checkout as in the published package. */
 const policies = fileURLToPath(new URL('../policies/', import.meta.url));
+
+const lastWriteMs = 3_000;
 
 export interface Surroundings {
   readonly config: Config;
@@ -91,7 +99,17 @@ export async function createApp({
   const readStatement = createStatementReader();
   const audit = createAudit({ db, clock, log, metrics, signer, readStatement });
   const standings = createStandings({ db, kv, clock });
-  const ledger = createLedger({ clock, ids, listeners: [audit.listener, standings.listener] });
+  const usage = createUsage({
+    db,
+    clock,
+    shard: shardFrom(ids.uuid()),
+    limitsOf: (caller) => tiers.standing(caller),
+  });
+  const ledger = createLedger({
+    clock,
+    ids,
+    listeners: [audit.listener, standings.listener, usage.listener],
+  });
 
   // Who may, where scopes alone do not say it.
   const engine = createCedar({
@@ -140,6 +158,20 @@ export async function createApp({
     holdAgent: agents.hold,
     refuseImpersonation: organizations.refuseImpersonation,
   });
+  const tiers: Tiers = createTiers({
+    db,
+    kv,
+    fallback: memory,
+    clock,
+    metrics,
+    planOf: organizations.planOf,
+    countAgents: agents.countLiving,
+    callsOn: usage.callsOn,
+    tokensAt: usage.tokensAt,
+    countUsage: usage.count,
+    checkout: (caller, target) => billing.checkout(caller, target),
+  });
+  const analytics = createAnalytics({ db, clock, enabled: config.analyticsEnabled });
   const tokens: Tokens = createTokens({
     db,
     clock,
@@ -156,6 +188,9 @@ export async function createApp({
       isOutside: (assertion) => oidc.exchange.isOutside(assertion),
       redeem: (proof) => oidc.exchange.redeem(proof, clientWords),
     },
+    checkPlans: tiers.checkTokens,
+    countIntrospection: ({ organizationId, agentId }) =>
+      usage.count(organizationId, agentId, 'introspections'),
   });
   const oidc: Oidc = createOidc({
     db,
@@ -168,6 +203,7 @@ export async function createApp({
     issuer: config.baseUrl,
     allowHttp: config.webhookAllowPrivateTargets,
     mint: tokens.mint,
+    countExchange: ({ organizationId, agentId }) => usage.count(organizationId, agentId, 'token_exchanges'),
     standingOf: tokens.standingOf,
     holdAgent: agents.hold,
     refuseImpersonation: organizations.refuseImpersonation,
@@ -182,6 +218,16 @@ export async function createApp({
     issuer: config.baseUrl,
     allowHttp: config.webhookAllowPrivateTargets,
   });
+  const billing = createBilling(
+    { db, clock, ids, ledger, log, requirePermission, organizations },
+    {
+      baseUrl: config.baseUrl,
+      stripe: openStripe(config, clock),
+      allowEmbedded: config.nodeEnv !== 'production' || config.billingAllowEmbedded,
+      seal: signer.seal,
+      createEventReader,
+    },
+  );
   const discovery = createDiscovery({ issuer: config.baseUrl, assertionAlgorithms, signer });
   const health = createHealth({
     db,
@@ -201,6 +247,10 @@ export async function createApp({
     ...organizations.routes,
     ...federation.routes,
     ...oidc.routes,
+    ...tiers.routes,
+    ...usage.routes,
+    ...analytics.routes,
+    ...billing.routes,
     ...audit.routes,
   ];
   const http: Http = await createHttp({
@@ -209,11 +259,15 @@ export async function createApp({
     metrics,
     window: createRateWindow({ kv, fallback: memory, clock, perMinute: config.rateLimitPerMinute }),
     identify: tokens.identify,
+    countCall: tiers.countCall,
     requirePermission,
     resourceMetadata: `${config.baseUrl}/.well-known/oauth-protected-resource`,
     routes,
   });
-  const loops = createLoops([...audit.loops, ...tokens.loops, ...oidc.loops], log);
+  const loops = createLoops(
+    [...audit.loops, ...tokens.loops, ...oidc.loops, ...usage.loops, ...billing.loops],
+    log,
+  );
 
   return {
     http,
@@ -223,9 +277,11 @@ export async function createApp({
     ids,
     metrics,
     organizations,
+    usage,
     agents,
     credentials,
     audit,
+    billing,
     /** Brings the database up to date; safe to call from several nodes at once. */
     async prepare() {
       const migrator = createPostgres({ url: config.databaseUrl, poolSize: 1, log, metrics, patient: true });
@@ -236,6 +292,10 @@ export async function createApp({
       await http.close();
       await loops.stop();
       await outbound.close();
+      // A database that does not answer is not waited for.
+      await Promise.race([usage.flush(), sleep(lastWriteMs, undefined, { ref: false })]).catch((error) =>
+        log.error({ err: error }, 'the last counts of use are lost'),
+      );
       await closeStores(db, kv);
     },
   };
@@ -263,6 +323,27 @@ async function openKv(url: string, memory: Kv, log: Log): Promise<Kv> {
   if (url.startsWith('memory:')) return memory;
   const { createRedisKv } = await import('./adapters/redis.ts');
   return createRedisKv(url, log);
+}
+
+/** Where a process counts, by lot: few enough to be added up quickly, and not 0, where past days are joined. */
+const shardFrom = (uuid: string): number => 1 + (Number.parseInt(uuid.slice(0, 2), 16) % 8);
+
+/** The configuration has all of it or nothing. */
+function openStripe(config: Config, clock: Clock) {
+  const { stripeSecretKey, stripeWebhookSecret, stripePricePro, stripePriceEnterprise, baseUrl } = config;
+  if (!stripeSecretKey || !stripeWebhookSecret || !stripePricePro || !stripePriceEnterprise) return undefined;
+  const prices = { pro: stripePricePro, enterprise: stripePriceEnterprise };
+  const returnUrl = `${baseUrl}/billing/return`;
+  return {
+    provider: createStripe({
+      secretKey: stripeSecretKey,
+      prices,
+      returnUrl,
+      apiUrl: config.stripeApiUrl,
+      clock,
+    }),
+    readEvent: createEventReader({ secret: stripeWebhookSecret, prices, clock }),
+  };
 }
 
 async function closeStores(db: Db, kv: Kv): Promise<void> {

@@ -5,7 +5,14 @@ import { describe, it } from 'node:test';
 import { exportJWK, SignJWT } from 'jose';
 import type { RouteEntry } from '../src/kernel/route.ts';
 import { startApp } from './harness.ts';
-import { changesNothing, type Sent, succeeding, type Target, validTokenRequest } from './matrix-rows.ts';
+import {
+  asTarget,
+  changesNothing,
+  type Sent,
+  succeeding,
+  type Target,
+  validTokenRequest,
+} from './matrix-rows.ts';
 import { createWorld, send } from './world.ts';
 
 const t = await startApp({ MULTI_TENANT: 'true', WEBHOOK_ALLOW_PRIVATE_TARGETS: 'true' });
@@ -37,7 +44,8 @@ async function problemOf({ id, method, path }: RouteEntry): Promise<string | und
   const request = succeeding(id);
   if (!request) return `${method} ${path} (${id}) has no row in test/matrix-rows.ts`;
   const target = await makeTarget();
-  const { result, written } = await eventsOf(() => send(t, request(target), operatorToken, from));
+  const token = asTarget.has(id) ? target.token : operatorToken;
+  const { result, written } = await eventsOf(() => send(t, request(target), token, from));
   const said = (what: string) => `${method} ${path} (${id}) ${what}`;
   if (result.status >= 300) return said(`answered ${result.status}: give it a request that succeeds`);
 

@@ -38,6 +38,9 @@ describe('the contract', () => {
         TRUST_POLICY_ALREADY_EXISTS: 409,
         LISTING_NOT_FOUND: 404,
         LISTING_ALREADY_EXISTS: 409,
+        SUBSCRIPTION_NOT_FOUND: 404,
+        BILLING_PAGE_NOT_FOUND: 404,
+        BILLING_PAGE_CLOSED: 410,
       },
     );
   });

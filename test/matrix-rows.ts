@@ -22,6 +22,11 @@ export interface Target {
   /** A trust policy by which whoever has `outsideToken` becomes that agent. */
   readonly policyId: string;
   readonly outsideToken: string;
+  /** From the addresses of the embedded billing provider's pages about that organization. */
+  readonly checkoutToken: string;
+  readonly portalToken: string;
+  /** A payment event about the subscription that the organization has. */
+  readonly paymentEvent: { readonly body: string; readonly signature: string };
 }
 
 export const principals = [
@@ -43,8 +48,9 @@ export type Principal = (typeof principals)[number];
 export interface Sent {
   readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
   readonly url: string;
-  readonly payload?: object;
+  readonly payload?: object | string;
   readonly form?: Record<string, string>;
+  readonly headers?: Record<string, string>;
 }
 
 export interface Row {
@@ -79,6 +85,16 @@ const ofAgents = (success: string, foreign = '404 AGENT_NOT_FOUND') =>
     operator: success,
   });
 
+/** Of one's own organization, whatever the scopes; elsewhere there is no such organization. */
+const ofAnyAgent = (success: string) =>
+  behindToken({
+    wrongScope: success,
+    otherOrganization: '404 ORG_NOT_FOUND',
+    member: success,
+    admin: success,
+    operator: success,
+  });
+
 const operatorOnly = (success: string) =>
   behindToken({
     wrongScope: '403 FORBIDDEN',
@@ -97,15 +113,9 @@ const ofOrganizationAdmins = (success: string, foreign = '404 ORG_NOT_FOUND') =>
     operator: success,
   });
 
-/** Whoever is anybody at all. */
-const ofAnyAgent = (success: string) =>
-  behindToken({
-    wrongScope: success,
-    otherOrganization: success,
-    member: success,
-    admin: success,
-    operator: success,
-  });
+/** What anybody with a token sees of its own organization. */
+const ofOwnOrganization = (answer: string, operator = answer) =>
+  behindToken({ wrongScope: answer, otherOrganization: answer, member: answer, admin: answer, operator });
 
 const api = '/api/v1';
 
@@ -124,6 +134,13 @@ const validExchange = ({ outsideToken }: Target): Sent => ({
     subject_token_type: 'urn:ietf:params:oauth:token-type:jwt',
   },
 });
+/** Whoever holds what is asked about (a token, the address of a page) knows that it exists. */
+export const knownToTheCaller: ReadonlySet<string> = new Set([
+  'revokeToken',
+  'checkoutPage',
+  'confirmCheckout',
+  'portalPage',
+]);
 
 /** Routes whose method could change something, but which do not; each with the reason. */
 export const changesNothing: Readonly<Record<string, string>> = {
@@ -131,6 +148,9 @@ export const changesNothing: Readonly<Record<string, string>> = {
   verifyPartnerToken: "answers a question about a partner's token; nobody gets anything for it",
   testTrustPolicy: 'answers what a policy makes of a token; issues and marks nothing',
 };
+
+/** Routes that succeed only for an agent of an organization that is not the operator's: the trail is left by the target. */
+export const asTarget: ReadonlySet<string> = new Set(['upgradeTier']);
 
 /** A request that succeeds when the operator makes it; where the matrix shows a refusal, another one. */
 export const succeeding = (id: string): Row['request'] | undefined =>
@@ -373,6 +393,100 @@ export const rows: Readonly<Record<string, Row>> = {
     }),
     answers: ofAnyAgent('200'),
   },
+  getTierStatus: {
+    request: () => ({ method: 'GET', url: `${api}/tiers/status` }),
+    answers: ofOwnOrganization('200'),
+  },
+  upgradeTier: {
+    request: () => ({
+      method: 'POST',
+      url: `${api}/tiers/upgrade`,
+      payload: { target_tier: 'enterprise' },
+    }),
+    answers: ofOwnOrganization('200', '400 TIER_UPGRADE_NOT_REQUIRED'),
+  },
+  getUsage: {
+    request: () => ({ method: 'GET', url: `${api}/usage` }),
+    answers: ofOwnOrganization('200'),
+  },
+  getUsageLimits: {
+    request: () => ({ method: 'GET', url: `${api}/usage/limits` }),
+    answers: ofOwnOrganization('200'),
+  },
+  exportUsage: {
+    request: () => ({ method: 'GET', url: `${api}/usage/export` }),
+    answers: ofOwnOrganization('200'),
+  },
+  getTokenAnalytics: {
+    request: () => ({ method: 'GET', url: `${api}/analytics/tokens` }),
+    answers: ofOwnOrganization('200'),
+  },
+  getActivityAnalytics: {
+    request: () => ({ method: 'GET', url: `${api}/analytics/agents/activity` }),
+    answers: ofOwnOrganization('200'),
+  },
+  getAgentAnalytics: {
+    request: () => ({ method: 'GET', url: `${api}/analytics/agents` }),
+    answers: ofOwnOrganization('200'),
+  },
+  getSubscription: {
+    request: ({ organizationId }) => ({
+      method: 'GET',
+      url: `${api}/billing/subscription?organization_id=${organizationId}`,
+    }),
+    answers: ofAnyAgent('200'),
+  },
+  startCheckout: {
+    request: ({ organizationId }) => ({
+      method: 'POST',
+      url: `${api}/billing/checkout`,
+      payload: { target_tier: 'enterprise', organization_id: organizationId },
+    }),
+    answers: ofAnyAgent('200'),
+  },
+  openBillingPortal: {
+    request: ({ organizationId }) => ({
+      method: 'POST',
+      url: `${api}/billing/portal`,
+      payload: { organization_id: organizationId },
+    }),
+    answers: ofOrganizationAdmins('200'),
+  },
+  cancelSubscription: {
+    request: ({ organizationId }) => ({
+      method: 'DELETE',
+      url: `${api}/billing/subscription?organization_id=${organizationId}`,
+    }),
+    answers: ofOrganizationAdmins('204'),
+  },
+  // Its signature says who sends it.
+  receiveBillingEvent: {
+    request: ({ paymentEvent: { body, signature } }) => ({
+      method: 'POST',
+      url: `${api}/billing/webhooks/stripe`,
+      payload: body,
+      headers: { 'content-type': 'application/json', 'stripe-signature': signature },
+    }),
+    answers: everyone('200'),
+  },
+  // Whoever has the address of a page may open it.
+  checkoutPage: {
+    request: ({ checkoutToken }) => ({ method: 'GET', url: `/billing/checkout/${checkoutToken}` }),
+    answers: everyone('200'),
+  },
+  confirmCheckout: {
+    request: ({ checkoutToken }) => ({
+      method: 'POST',
+      url: `/billing/checkout/${checkoutToken}`,
+      form: { confirm: 'yes' },
+    }),
+    answers: everyone('200'),
+  },
+  portalPage: {
+    request: ({ portalToken }) => ({ method: 'GET', url: `/billing/portal/${portalToken}` }),
+    answers: everyone('200'),
+  },
+  billingReturn: { request: () => ({ method: 'GET', url: '/billing/return' }), answers: everyone('200') },
 
   listAuditEvents: {
     request: () => ({ method: 'GET', url: `${api}/audit` }),

@@ -1,4 +1,4 @@
-/** Real programs around the tests: our own commands as processes, and redis-server. Each is ended by its own id. */
+/** Real programs around the tests: our own commands as processes, redis-server and stripe-mock. Each is ended by its own id. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { accessSync, constants } from 'node:fs';
@@ -153,6 +153,28 @@ export async function startRedis(
     program,
   );
   return { url: `redis://127.0.0.1:${at}`, port: at, program };
+}
+
+/** Undefined when stripe-mock is not installed. */
+export async function startStripeMock(): Promise<{ url: string; program: Program } | undefined> {
+  const path = findProgram('stripe-mock');
+  if (!path) return undefined;
+  const port = await freePort();
+  const program = startProgram(path, ['-http-addr', `127.0.0.1:${port}`], {
+    env: { PATH: process.env.PATH },
+    cwd: '/',
+  });
+  const url = `http://127.0.0.1:${port}`;
+  await until(
+    'stripe-mock',
+    async () => {
+      // It refuses whoever brings no key: that is an answer.
+      await (await fetch(url)).arrayBuffer();
+      return true;
+    },
+    program,
+  );
+  return { url, program };
 }
 
 /** What Redis itself holds, beside the service's own connection. */

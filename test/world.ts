@@ -6,9 +6,11 @@ import { organizationScopes } from '../src/contract/scopes.ts';
 import { type Answer, newAgent, type TestApp } from './harness.ts';
 import { startIssuer } from './issuers.ts';
 import type { Principal, Sent, Target } from './matrix-rows.ts';
+import { createPaymentEvents, type PaymentEvents } from './payment-events.ts';
 
 export interface World {
   readonly operatorToken: string;
+  readonly paymentEvents: PaymentEvents;
   makeTarget(): Promise<Target>;
   /** In the same organization as the target, so that only the principal differs. */
   tokenOf(who: Principal, home: string): Promise<string | undefined>;
@@ -23,6 +25,7 @@ export interface World {
 export async function createWorld(t: TestApp): Promise<World> {
   const operatorToken = await t.token();
   const outside = await startIssuer(t.clock);
+  const paymentEvents = await createPaymentEvents(t.clock);
 
   const asOperator = async (method: 'GET' | 'POST' | 'PATCH' | 'DELETE', url: string, payload?: object) => {
     const answer = await t.call(method, `/api/v1${url}`, {
@@ -98,6 +101,24 @@ export async function createWorld(t: TestApp): Promise<World> {
     }
   };
 
+  /** The organization pays for the plan that it has, and could pay for the next. */
+  const makeBilling = async (organization_id: string) => {
+    const paid = await paymentEvents.about(organization_id, {});
+    const told = await t.call('POST', '/api/v1/billing/webhooks/stripe', {
+      payload: paid.body,
+      headers: { 'content-type': 'application/json', 'stripe-signature': paid.signature },
+    });
+    assert.equal(told.json.outcome, 'applied', told.text);
+    const target_tier = 'enterprise';
+    const { checkoutUrl } = await asOperator('POST', '/billing/checkout', { target_tier, organization_id });
+    const { portalUrl } = await asOperator('POST', '/billing/portal', { organization_id });
+    return {
+      checkoutToken: checkoutUrl.split('/').at(-1),
+      portalToken: portalUrl.split('/').at(-1),
+      paymentEvent: await paymentEvents.about(organization_id, { cancel_at_period_end: true }),
+    };
+  };
+
   const makeTarget = async (): Promise<Target> => {
     const organizationId = await makeOrganization();
     const agentId = await makeAgent(organizationId, ['agents:read']);
@@ -123,24 +144,26 @@ export async function createWorld(t: TestApp): Promise<World> {
       scopes: ['agents:read'],
     });
     const outsideToken = await outside.sign({ sub: name });
+    const registry = { organizationId, agentId, credentialId, clientSecret, token, outsiderId, eventId };
     return {
-      ...{ organizationId, agentId, credentialId, clientSecret, token, outsiderId, eventId },
+      ...registry,
+      ...(await makeBilling(organizationId)),
       ...{ partnerId, policyId, outsideToken },
     };
   };
 
-  return { operatorToken, makeTarget, tokenOf, agentIn };
+  return { operatorToken, paymentEvents, makeTarget, tokenOf, agentIn };
 }
 
 export function send(
   t: TestApp,
-  { method, url, payload, form }: Sent,
+  { method, url, payload, form, headers: own }: Sent,
   token: string | undefined,
   { headers, ...options }: Omit<InjectOptions, 'method' | 'url' | 'payload'> = {},
 ): Promise<Answer> {
   return t.call(method, url, {
     ...options,
-    headers: { ...headers, ...(form && { 'content-type': 'application/x-www-form-urlencoded' }) },
+    headers: { ...headers, ...own, ...(form && { 'content-type': 'application/x-www-form-urlencoded' }) },
     ...(token !== undefined && { token }),
     ...(payload && { payload }),
     ...(form && { payload: new URLSearchParams(form).toString() }),

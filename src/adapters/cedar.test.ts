@@ -46,11 +46,12 @@ describe('the policies that come with Countersign', () => {
       assert.ok(engine.allows(question({ action, resource, scopes: ['admin:orgs'] })), action);
     }
   });
-  it('let an admin read and rename its own organization, add members and list, and nothing else', () => {
+  it('let an admin read and rename its own organization, add members, list, and decide about payment, and nothing else', () => {
     const allowed = policyActions.filter((action) =>
       engine.allows(question({ action, resource: resourceOf(action), role: 'admin' })),
     );
     assert.deepEqual(allowed.toSorted(), [
+      'billing:manage',
       'organizations:addMember',
       'organizations:list',
       'organizations:read',

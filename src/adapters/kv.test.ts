@@ -95,6 +95,29 @@ for (const [name, { open, missing }] of Object.entries(adapters)) {
           assert.equal(await kv.increment('w', { ttlMs: 150 }), 1);
         },
       );
+      await t.test(
+        'take: of a hundred at once as many as there is room for, and nothing of what is not there',
+        async () => {
+          assert.equal(await kv.take('quota', { atMost: 10 }), 'absent');
+          assert.equal(await kv.get('quota'), null);
+          await kv.raise('quota', 3, { ttlMs: 60_000 });
+          const taken = await Promise.all(
+            Array.from({ length: 100 }, () => kv.take('quota', { atMost: 10 })),
+          );
+          assert.deepEqual(taken.filter((one) => one !== 'full').toSorted(), [10, 4, 5, 6, 7, 8, 9]);
+          assert.equal(await kv.get('quota'), '10');
+          assert.equal(await kv.take('quota', { atMost: 2_147_483_647 }), 11);
+        },
+      );
+      await t.test('raise: up and never down, and the time it was given first stays', async () => {
+        await kv.raise('mark', 5, { ttlMs: 500 });
+        await kv.raise('mark', 3, { ttlMs: 60_000 });
+        assert.equal(await kv.get('mark'), '5');
+        await kv.raise('mark', 8, { ttlMs: 60_000 });
+        assert.equal(await kv.get('mark'), '8');
+        await sleep(600);
+        assert.equal(await kv.get('mark'), null);
+      });
       await t.test('commands feed the histogram', async () => {
         const metrics = createMetrics();
         await timedKv(kv, metrics).get('x');

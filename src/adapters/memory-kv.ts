@@ -52,6 +52,18 @@ export function createMemoryKv(clock: Clock): Kv {
       else write(key, { value: String(next), expiresAt: clock.now() + ttlMs });
       return next;
     },
+    async take(key, { atMost }) {
+      const entry = live(key);
+      if (!entry) return 'absent';
+      if (Number(entry.value) >= atMost) return 'full';
+      entry.value = String(Number(entry.value) + 1);
+      return Number(entry.value);
+    },
+    async raise(key, to, { ttlMs }) {
+      const entry = live(key);
+      if (!entry) write(key, { value: String(to), expiresAt: clock.now() + ttlMs });
+      else if (Number(entry.value) < to) entry.value = String(to);
+    },
     async ping() {},
     async close() {
       entries.clear();

@@ -1,4 +1,6 @@
 /** The database port on `pg`: named and timed queries, transactions, and a pool that heals after an outage. */
+
+import type { Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import { DatabaseAway, type Db, type Queryable, type Tx } from '../kernel/db.ts';
@@ -105,6 +107,7 @@ export function createPostgres({ url, poolSize, log, metrics, patient = false }:
       const committed: (() => void)[] = [];
       const lastWrites: { name: string; query: Sql }[] = [];
       const control = (word: string) => timed(word, () => client.query(word));
+      inOneWrite(client);
       const begun = control('begin');
       begun.catch(() => {});
       const tx: Tx = {
@@ -120,6 +123,7 @@ export function createPostgres({ url, poolSize, log, metrics, patient = false }:
       };
       /** After a write that failed PostgreSQL takes `commit` for `rollback`, so it need not wait to hear of it. */
       const finish = async () => {
+        inOneWrite(client);
         const writes = lastWrites.map(({ name, query }) =>
           timed(name, () => client.query(configOf(name, query))),
         );
@@ -161,6 +165,13 @@ export function createPostgres({ url, poolSize, log, metrics, patient = false }:
     },
     close: () => pool.end(),
   };
+}
+
+/** What is asked in this turn goes out in one piece: each write of its own wakes the server, and costs more than the bytes do. */
+function inOneWrite(client: pg.PoolClient): void {
+  const { stream } = (client as unknown as { connection: { stream: Socket } }).connection;
+  stream.cork();
+  process.nextTick(() => stream.uncork());
 }
 
 const configOf = (name: string, statement: Sql): pg.QueryConfig & { text: string } => {

@@ -16,8 +16,23 @@ local value = redis.call('INCRBY', KEYS[1], ARGV[1])
 if value == tonumber(ARGV[1]) then redis.call('PEXPIRE', KEYS[1], ARGV[2]) end
 return value`;
 
-interface WithIncrement {
+/** -1: there is no such counter; -2: it is full. */
+const takeScript = `
+local value = redis.call('GET', KEYS[1])
+if not value then return -1 end
+if tonumber(value) >= tonumber(ARGV[1]) then return -2 end
+return redis.call('INCR', KEYS[1])`;
+
+const raiseScript = `
+local value = redis.call('GET', KEYS[1])
+if not value then redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[2])
+elseif tonumber(value) < tonumber(ARGV[1]) then redis.call('SET', KEYS[1], ARGV[1], 'KEEPTTL') end
+return 0`;
+
+interface OurCommands {
   countersignIncrement(key: string, by: number, ttlMs: number): Promise<number>;
+  countersignTake(key: string, atMost: number): Promise<number>;
+  countersignRaise(key: string, to: number, ttlMs: number): Promise<number>;
 }
 
 /** Does not wait for the connection: the service starts, and goes on, without Redis. */
@@ -31,6 +46,9 @@ export function createRedisKv(url: string, log: Log): Kv {
     retryStrategy: (attempt) => Math.min(attempt * 100, 2_000),
   });
   redis.defineCommand('countersignIncrement', { numberOfKeys: 1, lua: incrementScript });
+  redis.defineCommand('countersignTake', { numberOfKeys: 1, lua: takeScript });
+  redis.defineCommand('countersignRaise', { numberOfKeys: 1, lua: raiseScript });
+  const ours = redis as unknown as OurCommands;
   watchConnection(redis, log);
 
   let restingUntil = 0;
@@ -60,8 +78,16 @@ export function createRedisKv(url: string, log: Log): Kv {
       attempt(async () => {
         await redis.del(key);
       }),
-    increment: (key, { ttlMs, by = 1 }) =>
-      attempt(() => (redis as unknown as WithIncrement).countersignIncrement(key, by, ttlMs)),
+    increment: (key, { ttlMs, by = 1 }) => attempt(() => ours.countersignIncrement(key, by, ttlMs)),
+    take: (key, { atMost }) =>
+      attempt(async () => {
+        const value = await ours.countersignTake(key, atMost);
+        return value === -1 ? 'absent' : value === -2 ? 'full' : value;
+      }),
+    raise: (key, to, { ttlMs }) =>
+      attempt(async () => {
+        await ours.countersignRaise(key, to, ttlMs);
+      }),
     ping: () =>
       attempt(async () => {
         await redis.ping();

@@ -9,6 +9,7 @@ export const policyActions = [
   'organizations:addMember',
   'federation:read',
   'federation:manage',
+  'billing:manage',
 ] as const;
 
 export type PolicyAction = (typeof policyActions)[number];

@@ -75,6 +75,12 @@ const addedErrors = {
   TRUST_POLICY_ALREADY_EXISTS: { status: 409, message: 'An equal trust policy exists already.' },
   LISTING_NOT_FOUND: { status: 404, message: 'There is no marketplace listing with this id.' },
   LISTING_ALREADY_EXISTS: { status: 409, message: 'The agent has a marketplace listing already.' },
+  SUBSCRIPTION_NOT_FOUND: { status: 404, message: 'The organization has no subscription.' },
+  BILLING_PAGE_NOT_FOUND: { status: 404, message: 'There is no billing page at this address.' },
+  BILLING_PAGE_CLOSED: {
+    status: 410,
+    message: 'This page was used already, or its time is over; ask for a new one.',
+  },
 } as const satisfies Record<string, ErrorWord>;
 
 const transportErrors = {

@@ -30,6 +30,10 @@ export const auditOnlyEvents = [
   'trust_policy.updated',
   'trust_policy.deleted',
   'id_token.issued',
+  'billing.checkout_started',
+  'billing.portal_opened',
+  'billing.subscription_updated',
+  'billing.cancellation_requested',
 ] as const;
 
 export type WebhookEvent = (typeof webhookEvents)[number];

@@ -28,6 +28,10 @@ export const plans: Readonly<Record<PlanTier, PlanLimits>> = {
   },
 };
 
+/** What a plan can run out of: the words of `limitType` in answers and of `limit_type` in metrics. */
+export const limitTypes = ['max_agents', 'api_calls_per_day', 'tokens_per_day', 'tokens_per_month'] as const;
+export type LimitType = (typeof limitTypes)[number];
+
 export const limits = {
   rateWindowSeconds: 60,
   requestsPerMinute: 100,
@@ -36,6 +40,9 @@ export const limits = {
   accessTokenSeconds: 3_600,
   auditRetentionDays: 90,
   analyticsDays: { default: 30, max: 90 },
+  usageDays: { default: 30, max: 90 },
+  /** How long figures of use are kept: a year can be compared with the one before. */
+  usageRetentionDays: 400,
   complianceReportCacheSeconds: 300,
   complianceControlsCacheSeconds: 60,
   webhookAttempts: 10,

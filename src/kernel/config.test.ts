@@ -99,6 +99,29 @@ describe('configuration', () => {
       /ENOENT/,
     );
   });
+  it('takes all of Stripe or nothing, and names what is missing', () => {
+    const all = {
+      STRIPE_SECRET_KEY: 'sk_test_hidden',
+      STRIPE_WEBHOOK_SECRET: 'whsec_hidden',
+      STRIPE_PRICE_PRO: 'price_1',
+      STRIPE_PRICE_ENTERPRISE: 'price_2',
+    };
+    assert.equal(loadConfig({ ...good, ...all }).stripePricePro, 'price_1');
+    assert.equal(loadConfig({ ...good, STRIPE_SECRET_KEY: ' ' }).stripeSecretKey, undefined);
+    const names = (changes: Record<string, string>) =>
+      problemsWith(changes).map((problem) => problem.split(' ')[0]);
+    for (const given of Object.keys(all)) {
+      assert.deepEqual(
+        names({ [given]: all[given as keyof typeof all] }),
+        Object.keys(all).filter((name) => name !== given),
+      );
+      assert.deepEqual(names({ ...all, [given]: '' }), [given]);
+    }
+    assert.deepEqual(names({ STRIPE_API_URL: 'http://localhost:12111' }), Object.keys(all));
+    const odd = problemsWith({ ...all, STRIPE_SECRET_KEY: 'sk_hidden\nx', STRIPE_PRICE_PRO: 'price_2' });
+    assert.deepEqual(odd.length, 2);
+    assert.ok(!odd.join().includes('hidden'));
+  });
   for (const [what, changes, complaint] of [
     [
       'a pair whose halves do not match',

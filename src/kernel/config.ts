@@ -51,6 +51,12 @@ export function loadConfig(env: Environment): Config {
       'WEB_CONCURRENCY above 1 needs a Redis that the processes share; REDIS_URL=memory:// serves a single process',
     );
   }
+  problems.push(...halfOfStripe(env));
+  if (values.stripePricePro && values.stripePricePro === values.stripePriceEnterprise) {
+    problems.push(
+      'STRIPE_PRICE_PRO and STRIPE_PRICE_ENTERPRISE are the same: nobody could tell who paid for what',
+    );
+  }
   if (problems.length > 0) throw new ConfigProblems(problems);
 
   return Object.freeze({
@@ -58,6 +64,19 @@ export function loadConfig(env: Environment): Config {
     baseUrl: values.baseUrl ?? `http://localhost:${values.port}`,
     signingKeys: { privateKey: jwtPrivateKey, publicKey: jwtPublicKey },
   });
+}
+
+/** With a part of it nobody could pay, or nobody's payment would be noticed. */
+function halfOfStripe(env: Environment): string[] {
+  const { stripeSecretKey, stripeWebhookSecret, stripePricePro, stripePriceEnterprise, stripeApiUrl } =
+    variables;
+  const needed = [stripeSecretKey, stripeWebhookSecret, stripePricePro, stripePriceEnterprise];
+  const isGiven = ({ env: name, orFile }: Variable<unknown>) =>
+    Boolean(env[name]?.trim() || (orFile && env[`${name}_FILE`]?.trim()));
+  if (![...needed, stripeApiUrl].some(isGiven)) return [];
+  return needed
+    .filter((variable) => !isGiven(variable))
+    .map((variable) => `${namesOf(variable)} is missing: with Stripe all of its variables are needed`);
 }
 
 /** One variable alone, for commands that need no more. */

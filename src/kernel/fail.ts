@@ -36,10 +36,18 @@ export class TokenError extends Error {
   readonly status: number;
   /** What the audit log is told, where the client is told less. */
   readonly reason: string;
+  /** Joins the audit event. */
+  readonly details: Readonly<Record<string, unknown>>;
 
-  constructor(code: TokenErrorCode, description: string, reason = description) {
+  constructor(
+    code: TokenErrorCode,
+    description: string,
+    reason = description,
+    details: Record<string, unknown> = {},
+  ) {
     super(description);
     this.reason = reason;
+    this.details = details;
     this.name = 'TokenError';
     this.code = code;
     this.status = tokenErrors[code];

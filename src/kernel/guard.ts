@@ -4,6 +4,7 @@
  */
 import { timingSafeEqual } from 'node:crypto';
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { PlanTier } from '../contract/limits.ts';
 import type { Scope } from '../contract/scopes.ts';
 import type { Caller, Origin } from './caller.ts';
 import { fail } from './fail.ts';
@@ -19,6 +20,7 @@ export interface Identity {
   readonly agentId: string;
   readonly organizationId: string;
   readonly organizationStatus: 'active' | 'suspended' | 'deleted';
+  readonly planTier: PlanTier;
   readonly scopes: ReadonlySet<Scope>;
   readonly tokenId: string;
 }
@@ -27,6 +29,8 @@ export interface GuardDeps {
   /** Undefined for anything but a live token of ours. */
   identify(token: string): Promise<Identity | undefined>;
   readonly requirePermission: RequirePermission;
+  /** Counts the call against its organization's plan; refuses it when the plan is used up for today. */
+  countCall(identity: Identity): Promise<void> | void;
   /** Address of the document that tells a client how to get in (RFC 9728). */
   readonly resourceMetadata: string;
   readonly window: RateWindow;
@@ -51,7 +55,7 @@ export interface Guard {
 }
 
 export function createGuard(deps: GuardDeps): Guard {
-  const { identify, requirePermission, resourceMetadata, window, metrics } = deps;
+  const { identify, requirePermission, countCall, resourceMetadata, window, metrics } = deps;
   const countAgainst = async (reply: FastifyReply, visit: Visit, clientId: string | undefined) => {
     // A handler may ask again, when its work had to be done anew because somebody else's failed beside it.
     visit.counted ??= await window.count(subjectOf(visit, clientId));
@@ -103,6 +107,7 @@ export function createGuard(deps: GuardDeps): Guard {
 
       if (!identity) return refuseUnidentified(token, resourceMetadata);
       if (identity.organizationStatus !== 'active') fail('ORG_SUSPENDED');
+      if (entry?.quota !== 'free') await countCall(identity);
       if (access.kind === 'scope') requireScope(identity, access.scope, resourceMetadata);
       const { agentId, organizationId, scopes, tokenId } = identity;
       const caller = { ...visit.origin, agentId, organizationId, scopes, tokenId };

@@ -25,6 +25,7 @@ async function startServer(config: Partial<HttpDeps['config']> = {}) {
     window: createRateWindow({ kv, fallback: kv, clock: systemClock, perMinute: 100_000 }),
     identify: async () => undefined,
     requirePermission: async () => {},
+    countCall() {},
     resourceMetadata: 'http://countersign.test/metadata',
     routes: [probe, upload, fault],
   });

@@ -12,6 +12,10 @@ export interface Kv {
   delete(key: string): Promise<void>;
   /** Adds to a counter that vanishes `ttlMs` after its first increment; answers the new value. */
   increment(key: string, options: { ttlMs: number; by?: number }): Promise<number>;
+  /** Adds one to a counter that is there and below `atMost`; otherwise leaves it, and says why. */
+  take(key: string, options: { atMost: number }): Promise<number | 'full' | 'absent'>;
+  /** Brings a counter up to `to`, unless it is there already or above; a new one vanishes after `ttlMs`. */
+  raise(key: string, to: number, options: { ttlMs: number }): Promise<void>;
   ping(): Promise<void>;
   close(): Promise<void>;
 }
@@ -46,6 +50,8 @@ export function timedKv(kv: Kv, metrics: Metrics): Kv {
     set: (key, value, options) => timed('set', kv.set(key, value, options)),
     delete: (key) => timed('del', kv.delete(key)),
     increment: (key, options) => timed('incr', kv.increment(key, options)),
+    take: (key, options) => timed('take', kv.take(key, options)),
+    raise: (key, to, options) => timed('raise', kv.raise(key, to, options)),
     ping: () => timed('ping', kv.ping()),
     close: () => kv.close(),
   };

@@ -1,13 +1,17 @@
 /** Advisory locks, all in one table so that no two meanings share a number. Held until the transaction ends. */
 import type { Tx } from './db.ts';
-import { sql } from './sql.ts';
+import { prepared, sql } from './sql.ts';
 
 const keys = {
   migrations: 7_263_544_001,
   auditPartitions: 7_263_544_002,
   bootstrap: 7_263_544_003,
   auditSequencer: 7_263_544_004,
+  usageTidy: 7_263_544_005,
 } as const;
+
+/** Of things that come in numbers, each with a lock of its own. Two may share one by chance: they then wait for each other. */
+const kinds = { tokenQuota: 1 } as const;
 
 /** One transaction at a time across all nodes; the others wait. */
 export async function takeLock(tx: Tx, name: keyof typeof keys): Promise<void> {
@@ -21,4 +25,28 @@ export async function tryLock(tx: Tx, name: keyof typeof keys): Promise<boolean>
     sql`select pg_try_advisory_xact_lock(${keys[name]}) as taken`,
   );
   return taken;
+}
+
+const lockOf = (kind: keyof typeof kinds) => sql`${kinds[kind]}::int, hashtext(id)`;
+
+/** Those of the locks that were free, without waiting. */
+export async function tryLocks(
+  tx: Tx,
+  kind: keyof typeof kinds,
+  ids: readonly string[],
+): Promise<Set<string>> {
+  const rows = await tx.many<{ id: string }>(
+    `lock.${kind}.try`,
+    prepared(sql`
+      select id from unnest(${ids}::text[]) as asked (id) where pg_try_advisory_xact_lock(${lockOf(kind)})`),
+  );
+  return new Set(rows.map(({ id }) => id));
+}
+
+/** One of them, waiting for whoever has it. */
+export async function awaitLock(tx: Tx, kind: keyof typeof kinds, id: string): Promise<void> {
+  await tx.run(
+    `lock.${kind}`,
+    sql`select pg_advisory_xact_lock(${lockOf(kind)}) from (select ${id}::text as id) as asked`,
+  );
 }

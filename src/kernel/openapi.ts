@@ -33,7 +33,7 @@ export function schemaOf(entry: RouteEntry): FastifySchema {
 }
 
 /** The particular ones of the entry, and those that follow from what it says about itself. */
-function errorsOf({ access, schema, errors = [] }: RouteEntry): string[] {
+function errorsOf({ access, schema, quota, errors = [] }: RouteEntry): string[] {
   const identified = access.kind === 'bearer' || access.kind === 'scope' || access.kind === 'policy';
   return [
     ...(schema.params || schema.query || schema.body ? ['VALIDATION_ERROR'] : []),
@@ -42,6 +42,7 @@ function errorsOf({ access, schema, errors = [] }: RouteEntry): string[] {
     ...(access.kind === 'policy' ? ['FORBIDDEN'] : []),
     ...errors,
     'RATE_LIMIT_EXCEEDED',
+    ...(identified && quota !== 'free' ? ['tier_limit_exceeded'] : []),
   ];
 }
 

@@ -89,6 +89,11 @@ export interface RouteSpec<S extends RouteSchema, A extends Access> {
   readonly url: string;
   readonly access: A;
   readonly limit: Limit;
+  /**
+   * `free`: neither refused when the organization's plan is used up for the day nor counted against it, so that a tenant
+   * can always see its state and mend it. Every other authenticated call is counted, whether it succeeds or not.
+   */
+  readonly quota?: 'free';
   readonly schema: S;
   /** The API errors particular to this route, for the OpenAPI document; what follows from access and schema is added. */
   readonly errors?: readonly ErrorCode[];

@@ -66,6 +66,13 @@ const defaulted = <T extends string | number | boolean>(
 
 const text = (value: string) => value;
 
+/** A key or an id; the value may be secret, so the complaint does not repeat it. */
+function word(value: string): string {
+  const trimmed = value.trim();
+  if (!/^[\x21-\x7e]+$/.test(trimmed)) throw new Error('must be one word of printable ASCII');
+  return trimmed;
+}
+
 function flag(value: string): boolean {
   const word = value.toLowerCase();
   if (['true', '1', 'yes', 'on'].includes(word)) return true;
@@ -274,7 +281,6 @@ export const variables = {
   ...section('Features'),
   analyticsEnabled: defaulted(flag, true, {
     env: 'ANALYTICS_ENABLED',
-    awaitsFeature: true,
     about: 'false makes the analytics endpoints answer 404',
   }),
   complianceEnabled: defaulted(flag, true, {
@@ -284,29 +290,33 @@ export const variables = {
   }),
 
   ...section('Billing'),
-  stripeSecretKey: optional(text, 'the embedded billing provider is used', {
+  stripeSecretKey: optional(word, 'the embedded billing provider is used', {
     env: 'STRIPE_SECRET_KEY',
-    awaitsFeature: true,
-    about: "Stripe's secret key; with the next three, plans are paid for through Stripe",
+    orFile: true,
+    about:
+      "Stripe's secret key; together with the next three (all or none), plans are paid for through Stripe",
   }),
-  stripeWebhookSecret: optional(text, 'see STRIPE_SECRET_KEY', {
+  stripeWebhookSecret: optional(word, 'see STRIPE_SECRET_KEY', {
     env: 'STRIPE_WEBHOOK_SECRET',
-    awaitsFeature: true,
-    about: "the signing secret of Stripe's webhook endpoint",
+    orFile: true,
+    about:
+      "the signing secret of Stripe's webhook endpoint, which sends `customer.subscription.*` to `/api/v1/billing/webhooks/stripe`",
   }),
-  stripePricePro: optional(text, 'see STRIPE_SECRET_KEY', {
+  stripePricePro: optional(word, 'see STRIPE_SECRET_KEY', {
     env: 'STRIPE_PRICE_PRO',
-    awaitsFeature: true,
     about: 'price id of the pro plan',
   }),
-  stripePriceEnterprise: optional(text, 'see STRIPE_SECRET_KEY', {
+  stripePriceEnterprise: optional(word, 'see STRIPE_SECRET_KEY', {
     env: 'STRIPE_PRICE_ENTERPRISE',
-    awaitsFeature: true,
     about: 'price id of the enterprise plan',
+  }),
+  stripeApiUrl: optional(origin, "Stripe's own", {
+    env: 'STRIPE_API_URL',
+    about: "where Stripe's API is (scheme, host, port), for a proxy or for tests with stripe-mock",
   }),
   billingAllowEmbedded: defaulted(flag, false, {
     env: 'BILLING_ALLOW_EMBEDDED',
-    awaitsFeature: true,
-    about: 'allows the embedded billing provider with NODE_ENV=production',
+    about:
+      'allows the embedded billing provider, which takes no money, with NODE_ENV=production; otherwise nothing can be ordered there without Stripe',
   }),
 } as const;

@@ -37,6 +37,7 @@ const identity = (agentId: string, organizationId: string, scopes: Scope[] = ['a
   agentId,
   organizationId,
   organizationStatus: 'active',
+  planTier: 'enterprise',
   scopes: new Set(scopes),
   tokenId: agentId,
 });
@@ -61,6 +62,7 @@ async function startServer(perMinute = 10) {
     window: createRateWindow({ kv, fallback: kv, clock: still, perMinute }),
     identify: async (token) => known[token],
     requirePermission: async () => {},
+    countCall() {},
     resourceMetadata: 'http://countersign.test/metadata',
     routes,
   });

@@ -44,6 +44,8 @@ export interface AgentService {
    * is one: who may not make an operator may not end one either.
    */
   hold(tx: Tx, caller: Caller, agentId: string): Promise<Agent>;
+  /** Agents that take up a place in the organization's plan. */
+  countLiving(organizationId: string): Promise<number>;
   /** The oldest active agent that holds the operator's scope. */
   findOperator(tx: Tx): Promise<Agent | undefined>;
 }
@@ -202,6 +204,7 @@ export function createAgentService(deps: AgentDeps): AgentService {
     },
 
     hold,
+    countLiving: (organizationId) => countLiving(db, organizationId),
     findOperator,
   };
 }

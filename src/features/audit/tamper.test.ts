@@ -6,8 +6,6 @@ import { startApp } from '../../../test/harness.ts';
 import { until } from '../../../test/programs.ts';
 
 const places = 100;
-/** For what is more of the same. */
-const fewer = 25;
 const t = await startApp();
 const organizationId = t.app.ids.uuid();
 const otherId = t.app.ids.uuid();
@@ -246,7 +244,7 @@ describe('something moved', () => {
     'linked_on = linked_on + 1',
     `organization_id = '00000000-0000-7000-8000-000000000002'`,
   ])
-    finds(`a link: ${assignment}`, editLink(assignment), fewer);
+    finds(`a link: ${assignment}`, editLink(assignment));
 });
 
 describe('a chain computed anew', () => {
@@ -258,15 +256,11 @@ describe('a chain computed anew', () => {
     );
     await recompute(intruder, organizationId);
   };
-  finds('with its old signatures', tamper, 20);
-  finds(
-    'without the event, and shorter',
-    async () => {
-      await remove(anySequence(), { event: true, link: true });
-      await recompute(intruder, organizationId);
-    },
-    20,
-  );
+  finds('with its old signatures', tamper);
+  finds('without the event, and shorter', async () => {
+    await remove(anySequence(), { event: true, link: true });
+    await recompute(intruder, organizationId);
+  });
   finds(
     "signed by the intruder, in our key's name",
     async () => {
@@ -337,7 +331,7 @@ describe('checkpoints and keys', () => {
     "signed = substr(signed, 1, length(signed) - 2) || 'AA'",
     "signed = 'nothing'",
   ])
-    finds(`a checkpoint edited: ${assignment}`, editCheckpoint(assignment), fewer);
+    finds(`a checkpoint edited: ${assignment}`, editCheckpoint(assignment));
   finds('the key removed', () => intruder.run('delete from audit_keys'), 3);
   for (const assignment of [
     'number = 2',

@@ -57,6 +57,32 @@ describe('single use', () => {
   });
 });
 
+describe('the plan', () => {
+  it("403 unauthorized_client when the client's tokens of the month are used up; exchanges are counted in its usage", async () => {
+    const { json } = await t.call('POST', '/api/v1/organizations', {
+      token: operator,
+      payload: { name: 'Small', slug: `small-${randomUUID().slice(0, 8)}`, maxTokensPerMonth: 2 },
+    });
+    const { organizationId } = json;
+    const client = await t.agent({ organization_id: organizationId, allowedScopes: [] });
+    const policy = await policyFor({ agentId: client.agentId, scopes: [] });
+    const bearer = await t.token(undefined, client);
+    assert.equal((await exchange(await policy.sign())).status, 200);
+    const token = await policy.sign();
+    const over = await exchange(token);
+    assert.deepEqual([over.status, over.json.error], [403, 'unauthorized_client'], over.text);
+    assert.match((await lastRefusal()).reason, /tokens_per_month/);
+    // Nothing was used up by the refusal.
+    await t.call('PATCH', `/api/v1/organizations/${organizationId}`, {
+      token: operator,
+      payload: { maxTokensPerMonth: 3 },
+    });
+    assert.equal((await exchange(token)).status, 200);
+    const usage = await t.call('GET', '/api/v1/usage', { token: bearer });
+    assert.equal(usage.json.totals.token_exchanges, 2);
+  });
+});
+
 describe('the rate window', () => {
   it('429 for the address that brings what is not taken; the client is not locked out by a token of its own', async () => {
     const few = await startApp({ WEBHOOK_ALLOW_PRIVATE_TARGETS: 'true', RATE_LIMIT_PER_MINUTE: '8' });

@@ -55,12 +55,12 @@ interface About {
 }
 
 export function createExchange(deps: OidcDeps): Exchange {
-  const { db, clock, ledger, metrics, outside, issuer: ourselves, mint, standingOf } = deps;
+  const { db, clock, ledger, metrics, outside, issuer: ourselves, mint, standingOf, countExchange } = deps;
   const choose = createChoose(deps);
 
-  const recordRefusal = async ({ origin }: OutsideProof, about: About, { reason }: TokenError) => {
+  const recordRefusal = async ({ origin }: OutsideProof, about: About, error: TokenError) => {
     const { organizationId, agentId } = about;
-    const metadata = { ...about.metadata, reason };
+    const metadata = { ...about.metadata, reason: error.reason, ...error.details };
     const subject = { organizationId, agentId, outcome: 'failure', metadata } as const;
     await db.transaction((tx) => ledger.record(tx, origin, 'token.refused', subject));
   };
@@ -117,7 +117,10 @@ export function createExchange(deps: OidcDeps): Exchange {
     if (wanted.length > 0 && scopesIn(issued.scope).length < new Set(wanted).size)
       return failToken(words.scope, `invalid scope: this agent may hold ${issued.scope || 'none of these'}`);
     markUsed(tx, policy.policyId, isoTime(clock));
-    tx.afterCommit(() => metrics.count('service_oidc_tokens_issued_total', {}));
+    tx.afterCommit(() => {
+      metrics.count('service_oidc_tokens_issued_total', {});
+      countExchange(policy);
+    });
     return issued;
   };
 

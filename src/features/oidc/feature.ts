@@ -48,6 +48,8 @@ export interface OidcDeps {
   holdAgent(tx: Tx, caller: Caller, agentId: string): Promise<Holder>;
   /** FORBIDDEN unless the caller holds all that the agent holds: whoever says who may become it can become it. */
   refuseImpersonation(tx: Tx, caller: Caller, agent: Holder): Promise<void>;
+  /** Told of every exchange, once it is durable. */
+  countExchange(agent: { organizationId: string; agentId: string }): void;
   /** Whose the agent is, and why it can have no token now, if so; undefined when there is none. */
   standingOf(
     db: Queryable,

@@ -1,7 +1,7 @@
 import { type PlanTier, plans } from '../../contract/limits.ts';
 import { type Actor, type Caller, isOperator, refuseAmplification } from '../../kernel/caller.ts';
 import { isoTime } from '../../kernel/clock.ts';
-import type { Tx } from '../../kernel/db.ts';
+import type { Queryable, Tx } from '../../kernel/db.ts';
 import { fail } from '../../kernel/fail.ts';
 import { type Page, pageOf } from '../../kernel/page.ts';
 import { organization as organizationResource, type Role } from '../../kernel/policy.ts';
@@ -20,6 +20,7 @@ import {
   findRole,
   insertMembership,
   insertOrganization,
+  listDeleted,
   listOrganizations,
   lockOrganization,
   type StoredOrganization,
@@ -31,6 +32,9 @@ export interface Plan {
   readonly planTier: PlanTier;
   readonly maxAgents: number;
 }
+
+/** Null: the plan's own figure holds. */
+export type Overrides = Pick<StoredOrganization, 'maxAgents' | 'maxTokensPerMonth'>;
 
 export interface OrganizationService {
   create(caller: Caller, wanted: NewOrganization): Promise<Organization>;
@@ -44,6 +48,22 @@ export interface OrganizationService {
   findBySlug(tx: Tx, slug: string): Promise<{ organizationId: string } | undefined>;
   /** The plan, kept from changing until the transaction ends; undefined when the organization is deleted or unknown. */
   holdPlan(tx: Tx, organizationId: string): Promise<Plan | undefined>;
+  /** The plan as it stands, with the organization's own figures; undefined when there is no such organization. */
+  planOf(organizationId: string): Promise<(Omit<Plan, 'maxAgents'> & Overrides) | undefined>;
+  /** What others may show of an organization, whoever asks; undefined when it is unknown. */
+  describe(db: Queryable, organizationId: string): Promise<Organization | undefined>;
+  deletedAmong(db: Queryable, organizationIds: readonly string[]): Promise<string[]>;
+  /**
+   * What is paid for, or no longer. Recorded as a PATCH would be, with the reason; false when nothing had to change, or
+   * the organization is deleted or unknown.
+   */
+  setPlan(
+    tx: Tx,
+    actor: Actor & { agentId: string },
+    organizationId: string,
+    planTier: PlanTier,
+    because: Record<string, unknown>,
+  ): Promise<boolean>;
   /** The caller's membership in its own organization. */
   roleOf(caller: Caller): Promise<Role>;
   /**
@@ -93,9 +113,10 @@ export function createOrganizationService(deps: OrganizationDeps): OrganizationS
 
   const apply = async (
     tx: Tx,
-    caller: Caller,
+    caller: Actor & { agentId: string },
     orgId: string,
     change: Omit<OrganizationChange, 'status'> & { status?: OrganizationStatus },
+    because: Record<string, unknown> = {},
   ): Promise<Organization> => {
     const before = await lockLiving(tx, orgId);
     const after: StoredOrganization = { ...before, ...change, updatedAt: isoTime(clock) };
@@ -107,7 +128,7 @@ export function createOrganizationService(deps: OrganizationDeps): OrganizationS
     await ledger.record(tx, caller, eventOf(before.status, after.status), {
       organizationId: after.organizationId,
       agentId: caller.agentId,
-      metadata: { changed, ...change },
+      metadata: { changed, ...change, ...because },
     });
     return shown(after);
   };
@@ -166,10 +187,25 @@ export function createOrganizationService(deps: OrganizationDeps): OrganizationS
     },
 
     findBySlug: findOrganizationBySlug,
+    planOf: (organizationId) => findOrganization(db, organizationId),
 
     async holdPlan(tx, organizationId) {
       const stored = await lockOrganization(tx, organizationId);
       return stored && stored.status !== 'deleted' ? shown(stored) : undefined;
+    },
+
+    async describe(queryable, organizationId) {
+      const stored = await findOrganization(queryable, organizationId);
+      return stored && shown(stored);
+    },
+
+    deletedAmong: listDeleted,
+
+    async setPlan(tx, actor, organizationId, planTier, because) {
+      const before = await lockOrganization(tx, organizationId);
+      if (!before || before.status === 'deleted' || before.planTier === planTier) return false;
+      await apply(tx, actor, organizationId, { planTier }, because);
+      return true;
     },
 
     async refuseImpersonation(tx, caller, agent) {

@@ -52,6 +52,15 @@ export async function updateOrganization(db: Queryable, organization: StoredOrga
 export const findOrganization = (db: Queryable, id: string): Promise<StoredOrganization | undefined> =>
   db.maybe('organizations.find', sql`select ${columns} from organizations where organization_id = ${id}`);
 
+export async function listDeleted(db: Queryable, ids: readonly string[]): Promise<string[]> {
+  const rows = await db.many<{ organizationId: string }>(
+    'organizations.deleted',
+    sql`select organization_id as "organizationId" from organizations
+        where organization_id = any(${ids}::uuid[]) and status = 'deleted'`,
+  );
+  return rows.map(({ organizationId }) => organizationId);
+}
+
 /** Kept from changing by others until the transaction ends; agents that refer to it are not held up. */
 export const lockOrganization = (db: Queryable, id: string): Promise<StoredOrganization | undefined> =>
   db.maybe(

@@ -28,6 +28,8 @@ export type Claim =
       readonly keys: KeyHolder['keys'];
       readonly assertionId: string;
       readonly expiresAt: Date;
+      /** This very request has used the assertion already, and is asked again because it had to wait. */
+      readonly used?: true;
     }
   /** Proves nothing, and this is why. */
   | { readonly kind: 'unusable'; readonly agentId: string; readonly problem: string };
@@ -137,12 +139,15 @@ async function holdAssertions(
   const there = claims.filter((claim) => waiting || holders.has(claim.agentId));
   for (const claim of claims) if (!there.includes(claim)) held.set(claim, busy);
   const sound = there.filter((claim) => isDeepStrictEqual(holders.get(claim.agentId)?.keys, claim.keys));
-  const isFirstUse = await insertAssertions(tx, sound);
+  const isFirstUse = await insertAssertions(
+    tx,
+    sound.filter(({ used }) => !used),
+  );
   for (const claim of sound) {
     const standing = holders.get(claim.agentId);
     held.set(
       claim,
-      isFirstUse(claim) ? { standing } : { standing, failure: 'the assertion was used before' },
+      claim.used || isFirstUse(claim) ? { standing } : { standing, failure: 'the assertion was used before' },
     );
   }
 }

@@ -5,7 +5,7 @@
  */
 import type { Caller, Origin } from '../../kernel/caller.ts';
 import type { Clock } from '../../kernel/clock.ts';
-import type { Db } from '../../kernel/db.ts';
+import type { Db, Tx } from '../../kernel/db.ts';
 import type { Grant, IssuedToken, Mint } from '../../kernel/grant.ts';
 import type { Identity } from '../../kernel/guard.ts';
 import type { Ids } from '../../kernel/ids.ts';
@@ -21,6 +21,7 @@ import { createMinter, type Minter } from './mint.ts';
 import { tokenRoutes } from './routes.ts';
 import { createTokenService } from './service.ts';
 import type { Standings } from './standing.ts';
+import type { Standing } from './store.ts';
 
 export { createStandings } from './standing.ts';
 
@@ -41,6 +42,24 @@ export interface TokenDeps {
   readonly outsideProofs: OutsideProofs;
   /** Whether the caller administers its own organization. */
   isAdmin(caller: Caller): Promise<boolean>;
+  /**
+   * Whether the plans allow these tokens, in the order asked: undefined, and then each must be recorded in the same
+   * transaction; the limit that is reached; or `busy`, when that cannot be said without waiting for somebody.
+   */
+  checkPlans(
+    tx: Tx,
+    clients: readonly Standing[],
+    options: { waiting: boolean },
+  ): Promise<readonly (PlanLimit | 'busy' | undefined)[]>;
+  countIntrospection(caller: Caller): void;
+}
+
+export interface PlanLimit {
+  readonly limitType: string;
+  readonly limit: number;
+  readonly resetsAt: string;
+  /** Which limit, and when it resets. */
+  readonly description: string;
 }
 
 export interface Tokens {

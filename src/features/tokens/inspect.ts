@@ -76,6 +76,13 @@ export const identifyBy =
     const inspected = await inspect(token, ourselves);
     if (!inspected) return undefined;
     const { claims, standing, scopes } = inspected;
-    const { agentId, organizationId, organizationStatus } = standing;
-    return { agentId, organizationId, organizationStatus, scopes: new Set(scopes), tokenId: claims.jti };
+    const { agentId, organizationId, organizationStatus, planTier } = standing;
+    return {
+      agentId,
+      organizationId,
+      organizationStatus,
+      planTier,
+      scopes: new Set(scopes),
+      tokenId: claims.jti,
+    };
   };

@@ -14,7 +14,7 @@ export interface LiveTokens {
 }
 
 export function createLiveTokens(deps: TokenDeps, inspect: Inspect): LiveTokens {
-  const { db, clock, ledger, isAdmin } = deps;
+  const { db, clock, ledger, isAdmin, countIntrospection } = deps;
 
   /** An operator's token is ended by itself or another operator: who may not make one may not end one either. */
   const mayRevoke = async (caller: Caller, { agentId, organizationId, allowedScopes }: Standing) => {
@@ -26,6 +26,7 @@ export function createLiveTokens(deps: TokenDeps, inspect: Inspect): LiveTokens 
   return {
     /** Another organization's token looks like one that never was. */
     async introspect(caller, token) {
+      countIntrospection(caller);
       const inspected = await inspect(token);
       if (inspected?.standing.organizationStatus !== 'active') return { active: false };
       const { claims, standing, scopes } = inspected;

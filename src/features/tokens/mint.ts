@@ -3,9 +3,9 @@ import { limits } from '../../contract/limits.ts';
 import { scopes } from '../../contract/scopes.ts';
 import type { Delegation, Origin } from '../../kernel/caller.ts';
 import type { Queryable } from '../../kernel/db.ts';
-import { failToken } from '../../kernel/fail.ts';
+import { failToken, TokenError } from '../../kernel/fail.ts';
 import type { IssuedToken, Mint } from '../../kernel/grant.ts';
-import type { TokenDeps } from './feature.ts';
+import type { PlanLimit, TokenDeps } from './feature.ts';
 import type { Decision } from './outcome.ts';
 import { holdStanding, type Standing } from './store.ts';
 
@@ -19,11 +19,8 @@ export interface Draft {
 }
 
 export interface Minter {
-  /**
-   * Every token passes here once, when nothing else stands against it and just before it is recorded. What throws a
-   * TokenError here refuses it, so this is the place to count and to limit.
-   */
-  draft(client: Standing, wanted: Draft): Promise<Decision<IssuedToken>>;
+  /** Every token passes here once, when nothing else stands against it, its plan included, and just before it is recorded. */
+  draft(client: Standing, wanted: Draft): Decision<IssuedToken>;
   readonly mint: Mint;
   /** Whose the agent is, held until the transaction ends, and why it can have no token now, if so. */
   standingOf(
@@ -33,9 +30,9 @@ export interface Minter {
 }
 
 export function createMinter(deps: TokenDeps): Minter {
-  const { clock, ids, ledger, metrics, signer } = deps;
+  const { clock, ids, ledger, metrics, signer, checkPlans } = deps;
 
-  const draft: Minter['draft'] = async (client, wanted) => {
+  const draft: Minter['draft'] = (client, wanted) => {
     const { agentId, organizationId } = client;
     const { origin, audience, scope, delegation } = wanted;
     const issuedAt = Math.floor(clock.now() / 1000);
@@ -83,7 +80,9 @@ export function createMinter(deps: TokenDeps): Minter {
       const problem = standingProblem(client);
       if (problem !== undefined) failToken('unauthorized_client', problem);
       const held = scopes.filter((word) => wanted.includes(word) && client.allowedScopes.includes(word));
-      const { entry, outcome } = await draft(client, { ...rest, scope: held.join(' ') });
+      const [limit] = await checkPlans(tx, [client], { waiting: true });
+      if (limit && limit !== 'busy') throw planRefusal(limit);
+      const { entry, outcome } = draft(client, { ...rest, scope: held.join(' ') });
       await ledger.recordAll(tx, [entry]);
       const issued = await outcome;
       tx.afterCommit(() => metrics.count('service_tokens_issued_total', { scope: issued.scope }));
@@ -96,6 +95,9 @@ export function standingProblem({ agentStatus, organizationStatus }: Standing): 
   if (agentStatus !== 'active') return `the agent is ${agentStatus}`;
   return organizationStatus === 'active' ? undefined : `the organization is ${organizationStatus}`;
 }
+
+export const planRefusal = ({ limitType, limit, resetsAt, description }: PlanLimit): TokenError =>
+  new TokenError('unauthorized_client', description, `${limitType} reached`, { limitType, limit, resetsAt });
 
 /** Nobody looks at it before the record is durable, and perhaps nobody ever. */
 export function unwatched<T>(outcome: Promise<T>): Promise<T> {

@@ -8,8 +8,8 @@ import type { Entry } from '../../kernel/ledger.ts';
 import { type Claim, createReadClaim, type Held, holdClaims, nobody } from './claim.ts';
 import { presentedClient } from './client.ts';
 import type { TokenDeps } from './feature.ts';
-import { type Minter, standingProblem, unwatched } from './mint.ts';
-import { createSettle } from './outcome.ts';
+import { type Minter, planRefusal, standingProblem, unwatched } from './mint.ts';
+import { type Candidate, createSettle, type Decision } from './outcome.ts';
 import { type TokenRequest, tokenRequestOf } from './schema.ts';
 import type { Standing } from './store.ts';
 
@@ -55,11 +55,20 @@ export function createTokenService(deps: TokenDeps, { draft }: Minter): TokenSer
   const refusalOf = (
     { origin }: TokenAsked,
     { agentId, organizationId }: Pick<Standing, 'agentId' | 'organizationId'>,
-    { reason }: TokenError,
+    { reason, details }: TokenError,
   ): Entry => ({
     actor: origin,
     type: 'token.refused',
-    subject: { organizationId, agentId, outcome: 'failure', metadata: { reason } },
+    subject: { organizationId, agentId, outcome: 'failure', metadata: { reason, ...details } },
+  });
+
+  const refused = (
+    asked: TokenAsked,
+    whom: Pick<Standing, 'agentId' | 'organizationId'>,
+    error: TokenError,
+  ): Decision<never> => ({
+    entry: refusalOf(asked, whom, error),
+    outcome: unwatched(Promise.reject(error)),
   });
 
   /** Counts the request against whom it is from; then the client, if it may have a token at all. */
@@ -73,7 +82,11 @@ export function createTokenService(deps: TokenDeps, { draft }: Minter): TokenSer
     return problem === undefined ? standing : failToken('unauthorized_client', problem);
   };
 
-  const byCredentials = async (asked: TokenAsked, audience: string, held: Held) => {
+  const byCredentials = async (
+    asked: TokenAsked,
+    audience: string,
+    held: Held,
+  ): Promise<Candidate<IssuedToken>> => {
     const client = await admit(asked, held);
     const allowed = scopes.filter((scope) => client.allowedScopes.includes(scope));
     const granted = grantedScopes(asked.form.scope, allowed);
@@ -81,7 +94,11 @@ export function createTokenService(deps: TokenDeps, { draft }: Minter): TokenSer
       const description = `invalid scope: this agent may hold ${allowed.join(' ') || 'none'}`;
       return failToken('unsupported_grant_type', description, 'scope not allowed');
     }
-    return draft(client, { origin: asked.origin, audience, scope: granted.join(' ') });
+    return {
+      client,
+      granted: () => draft(client, { origin: asked.origin, audience, scope: granted.join(' ') }),
+      refused: (limit) => refused(asked, client, planRefusal(limit)),
+    };
   };
 
   /** Somebody else's word for the client, rather than its own; undefined when it is not that. */
@@ -119,8 +136,7 @@ export function createTokenService(deps: TokenDeps, { draft }: Minter): TokenSer
       decide: (held) =>
         byCredentials(asked, audience, held).catch((error) => {
           if (!(error instanceof TokenError)) throw error;
-          const entry = refusalOf(asked, held.standing ?? unknown(claim), error);
-          return { entry, outcome: unwatched(Promise.reject(error)) };
+          return refused(asked, held.standing ?? unknown(claim), error);
         }),
     });
     metrics.count('service_tokens_issued_total', { scope: issued.scope });

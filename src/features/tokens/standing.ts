@@ -41,11 +41,12 @@ export interface Standings {
 }
 
 type AgentPart = Pick<Standing, 'agentStatus' | 'allowedScopes' | 'tokensEndedAt'>;
+type OrganizationPart = Pick<Standing, 'organizationStatus' | 'planTier' | 'maxTokensPerMonth'>;
 
 /** The number changes with the shape of what is kept: nodes of two versions may share a store. */
-const tokenKey = (tokenId: string) => `standing:1:token:${tokenId}`;
-const agentKey = (agentId: string) => `standing:1:agent:${agentId}`;
-const organizationKey = (organizationId: string) => `standing:1:organization:${organizationId}`;
+const tokenKey = (tokenId: string) => `standing:2:token:${tokenId}`;
+const agentKey = (agentId: string) => `standing:2:agent:${agentId}`;
+const organizationKey = (organizationId: string) => `standing:2:organization:${organizationId}`;
 
 const keysOf = ({ tokenId, agentId, organizationId }: TokenSubject) => [
   tokenKey(tokenId),
@@ -113,9 +114,11 @@ export function createStandings({ db, kv, clock }: { db: Db; kv: Kv; clock: Cloc
     // Believed from when it was read, however long it took to get here.
     const ttlMs = Math.ceil(believedMs - (clock.now() - readAt));
     if (ttlMs <= 0) return;
-    const { agentStatus, allowedScopes, tokensEndedAt, organizationStatus } = standing;
+    const { agentStatus, allowedScopes, tokensEndedAt } = standing;
+    const { organizationStatus, planTier, maxTokensPerMonth } = standing;
     const agent: AgentPart = { agentStatus, allowedScopes, tokensEndedAt };
-    const values = [standing.revoked ? revoked : live, JSON.stringify(agent), organizationStatus];
+    const organization: OrganizationPart = { organizationStatus, planTier, maxTokensPerMonth };
+    const values = [standing.revoked ? revoked : live, JSON.stringify(agent), JSON.stringify(organization)];
     try {
       await Promise.all(
         keysOf(subject).map((key, index) =>
@@ -170,15 +173,15 @@ function read(
   subject: TokenSubject,
   values: readonly (string | null)[],
 ): Standing | typeof revoked | undefined {
-  const [token, agent, organizationStatus] = values;
+  const [token, agent, organization] = values;
   if (token === revoked) return revoked;
   if (token !== live || !agent || agent === changing) return undefined;
-  if (!organizationStatus || organizationStatus === changing) return undefined;
+  if (!organization || organization === changing) return undefined;
   const { agentId, organizationId } = subject;
   return {
     agentId,
     organizationId,
-    organizationStatus: organizationStatus as Standing['organizationStatus'],
+    ...(JSON.parse(organization) as OrganizationPart),
     ...(JSON.parse(agent) as AgentPart),
   };
 }
@@ -210,6 +213,10 @@ const changes: Readonly<Record<EventType, 'agent' | 'organization' | 'token' | '
   'trust_policy.updated': 'none',
   'trust_policy.deleted': 'none',
   'id_token.issued': 'none',
+  'billing.checkout_started': 'none',
+  'billing.portal_opened': 'none',
+  'billing.subscription_updated': 'none',
+  'billing.cancellation_requested': 'none',
 };
 
 function changedKeys({ type, agentId, organizationId, metadata }: Happening): string[] {

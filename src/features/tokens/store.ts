@@ -1,4 +1,5 @@
 /** Writes `token_revocations` and `used_assertions`; reads across agents, organizations and credentials. */
+import type { PlanTier } from '../../contract/limits.ts';
 import type { Queryable } from '../../kernel/db.ts';
 import { prepared, sql } from '../../kernel/sql.ts';
 
@@ -7,6 +8,9 @@ export interface Standing {
   readonly organizationId: string;
   readonly agentStatus: 'active' | 'suspended' | 'decommissioned';
   readonly organizationStatus: 'active' | 'suspended' | 'deleted';
+  readonly planTier: PlanTier;
+  /** The organization's own figure; null: its plan's. */
+  readonly maxTokensPerMonth: number | null;
   readonly allowedScopes: readonly string[];
   /** Tokens from before are over. */
   readonly tokensEndedAt: string | null;
@@ -14,7 +18,8 @@ export interface Standing {
 
 const standing = sql`
   a.agent_id as "agentId", a.organization_id as "organizationId", a.status as "agentStatus",
-  o.status as "organizationStatus", a.allowed_scopes as "allowedScopes", a.tokens_ended_at as "tokensEndedAt"`;
+  o.status as "organizationStatus", o.plan_tier as "planTier", o.max_tokens_per_month as "maxTokensPerMonth",
+  a.allowed_scopes as "allowedScopes", a.tokens_ended_at as "tokensEndedAt"`;
 
 export interface Client extends Standing {
   readonly secretHash: Buffer;

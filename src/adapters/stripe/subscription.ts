@@ -1,0 +1,98 @@
+/**
+ * What Stripe says about a subscription, in our words. The form depends on the API version that the webhook endpoint was
+ * made with, so nothing is taken for granted; what cannot be read is none of ours.
+ */
+import { isUuid } from '../../kernel/ids.ts';
+import type { PaidTier, PaymentEvent, SubscriptionState, SubscriptionStatus } from '../../kernel/payments.ts';
+
+type Prices = Readonly<Record<PaidTier, string>>;
+
+/** Not paid any more, or not yet, is `incomplete`: such a subscription can come to life again. */
+const statuses: Readonly<Record<string, SubscriptionStatus>> = {
+  active: 'active',
+  trialing: 'active',
+  past_due: 'past_due',
+  incomplete: 'incomplete',
+  unpaid: 'incomplete',
+  paused: 'incomplete',
+  canceled: 'canceled',
+  incomplete_expired: 'canceled',
+};
+
+const maxIdLength = 255;
+/** Beyond the year 9999 a date has another form, and before 1970 there was no Stripe. */
+const maxSeconds = 253_402_300_799;
+
+/** Undefined when it is no event. */
+export function eventOf(event: unknown, prices: Prices): PaymentEvent | undefined {
+  const eventId = idOf(field(event, 'id'));
+  const type = field(event, 'type');
+  const createdAt = timeOf(field(event, 'created'));
+  if (eventId === undefined || typeof type !== 'string' || createdAt === undefined) return undefined;
+  const concernsSubscription = /^customer\.subscription\.(created|updated|deleted|paused|resumed)$/.test(
+    type,
+  );
+  const subscription = concernsSubscription
+    ? stateOf(field(field(event, 'data'), 'object'), prices)
+    : undefined;
+  return { eventId, type: type.slice(0, maxIdLength), createdAt, subscription };
+}
+
+/** Undefined when it is no subscription. */
+export function stateOf(subscription: unknown, prices: Prices): SubscriptionState | undefined {
+  const status = statusOf(field(subscription, 'status'));
+  const subscriptionId = idOf(subscription);
+  const customerId = idOf(field(subscription, 'customer'));
+  const subscribedAt = timeOf(field(subscription, 'created'));
+  if (!status || !subscriptionId || !customerId || !subscribedAt) return undefined;
+  const { item, tier } = soldItem(field(field(subscription, 'items'), 'data'), prices);
+  const metadata = field(subscription, 'metadata');
+  const periodEnd = field(item, 'current_period_end') ?? field(subscription, 'current_period_end');
+  const endsOnADay = timeOf(field(subscription, 'cancel_at')) !== undefined;
+  return {
+    subscriptionId,
+    customerId,
+    organizationId: uuidOf(field(metadata, 'organization_id')),
+    agentId: uuidOf(field(metadata, 'agent_id')),
+    tier,
+    status,
+    currentPeriodEnd: timeOf(periodEnd) ?? null,
+    cancelAtPeriodEnd:
+      status !== 'canceled' && (field(subscription, 'cancel_at_period_end') === true || endsOnADay),
+    subscribedAt,
+  };
+}
+
+/** The one that is for a plan of ours, else the first: somebody may have added other things. */
+function soldItem(items: unknown, prices: Prices): { item: unknown; tier: PaidTier | undefined } {
+  const all = (Array.isArray(items) ? items : []).map((item: unknown) => ({
+    item,
+    tier: tierOf(idOf(field(item, 'price')), prices),
+  }));
+  return all.find(({ tier }) => tier !== undefined) ?? all[0] ?? { item: undefined, tier: undefined };
+}
+
+const statusOf = (word: unknown): SubscriptionStatus | undefined =>
+  typeof word === 'string' && Object.hasOwn(statuses, word) ? statuses[word] : undefined;
+
+const field = (value: unknown, name: string): unknown =>
+  typeof value === 'object' && value !== null && Object.hasOwn(value, name)
+    ? (value as Record<string, unknown>)[name]
+    : undefined;
+
+/** An id, or the object itself where Stripe was asked to put it in. */
+function idOf(value: unknown): string | undefined {
+  const id = typeof value === 'string' ? value : field(value, 'id');
+  return typeof id === 'string' && new RegExp(`^[\\w-]{1,${maxIdLength}}$`).test(id) ? id : undefined;
+}
+
+const uuidOf = (value: unknown): string | undefined =>
+  typeof value === 'string' && isUuid(value) ? value.toLowerCase() : undefined;
+
+const timeOf = (seconds: unknown): string | undefined =>
+  typeof seconds === 'number' && seconds > 0 && seconds <= maxSeconds
+    ? new Date(Math.round(seconds * 1000)).toISOString()
+    : undefined;
+
+const tierOf = (price: string | undefined, prices: Prices): PaidTier | undefined =>
+  (Object.keys(prices) as PaidTier[]).find((tier) => prices[tier] === price);

@@ -1,0 +1,11 @@
+/** What is counted for each organization and agent, day by day. */
+export const usageMetrics = [
+  'api_calls',
+  'tokens_issued',
+  'token_exchanges',
+  'delegations_created',
+  'webhook_deliveries',
+  'introspections',
+] as const;
+
+export type UsageMetric = (typeof usageMetrics)[number];

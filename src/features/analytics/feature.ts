@@ -1,0 +1,32 @@
+/**
+ * Analytics: how an organization's agents use their identity, over time. A read model: it owns no table and reads
+ * `token_hours` and `token_months`, which the usage feature keeps in the transaction that issues a token; so an answer
+ * costs the same after a thousand tokens as after ten million.
+ */
+
+import type { Clock } from '../../kernel/clock.ts';
+import type { Db } from '../../kernel/db.ts';
+import { fail } from '../../kernel/fail.ts';
+import { open, type RouteEntry } from '../../kernel/route.ts';
+import { analyticsRoutes } from './routes.ts';
+import { createAnalyticsService } from './service.ts';
+
+export interface AnalyticsDeps {
+  readonly db: Db;
+  readonly clock: Clock;
+  /** False: there is nothing here, for anybody. */
+  readonly enabled: boolean;
+}
+
+export function createAnalytics(deps: AnalyticsDeps): { readonly routes: readonly RouteEntry[] } {
+  const routes = analyticsRoutes(createAnalyticsService(deps));
+  return { routes: deps.enabled ? routes : routes.map(switchedOff) };
+}
+
+const switchedOff = ({ schema, ...entry }: RouteEntry): RouteEntry => ({
+  ...entry,
+  access: open(),
+  schema: { response: schema.response },
+  handler: () =>
+    fail('ROUTE_NOT_FOUND', { message: 'Analytics is switched off on this instance (ANALYTICS_ENABLED).' }),
+});

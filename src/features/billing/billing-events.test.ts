@@ -1,0 +1,424 @@
+/** What Stripe tells us, however often, however late, in whatever order. Signed by its own SDK. */
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import { describe, it } from 'node:test';
+import { startApp } from '../../../test/harness.ts';
+import { createPayers, webhookUrl } from '../../../test/payers.ts';
+import { createPaymentEvents } from '../../../test/payment-events.ts';
+import { freePort } from '../../../test/programs.ts';
+
+const secret = `whsec_${randomUUID()}`;
+const secretKey = `sk_test_${randomUUID()}`;
+const prices = { pro: 'price_pro', enterprise: 'price_enterprise' };
+const t = await startApp({
+  LOG_LEVEL: 'trace',
+  STRIPE_SECRET_KEY: secretKey,
+  STRIPE_WEBHOOK_SECRET: secret,
+  STRIPE_PRICE_PRO: prices.pro,
+  STRIPE_PRICE_ENTERPRISE: prices.enterprise,
+  // Nobody is there: what does not ask Stripe must not need it.
+  STRIPE_API_URL: `http://127.0.0.1:${await freePort()}`,
+});
+const { payer, checkout, subscription, cancel, tier, trail, tell, asOperator } = await createPayers(t);
+const { about, sign } = await createPaymentEvents(t.clock, { secret, prices });
+
+const outcomeOf = async (signed: Promise<Parameters<typeof tell>[0]>) => {
+  const { status, json } = await tell(await signed);
+  return `${status} ${json.outcome ?? json.code}`;
+};
+const changesOf = async (organizationId: string) => (await trail(organizationId)).map(({ action }) => action);
+/** Seconds since the epoch, from now. */
+const inSeconds = (seconds: number) => Math.floor(t.clock.now() / 1000) + seconds;
+
+describe('POST /billing/webhooks/stripe', () => {
+  it('200 applied: the plan changes by the event, and nobody of ours did it', async () => {
+    const { organizationId, member } = await payer();
+    assert.equal(await outcomeOf(about(organizationId, {})), '200 applied');
+    const shown = await subscription(member);
+    assert.deepEqual([shown.tier, shown.status, shown.provider], ['pro', 'active', 'stripe']);
+    const events = await trail(organizationId);
+    assert.equal(events.length, 1);
+    assert.equal(events[0]?.action, 'organization.updated');
+    assert.equal(events[0]?.agent_id, '00000000-0000-0000-0000-000000000000');
+    assert.deepEqual(events[0]?.metadata.changed, ['planTier']);
+  });
+
+  for (const [what, forge] of [
+    [
+      'another secret',
+      async (org: string) =>
+        (await createPaymentEvents(t.clock, { secret: 'whsec_other', prices })).about(org, {}),
+    ],
+    ['no signature', async (org: string) => ({ ...(await about(org, {})), signature: '' })],
+    ['a signature of nothing', async (org: string) => ({ ...(await about(org, {})), signature: 't=1,v1=' })],
+    [
+      'a signature that is none',
+      async (org: string) => ({ ...(await about(org, {})), signature: '\u00ff,,=;t=NaN' }),
+    ],
+    [
+      'the scheme of test events',
+      async (org: string) => {
+        const { body, signature } = await about(org, {});
+        return { body, signature: signature.replace('v1=', 'v0=') };
+      },
+    ],
+    [
+      'another moment',
+      async (org: string) => {
+        const { body, signature } = await about(org, {});
+        return { body, signature: signature.replace(/t=\d+/, `t=${inSeconds(1)}`) };
+      },
+    ],
+    ['301 seconds ago', async (org: string) => sign((await about(org, {})).body, t.clock.now() - 301_000)],
+    [
+      'a body with one byte more',
+      async (org: string) => {
+        const { body, signature } = await about(org, {});
+        return { body: `${body} `, signature };
+      },
+    ],
+    [
+      'a byte order mark before the body',
+      async (org: string) => {
+        const { body, signature } = await about(org, {});
+        return { body: `\ufeff${body}`, signature };
+      },
+    ],
+    ['an empty body', async () => sign('')],
+    ['a body that is no JSON', async () => sign('{')],
+    ['a body that is no event', async () => sign('null')],
+    ['a list', async () => sign('[]')],
+    ['an event without an id', async (org: string) => about(org, {}, { id: undefined })],
+    ['an id that is no text', async (org: string) => about(org, {}, { id: { $ne: 1 } })],
+    ['an id with a NUL', async (org: string) => about(org, {}, { id: 'evt_\0' })],
+    ['a time that is none', async (org: string) => about(org, {}, { created: 'now' })],
+    ['the year 275760', async (org: string) => about(org, {}, { created: 8.64e12 })],
+  ] as const) {
+    it(`400 VALIDATION_ERROR for ${what}; nothing has changed`, async () => {
+      const { organizationId } = await payer();
+      const { status, json } = await tell(await forge(organizationId));
+      assert.deepEqual([status, json.code], [400, 'VALIDATION_ERROR']);
+      assert.equal(json.details.fields[0].field, 'Stripe-Signature');
+      assert.deepEqual(await changesOf(organizationId), []);
+    });
+  }
+  it('400 VALIDATION_ERROR for each body with one byte changed', async () => {
+    const { organizationId } = await payer();
+    const { body, signature } = await about(organizationId, {});
+    for (let at = 0; at < body.length; at += 7) {
+      const bytes = Buffer.from(body);
+      bytes[at] = (bytes[at] ?? 0) ^ (at % 2 ? 1 : 0x80);
+      const { status } = await t.call('POST', webhookUrl, {
+        payload: bytes,
+        headers: { 'content-type': 'application/json', 'stripe-signature': signature },
+      });
+      assert.equal(status, 400, `byte ${at}`);
+    }
+    assert.equal(await tier(organizationId), 'free');
+    assert.equal((await tell({ body, signature })).status, 200);
+  });
+  it('400 VALIDATION_ERROR when there is no body or the signature comes twice', async () => {
+    const { organizationId } = await payer();
+    assert.equal((await t.call('POST', webhookUrl)).status, 400);
+    assert.equal(
+      (await t.call('POST', webhookUrl, { headers: { 'stripe-signature': 't=1,v1=0' } })).status,
+      400,
+    );
+    const { body, signature } = await about(organizationId, {});
+    const other = (await createPaymentEvents(t.clock, { secret: 'whsec_other' })).sign(body);
+    const headers = { 'stripe-signature': [other.signature, 'x'] as unknown as string };
+    assert.equal((await tell({ body, signature }, headers)).status, 400);
+    assert.equal(await tier(organizationId), 'free');
+  });
+  it('413 PAYLOAD_TOO_LARGE for a body of a megabyte', async () => {
+    const { status, json } = await tell(sign('x'.repeat(1_000_000)));
+    assert.deepEqual([status, json.code], [413, 'PAYLOAD_TOO_LARGE']);
+  });
+  it('200 applied when it is 299 seconds old, and whatever its content type', async () => {
+    const { organizationId } = await payer();
+    const { body } = await about(organizationId, {});
+    const { status, json } = await tell(sign(body, t.clock.now() - 299_000), {
+      'content-type': 'text/plain',
+    });
+    assert.deepEqual([status, json.outcome], [200, 'applied']);
+  });
+
+  it('200 the same event twenty times at once: one applied, one change', async () => {
+    const { organizationId } = await payer();
+    const signed = await about(organizationId, {});
+    const answers = await Promise.all(Array.from({ length: 20 }, () => tell(signed)));
+    assert.ok(answers.every(({ status }) => status === 200));
+    assert.deepEqual(answers.map(({ json }) => json.outcome).toSorted(), [
+      'applied',
+      ...Array.from({ length: 19 }, () => 'repeated'),
+    ]);
+    assert.deepEqual(await changesOf(organizationId), ['organization.updated']);
+    // Signed anew, as Stripe does when it tries again.
+    t.clock.advance(5_000);
+    assert.equal((await tell(sign(signed.body))).json.outcome, 'repeated');
+  });
+  it('200 twenty events about one subscription at once: the latest stands', async () => {
+    const { organizationId, member } = await payer();
+    const events = await Promise.all(
+      Array.from({ length: 20 }, (_, index) =>
+        about(organizationId, { tier: index % 2 ? 'enterprise' : 'pro' }, { created: inSeconds(index - 30) }),
+      ),
+    );
+    const answers = await Promise.all(events.map((signed) => tell(signed)));
+    assert.ok(answers.every(({ status }) => status === 200));
+    const { tier, status } = await subscription(member);
+    assert.deepEqual([tier, status], ['enterprise', 'active']);
+  });
+
+  it('200 late: what happened before what we know changes nothing, in any order', async () => {
+    const orders = [
+      [0, 1, 2, 3],
+      [3, 2, 1, 0],
+      [1, 3, 0, 2],
+      [2, 0, 3, 1],
+    ];
+    for (const order of orders) {
+      const { organizationId, member } = await payer();
+      const life = [
+        about(
+          organizationId,
+          { status: 'incomplete' },
+          { created: inSeconds(-40), type: 'customer.subscription.created' },
+        ),
+        about(organizationId, { status: 'active' }, { created: inSeconds(-30) }),
+        about(organizationId, { status: 'past_due' }, { created: inSeconds(-20) }),
+        about(organizationId, { status: 'active', tier: 'enterprise' }, { created: inSeconds(-10) }),
+      ];
+      for (const step of order)
+        assert.match(await outcomeOf(life[step] as (typeof life)[0]), /^200 (applied|late)$/);
+      const { tier, status } = await subscription(member);
+      assert.deepEqual([order, tier, status], [order, 'enterprise', 'active']);
+    }
+  });
+  it('200 late: nothing revives a subscription that was deleted', async () => {
+    const { organizationId, member } = await payer();
+    await tell(await about(organizationId, {}));
+    const deleted = { type: 'customer.subscription.deleted', created: inSeconds(-5) };
+    assert.equal(
+      await outcomeOf(about(organizationId, { status: 'canceled' }, { ...deleted, created: inSeconds(1) })),
+      '200 applied',
+    );
+    assert.equal(await outcomeOf(about(organizationId, {}, { created: inSeconds(1) })), '200 late');
+    assert.equal(await outcomeOf(about(organizationId, {}, { created: inSeconds(60) })), '200 late');
+    const { tier, status } = await subscription(member);
+    assert.deepEqual([tier, status], ['free', 'canceled']);
+    // Also when its end is the first that we hear.
+    const other = await payer();
+    await tell(await about(other.organizationId, { status: 'canceled' }, deleted));
+    assert.equal(await outcomeOf(about(other.organizationId, {})), '200 late');
+    assert.equal((await subscription(other.member)).status, 'canceled');
+  });
+  it('200 applied: a new subscription after the end of the old one; the end of the old one told again is late', async () => {
+    const { organizationId, member } = await payer();
+    await tell(await about(organizationId, { id: 'sub_old', created: 1_700_000_000 }));
+    await tell(await about(organizationId, { id: 'sub_old', status: 'canceled' }, { created: inSeconds(1) }));
+    assert.equal(
+      await outcomeOf(about(organizationId, { id: 'sub_new', created: 1_700_000_001 })),
+      '200 applied',
+    );
+    assert.equal(
+      await outcomeOf(
+        about(organizationId, { id: 'sub_old', status: 'canceled' }, { created: inSeconds(9) }),
+      ),
+      '200 late',
+    );
+    assert.equal((await subscription(member)).tier, 'pro');
+  });
+  it('200 late: a second subscription that is not paid takes nothing away', async () => {
+    const { organizationId, member } = await payer();
+    await tell(await about(organizationId, { id: 'sub_a', tier: 'enterprise' }));
+    for (const status of ['incomplete', 'canceled', 'unpaid'])
+      assert.equal(
+        await outcomeOf(about(organizationId, { id: 'sub_b', created: 1_800_000_000, status })),
+        '200 late',
+      );
+    assert.equal((await subscription(member)).tier, 'enterprise');
+  });
+  it('503 SERVICE_UNAVAILABLE when only Stripe could say which of two came last, and it is away; told again later', async () => {
+    const { organizationId, member } = await payer();
+    const created = inSeconds(-3);
+    await tell(await about(organizationId, { status: 'incomplete' }, { created }));
+    const tied = await about(organizationId, {}, { created });
+    const { status, json, headers } = await tell(tied);
+    assert.deepEqual([status, json.code], [503, 'SERVICE_UNAVAILABLE']);
+    assert.ok(headers['retry-after']);
+    assert.equal((await subscription(member)).status, 'incomplete');
+    const seen = await t.sql('select 1 from billing_events where event_id = $1', [JSON.parse(tied.body).id]);
+    assert.deepEqual(seen, [], 'it was not acted on, so it is not remembered');
+  });
+
+  for (const [stripeStatus, status, plan] of [
+    ['trialing', 'active', 'pro'],
+    ['active', 'active', 'pro'],
+    ['past_due', 'past_due', 'pro'],
+    ['incomplete', 'incomplete', 'free'],
+    ['unpaid', 'incomplete', 'free'],
+    ['paused', 'incomplete', 'free'],
+    ['incomplete_expired', 'canceled', 'free'],
+    ['canceled', 'canceled', 'free'],
+  ] as const) {
+    it(`200 applied: Stripe's ${stripeStatus} is ours ${status}, with the plan ${plan}`, async () => {
+      const [fresh, paying] = [await payer(), await payer()];
+      await tell(await about(paying.organizationId, {}, { created: inSeconds(-60) }));
+      for (const { organizationId, member } of [fresh, paying]) {
+        assert.equal(await outcomeOf(about(organizationId, { status: stripeStatus })), '200 applied');
+        const shown = await subscription(member);
+        assert.deepEqual([shown.status, shown.tier], [status, plan]);
+      }
+    });
+  }
+  it('200 applied: what the operator has given is not lowered by a lesser payment, nor by one that fails', async () => {
+    const { organizationId } = await payer({ planTier: 'enterprise' });
+    for (const status of ['incomplete', 'active', 'canceled']) {
+      await tell(await about(organizationId, { status }));
+      assert.equal(await tier(organizationId), 'enterprise');
+    }
+  });
+  it('200 applied: one record for what changes, none for what does not', async () => {
+    const { organizationId, member } = await payer();
+    const item = { price: { id: prices.pro }, current_period_end: 1_900_000_000 };
+    const same = { items: { data: [item] } };
+    await tell(await about(organizationId, same, { created: inSeconds(-9) }));
+    const before = await subscription(member);
+    await tell(await about(organizationId, same, { created: inSeconds(-8) }));
+    assert.deepEqual(await subscription(member), before);
+    await tell(
+      await about(organizationId, { ...same, cancel_at_period_end: true }, { created: inSeconds(-7) }),
+    );
+    assert.deepEqual(await changesOf(organizationId), [
+      'organization.updated',
+      'billing.subscription_updated',
+    ]);
+    const after = await subscription(member);
+    assert.deepEqual([after.cancelAtPeriodEnd, after.currentPeriodEnd], [true, '2030-03-17T17:46:40.000Z']);
+    // The form of older API versions, and the newer way to say when it ends.
+    const old = {
+      items: { data: [{ price: prices.pro }] },
+      current_period_end: 1_900_000_001,
+      cancel_at: 1_900_000_001,
+    };
+    await tell(await about(organizationId, old, { created: inSeconds(-6) }));
+    const told = await subscription(member);
+    assert.deepEqual([told.currentPeriodEnd, told.cancelAtPeriodEnd], ['2030-03-17T17:46:41.000Z', true]);
+  });
+
+  it('200 unknown: nobody here is that customer; a known customer needs no note of ours', async () => {
+    for (const metadata of [
+      undefined,
+      {},
+      { organization_id: 7 },
+      { organization_id: 'x' },
+      { organization_id: randomUUID() },
+    ])
+      assert.equal(await outcomeOf(about(randomUUID(), { metadata })), '200 unknown');
+    const { organizationId, member } = await payer();
+    const customer = { customer: `cus_${randomUUID()}` };
+    await tell(await about(organizationId, customer));
+    await tell(
+      await about(
+        organizationId,
+        { ...customer, metadata: {}, tier: 'enterprise' },
+        { created: inSeconds(5) },
+      ),
+    );
+    assert.equal((await subscription(member)).tier, 'enterprise');
+  });
+  it('200 applied for the organization that has the subscription, whatever a note on it says later', async () => {
+    const [one, other] = [await payer(), await payer()];
+    await tell(await about(one.organizationId, {}));
+    const metadata = { organization_id: other.organizationId };
+    await tell(await about(one.organizationId, { metadata, tier: 'enterprise' }, { created: inSeconds(5) }));
+    assert.deepEqual(
+      [await tier(one.organizationId), await tier(other.organizationId)],
+      ['enterprise', 'free'],
+    );
+  });
+  it('200 ignored for events and prices that are not ours', async () => {
+    const { organizationId } = await payer();
+    for (const type of [
+      'invoice.paid',
+      'checkout.session.completed',
+      'customer.subscription.trial_will_end',
+      'x'.repeat(3_000),
+      '__proto__',
+    ])
+      assert.equal(await outcomeOf(about(organizationId, {}, { type })), '200 ignored');
+    for (const subscription of [
+      { items: { data: [{ price: { id: 'price_of_something_else' } }] } },
+      { items: { data: [] } },
+      { items: undefined },
+      { items: { data: 'pro' } },
+      { status: 'constructor' },
+      { status: null },
+      { customer: null },
+      { id: '../../sub' },
+      { created: -1 },
+    ])
+      assert.equal(await outcomeOf(about(organizationId, subscription)), '200 ignored');
+    assert.equal(await outcomeOf(about(organizationId, {}, { data: null })), '200 ignored');
+    assert.deepEqual(await changesOf(organizationId), []);
+    assert.deepEqual(await t.sql("select 1 from billing_events where event_type = 'invoice.paid'"), []);
+  });
+  it('200 applied: a price that is no longer asked leaves the plan, and its end is noticed', async () => {
+    const { organizationId, member } = await payer();
+    await tell(await about(organizationId, { tier: 'enterprise' }, { created: inSeconds(-9) }));
+    const items = { data: [{ price: { id: 'price_of_last_year' }, current_period_end: 1_900_000_000 }] };
+    assert.equal(
+      await outcomeOf(about(organizationId, { items }, { created: inSeconds(-8) })),
+      '200 applied',
+    );
+    const renewed = await subscription(member);
+    assert.deepEqual([renewed.tier, renewed.currentPeriodEnd], ['enterprise', '2030-03-17T17:46:40.000Z']);
+    assert.equal(await outcomeOf(about(organizationId, { items, status: 'canceled' })), '200 applied');
+    const ended = await subscription(member);
+    assert.deepEqual([ended.tier, ended.status], ['free', 'canceled']);
+  });
+  it('200 applied while the organization is suspended; 200 unknown once it is deleted', async () => {
+    const { organizationId } = await payer();
+    await asOperator('PATCH', `/organizations/${organizationId}`, { status: 'suspended' });
+    assert.equal(await outcomeOf(about(organizationId, {})), '200 applied');
+    assert.equal(await tier(organizationId), 'pro');
+    await asOperator('DELETE', `/organizations/${organizationId}`);
+    assert.equal(
+      await outcomeOf(about(organizationId, { status: 'canceled' }, { created: inSeconds(5) })),
+      '200 unknown',
+    );
+    assert.equal(await tier(organizationId), 'pro');
+  });
+
+  it("503 SERVICE_UNAVAILABLE, nothing recorded and no key in the log, when Stripe's API is away", async () => {
+    const { organizationId, member, admin } = await payer();
+    const refused = await checkout(member, 'pro');
+    assert.deepEqual([refused.status, refused.json.code], [503, 'SERVICE_UNAVAILABLE']);
+    await tell(await about(organizationId, {}));
+    assert.equal((await cancel(admin)).status, 503);
+    assert.equal((await subscription(member)).cancelAtPeriodEnd, false);
+    assert.deepEqual(await changesOf(organizationId), ['organization.updated']);
+    assert.ok(t.logs.length > 100, 'the log was on');
+    for (const hidden of [secret, secretKey])
+      assert.equal(
+        t.logs.find((line) => line.includes(hidden)),
+        undefined,
+      );
+  });
+  it('404 BILLING_PAGE_NOT_FOUND: where Stripe takes the payments, a page of ours is worth nothing', async () => {
+    const { organizationId } = await payer();
+    await t.sql(
+      `insert into billing_sessions (session_id, kind, provider, organization_id, agent_id, target_tier, token_hash, started_at, expires_at)
+       values ('s', 'checkout', 'embedded', $1, $1, 'pro', sha256('bs_old'), now(), now() + interval '20 minutes')`,
+      [organizationId],
+    );
+    assert.equal(
+      (await t.form('/billing/checkout/bs_old', { confirm: 'yes' })).json.code,
+      'BILLING_PAGE_NOT_FOUND',
+    );
+    const embedded = await createPaymentEvents(t.clock);
+    assert.equal((await tell(await embedded.about(organizationId, {}))).status, 400);
+    assert.equal(await tier(organizationId), 'free');
+  });
+});

@@ -1,0 +1,244 @@
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import { describe, it } from 'node:test';
+import { startApp } from '../../../test/harness.ts';
+import { createPayers } from '../../../test/payers.ts';
+
+const t = await startApp();
+const { payer, checkout, page, confirm, subscription, cancel, tier, trail, asOperator, operator } =
+  await createPayers(t);
+const actionsOf = async (organizationId: string) => (await trail(organizationId)).map(({ action }) => action);
+
+describe('GET /billing/subscription', () => {
+  it('200 none before anything was ordered', async () => {
+    const { organizationId, member } = await payer();
+    const { updatedAt, ...rest } = await subscription(member);
+    assert.match(updatedAt, /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
+    assert.deepEqual(rest, {
+      organizationId,
+      tier: 'free',
+      status: 'none',
+      provider: 'embedded',
+      currentPeriodEnd: null,
+      cancelAtPeriodEnd: false,
+    });
+  });
+  it('200 none, with the plan as it is, where the operator has given it', async () => {
+    const { member } = await payer({ planTier: 'enterprise' });
+    const { tier, status } = await subscription(member);
+    assert.deepEqual([tier, status], ['enterprise', 'none']);
+  });
+  it('404 ORG_NOT_FOUND for another organization, which the operator may see', async () => {
+    const [one, other] = [await payer(), await payer()];
+    const url = `/api/v1/billing/subscription?organization_id=${other.organizationId.toUpperCase()}`;
+    assert.equal((await t.call('GET', url, { token: one.admin })).json.code, 'ORG_NOT_FOUND');
+    assert.equal((await t.call('GET', url, { token: operator })).json.organizationId, other.organizationId);
+    const unknown = `/api/v1/billing/subscription?organization_id=${randomUUID()}`;
+    assert.equal((await t.call('GET', unknown, { token: operator })).json.code, 'ORG_NOT_FOUND');
+    const malformed = await t.call('GET', '/api/v1/billing/subscription?organization_id=x', {
+      token: operator,
+    });
+    assert.deepEqual([malformed.status, malformed.json.code], [400, 'VALIDATION_ERROR']);
+  });
+});
+
+describe('POST /billing/checkout', () => {
+  it('200 with an address, an id and half an hour; the plan is as before', async () => {
+    const { organizationId, member, memberId } = await payer();
+    const { status, json, headers } = await checkout(member, 'pro');
+    assert.equal(status, 200);
+    assert.deepEqual(Object.keys(json).sort(), ['checkoutUrl', 'expiresAt', 'sessionId']);
+    assert.match(json.checkoutUrl, /^http:\/\/countersign\.test\/billing\/checkout\/bs_[\w-]{43}$/);
+    const minutes = (Date.parse(json.expiresAt) - t.clock.now()) / 60_000;
+    assert.ok(minutes > 29 && minutes <= 30, String(minutes));
+    assert.equal(headers['cache-control'], 'no-store');
+    assert.equal(await tier(organizationId), 'free');
+    const [started, ...others] = await trail(organizationId);
+    assert.deepEqual(others, []);
+    assert.deepEqual([started?.action, started?.agent_id], ['billing.checkout_started', memberId]);
+    assert.equal(started?.metadata.targetTier, 'pro');
+    const token = json.checkoutUrl.split('/').at(-1);
+    assert.ok(!JSON.stringify(started).includes(token));
+    const rows = await t.sql<{ row: string }>('select row_to_json(x)::text as row from billing_sessions x');
+    assert.ok(rows.length > 0 && rows.every(({ row }) => !row.includes(token)));
+  });
+  for (const [planTier, target, answer] of [
+    ['pro', 'pro', '400 TIER_UPGRADE_NOT_REQUIRED'],
+    ['enterprise', 'pro', '400 TIER_UPGRADE_NOT_REQUIRED'],
+    ['enterprise', 'enterprise', '400 TIER_UPGRADE_NOT_REQUIRED'],
+    ['free', 'free', '400 VALIDATION_ERROR'],
+    ['free', 'gold', '400 VALIDATION_ERROR'],
+    ['free', '__proto__', '400 VALIDATION_ERROR'],
+  ] as const) {
+    it(`${answer} from ${planTier} to ${target}`, async () => {
+      const { organizationId, member } = await payer({ planTier });
+      const { status, json } = await checkout(member, target);
+      assert.equal(`${status} ${json.code}`, answer);
+      assert.deepEqual(await actionsOf(organizationId), []);
+    });
+  }
+  for (const [what, payload] of [
+    ['no body', undefined],
+    ['no target', {}],
+    ['a target that is no text', { target_tier: 1 }],
+    ['a list', ['pro']],
+    ['an unknown field', { target_tier: 'pro', price: 0 }],
+    ['an organization that is no UUID', { target_tier: 'pro', organization_id: "x' or 1=1" }],
+    ['a NUL', { target_tier: 'pro\0' }],
+  ] as const) {
+    it(`400 VALIDATION_ERROR for ${what}`, async () => {
+      const { status, json } = await t.call('POST', '/api/v1/billing/checkout', {
+        token: operator,
+        ...(payload && { payload }),
+      });
+      assert.deepEqual([status, json.code], [400, 'VALIDATION_ERROR']);
+    });
+  }
+  it("404 ORG_NOT_FOUND for another organization's plan, and for a deleted one", async () => {
+    const [one, other] = [await payer(), await payer()];
+    const of = { organization_id: other.organizationId };
+    assert.equal((await checkout(one.admin, 'pro', of)).json.code, 'ORG_NOT_FOUND');
+    assert.equal((await checkout(operator, 'pro', of)).status, 200);
+    await asOperator('DELETE', `/organizations/${other.organizationId}`);
+    assert.equal((await checkout(operator, 'pro', of)).json.code, 'ORG_NOT_FOUND');
+  });
+});
+
+describe('an order, from beginning to end', () => {
+  it('free → pro → enterprise → ended: each change recorded once, agents stay and no more can be made', async () => {
+    const { organizationId, member, admin, memberId } = await payer();
+    const first = (await checkout(member, 'pro')).json;
+    assert.equal((await page(first.checkoutUrl)).status, 200);
+    assert.equal(await tier(organizationId), 'free', 'looking at the page changes nothing');
+    assert.equal((await confirm(first.checkoutUrl)).status, 200);
+    assert.equal(await tier(organizationId), 'pro');
+    const paid = await subscription(member);
+    assert.deepEqual(
+      [paid.tier, paid.status, paid.provider, paid.cancelAtPeriodEnd],
+      ['pro', 'active', 'embedded', false],
+    );
+    assert.ok(Date.parse(paid.currentPeriodEnd) > t.clock.now());
+
+    await confirm((await checkout(member, 'enterprise')).json.checkoutUrl);
+    assert.equal((await subscription(member)).tier, 'enterprise');
+
+    const crowd = 26;
+    for (let count = 0; count < crowd; count += 1) await t.agent({ organization_id: organizationId });
+    assert.equal((await cancel(admin)).status, 204);
+    const ended = await subscription(member);
+    assert.deepEqual([ended.tier, ended.status, ended.cancelAtPeriodEnd], ['free', 'canceled', false]);
+    const { total } = (await t.call('GET', '/api/v1/agents', { token: member })).json;
+    assert.equal(total, crowd + 2);
+    const refused = await t.call('POST', '/api/v1/agents', {
+      token: operator,
+      payload: {
+        email: 'one-more@example.com',
+        agentType: 'screener',
+        version: '1.0.0',
+        capabilities: ['resume:read'],
+        owner: 'o',
+        deploymentEnv: 'production',
+        organization_id: organizationId,
+      },
+    });
+    assert.deepEqual([refused.status, refused.json.code], [403, 'FREE_TIER_LIMIT_EXCEEDED']);
+
+    const events = await trail(organizationId);
+    assert.deepEqual(
+      events.map(({ action, metadata }) => `${action} ${metadata.planTier ?? metadata.targetTier}`),
+      [
+        'billing.checkout_started pro',
+        'organization.updated pro',
+        'billing.checkout_started enterprise',
+        'organization.updated enterprise',
+        'organization.updated free',
+      ],
+    );
+    assert.equal(events[1]?.agent_id, memberId, 'who ordered it');
+    assert.equal(events[1]?.metadata.billingEvent, 'customer.subscription.created');
+
+    // And again from the beginning.
+    await confirm((await checkout(member, 'pro')).json.checkoutUrl);
+    const again = await subscription(member);
+    assert.deepEqual([again.tier, again.status], ['pro', 'active']);
+  });
+  it('an embedded subscription renews itself', async () => {
+    const { member } = await payer();
+    await confirm((await checkout(member, 'pro')).json.checkoutUrl);
+    const before = Date.parse((await subscription(member)).currentPeriodEnd);
+    const days = 24 * 3_600_000;
+    assert.ok(before > t.clock.now() + 29 * days && before <= t.clock.now() + 30 * days);
+    const { renewed } = await import('./embedded.ts');
+    const end = new Date(before).toISOString();
+    assert.equal(renewed(end, before - 1), end);
+    assert.equal(Date.parse(renewed(end, before)), before + 30 * days);
+    assert.equal(Date.parse(renewed(end, before + 30 * days - 1)), before + 30 * days);
+    assert.equal(Date.parse(renewed(end, before + 30 * days)), before + 60 * days);
+  });
+  it('what the operator decides about the plan outlives the end of the subscription', async () => {
+    const { organizationId, member, admin } = await payer();
+    await confirm((await checkout(member, 'pro')).json.checkoutUrl);
+    await asOperator('PATCH', `/organizations/${organizationId}`, { planTier: 'enterprise' });
+    assert.equal((await cancel(admin)).status, 204);
+    assert.equal((await subscription(member)).status, 'canceled');
+    assert.equal(await tier(organizationId), 'enterprise');
+    assert.equal((await actionsOf(organizationId)).at(-1), 'billing.subscription_updated');
+  });
+});
+
+describe('DELETE /billing/subscription', () => {
+  it('404 SUBSCRIPTION_NOT_FOUND when there is none, or none any more', async () => {
+    const { admin, member } = await payer();
+    const none = await cancel(admin);
+    assert.deepEqual([none.status, none.json.code], [404, 'SUBSCRIPTION_NOT_FOUND']);
+    await confirm((await checkout(member, 'pro')).json.checkoutUrl);
+    assert.equal((await cancel(admin)).status, 204);
+    assert.equal((await cancel(admin)).json.code, 'SUBSCRIPTION_NOT_FOUND');
+  });
+  it('403 FORBIDDEN for a member, and the refusal is in the log', async () => {
+    const { member, memberId, organizationId } = await payer();
+    await confirm((await checkout(member, 'pro')).json.checkoutUrl);
+    const { status, json } = await cancel(member);
+    assert.deepEqual([status, json.code], [403, 'FORBIDDEN']);
+    assert.equal(await tier(organizationId), 'pro');
+    const refusals = await t.sql<{ action: string }>(
+      "select metadata->>'action' as action from audit_events where action = 'policy.refused' and agent_id = $1",
+      [memberId],
+    );
+    assert.deepEqual(refusals, [{ action: 'billing:manage' }]);
+  });
+  it('204 fifty at once end it once', async () => {
+    const { admin, member, organizationId } = await payer();
+    await confirm((await checkout(member, 'pro')).json.checkoutUrl);
+    const answers = await Promise.all(Array.from({ length: 50 }, () => cancel(admin)));
+    assert.ok(answers.every(({ status }) => status === 204 || status === 404));
+    assert.deepEqual(await actionsOf(organizationId), [
+      'billing.checkout_started',
+      'organization.updated',
+      'organization.updated',
+    ]);
+    assert.equal(await tier(organizationId), 'free');
+  });
+});
+
+describe('POST /billing/portal', () => {
+  it('200 with a page that shows the subscription, to admins only', async () => {
+    const { admin, member, organizationId } = await payer({ name: '<b>Payer</b>' });
+    await confirm((await checkout(member, 'pro')).json.checkoutUrl);
+    const { status, json } = await t.call('POST', '/api/v1/billing/portal', { token: admin });
+    assert.equal(status, 200);
+    const shown = await page(json.portalUrl);
+    assert.equal(shown.status, 200);
+    assert.match(shown.text, /&lt;b&gt;Payer&lt;\/b&gt;/);
+    assert.match(shown.text, /<dd>pro<\/dd>[\s\S]*<dd>active<\/dd>/);
+    assert.doesNotMatch(shown.text, /<b>Payer/);
+    assert.equal((await actionsOf(organizationId)).at(-1), 'billing.portal_opened');
+    const refused = await t.call('POST', '/api/v1/billing/portal', { token: member, payload: {} });
+    assert.deepEqual([refused.status, refused.json.code], [403, 'FORBIDDEN']);
+    // Its address opens nothing else.
+    const token = json.portalUrl.split('/').at(-1);
+    assert.equal((await t.call('GET', `/billing/checkout/${token}`)).json.code, 'BILLING_PAGE_NOT_FOUND');
+    t.clock.advance(30 * 60_000);
+    assert.equal((await page(json.portalUrl)).json.code, 'BILLING_PAGE_CLOSED');
+  });
+});

@@ -1,0 +1,75 @@
+import type { Queryable } from '../../kernel/db.ts';
+import type { PaidTier, ProviderName } from '../../kernel/payments.ts';
+import { sql } from '../../kernel/sql.ts';
+
+export interface StoredSession {
+  readonly sessionId: string;
+  readonly kind: 'checkout' | 'portal';
+  readonly provider: ProviderName;
+  readonly organizationId: string;
+  readonly agentId: string;
+  readonly targetTier: PaidTier | null;
+  readonly startedAt: string;
+  readonly expiresAt: string;
+  readonly usedAt: string | null;
+}
+
+const columns = sql`
+  session_id as "sessionId", kind, provider, organization_id as "organizationId", agent_id as "agentId",
+  target_tier as "targetTier", started_at as "startedAt", expires_at as "expiresAt", used_at as "usedAt"`;
+
+/** A provider may give the same session twice; then the later one counts. */
+export async function insertSession(
+  db: Queryable,
+  session: Omit<StoredSession, 'usedAt'> & { tokenHash: Buffer | undefined },
+): Promise<void> {
+  const { sessionId, kind, provider, organizationId, agentId, targetTier, startedAt, expiresAt } = session;
+  await db.run(
+    'billing.insertSession',
+    sql`insert into billing_sessions
+          (session_id, kind, provider, organization_id, agent_id, target_tier, token_hash, started_at, expires_at)
+        values
+          (${sessionId}, ${kind}, ${provider}, ${organizationId}, ${agentId}, ${targetTier},
+           ${session.tokenHash ?? null}, ${startedAt}, ${expiresAt})
+        on conflict (session_id) do update set started_at = excluded.started_at, expires_at = excluded.expires_at`,
+  );
+}
+
+export const findSession = (
+  db: Queryable,
+  kind: StoredSession['kind'],
+  tokenHash: Buffer,
+): Promise<StoredSession | undefined> =>
+  db.maybe(
+    'billing.session',
+    sql`select ${columns} from billing_sessions where token_hash = ${tokenHash} and kind = ${kind}`,
+  );
+
+/** Those that may still be paid, and from now on count as used. */
+export async function takeOpenCheckouts(
+  db: Queryable,
+  provider: ProviderName,
+  organizationId: string,
+  now: string,
+): Promise<string[]> {
+  const taken = await db.many<{ sessionId: string }>(
+    'billing.takeCheckouts',
+    sql`update billing_sessions set used_at = ${now}
+        where organization_id = ${organizationId} and provider = ${provider} and kind = 'checkout'
+          and used_at is null and expires_at > ${now}
+        returning session_id as "sessionId"`,
+  );
+  return taken.map(({ sessionId }) => sessionId);
+}
+
+/** False when somebody else was first. */
+export async function useSession(db: Queryable, sessionId: string, usedAt: string): Promise<boolean> {
+  const used = await db.run(
+    'billing.useSession',
+    sql`update billing_sessions set used_at = ${usedAt} where session_id = ${sessionId} and used_at is null`,
+  );
+  return used === 1;
+}
+
+export const deleteOldSessions = (db: Queryable, before: string): Promise<number> =>
+  db.run('billing.forgetSessions', sql`delete from billing_sessions where expires_at < ${before}`);

@@ -1,0 +1,57 @@
+/** What a plan allows, when its counts start anew, and how a refusal says so. */
+import { type LimitType, type PlanTier, plans, unlimited } from '../../contract/limits.ts';
+
+export interface Plan {
+  readonly planTier: PlanTier;
+  /** The organization's own figures; null: its plan's. */
+  readonly maxAgents?: number | null;
+  readonly maxTokensPerMonth: number | null;
+}
+
+export interface LimitReached {
+  readonly limitType: LimitType;
+  readonly limit: number;
+  /** ISO 8601. */
+  readonly resetsAt: string;
+  /** A sentence for whoever was refused. */
+  readonly description: string;
+}
+
+export const limitsOf = ({ planTier, maxAgents, maxTokensPerMonth }: Plan): Record<LimitType, number> => {
+  const plan = plans[planTier];
+  return {
+    max_agents: maxAgents ?? plan.maxAgents,
+    api_calls_per_day: plan.maxCallsPerDay,
+    tokens_per_day: plan.maxTokensPerDay,
+    tokens_per_month: maxTokensPerMonth ?? plan.maxTokensPerMonthPerClient,
+  };
+};
+
+export const isLimited = (limit: number): boolean => limit < unlimited;
+
+const dayMs = 86_400_000;
+
+/** Null for what never starts anew. */
+export function resetOf(limitType: LimitType, now: number): number | null {
+  if (limitType === 'max_agents') return null;
+  if (limitType !== 'tokens_per_month') return (Math.floor(now / dayMs) + 1) * dayMs;
+  const today = new Date(now);
+  return Date.UTC(today.getUTCFullYear(), today.getUTCMonth() + 1, 1);
+}
+
+const said: Readonly<Record<Exclude<LimitType, 'max_agents'>, (limit: number) => string>> = {
+  api_calls_per_day: (limit) => `The organization has made its ${limit} API calls of today`,
+  tokens_per_day: (limit) => `The organization has been issued its ${limit} tokens of today`,
+  tokens_per_month: (limit) => `This client has been issued its ${limit} tokens of this month`,
+};
+
+export function reached(
+  limitType: Exclude<LimitType, 'max_agents'>,
+  limit: number,
+  tier: PlanTier,
+  now: number,
+): LimitReached {
+  const resetsAt = new Date(resetOf(limitType, now) ?? now).toISOString();
+  const description = `${said[limitType](limit)} (plan: ${tier}); the count starts anew at ${resetsAt}. A higher plan allows more: POST /api/v1/tiers/upgrade`;
+  return { limitType, limit, resetsAt, description };
+}

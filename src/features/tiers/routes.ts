@@ -1,0 +1,31 @@
+import { bearer, type RouteEntry, route } from '../../kernel/route.ts';
+import { Checkout, TierStatus, TierUpgrade } from './schema.ts';
+import type { TierService } from './service.ts';
+
+export const tierRoutes = (tiers: TierService): RouteEntry[] => [
+  route({
+    id: 'getTierStatus',
+    summary: "Your organization's plan, its limits, and what is used of them; free of charge",
+    tag: 'Tiers',
+    method: 'GET',
+    url: '/tiers/status',
+    access: bearer(),
+    limit: 'caller',
+    quota: 'free',
+    schema: { response: { 200: TierStatus } },
+    handler: ({ caller }) => tiers.status(caller),
+  }),
+  route({
+    id: 'upgradeTier',
+    summary: 'Start the payment for a higher plan; free of charge',
+    tag: 'Tiers',
+    method: 'POST',
+    url: '/tiers/upgrade',
+    access: bearer(),
+    limit: 'caller',
+    quota: 'free',
+    schema: { body: TierUpgrade, response: { 200: Checkout } },
+    errors: ['TIER_UPGRADE_NOT_REQUIRED'],
+    handler: ({ caller, body }) => tiers.upgrade(caller, body.target_tier),
+  }),
+];

@@ -1,0 +1,94 @@
+import { type LimitType, limitTypes, type PlanTier, planTiers } from '../../contract/limits.ts';
+import type { Caller } from '../../kernel/caller.ts';
+import { fail } from '../../kernel/fail.ts';
+import type { CallQuota } from './call-quota.ts';
+import type { TierDeps } from './feature.ts';
+import { limitsOf, resetOf } from './limits.ts';
+import type { Checkout, PaidTier, TierStatus } from './schema.ts';
+
+export interface PlanStanding {
+  readonly tier: PlanTier;
+  readonly limits: {
+    limitType: LimitType;
+    limit: number;
+    used: number;
+    remaining: number;
+    resetsAt: string | null;
+  }[];
+}
+
+export interface TierService {
+  status(caller: Caller): Promise<TierStatus>;
+  /** Every limit of the caller's organization, and of the caller itself. */
+  standing(caller: Caller): Promise<PlanStanding>;
+  upgrade(caller: Caller, target: PaidTier): Promise<Checkout>;
+}
+
+export function createTierService(deps: TierDeps, { usedToday }: CallQuota): TierService {
+  const { db, clock, planOf, countAgents, tokensAt, checkout } = deps;
+
+  /** The caller's token has been accepted, so its organization is there. */
+  const look = async ({ organizationId, agentId }: Caller) => {
+    const [plan = fail('ORG_NOT_FOUND'), agents, calls, tokens] = await Promise.all([
+      planOf(organizationId),
+      countAgents(organizationId),
+      usedToday(organizationId),
+      tokensAt(db, [organizationId], [agentId], clock.now()),
+    ]);
+    const used: Record<LimitType, number> = {
+      max_agents: agents,
+      api_calls_per_day: calls,
+      tokens_per_day: tokens.get(organizationId) ?? 0,
+      tokens_per_month: tokens.get(agentId) ?? 0,
+    };
+    return { tier: plan.planTier, limits: limitsOf(plan), used };
+  };
+
+  return {
+    async status(caller) {
+      const { tier, limits, used } = await look(caller);
+      return {
+        tier,
+        limits: {
+          maxAgents: limits.max_agents,
+          maxCallsPerDay: limits.api_calls_per_day,
+          maxTokensPerDay: limits.tokens_per_day,
+        },
+        usage: {
+          agentCount: used.max_agents,
+          callsToday: used.api_calls_per_day,
+          tokensToday: used.tokens_per_day,
+        },
+      };
+    },
+
+    async standing(caller) {
+      const { tier, limits, used } = await look(caller);
+      const now = clock.now();
+      return {
+        tier,
+        limits: limitTypes.map((limitType) => {
+          const resetAt = resetOf(limitType, now);
+          return {
+            limitType,
+            limit: limits[limitType],
+            used: used[limitType],
+            remaining: Math.max(0, limits[limitType] - used[limitType]),
+            resetsAt: resetAt === null ? null : new Date(resetAt).toISOString(),
+          };
+        }),
+      };
+    },
+
+    async upgrade(caller, target) {
+      const { planTier } = (await planOf(caller.organizationId)) ?? fail('ORG_NOT_FOUND');
+      if (planTiers.indexOf(target) <= planTiers.indexOf(planTier)) {
+        fail('TIER_UPGRADE_NOT_REQUIRED', {
+          message: `The organization is on the ${planTier} plan already; ${target} is not above it.`,
+          details: { current: planTier, target },
+        });
+      }
+      return checkout(caller, target);
+    },
+  };
+}

@@ -1,0 +1,261 @@
+import assert from 'node:assert/strict';
+import { generateKeyPairSync } from 'node:crypto';
+import { describe, it } from 'node:test';
+import { exportJWK, SignJWT } from 'jose';
+import { startApp } from '../../../test/harness.ts';
+import {
+  ask,
+  atOnce,
+  type Tenant,
+  tally,
+  tenantOn,
+  untilMidnight,
+  untilNextMonth,
+  useMonth,
+  useTokens,
+} from '../../../test/plans.ts';
+import { sql } from '../../kernel/sql.ts';
+
+const t = await startApp({ DATABASE_POOL_SIZE: '10' });
+
+const perDay = 1_000;
+const perMonth = 10_000;
+
+const patch = async (tenant: Tenant, payload: object) => {
+  const url = `/api/v1/organizations/${tenant.organizationId}`;
+  assert.equal((await t.call('PATCH', url, { token: await t.token(), payload })).status, 200);
+};
+/** What the tables say of today and of this month. */
+const counted = async ({ organizationId, agentId }: Tenant) => {
+  const today = new Date(t.clock.now()).toISOString().slice(0, 10);
+  const [row] = await t.sql<{ day: number; month: number; days: number }>(
+    `select (select coalesce(sum(tokens), 0)::int from token_hours
+             where organization_id = $1 and (hour at time zone 'UTC')::date = $3::date) as day,
+            (select coalesce(sum(tokens), 0)::int from token_months
+             where agent_id = $2 and month = date_trunc('month', $3::date)::date) as month,
+            (select coalesce(sum(quantity), 0)::int from usage_days
+             where agent_id = $2 and day = $3::date and metric = 'tokens_issued') as days`,
+    [organizationId, agentId, today],
+  );
+  return row;
+};
+const refusals = ({ agentId }: Tenant) =>
+  t.sql<{ metadata: Record<string, unknown> }>(
+    "select metadata from audit_events where agent_id = $1 and action = 'token.refused' and outcome = 'failure'",
+    [agentId],
+  );
+
+describe('the daily limit of tokens', () => {
+  it('403 unauthorized_client: of fifty at once one token before the limit, exactly one is issued', async () => {
+    const tenant = await tenantOn(t);
+    await useTokens(t.sql, tenant, perDay - 2, t.clock.now());
+    const answers = await atOnce(50, () => ask(t, tenant));
+    assert.deepEqual(tally(answers), { 200: 1, 403: 49 });
+    const { json } = answers.find(({ status }) => status === 403) ?? {};
+    assert.deepEqual(Object.keys(json), ['error', 'error_description']);
+    assert.equal(json.error, 'unauthorized_client');
+    const resetsAt = new Date(t.clock.now() + untilMidnight(t.clock.now())).toISOString();
+    assert.match(json.error_description, /1000 tokens of today \(plan: free\)/);
+    assert.ok(json.error_description.includes(resetsAt), json.error_description);
+    assert.deepEqual(await counted(tenant), { day: perDay, month: perDay, days: 2 });
+    const written = await refusals(tenant);
+    assert.equal(written.length, 49);
+    const { requestId: _, ...metadata } = written[0]?.metadata ?? {};
+    assert.deepEqual(metadata, {
+      reason: 'tokens_per_day reached',
+      limitType: 'tokens_per_day',
+      limit: perDay,
+      resetsAt,
+    });
+    const { text } = await t.call('GET', '/metrics');
+    const labels = `org_id="${tenant.organizationId}",limit_type="tokens_per_day"`;
+    assert.ok(text.includes(`service_billing_limit_rejections_total{${labels}} 49`));
+  });
+  it('is shared by the agents of an organization', async () => {
+    const tenant = await tenantOn(t);
+    const colleague = await t.agent({ organization_id: tenant.organizationId });
+    await useTokens(t.sql, tenant, perDay - 4, t.clock.now());
+    const answers = await atOnce(10, (index) => ask(t, index % 2 ? tenant : colleague));
+    assert.deepEqual(tally(answers), { 200: 3, 403: 7 });
+  });
+  it('does not count what is refused for another reason', async () => {
+    const tenant = await tenantOn(t);
+    const { clientId: client_id, clientSecret: client_secret } = tenant;
+    const form = { grant_type: 'client_credentials', client_id, client_secret };
+    await atOnce(5, () => t.askToken({ ...form, client_secret: 'cs_wrong' }));
+    await atOnce(5, () => t.askToken({ ...form, scope: 'admin:orgs' }));
+    assert.deepEqual(await counted(tenant), { day: 1, month: 1, days: 1 });
+  });
+  it('other organizations in the same batch are not refused with it', async () => {
+    const [full, free, enterprise] = [
+      await tenantOn(t),
+      await tenantOn(t),
+      await tenantOn(t, { planTier: 'enterprise' }),
+    ];
+    await useTokens(t.sql, full, perDay, t.clock.now());
+    const tenants = [full, free, enterprise, full, free, enterprise];
+    const answers = await Promise.all(tenants.map((tenant) => ask(t, tenant)));
+    assert.deepEqual(
+      answers.map(({ status }) => status),
+      [403, 200, 200, 403, 200, 200],
+    );
+  });
+  it('follows a change of plan at once; enterprise has none', async () => {
+    const tenant = await tenantOn(t);
+    await useTokens(t.sql, tenant, perDay, t.clock.now());
+    assert.equal((await ask(t, tenant)).status, 403);
+    await patch(tenant, { planTier: 'pro' });
+    assert.equal((await ask(t, tenant)).status, 200);
+    await t.sql('update token_hours set tokens = tokens + 3000000000 where organization_id = $1', [
+      tenant.organizationId,
+    ]);
+    assert.equal((await ask(t, tenant)).status, 403);
+    await patch(tenant, { planTier: 'enterprise' });
+    assert.deepEqual(tally(await atOnce(5, () => ask(t, tenant))), { 200: 5 });
+    await patch(tenant, { planTier: 'free' });
+    assert.equal((await ask(t, tenant)).status, 403);
+  });
+});
+
+describe('the monthly limit of a client', () => {
+  it("403 unauthorized_client, before the organization's daily limit is looked at", async () => {
+    const tenant = await tenantOn(t);
+    const colleague = await t.agent({ organization_id: tenant.organizationId });
+    await useMonth(t.sql, tenant, perMonth - 2, t.clock.now());
+    const answers = await atOnce(50, () => ask(t, tenant));
+    assert.deepEqual(tally(answers), { 200: 1, 403: 49 });
+    const { json } = answers.find(({ status }) => status === 403) ?? {};
+    const resetsAt = new Date(t.clock.now() + untilNextMonth(t.clock.now())).toISOString();
+    assert.match(json.error_description, /client has been issued its 10000 tokens of this month/);
+    assert.ok(json.error_description.includes(resetsAt), json.error_description);
+    assert.equal((await refusals(tenant))[0]?.metadata.limitType, 'tokens_per_month');
+    assert.equal((await ask(t, colleague)).status, 200, 'it is one of each client');
+    await useTokens(t.sql, { ...tenant, agentId: colleague.agentId }, perDay, t.clock.now());
+    assert.match((await ask(t, tenant)).json.error_description, /of this month/);
+    assert.match((await ask(t, colleague)).json.error_description, /of today/);
+  });
+  for (const planTier of ['free', 'pro', 'enterprise']) {
+    it(`is the organization's own figure where it has one, on ${planTier}`, async () => {
+      const tenant = await tenantOn(t, { planTier, maxTokensPerMonth: 4 });
+      assert.deepEqual(tally(await atOnce(50, () => ask(t, tenant))), { 200: 3, 403: 47 });
+      await patch(tenant, { maxTokensPerMonth: 6 });
+      assert.deepEqual(tally(await atOnce(5, () => ask(t, tenant))), { 200: 2, 403: 3 });
+      await patch(tenant, { maxTokensPerMonth: null });
+      assert.equal((await ask(t, tenant)).status, 200);
+      await patch(tenant, { maxTokensPerMonth: 0 });
+      assert.equal((await ask(t, tenant)).status, 403);
+    });
+  }
+  it('2147483647 is no limit at all', async () => {
+    const tenant = await tenantOn(t, { planTier: 'enterprise', maxTokensPerMonth: 2_147_483_647 });
+    await useMonth(t.sql, tenant, 3_000_000_000, t.clock.now());
+    assert.equal((await ask(t, tenant)).status, 200);
+  });
+});
+
+describe('a token that somebody else may be issued first', () => {
+  /** Another process in the middle of issuing: it holds the lock, and has not committed. */
+  async function holding(id: string) {
+    const { promise: released, resolve: release } = Promise.withResolvers<void>();
+    const { promise: held, resolve: isHeld } = Promise.withResolvers<void>();
+    const done = t.app.db.transaction(async (tx) => {
+      await tx.run('test.hold', sql`select pg_advisory_xact_lock(1, hashtext(${id}))`);
+      isHeld();
+      await released;
+    });
+    await held;
+    return async () => {
+      release();
+      await done;
+    };
+  }
+
+  it('waits for the other one, while other organizations get theirs', async () => {
+    const [tenant, other] = [await tenantOn(t), await tenantOn(t)];
+    const release = await holding(tenant.organizationId);
+    let answered = false;
+    const waiting = ask(t, tenant).finally(() => {
+      answered = true;
+    });
+    for (let round = 0; round < 5; round += 1) assert.equal((await ask(t, other)).status, 200);
+    assert.equal(answered, false);
+    await release();
+    assert.equal((await waiting).status, 200);
+    assert.deepEqual(await counted(tenant), { day: 2, month: 2, days: 2 });
+  });
+  it('far from the limit nobody waits', async () => {
+    const tenant = await tenantOn(t, { planTier: 'pro' });
+    const release = await holding(tenant.organizationId);
+    assert.equal((await ask(t, tenant)).status, 200);
+    await release();
+  });
+  it('at the limit nobody waits either', async () => {
+    const tenant = await tenantOn(t);
+    await useTokens(t.sql, tenant, perDay, t.clock.now());
+    const release = await holding(tenant.organizationId);
+    assert.equal((await ask(t, tenant)).status, 403);
+    await release();
+  });
+  it('200 for an assertion that had to wait: it was used once, by this very request; 401 the second time', async () => {
+    const tenant = await tenantOn(t);
+    const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
+    const put = await t.call('PUT', `/api/v1/agents/${tenant.agentId}/keys`, {
+      token: await t.token(),
+      payload: { keys: [await exportJWK(publicKey)] },
+    });
+    assert.equal(put.status, 200);
+    const client_assertion = await new SignJWT({ jti: crypto.randomUUID() })
+      .setProtectedHeader({ alg: 'ES256' })
+      .setIssuer(tenant.agentId)
+      .setSubject(tenant.agentId)
+      .setAudience('http://countersign.test')
+      .setExpirationTime(new Date(t.clock.now() + 60_000))
+      .sign(privateKey);
+    const form = {
+      grant_type: 'client_credentials',
+      client_assertion_type: 'urn:ietf:params:oauth:client-assertion-type:jwt-bearer',
+      client_assertion,
+    };
+    const release = await holding(tenant.organizationId);
+    const waiting = t.askToken(form);
+    assert.equal((await ask(t, await tenantOn(t))).status, 200);
+    await release();
+    assert.equal((await waiting).status, 200);
+    assert.equal((await t.askToken(form)).status, 401);
+  });
+});
+
+describe('the counts of tokens', () => {
+  it('start anew at midnight and with the month', async () => {
+    const tenant = await tenantOn(t);
+    t.clock.advance(untilMidnight(t.clock.now()) - 60_000);
+    await useTokens(t.sql, tenant, perDay, t.clock.now());
+    assert.equal((await ask(t, tenant)).status, 403);
+    t.clock.advance(120_000);
+    assert.equal((await ask(t, tenant)).status, 200);
+
+    t.clock.advance(untilNextMonth(t.clock.now()) - 60_000);
+    await t.app.audit.prepare();
+    await t.sql('delete from token_months where shard = 99');
+    await useMonth(t.sql, tenant, perMonth, t.clock.now());
+    assert.match((await ask(t, tenant)).json.error_description, /of this month/);
+    t.clock.advance(120_000);
+    assert.equal((await ask(t, tenant)).status, 200);
+    assert.deepEqual(await counted(tenant), { day: 1, month: 1, days: 1 });
+  });
+  it('are those of the tokens in the audit log, whoever was issued them in which batch', async () => {
+    const tenants = await Promise.all([
+      tenantOn(t, { planTier: 'pro' }),
+      tenantOn(t, { planTier: 'enterprise' }),
+      tenantOn(t),
+    ]);
+    await atOnce(150, (index) => ask(t, tenants[index % 3] as Tenant));
+    const differing = await t.sql(
+      `select agent_id, to_char(occurred_at at time zone 'UTC', 'YYYY-MM-DD') as day, count(*)::int as n
+       from audit_events where action = 'token.issued' group by 1, 2
+       except select agent_id, day::text, sum(quantity)::int from usage_days where metric = 'tokens_issued' group by 1, 2`,
+    );
+    assert.deepEqual(differing, []);
+    for (const tenant of tenants) assert.deepEqual(await counted(tenant), { day: 51, month: 51, days: 51 });
+  });
+});

@@ -1,0 +1,46 @@
+import { bearer, type RouteEntry, route } from '../../kernel/route.ts';
+import type { UsageDeps } from './feature.ts';
+import { Usage, UsageExport, UsageExportQuery, UsageLimits, UsageQuery } from './schema.ts';
+import type { UsageService } from './service.ts';
+
+export const usageRoutes = (usage: UsageService, limitsOf: UsageDeps['limitsOf']): RouteEntry[] => [
+  route({
+    id: 'getUsage',
+    summary: 'What your organization has used, by day or by agent',
+    tag: 'Usage',
+    method: 'GET',
+    url: '/usage',
+    access: bearer(),
+    limit: 'caller',
+    schema: { query: UsageQuery, response: { 200: Usage } },
+    handler: ({ caller, query }) => usage.usage(caller, query),
+  }),
+  route({
+    id: 'getUsageLimits',
+    summary: "Your plan's limits, and how much of each is left; free of charge",
+    tag: 'Usage',
+    method: 'GET',
+    url: '/usage/limits',
+    access: bearer(),
+    limit: 'caller',
+    quota: 'free',
+    schema: { response: { 200: UsageLimits } },
+    handler: ({ caller }) => limitsOf(caller),
+  }),
+  route({
+    id: 'exportUsage',
+    summary: 'What each of your agents has used each day, as a file',
+    tag: 'Usage',
+    method: 'GET',
+    url: '/usage/export',
+    access: bearer(),
+    limit: 'caller',
+    schema: { query: UsageExportQuery, response: { 200: UsageExport } },
+    async handler({ caller, query, header }) {
+      const { name, contentType, text } = await usage.export(caller, query);
+      header('content-type', contentType);
+      header('content-disposition', `attachment; filename="${name}"`);
+      return text;
+    },
+  }),
+];

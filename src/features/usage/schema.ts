@@ -1,0 +1,83 @@
+import Type, { type Static } from 'typebox';
+import { limitTypes, planTiers } from '../../contract/limits.ts';
+import { literals, Nullable, Timestamp, Uuid } from '../../contract/shapes.ts';
+import { usageMetrics } from '../../contract/usage.ts';
+
+const Day = Type.String({ description: 'a day of UTC such as 2030-01-31' });
+
+const asked = {
+  from: Type.Optional(
+    Type.String({ maxLength: 40, description: 'the first day (UTC); 30 days up to `to` when absent' }),
+  ),
+  to: Type.Optional(Type.String({ maxLength: 40, description: 'the last day (UTC); today when absent' })),
+  metric: Type.Optional(literals(usageMetrics)),
+};
+
+export const UsageQuery = Type.Object({
+  ...asked,
+  groupBy: Type.Unsafe<'day' | 'agent'>({
+    type: 'string',
+    enum: ['day', 'agent'],
+    default: 'day',
+    description: '`day`: one figure for each day and metric; `agent`: for each day, metric and agent',
+  }),
+});
+export type UsageQuery = Static<typeof UsageQuery>;
+
+export const exportFormats = ['csv', 'jsonl'] as const;
+
+export const UsageExportQuery = Type.Object({
+  ...asked,
+  format: Type.Unsafe<(typeof exportFormats)[number]>({
+    type: 'string',
+    enum: [...exportFormats],
+    default: 'csv',
+  }),
+});
+export type UsageExportQuery = Static<typeof UsageExportQuery>;
+
+export const Usage = Type.Object(
+  {
+    organizationId: Uuid,
+    from: Day,
+    to: Day,
+    data: Type.Array(
+      Type.Object({
+        date: Day,
+        agentId: Type.Optional(Uuid),
+        metric: literals(usageMetrics),
+        quantity: Type.Integer(),
+      }),
+      { description: 'what was used, oldest first; nothing is said of days without use' },
+    ),
+    totals: Type.Object(
+      Object.fromEntries(usageMetrics.map((metric) => [metric, Type.Optional(Type.Integer())])),
+      { description: 'for every metric that was asked for, zero included' },
+    ),
+  },
+  { title: 'Usage' },
+);
+export type Usage = Static<typeof Usage>;
+
+export const PlanLimit = Type.Object({
+  limitType: literals(limitTypes),
+  limit: Type.Integer({ description: '2147483647 is unlimited' }),
+  used: Type.Integer(),
+  remaining: Type.Integer(),
+  resetsAt: Nullable(Timestamp),
+});
+
+export const UsageLimits = Type.Object(
+  {
+    tier: literals(planTiers),
+    limits: Type.Array(PlanLimit, {
+      description: "`tokens_per_month` is the calling agent's own; the others are the organization's",
+    }),
+  },
+  { title: 'UsageLimits' },
+);
+export type UsageLimits = Static<typeof UsageLimits>;
+
+export const UsageExport = Type.String({
+  description: 'a line for each day, metric and agent: CSV with a header, or JSON lines',
+});

@@ -1,0 +1,139 @@
+/** Writes `usage_days`, `token_hours` and `token_months`. */
+import type { UsageMetric } from '../../contract/usage.ts';
+import type { Queryable, Tx } from '../../kernel/db.ts';
+import { prepared, sql } from '../../kernel/sql.ts';
+import type { Period } from './period.ts';
+
+export interface UsageRow {
+  readonly organizationId: string;
+  readonly day: string;
+  readonly metric: UsageMetric;
+  readonly agentId: string;
+  readonly quantity: number;
+}
+
+export interface TokenRow {
+  readonly organizationId: string;
+  readonly agentId: string;
+  /** ISO 8601. */
+  readonly time: string;
+  readonly tokens: number;
+}
+
+/** In the order of the key, so that of two that add to the same rows one waits for the other and never each for both. */
+const addDays = (rows: readonly UsageRow[], shard: number) =>
+  prepared(sql`
+    insert into usage_days as u (organization_id, day, metric, agent_id, shard, quantity)
+    select organization_id, day, metric, agent_id, ${String(shard)}::smallint, quantity
+    from unnest(${rows.map(({ organizationId }) => organizationId)}::uuid[], ${rows.map(({ day }) => day)}::date[],
+                ${rows.map(({ metric }) => metric)}::text[], ${rows.map(({ agentId }) => agentId)}::uuid[],
+                ${rows.map(({ quantity }) => String(quantity))}::bigint[])
+         as counted (organization_id, day, metric, agent_id, quantity)
+    order by 1, 2, 3, 4
+    on conflict (organization_id, day, metric, agent_id, shard) do update set quantity = u.quantity + excluded.quantity`);
+
+export async function insertUsage(db: Queryable, rows: readonly UsageRow[], shard: number): Promise<void> {
+  await db.run('usage.add', addDays(rows, shard));
+}
+
+export function insertUsageAtCommit(tx: Tx, rows: readonly UsageRow[], shard: number): void {
+  tx.atCommit('usage.add', addDays(rows, shard));
+}
+
+export function insertTokensAtCommit(tx: Tx, rows: readonly TokenRow[], shard: number): void {
+  const columns = sql`
+    unnest(${rows.map(({ organizationId }) => organizationId)}::uuid[], ${rows.map(({ agentId }) => agentId)}::uuid[],
+           ${rows.map(({ time }) => time)}::timestamptz[], ${rows.map(({ tokens }) => String(tokens))}::bigint[])
+    as issued (organization_id, agent_id, time, tokens)`;
+  tx.atCommit(
+    'usage.addTokenHours',
+    prepared(sql`
+      insert into token_hours as t (organization_id, hour, shard, tokens)
+      select organization_id, date_trunc('hour', time, 'UTC'), ${String(shard)}::smallint, sum(tokens)
+      from ${columns} group by 1, 2 order by 1, 2
+      on conflict (organization_id, hour, shard) do update set tokens = t.tokens + excluded.tokens`),
+  );
+  tx.atCommit(
+    'usage.addTokenMonths',
+    prepared(sql`
+      insert into token_months as t (organization_id, month, agent_id, shard, tokens)
+      select organization_id, date_trunc('month', time at time zone 'UTC')::date, agent_id, ${String(shard)}::smallint,
+             sum(tokens)
+      from ${columns} group by 1, 2, 3 order by 1, 2, 3
+      on conflict (organization_id, month, agent_id, shard) do update set tokens = t.tokens + excluded.tokens`),
+  );
+}
+
+export async function sumOfDay(
+  db: Queryable,
+  organizationId: string,
+  day: string,
+  metric: UsageMetric,
+): Promise<number> {
+  const { used } = await db.one<{ used: number }>(
+    'usage.sumOfDay',
+    prepared(sql`
+      select coalesce(sum(quantity), 0)::bigint as used from usage_days
+      where organization_id = ${organizationId} and day = ${day}::date and metric = ${metric}`),
+  );
+  return used;
+}
+
+/** By id: what each organization was issued on the day, and each of its agents in the month. Absent: nothing. */
+export async function sumTokens(
+  db: Queryable,
+  organizationIds: readonly string[],
+  agentIds: readonly string[],
+  { day, month }: { day: string; month: string },
+): Promise<Map<string, number>> {
+  const rows = await db.many<{ id: string; tokens: number }>(
+    'usage.sumTokens',
+    prepared(sql`
+      select organization_id as id, sum(tokens)::bigint as tokens from token_hours
+      where organization_id = any(${organizationIds}::uuid[])
+        and hour >= ${day}::timestamptz and hour < ${day}::timestamptz + interval '1 day'
+      group by 1
+      union all
+      select agent_id, sum(tokens)::bigint from token_months
+      where organization_id = any(${organizationIds}::uuid[]) and month = ${month}::date
+        and agent_id = any(${agentIds}::uuid[])
+      group by 1`),
+  );
+  return new Map(rows.map(({ id, tokens }) => [id, tokens]));
+}
+
+export interface UsageAsked extends Period {
+  readonly organizationId: string;
+  readonly metric: UsageMetric | undefined;
+}
+
+export type UsageLine = Pick<UsageRow, 'metric' | 'quantity'> & {
+  readonly date: string;
+  readonly agentId?: string;
+};
+
+const matching = ({ organizationId, from, to, metric }: UsageAsked) => sql`
+  organization_id = ${organizationId} and day between ${from}::date and ${to}::date
+  and (${metric ?? null}::text is null or metric = ${metric ?? null})`;
+
+export const listByDay = (db: Queryable, asked: UsageAsked): Promise<UsageLine[]> =>
+  db.many(
+    'usage.byDay',
+    sql`select day::text as date, metric, sum(quantity)::bigint as quantity from usage_days
+        where ${matching(asked)} group by day, metric order by day, metric`,
+  );
+
+/** At most `limit` of them, after the one given. */
+export const listByAgent = (
+  db: Queryable,
+  asked: UsageAsked,
+  limit: number,
+  after?: UsageLine,
+): Promise<UsageLine[]> =>
+  db.many(
+    'usage.byAgent',
+    sql`select day::text as date, agent_id as "agentId", metric, sum(quantity)::bigint as quantity from usage_days
+        where ${matching(asked)}
+          ${after ? sql`and (day, metric, agent_id) > (${after.date}::date, ${after.metric}, ${after.agentId})` : sql``}
+        group by day, metric, agent_id order by day, metric, agent_id limit ${limit}`,
+  );

@@ -1,0 +1,181 @@
+/** Plan limits where several processes serve one organization: exact with Redis, and kept whatever happens to it. */
+import assert from 'node:assert/strict';
+import { describe, type TestContext, test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { createDatabase, environment, execute, newAgent, skipWithout } from '../harness.ts';
+import { atOnce, tally, useCalls, useTokens } from '../plans.ts';
+import {
+  askToken,
+  authorize,
+  type Client,
+  makeOperator,
+  onRedis,
+  type Service,
+  startRedis,
+  startServe,
+  until,
+} from '../programs.ts';
+
+interface Tenant extends Client {
+  readonly organizationId: string;
+  readonly agentId: string;
+}
+
+const send = async (
+  { url }: Service,
+  headers: { authorization: string },
+  method: string,
+  path: string,
+  payload?: object,
+) => {
+  const response = await fetch(`${url}/api/v1${path}`, {
+    method,
+    headers: { ...headers, ...(payload && { 'content-type': 'application/json' }) },
+    ...(payload && { body: JSON.stringify(payload) }),
+  });
+  const text = await response.text();
+  return { status: response.status, json: text === '' ? {} : JSON.parse(text) };
+};
+
+async function start(t: TestContext, nodes = 2) {
+  const redis = await startRedis();
+  if (!redis) return skipWithout(t, 'redis-server');
+  const databaseUrl = await createDatabase();
+  const env = environment(databaseUrl, { REDIS_URL: redis.url });
+  const operator = await makeOperator(env);
+  const services = await Promise.all(Array.from({ length: nodes }, () => startServe(env)));
+  const [one = services[0] as Service, other = one] = services;
+  const headers = await authorize(one.url, operator);
+  const sql = <Row>(text: string, values?: unknown[]) => execute<Row>(databaseUrl, text, values);
+  const tenantOn = async (plan: object = {}): Promise<Tenant> => {
+    const organization = { name: 'Tenant', slug: `tenant-${crypto.randomUUID()}`, ...plan };
+    const { organizationId } = (await send(one, headers, 'POST', '/organizations', organization)).json;
+    const agent = newAgent({ organization_id: organizationId });
+    const { agentId } = (await send(one, headers, 'POST', '/agents', agent)).json;
+    const made = (await send(one, headers, 'POST', `/agents/${agentId}/credentials`, {})).json;
+    return { organizationId, agentId, clientId: made.clientId, clientSecret: made.clientSecret };
+  };
+  return { redis, env, one, other, headers, sql, tenantOn };
+}
+
+const used = async (service: Service, bearer: { authorization: string }): Promise<number> =>
+  (await send(service, bearer, 'GET', '/tiers/status')).json.usage.callsToday;
+
+const untilRedisIs = (state: 'ok' | 'away', { url }: Service) =>
+  until(`/health says that redis is ${state}`, async () => {
+    const { checks } = (await (await fetch(`${url}/health`)).json()) as { checks: { redis: string } };
+    return checks.redis === state || undefined;
+  });
+
+describe('plan limits in two processes', { concurrency: 2 }, () => {
+  test('calls, tokens and agents: of fifty at once at the last place, exactly one gets it', async (t) => {
+    const started = await start(t);
+    if (!started) return;
+    const { one, other, headers, sql, tenantOn } = started;
+    const either = (index: number) => (index % 2 ? one : other);
+    const tenant = await tenantOn({ maxAgents: 2 });
+    const bearer = await authorize(one.url, tenant);
+
+    await useCalls(sql, tenant, 999, Date.now());
+    const calls = await atOnce(50, (index) => send(either(index), bearer, 'GET', '/agents'));
+    assert.deepEqual(tally(calls), { 200: 1, 429: 49 });
+    assert.equal(calls.find(({ status }) => status === 429)?.json.code, 'tier_limit_exceeded');
+    assert.deepEqual([await used(one, bearer), await used(other, bearer)], [1_000, 1_000]);
+
+    await useTokens(sql, tenant, 998, Date.now());
+    const tokens = await atOnce(50, (index) => askToken(either(index).url, tenant));
+    assert.deepEqual(tally(tokens), { 200: 1, 403: 49 });
+
+    const agents = await atOnce(50, (index) =>
+      send(either(index), headers, 'POST', '/agents', newAgent({ organization_id: tenant.organizationId })),
+    );
+    assert.deepEqual(tally(agents), { 201: 1, 403: 49 });
+
+    const organization = `/organizations/${tenant.organizationId}`;
+    await send(one, headers, 'PATCH', organization, { planTier: 'pro' });
+    assert.equal(
+      (await send(other, bearer, 'GET', '/agents')).status,
+      200,
+      'the plan changes everywhere at once',
+    );
+    assert.equal((await askToken(other.url, tenant)).status, 200);
+  });
+
+  test('a limit reached little by little, a call here and a token there', async (t) => {
+    const started = await start(t);
+    if (!started) return;
+    const { one, other, sql, tenantOn } = started;
+    const tenant = await tenantOn({ planTier: 'enterprise', maxTokensPerMonth: 101 });
+    const bearer = await authorize(one.url, tenant);
+    const tokens = await atOnce(150, (index) => askToken((index % 2 ? one : other).url, tenant));
+    assert.deepEqual(tally(tokens), { 200: 100, 403: 50 });
+    const [row] = await sql<{ tokens: number }>(
+      'select sum(tokens)::int as tokens from token_months where agent_id = $1',
+      [tenant.agentId],
+    );
+    assert.equal(row?.tokens, 101);
+    const free = await tenantOn();
+    const own = await authorize(one.url, free);
+    await useCalls(sql, free, 900, Date.now());
+    const calls = await atOnce(150, (index) => send(index % 2 ? one : other, own, 'GET', '/agents'));
+    assert.deepEqual(tally(calls), { 200: 100, 429: 50 });
+    assert.equal((await send(other, bearer, 'GET', '/agents')).status, 200);
+  });
+
+  test('counts stay when Redis is flushed or lost, and when a process is killed', async (t) => {
+    const started = await start(t);
+    if (!started) return;
+    const { redis, env, one, other, sql, tenantOn } = started;
+    const tenant = await tenantOn();
+    const bearer = await authorize(one.url, tenant);
+    await useCalls(sql, tenant, 990, Date.now());
+    for (const service of [one, other, one, other])
+      assert.equal((await send(service, bearer, 'GET', '/agents')).status, 200);
+    const written = async () =>
+      (
+        await sql<{ calls: number }>(
+          "select sum(quantity)::int as calls from usage_days where organization_id = $1 and metric = 'api_calls'",
+          [tenant.organizationId],
+        )
+      )[0]?.calls;
+    await until('both have written what they counted', async () => (await written()) === 994 || undefined);
+
+    await onRedis(redis.port, (client) => client.flushall());
+    assert.equal((await send(one, bearer, 'GET', '/agents')).status, 200);
+    assert.deepEqual([await used(one, bearer), await used(other, bearer)], [995, 995]);
+
+    other.program.kill('SIGKILL');
+    redis.program.kill('SIGKILL');
+    await redis.program.ended();
+    await untilRedisIs('away', one);
+    assert.equal((await send(one, bearer, 'GET', '/agents')).status, 200, 'counted by the process alone');
+    assert.equal(await used(one, bearer), 996);
+
+    await startRedis(redis.port);
+    await untilRedisIs('ok', one);
+    const third = await startServe(env);
+    await until('what it counted alone is written', async () => (await written()) === 996 || undefined);
+    const rest = await atOnce(10, (index) => send(index % 2 ? one : third, bearer, 'GET', '/agents'));
+    assert.deepEqual(tally(rest), { 200: 4, 429: 6 });
+  });
+
+  test('Redis away: limits hold, in one process exactly, in two as far as each knows of the other', async (t) => {
+    const started = await start(t);
+    if (!started) return;
+    const { redis, one, other, sql, tenantOn } = started;
+    const tenant = await tenantOn();
+    const bearer = await authorize(one.url, tenant);
+    redis.program.kill('SIGKILL');
+    await redis.program.ended();
+    await Promise.all([untilRedisIs('away', one), untilRedisIs('away', other)]);
+    await useCalls(sql, tenant, 995, Date.now());
+    assert.deepEqual(tally(await atOnce(20, () => send(one, bearer, 'GET', '/agents'))), { 200: 5, 429: 15 });
+    await sleep(2_000);
+    const elsewhere = await atOnce(5, () => send(other, bearer, 'GET', '/agents'));
+    assert.deepEqual(tally(elsewhere), { 429: 5 }, 'the other looks up what was written');
+
+    await useTokens(sql, tenant, 998, Date.now());
+    const tokens = await atOnce(50, (index) => askToken((index % 2 ? one : other).url, tenant));
+    assert.deepEqual(tally(tokens), { 200: 1, 403: 49 }, 'tokens are counted in SQL, and so exactly');
+  });
+});
