@@ -113,7 +113,7 @@ const ofOrganizationAdmins = (success: string, foreign = '404 ORG_NOT_FOUND') =>
     operator: success,
   });
 
-/** What anybody with a token sees of its own organization. */
+/** What anybody with a token sees of its own organization, or may do as itself. */
 const ofOwnOrganization = (answer: string, operator = answer) =>
   behindToken({ wrongScope: answer, otherOrganization: answer, member: answer, admin: answer, operator });
 
@@ -334,7 +334,7 @@ export const rows: Readonly<Record<string, Row>> = {
       url: `${api}/federation/verify`,
       payload: { token: outsideToken },
     }),
-    answers: ofAnyAgent('200'),
+    answers: ofOwnOrganization('200'),
   },
 
   createTrustPolicy: {
@@ -391,7 +391,7 @@ export const rows: Readonly<Record<string, Row>> = {
       url: `${api}/oidc/id-token`,
       form: { audience: 'sts.amazonaws.com' },
     }),
-    answers: ofAnyAgent('200'),
+    answers: ofOwnOrganization('200'),
   },
   getTierStatus: {
     request: () => ({ method: 'GET', url: `${api}/tiers/status` }),
