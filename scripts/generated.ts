@@ -2,6 +2,7 @@
 import { createApp } from '../src/app.ts';
 import { errorGroups, tokenErrors } from '../src/contract/errors.ts';
 import { auditOnlyEvents, webhookEvents } from '../src/contract/events.ts';
+import { outsideTokenReasons } from '../src/contract/outside.ts';
 import { loadConfig } from '../src/kernel/config.ts';
 import { generateKeyPair } from '../src/kernel/keypair.ts';
 import { createLog } from '../src/kernel/log.ts';
@@ -101,6 +102,14 @@ function errorTable(): string {
     '| error | HTTP |',
     '|---|---|',
     ...Object.entries(tokenErrors).map(([code, status]) => `| \`${code}\` | ${status} |`),
+    '',
+    "## Why another issuer's token is not believed",
+    '',
+    '`reason` in the answer of `POST /api/v1/federation/verify`; also in the audit log, when such a token was to be exchanged.',
+    '',
+    '| reason | Meaning |',
+    '|---|---|',
+    ...Object.entries(outsideTokenReasons).map(([reason, meaning]) => `| \`${reason}\` | ${meaning} |`),
     '',
   ].join('\n');
 }

@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { createCedar } from './adapters/cedar.ts';
+import { createKeySets } from './adapters/key-sets.ts';
 import {
   assertionAlgorithms,
   createAssertions,
@@ -16,6 +17,7 @@ import {
 } from './adapters/keys.ts';
 import { createMemoryKv } from './adapters/memory-kv.ts';
 import { createOutbound } from './adapters/outbound.ts';
+import { createOutsideTokens } from './adapters/outside-tokens.ts';
 import { createPostgres } from './adapters/postgres.ts';
 import { createReferencePage } from './adapters/scalar.ts';
 import { createEventReader, createStripe } from './adapters/stripe.ts';
@@ -26,7 +28,9 @@ import { createBilling } from './features/billing/feature.ts';
 import { createCredentials } from './features/credentials/feature.ts';
 import { chainsEndWithAgents, createDelegations, type Delegations } from './features/delegation/feature.ts';
 import { createDiscovery } from './features/discovery/feature.ts';
+import { createFederation } from './features/federation/feature.ts';
 import { createHealth } from './features/health/feature.ts';
+import { clientWords, createOidc, type Oidc } from './features/oidc/feature.ts';
 import { createOrganizations, type Organizations } from './features/organizations/feature.ts';
 import { createReference } from './features/reference/feature.ts';
 import { createStreams, type Streams } from './features/streams/feature.ts';
@@ -87,6 +91,11 @@ export async function createApp({
     ...config.signingKeys,
     previousPublicKeys: config.jwtPreviousPublicKeys ?? [],
     issuer: config.baseUrl,
+    clock,
+  });
+
+  const outside = createOutsideTokens({
+    keySets: createKeySets({ outbound, clock, log, allowHttp: config.webhookAllowPrivateTargets }),
     clock,
   });
 
@@ -208,9 +217,39 @@ export async function createApp({
     standings,
     isAdmin,
     grants,
+    outsideProofs: {
+      isOutside: (assertion) => oidc.exchange.isOutside(assertion),
+      redeem: (proof) => oidc.exchange.redeem(proof, clientWords),
+    },
     checkPlans: tiers.checkTokens,
     countIntrospection: ({ organizationId, agentId }) =>
       usage.count(organizationId, agentId, 'introspections'),
+  });
+  const oidc: Oidc = createOidc({
+    db,
+    clock,
+    ids,
+    ledger,
+    metrics,
+    signer,
+    outside,
+    issuer: config.baseUrl,
+    allowHttp: config.webhookAllowPrivateTargets,
+    mint: tokens.mint,
+    countExchange: ({ organizationId, agentId }) => usage.count(organizationId, agentId, 'token_exchanges'),
+    standingOf: tokens.standingOf,
+    holdAgent: agents.hold,
+    refuseImpersonation: organizations.refuseImpersonation,
+  });
+  const federation = createFederation({
+    db,
+    clock,
+    ids,
+    ledger,
+    metrics,
+    outside,
+    issuer: config.baseUrl,
+    allowHttp: config.webhookAllowPrivateTargets,
   });
   const billing = createBilling(
     { db, clock, ids, ledger, log, requirePermission, organizations },
@@ -245,6 +284,8 @@ export async function createApp({
     ...agents.routes,
     ...credentials.routes,
     ...organizations.routes,
+    ...federation.routes,
+    ...oidc.routes,
     ...tiers.routes,
     ...usage.routes,
     ...analytics.routes,
@@ -269,6 +310,7 @@ export async function createApp({
       ...delegations.loops,
       ...usage.loops,
       ...billing.loops,
+      ...oidc.loops,
       ...(streams?.loops ?? []),
     ],
     log,

@@ -15,7 +15,7 @@ import {
 } from './matrix-rows.ts';
 import { createWorld, send } from './world.ts';
 
-const t = await startApp({ MULTI_TENANT: 'true' });
+const t = await startApp({ MULTI_TENANT: 'true', WEBHOOK_ALLOW_PRIVATE_TARGETS: 'true' });
 const { makeTarget, operatorToken } = await createWorld(t);
 
 interface Written {

@@ -33,6 +33,7 @@ describe('the contract', () => {
     assert.deepEqual(
       Object.fromEntries(Object.entries(errorGroups.added).map(([code, { status }]) => [code, status])),
       {
+        PARTNER_ALREADY_EXISTS: 409,
         TRUST_POLICY_NOT_FOUND: 404,
         TRUST_POLICY_ALREADY_EXISTS: 409,
         LISTING_NOT_FOUND: 404,

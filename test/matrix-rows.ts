@@ -17,6 +17,11 @@ export interface Target {
   readonly outsiderId: string;
   /** An event of that agent. */
   readonly eventId: string;
+  /** A federation partner of the instance. */
+  readonly partnerId: string;
+  /** A trust policy by which whoever has `outsideToken` becomes that agent. */
+  readonly policyId: string;
+  readonly outsideToken: string;
   /** From the addresses of the embedded billing provider's pages about that organization. */
   readonly checkoutToken: string;
   readonly portalToken: string;
@@ -113,7 +118,7 @@ const ofOrganizationAdmins = (success: string, foreign = '404 ORG_NOT_FOUND') =>
     operator: success,
   });
 
-/** What anybody with a token sees of its own organization. */
+/** What anybody with a token sees of its own organization, or may do as itself. */
 const ofOwnOrganization = (answer: string, operator = answer) =>
   behindToken({ wrongScope: answer, otherOrganization: answer, member: answer, admin: answer, operator });
 
@@ -125,6 +130,15 @@ export const validTokenRequest = ({ agentId, clientSecret }: Target): Sent => ({
   form: { grant_type: 'client_credentials', client_id: agentId, client_secret: clientSecret },
 });
 
+const validExchange = ({ outsideToken }: Target): Sent => ({
+  method: 'POST',
+  url: `${api}/oidc/token`,
+  form: {
+    grant_type: 'urn:ietf:params:oauth:grant-type:token-exchange',
+    subject_token: outsideToken,
+    subject_token_type: 'urn:ietf:params:oauth:token-type:jwt',
+  },
+});
 /** Whoever holds what is asked about (a token, the address of a page) knows that it exists. */
 export const knownToTheCaller: ReadonlySet<string> = new Set([
   'revokeToken',
@@ -137,6 +151,8 @@ export const knownToTheCaller: ReadonlySet<string> = new Set([
 export const changesNothing: Readonly<Record<string, string>> = {
   introspectToken: 'answers a question about a token; POST keeps the token out of addresses',
   verifyDelegation: 'answers a question about a token; POST keeps the token out of addresses',
+  verifyPartnerToken: "answers a question about a partner's token; nobody gets anything for it",
+  testTrustPolicy: 'answers what a policy makes of a token; issues and marks nothing',
 };
 
 /** Routes that succeed only for an agent of an organization that is not the operator's: the trail is left by the target. */
@@ -151,12 +167,15 @@ const delegationTo = (delegateeId: string): Sent => ({
 /** Requests that succeed when the operator makes them, where the matrix shows a refusal. */
 const succeedingOtherwise: Readonly<Record<string, Row['request']>> = {
   issueToken: validTokenRequest,
+  exchangeOutsideToken: validExchange,
   createDelegation: ({ colleagueId }) => delegationTo(colleagueId),
 };
 
 /** A request that succeeds when the operator makes it. */
 export const succeeding = (id: string): Row['request'] | undefined =>
   succeedingOtherwise[id] ?? rows[id]?.request;
+
+const trustPolicies = `${api}/oidc/trust-policies`;
 
 export const rows: Readonly<Record<string, Row>> = {
   health: { request: () => ({ method: 'GET', url: '/health' }), answers: everyone('200') },
@@ -353,6 +372,103 @@ export const rows: Readonly<Record<string, Row>> = {
     answers: ofOrganizationAdmins('201'),
   },
 
+  trustPartner: {
+    request: ({ agentId }) => ({
+      method: 'POST',
+      url: `${api}/federation/trust`,
+      payload: {
+        name: 'Partner',
+        issuer: `https://${agentId}.example`,
+        jwksUri: `https://${agentId}.example/jwks`,
+      },
+    }),
+    answers: operatorOnly('201'),
+  },
+  listPartners: {
+    request: () => ({ method: 'GET', url: `${api}/federation/partners` }),
+    answers: operatorOnly('200'),
+  },
+  getPartner: {
+    request: ({ partnerId }) => ({ method: 'GET', url: `${api}/federation/partners/${partnerId}` }),
+    answers: operatorOnly('200'),
+  },
+  updatePartner: {
+    request: ({ partnerId }) => ({
+      method: 'PATCH',
+      url: `${api}/federation/partners/${partnerId}`,
+      payload: { name: 'Renamed' },
+    }),
+    answers: operatorOnly('200'),
+  },
+  removePartner: {
+    request: ({ partnerId }) => ({ method: 'DELETE', url: `${api}/federation/partners/${partnerId}` }),
+    answers: operatorOnly('204'),
+  },
+  verifyPartnerToken: {
+    request: ({ outsideToken }) => ({
+      method: 'POST',
+      url: `${api}/federation/verify`,
+      payload: { token: outsideToken },
+    }),
+    answers: ofOwnOrganization('200'),
+  },
+
+  createTrustPolicy: {
+    request: ({ agentId }) => ({
+      method: 'POST',
+      url: trustPolicies,
+      payload: {
+        agentId,
+        name: 'Deployments',
+        provider: 'github',
+        audiences: ['https://id.example.com'],
+        subject: 'repo:octo-org/app:ref:refs/heads/main',
+        scopes: ['agents:read'],
+      },
+    }),
+    answers: ofAgents('201'),
+  },
+  listTrustPolicies: {
+    request: () => ({ method: 'GET', url: trustPolicies }),
+    answers: ofAgents('200', '200'),
+  },
+  getTrustPolicy: {
+    request: ({ policyId }) => ({ method: 'GET', url: `${trustPolicies}/${policyId}` }),
+    answers: ofAgents('200', '404 TRUST_POLICY_NOT_FOUND'),
+  },
+  updateTrustPolicy: {
+    request: ({ policyId }) => ({
+      method: 'PATCH',
+      url: `${trustPolicies}/${policyId}`,
+      payload: { name: 'Renamed' },
+    }),
+    answers: ofAgents('200', '404 TRUST_POLICY_NOT_FOUND'),
+  },
+  deleteTrustPolicy: {
+    request: ({ policyId }) => ({ method: 'DELETE', url: `${trustPolicies}/${policyId}` }),
+    answers: ofAgents('204', '404 TRUST_POLICY_NOT_FOUND'),
+  },
+  testTrustPolicy: {
+    request: ({ policyId, outsideToken }) => ({
+      method: 'POST',
+      url: `${trustPolicies}/${policyId}/test`,
+      payload: { token: outsideToken },
+    }),
+    answers: ofAgents('200', '404 TRUST_POLICY_NOT_FOUND'),
+  },
+  // The token that is exchanged is in the body; one beside it changes nothing.
+  exchangeOutsideToken: {
+    request: () => ({ method: 'POST', url: `${api}/oidc/token` }),
+    answers: everyone('400 invalid_request'),
+  },
+  issueIdToken: {
+    request: () => ({
+      method: 'POST',
+      url: `${api}/oidc/id-token`,
+      form: { audience: 'sts.amazonaws.com' },
+    }),
+    answers: ofOwnOrganization('200'),
+  },
   getTierStatus: {
     request: () => ({ method: 'GET', url: `${api}/tiers/status` }),
     answers: ofOwnOrganization('200'),

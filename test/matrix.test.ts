@@ -5,7 +5,7 @@ import { startApp } from './harness.ts';
 import { knownToTheCaller, principals, type Row, rows, type Target } from './matrix-rows.ts';
 import { createWorld, send } from './world.ts';
 
-const t = await startApp({ MULTI_TENANT: 'true' });
+const t = await startApp({ MULTI_TENANT: 'true', WEBHOOK_ALLOW_PRIVATE_TARGETS: 'true' });
 const { makeTarget, tokenOf, paymentEvents } = await createWorld(t);
 
 async function answerTo(
@@ -45,6 +45,9 @@ describe('every operation against everyone', () => {
         token: 'e30.e30.e30',
         outsiderId: randomUUID(),
         eventId: t.app.ids.orderedAt(t.clock.now()),
+        partnerId: randomUUID(),
+        policyId: randomUUID(),
+        outsideToken: 'e30.e30.e30',
         checkoutToken: 'bs_invented',
         portalToken: 'bs_invented',
         paymentEvent: await paymentEvents.about(randomUUID(), {}),

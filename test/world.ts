@@ -4,6 +4,7 @@ import { randomUUID } from 'node:crypto';
 import type { InjectOptions } from 'fastify';
 import { organizationScopes } from '../src/contract/scopes.ts';
 import { type Answer, newAgent, type TestApp } from './harness.ts';
+import { startIssuer } from './issuers.ts';
 import type { Principal, Sent, Target } from './matrix-rows.ts';
 import { createPaymentEvents, type PaymentEvents } from './payment-events.ts';
 
@@ -23,6 +24,7 @@ export interface World {
 
 export async function createWorld(t: TestApp): Promise<World> {
   const operatorToken = await t.token();
+  const outside = await startIssuer(t.clock);
   const paymentEvents = await createPaymentEvents(t.clock);
 
   const asOperator = async (method: 'GET' | 'POST' | 'PATCH' | 'DELETE', url: string, payload?: object) => {
@@ -134,18 +136,28 @@ export async function createWorld(t: TestApp): Promise<World> {
     });
     assert.equal(lent.status, 201, lent.text);
     const { chainId, delegationToken } = lent.json;
-    return {
-      organizationId,
+    const name = randomUUID();
+    const { id: partnerId } = await asOperator('POST', '/federation/trust', {
+      name,
+      issuer: `https://${name}.example`,
+      jwksUri: `https://${name}.example/jwks`,
+    });
+    const { policyId } = await asOperator('POST', '/oidc/trust-policies', {
       agentId,
-      credentialId,
-      clientSecret,
-      token,
-      outsiderId,
-      eventId,
-      chainId,
-      delegationToken,
-      colleagueId: await colleagueId,
+      name,
+      provider: 'custom',
+      issuer: outside.url,
+      audiences: ['http://countersign.test'],
+      subject: name,
+      scopes: ['agents:read'],
+    });
+    const outsideToken = await outside.sign({ sub: name });
+    const registry = { organizationId, agentId, credentialId, clientSecret, token, outsiderId, eventId };
+    return {
+      ...registry,
       ...(await makeBilling(organizationId)),
+      ...{ chainId, delegationToken, colleagueId: await colleagueId },
+      ...{ partnerId, policyId, outsideToken },
     };
   };
 

@@ -37,7 +37,8 @@ describe('the policies that come with Countersign', () => {
   const { engine } = engineWith(undefined);
   const elsewhere = { type: 'Organization', id: '33333333-3333-4333-8333-333333333333' } as const;
   const instance = { type: 'Instance' } as const;
-  const resourceOf = (action: string) => (/create|list/.test(action) ? instance : question().resource);
+  const resourceOf = (action: string) =>
+    /create|list|^federation/.test(action) ? instance : question().resource;
 
   it('let the operator do everything, everywhere', () => {
     for (const action of policyActions) {

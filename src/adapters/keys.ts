@@ -209,7 +209,7 @@ function reExport(key: JWK): JWK {
 }
 
 /** With an exponent of 1, or an even number where an odd one belongs, anybody could sign. */
-function checkRsaNumbers({ n, e }: JWK): void {
+export function checkRsaNumbers({ n, e }: JWK): void {
   const modulus = toBigInt(n);
   const exponent = toBigInt(e);
   const bits = modulus.toString(2).length;
@@ -231,7 +231,7 @@ const weakPoints: ReadonlySet<string> = new Set([
   `ee${'ff'.repeat(30)}7f`,
 ]);
 
-function checkEdwardsPoint({ x }: JWK): void {
+export function checkEdwardsPoint({ x }: JWK): void {
   const bytes = Buffer.from(x ?? '', 'base64url');
   bytes[31] = (bytes[31] ?? 0) & 0x7f;
   if (weakPoints.has(bytes.toString('hex'))) throw new Error('is not a sound Ed25519 key');

@@ -7,6 +7,8 @@ export const policyActions = [
   'organizations:configure',
   'organizations:delete',
   'organizations:addMember',
+  'federation:read',
+  'federation:manage',
   'billing:manage',
 ] as const;
 

@@ -70,6 +70,7 @@ const specErrors = {
 } as const satisfies Record<string, ErrorWord>;
 
 const addedErrors = {
+  PARTNER_ALREADY_EXISTS: { status: 409, message: 'A federation partner with this issuer exists already.' },
   TRUST_POLICY_NOT_FOUND: { status: 404, message: 'There is no trust policy with this id.' },
   TRUST_POLICY_ALREADY_EXISTS: { status: 409, message: 'An equal trust policy exists already.' },
   LISTING_NOT_FOUND: { status: 404, message: 'There is no marketplace listing with this id.' },

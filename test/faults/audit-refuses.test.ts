@@ -6,7 +6,7 @@ import { type Answer, startApp } from '../harness.ts';
 import { changesNothing, type Sent, succeeding, type Target, validTokenRequest } from '../matrix-rows.ts';
 import { createWorld, send } from '../world.ts';
 
-const t = await startApp({ MULTI_TENANT: 'true' });
+const t = await startApp({ MULTI_TENANT: 'true', WEBHOOK_ALLOW_PRIVATE_TARGETS: 'true' });
 const { makeTarget, agentIn } = await createWorld(t);
 /** May do everything, as the operator may. */
 const marked = await agentIn(t.operator.organizationId, scopes);

@@ -19,9 +19,11 @@ export const authorizationServer = ({ issuer, assertionAlgorithms, grantTypes }:
   service_documentation: `${issuer}/docs`,
 });
 
-/** OpenID Connect Discovery, for libraries that look nowhere else. */
+/** OpenID Connect Discovery: for libraries that look nowhere else, and for clouds that verify our ID tokens. */
 export const openidConfiguration = (deps: DiscoveryDeps) => ({
   ...authorizationServer(deps),
+  response_types_supported: ['id_token'],
+  claims_supported: ['iss', 'sub', 'aud', 'iat', 'exp', 'jti', 'organization_id'],
   subject_types_supported: ['public'],
   id_token_signing_alg_values_supported: ['RS256'],
 });

@@ -3,10 +3,10 @@
  * about tokens and ends them. Owns `token_revocations` and `used_assertions`. Its store also reads across agents, organizations and credentials,
  * because the hot path answers "who is this, and may they" in one query.
  */
-import type { Caller } from '../../kernel/caller.ts';
+import type { Caller, Origin } from '../../kernel/caller.ts';
 import type { Clock } from '../../kernel/clock.ts';
 import type { Db, Tx } from '../../kernel/db.ts';
-import type { Grant, Mint } from '../../kernel/grant.ts';
+import type { Grant, IssuedToken, Mint } from '../../kernel/grant.ts';
 import type { Identity } from '../../kernel/guard.ts';
 import type { Ids } from '../../kernel/ids.ts';
 import type { Ledger } from '../../kernel/ledger.ts';
@@ -17,7 +17,7 @@ import type { Assertions, Signer } from '../../kernel/signer.ts';
 import { createInspect, type Inspect, identifyBy } from './inspect.ts';
 import { createLiveTokens } from './live.ts';
 import { createExpiryLoop } from './loops.ts';
-import { createMinter } from './mint.ts';
+import { createMinter, type Minter } from './mint.ts';
 import { tokenRoutes } from './routes.ts';
 import { createTokenService } from './service.ts';
 import type { Standings } from './standing.ts';
@@ -38,6 +38,8 @@ export interface TokenDeps {
   readonly standings: Standings;
   /** Other ways to a token than `client_credentials`, by other features; asked for once, when the routes are made. */
   readonly grants: readonly Grant[];
+  /** Clients that prove themselves by somebody else's signed word instead of their own. */
+  readonly outsideProofs: OutsideProofs;
   /** Whether the caller administers its own organization. */
   isAdmin(caller: Caller): Promise<boolean>;
   /**
@@ -67,6 +69,21 @@ export interface Tokens {
   /** For whoever finds out in another way who is to have a token. */
   readonly mint: Mint;
   readonly inspect: Inspect;
+  readonly standingOf: Minter['standingOf'];
+}
+
+export interface OutsideProofs {
+  isOutside(assertion: string): boolean;
+  redeem(asked: OutsideProof): Promise<IssuedToken>;
+}
+
+export interface OutsideProof {
+  readonly token: string;
+  readonly agentId: string | undefined;
+  readonly scope: string | undefined;
+  readonly audience: string;
+  readonly origin: Origin;
+  countAgainst(subject: { clientId: string } | 'address'): Promise<void>;
 }
 
 export function createTokens(deps: TokenDeps): Tokens {
@@ -78,5 +95,6 @@ export function createTokens(deps: TokenDeps): Tokens {
     identify: identifyBy(inspect, deps.issuer),
     mint: minter.mint,
     inspect,
+    standingOf: minter.standingOf,
   };
 }

@@ -2,6 +2,7 @@
 import { limits } from '../../contract/limits.ts';
 import { scopes } from '../../contract/scopes.ts';
 import type { Delegation, Origin } from '../../kernel/caller.ts';
+import type { Queryable } from '../../kernel/db.ts';
 import { failToken, TokenError } from '../../kernel/fail.ts';
 import type { IssuedToken, Mint } from '../../kernel/grant.ts';
 import type { PlanLimit, TokenDeps } from './feature.ts';
@@ -21,6 +22,11 @@ export interface Minter {
   /** Every token passes here once, when nothing else stands against it, its plan included, and just before it is recorded. */
   draft(client: Standing, wanted: Draft): Decision<IssuedToken>;
   readonly mint: Mint;
+  /** Whose the agent is, held until the transaction ends, and why it can have no token now, if so. */
+  standingOf(
+    tx: Queryable,
+    agentId: string,
+  ): Promise<{ organizationId: string; problem?: string } | undefined>;
 }
 
 export function createMinter(deps: TokenDeps): Minter {
@@ -63,6 +69,11 @@ export function createMinter(deps: TokenDeps): Minter {
 
   return {
     draft,
+    async standingOf(tx, agentId) {
+      const client = await holdStanding(tx, agentId);
+      const problem = client && standingProblem(client);
+      return client && { organizationId: client.organizationId, ...(problem !== undefined && { problem }) };
+    },
     async mint(tx, { agentId, scopes: wanted, ...rest }) {
       const client = await holdStanding(tx, agentId);
       if (!client) return failToken('unauthorized_client', 'the agent does not exist');

@@ -6,7 +6,7 @@ import { failToken, TokenError } from '../../kernel/fail.ts';
 import type { Grant, IssuedToken } from '../../kernel/grant.ts';
 import type { Entry } from '../../kernel/ledger.ts';
 import { type Claim, createReadClaim, type Held, holdClaims, nobody } from './claim.ts';
-import { presentedClient } from './client.ts';
+import { type Presented, presentedClient } from './client.ts';
 import type { TokenDeps } from './feature.ts';
 import { type Minter, planRefusal, standingProblem, unwatched } from './mint.ts';
 import { type Candidate, createSettle, type Decision } from './outcome.ts';
@@ -46,7 +46,7 @@ const rfcWords: Words = {
 };
 
 export function createTokenService(deps: TokenDeps, { draft }: Minter): TokenService {
-  const { db, clock, ledger, metrics, issuer } = deps;
+  const { db, clock, ledger, metrics, issuer, outsideProofs } = deps;
   const readClaim = createReadClaim(deps);
   const settle = createSettle<IssuedToken>(deps);
   const grants = new Map(deps.grants.map((grant) => [grant.grantType, grant]));
@@ -101,8 +101,7 @@ export function createTokenService(deps: TokenDeps, { draft }: Minter): TokenSer
     };
   };
 
-  const claimIn = (asked: TokenAsked, words: Words): Promise<Claim> => {
-    const presented = presentedClient(asked.form, asked.authorization);
+  const claimIn = (presented: Presented, words: Words): Promise<Claim> => {
     if (presented.kind === 'missing')
       failToken(words.missingClient, `${presented.field} is required, in the body or by HTTP Basic`);
     return readClaim(presented);
@@ -117,7 +116,13 @@ export function createTokenService(deps: TokenDeps, { draft }: Minter): TokenSer
   /** Together with others of the same moment. */
   const settleByCredentials = async (asked: TokenAsked): Promise<IssuedToken> => {
     const audience = audienceIn(asked, specWords) ?? issuer;
-    const claim = await claimIn(asked, specWords);
+    const presented = presentedClient(asked.form, asked.authorization);
+    // Somebody else's word for the client, rather than its own.
+    if (presented.kind === 'assertion' && outsideProofs.isOutside(presented.assertion)) {
+      const { client_id: agentId, scope } = asked.form;
+      return outsideProofs.redeem({ ...asked, token: presented.assertion, agentId, scope, audience });
+    }
+    const claim = await claimIn(presented, specWords);
     const issued = await settle({
       claim,
       decide: (held) =>
@@ -134,7 +139,7 @@ export function createTokenService(deps: TokenDeps, { draft }: Minter): TokenSer
   const redeem = async (grant: Grant, asked: TokenAsked): Promise<IssuedToken> => {
     const { form, origin } = asked;
     const audience = audienceIn(asked, rfcWords);
-    const claim = await claimIn(asked, rfcWords);
+    const claim = await claimIn(presentedClient(form, asked.authorization), rfcWords);
     const outcome = await db.transaction(async (tx) => {
       const [holding] = await holdClaims(tx, [claim], { now: new Date(clock.now()), waiting: true });
       const held = holding as Held;

@@ -1,0 +1,71 @@
+import Type, { type Static } from 'typebox';
+import { type OutsideTokenReason, outsideTokenReasons } from '../../contract/outside.ts';
+import { literals, Timestamp, Uuid } from '../../contract/shapes.ts';
+
+const Name = Type.String({
+  minLength: 1,
+  maxLength: 255,
+  pattern: '\\S',
+  description: 'a name of 1 to 255 characters that are not all blank',
+});
+/** What exactly such an address may be is the service's to say. */
+const Address = Type.String({ minLength: 1, maxLength: 1024 });
+
+export const Partner = Type.Object(
+  {
+    id: Uuid,
+    name: Type.String(),
+    issuer: Type.String(),
+    jwksUri: Type.String(),
+    createdAt: Timestamp,
+    updatedAt: Timestamp,
+  },
+  { title: 'FederationPartner' },
+);
+export type Partner = Static<typeof Partner>;
+
+export const Partners = Type.Array(Partner);
+
+export const NewPartner = Type.Object(
+  { name: Name, issuer: Address, jwksUri: Address },
+  { title: 'NewFederationPartner', additionalProperties: false },
+);
+export type NewPartner = Static<typeof NewPartner>;
+
+export const PartnerChange = Type.Object(
+  { name: Type.Optional(Name), issuer: Type.Optional(Address), jwksUri: Type.Optional(Address) },
+  { title: 'FederationPartnerChange', additionalProperties: false },
+);
+export type PartnerChange = Static<typeof PartnerChange>;
+
+export const PartnerParams = Type.Object({ id: Uuid });
+
+/** A token too long to be one is answered like any other that is not valid. */
+export const PartnerToken = Type.Object(
+  {
+    token: Type.String({ pattern: '^.', description: 'a JWT' }),
+    audience: Type.Optional(
+      Type.String({
+        minLength: 1,
+        maxLength: 1024,
+        description: 'whom the token must be meant for; any audience will do when absent',
+      }),
+    ),
+  },
+  { title: 'PartnerToken', additionalProperties: false },
+);
+export type PartnerToken = Static<typeof PartnerToken>;
+
+const reasons = Object.keys(outsideTokenReasons) as OutsideTokenReason[];
+
+export const Verification = Type.Object(
+  {
+    valid: Type.Boolean(),
+    claims: Type.Optional(Type.Object({}, { additionalProperties: true })),
+    reason: Type.Optional(literals(reasons)),
+  },
+  { title: 'PartnerTokenVerification' },
+);
+export type Verification =
+  | { readonly valid: true; readonly claims: object }
+  | { readonly valid: false; readonly reason: OutsideTokenReason };

@@ -1,0 +1,224 @@
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import { describe, it } from 'node:test';
+import { startApp } from '../../../test/harness.ts';
+import { makeKey, startIssuer } from '../../../test/issuers.ts';
+import { createTrust, ours } from '../../../test/trust.ts';
+
+const t = await startApp({ WEBHOOK_ALLOW_PRIVATE_TARGETS: 'true' });
+const { operator, policyFor, exchange, lastRefusal, patch, refused } = await createTrust(t);
+const url = '/api/v1/oidc';
+
+describe('single use', () => {
+  it('of 100 redemptions at once exactly one succeeds', async () => {
+    const policy = await policyFor();
+    const token = await policy.sign();
+    const answers = await Promise.all(Array.from({ length: 100 }, () => exchange(token)));
+    assert.equal(answers.filter(({ status }) => status === 200).length, 1);
+    assert.equal(
+      answers.filter(({ status, json }) => status === 400 && json.error === 'invalid_grant').length,
+      99,
+    );
+    assert.equal((await lastRefusal()).reason, 'the token was used before');
+  });
+  it('without a jti the token itself counts, in whatever spelling of its signature', async () => {
+    const policy = await policyFor();
+    const token = await policy.sign({ jti: undefined });
+    assert.equal((await exchange(token)).status, 200);
+    assert.equal((await refused(token)).reason, 'the token was used before');
+    const last = token.at(-1) as string;
+    const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_';
+    const respelt = token.slice(0, -1) + alphabet[alphabet.indexOf(last) ^ 1];
+    const { status } = await exchange(respelt);
+    assert.equal(status, 400);
+    assert.equal((await exchange(await policy.sign({ jti: undefined, nonce: 'x' }))).status, 200);
+  });
+  it('counts for every policy and agent: a token makes nobody two agents', async () => {
+    const first = await policyFor();
+    const second = await policyFor({ subject: first.subject });
+    const token = await first.sign();
+    assert.equal((await exchange(token, { client_id: first.agentId })).status, 200);
+    assert.equal((await refused(token, { client_id: second.agentId })).reason, 'the token was used before');
+  });
+  it('as often as one likes where the policy says so, and records of use go when the token would have', async () => {
+    const policy = await policyFor({ singleUse: false });
+    const token = await policy.sign();
+    assert.deepEqual([(await exchange(token)).status, (await exchange(token)).status], [200, 200]);
+    const used = async () => (await t.sql('select 1 from used_outside_tokens')).length;
+    assert.ok((await used()) > 0);
+    t.clock.advance(90_000_000);
+    const loop = t.app.loops;
+    loop.start();
+    for (let tries = 0; tries < 200 && (await used()) > 0; tries += 1)
+      await new Promise((resolve) => setTimeout(resolve, 25));
+    await loop.stop();
+    t.clock.advance(-90_000_000);
+    assert.equal(await used(), 0);
+  });
+});
+
+describe('the plan', () => {
+  it("403 unauthorized_client when the client's tokens of the month are used up; exchanges are counted in its usage", async () => {
+    const { json } = await t.call('POST', '/api/v1/organizations', {
+      token: operator,
+      payload: { name: 'Small', slug: `small-${randomUUID().slice(0, 8)}`, maxTokensPerMonth: 2 },
+    });
+    const { organizationId } = json;
+    const client = await t.agent({ organization_id: organizationId, allowedScopes: [] });
+    const policy = await policyFor({ agentId: client.agentId, scopes: [] });
+    const bearer = await t.token(undefined, client);
+    assert.equal((await exchange(await policy.sign())).status, 200);
+    const token = await policy.sign();
+    const over = await exchange(token);
+    assert.deepEqual([over.status, over.json.error], [403, 'unauthorized_client'], over.text);
+    assert.match((await lastRefusal()).reason, /tokens_per_month/);
+    // Nothing was used up by the refusal.
+    await t.call('PATCH', `/api/v1/organizations/${organizationId}`, {
+      token: operator,
+      payload: { maxTokensPerMonth: 3 },
+    });
+    assert.equal((await exchange(token)).status, 200);
+    const usage = await t.call('GET', '/api/v1/usage', { token: bearer });
+    assert.equal(usage.json.totals.token_exchanges, 2);
+  });
+});
+
+describe('the rate window', () => {
+  it('429 for the address that brings what is not taken; the client is not locked out by a token of its own', async () => {
+    const few = await startApp({ WEBHOOK_ALLOW_PRIVATE_TARGETS: 'true', RATE_LIMIT_PER_MINUTE: '8' });
+    const own = await startIssuer(few.clock);
+    const bearer = await few.token();
+    const client = await few.agent({ allowedScopes: [] });
+    const payload = {
+      ...{ agentId: client.agentId, name: 'Pipeline', provider: 'custom', issuer: own.url },
+      ...{ audiences: [ours], subject: 'workload-1', scopes: [] },
+    };
+    const made = await few.call('POST', `${url}/trust-policies`, { token: bearer, payload });
+    assert.equal(made.status, 201, made.text);
+    const bring = (subject_token: string, remoteAddress: string) =>
+      few.call('POST', `${url}/token`, {
+        remoteAddress,
+        headers: { 'content-type': 'application/x-www-form-urlencoded' },
+        payload: new URLSearchParams({
+          grant_type: 'urn:ietf:params:oauth:grant-type:token-exchange',
+          subject_token_type: 'urn:ietf:params:oauth:token-type:jwt',
+          subject_token,
+        }).toString(),
+      });
+    const token = await own.sign();
+    assert.equal((await bring(token, '192.0.2.1')).status, 200);
+    const replays = [];
+    for (let count = 0; count < 9; count += 1) replays.push((await bring(token, '192.0.2.2')).status);
+    assert.deepEqual(replays, [...Array(8).fill(400), 429]);
+    assert.equal((await bring(await own.sign(), '192.0.2.2')).status, 429);
+    const { status, headers } = await bring(await own.sign(), '192.0.2.1');
+    assert.deepEqual([status, headers['x-ratelimit-remaining']], [200, '6']);
+  });
+});
+
+describe('at once', () => {
+  it('a policy that is disabled, changed or deleted lets nobody in', async () => {
+    const policy = await policyFor({ singleUse: false });
+    const token = await policy.sign();
+    assert.equal((await exchange(token)).status, 200);
+    await patch(policy.policyId, { status: 'disabled' });
+    assert.match((await refused(token)).reason, /no trust policy/);
+    assert.match((await refused(token, { client_id: policy.agentId })).reason, /status/);
+    await patch(policy.policyId, { status: 'active', audiences: ['https://other.example'] });
+    assert.match((await refused(token, { client_id: policy.agentId })).reason, /audience/);
+    await patch(policy.policyId, { audiences: [ours] });
+    assert.equal((await exchange(token)).status, 200);
+    await t.call('DELETE', `${url}/trust-policies/${policy.policyId}`, { token: operator });
+    assert.match((await refused(token)).reason, /no trust policy/);
+  });
+  it('an agent that is suspended or decommissioned has nobody, nor one of a suspended organization', async () => {
+    const organization = await t.call('POST', '/api/v1/organizations', {
+      token: operator,
+      payload: { name: 'Other', slug: `other-${randomUUID().slice(0, 8)}` },
+    });
+    const { organizationId } = organization.json;
+    const { agentId } = await t.agent({ organization_id: organizationId, allowedScopes: ['agents:read'] });
+    const policy = await policyFor({ agentId, scopes: ['agents:read'], singleUse: false });
+    const token = await policy.sign();
+    const { access_token } = (await exchange(token)).json;
+    const set = (path: string, status: string) =>
+      t.call('PATCH', `/api/v1/${path}`, { token: operator, payload: { status } });
+    await set(`organizations/${organizationId}`, 'suspended');
+    assert.match((await refused(token)).reason, /organization is suspended/);
+    await set(`organizations/${organizationId}`, 'active');
+    assert.equal((await exchange(token)).status, 200);
+    await set(`agents/${agentId}`, 'suspended');
+    assert.match((await refused(token)).reason, /agent is suspended/);
+    assert.equal((await t.call('GET', '/api/v1/agents', { token: access_token })).status, 401);
+    await set(`agents/${agentId}`, 'active');
+    assert.equal((await exchange(token)).status, 200);
+    await t.call('DELETE', `/api/v1/agents/${agentId}`, { token: operator });
+    assert.match((await refused(token)).reason, /agent is decommissioned/);
+  });
+  for (const [what, change] of [
+    [
+      'deleted',
+      (policy) => t.call('DELETE', `${url}/trust-policies/${policy.policyId}`, { token: operator }),
+    ],
+    ['disabled', (policy) => patch(policy.policyId, { status: 'disabled' })],
+    ['given other keys', (policy) => patch(policy.policyId, { jwksUri: 'https://other.example/keys' })],
+    [
+      'for an agent that is suspended',
+      (policy) =>
+        t.call('PATCH', `/api/v1/agents/${policy.agentId}`, {
+          token: operator,
+          payload: { status: 'suspended' },
+        }),
+    ],
+  ] as [string, (policy: { policyId: string; agentId: string }) => Promise<{ status: number }>][]) {
+    it(`a policy that is ${what} while the key set is on its way lets nobody in`, async () => {
+      const slow = await startIssuer(t.clock);
+      const policy = await policyFor({ jwksUri: slow.jwksUri }, slow);
+      const asked = Promise.withResolvers<() => void>();
+      slow.answering = (_, response) =>
+        asked.resolve(() => response.end(JSON.stringify({ keys: slow.keys.map((key) => key.publicJwk) })));
+      const exchanging = exchange(await policy.sign());
+      const answer = await asked.promise;
+      assert.ok((await change(policy)).status < 300);
+      answer();
+      assert.equal((await exchanging).status, 400);
+    });
+  }
+  it('of deletions and exchanges at once, nothing is issued after the 204', async () => {
+    for (let round = 0; round < 5; round += 1) {
+      const policy = await policyFor({ singleUse: false });
+      const token = await policy.sign();
+      let gone = false;
+      const racing = Array.from({ length: 20 }, async () => {
+        const late = gone;
+        const { status } = await exchange(token, { client_id: policy.agentId });
+        return { late, status };
+      });
+      const path = `${url}/trust-policies/${policy.policyId}`;
+      assert.equal((await t.call('DELETE', path, { token: operator })).status, 204);
+      gone = true;
+      racing.push(
+        ...Array.from({ length: 5 }, async () => ({ late: true, status: (await exchange(token)).status })),
+      );
+      for (const { late, status } of await Promise.all(racing)) if (late) assert.equal(status, 400);
+    }
+  });
+  it('a key that the issuer changed is followed after the cool-down', async () => {
+    const turning = await startIssuer(t.clock);
+    const policy = await policyFor({ singleUse: false }, turning);
+    assert.equal((await exchange(await policy.sign())).status, 200);
+    turning.keys = [await makeKey('EdDSA')];
+    assert.equal((await refused(await policy.sign())).reason, 'unknown_key');
+    t.clock.advance(30_001);
+    assert.equal((await exchange(await policy.sign())).status, 200);
+    assert.equal(turning.asked['/.well-known/openid-configuration'], 2);
+  });
+  it('a discovery document that speaks for another issuer is not believed', async () => {
+    const lying = await startIssuer(t.clock);
+    const policy = await policyFor({}, lying);
+    lying.answering = (_, response) =>
+      void response.end(JSON.stringify({ issuer: `${lying.url}/`, jwks_uri: lying.jwksUri }));
+    assert.equal((await refused(await policy.sign())).reason, 'keys_unavailable');
+    assert.equal(lying.asked['/jwks'], undefined);
+  });
+});

@@ -1,0 +1,48 @@
+/** The form of an exchange (RFC 8693 §2.1), read before anything is looked up. */
+import { audienceOf } from '../../kernel/audience.ts';
+import { failToken } from '../../kernel/fail.ts';
+import type { OutsideProof, RefusalWords } from './exchange.ts';
+import { ExchangeRequest } from './exchange-schema.ts';
+
+export const exchangeWords: RefusalWords = {
+  proof: 'invalid_grant',
+  standing: 'invalid_grant',
+  scope: 'invalid_scope',
+};
+
+/** Of a client that proves itself so at the token endpoint: the spec's words for `client_credentials`. */
+export const clientWords: RefusalWords = {
+  proof: 'invalid_client',
+  standing: 'unauthorized_client',
+  scope: 'unsupported_grant_type',
+};
+
+const grantType = 'urn:ietf:params:oauth:grant-type:token-exchange';
+export const tokenType = (name: string) => `urn:ietf:params:oauth:token-type:${name}`;
+const subjectTypes = [tokenType('jwt'), tokenType('id_token')];
+
+export function readExchange(
+  form: ExchangeRequest,
+  query: object,
+  issuer: string,
+): Pick<OutsideProof, 'token' | 'agentId' | 'scope' | 'audience'> {
+  for (const name of Object.keys(ExchangeRequest.properties))
+    if (name in query) failToken('invalid_request', `${name} belongs in the body, not in the address`);
+  if (form.grant_type !== grantType) failToken('unsupported_grant_type', `grant_type must be ${grantType}`);
+  if (!form.subject_token) failToken('invalid_request', 'subject_token is required');
+  if (!subjectTypes.includes(form.subject_token_type ?? ''))
+    failToken('invalid_request', `subject_token_type must be ${subjectTypes.join(' or ')}`);
+  if (form.actor_token !== undefined)
+    failToken(
+      'invalid_request',
+      'actor_token is not read here; delegations are redeemed at the token endpoint',
+    );
+  if (form.requested_token_type !== undefined && form.requested_token_type !== tokenType('access_token'))
+    failToken('invalid_request', `requested_token_type must be ${tokenType('access_token')}`);
+  const audience =
+    form.resource === undefined
+      ? issuer
+      : (audienceOf(form.resource, issuer) ??
+        failToken('invalid_target', 'resource must be an absolute http(s) URI without a fragment'));
+  return { token: form.subject_token, agentId: form.client_id, scope: form.scope, audience };
+}

@@ -1,0 +1,63 @@
+/** The forms of the token routes. Unknown parameters are ignored there, as RFC 6749 §3.2 demands. */
+import Type, { type Static } from 'typebox';
+
+export const ExchangeRequest = Type.Object(
+  {
+    grant_type: Type.Optional(Type.String({ maxLength: 128 })),
+    subject_token: Type.Optional(Type.String()),
+    subject_token_type: Type.Optional(Type.String({ maxLength: 128 })),
+    requested_token_type: Type.Optional(Type.String({ maxLength: 128 })),
+    actor_token: Type.Optional(Type.String()),
+    /** The agent to become, where several would do. */
+    client_id: Type.Optional(Type.String({ maxLength: 128 })),
+    scope: Type.Optional(Type.String({ maxLength: 1024 })),
+    resource: Type.Optional(Type.String({ maxLength: 1024 })),
+  },
+  { title: 'OutsideTokenExchange' },
+);
+export type ExchangeRequest = Static<typeof ExchangeRequest>;
+
+/** Nothing is read from the address; what must not stand there is refused by the service. */
+export const ExchangeQuery = Type.Object({}, { additionalProperties: true });
+
+export const ExchangedToken = Type.Object(
+  {
+    access_token: Type.String(),
+    issued_token_type: Type.String(),
+    token_type: Type.Literal('Bearer'),
+    expires_in: Type.Integer(),
+    scope: Type.String(),
+  },
+  { title: 'ExchangedToken' },
+);
+
+export const idTokenSeconds = { default: 300, min: 60, max: 3_600 } as const;
+
+export const IdTokenRequest = Type.Object(
+  {
+    audience: Type.String({
+      maxLength: 1024,
+      pattern: '^[!-~]+$',
+      description: 'whom the token is for: 1 to 1024 printable ASCII characters without spaces',
+    }),
+    ttl: Type.Optional(
+      Type.String({
+        pattern: '^[1-9][0-9]{1,3}$',
+        description: `how long it lives: a whole number of seconds from ${idTokenSeconds.min} to ${idTokenSeconds.max}`,
+      }),
+    ),
+  },
+  { title: 'IdTokenRequest' },
+);
+export type IdTokenRequest = Static<typeof IdTokenRequest>;
+
+export const IdTokenResponse = Type.Object(
+  {
+    id_token: Type.String(),
+    issued_token_type: Type.String(),
+    expires_in: Type.Integer(),
+    audience: Type.String(),
+  },
+  { title: 'IdTokenResponse' },
+);
+export type IdTokenResponse = Static<typeof IdTokenResponse>;

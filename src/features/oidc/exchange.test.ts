@@ -1,0 +1,295 @@
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import { describe, it } from 'node:test';
+import fc from 'fast-check';
+import { CompactSign } from 'jose';
+import { startApp } from '../../../test/harness.ts';
+import { makeKey, startIssuer, startOidcProvider } from '../../../test/issuers.ts';
+import { createTrust, ours } from '../../../test/trust.ts';
+
+const t = await startApp({ WEBHOOK_ALLOW_PRIVATE_TARGETS: 'true' });
+const { operator, issuer, policyFor, exchange, seconds, patch, refused } = await createTrust(t);
+const url = '/api/v1/oidc';
+
+describe('POST /oidc/token', () => {
+  it('200 an access token as the agent, for a token of a real provider (oidc-provider) found by discovery', async () => {
+    const provider = await startOidcProvider();
+    const { agentId } = await t.agent({ allowedScopes: ['agents:read', 'audit:read'] });
+    const policy = {
+      agentId,
+      name: 'Pipeline',
+      provider: 'custom',
+      issuer: provider.issuer,
+      audiences: [ours],
+      conditions: [{ claim: 'client_id', operator: 'equals', values: ['pipeline'] }],
+      scopes: ['agents:read'],
+    };
+    const { json: made } = await t.call('POST', `${url}/trust-policies`, {
+      token: operator,
+      payload: policy,
+    });
+    const { status, json, headers } = await exchange(await provider.token(ours));
+    assert.equal(status, 200, JSON.stringify(json));
+    const { access_token, ...rest } = json;
+    assert.deepEqual(rest, {
+      issued_token_type: 'urn:ietf:params:oauth:token-type:access_token',
+      token_type: 'Bearer',
+      expires_in: 3600,
+      scope: 'agents:read',
+    });
+    assert.equal(headers['cache-control'], 'no-store');
+    assert.equal((await t.call('GET', `/api/v1/agents/${agentId}`, { token: access_token })).status, 200);
+    assert.equal((await t.call('GET', '/api/v1/audit', { token: access_token })).status, 403);
+    const inspected = await t.form('/api/v1/token/introspect', { token: access_token }, operator);
+    assert.deepEqual([inspected.json.active, inspected.json.client_id], [true, agentId]);
+    const shown = await t.call('GET', `${url}/trust-policies/${made.policyId}`, { token: operator });
+    assert.ok(Math.abs(Date.parse(shown.json.lastUsedAt) - t.clock.now()) < 60_000);
+    assert.equal(shown.json.updatedAt, made.updatedAt);
+    const other = await provider.token('https://elsewhere.example');
+    assert.match((await refused(other)).reason, /no trust policy/);
+  });
+  it('200 with fewer scopes and another resource; the agent now says how many', async () => {
+    const policy = await policyFor({ singleUse: false });
+    const token = await policy.sign();
+    const narrow = (await exchange(token, { scope: 'audit:read' })).json;
+    assert.equal(narrow.scope, 'audit:read');
+    const elsewhere = (await exchange(token, { resource: 'https://mcp.example/tools' })).json;
+    assert.equal((await t.call('GET', '/api/v1/agents', { token: elsewhere.access_token })).status, 401);
+    await t.call('PATCH', `/api/v1/agents/${policy.agentId}`, {
+      token: operator,
+      payload: { allowedScopes: ['agents:read'] },
+    });
+    assert.equal((await exchange(token)).json.scope, 'agents:read');
+    assert.equal((await exchange(token, { scope: 'audit:read' })).json.error, 'invalid_scope');
+  });
+  it('400 invalid_scope for what the policy does not give, and nothing is used up', async () => {
+    const policy = await policyFor({ scopes: ['agents:read'] });
+    const token = await policy.sign();
+    for (const scope of ['audit:read', 'admin:orgs', 'agents:read nonsense', '__proto__'])
+      assert.deepEqual((await exchange(token, { scope })).json.error, 'invalid_scope', scope);
+    assert.equal((await exchange(token)).status, 200);
+  });
+  for (const [what, changes, error] of [
+    ['another grant', { grant_type: 'client_credentials' }, 'unsupported_grant_type'],
+    ['an empty token', { subject_token: '' }, 'invalid_request'],
+    [
+      'another type of token',
+      { subject_token_type: 'urn:ietf:params:oauth:token-type:saml2' },
+      'invalid_request',
+    ],
+    ['an actor token', { actor_token: 'x' }, 'invalid_request'],
+    [
+      'another type wanted',
+      { requested_token_type: 'urn:ietf:params:oauth:token-type:id_token' },
+      'invalid_request',
+    ],
+    ['a resource that is none', { resource: 'tools' }, 'invalid_target'],
+  ] as const) {
+    it(`400 ${error} for ${what}`, async () => {
+      const { status, json } = await exchange('x.y.z', changes);
+      assert.deepEqual([status, json.error], [400, error]);
+    });
+  }
+  it('400 invalid_request for a field given twice, in the address, or a body that is no form', async () => {
+    const form = { 'content-type': 'application/x-www-form-urlencoded' };
+    const twice = await t.call('POST', `${url}/token`, { headers: form, payload: 'scope=a&scope=b' });
+    const inAddress = await t.call('POST', `${url}/token?subject_token=x`, { headers: form, payload: 'a=b' });
+    const json = await t.call('POST', `${url}/token`, { payload: { grant_type: 'x' } });
+    for (const answer of [twice, inAddress, json])
+      assert.deepEqual([answer.status, answer.json.error], [400, 'invalid_request']);
+  });
+});
+
+describe('a token that is not taken: the same answer to all, the reason in the log', () => {
+  const cases: [string, RegExp, (policy: Awaited<ReturnType<typeof policyFor>>) => Promise<string>][] = [
+    ['garbage', /^malformed$/, async () => 'garbage'],
+    ['an unknown issuer', /no trust policy/, (policy) => policy.sign({ iss: 'https://unknown.example' })],
+    ['another subject', /no trust policy/, (policy) => policy.sign({ sub: 'somebody' })],
+    ['another audience', /no trust policy/, (policy) => policy.sign({ aud: 'https://other.example' })],
+    ['no audience', /no trust policy/, (policy) => policy.sign({ aud: undefined })],
+    ['an old token', /age/, (policy) => policy.sign({ iat: seconds() - 700 })],
+    ['no iat', /age/, (policy) => policy.sign({ iat: undefined })],
+    ['an expired token', /^expired$/, (policy) => policy.sign({ exp: seconds() - 1 })],
+    ['an iat in the future', /^issued_in_future$/, (policy) => policy.sign({ iat: seconds() + 120 })],
+    ["a stranger's key", /^unknown_key$/, async (policy) => policy.sign({}, { key: await makeKey() })],
+    [
+      "a stranger's key by the issuer's name",
+      /^bad_signature$/,
+      async (policy) =>
+        policy.sign({}, { key: { ...(await makeKey()), kid: issuer.keys[0]?.kid as string } }),
+    ],
+    [
+      'crit',
+      /^critical_header$/,
+      (policy) => policy.sign({}, { header: { crit: ['b64'], b64: true } as never }),
+    ],
+    ['a token of our own', /^(own_token|type_not_allowed)$/, async () => operator],
+  ];
+  for (const [what, reason, make] of cases) {
+    it(`400 invalid_grant for ${what}`, async () => {
+      const policy = await policyFor();
+      assert.match((await refused(await make(policy))).reason, reason);
+    });
+  }
+  it('an ID token of our own is no outside token, even where a policy names us by another spelling', async () => {
+    const { json } = await t.form(`${url}/id-token`, { audience: 'https://x.example' }, operator);
+    assert.equal((await refused(json.id_token)).reason, 'own_token');
+  });
+  it('the refusal is in the log of whoever wrote the policy, or of the agent that was named', async () => {
+    const policy = await policyFor();
+    const expired = await refused(await policy.sign({ exp: seconds() - 1 }));
+    assert.deepEqual([expired.agent_id, expired.organization_id], [policy.agentId, policy.organizationId]);
+    const named = await refused(await policy.sign({ sub: 'other' }), { client_id: policy.agentId });
+    assert.deepEqual([named.agent_id, named.reason], [policy.agentId, 'no trust policy matches: subject']);
+    const nobody = '00000000-0000-0000-0000-000000000000';
+    const unknown = await refused('garbage', { client_id: 'x' });
+    assert.deepEqual([unknown.agent_id, unknown.organization_id], [nobody, nobody]);
+  });
+  it('one event for each refusal and each token, never with the token in it', async () => {
+    const policy = await policyFor();
+    const token = await policy.sign();
+    const count = async () =>
+      (
+        await t.sql<{ n: number }>("select count(*)::int as n from audit_events where action like 'token.%'")
+      )[0]?.n ?? 0;
+    const before = await count();
+    await exchange(token);
+    await refused(token);
+    assert.equal((await count()) - before, 2);
+    const leaks = await t.sql('select 1 from audit_events where metadata::text like $1', [`%${token}%`]);
+    assert.equal(leaks.length, 0);
+    const [issued] = await t.sql<{ metadata: Record<string, unknown> }>(
+      "select metadata from audit_events where action = 'token.issued' and metadata ->> 'policyId' = $1",
+      [policy.policyId],
+    );
+    assert.deepEqual([issued?.metadata.issuer, issued?.metadata.subject], [issuer.url, policy.subject]);
+  });
+});
+
+describe('claims of any kind', () => {
+  it('200 or 4xx, never a 5xx, from the exchange, the test and the verification', async () => {
+    const policy = await policyFor({
+      singleUse: false,
+      conditions: [{ claim: '/a/b', operator: 'glob', values: ['x*'] }],
+    });
+    const value = fc.oneof(
+      fc.jsonValue({ maxDepth: 3 }),
+      fc.constant('\0'),
+      fc.constant('\ud800'),
+      fc.double(),
+    );
+    const name = fc.constantFrom(
+      'iss',
+      'sub',
+      'aud',
+      'exp',
+      'nbf',
+      'iat',
+      'jti',
+      'a',
+      '__proto__',
+      'constructor',
+    );
+    const key = issuer.keys[0] as (typeof issuer.keys)[0];
+    await fc.assert(
+      fc.asyncProperty(fc.array(fc.tuple(name, value), { maxLength: 4 }), async (changes) => {
+        const good = { iss: issuer.url, sub: policy.subject, aud: ours, iat: seconds(), exp: seconds() + 60 };
+        const claims = JSON.stringify({ ...good, a: { b: 'xy' }, ...Object.fromEntries(changes) });
+        const token = await new CompactSign(Buffer.from(claims))
+          .setProtectedHeader({ alg: key.alg, kid: key.kid })
+          .sign(key.privateKey);
+        const path = `${url}/trust-policies/${policy.policyId}/test`;
+        const statuses = [
+          (await exchange(token, { client_id: policy.agentId })).status,
+          (await exchange(token)).status,
+          (await t.call('POST', path, { token: operator, payload: { token } })).status,
+          (await t.call('POST', '/api/v1/federation/verify', { token: operator, payload: { token } })).status,
+        ];
+        assert.ok(
+          statuses.every((status) => status === 200 || status === 400),
+          `${claims}: ${statuses}`,
+        );
+      }),
+      { numRuns: 150 },
+    );
+  });
+});
+
+describe('which agent', () => {
+  it('the one that is named; without a name the only one; several are refused', async () => {
+    const one = await policyFor({ singleUse: false });
+    const token = await one.sign();
+    const tokenOf = async (more: Record<string, string> = {}) => {
+      const { json } = await exchange(token, more);
+      const asked = await t.form('/api/v1/token/introspect', { token: json.access_token }, operator);
+      return asked.json.client_id;
+    };
+    assert.equal(await tokenOf(), one.agentId);
+    const two = await policyFor({ subject: one.subject, singleUse: false });
+    assert.match((await refused(token)).reason, /several agents/);
+    assert.equal(await tokenOf({ client_id: one.agentId }), one.agentId);
+    assert.equal(await tokenOf({ client_id: two.agentId.toUpperCase() }), two.agentId);
+    assert.match((await refused(token, { client_id: randomUUID() })).reason, /no trust policy/);
+    assert.match((await refused(token, { client_id: "x' or 1=1" })).reason, /no trust policy/);
+  });
+  it('of two policies of one agent the oldest that gives what is asked', async () => {
+    const small = await policyFor({ scopes: ['agents:read'], singleUse: false });
+    const large = await policyFor({
+      agentId: small.agentId,
+      subject: small.subject.replace(/.$/, '*'),
+      singleUse: false,
+    });
+    const token = await small.sign();
+    assert.equal((await exchange(token)).json.scope, 'agents:read');
+    assert.equal((await exchange(token, { scope: 'audit:read' })).json.scope, 'audit:read');
+    await patch(large.policyId, { status: 'disabled' });
+    assert.equal((await exchange(token, { scope: 'audit:read' })).json.error, 'invalid_scope');
+  });
+  it("keys that another policy names for the same issuer do not count for this one's", async () => {
+    const evil = await startIssuer(t.clock);
+    const victim = await policyFor({ singleUse: false });
+    const other = await policyFor({ subject: victim.subject, jwksUri: evil.jwksUri, singleUse: false });
+    const agentOf = async (token: string) => {
+      const { json } = await exchange(token);
+      const asked = await t.form('/api/v1/token/introspect', { token: json.access_token }, operator);
+      return asked.json.client_id;
+    };
+    const forged = await evil.sign({ iss: issuer.url, sub: victim.subject });
+    assert.equal((await refused(forged, { client_id: victim.agentId })).reason, 'unknown_key');
+    // Whoever wrote the other policy chose whose keys make somebody its own agent, and no more.
+    assert.equal(await agentOf(forged), other.agentId);
+    assert.equal(await agentOf(await victim.sign()), victim.agentId);
+  });
+});
+
+describe('GitHub', () => {
+  const named = 'repo:octo-org/app:ref:refs/heads/main';
+  const numbered = 'repo:octo-org@12/app@34:ref:refs/heads/main';
+  const ids = { repository_owner_id: '12', repository_id: '34' };
+  for (const [what, subject, claims, status] of [
+    ['a policy by name, a subject with ids', named, { sub: numbered }, 200],
+    ['a policy by name, a subject without', named, { sub: named, ...ids }, 200],
+    ['a policy by id, a subject with the ids', numbered, { sub: numbered }, 200],
+    ['a policy by id, a subject without, ids beside it', numbered, { sub: named, ...ids }, 200],
+    ['a policy by id, a subject without any', numbered, { sub: named }, 400],
+    [
+      'a policy by id, other ids: the name has a new owner',
+      numbered,
+      { sub: numbered.replace('12', '99') },
+      400,
+    ],
+    ['a policy by id, other ids beside it', numbered, { sub: named, ...ids, repository_id: '99' }, 400],
+    ['a pattern by name, a subject with ids', 'repo:octo-org/*:ref:refs/heads/main', { sub: numbered }, 200],
+    ['another branch', named, { sub: numbered.replace('main', 'main/x') }, 400],
+    ['another repository', named, { sub: numbered.replace('app@', 'app2@') }, 400],
+  ] as const) {
+    it(`${status} for ${what}`, async () => {
+      const own = await startIssuer(t.clock);
+      const policy = await policyFor({ provider: 'github', subject }, own);
+      const token = await own.sign({ jti: randomUUID(), ...claims });
+      assert.equal((await exchange(token)).status, status);
+      const again = await own.sign({ ...claims });
+      assert.equal((await exchange(again, { client_id: policy.agentId })).status, status);
+    });
+  }
+});

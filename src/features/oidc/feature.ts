@@ -1,0 +1,79 @@
+/**
+ * OIDC: workloads elsewhere become agents without a secret. Trust policies say whose tokens make somebody which agent; such
+ * a token is exchanged for an access token of ours, here or as a client assertion at the token endpoint. The other way
+ * round, an agent gets an ID token with which it becomes somebody at a cloud. Owns `trust_policies`, `trust_policy_uses` and
+ * `used_outside_tokens`. Access tokens are made by the tokens feature; whose signature is good, by adapters/outside-tokens.ts.
+ */
+import type { Caller } from '../../kernel/caller.ts';
+import type { Clock } from '../../kernel/clock.ts';
+import type { Db, Queryable, Tx } from '../../kernel/db.ts';
+import type { Mint } from '../../kernel/grant.ts';
+import type { Ids } from '../../kernel/ids.ts';
+import type { Ledger } from '../../kernel/ledger.ts';
+import type { Loop } from '../../kernel/loops.ts';
+import type { Metrics } from '../../kernel/metrics.ts';
+import type { OutsideTokens } from '../../kernel/outside.ts';
+import type { RouteEntry } from '../../kernel/route.ts';
+import type { Signer } from '../../kernel/signer.ts';
+import { createExchange, type Exchange } from './exchange.ts';
+import { createIdTokens } from './id-token.ts';
+import { createExpiryLoop } from './loops.ts';
+import { oidcRoutes } from './routes.ts';
+import { createPolicyService } from './service.ts';
+import { createTokenTest } from './test-token.ts';
+
+export { clientWords } from './exchange-request.ts';
+
+export interface Holder {
+  readonly agentId: string;
+  readonly organizationId: string;
+  readonly status: 'active' | 'suspended' | 'decommissioned';
+  readonly allowedScopes: readonly string[];
+}
+
+export interface OidcDeps {
+  readonly db: Db;
+  readonly clock: Clock;
+  readonly ids: Ids;
+  readonly ledger: Ledger;
+  readonly metrics: Metrics;
+  readonly signer: Pick<Signer, 'sign'>;
+  readonly outside: OutsideTokens;
+  /** Who we are: our own tokens are nobody else's. */
+  readonly issuer: string;
+  /** Whether issuers may be reached by plain http: inside the operator's own network. */
+  readonly allowHttp: boolean;
+  readonly mint: Mint;
+  /** The agent for a change of what is its own, kept as it stands until the transaction ends; AGENT_NOT_FOUND, FORBIDDEN. */
+  holdAgent(tx: Tx, caller: Caller, agentId: string): Promise<Holder>;
+  /** FORBIDDEN unless the caller holds all that the agent holds: whoever says who may become it can become it. */
+  refuseImpersonation(tx: Tx, caller: Caller, agent: Holder): Promise<void>;
+  /** Told of every exchange, once it is durable. */
+  countExchange(agent: { organizationId: string; agentId: string }): void;
+  /** Whose the agent is, and why it can have no token now, if so; undefined when there is none. */
+  standingOf(
+    db: Queryable,
+    agentId: string,
+  ): Promise<{ organizationId: string; problem?: string } | undefined>;
+}
+
+export interface Oidc {
+  readonly routes: readonly RouteEntry[];
+  readonly loops: readonly Loop[];
+  readonly exchange: Exchange;
+}
+
+export function createOidc(deps: OidcDeps): Oidc {
+  const exchange = createExchange(deps);
+  return {
+    routes: oidcRoutes({
+      issuer: deps.issuer,
+      policies: createPolicyService(deps),
+      test: createTokenTest(deps),
+      exchange,
+      issueIdToken: createIdTokens(deps),
+    }),
+    loops: [createExpiryLoop(deps)],
+    exchange,
+  };
+}

@@ -1,0 +1,87 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { createLocalJWKSet, jwtVerify } from 'jose';
+import { startApp } from '../../../test/harness.ts';
+import { createTrust, ours } from '../../../test/trust.ts';
+
+const t = await startApp({ WEBHOOK_ALLOW_PRIVATE_TARGETS: 'true' });
+const { operator, policyFor, exchange } = await createTrust(t);
+const url = '/api/v1/oidc';
+
+describe('POST /oidc/id-token', () => {
+  const ask = (form: Record<string, string>, as = operator) => t.form(`${url}/id-token`, form, as);
+  it('200 a token that whoever knows our keys can verify, and that opens nothing here', async () => {
+    const client = await t.agent({ allowedScopes: [] });
+    const bearer = await t.token(undefined, client);
+    const { status, json, headers } = await ask({ audience: 'sts.amazonaws.com' }, bearer);
+    assert.equal(status, 200, JSON.stringify(json));
+    assert.deepEqual(
+      [json.expires_in, json.audience, json.issued_token_type],
+      [300, 'sts.amazonaws.com', 'urn:ietf:params:oauth:token-type:id_token'],
+    );
+    assert.equal(headers['cache-control'], 'no-store');
+    const discovered = (await t.call('GET', '/.well-known/openid-configuration')).json;
+    const jwks = (await t.call('GET', new URL(discovered.jwks_uri).pathname)).json;
+    const { payload, protectedHeader } = await jwtVerify(json.id_token, createLocalJWKSet(jwks), {
+      issuer: discovered.issuer,
+      audience: 'sts.amazonaws.com',
+      algorithms: discovered.id_token_signing_alg_values_supported,
+      currentDate: new Date(t.clock.now()),
+    });
+    assert.equal(protectedHeader.typ, 'JWT');
+    const { jti, iat = 0, ...claims } = payload;
+    assert.ok(jti);
+    assert.deepEqual(claims, {
+      iss: ours,
+      sub: client.agentId,
+      aud: 'sts.amazonaws.com',
+      exp: iat + 300,
+      organization_id: t.operator.organizationId,
+    });
+    for (const name of Object.keys(payload)) assert.ok(discovered.claims_supported.includes(name), name);
+
+    assert.equal((await t.call('GET', '/api/v1/agents', { token: json.id_token })).status, 401);
+    assert.deepEqual((await t.form('/api/v1/token/introspect', { token: json.id_token }, operator)).json, {
+      active: false,
+    });
+    const assertion = await t.askToken({
+      grant_type: 'client_credentials',
+      client_assertion_type: 'urn:ietf:params:oauth:client-assertion-type:jwt-bearer',
+      client_assertion: json.id_token,
+    });
+    assert.equal(assertion.status, 401);
+  });
+  it('200 for as long as asked, from a minute to an hour', async () => {
+    for (const ttl of ['60', '3600'])
+      assert.equal((await ask({ audience: 'x', ttl })).json.expires_in, Number(ttl));
+  });
+  for (const [what, form] of [
+    ['no audience', {}],
+    ['an empty audience', { audience: '' }],
+    ['an audience with a space', { audience: 'a b' }],
+    ['an audience of 1,025 characters', { audience: 'x'.repeat(1025) }],
+    ['this instance as audience', { audience: 'HTTP://countersign.test/' }],
+    ['59 seconds', { audience: 'x', ttl: '59' }],
+    ['3,601 seconds', { audience: 'x', ttl: '3601' }],
+    ['a ttl that is no number', { audience: 'x', ttl: '1e3' }],
+    ['a negative ttl', { audience: 'x', ttl: '-300' }],
+  ] as const) {
+    it(`400 VALIDATION_ERROR for ${what}`, async () => {
+      const { status, json } = await ask(form as Record<string, string>);
+      assert.deepEqual([status, json.code], [400, 'VALIDATION_ERROR']);
+    });
+  }
+  it('leaves one event, and is counted with the exchanges', async () => {
+    const counted = async () =>
+      Number(/^service_oidc_tokens_issued_total (\d+)/m.exec((await t.call('GET', '/metrics')).text)?.[1]);
+    const before = await counted();
+    await ask({ audience: 'counted.example' });
+    const events = await t.sql<{ action: string }>(
+      "select action from audit_events where metadata ->> 'audience' = 'counted.example'",
+    );
+    assert.deepEqual(events, [{ action: 'id_token.issued' }]);
+    assert.equal(await counted(), before + 1);
+    await exchange(await (await policyFor()).sign());
+    assert.equal(await counted(), before + 2);
+  });
+});

@@ -1,0 +1,41 @@
+/** How policies and tokens are found again: by what they have in common, and by what makes two of them the same. */
+import { createHash } from 'node:crypto';
+import type { Unverified } from '../../kernel/outside.ts';
+import { subjectForms } from './claims.ts';
+import type { TrustPolicy } from './schema.ts';
+import type { Keys } from './store.ts';
+
+const headLength = 128;
+
+/** By characters, so that none is cut in half. */
+const beginning = (text: string, length: number) => [...text.slice(0, 2 * length)].slice(0, length).join('');
+
+const sorted = (texts: readonly string[]) => [...texts].sort();
+
+export function keysOf({ issuer, jwksUri, audiences, subject, conditions }: TrustPolicy): Keys {
+  const asked = conditions.map(({ claim, operator, values = [] }) =>
+    JSON.stringify([claim, operator, sorted(values)]),
+  );
+  const whom = JSON.stringify([issuer, jwksUri, sorted(audiences), subject, sorted(asked)]);
+  const [head = ''] = (subject ?? '').split('*');
+  return {
+    subjectHead: beginning(head, headLength),
+    letsIn: createHash('sha256').update(whom).digest(),
+  };
+}
+
+/** Every beginning that a policy for this token's subject can have, the empty one of policies without a subject included. */
+export function headsOf({ claims }: Unverified): string[] {
+  const heads = subjectForms(claims, 'github').flatMap((form) => {
+    const characters = [...beginning(form, headLength)];
+    return Array.from({ length: characters.length + 1 }, (_, length) => characters.slice(0, length).join(''));
+  });
+  return [...new Set(['', ...heads])];
+}
+
+/** The same for every copy of a token: its id with its issuer, or what was signed where there is none. */
+export function tokenKeyOf({ issuer, claims, fingerprint }: Unverified): Buffer {
+  const { jti } = claims;
+  const name = typeof jti === 'string' && jti !== '' ? ['jti', issuer, jti] : ['signed', issuer, fingerprint];
+  return createHash('sha256').update(JSON.stringify(name)).digest();
+}

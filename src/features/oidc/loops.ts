@@ -1,0 +1,12 @@
+import type { Loop } from '../../kernel/loops.ts';
+import type { OidcDeps } from './feature.ts';
+import { deleteExpiredUses } from './store.ts';
+
+/** What has expired needs no record of its use; a day's grace covers clocks that differ. */
+const graceMs = 86_400_000;
+
+export const createExpiryLoop = ({ db, clock }: Pick<OidcDeps, 'db' | 'clock'>): Loop => ({
+  name: 'oidc-expired',
+  everyMs: 3_600_000,
+  run: () => deleteExpiredUses(db, new Date(clock.now() - graceMs)),
+});

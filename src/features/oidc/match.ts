@@ -1,0 +1,68 @@
+/** Whether a token is one that a policy lets in: one check for each thing that the policy asks, all of them always made. */
+import { audiencesOf } from '../../kernel/outside.ts';
+import type { Claims } from '../../kernel/signer.ts';
+import { subjectForms, valuesOf } from './claims.ts';
+import { matchesGlob } from './glob.ts';
+import type { Check, Condition, TrustPolicy } from './schema.ts';
+
+const maxShown = 512;
+const shown = (values: readonly string[]): string | null => {
+  const text = values.join(', ');
+  if (values.length === 0) return null;
+  return text.length > maxShown ? `${[...text.slice(0, maxShown)].slice(0, -1).join('')}…` : text;
+};
+
+/** By what the token says; who signed it is another question. */
+export function checksOf(policy: TrustPolicy, claims: Claims, now: number): Check[] {
+  return [
+    check('status', policy.status === 'active', 'active', [policy.status]),
+    check('issuer', claims.iss === policy.issuer, policy.issuer, [String(claims.iss ?? '')]),
+    audienceCheck(policy, claims),
+    subjectCheck(policy, claims),
+    ...policy.conditions.map((condition) => conditionCheck(policy, condition, claims)),
+    ageCheck(policy, claims, now),
+  ];
+}
+
+export const check = (name: string, ok: boolean, expected: string, actual: readonly string[]): Check => ({
+  name,
+  ok,
+  expected,
+  actual: shown(actual),
+});
+
+function audienceCheck({ audiences }: TrustPolicy, claims: Claims): Check {
+  const given = audiencesOf(claims);
+  const ok = given.some((audience) => audiences.includes(audience));
+  return check('audience', ok, audiences.join(' or '), given);
+}
+
+function subjectCheck({ subject, provider }: TrustPolicy, claims: Claims): Check {
+  const forms = subjectForms(claims, provider);
+  const ok = subject === null || forms.some((form) => matchesGlob(subject, form));
+  return check('subject', ok, subject ?? 'any', forms.slice(0, 1));
+}
+
+function conditionCheck(
+  { provider }: TrustPolicy,
+  { claim, operator, values = [] }: Condition,
+  claims: Claims,
+) {
+  const given = valuesOf(claims, provider, claim);
+  const fits = {
+    exists: () => given.length > 0,
+    equals: () => given.some((value) => values.includes(value)),
+    in: () => given.some((value) => values.includes(value)),
+    glob: () => given.some((value) => values.some((pattern) => matchesGlob(pattern, value))),
+  }[operator];
+  const expected = operator === 'exists' ? 'anything' : values.join(' or ');
+  return check(`condition ${claim} ${operator}`, fits(), expected, given);
+}
+
+function ageCheck({ maxTokenAgeSeconds }: TrustPolicy, { iat }: Claims, now: number): Check {
+  const age = typeof iat === 'number' ? Math.floor(now / 1000 - iat) : undefined;
+  const ok = age !== undefined && age <= maxTokenAgeSeconds;
+  return check('age', ok, `at most ${maxTokenAgeSeconds} s`, age === undefined ? [] : [`${age} s`]);
+}
+
+export const failing = (checks: readonly Check[]): Check[] => checks.filter(({ ok }) => !ok);

@@ -1,0 +1,211 @@
+/** The pure parts: patterns, what a claim is, GitHub's two subjects, and which policies say who the caller is. */
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import fc from 'fast-check';
+import { subjectForms, valuesOf } from './claims.ts';
+import { matchesGlob } from './glob.ts';
+import { headsOf, keysOf } from './keys.ts';
+import { identityProblem } from './presets.ts';
+import type { Condition, Provider, TrustPolicy } from './schema.ts';
+
+describe('patterns', () => {
+  for (const [pattern, text, matches] of [
+    ['repo:a/b:ref:refs/heads/main', 'repo:a/b:ref:refs/heads/main', true],
+    ['repo:a/b:ref:refs/heads/*', 'repo:a/b:ref:refs/heads/main', true],
+    ['repo:a/b:ref:refs/heads/*', 'repo:a/b:ref:refs/heads/feature/x', false],
+    ['repo:a/*', 'repo:a/b:environment:prod', false],
+    ['repo:a/*:*', 'repo:a/b:pull_request', true],
+    ['repo:a/*:*', 'repo:a/b:environment:prod', false],
+    ['*', 'anything', true],
+    ['*', 'any:thing', false],
+    ['a*', 'a', true],
+    ['a*b*c', 'aXbYc', true],
+    ['a*b*c', 'ac', false],
+    ['a*a', 'a', false],
+    ['*ab*ab*', 'ab', false],
+    ['a.c', 'abc', false],
+    ['(a+)+$', 'aaaaaaaa', false],
+    ['[a-z]', 'b', false],
+    ['', '', true],
+    ['A', 'a', false],
+  ] as const) {
+    it(`${pattern} ${matches ? 'matches' : 'does not match'} ${text}`, () =>
+      assert.equal(matchesGlob(pattern, text), matches));
+  }
+
+  const part = fc
+    .array(fc.constantFrom('a', 'b', '*', '/', ':'), { maxLength: 10 })
+    .map((all) => all.join(''));
+  it('agrees with a regular expression that says the same', () => {
+    fc.assert(
+      fc.property(part, part, (pattern, given) => {
+        const text = given.replaceAll('*', 'a');
+        const expression = new RegExp(`^${pattern.replaceAll('*', '[^/:]*')}$`);
+        assert.equal(matchesGlob(pattern, text), expression.test(text));
+      }),
+      { numRuns: 3_000 },
+    );
+  });
+  it('takes no longer for a pattern made to be slow', () => {
+    const started = performance.now();
+    assert.equal(matchesGlob(`${'a*'.repeat(512)}b`, 'a'.repeat(1024)), false);
+    // A regular expression would not be done in the age of the universe.
+    assert.ok(performance.now() - started < 5_000);
+  });
+});
+
+describe('claims', () => {
+  const claims = {
+    text: 'a',
+    number: 7,
+    flag: true,
+    list: ['x', 3, null, { y: 1 }],
+    'kubernetes.io': { namespace: 'prod', 'a/b~c': 'odd' },
+    nothing: null,
+  };
+  for (const [claim, values] of [
+    ['text', ['a']],
+    ['number', ['7']],
+    ['flag', ['true']],
+    ['list', ['x', '3']],
+    ['kubernetes.io', []],
+    ['/kubernetes.io/namespace', ['prod']],
+    ['/kubernetes.io/a~1b~0c', ['odd']],
+    ['/text', ['a']],
+    ['/list/0', []],
+    ['nothing', []],
+    ['missing', []],
+    ['/missing/deeper', []],
+    ['constructor', []],
+    ['/kubernetes.io/__proto__/constructor', []],
+  ] as const) {
+    it(`${claim} is ${JSON.stringify(values)}`, () =>
+      assert.deepEqual(valuesOf(claims, 'custom', claim), values));
+  }
+});
+
+describe("GitHub's two subjects", () => {
+  const named = 'repo:octo-org/app:ref:refs/heads/main';
+  const numbered = 'repo:octo-org@12/app@34:ref:refs/heads/main';
+  const ids = { repository_owner_id: '12', repository_id: '34' };
+  it('a subject with ids is also the one without, and the other way round by the claims beside it', () => {
+    assert.deepEqual(subjectForms({ sub: numbered }, 'github'), [numbered, named]);
+    assert.deepEqual(subjectForms({ sub: named, ...ids }, 'github'), [named, numbered]);
+    assert.deepEqual(subjectForms({ sub: named }, 'github'), [named]);
+    assert.deepEqual(subjectForms({ sub: named, repository_owner_id: 'x', repository_id: '*' }, 'github'), [
+      named,
+    ]);
+  });
+  it('only with GitHub, and only what has the form', () => {
+    assert.deepEqual(subjectForms({ sub: numbered }, 'custom'), [numbered]);
+    for (const sub of ['repo:a@b/c', 'environment:prod', 'repo:octo-org', 'repo:a@1:b/c@2'])
+      assert.deepEqual(subjectForms({ sub, ...ids }, 'github'), [sub]);
+    assert.deepEqual(subjectForms({}, 'github'), []);
+  });
+  it('a policy in either form is found by the beginnings of a token in either', () => {
+    const policy = { audiences: [], conditions: [], issuer: '', jwksUri: null } as unknown as TrustPolicy;
+    const token = (claims: object) => headsOf({ claims } as never);
+    for (const subject of [
+      named,
+      numbered,
+      'repo:octo-org/*:ref:refs/heads/main',
+      'repo:octo-org@12/*',
+      null,
+    ])
+      for (const claims of [{ sub: named, ...ids }, { sub: numbered }]) {
+        const { subjectHead } = keysOf({ ...policy, subject });
+        assert.ok(token(claims).includes(subjectHead), `${subject} for ${claims.sub}`);
+      }
+  });
+  it('long and odd subjects are cut between characters', () => {
+    const subject = '😀'.repeat(300);
+    const { subjectHead } = keysOf({ subject, audiences: [], conditions: [] } as never);
+    assert.ok(subjectHead.isWellFormed());
+    assert.equal([...subjectHead].length, 128);
+    assert.ok(headsOf({ claims: { sub: subject } } as never).includes(subjectHead));
+  });
+});
+
+describe('who the caller is', () => {
+  const on = (claim: string, operator: Condition['operator'], ...values: string[]): Condition => ({
+    claim,
+    operator,
+    ...(values.length > 0 && { values }),
+  });
+  const says: [Provider, string | null, Condition[]?][] = [
+    ['github', 'repo:octo-org/app:ref:refs/heads/main'],
+    ['github', 'repo:octo-org/*:environment:prod'],
+    ['github', 'repo:octo-org@12/app@34:*'],
+    ['github', 'repo:*@12/*@34:ref:refs/heads/main'],
+    ['github', 'repository_owner_id:12:ref:refs/heads/main'],
+    ['github', null, [on('repository', 'equals', 'octo-org/app')]],
+    ['github', null, [on('repository', 'glob', 'octo-org/*'), on('ref', 'equals', 'refs/heads/main')]],
+    ['github', 'environment:prod', [on('repository_id', 'in', '1', '2')]],
+    ['github', null, [on('sub', 'in', 'repo:octo-org/app:pull_request')]],
+    ['gitlab', 'project_path:group/project:ref_type:branch:ref:main'],
+    ['gitlab', null, [on('namespace_id', 'equals', '7')]],
+    ['kubernetes', 'system:serviceaccount:prod:deployer'],
+    ['kubernetes', 'system:serviceaccount:prod:*'],
+    ['kubernetes', null, [on('/kubernetes.io/serviceaccount/uid', 'equals', 'x')]],
+    ['aws', 'arn:aws:iam::123456789012:role/deployer'],
+    ['aws', 'arn:aws-us-gov:sts::123456789012:assumed-role/*/*'],
+    ['aws', 'system:serviceaccount:prod:deployer'],
+    ['gcp', '112233445566778899'],
+    ['gcp', null, [on('email', 'equals', 'deployer@project.iam.gserviceaccount.com')]],
+    ['azure', '8d7c-oid'],
+    ['azure', null, [on('xms_mirid', 'equals', '/subscriptions/1/x')]],
+    ['spiffe', 'spiffe://prod.example/ns/payments/*'],
+    ['custom', 'workload-1'],
+    ['custom', 'team/*'],
+    ['custom', 'workload-*'],
+    ['custom', null, [on('team', 'equals', 'payments')]],
+  ];
+  for (const [provider, subject, conditions = []] of says) {
+    it(`${provider} ${subject} ${JSON.stringify(conditions)} says so`, () =>
+      assert.equal(identityProblem(provider, subject, conditions), undefined));
+  }
+  const silent: [Provider, string | null, Condition[]?][] = [
+    ['github', null],
+    ['github', '*'],
+    ['github', 'repo:*'],
+    ['github', 'repo:*/*:*'],
+    ['github', 'repo:*/app:ref:refs/heads/main'],
+    ['github', 'repo:octo-*/app:ref:refs/heads/main'],
+    ['github', 'repo:octo-org'],
+    ['github', 'ref:refs/heads/main'],
+    ['github', 'environment:prod'],
+    ['github', 'job_workflow_ref:octo-org/shared/.github/workflows/deploy.yml@refs/heads/main'],
+    ['github', null, [on('ref', 'equals', 'refs/heads/main')]],
+    ['github', null, [on('environment', 'equals', 'prod')]],
+    ['github', null, [on('repository', 'exists')]],
+    ['github', null, [on('repository', 'glob', '*/app')]],
+    ['github', null, [on('repository', 'glob', 'octo-org/app', '*')]],
+    ['github', null, [on('repository_id', 'glob', '1*')]],
+    ['github', null, [on('actor', 'equals', 'octocat')]],
+    ['github', null, [on('sub', 'glob', 'repo:*/app:*')]],
+    ['gitlab', 'project_path:*/project:ref_type:branch:ref:main'],
+    ['gitlab', null, [on('ref', 'equals', 'main')]],
+    ['kubernetes', 'system:serviceaccount:*:deployer'],
+    ['kubernetes', null, [on('/kubernetes.io/serviceaccount/name', 'equals', 'default')]],
+    ['aws', 'arn:aws:iam::*:role/deployer'],
+    ['gcp', '1122*'],
+    ['gcp', null, [on('email', 'glob', '*@project.iam.gserviceaccount.com')]],
+    ['azure', null, [on('tid', 'equals', 'x')]],
+    ['spiffe', 'spiffe://*/ns/payments'],
+    ['spiffe', 'spiffe://prod.example/*'],
+    ['custom', null],
+    ['custom', '*'],
+    ['custom', '*:*/*'],
+    ['custom', 'ab*'],
+    ['custom', 'a/b*'],
+    ['custom', 'environment:prod'],
+    ['custom', null, [on('ref', 'equals', 'main'), on('environment', 'equals', 'prod')]],
+    ['custom', null, [on('aud', 'equals', 'x')]],
+    ['custom', null, [on('team', 'exists')]],
+    ['custom', null, [on('team', 'glob', '*')]],
+  ];
+  for (const [provider, subject, conditions = []] of silent) {
+    it(`${provider} ${subject} ${JSON.stringify(conditions)} does not`, () =>
+      assert.match(identityProblem(provider, subject, conditions) ?? '', /does not say who/));
+  }
+});

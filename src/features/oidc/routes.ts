@@ -1,0 +1,148 @@
+import Type from 'typebox';
+import { bearer, client, type RouteEntry, route, scope } from '../../kernel/route.ts';
+import type { Exchange } from './exchange.ts';
+import { exchangeWords, readExchange, tokenType } from './exchange-request.ts';
+import {
+  ExchangedToken,
+  ExchangeQuery,
+  ExchangeRequest,
+  IdTokenRequest,
+  IdTokenResponse,
+} from './exchange-schema.ts';
+import type { IssueIdToken } from './id-token.ts';
+import {
+  immutableFields,
+  NewTrustPolicy,
+  TestedToken,
+  TrustPolicy,
+  TrustPolicyChange,
+  TrustPolicyPage,
+  TrustPolicyParams,
+  TrustPolicyQuery,
+  TrustTest,
+} from './schema.ts';
+import type { PolicyService } from './service.ts';
+import type { TestToken } from './test-token.ts';
+
+export interface OidcHandlers {
+  readonly issuer: string;
+  readonly policies: PolicyService;
+  readonly test: TestToken;
+  readonly exchange: Exchange;
+  readonly issueIdToken: IssueIdToken;
+}
+
+const tag = 'Workload identity';
+const url = '/oidc/trust-policies';
+
+export const oidcRoutes = ({
+  issuer,
+  policies,
+  test,
+  exchange,
+  issueIdToken,
+}: OidcHandlers): RouteEntry[] => [
+  route({
+    id: 'createTrustPolicy',
+    summary: 'Say who outside may become an agent',
+    tag,
+    method: 'POST',
+    url,
+    access: scope('agents:write'),
+    limit: 'caller',
+    errors: ['AGENT_NOT_FOUND', 'AGENT_DECOMMISSIONED', 'FORBIDDEN', 'TRUST_POLICY_ALREADY_EXISTS'],
+    schema: { body: NewTrustPolicy, response: { 201: TrustPolicy } },
+    handler: ({ caller, body }) => policies.create(caller, body),
+  }),
+  route({
+    id: 'listTrustPolicies',
+    summary: 'List trust policies, newest first',
+    tag,
+    method: 'GET',
+    url,
+    access: scope('agents:read'),
+    limit: 'caller',
+    schema: { query: TrustPolicyQuery, response: { 200: TrustPolicyPage } },
+    handler: ({ caller, query }) => policies.list(caller, query),
+  }),
+  route({
+    id: 'getTrustPolicy',
+    summary: 'Read a trust policy',
+    tag,
+    method: 'GET',
+    url: `${url}/:policyId`,
+    access: scope('agents:read'),
+    limit: 'caller',
+    errors: ['TRUST_POLICY_NOT_FOUND'],
+    schema: { params: TrustPolicyParams, response: { 200: TrustPolicy } },
+    handler: ({ caller, params }) => policies.get(caller, params.policyId),
+  }),
+  route({
+    id: 'updateTrustPolicy',
+    summary: 'Change a trust policy; takes effect at once',
+    tag,
+    method: 'PATCH',
+    url: `${url}/:policyId`,
+    access: scope('agents:write'),
+    limit: 'caller',
+    errors: ['TRUST_POLICY_NOT_FOUND', 'FORBIDDEN', 'IMMUTABLE_FIELD', 'TRUST_POLICY_ALREADY_EXISTS'],
+    immutable: immutableFields,
+    schema: { params: TrustPolicyParams, body: TrustPolicyChange, response: { 200: TrustPolicy } },
+    handler: ({ caller, params, body }) => policies.update(caller, params.policyId, body),
+  }),
+  route({
+    id: 'deleteTrustPolicy',
+    summary: 'Delete a trust policy; nobody comes in by it from then on',
+    tag,
+    method: 'DELETE',
+    url: `${url}/:policyId`,
+    access: scope('agents:write'),
+    limit: 'caller',
+    errors: ['TRUST_POLICY_NOT_FOUND', 'FORBIDDEN'],
+    schema: { params: TrustPolicyParams, response: { 204: Type.Null() } },
+    handler: ({ caller, params }) => policies.remove(caller, params.policyId),
+  }),
+  route({
+    id: 'testTrustPolicy',
+    summary: 'Ask what a trust policy makes of a token; issues nothing',
+    tag,
+    method: 'POST',
+    url: `${url}/:policyId/test`,
+    access: scope('agents:read'),
+    limit: 'caller',
+    errors: ['TRUST_POLICY_NOT_FOUND'],
+    schema: { params: TrustPolicyParams, body: TestedToken, response: { 200: TrustTest } },
+    handler: ({ caller, params, body }) => test(caller, params.policyId, body.token),
+  }),
+  route({
+    id: 'exchangeOutsideToken',
+    summary: "Exchange another issuer's token for an access token (RFC 8693)",
+    tag,
+    method: 'POST',
+    url: '/oidc/token',
+    access: client(),
+    limit: 'afterVerification',
+    accepts: 'form',
+    failures: 'oauth',
+    malformed: () => 'invalid_request',
+    schema: { query: ExchangeQuery, body: ExchangeRequest, response: { 200: ExchangedToken } },
+    async handler({ body, query, origin, countAgainst }) {
+      const asked = readExchange(body, query, issuer);
+      const issued = await exchange.redeem({ ...asked, origin, countAgainst }, exchangeWords);
+      return { ...issued, issued_token_type: tokenType('access_token') };
+    },
+  }),
+  route({
+    id: 'issueIdToken',
+    summary: 'Get an ID token, by which the agent is known elsewhere',
+    tag,
+    method: 'POST',
+    url: '/oidc/id-token',
+    access: bearer(),
+    limit: 'caller',
+    accepts: 'form',
+    errors: ['AGENT_NOT_ACTIVE'],
+    schema: { body: IdTokenRequest, response: { 200: IdTokenResponse } },
+    handler: ({ caller, body }) => issueIdToken(caller, body),
+  }),
+];

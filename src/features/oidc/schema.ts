@@ -1,0 +1,154 @@
+import Type, { type Static } from 'typebox';
+import { pageSizes } from '../../contract/limits.ts';
+import { scopes } from '../../contract/scopes.ts';
+import { literals, Nullable, PageOf, pageQuery, Timestamp, Uuid } from '../../contract/shapes.ts';
+
+export const providers = [
+  'github',
+  'gitlab',
+  'kubernetes',
+  'aws',
+  'gcp',
+  'azure',
+  'spiffe',
+  'custom',
+] as const;
+export type Provider = (typeof providers)[number];
+
+const statuses = ['active', 'disabled'] as const;
+
+/** The oldest token that any policy may take. */
+export const maxAgeSeconds = 86_400;
+
+const Name = Type.String({
+  minLength: 1,
+  maxLength: 255,
+  pattern: '\\S',
+  description: 'a name of 1 to 255 characters that are not all blank',
+});
+/** What exactly such an address may be is the service's to say. */
+const Address = Type.String({ minLength: 1, maxLength: 1024 });
+const Audiences = Type.Array(Type.String({ minLength: 1, maxLength: 1024 }), {
+  minItems: 1,
+  maxItems: 10,
+  uniqueItems: true,
+});
+const Subject = Type.String({
+  minLength: 1,
+  maxLength: 1024,
+  description: 'the exact subject, or a pattern in which * stands for any text without / and :',
+});
+const Value = Type.String({ minLength: 1, maxLength: 1024 });
+
+const Condition = Type.Object(
+  {
+    claim: Type.String({
+      minLength: 1,
+      maxLength: 256,
+      description: 'the name of a claim, or a JSON pointer to one inside another',
+    }),
+    operator: literals(['equals', 'in', 'glob', 'exists']),
+    values: Type.Optional(Type.Array(Value, { maxItems: 50, uniqueItems: true })),
+  },
+  { title: 'TrustCondition', additionalProperties: false },
+);
+export type Condition = Static<typeof Condition>;
+
+const Conditions = Type.Array(Condition, { maxItems: 20 });
+const Scopes = Type.Array(literals(scopes), { maxItems: scopes.length, uniqueItems: true });
+const Age = Type.Integer({ minimum: 1, maximum: maxAgeSeconds });
+
+export const TrustPolicy = Type.Object(
+  {
+    policyId: Uuid,
+    organizationId: Uuid,
+    agentId: Uuid,
+    name: Type.String(),
+    provider: literals(providers),
+    issuer: Type.String(),
+    jwksUri: Nullable(Type.String()),
+    audiences: Type.Array(Type.String()),
+    subject: Nullable(Type.String()),
+    conditions: Type.Array(Condition),
+    scopes: Type.Array(Type.String()),
+    maxTokenAgeSeconds: Type.Integer(),
+    singleUse: Type.Boolean(),
+    status: literals(statuses),
+    lastUsedAt: Nullable(Timestamp),
+    createdAt: Timestamp,
+    updatedAt: Timestamp,
+  },
+  { title: 'TrustPolicy' },
+);
+export type TrustPolicy = Static<typeof TrustPolicy>;
+
+export const TrustPolicyPage = PageOf(TrustPolicy, 'TrustPolicyPage');
+
+export const NewTrustPolicy = Type.Object(
+  {
+    agentId: Uuid,
+    name: Name,
+    provider: literals(providers),
+    issuer: Type.Optional(Address),
+    jwksUri: Type.Optional(Nullable(Address)),
+    audiences: Audiences,
+    subject: Type.Optional(Nullable(Subject)),
+    conditions: Type.Optional(Conditions),
+    scopes: Scopes,
+    maxTokenAgeSeconds: Type.Optional(Age),
+    singleUse: Type.Optional(Type.Boolean()),
+    status: Type.Optional(literals(statuses)),
+  },
+  { title: 'NewTrustPolicy', additionalProperties: false },
+);
+export type NewTrustPolicy = Static<typeof NewTrustPolicy>;
+
+export const TrustPolicyChange = Type.Object(
+  {
+    name: Type.Optional(Name),
+    issuer: Type.Optional(Address),
+    jwksUri: Type.Optional(Nullable(Address)),
+    audiences: Type.Optional(Audiences),
+    subject: Type.Optional(Nullable(Subject)),
+    conditions: Type.Optional(Conditions),
+    scopes: Type.Optional(Scopes),
+    maxTokenAgeSeconds: Type.Optional(Age),
+    singleUse: Type.Optional(Type.Boolean()),
+    status: Type.Optional(literals(statuses)),
+  },
+  { title: 'TrustPolicyChange', additionalProperties: false },
+);
+export type TrustPolicyChange = Static<typeof TrustPolicyChange>;
+
+export const immutableFields = ['policyId', 'organizationId', 'agentId', 'provider', 'createdAt'] as const;
+
+export const TrustPolicyParams = Type.Object({ policyId: Uuid });
+
+export const TrustPolicyQuery = Type.Object({
+  ...pageQuery(pageSizes.standard),
+  agentId: Type.Optional(Uuid),
+  provider: Type.Optional(literals(providers)),
+  status: Type.Optional(literals(statuses)),
+});
+export type TrustPolicyQuery = Static<typeof TrustPolicyQuery>;
+
+export const TestedToken = Type.Object(
+  { token: Type.String({ pattern: '^.', description: 'a JWT' }) },
+  { title: 'TestedToken', additionalProperties: false },
+);
+
+export const Check = Type.Object(
+  { name: Type.String(), ok: Type.Boolean(), expected: Type.String(), actual: Nullable(Type.String()) },
+  { title: 'TrustCheck' },
+);
+export type Check = Static<typeof Check>;
+
+export const TrustTest = Type.Object(
+  {
+    matched: Type.Boolean(),
+    checks: Type.Array(Check),
+    claims: Type.Object({}, { additionalProperties: true }),
+  },
+  { title: 'TrustTest' },
+);
+export type TrustTest = Static<typeof TrustTest>;

@@ -1,0 +1,170 @@
+/** Trust policies, when each was used last, and the outside tokens that were exchanged already. */
+import type { Queryable, Tx } from '../../kernel/db.ts';
+import { offsetOf } from '../../kernel/page.ts';
+import { sql } from '../../kernel/sql.ts';
+import type { TrustPolicy, TrustPolicyQuery } from './schema.ts';
+
+const columns = sql`
+  p.policy_id as "policyId", p.organization_id as "organizationId", p.agent_id as "agentId", p.name, p.provider,
+  p.issuer, p.jwks_uri as "jwksUri", p.audiences, p.subject, p.conditions, p.scopes,
+  p.max_token_age_seconds as "maxTokenAgeSeconds", p.single_use as "singleUse", p.status,
+  u.last_used_at as "lastUsedAt", p.created_at as "createdAt", p.updated_at as "updatedAt"`;
+const from = sql`from trust_policies p left join trust_policy_uses u using (policy_id)`;
+
+/** Undefined is the operator's view: every organization. */
+const ofTenant = (organizationId: string | undefined) =>
+  organizationId === undefined ? sql`true` : sql`p.organization_id = ${organizationId}`;
+
+/** What the store keeps besides: how a policy is found, and what makes it the same as another. */
+export interface Keys {
+  readonly subjectHead: string;
+  readonly letsIn: Buffer;
+}
+
+/** False when the agent has an equal one. */
+export async function insertPolicy(tx: Queryable, policy: TrustPolicy, keys: Keys): Promise<boolean> {
+  const inserted = await tx.run(
+    'oidc.insertPolicy',
+    sql`insert into trust_policies
+          (policy_id, organization_id, agent_id, name, provider, issuer, jwks_uri, audiences, subject, subject_head,
+           conditions, scopes, max_token_age_seconds, single_use, status, lets_in, created_at, updated_at)
+        values
+          (${policy.policyId}, ${policy.organizationId}, ${policy.agentId}, ${policy.name}, ${policy.provider},
+           ${policy.issuer}, ${policy.jwksUri}, ${policy.audiences}, ${policy.subject}, ${keys.subjectHead},
+           ${JSON.stringify(policy.conditions)}, ${policy.scopes}, ${policy.maxTokenAgeSeconds}, ${policy.singleUse},
+           ${policy.status}, ${keys.letsIn}, ${policy.createdAt}, ${policy.updatedAt})
+        on conflict (agent_id, lets_in) do nothing`,
+  );
+  return inserted === 1;
+}
+
+/** Whether the agent has another that lets in the same. */
+export async function hasEqual(tx: Queryable, policy: TrustPolicy, { letsIn }: Keys): Promise<boolean> {
+  const row = await tx.maybe(
+    'oidc.findEqual',
+    sql`select 1 from trust_policies
+        where agent_id = ${policy.agentId} and lets_in = ${letsIn} and policy_id <> ${policy.policyId}`,
+  );
+  return row !== undefined;
+}
+
+export async function updatePolicy(tx: Queryable, policy: TrustPolicy, keys: Keys): Promise<void> {
+  await tx.run(
+    'oidc.updatePolicy',
+    sql`update trust_policies
+        set name = ${policy.name}, issuer = ${policy.issuer}, jwks_uri = ${policy.jwksUri},
+            audiences = ${policy.audiences}, subject = ${policy.subject}, subject_head = ${keys.subjectHead},
+            conditions = ${JSON.stringify(policy.conditions)}, scopes = ${policy.scopes},
+            max_token_age_seconds = ${policy.maxTokenAgeSeconds}, single_use = ${policy.singleUse},
+            status = ${policy.status}, lets_in = ${keys.letsIn}, updated_at = ${policy.updatedAt}
+        where policy_id = ${policy.policyId}`,
+  );
+}
+
+export async function deletePolicy(tx: Queryable, policyId: string): Promise<void> {
+  await tx.run('oidc.deletePolicy', sql`delete from trust_policies where policy_id = ${policyId}`);
+}
+
+export const findPolicy = (
+  db: Queryable,
+  tenant: string | undefined,
+  policyId: string,
+): Promise<TrustPolicy | undefined> =>
+  db.maybe(
+    'oidc.findPolicy',
+    sql`select ${columns} ${from} where p.policy_id = ${policyId} and ${ofTenant(tenant)}`,
+  );
+
+/** Kept from others until the transaction ends, those who come in by it included. */
+export const lockPolicy = (
+  tx: Queryable,
+  tenant: string | undefined,
+  policyId: string,
+): Promise<TrustPolicy | undefined> =>
+  tx.maybe(
+    'oidc.lockPolicy',
+    sql`select ${columns} ${from} where p.policy_id = ${policyId} and ${ofTenant(tenant)} for update of p`,
+  );
+
+/** As it stands, kept from changing until the transaction ends; others may come in by it meanwhile. */
+export const holdPolicy = (tx: Queryable, policyId: string): Promise<TrustPolicy | undefined> =>
+  tx.maybe('oidc.holdPolicy', sql`select ${columns} ${from} where p.policy_id = ${policyId} for share of p`);
+
+export async function listPolicies(db: Queryable, tenant: string | undefined, query: TrustPolicyQuery) {
+  const { agentId = null, provider = null, status = null } = query;
+  const matches = sql`
+    ${ofTenant(tenant)} and (${agentId}::uuid is null or p.agent_id = ${agentId})
+    and (${provider}::text is null or p.provider = ${provider})
+    and (${status}::text is null or p.status = ${status})`;
+  const rows = await db.many<TrustPolicy>(
+    'oidc.listPolicies',
+    sql`select ${columns} ${from} where ${matches}
+        order by p.created_at desc, p.policy_id desc limit ${query.limit} offset ${offsetOf(query)}`,
+  );
+  const { total } = await db.one<{ total: number }>(
+    'oidc.countPolicies',
+    sql`select count(*) as total from trust_policies p where ${matches}`,
+  );
+  return { rows, total };
+}
+
+/** Of one agent, for that issuer, oldest first. */
+export const findPoliciesOfAgent = (
+  db: Queryable,
+  issuer: string,
+  agentId: string,
+  atMost: number,
+): Promise<TrustPolicy[]> =>
+  db.many(
+    'oidc.findPoliciesOfAgent',
+    sql`select ${columns} ${from} where p.issuer = ${issuer} and p.agent_id = ${agentId}
+        order by p.created_at, p.policy_id limit ${atMost}`,
+  );
+
+/** Active ones for that issuer that a subject with one of these beginnings might match, oldest first. */
+export const findPoliciesByHead = (
+  db: Queryable,
+  issuer: string,
+  { heads, audiences }: { heads: readonly string[]; audiences: readonly string[] },
+  atMost: number,
+): Promise<TrustPolicy[]> =>
+  db.many(
+    'oidc.findPoliciesByHead',
+    sql`select ${columns} ${from}
+        where p.issuer = ${issuer} and p.subject_head = any(${heads}::text[]) and p.status = 'active'
+          and p.audiences && ${audiences}::text[]
+        order by p.created_at, p.policy_id limit ${atMost}`,
+  );
+
+/** False when it was used before. Of many at once the others wait for the first. */
+export async function useToken(tx: Queryable, tokenKey: Buffer, expiresAt: string): Promise<boolean> {
+  const inserted = await tx.run(
+    'oidc.useToken',
+    sql`insert into used_outside_tokens (token_key, expires_at) values (${tokenKey}, ${expiresAt})
+        on conflict (token_key) do nothing`,
+  );
+  return inserted === 1;
+}
+
+export async function isUsed(db: Queryable, tokenKey: Buffer): Promise<boolean> {
+  const row = await db.maybe(
+    'oidc.isUsed',
+    sql`select 1 from used_outside_tokens where token_key = ${tokenKey}`,
+  );
+  return row !== undefined;
+}
+
+export async function deleteExpiredUses(db: Queryable, before: Date): Promise<void> {
+  await db.run('oidc.deleteExpiredUses', sql`delete from used_outside_tokens where expires_at < ${before}`);
+}
+
+/** To the minute, so that a busy policy is not written for each who comes in by it. */
+export function markUsed(tx: Tx, policyId: string, now: string): void {
+  tx.atCommit(
+    'oidc.markUsed',
+    sql`insert into trust_policy_uses as u (policy_id, last_used_at)
+        values (${policyId}::uuid, ${now}::timestamptz)
+        on conflict (policy_id) do update set last_used_at = excluded.last_used_at
+        where u.last_used_at < excluded.last_used_at - interval '1 minute'`,
+  );
+}

@@ -1,0 +1,53 @@
+/** What a policy makes of a token: every check with what was expected and what was there. Issues and marks nothing. */
+import { type Caller, tenantOf } from '../../kernel/caller.ts';
+import { fail } from '../../kernel/fail.ts';
+import { isRefused, type Unverified } from '../../kernel/outside.ts';
+import type { OidcDeps } from './feature.ts';
+import { tokenKeyOf } from './keys.ts';
+import { check, checksOf } from './match.ts';
+import type { Check, TrustPolicy, TrustTest } from './schema.ts';
+import { findPolicy, isUsed } from './store.ts';
+
+export type TestToken = (caller: Caller, policyId: string, token: string) => Promise<TrustTest>;
+
+export function createTokenTest({ db, clock, outside, issuer: ourselves, standingOf }: OidcDeps): TestToken {
+  const signatureCheck = async (policy: TrustPolicy, token: Unverified): Promise<Check> => {
+    const verdict = await outside.verify(token, policy);
+    const expected = "valid now, signed by the issuer's key";
+    return check(
+      'signature',
+      !isRefused(verdict),
+      expected,
+      isRefused(verdict) ? [verdict.reason] : ['so it is'],
+    );
+  };
+
+  const agentCheck = async (policy: TrustPolicy): Promise<Check> => {
+    const standing = await standingOf(db, policy.agentId);
+    const problem = standing ? standing.problem : 'the agent does not exist';
+    return check('agent', problem === undefined, 'active', [problem ?? 'active']);
+  };
+
+  const useCheck = async (token: Unverified): Promise<Check> => {
+    const used = await isUsed(db, tokenKeyOf(token));
+    return check('single use', !used, 'not used before', [used ? 'used before' : 'not used before']);
+  };
+
+  return async (caller, policyId, text) => {
+    const policy = (await findPolicy(db, tenantOf(caller), policyId)) ?? fail('TRUST_POLICY_NOT_FOUND');
+    const token = outside.read(text);
+    if (isRefused(token)) {
+      const checks = [check('token', false, 'a signed JWT', [token.reason])];
+      return { matched: false, checks, claims: {} };
+    }
+    const own = token.issuer === ourselves;
+    const checks = [
+      check('token', !own, 'a signed JWT of somebody else', [own ? 'own_token' : 'so it is']),
+      await signatureCheck(policy, token),
+      ...checksOf(policy, token.claims, clock.now()),
+      ...(policy.singleUse ? [await useCheck(token)] : []),
+      await agentCheck(policy),
+    ];
+    return { matched: checks.every(({ ok }) => ok), checks, claims: token.claims };
+  };
+}
