@@ -9,6 +9,7 @@ import { createCedar } from './adapters/cedar.ts';
 import {
   assertionAlgorithms,
   createAssertions,
+  createAttestationReader,
   createSigner,
   createStatementReader,
   readPublicKey,
@@ -19,6 +20,7 @@ import { createReferencePage } from './adapters/scalar.ts';
 import { type Agents, createAgents } from './features/agents/feature.ts';
 import { createAudit } from './features/audit/feature.ts';
 import { createCredentials } from './features/credentials/feature.ts';
+import { createDid } from './features/did/feature.ts';
 import { createDiscovery } from './features/discovery/feature.ts';
 import { createHealth } from './features/health/feature.ts';
 import { createOrganizations, type Organizations } from './features/organizations/feature.ts';
@@ -138,6 +140,17 @@ export async function createApp({
     standings,
     isAdmin: async (caller) => (await organizations.roleOf(caller)) === 'admin',
   });
+  const did = createDid({
+    baseUrl: config.baseUrl,
+    clock,
+    ids,
+    metrics,
+    signer,
+    readAttestation: createAttestationReader(),
+    factsOf: async (agentId) => (await agents.facts([agentId]))[0],
+    organizationStatusOf: organizations.statusOf,
+    interfacesOf: async () => [],
+  });
   const discovery = createDiscovery({ issuer: config.baseUrl, assertionAlgorithms, signer });
   const health = createHealth({
     db,
@@ -156,6 +169,7 @@ export async function createApp({
     ...credentials.routes,
     ...organizations.routes,
     ...audit.routes,
+    ...did.routes,
   ];
   const http: Http = await createHttp({
     config,

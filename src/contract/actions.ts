@@ -7,6 +7,7 @@ export const policyActions = [
   'organizations:configure',
   'organizations:delete',
   'organizations:addMember',
+  'dids:resolve',
 ] as const;
 
 export type PolicyAction = (typeof policyActions)[number];

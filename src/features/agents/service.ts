@@ -1,8 +1,9 @@
 import { isDeepStrictEqual } from 'node:util';
+import type { AgentFacts } from '../../contract/identity.ts';
 import { operatorScope, organizationScopes, type Scope, scopes } from '../../contract/scopes.ts';
 import { type Actor, type Caller, isOperator, refuseAmplification, tenantOf } from '../../kernel/caller.ts';
 import { isoTime } from '../../kernel/clock.ts';
-import type { Tx } from '../../kernel/db.ts';
+import type { Queryable, Tx } from '../../kernel/db.ts';
 import { fail } from '../../kernel/fail.ts';
 import { createGatherer } from '../../kernel/gather.ts';
 import { type Page, pageOf } from '../../kernel/page.ts';
@@ -12,6 +13,7 @@ import type { Agent, AgentChange, AgentQuery, KeySet, NewAgent, PublicJwk } from
 import {
   countLiving,
   findAgents,
+  findFacts,
   findKeys,
   findOperator,
   insertAgent,
@@ -44,6 +46,8 @@ export interface AgentService {
    * is one: who may not make an operator may not end one either.
    */
   hold(tx: Tx, caller: Caller, agentId: string): Promise<Agent>;
+  /** What identity documents are made of, whoever asks; agents that do not exist are left out. */
+  facts(agentIds: readonly string[], within?: Queryable): Promise<AgentFacts[]>;
   /** The oldest active agent that holds the operator's scope. */
   findOperator(tx: Tx): Promise<Agent | undefined>;
 }
@@ -202,6 +206,7 @@ export function createAgentService(deps: AgentDeps): AgentService {
     },
 
     hold,
+    facts: (agentIds, within = db) => findFacts(within, agentIds),
     findOperator,
   };
 }

@@ -44,6 +44,8 @@ export interface OrganizationService {
   findBySlug(tx: Tx, slug: string): Promise<{ organizationId: string } | undefined>;
   /** The plan, kept from changing until the transaction ends; undefined when the organization is deleted or unknown. */
   holdPlan(tx: Tx, organizationId: string): Promise<Plan | undefined>;
+  /** Undefined when there is no such organization. */
+  statusOf(organizationId: string): Promise<OrganizationStatus | undefined>;
   /** The caller's membership in its own organization. */
   roleOf(caller: Caller): Promise<Role>;
   /**
@@ -179,6 +181,10 @@ export function createOrganizationService(deps: OrganizationDeps): OrganizationS
       if (role === 'admin' && (await findRole(tx, caller.organizationId, caller.agentId)) !== 'admin') {
         fail('FORBIDDEN', { message: 'This agent administers its organization, and you do not.' });
       }
+    },
+
+    async statusOf(organizationId) {
+      return (await findOrganization(db, organizationId))?.status;
     },
 
     async roleOf(caller) {
