@@ -23,6 +23,7 @@ import { createCredentials } from './features/credentials/feature.ts';
 import { createDid } from './features/did/feature.ts';
 import { createDiscovery } from './features/discovery/feature.ts';
 import { createHealth } from './features/health/feature.ts';
+import { createMarketplace, type Marketplace } from './features/marketplace/feature.ts';
 import { createOrganizations, type Organizations } from './features/organizations/feature.ts';
 import { createReference } from './features/reference/feature.ts';
 import { createStandings, createTokens } from './features/tokens/feature.ts';
@@ -33,7 +34,7 @@ import { createHttp, type Http } from './kernel/http.ts';
 import { createIds } from './kernel/ids.ts';
 import type { KeyPair } from './kernel/keypair.ts';
 import { type Kv, timedKv } from './kernel/kv.ts';
-import { createLedger } from './kernel/ledger.ts';
+import { createLedger, type LedgerListener } from './kernel/ledger.ts';
 import type { Log } from './kernel/log.ts';
 import { createLoops } from './kernel/loops.ts';
 import { createMetrics, type Metrics } from './kernel/metrics.ts';
@@ -79,7 +80,10 @@ export async function createApp({
   const readStatement = createStatementReader();
   const audit = createAudit({ db, clock, log, metrics, signer, readStatement });
   const standings = createStandings({ db, kv, clock });
-  const ledger = createLedger({ clock, ids, listeners: [audit.listener, standings.listener] });
+  const listings: LedgerListener = {
+    inTransaction: async (tx, happenings) => marketplace.listener.inTransaction?.(tx, happenings),
+  };
+  const ledger = createLedger({ clock, ids, listeners: [audit.listener, standings.listener, listings] });
 
   // Who may, where scopes alone do not say it.
   const engine = createCedar({
@@ -149,7 +153,18 @@ export async function createApp({
     readAttestation: createAttestationReader(),
     factsOf: async (agentId) => (await agents.facts([agentId]))[0],
     organizationStatusOf: organizations.statusOf,
-    interfacesOf: async () => [],
+    interfacesOf: (agentId) => marketplace.interfacesOf(agentId),
+  });
+  const marketplace: Marketplace = createMarketplace({
+    db,
+    clock,
+    ids,
+    ledger,
+    holdAgent: agents.hold,
+    factsOf: agents.facts,
+    isVerified: async (facts) => (await did.conformityOf(facts)).verified,
+    didOf: did.names.agent,
+    cardUrlOf: did.names.card,
   });
   const discovery = createDiscovery({ issuer: config.baseUrl, assertionAlgorithms, signer });
   const health = createHealth({
@@ -170,6 +185,7 @@ export async function createApp({
     ...organizations.routes,
     ...audit.routes,
     ...did.routes,
+    ...marketplace.routes,
   ];
   const http: Http = await createHttp({
     config,

@@ -23,6 +23,13 @@ export const auditOnlyEvents = [
   'member.added',
   'token.refused',
   'policy.refused',
+  'listing.created',
+  'listing.updated',
+  'listing.published',
+  'listing.withdrawn',
+  'listing.suspended',
+  'listing.reinstated',
+  'listing.deleted',
 ] as const;
 
 export type WebhookEvent = (typeof webhookEvents)[number];

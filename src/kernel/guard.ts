@@ -123,10 +123,13 @@ export function createGuard(deps: GuardDeps): Guard {
   };
 }
 
-const callerOf = (
-  { agentId, organizationId, scopes, tokenId }: Identity,
-  { origin }: Visit,
-): Caller => ({ ...origin, agentId, organizationId, scopes, tokenId });
+const callerOf = ({ agentId, organizationId, scopes, tokenId }: Identity, { origin }: Visit): Caller => ({
+  ...origin,
+  agentId,
+  organizationId,
+  scopes,
+  tokenId,
+});
 
 export const windowHeaders = (state: WindowState): Record<string, string> => ({
   'x-ratelimit-limit': String(state.limit),

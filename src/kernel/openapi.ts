@@ -11,7 +11,9 @@ export function schemaOf(entry: RouteEntry): FastifySchema {
   const failure = entry.failures === 'oauth' ? TokenErrorBody : ErrorEnvelope;
   const success = Object.entries(response).map(([status, schema]) => [
     status,
-    entry.produces ? { description: 'Success', content: { [mediaTypeOf(entry.produces)]: { schema } } } : schema,
+    entry.produces
+      ? { description: 'Success', content: { [mediaTypeOf(entry.produces)]: { schema } } }
+      : schema,
   ]);
   return {
     ...(params && { params }),

@@ -203,6 +203,13 @@ const changes: Readonly<Record<EventType, 'agent' | 'organization' | 'token' | '
   'organization.deleted': 'organization',
   'member.added': 'none',
   'policy.refused': 'none',
+  'listing.created': 'none',
+  'listing.updated': 'none',
+  'listing.published': 'none',
+  'listing.withdrawn': 'none',
+  'listing.suspended': 'none',
+  'listing.reinstated': 'none',
+  'listing.deleted': 'none',
 };
 
 function changedKeys({ type, agentId, organizationId, metadata }: Happening): string[] {
