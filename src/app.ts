@@ -19,6 +19,7 @@ import { createPostgres } from './adapters/postgres.ts';
 import { createReferencePage } from './adapters/scalar.ts';
 import { type Agents, createAgents } from './features/agents/feature.ts';
 import { createAudit } from './features/audit/feature.ts';
+import { createCompliance } from './features/compliance/feature.ts';
 import { createCredentials } from './features/credentials/feature.ts';
 import { createDid } from './features/did/feature.ts';
 import { createDiscovery } from './features/discovery/feature.ts';
@@ -39,13 +40,23 @@ import type { Log } from './kernel/log.ts';
 import { createLoops } from './kernel/loops.ts';
 import { createMetrics, type Metrics } from './kernel/metrics.ts';
 import { migrate } from './kernel/migrations.ts';
-import { createRequirePermission } from './kernel/policy.ts';
+import { createRequirePermission, instance, type PolicyQuestion } from './kernel/policy.ts';
 import { createRateWindow } from './kernel/window.ts';
 
 export { verifyExport } from './features/audit/offline.ts';
 
 /** Beside the code, in a checkout as in the published package. */
 const policies = fileURLToPath(new URL('../policies/', import.meta.url));
+
+/** Whom every policy must refuse this. */
+const stranger: PolicyQuestion = {
+  agentId: '00000000-0000-0000-0000-000000000000',
+  organizationId: '00000000-0000-0000-0000-000000000000',
+  scopes: [],
+  role: 'none',
+  action: 'organizations:create',
+  resource: instance,
+};
 
 export interface Surroundings {
   readonly config: Config;
@@ -166,6 +177,17 @@ export async function createApp({
     didOf: did.names.agent,
     cardUrlOf: did.names.card,
   });
+  const compliance = createCompliance({
+    db,
+    kv,
+    clock,
+    metrics,
+    signer,
+    settings: config,
+    audit: audit.integrity,
+    deniesByDefault: () => !engine.allows(stranger),
+    identity: did,
+  });
   const discovery = createDiscovery({ issuer: config.baseUrl, assertionAlgorithms, signer });
   const health = createHealth({
     db,
@@ -186,6 +208,7 @@ export async function createApp({
     ...audit.routes,
     ...did.routes,
     ...marketplace.routes,
+    ...compliance.routes,
   ];
   const http: Http = await createHttp({
     config,
@@ -197,7 +220,7 @@ export async function createApp({
     resourceMetadata: `${config.baseUrl}/.well-known/oauth-protected-resource`,
     routes,
   });
-  const loops = createLoops([...audit.loops, ...tokens.loops], log);
+  const loops = createLoops([...audit.loops, ...tokens.loops, ...compliance.loops], log);
 
   return {
     http,
