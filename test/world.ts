@@ -105,7 +105,13 @@ export async function createWorld(t: TestApp): Promise<World> {
     const { data } = await asOperator('GET', `/audit?agentId=${agentId}&limit=1`);
     const outsiderId = await makeAgent(organizationId, []);
     const [{ eventId }] = data;
-    return { organizationId, agentId, credentialId, clientSecret, token, outsiderId, eventId };
+    const { listingId } = await asOperator('POST', '/marketplace/listings', {
+      agentId,
+      title: 'Some agent',
+      summary: 'Does something.',
+    });
+    await asOperator('PATCH', `/marketplace/listings/${listingId}`, { status: 'published' });
+    return { organizationId, agentId, credentialId, clientSecret, token, outsiderId, eventId, listingId };
   };
 
   return { operatorToken, makeTarget, tokenOf, agentIn };
