@@ -9,6 +9,7 @@ import { startEmbeddedPostgres } from '../src/adapters/embedded-postgres.ts';
 import { answers } from './answers.ts';
 import { audit } from './audit.ts';
 import { lists } from './lists.ts';
+import { marketplace } from './marketplace.ts';
 import { peers } from './peers.ts';
 import { scale } from './scale.ts';
 import { startup } from './startup.ts';
@@ -38,6 +39,7 @@ const benches: Record<string, (bench: Bench) => Promise<Result[]>> = {
   answers,
   peers,
   lists,
+  marketplace,
   audit,
   scale,
 };

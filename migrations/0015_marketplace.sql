@@ -36,6 +36,8 @@ create table listings (
       || ' ' || description)
   ) stored
 );
+-- A long description is kept apart from the row, so that looking through many rows for a word does not fetch it.
+alter table listings alter column search set storage main, alter column headline set storage main;
 create unique index listings_agent on listings (agent_id);
 create index listings_by_organization on listings (organization_id, created_at desc, listing_id desc);
 create index listings_by_time on listings (created_at desc, listing_id desc);

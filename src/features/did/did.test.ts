@@ -1,6 +1,9 @@
 import assert from 'node:assert/strict';
 import { generateKeyPairSync, randomUUID } from 'node:crypto';
-import { describe, it } from 'node:test';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, describe, it } from 'node:test';
 import { exportJWK } from 'jose';
 import { newAgent, startApp } from '../../../test/harness.ts';
 import { createWorld } from '../../../test/world.ts';
@@ -186,6 +189,25 @@ describe('GET /agents/{agentId}/did/resolve', () => {
     const { token: foreign } = await agentIn(organizationId, ['agents:read', 'agents:write'], 'admin');
     assert.equal((await resolve(agentId, foreign)).json.code, 'AGENT_NOT_FOUND');
     assert.equal((await t.call('GET', `${api}/agents/${agentId}/did/resolve`)).status, 401);
+  });
+});
+
+describe('POLICIES_DIR without a policy for it', () => {
+  it('403 FORBIDDEN to resolve, also for what does not exist, and once in the audit log', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'countersign-policies-'));
+    after(() => rmSync(folder, { recursive: true, force: true }));
+    writeFileSync(
+      join(folder, 'own.cedar'),
+      'permit (principal, action == Action::"organizations:list", resource);',
+    );
+    const strict = await startApp({ POLICIES_DIR: folder });
+    const bearer = await strict.token();
+    for (const agentId of [strict.operator.agentId, randomUUID()]) {
+      const answer = await strict.call('GET', `${api}/agents/${agentId}/did/resolve`, { token: bearer });
+      assert.equal(`${answer.status} ${answer.json.code}`, '403 FORBIDDEN');
+    }
+    const refused = await strict.sql("select 1 from audit_events where action = 'policy.refused'");
+    assert.equal(refused.length, 2);
   });
 });
 

@@ -10,7 +10,7 @@ export const visibilities = ['public', 'organization'] as const;
 /** In bytes: a limit on what is kept, whatever the alphabet. */
 export const maxDescriptionBytes = 8_192;
 /** A search looks at this many of the newest that fit, and counts no further. */
-export const searchDepth = 1_000;
+export const searchDepth = 200;
 
 const line = (maxLength: number) =>
   Type.String({
