@@ -141,16 +141,17 @@ export async function searchListings(
     );
     return { rows, total: await countFrom(db, shown) };
   }
-  const rank = q ? sql`ts_rank(l.headline, websearch_to_tsquery('english', ${readWords(q)}))` : sql`0`;
+  // Of the hits alone: ranked any earlier, every listing that fits would be.
+  const rank = q ? sql`ts_rank(h.headline, websearch_to_tsquery('english', ${readWords(q)}))` : sql`0`;
   const found = await db.many<StoredListing & { total: number }>(
     'listings.search',
     sql`with hits as materialized (
-          select l.listing_id, l.published_at, ${rank} as rank from listings l
+          select l.listing_id, l.published_at, l.headline from listings l
           where ${shown} and ${join(narrow, ' and ')}
           order by l.published_at desc, l.listing_id desc limit ${searchDepth}
         ), page as (
-          select * from hits order by rank desc, published_at desc, listing_id desc
-          limit ${limit} offset ${offsetOf(query)}
+          select h.listing_id, h.published_at, ${rank} as rank from hits h
+          order by rank desc, h.published_at desc, h.listing_id desc limit ${limit} offset ${offsetOf(query)}
         )
         select counted.total, ${columns}
         from (select count(*) as total from hits) counted
