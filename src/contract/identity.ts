@@ -30,6 +30,12 @@ export interface AgentFacts {
   readonly publicKeys: readonly Readonly<Record<string, unknown>>[];
 }
 
+/** What a card is made of. */
+export type CardFacts = Pick<
+  AgentFacts,
+  'agentId' | 'email' | 'agentType' | 'capabilities' | 'owner' | 'version' | 'deploymentEnv'
+>;
+
 export const AgentCard = Type.Object(
   {
     did: Type.String(),

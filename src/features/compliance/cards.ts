@@ -8,7 +8,7 @@ export interface Cards {
   of(organizationId: string): Promise<ReadableStream<string>>;
 }
 
-const pageSize = 500;
+const pageSize = 250;
 
 export const createCards = ({
   db,

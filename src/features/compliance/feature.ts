@@ -3,7 +3,7 @@
  * Owns `badge_checks`: which agents' badges have been issued and verified. Otherwise a read model that spans tables: it reads
  * `agents` and `agent_counts`, samples `credentials`, and asks PostgreSQL about itself. It changes nothing of others.
  */
-import type { AgentCard, AgentFacts } from '../../contract/identity.ts';
+import type { AgentCard, AgentFacts, CardFacts } from '../../contract/identity.ts';
 import type { Clock } from '../../kernel/clock.ts';
 import type { Db } from '../../kernel/db.ts';
 import type { Kv } from '../../kernel/kv.ts';
@@ -34,7 +34,7 @@ export interface ComplianceDeps {
   /** That a stranger is refused what only operators may. */
   deniesByDefault(): boolean;
   readonly identity: {
-    cardOf(facts: AgentFacts, issuedAt: string): AgentCard;
+    cardOf(facts: CardFacts, issuedAt: string): AgentCard;
     conformityOf(facts: AgentFacts): Promise<{ verified: boolean; conforms: boolean }>;
   };
 }

@@ -1,10 +1,13 @@
-import type { AgentFacts } from '../../contract/identity.ts';
+import type { AgentFacts, CardFacts } from '../../contract/identity.ts';
 import type { Queryable } from '../../kernel/db.ts';
 import { sql } from '../../kernel/sql.ts';
 
+const cardColumns = sql`
+  a.agent_id as "agentId", a.email, a.agent_type as "agentType", a.version, a.capabilities, a.owner,
+  a.deployment_env as "deploymentEnv"`;
+
 const factColumns = sql`
-  a.agent_id as "agentId", a.organization_id as "organizationId", a.email, a.agent_type as "agentType", a.version,
-  a.capabilities, a.owner, a.deployment_env as "deploymentEnv", a.status, a.created_at as "createdAt",
+  ${cardColumns}, a.organization_id as "organizationId", a.status, a.created_at as "createdAt",
   a.updated_at as "updatedAt", a.public_keys as "publicKeys"`;
 
 /** All that goes into an agent's documents. Whoever changes any of it, in whatever way, gets another digest. */
@@ -26,7 +29,7 @@ const newestFirst = sql`order by a.created_at desc, a.agent_id desc`;
 /** The wire rounds times to milliseconds; a place needs them as they are. */
 const exactTime = sql`a.created_at::text as "exactTime"`;
 
-export type ListedAgent = AgentFacts & { readonly exactTime: string };
+export type ListedAgent = CardFacts & { readonly exactTime: string };
 
 export const findActive = (
   db: Queryable,
@@ -36,11 +39,11 @@ export const findActive = (
 ): Promise<ListedAgent[]> =>
   db.many(
     'compliance.activeAgents',
-    sql`select ${factColumns}, ${exactTime} from agents a where ${activeAfter(organizationId, after)}
+    sql`select ${cardColumns}, ${exactTime} from agents a where ${activeAfter(organizationId, after)}
         ${newestFirst} limit ${atMost}`,
   );
 
-export type UncheckedAgent = ListedAgent & { readonly digest: string };
+export type UncheckedAgent = AgentFacts & { readonly exactTime: string; readonly digest: string };
 
 /** Active agents of whom nothing is known, or something about other facts or another key. */
 export const findUnchecked = (

@@ -1,16 +1,11 @@
 /** Cards as data, unsigned: the spec's own, and the published formats. */
-import type { AgentCard, AgentFacts } from '../../contract/identity.ts';
+import type { AgentCard, AgentFacts, CardFacts } from '../../contract/identity.ts';
 import type { A2aCard, BadgeCredential, OasfRecord } from './formats.ts';
 import type { Names } from './names.ts';
 
 /** E-mails are unique; their local part is what people call the agent. */
 export const nameOf = ({ email }: Pick<AgentFacts, 'email'>): string =>
   email.slice(0, Math.max(1, email.lastIndexOf('@')));
-
-export type CardFacts = Pick<
-  AgentFacts,
-  'agentId' | 'email' | 'agentType' | 'capabilities' | 'owner' | 'version' | 'deploymentEnv'
->;
 
 export const plainCard = (names: Names, facts: CardFacts, issuedAt: string): AgentCard => ({
   did: names.agent(facts.agentId),

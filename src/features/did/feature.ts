@@ -3,13 +3,13 @@
  * did:web) and agent cards in the published formats, signed with the instance's key. Owns nothing; all of it is made from the
  * facts that the registry holds, at the moment it is asked for. docs/identity.md says how each signature is checked.
  */
-import type { AgentCard, AgentFacts } from '../../contract/identity.ts';
+import type { AgentCard, AgentFacts, CardFacts } from '../../contract/identity.ts';
 import type { Clock } from '../../kernel/clock.ts';
 import type { Ids } from '../../kernel/ids.ts';
 import type { Metrics } from '../../kernel/metrics.ts';
 import type { RouteEntry } from '../../kernel/route.ts';
 import type { ReadAttestation, Signer } from '../../kernel/signer.ts';
-import { type CardFacts, plainCard } from './card.ts';
+import { plainCard } from './card.ts';
 import { type Conformity, createConformity } from './conformity.ts';
 import { instanceMethods } from './document.ts';
 import { createNames, type Names } from './names.ts';
