@@ -36,12 +36,15 @@ export function isShape<T>(schema: TSchema): (value: unknown) => value is T {
 const maxReported = 20;
 
 export const validatorCompiler: FastifySchemaCompiler<TSchema> = ({ schema, httpPart }) => {
-  const validate = ajv.compile(schema);
+  // Compiled when the route is first asked for: dozens at once would make the process start slower and stay larger.
+  let compiled: ReturnType<typeof ajv.compile> | undefined;
   const integers = httpPart === 'body' ? [] : integerFields(schema);
   const part =
     httpPart === 'querystring' ? 'query' : httpPart === 'params' ? 'path' : (httpPart ?? 'request');
   return (data: unknown) => {
     readIntegers(data as Record<string, unknown>, integers);
+    compiled ??= ajv.compile(schema);
+    const validate = compiled;
     if (validate(data)) return { value: data };
     return { error: validationError(part, explain(part, validate.errors ?? [])) };
   };
