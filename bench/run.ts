@@ -10,6 +10,7 @@ import { analytics } from './analytics.ts';
 import { answers } from './answers.ts';
 import { audit } from './audit.ts';
 import { lists } from './lists.ts';
+import { marketplace } from './marketplace.ts';
 import { peers } from './peers.ts';
 import { scale } from './scale.ts';
 import { startup } from './startup.ts';
@@ -40,6 +41,7 @@ const benches: Record<string, (bench: Bench) => Promise<Result[]>> = {
   peers,
   analytics,
   lists,
+  marketplace,
   audit,
   scale,
 };

@@ -11,6 +11,7 @@ import { createKeySets } from './adapters/key-sets.ts';
 import {
   assertionAlgorithms,
   createAssertions,
+  createAttestationReader,
   createSigner,
   createStatementReader,
   readPublicKey,
@@ -25,11 +26,14 @@ import { type Agents, createAgents } from './features/agents/feature.ts';
 import { createAnalytics } from './features/analytics/feature.ts';
 import { createAudit } from './features/audit/feature.ts';
 import { createBilling } from './features/billing/feature.ts';
+import { createCompliance } from './features/compliance/feature.ts';
 import { createCredentials } from './features/credentials/feature.ts';
 import { chainsEndWithAgents, createDelegations, type Delegations } from './features/delegation/feature.ts';
+import { createDid } from './features/did/feature.ts';
 import { createDiscovery } from './features/discovery/feature.ts';
 import { createFederation } from './features/federation/feature.ts';
 import { createHealth } from './features/health/feature.ts';
+import { createMarketplace, type Marketplace } from './features/marketplace/feature.ts';
 import { clientWords, createOidc, type Oidc } from './features/oidc/feature.ts';
 import { createOrganizations, type Organizations } from './features/organizations/feature.ts';
 import { createReference } from './features/reference/feature.ts';
@@ -46,13 +50,13 @@ import { createHttp, type Http } from './kernel/http.ts';
 import { createIds } from './kernel/ids.ts';
 import type { KeyPair } from './kernel/keypair.ts';
 import { type Kv, timedKv } from './kernel/kv.ts';
-import { createLedger } from './kernel/ledger.ts';
+import { createLedger, type LedgerListener } from './kernel/ledger.ts';
 import type { Log } from './kernel/log.ts';
 import { createLoops } from './kernel/loops.ts';
 import { createMetrics, type Metrics } from './kernel/metrics.ts';
 import { migrate } from './kernel/migrations.ts';
 import type { Outbound } from './kernel/outbound.ts';
-import { createRequirePermission } from './kernel/policy.ts';
+import { createRequirePermission, instance, type PolicyQuestion } from './kernel/policy.ts';
 import { createRateWindow } from './kernel/window.ts';
 
 export { verifyExport } from './features/audit/offline.ts';
@@ -61,6 +65,16 @@ export { verifyExport } from './features/audit/offline.ts';
 const policies = fileURLToPath(new URL('../policies/', import.meta.url));
 
 const lastWriteMs = 3_000;
+
+/** Whom every policy must refuse this. */
+const stranger: PolicyQuestion = {
+  agentId: '00000000-0000-0000-0000-000000000000',
+  organizationId: '00000000-0000-0000-0000-000000000000',
+  scopes: [],
+  role: 'none',
+  action: 'organizations:create',
+  resource: instance,
+};
 
 export interface Surroundings {
   readonly config: Config;
@@ -114,6 +128,9 @@ export async function createApp({
     clock,
     findChains: (chainIds) => delegations.findParts(chainIds),
   });
+  const listings: LedgerListener = {
+    inTransaction: async (tx, happenings) => marketplace.listener.inTransaction?.(tx, happenings),
+  };
   const streams = await openStreams(config, log, metrics);
   const ledger = createLedger({
     clock,
@@ -123,6 +140,7 @@ export async function createApp({
       chainsEndWithAgents,
       standings.listener,
       usage.listener,
+      listings,
       ...(streams ? [streams.listener] : []),
     ],
   });
@@ -267,6 +285,39 @@ export async function createApp({
     grantTypes: grants.map(({ grantType }) => grantType),
     signer,
   });
+  const did = createDid({
+    baseUrl: config.baseUrl,
+    clock,
+    ids,
+    metrics,
+    signer,
+    readAttestation: createAttestationReader(),
+    factsOf: async (agentId) => (await agents.facts([agentId]))[0],
+    organizationStatusOf: organizations.statusOf,
+    interfacesOf: (agentId) => marketplace.interfacesOf(agentId),
+  });
+  const marketplace: Marketplace = createMarketplace({
+    db,
+    clock,
+    ids,
+    ledger,
+    holdAgent: agents.hold,
+    factsOf: agents.facts,
+    isVerified: async (facts) => (await did.conformityOf(facts)).verified,
+    didOf: did.names.agent,
+    cardUrlOf: did.names.card,
+  });
+  const compliance = createCompliance({
+    db,
+    kv,
+    clock,
+    metrics,
+    signer,
+    settings: config,
+    audit: audit.integrity,
+    deniesByDefault: () => !engine.allows(stranger),
+    identity: did,
+  });
   const health = createHealth({
     db,
     kv,
@@ -291,6 +342,9 @@ export async function createApp({
     ...analytics.routes,
     ...billing.routes,
     ...audit.routes,
+    ...did.routes,
+    ...marketplace.routes,
+    ...compliance.routes,
   ];
   const http: Http = await createHttp({
     config,
@@ -311,6 +365,7 @@ export async function createApp({
       ...usage.loops,
       ...billing.loops,
       ...oidc.loops,
+      ...compliance.loops,
       ...(streams?.loops ?? []),
     ],
     log,

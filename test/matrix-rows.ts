@@ -32,6 +32,8 @@ export interface Target {
   readonly delegationToken: string;
   /** An agent of the operator's organization. */
   readonly colleagueId: string;
+  /** A published listing of that agent. */
+  readonly listingId: string;
 }
 
 export const principals = [
@@ -579,5 +581,77 @@ export const rows: Readonly<Record<string, Row>> = {
   getAuditEvent: {
     request: ({ eventId }) => ({ method: 'GET', url: `${api}/audit/${eventId}` }),
     answers: ofAgents('200', '404 AUDIT_EVENT_NOT_FOUND'),
+  },
+
+  instanceDid: { request: () => ({ method: 'GET', url: '/.well-known/did.json' }), answers: everyone('200') },
+  getDid: {
+    request: ({ agentId }) => ({ method: 'GET', url: `${api}/agents/${agentId}/did` }),
+    answers: everyone('200'),
+  },
+  getDidAtRoot: {
+    request: ({ agentId }) => ({ method: 'GET', url: `/agents/${agentId}/did.json` }),
+    answers: everyone('200'),
+  },
+  resolveDid: {
+    request: ({ agentId }) => ({ method: 'GET', url: `${api}/agents/${agentId}/did/resolve` }),
+    answers: { ...ofAgents('200'), wrongScope: '200' },
+  },
+  getAgentCard: {
+    request: ({ agentId }) => ({ method: 'GET', url: `${api}/agents/${agentId}/did/card?format=badge` }),
+    answers: everyone('200'),
+  },
+  getA2aCard: {
+    request: ({ agentId }) => ({ method: 'GET', url: `/agents/${agentId}/.well-known/agent-card.json` }),
+    answers: everyone('200'),
+  },
+
+  getControls: {
+    request: () => ({ method: 'GET', url: `${api}/compliance/controls` }),
+    answers: everyone('200'),
+  },
+  getComplianceReport: {
+    request: () => ({ method: 'GET', url: `${api}/compliance/report` }),
+    answers: { ...ofAgents('200', '200'), wrongScope: '200' },
+  },
+  exportAgentCards: {
+    request: () => ({ method: 'GET', url: `${api}/compliance/agent-cards` }),
+    answers: { ...ofAgents('200', '200'), wrongScope: '200' },
+  },
+
+  searchMarketplace: {
+    request: () => ({ method: 'GET', url: `${api}/marketplace/agents?q=some` }),
+    answers: everyone('200'),
+  },
+  getMarketplaceAgent: {
+    request: ({ listingId }) => ({ method: 'GET', url: `${api}/marketplace/agents/${listingId}` }),
+    answers: everyone('200'),
+  },
+  createListing: {
+    request: ({ outsiderId }) => ({
+      method: 'POST',
+      url: `${api}/marketplace/listings`,
+      payload: { agentId: outsiderId, title: 'Another', summary: 'One more.' },
+    }),
+    answers: ofAgents('201'),
+  },
+  listListings: {
+    request: () => ({ method: 'GET', url: `${api}/marketplace/listings` }),
+    answers: ofAgents('200', '200'),
+  },
+  getListing: {
+    request: ({ listingId }) => ({ method: 'GET', url: `${api}/marketplace/listings/${listingId}` }),
+    answers: ofAgents('200', '404 LISTING_NOT_FOUND'),
+  },
+  updateListing: {
+    request: ({ listingId }) => ({
+      method: 'PATCH',
+      url: `${api}/marketplace/listings/${listingId}`,
+      payload: { status: 'withdrawn' },
+    }),
+    answers: ofAgents('200', '404 LISTING_NOT_FOUND'),
+  },
+  deleteListing: {
+    request: ({ listingId }) => ({ method: 'DELETE', url: `${api}/marketplace/listings/${listingId}` }),
+    answers: ofAgents('204', '404 LISTING_NOT_FOUND'),
   },
 };

@@ -153,11 +153,17 @@ export async function createWorld(t: TestApp): Promise<World> {
     });
     const outsideToken = await outside.sign({ sub: name });
     const registry = { organizationId, agentId, credentialId, clientSecret, token, outsiderId, eventId };
+    const { listingId } = await asOperator('POST', '/marketplace/listings', {
+      agentId,
+      title: 'Some agent',
+      summary: 'Does something.',
+    });
+    await asOperator('PATCH', `/marketplace/listings/${listingId}`, { status: 'published' });
     return {
       ...registry,
       ...(await makeBilling(organizationId)),
       ...{ chainId, delegationToken, colleagueId: await colleagueId },
-      ...{ partnerId, policyId, outsideToken },
+      ...{ partnerId, policyId, outsideToken, listingId },
     };
   };
 

@@ -52,6 +52,7 @@ describe('the policies that come with Countersign', () => {
     );
     assert.deepEqual(allowed.toSorted(), [
       'billing:manage',
+      'dids:resolve',
       'organizations:addMember',
       'organizations:list',
       'organizations:read',
@@ -66,12 +67,17 @@ describe('the policies that come with Countersign', () => {
     }
   });
   it('let members and strangers do nothing, whatever their other scopes', () => {
-    for (const action of policyActions) {
+    for (const action of policyActions.filter((action) => action !== 'dids:resolve')) {
       for (const role of ['member', 'none'] as const) {
         const scopes = ['agents:read', 'agents:write', 'webhooks:write'];
         assert.equal(engine.allows(question({ action, resource: resourceOf(action), role, scopes })), false);
       }
     }
+  });
+  it('let everybody resolve the DIDs of its own organization, and of no other', () => {
+    const action = 'dids:resolve';
+    assert.ok(engine.allows(question({ action, resource: resourceOf(action), role: 'none', scopes: [] })));
+    assert.equal(engine.allows(question({ action, resource: elsewhere, role: 'admin' })), false);
   });
   it('speak of every action of the contract, in the schema', () => {
     const schema = readFileSync(schemaFile, 'utf8');

@@ -14,7 +14,15 @@ import {
   jwtVerify,
 } from 'jose';
 import type { Clock } from '../kernel/clock.ts';
-import type { Assertions, PublicKey, ReadStatement, Signer, SignerOptions } from '../kernel/signer.ts';
+import type {
+  Assertions,
+  Claims,
+  PublicKey,
+  ReadAttestation,
+  ReadStatement,
+  Signer,
+  SignerOptions,
+} from '../kernel/signer.ts';
 
 const algorithm = 'RS256';
 
@@ -55,6 +63,8 @@ export async function createSigner(options: SignerOptions & { clock: Clock }): P
         return expiredToo && error instanceof errors.JWTExpired ? error.payload : undefined;
       }
     },
+    attest: (text, header) =>
+      new CompactSign(Buffer.from(text)).setProtectedHeader({ alg: algorithm, ...header }).sign(signingKey),
     publicKeys: () => keys.map((key) => key.jwk),
     seal: createSeal(privateKey),
   };
@@ -93,6 +103,23 @@ export function createStatementReader(): ReadStatement {
       );
       if (protectedHeader.typ !== typ) return undefined;
       return JSON.parse(Buffer.from(payload).toString());
+    } catch {
+      return undefined;
+    }
+  };
+}
+
+export function createAttestationReader(): ReadAttestation {
+  const imported = new WeakMap<Claims, Promise<CryptoKey>>();
+  return async (attestation, { typ, kid }, key) => {
+    const known = imported.get(key) ?? (importJWK(key as JWK, algorithm) as Promise<CryptoKey>);
+    imported.set(key, known);
+    try {
+      const { payload, protectedHeader } = await compactVerify(attestation, await known, {
+        algorithms: [algorithm],
+      });
+      const meant = protectedHeader.typ === typ && protectedHeader.kid === kid;
+      return meant ? Buffer.from(payload).toString() : undefined;
     } catch {
       return undefined;
     }

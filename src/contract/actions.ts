@@ -10,6 +10,7 @@ export const policyActions = [
   'federation:read',
   'federation:manage',
   'billing:manage',
+  'dids:resolve',
 ] as const;
 
 export type PolicyAction = (typeof policyActions)[number];

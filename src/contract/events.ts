@@ -36,6 +36,13 @@ export const auditOnlyEvents = [
   'billing.cancellation_requested',
   'delegation.created',
   'delegation.revoked',
+  'listing.created',
+  'listing.updated',
+  'listing.published',
+  'listing.withdrawn',
+  'listing.suspended',
+  'listing.reinstated',
+  'listing.deleted',
 ] as const;
 
 export type WebhookEvent = (typeof webhookEvents)[number];

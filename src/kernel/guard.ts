@@ -105,23 +105,19 @@ export function createGuard(deps: GuardDeps): Guard {
       // Only the 404 handler has no entry; a route cannot be mounted without one.
       const access: Access = entry?.access ?? { kind: 'open' };
       if (access.kind === 'secret') requireSecret(access.secret, token, resourceMetadata);
-      if (access.kind === 'open' || access.kind === 'client' || access.kind === 'secret')
+      if (access.kind === 'open' || access.kind === 'client' || access.kind === 'secret') {
+        // Where anyone may come in, a handler may still show more to somebody it knows.
+        if (access.kind === 'open' && identity?.organizationStatus === 'active' && !identity.ended)
+          visit.caller = callerOf(identity, visit);
         return countInOwnWindow(reply, visit, entry, identity);
+      }
 
       if (!identity) return refuseUnidentified(token, resourceMetadata);
       if (identity.organizationStatus !== 'active') fail('ORG_SUSPENDED');
       if (identity.ended) fail(identity.ended);
       if (entry?.quota !== 'free') await countCall(identity);
       if (access.kind === 'scope') requireScope(identity, access.scope, resourceMetadata);
-      const { agentId, organizationId, scopes, tokenId, delegation } = identity;
-      const caller: Caller = {
-        ...visit.origin,
-        agentId,
-        organizationId,
-        scopes,
-        tokenId,
-        ...(delegation && { delegation }),
-      };
+      const caller = callerOf(identity, visit);
       if (access.kind === 'policy') {
         const { action, foreign } = access;
         const params = request.params as Record<string, string>;
@@ -135,6 +131,18 @@ export function createGuard(deps: GuardDeps): Guard {
     },
   };
 }
+
+const callerOf = (
+  { agentId, organizationId, scopes, tokenId, delegation }: Identity,
+  { origin }: Visit,
+): Caller => ({
+  ...origin,
+  agentId,
+  organizationId,
+  scopes,
+  tokenId,
+  ...(delegation && { delegation }),
+});
 
 export const windowHeaders = (state: WindowState): Record<string, string> => ({
   'x-ratelimit-limit': String(state.limit),

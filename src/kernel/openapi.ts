@@ -11,7 +11,9 @@ export function schemaOf(entry: RouteEntry): FastifySchema {
   const failure = entry.failures === 'oauth' ? TokenErrorBody : ErrorEnvelope;
   const success = Object.entries(response).map(([status, schema]) => [
     status,
-    entry.produces ? { description: 'Success', content: { [entry.produces]: { schema } } } : schema,
+    entry.produces
+      ? { description: 'Success', content: { [mediaTypeOf(entry.produces)]: { schema } } }
+      : schema,
   ]);
   return {
     ...(params && { params }),
@@ -31,6 +33,9 @@ export function schemaOf(entry: RouteEntry): FastifySchema {
     },
   };
 }
+
+/** Without its parameters: that is how Fastify looks up which schema filters the answer. */
+const mediaTypeOf = (produces: string): string => produces.split(';')[0] as string;
 
 /** The particular ones of the entry, and those that follow from what it says about itself. */
 function errorsOf({ access, schema, quota, errors = [] }: RouteEntry): string[] {

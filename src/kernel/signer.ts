@@ -18,9 +18,24 @@ export interface Signer {
   ): Promise<Claims | undefined>;
   /** The public keys that verify, current first, as JWKs. */
   publicKeys(): readonly PublicKey[];
+  /** Signs a text as it stands, under a header that names the key by an address of the caller's choosing: a compact JWS. */
+  attest(text: string, header: AttestationHeader): Promise<string>;
   /** What only a holder of the private key can write below this text; cheap enough for every audit row. Hexadecimal. */
   seal(text: string): string;
 }
+
+export interface AttestationHeader {
+  readonly typ: string;
+  readonly kid: string;
+  readonly cty?: string;
+}
+
+/** The text that this key has signed as a compact JWS of that kind; undefined for anything else. */
+export type ReadAttestation = (
+  attestation: string,
+  expected: AttestationHeader,
+  key: Claims,
+) => Promise<string | undefined>;
 
 /** A public key as a JWK; its `kid` is its RFC 7638 thumbprint. */
 export type PublicKey = Claims & { readonly kid: string };

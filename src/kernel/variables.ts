@@ -360,7 +360,6 @@ export const variables = {
   }),
   complianceEnabled: defaulted(flag, true, {
     env: 'COMPLIANCE_ENABLED',
-    awaitsFeature: true,
     about: 'false makes the compliance report and agent-card export answer 404',
   }),
 

@@ -1,18 +1,9 @@
 import Type, { type Static } from 'typebox';
+import { agentTypes } from '../../contract/identity.ts';
 import { pageSizes } from '../../contract/limits.ts';
 import { scopes } from '../../contract/scopes.ts';
 import { literals, PageOf, pageQuery, Timestamp, Uuid } from '../../contract/shapes.ts';
 
-export const agentTypes = [
-  'screener',
-  'classifier',
-  'orchestrator',
-  'extractor',
-  'summarizer',
-  'router',
-  'monitor',
-  'custom',
-] as const;
 export const deploymentEnvs = ['development', 'staging', 'production'] as const;
 export const agentStatuses = ['active', 'suspended', 'decommissioned'] as const;
 

@@ -1,8 +1,9 @@
 import { isDeepStrictEqual } from 'node:util';
+import type { AgentFacts } from '../../contract/identity.ts';
 import { operatorScope, organizationScopes, type Scope, scopes } from '../../contract/scopes.ts';
 import { type Actor, type Caller, isOperator, refuseAmplification, tenantOf } from '../../kernel/caller.ts';
 import { isoTime } from '../../kernel/clock.ts';
-import type { Tx } from '../../kernel/db.ts';
+import type { Queryable, Tx } from '../../kernel/db.ts';
 import { fail } from '../../kernel/fail.ts';
 import { createGatherer } from '../../kernel/gather.ts';
 import { type Page, pageOf } from '../../kernel/page.ts';
@@ -12,6 +13,7 @@ import type { Agent, AgentChange, AgentQuery, KeySet, NewAgent, PublicJwk } from
 import {
   countLiving,
   findAgents,
+  findFacts,
   findKeys,
   findOperator,
   holdAgents,
@@ -51,6 +53,8 @@ export interface AgentService {
   findAll(agentIds: readonly string[]): Promise<Map<string, Agent>>;
   /** The same, kept from changing until the transaction ends. */
   holdAll(tx: Tx, agentIds: readonly string[]): Promise<Map<string, Agent>>;
+  /** What identity documents are made of, whoever asks; agents that do not exist are left out. */
+  facts(agentIds: readonly string[], within?: Queryable): Promise<AgentFacts[]>;
   /** The oldest active agent that holds the operator's scope. */
   findOperator(tx: Tx): Promise<Agent | undefined>;
 }
@@ -213,6 +217,7 @@ export function createAgentService(deps: AgentDeps): AgentService {
     findAll: async (agentIds) =>
       byId((await findAgents(db, agentIds)).filter((agent) => agent !== undefined)),
     holdAll: async (tx, agentIds) => byId(await holdAgents(tx, agentIds)),
+    facts: (agentIds, within = db) => findFacts(within, agentIds),
     findOperator,
   };
 }

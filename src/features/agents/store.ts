@@ -1,3 +1,4 @@
+import type { AgentFacts } from '../../contract/identity.ts';
 import { operatorScope } from '../../contract/scopes.ts';
 import type { Queryable } from '../../kernel/db.ts';
 import { offsetOf } from '../../kernel/page.ts';
@@ -38,6 +39,13 @@ export async function findAgents(db: Queryable, agentIds: readonly string[]): Pr
   const found = new Map(rows.map((agent) => [agent.agentId, agent]));
   return agentIds.map((agentId) => found.get(agentId.toLowerCase()));
 }
+
+/** With their keys. */
+export const findFacts = (db: Queryable, agentIds: readonly string[]): Promise<AgentFacts[]> =>
+  db.many(
+    'agents.facts',
+    sql`select ${columns}, public_keys as "publicKeys" from agents where agent_id = any(${agentIds}::uuid[])`,
+  );
 
 export async function updateAgent(db: Queryable, agent: Agent): Promise<void> {
   await db.run(

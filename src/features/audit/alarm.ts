@@ -14,6 +14,8 @@ export interface Alarm {
   raise(finding: Finding): void;
   /** What was wrong with this organization's chain (or with the keys) has been looked at and is right. */
   clear(organizationId: string | undefined): void;
+  /** Whether something is wrong with this organization's chain or the keys; with anything at all, when none is named. */
+  isRaised(organizationId?: string): boolean;
 }
 
 export function createAlarm({ log, metrics }: { log: Log; metrics: Metrics }): Alarm {
@@ -33,5 +35,7 @@ export function createAlarm({ log, metrics }: { log: Log; metrics: Metrics }): A
       if (broken.delete(organizationId)) log.warn({ organizationId }, 'the audit log is intact again');
       show();
     },
+    isRaised: (organizationId) =>
+      organizationId === undefined ? broken.size > 0 : broken.has(organizationId) || broken.has(undefined),
   };
 }

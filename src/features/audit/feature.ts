@@ -15,6 +15,7 @@ import type { ReadStatement, Signer } from '../../kernel/signer.ts';
 import { createAlarm } from './alarm.ts';
 import { sealTag } from './chain.ts';
 import { type ExportOptions, exportLog } from './export.ts';
+import { createIntegrity, type Integrity } from './integrity.ts';
 import { keptProblem } from './kept.ts';
 import { createKeyring } from './keyring.ts';
 import {
@@ -53,6 +54,7 @@ export interface Audit {
   /** Links what was appended until now. */
   settle(): Promise<void>;
   readonly verify: Verifier['verify'];
+  readonly integrity: Integrity;
   /** Every organization that has a chain. */
   chains(): Promise<string[]>;
   /** Why a checkpoint that was kept elsewhere is no part of the log; undefined when it is. */
@@ -60,7 +62,7 @@ export interface Audit {
   /** Writes the log with its evidence; answers how many events there were. */
   export(options: ExportOptions): Promise<number>;
   /** One round of the background check. */
-  watch(): Promise<void>;
+  watch(): Promise<unknown>;
   /** Drops what is past retention. */
   retain(): Promise<void>;
 }
@@ -93,6 +95,7 @@ export function createAudit(deps: AuditDeps): Audit {
       await keyring.introduce();
     },
     verify: verifier.verify,
+    integrity: createIntegrity({ db, clock, alarm, positions, verifier, watch }),
     chains: () => db.transaction(findChains),
     keptProblem: (signed) => keptProblem({ db, readStatement, keyring, positions }, signed),
     async export(options) {

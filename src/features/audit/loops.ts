@@ -39,9 +39,11 @@ export const createRetentionLoop = (retain: () => Promise<void>): Loop => ({
 });
 
 /** Everywhere, since every process that answers /metrics shows the gauge. */
-export const createWatchLoop = (watch: () => Promise<void>): Loop => ({
+export const createWatchLoop = (watch: () => Promise<unknown>): Loop => ({
   name: 'audit-watch',
   everyMs: 15_000,
   everywhere: true,
-  run: watch,
+  async run() {
+    await watch();
+  },
 });

@@ -26,7 +26,8 @@ interface Round {
   readonly rowByRow: boolean;
 }
 
-export function createWatch(deps: VerifierDeps): () => Promise<void> {
+/** Each round answers whether it has come to the last chain and the next begins with the first. */
+export function createWatch(deps: VerifierDeps): () => Promise<boolean> {
   const { db, clock, readStatement, keyring, positions, alarm, drain } = deps;
   const walkedTo = new Map<string, Position>();
   let lookedAt: number | undefined;
@@ -128,5 +129,6 @@ export function createWatch(deps: VerifierDeps): () => Promise<void> {
       return look(horizon, since, true);
     });
     lookedAt = now;
+    return place.organizationId === none;
   };
 }

@@ -64,6 +64,8 @@ export interface OrganizationService {
     planTier: PlanTier,
     because: Record<string, unknown>,
   ): Promise<boolean>;
+  /** Undefined when there is no such organization. */
+  statusOf(organizationId: string): Promise<OrganizationStatus | undefined>;
   /** The caller's membership in its own organization. */
   roleOf(caller: Caller): Promise<Role>;
   /**
@@ -218,6 +220,9 @@ export function createOrganizationService(deps: OrganizationDeps): OrganizationS
     },
 
     roleOf: (caller) => roleIn(db, caller),
+    async statusOf(organizationId) {
+      return (await findOrganization(db, organizationId))?.status;
+    },
   };
 }
 

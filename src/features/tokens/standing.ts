@@ -290,6 +290,13 @@ const changes: Readonly<Record<EventType, 'agent' | 'organization' | 'token' | '
   'delegation.created': 'none',
   // Its own link alone: every token below it is asked about together with all the links above.
   'delegation.revoked': 'chain',
+  'listing.created': 'none',
+  'listing.updated': 'none',
+  'listing.published': 'none',
+  'listing.withdrawn': 'none',
+  'listing.suspended': 'none',
+  'listing.reinstated': 'none',
+  'listing.deleted': 'none',
 };
 
 function changedKeys({ type, agentId, organizationId, metadata }: Happening): string[] {

@@ -1,0 +1,53 @@
+/** What an agent is to the outside: the facts that identity documents, reports and listings are made of. */
+import Type, { type Static } from 'typebox';
+import { Timestamp } from './shapes.ts';
+
+export const agentTypes = [
+  'screener',
+  'classifier',
+  'orchestrator',
+  'extractor',
+  'summarizer',
+  'router',
+  'monitor',
+  'custom',
+] as const;
+export type AgentType = (typeof agentTypes)[number];
+
+/** An agent as it stands, with the public keys it has registered. */
+export interface AgentFacts {
+  readonly agentId: string;
+  readonly organizationId: string;
+  readonly email: string;
+  readonly agentType: string;
+  readonly version: string;
+  readonly capabilities: readonly string[];
+  readonly owner: string;
+  readonly deploymentEnv: string;
+  readonly status: 'active' | 'suspended' | 'decommissioned';
+  readonly createdAt: string;
+  readonly updatedAt: string;
+  readonly publicKeys: readonly Readonly<Record<string, unknown>>[];
+}
+
+/** What a card is made of. */
+export type CardFacts = Pick<
+  AgentFacts,
+  'agentId' | 'email' | 'agentType' | 'capabilities' | 'owner' | 'version' | 'deploymentEnv'
+>;
+
+export const AgentCard = Type.Object(
+  {
+    did: Type.String(),
+    name: Type.String({ description: "the local part of the agent's e-mail" }),
+    agentType: Type.String(),
+    capabilities: Type.Array(Type.String()),
+    owner: Type.String(),
+    version: Type.String(),
+    deploymentEnv: Type.String(),
+    identityProvider: Type.String({ format: 'uri' }),
+    issuedAt: Timestamp,
+  },
+  { title: 'AgentCard' },
+);
+export type AgentCard = Static<typeof AgentCard>;

@@ -1,0 +1,65 @@
+/** Questions to the database about itself, each answered by true or false. Samples, where a table may be large. */
+import type { Queryable } from '../../kernel/db.ts';
+import { type Sql, sql } from '../../kernel/sql.ts';
+
+const answer = async (db: Queryable, name: string, question: Sql): Promise<boolean> =>
+  (await db.one<{ holds: boolean }>(`compliance.${name}`, question)).holds;
+
+/** 32 bytes each, and none that begins like a secret itself. */
+export const holdsHashesOnly = (db: Queryable): Promise<boolean> =>
+  answer(
+    db,
+    'hashesOnly',
+    sql`select not exists (
+          select from (select secret_hash from credentials limit 10000) c
+          where octet_length(secret_hash) <> 32 or substring(secret_hash from 1 for 3) = 'cs_'::bytea
+        ) as holds`,
+  );
+
+export const endsAccessWithAgents = (db: Queryable): Promise<boolean> =>
+  answer(
+    db,
+    'accessEnds',
+    sql`select not exists (
+          select from (select agent_id from agents where status = 'decommissioned' limit 10000) a
+          join credentials c using (agent_id) where c.status = 'active'
+        ) as holds`,
+  );
+
+/** For our own role: it lacks the right, or a trigger that is switched on refuses; for each table and each of its days. */
+export const refusesAuditChanges = (db: Queryable): Promise<boolean> =>
+  answer(
+    db,
+    'auditAppendOnly',
+    sql`with evidence as (
+          select oid from unnest(array['audit_events', 'audit_links', 'audit_checkpoints', 'audit_keys', 'audit_anchors']::regclass[]) oid
+        ), tables as (
+          select oid from evidence union all
+          select i.inhrelid from pg_inherits i join evidence e on e.oid = i.inhparent
+        )
+        select bool_and(
+          not (has_table_privilege(t.oid, 'update') or has_table_privilege(t.oid, 'delete'))
+          or exists (
+            select from pg_trigger g
+            where g.tgrelid = t.oid and g.tgname = 'append_only' and g.tgenabled in ('O', 'A')
+          )
+        ) as holds
+        from tables t`,
+  );
+
+/** No day is kept that should have been dropped before this one. */
+export const hasDroppedAuditBefore = (db: Queryable, day: string): Promise<boolean> =>
+  answer(
+    db,
+    'auditRetention',
+    sql`select coalesce(bool_and(to_date(right(inhrelid::regclass::text, 8), 'YYYYMMDD') >= ${day}::date), true) as holds
+        from pg_inherits where inhparent = 'audit_events'::regclass`,
+  );
+
+export const commitsToDisk = (db: Queryable): Promise<boolean> =>
+  answer(
+    db,
+    'durable',
+    sql`select current_setting('synchronous_commit') <> 'off' and current_setting('fsync') = 'on'
+               and current_setting('full_page_writes') = 'on' as holds`,
+  );

@@ -1,0 +1,15 @@
+import type { Loop } from '../../kernel/loops.ts';
+import type { Verification } from './verification.ts';
+
+/** In every process, since each remembers for itself whose report was asked for. Nothing to do as a rule. */
+export const createVerificationLoop = ({ unfinished, proceed }: Verification): Loop => ({
+  name: 'compliance-verification',
+  everyMs: 1_000,
+  everywhere: true,
+  async run(signal) {
+    for (const organizationId of unfinished) {
+      if (signal.aborted) return;
+      if (await proceed(organizationId, Number.POSITIVE_INFINITY, signal)) unfinished.delete(organizationId);
+    }
+  },
+});

@@ -1,0 +1,31 @@
+import Type, { type Static } from 'typebox';
+import { literals, Timestamp } from '../../contract/shapes.ts';
+
+export const Control = Type.Object(
+  {
+    id: Type.String({ description: 'the SOC 2 criterion it bears on' }),
+    name: Type.String(),
+    status: literals(['pass', 'fail', 'unknown']),
+    lastChecked: Timestamp,
+  },
+  { title: 'Soc2Control' },
+);
+export type Control = Static<typeof Control>;
+
+export const Controls = Type.Object({ controls: Type.Array(Control) }, { title: 'Soc2Controls' });
+
+export const ComplianceReport = Type.Object(
+  {
+    tenantId: Type.String(),
+    generatedAt: Timestamp,
+    agntcyConformance: Type.Boolean(),
+    agentCount: Type.Integer({ description: 'agents that are not decommissioned' }),
+    verifiedAgentCount: Type.Integer({
+      description: 'active agents whose DID document resolves and whose signed badge verifies',
+    }),
+    auditChainIntegrity: Type.Boolean(),
+    from_cache: Type.Boolean(),
+  },
+  { title: 'ComplianceReport' },
+);
+export type ComplianceReport = Static<typeof ComplianceReport>;

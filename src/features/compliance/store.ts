@@ -1,0 +1,114 @@
+import type { AgentFacts, CardFacts } from '../../contract/identity.ts';
+import type { Queryable } from '../../kernel/db.ts';
+import { sql } from '../../kernel/sql.ts';
+
+const cardColumns = sql`
+  a.agent_id as "agentId", a.email, a.agent_type as "agentType", a.version, a.capabilities, a.owner,
+  a.deployment_env as "deploymentEnv"`;
+
+const factColumns = sql`
+  ${cardColumns}, a.organization_id as "organizationId", a.status, a.created_at as "createdAt",
+  a.updated_at as "updatedAt", a.public_keys as "publicKeys"`;
+
+/** All that goes into an agent's documents. Whoever changes any of it, in whatever way, gets another digest. */
+const digest = sql`
+  md5(row(a.email, a.agent_type, a.version, a.capabilities, a.owner, a.deployment_env, a.created_at, a.public_keys)::text)`;
+
+/** Newest first; where a list of agents goes on. */
+export interface Place {
+  readonly createdAt: string;
+  readonly agentId: string;
+}
+
+const activeAfter = (organizationId: string, place: Place | undefined) => sql`
+  a.organization_id = ${organizationId} and a.status = 'active'
+  and ${place === undefined ? sql`true` : sql`(a.created_at, a.agent_id) < (${place.createdAt}, ${place.agentId})`}`;
+
+const newestFirst = sql`order by a.created_at desc, a.agent_id desc`;
+
+/** The wire rounds times to milliseconds; a place needs them as they are. */
+const exactTime = sql`a.created_at::text as "exactTime"`;
+
+export type ListedAgent = CardFacts & { readonly exactTime: string };
+
+export const findActive = (
+  db: Queryable,
+  organizationId: string,
+  after: Place | undefined,
+  atMost: number,
+): Promise<ListedAgent[]> =>
+  db.many(
+    'compliance.activeAgents',
+    sql`select ${cardColumns}, ${exactTime} from agents a where ${activeAfter(organizationId, after)}
+        ${newestFirst} limit ${atMost}`,
+  );
+
+export type UncheckedAgent = AgentFacts & { readonly exactTime: string; readonly digest: string };
+
+/** Active agents of whom nothing is known, or something about other facts or another key. */
+export const findUnchecked = (
+  db: Queryable,
+  { organizationId, keyId }: { organizationId: string; keyId: string },
+  after: Place | undefined,
+  atMost: number,
+): Promise<UncheckedAgent[]> =>
+  db.many(
+    'compliance.unchecked',
+    sql`select ${factColumns}, ${exactTime}, ${digest} as digest from agents a
+        where ${activeAfter(organizationId, after)} and not exists (
+          select from badge_checks c where c.agent_id = a.agent_id and c.key_id = ${keyId} and c.facts = ${digest}
+        )
+        ${newestFirst} limit ${atMost}`,
+  );
+
+export interface Checked {
+  readonly agentId: string;
+  readonly digest: string;
+  readonly verified: boolean;
+  readonly conforms: boolean;
+}
+
+export async function saveChecks(
+  db: Queryable,
+  checks: readonly Checked[],
+  { keyId, now }: { keyId: string; now: string },
+): Promise<void> {
+  await db.run(
+    'compliance.saveChecks',
+    sql`insert into badge_checks (agent_id, facts, key_id, verified, conforms, checked_at)
+        select agent_id, facts, ${keyId}, verified, conforms, ${now}
+        from unnest(${checks.map(({ agentId }) => agentId)}::uuid[], ${checks.map((check) => check.digest)}::text[],
+                    ${checks.map(({ verified }) => verified)}::boolean[],
+                    ${checks.map(({ conforms }) => conforms)}::boolean[]) as t (agent_id, facts, verified, conforms)
+        order by agent_id
+        on conflict (agent_id) do update
+          set facts = excluded.facts, key_id = excluded.key_id, verified = excluded.verified,
+              conforms = excluded.conforms, checked_at = excluded.checked_at`,
+  );
+}
+
+export interface Counts {
+  readonly active: number;
+  readonly checked: number;
+  readonly verified: number;
+  readonly conforming: number;
+}
+
+export const countChecked = (db: Queryable, organizationId: string, keyId: string): Promise<Counts> =>
+  db.one(
+    'compliance.countChecked',
+    sql`select count(*) as active, count(c.agent_id) as checked, count(*) filter (where c.verified) as verified,
+               count(*) filter (where c.conforms) as conforming
+        from agents a
+        left join badge_checks c on c.agent_id = a.agent_id and c.key_id = ${keyId} and c.facts = ${digest}
+        where a.organization_id = ${organizationId} and a.status = 'active'`,
+  );
+
+export async function countLiving(db: Queryable, organizationId: string): Promise<number> {
+  const { total } = await db.one<{ total: number }>(
+    'compliance.countLiving',
+    sql`select coalesce(sum(agents), 0)::bigint as total from agent_counts
+        where organization_id = ${organizationId} and status <> 'decommissioned'`,
+  );
+  return total;
+}

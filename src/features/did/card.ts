@@ -1,0 +1,105 @@
+/** Cards as data, unsigned: the spec's own, and the published formats. */
+import type { AgentCard, AgentFacts, CardFacts } from '../../contract/identity.ts';
+import type { A2aCard, BadgeCredential, OasfRecord } from './formats.ts';
+import type { Names } from './names.ts';
+
+/** E-mails are unique; their local part is what people call the agent. */
+export const nameOf = ({ email }: Pick<AgentFacts, 'email'>): string =>
+  email.slice(0, Math.max(1, email.lastIndexOf('@')));
+
+export const plainCard = (names: Names, facts: CardFacts, issuedAt: string): AgentCard => ({
+  did: names.agent(facts.agentId),
+  name: nameOf(facts),
+  agentType: facts.agentType,
+  capabilities: [...facts.capabilities],
+  owner: facts.owner,
+  version: facts.version,
+  deploymentEnv: facts.deploymentEnv,
+  identityProvider: names.baseUrl,
+  issuedAt,
+});
+
+const describe = ({ agentType, owner, deploymentEnv }: AgentFacts): string =>
+  `An agent of type ${agentType} in ${deploymentEnv}, owned by ${owner}.`;
+
+/** `interfaces`: where the agent itself says it speaks A2A. We know of none unless it is listed with one. */
+export const a2aCard = (names: Names, facts: AgentFacts, interfaces: readonly string[]): A2aCard => ({
+  name: nameOf(facts),
+  description: describe(facts),
+  supportedInterfaces: interfaces.map((url) => ({ url, protocolBinding: 'JSONRPC', protocolVersion: '1.0' })),
+  provider: { organization: facts.owner, url: names.baseUrl },
+  version: facts.version,
+  capabilities: {
+    extensions: [
+      {
+        uri: `${names.baseUrl}/docs#agent-identity`,
+        description: 'Who the agent is, and who vouches for it.',
+        params: { did: names.agent(facts.agentId), identityProvider: names.baseUrl },
+      },
+    ],
+  },
+  defaultInputModes: ['application/json'],
+  defaultOutputModes: ['application/json'],
+  skills: facts.capabilities.map((capability) => {
+    const [resource = capability, action = capability] = capability.split(':');
+    return {
+      id: capability,
+      name: capability,
+      description: `May ${action} ${resource}.`,
+      tags: [...new Set([resource, action, facts.agentType])],
+    };
+  }),
+});
+
+/** The nearest class of OASF's skill catalogue; the agent's own words are in the annotations. */
+const skills: Readonly<Record<string, { id: number; name: string }>> = {
+  screener: { id: 10901, name: 'natural_language_processing/text_classification/topic_labeling' },
+  classifier: { id: 10901, name: 'natural_language_processing/text_classification/topic_labeling' },
+  extractor: {
+    id: 10301,
+    name: 'natural_language_processing/information_retrieval_synthesis/fact_extraction',
+  },
+  summarizer: { id: 10202, name: 'natural_language_processing/natural_language_generation/summarization' },
+};
+const anySkill = { id: 10702, name: 'natural_language_processing/analytical_reasoning/problem_solving' };
+
+export const oasfRecord = (names: Names, facts: AgentFacts): OasfRecord => ({
+  schema_version: '0.7.0',
+  name: nameOf(facts),
+  version: facts.version,
+  description: describe(facts),
+  authors: [facts.owner],
+  created_at: facts.createdAt,
+  skills: [skills[facts.agentType] ?? anySkill],
+  locators: [{ type: 'unspecified', url: names.a2aCard(facts.agentId) }],
+  annotations: {
+    did: names.agent(facts.agentId),
+    agentType: facts.agentType,
+    capabilities: facts.capabilities.join(' '),
+    deploymentEnv: facts.deploymentEnv,
+    identityProvider: names.baseUrl,
+  },
+});
+
+/** As long as an access token: a badge cannot be called back. */
+const badgeMs = 3_600_000;
+
+export const badgeCredential = (
+  names: Names,
+  facts: AgentFacts,
+  { id, now }: { id: string; now: number },
+): BadgeCredential => ({
+  '@context': [
+    'https://www.w3.org/ns/credentials/v2',
+    'https://www.w3.org/ns/credentials/undefined-terms/v2',
+  ],
+  id: `urn:uuid:${id}`,
+  type: ['VerifiableCredential', 'AgentBadge'],
+  issuer: names.instance,
+  validFrom: new Date(now).toISOString(),
+  validUntil: new Date(now + badgeMs).toISOString(),
+  credentialSubject: { id: names.agent(facts.agentId), badge: oasfRecord(names, facts) },
+  credentialSchema: [
+    { id: 'https://schema.oasf.outshift.com/schema/0.7.0/objects/record', type: 'JsonSchema' },
+  ],
+});

@@ -1,0 +1,57 @@
+/**
+ * Signing cards, each in the way of its format. Every signature names its key by the DID URL of the verification method, so
+ * the DID document is all that a third party needs.
+ */
+import canonicalize from 'canonicalize';
+import type { Signer } from '../../kernel/signer.ts';
+import type { A2aCard, Badge, BadgeCredential, OasfRecord } from './formats.ts';
+
+export type Attest = Pick<Signer, 'attest'>['attest'];
+
+export const badgeType = 'vc+jwt';
+
+/** A2A 1.0 §8.4: JWS over the canonical JSON (RFC 8785) of the card without signatures and without empty fields. */
+export async function signA2a(card: A2aCard, kid: string, attest: Attest): Promise<A2aCard> {
+  const covered = Object.fromEntries(
+    Object.entries(card).filter(([, value]) => !(Array.isArray(value) && value.length === 0)),
+  );
+  const { header, signature } = partsOf(await attest(textOf(covered), { typ: 'JOSE', kid }));
+  return { ...card, signatures: [{ protected: header, signature }] };
+}
+
+/** OASF leaves the bundle to the signer: here a compact JWS, its payload (the record without `signature`, canonical) left out. */
+export async function signOasf(
+  record: OasfRecord,
+  kid: string,
+  signedAt: string,
+  attest: Attest,
+): Promise<OasfRecord> {
+  const { header, signature } = partsOf(await attest(textOf(record), { typ: 'JOSE', kid }));
+  return {
+    ...record,
+    signature: {
+      signed_at: signedAt,
+      algorithm: 'RS256',
+      signature: Buffer.from(signature, 'base64url').toString('base64'),
+      content_type: 'application/jose',
+      content_bundle: Buffer.from(`${header}..${signature}`).toString('base64'),
+    },
+  };
+}
+
+/** W3C "Securing Verifiable Credentials using JOSE and COSE". */
+export const signBadge = (credential: BadgeCredential, kid: string, attest: Attest): Promise<string> =>
+  attest(JSON.stringify(credential), { typ: badgeType, cty: 'vc', kid });
+
+export const enveloped = (signed: string): Badge => ({
+  '@context': 'https://www.w3.org/ns/credentials/v2',
+  id: `data:application/${badgeType},${signed}`,
+  type: 'EnvelopedVerifiableCredential',
+});
+
+const textOf = (value: object): string => canonicalize(value) as string;
+
+function partsOf(jws: string): { header: string; signature: string } {
+  const [header = '', , signature = ''] = jws.split('.');
+  return { header, signature };
+}

@@ -1,0 +1,25 @@
+/** Hears of every change of an agent, in its transaction, and takes it over into the agent's listing: hidden at once, and never out of date. */
+import type { EventType } from '../../contract/events.ts';
+import type { LedgerListener } from '../../kernel/ledger.ts';
+import type { MarketplaceDeps } from './feature.ts';
+import { lockListed, updateAgentPart } from './store.ts';
+
+const changes: ReadonlySet<EventType> = new Set([
+  'agent.updated',
+  'agent.suspended',
+  'agent.reactivated',
+  'agent.decommissioned',
+]);
+
+export const createAgentListener = ({
+  factsOf,
+  isVerified,
+}: Pick<MarketplaceDeps, 'factsOf' | 'isVerified'>): LedgerListener => ({
+  async inTransaction(tx, happenings) {
+    const changed = happenings.filter(({ type }) => changes.has(type)).map(({ agentId }) => agentId);
+    if (changed.length === 0) return;
+    const listed = await lockListed(tx, changed);
+    if (listed.length === 0) return;
+    for (const facts of await factsOf(listed, tx)) await updateAgentPart(tx, facts, await isVerified(facts));
+  },
+});

@@ -1,0 +1,399 @@
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import { describe, it } from 'node:test';
+import { newAgent, startApp } from '../../../test/harness.ts';
+import { createWorld } from '../../../test/world.ts';
+import { organizationScopes } from '../../contract/scopes.ts';
+
+const t = await startApp({ BASE_URL: 'https://id.example.com' });
+const { agentIn, makeTarget, operatorToken } = await createWorld(t);
+const api = '/api/v1';
+const own = `${api}/marketplace/listings`;
+const open = `${api}/marketplace/agents`;
+
+const { organizationId } = await makeTarget();
+const { token } = await agentIn(organizationId, organizationScopes);
+const elsewhere = (await makeTarget()).organizationId;
+const { token: foreign } = await agentIn(elsewhere, organizationScopes, 'admin');
+
+const makeAgent = async (changes: Record<string, unknown> = {}, bearer = token) =>
+  (await t.call('POST', `${api}/agents`, { token: bearer, payload: newAgent(changes) })).json;
+const body = (agentId: string, changes: Record<string, unknown> = {}) => ({
+  agentId,
+  title: 'Résumé screener',
+  summary: 'Reads résumés and says who fits.',
+  ...changes,
+});
+const post = (payload: object, bearer = token) => t.call('POST', own, { token: bearer, payload });
+const patch = (listingId: string, payload: object, bearer = token) =>
+  t.call('PATCH', `${own}/${listingId}`, { token: bearer, payload });
+const search = (query: string, bearer?: string) =>
+  t.call('GET', `${open}?${query}`, bearer === undefined ? {} : { token: bearer });
+const show = (listingId: string, bearer?: string) =>
+  t.call('GET', `${open}/${listingId}`, bearer === undefined ? {} : { token: bearer });
+const said = ({ status, json }: { status: number; json: { code: string } }) => `${status} ${json.code}`;
+
+/** Published, and found by a word of its own. */
+async function publish(changes: Record<string, unknown> = {}, agent: Record<string, unknown> = {}) {
+  const { agentId } = await makeAgent(agent);
+  const word = `w${randomUUID().replaceAll('-', '')}`;
+  const created = await post(body(agentId, { title: `Agent ${word}`, ...changes }));
+  assert.equal(created.status, 201, created.text);
+  const { listingId } = created.json;
+  assert.equal((await patch(listingId, { status: 'published' })).status, 200);
+  const hits = async (bearer?: string) => (await search(`q=${word}`, bearer)).json.total as number;
+  return { agentId, listingId, word, hits };
+}
+
+describe('POST /marketplace/listings', () => {
+  it('201: a draft that shows the agent as it is, with DID and card, seen by its own organization only', async () => {
+    const { agentId } = await makeAgent({ capabilities: ['resume:read'], agentType: 'screener' });
+    const created = await post(
+      body(agentId, {
+        description: '# Markdown',
+        categories: ['hiring'],
+        tags: ['cv'],
+        endpoints: [{ protocol: 'a2a', url: 'https://agent.example.com/a2a' }],
+        documentationUrl: 'https://agent.example.com/docs',
+        pricing: { model: 'external', url: 'https://agent.example.com/prices' },
+        visibility: 'organization',
+      }),
+    );
+    assert.equal(created.status, 201, created.text);
+    const { listingId, createdAt, updatedAt, ...rest } = created.json;
+    assert.deepEqual(rest, {
+      agentId,
+      organizationId,
+      title: 'Résumé screener',
+      summary: 'Reads résumés and says who fits.',
+      description: '# Markdown',
+      categories: ['hiring'],
+      tags: ['cv'],
+      capabilities: ['resume:read'],
+      agentType: 'screener',
+      version: '1.0.0',
+      endpoints: [{ protocol: 'a2a', url: 'https://agent.example.com/a2a' }],
+      documentationUrl: 'https://agent.example.com/docs',
+      pricing: { model: 'external', url: 'https://agent.example.com/prices' },
+      visibility: 'organization',
+      verified: true,
+      did: `did:web:id.example.com:agents:${agentId}`,
+      cardUrl: `https://id.example.com/api/v1/agents/${agentId}/did/card`,
+      status: 'draft',
+      publishedAt: null,
+    });
+    assert.equal(createdAt, updatedAt);
+    assert.deepEqual((await t.call('GET', `${own}/${listingId}`, { token })).json, created.json);
+    assert.equal(
+      said(await t.call('GET', `${own}/${listingId}`, { token: foreign })),
+      '404 LISTING_NOT_FOUND',
+    );
+    assert.equal((await t.call('GET', `${own}/${listingId}`, { token: operatorToken })).status, 200);
+    assert.equal(said(await show(listingId)), '404 LISTING_NOT_FOUND');
+    assert.equal(said(await show(listingId, token)), '404 LISTING_NOT_FOUND');
+  });
+
+  it('409 LISTING_ALREADY_EXISTS for the second; of fifty at once one is made', async () => {
+    const { agentId } = await makeAgent();
+    const answers = await Promise.all(Array.from({ length: 50 }, () => post(body(agentId))));
+    const made = answers.filter(({ status }) => status === 201);
+    assert.equal(made.length, 1);
+    for (const answer of answers.filter((one) => one !== made[0]))
+      assert.equal(said(answer), '409 LISTING_ALREADY_EXISTS');
+    assert.equal((await t.sql('select 1 from listings where agent_id = $1', [agentId])).length, 1);
+    const events = await t.sql(
+      "select 1 from audit_events where agent_id = $1 and action = 'listing.created'",
+      [agentId],
+    );
+    assert.equal(events.length, 1);
+  });
+
+  it("404 AGENT_NOT_FOUND for another organization's agent, or none; 403 AGENT_NOT_ACTIVE when suspended", async () => {
+    const { agentId } = await makeAgent();
+    assert.equal(said(await post(body(agentId), foreign)), '404 AGENT_NOT_FOUND');
+    assert.equal(said(await post(body(randomUUID()))), '404 AGENT_NOT_FOUND');
+    await t.call('PATCH', `${api}/agents/${agentId}`, { token, payload: { status: 'suspended' } });
+    assert.equal(said(await post(body(agentId))), '403 AGENT_NOT_ACTIVE');
+  });
+
+  it('400 VALIDATION_ERROR for what does not belong into a listing', async () => {
+    const { agentId } = await makeAgent();
+    const bad: Record<string, unknown>[] = [
+      { title: '' },
+      { title: '   ' },
+      { title: 'two\nlines' },
+      { title: 'x'.repeat(121) },
+      { summary: 'x'.repeat(281) },
+      { summary: 'nul \u0000' },
+      { summary: 'half \ud800' },
+      { description: 'x'.repeat(8_193) },
+      // 8,192 characters, but twice as many bytes.
+      { description: 'ä'.repeat(8_192) },
+      { categories: ['a', 'b', 'c', 'd', 'e', 'f'] },
+      { categories: ['Big'] },
+      { categories: ['a', 'a'] },
+      { tags: ['two words'] },
+      { endpoints: [{ protocol: 'a2a', url: 'http://agent.example.com' }] },
+      { endpoints: [{ protocol: 'ftp', url: 'https://agent.example.com' }] },
+      { endpoints: [{ protocol: 'a2a', url: 'https://user:password@agent.example.com' }] },
+      { endpoints: [{ protocol: 'a2a', url: 'https://' }] },
+      { endpoints: [{ protocol: 'a2a', url: 'https://agent.example.com', secret: 'x' }] },
+      {
+        endpoints: Array.from({ length: 11 }, (_, n) => ({
+          protocol: 'http',
+          url: `https://e.example/${n}`,
+        })),
+      },
+      { documentationUrl: 'javascript:alert(1)' },
+      { pricing: { model: 'external' } },
+      { pricing: { model: 'auction' } },
+      { pricing: { model: 'free', url: 'http://x.example' } },
+      { visibility: 'secret' },
+      { status: 'published' },
+      { verified: true },
+      { agentId: 'x' },
+    ];
+    for (const changes of bad) {
+      const answer = await post(body(agentId, changes));
+      assert.equal(said(answer), '400 VALIDATION_ERROR', JSON.stringify(changes).slice(0, 80));
+    }
+    const proto = await t.call('POST', own, {
+      token,
+      payload: JSON.stringify(body(agentId)).replace('{', '{"__proto__":{"x":1},'),
+      headers: { 'content-type': 'application/json' },
+    });
+    assert.equal(said(proto), '400 VALIDATION_ERROR');
+    assert.equal((await post(body(agentId, { description: 'ä'.repeat(4_096) }))).status, 201);
+  });
+});
+
+describe('PATCH and DELETE /marketplace/listings/{listingId}', () => {
+  it('200: published, withdrawn, published again; each its own event', async () => {
+    const { listingId, agentId, hits } = await publish();
+    assert.equal(await hits(), 1);
+    assert.equal((await patch(listingId, { status: 'withdrawn' })).json.status, 'withdrawn');
+    assert.equal(await hits(), 0);
+    const again = await patch(listingId, { status: 'published', title: 'Another name' });
+    assert.equal(again.json.status, 'published');
+    assert.equal(await hits(), 0);
+    const actions = await t.sql(
+      "select action from audit_events where agent_id = $1 and action like 'listing.%' order by event_id",
+      [agentId],
+    );
+    assert.deepEqual(
+      actions.map(({ action }) => action),
+      ['listing.created', 'listing.published', 'listing.withdrawn', 'listing.published'],
+    );
+  });
+
+  it('200 and no event when nothing changes; 400 IMMUTABLE_FIELD; 400 for a step that is none', async () => {
+    const { listingId, agentId } = await publish();
+    const before = (await t.call('GET', `${own}/${listingId}`, { token })).json;
+    const count = async () =>
+      (await t.sql('select 1 from audit_events where agent_id = $1', [agentId])).length;
+    const events = await count();
+    for (const payload of [{}, { status: 'published' }, { tags: [] }, { pricing: { model: 'free' } }])
+      assert.deepEqual((await patch(listingId, payload)).json, before);
+    assert.equal(await count(), events);
+    assert.equal(said(await patch(listingId, { agentId: randomUUID() })), '400 IMMUTABLE_FIELD');
+    assert.equal(said(await patch(listingId, { status: 'draft' })), '400 VALIDATION_ERROR');
+    assert.equal(said(await patch(listingId, { verified: true })), '400 VALIDATION_ERROR');
+    assert.equal(said(await patch('x', {})), '400 VALIDATION_ERROR');
+  });
+
+  it('404 LISTING_NOT_FOUND for another organization, which changes nothing', async () => {
+    const { listingId } = await publish();
+    assert.equal(said(await patch(listingId, { title: 'Mine' }, foreign)), '404 LISTING_NOT_FOUND');
+    const removed = await t.call('DELETE', `${own}/${listingId}`, { token: foreign });
+    assert.equal(said(removed), '404 LISTING_NOT_FOUND');
+    const listed = await t.call('GET', own, { token: foreign });
+    assert.deepEqual(
+      [listed.json.total, listed.json.data.map((one: { organizationId: string }) => one.organizationId)],
+      [1, [elsewhere]],
+    );
+  });
+
+  it('403 FORBIDDEN to suspend, reinstate or delete what is suspended, for all but operators', async () => {
+    const { listingId, hits } = await publish();
+    assert.equal(said(await patch(listingId, { status: 'suspended' })), '403 FORBIDDEN');
+    assert.equal((await patch(listingId, { status: 'suspended' }, operatorToken)).status, 200);
+    assert.equal(await hits(token), 0);
+    for (const status of ['draft', 'published', 'withdrawn'])
+      assert.equal(said(await patch(listingId, { status })), '403 FORBIDDEN');
+    assert.equal(said(await t.call('DELETE', `${own}/${listingId}`, { token })), '403 FORBIDDEN');
+    assert.equal((await patch(listingId, { summary: 'Mended.' })).status, 200);
+    assert.equal((await patch(listingId, { status: 'published' }, operatorToken)).status, 200);
+    assert.equal(await hits(), 1);
+    assert.equal((await t.call('DELETE', `${own}/${listingId}`, { token })).status, 204);
+    assert.equal(said(await t.call('GET', `${own}/${listingId}`, { token })), '404 LISTING_NOT_FOUND');
+  });
+
+  it('fifty changes at once: every one is done, and the count is right', async () => {
+    const { listingId } = await publish();
+    const answers = await Promise.all(
+      Array.from({ length: 50 }, (_, n) =>
+        patch(listingId, n % 2 ? { summary: `Summary ${n}` } : { status: n % 4 ? 'withdrawn' : 'published' }),
+      ),
+    );
+    assert.ok(answers.every(({ status }) => status === 200));
+    const counted = await t.sql<{ status: string; listings: number }>(
+      'select status, sum(listings)::int as listings from listing_counts where organization_id = $1 group by 1 having sum(listings) <> 0 order by 1',
+      [organizationId],
+    );
+    const real = await t.sql(
+      'select status, count(*)::int as listings from listings where organization_id = $1 group by 1 order by 1',
+      [organizationId],
+    );
+    assert.deepEqual(counted, real);
+  });
+});
+
+describe('GET /marketplace/agents', () => {
+  it('200: hidden at once when its agent is not active, back when it is; gone with the agent', async () => {
+    const { agentId, listingId, hits } = await publish();
+    const set = (status: string) =>
+      t.call('PATCH', `${api}/agents/${agentId}`, { token, payload: { status } });
+    await set('suspended');
+    assert.equal(await hits(), 0);
+    assert.equal(await hits(token), 0);
+    assert.equal(said(await show(listingId)), '404 LISTING_NOT_FOUND');
+    await set('active');
+    assert.equal(await hits(), 1);
+    assert.equal((await show(listingId)).json.verified, true);
+    await t.call('DELETE', `${api}/agents/${agentId}`, { token });
+    assert.equal(await hits(), 0);
+    assert.equal((await t.call('GET', `${own}/${listingId}`, { token })).json.status, 'published');
+  });
+
+  it('200: hidden while its organization is suspended', async () => {
+    const home = (await makeTarget()).organizationId;
+    const member = await agentIn(home, organizationScopes);
+    const { listingId } = (await post(body(member.agentId), member.token)).json;
+    await patch(listingId, { status: 'published' }, member.token);
+    assert.equal((await show(listingId)).status, 200);
+    const set = (status: string) =>
+      t.call('PATCH', `${api}/organizations/${home}`, { token: operatorToken, payload: { status } });
+    const total = async () => (await search('')).json.total;
+    const before = await total();
+    await set('suspended');
+    assert.equal(said(await show(listingId)), '404 LISTING_NOT_FOUND');
+    // The organization came with a listing of its own.
+    assert.equal(await total(), before - 2);
+    await set('active');
+    assert.equal((await show(listingId)).status, 200);
+  });
+
+  it('200: what the agent is, is always as it is now', async () => {
+    const { agentId, listingId } = await publish({}, { capabilities: ['old:thing'] });
+    const capability = `c${randomUUID().slice(0, 8)}:do`;
+    await t.call('PATCH', `${api}/agents/${agentId}`, {
+      token,
+      payload: { capabilities: [capability], agentType: 'router', version: '2.0.0' },
+    });
+    const { capabilities, agentType, version } = (await show(listingId)).json;
+    assert.deepEqual([capabilities, agentType, version], [[capability], 'router', '2.0.0']);
+    assert.equal((await search(`capability=${capability}`)).json.data[0].listingId, listingId);
+    assert.equal((await search(`capability=${capability}&agentType=router`)).json.total, 1);
+    assert.equal((await search(`capability=${capability}&agentType=monitor`)).json.total, 0);
+  });
+
+  it('200: of the organization only to callers of that organization who bring their token', async () => {
+    const { listingId, hits } = await publish({ visibility: 'organization' });
+    assert.deepEqual(
+      [await hits(), await hits(foreign), await hits(operatorToken), await hits(token)],
+      [0, 0, 0, 1],
+    );
+    assert.equal(await hits('not.a.token'), 0);
+    for (const who of [undefined, foreign])
+      assert.equal(said(await show(listingId, who)), '404 LISTING_NOT_FOUND');
+    assert.equal((await show(listingId, token)).status, 200);
+    // Totals do not count it either.
+    const [anyone, ours] = [(await search('')).json.total, (await search('', token)).json.total];
+    assert.ok(ours > anyone);
+  });
+
+  it('200: by words (stemmed, title before text), category and verification', async () => {
+    const mark = `m${randomUUID().replaceAll('-', '')}`;
+    const text = await publish({ title: 'Text', description: `about ${mark} invoices for payroll` });
+    const title = await publish({ title: `The ${mark}`, description: 'invoice', categories: ['finance'] });
+    const found = async (query: string) =>
+      (await search(query)).json.data.map(({ listingId }: { listingId: string }) => listingId);
+    assert.deepEqual(await found(`q=${mark}`), [title.listingId, text.listingId]);
+    assert.deepEqual(await found(`q=${mark}+invoicing`), [title.listingId, text.listingId]);
+    assert.deepEqual(await found(`q=${mark}+-payroll`), [title.listingId]);
+    assert.deepEqual(await found(`q=${mark}&category=finance`), [title.listingId]);
+    assert.deepEqual(await found(`q=${mark}&verified=false`), []);
+    const second = await search(`q=${mark}&limit=1&page=2`);
+    assert.deepEqual([second.json.total, second.json.data[0].listingId], [2, text.listingId]);
+    const beyond = await search(`q=${mark}&limit=1&page=9`);
+    assert.deepEqual([beyond.json.total, beyond.json.data], [2, []]);
+  });
+
+  it('200 for whatever is typed: search syntax is text', async () => {
+    for (const q of [
+      "'",
+      '"',
+      '\\',
+      '&',
+      '|',
+      '!',
+      '(',
+      ':*',
+      'a:*',
+      '<->',
+      "'); drop table listings; --",
+      '%',
+      '$1',
+      '*',
+      ' ',
+      'or',
+      '-',
+      '""',
+      '日本',
+      '😀',
+      'the',
+      '-'.repeat(200),
+    ]) {
+      const answer = await search(`q=${encodeURIComponent(q)}`);
+      assert.equal(answer.status, 200, `${q}: ${answer.text}`);
+    }
+    for (const filter of ["capability=';--", 'capability={a,b}', 'category=%27', 'capability='])
+      assert.equal((await search(filter)).json.total, 0);
+    assert.ok((await search('q=')).json.total > 0);
+  });
+
+  it('400 VALIDATION_ERROR for NUL, 10 KB, bad pages and words that are none', async () => {
+    for (const query of [
+      'q=%00',
+      `q=${'x'.repeat(10_240)}`,
+      'q=a&q=b',
+      'capability=%00',
+      'agentType=boss',
+      'verified=yes',
+      'limit=101',
+      'limit=0',
+      'page=0',
+      'page=999999999999999999999',
+    ])
+      assert.equal(said(await search(query)), '400 VALIDATION_ERROR', query.slice(0, 40));
+    assert.equal(said(await show('x')), '400 VALIDATION_ERROR');
+    assert.equal((await search('nonsense=1')).status, 200);
+  });
+});
+
+describe('the A2A card', () => {
+  it('names where the agent speaks A2A, while that is on public show', async () => {
+    const url = 'https://agent.example.com/a2a';
+    const { agentId, listingId } = await publish({
+      endpoints: [
+        { protocol: 'a2a', url },
+        { protocol: 'mcp', url: 'https://agent.example.com/mcp' },
+      ],
+    });
+    const interfaces = async () =>
+      (await t.call('GET', `/agents/${agentId}/.well-known/agent-card.json`)).json.supportedInterfaces;
+    assert.deepEqual(await interfaces(), [{ url, protocolBinding: 'JSONRPC', protocolVersion: '1.0' }]);
+    await patch(listingId, { visibility: 'organization' });
+    assert.deepEqual(await interfaces(), []);
+  });
+});

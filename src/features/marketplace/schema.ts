@@ -1,0 +1,129 @@
+import Type, { type Static } from 'typebox';
+import { agentTypes } from '../../contract/identity.ts';
+import { pageSizes } from '../../contract/limits.ts';
+import { literals, Nullable, PageOf, pageQuery, Timestamp, Uuid } from '../../contract/shapes.ts';
+
+export const listingStatuses = ['draft', 'published', 'suspended', 'withdrawn'] as const;
+export type ListingStatus = (typeof listingStatuses)[number];
+export const visibilities = ['public', 'organization'] as const;
+
+/** In bytes: a limit on what is kept, whatever the alphabet. */
+export const maxDescriptionBytes = 8_192;
+/** A search looks at this many of the newest that fit, and counts no further. */
+export const searchDepth = 200;
+
+const line = (maxLength: number) =>
+  Type.String({
+    maxLength,
+    pattern: '^[^\\p{Cc}]*[^\\p{Cc}\\s][^\\p{Cc}]*$',
+    description: `one line of text, at most ${maxLength} characters and not blank`,
+  });
+const HttpsUrl = Type.String({
+  maxLength: 2_048,
+  pattern: '^https://[^\\s\\p{Cc}]+$',
+  description: 'an https:// address',
+});
+const word = (maxLength: number) =>
+  Type.String({
+    maxLength,
+    pattern: '^[a-z0-9]([a-z0-9-]*[a-z0-9])?$',
+    description: `lower-case letters, digits and hyphens, at most ${maxLength}`,
+  });
+
+const Endpoint = Type.Object(
+  { protocol: literals(['a2a', 'mcp', 'http']), url: HttpsUrl },
+  { additionalProperties: false },
+);
+const Pricing = Type.Object(
+  { model: literals(['free', 'contact', 'external']), url: Type.Optional(Nullable(HttpsUrl)) },
+  { additionalProperties: false },
+);
+
+const said = {
+  title: line(120),
+  summary: line(280),
+  description: Type.String({ maxLength: maxDescriptionBytes }),
+  categories: Type.Array(word(40), { maxItems: 5, uniqueItems: true }),
+  tags: Type.Array(word(40), { maxItems: 20, uniqueItems: true }),
+  endpoints: Type.Array(Endpoint, { maxItems: 10, uniqueItems: true }),
+  documentationUrl: Nullable(HttpsUrl),
+  pricing: Pricing,
+  visibility: literals(visibilities),
+};
+
+export const NewListing = Type.Object(
+  {
+    agentId: Uuid,
+    title: said.title,
+    summary: said.summary,
+    description: Type.Optional(said.description),
+    categories: Type.Optional(said.categories),
+    tags: Type.Optional(said.tags),
+    endpoints: Type.Optional(said.endpoints),
+    documentationUrl: Type.Optional(said.documentationUrl),
+    pricing: Type.Optional(said.pricing),
+    visibility: Type.Optional(said.visibility),
+  },
+  { title: 'NewListing', additionalProperties: false },
+);
+export type NewListing = Static<typeof NewListing>;
+
+export const ListingChange = Type.Object(
+  {
+    ...Type.Partial(Type.Object(said)).properties,
+    status: Type.Optional(literals(listingStatuses)),
+  },
+  { title: 'ListingChange', additionalProperties: false },
+);
+export type ListingChange = Static<typeof ListingChange>;
+
+export const immutableFields = ['listingId', 'agentId', 'organizationId', 'createdAt'] as const;
+
+export const Listing = Type.Object(
+  {
+    listingId: Uuid,
+    agentId: Uuid,
+    organizationId: Uuid,
+    title: Type.String(),
+    summary: Type.String(),
+    description: Type.String({ description: 'Markdown' }),
+    categories: Type.Array(Type.String()),
+    tags: Type.Array(Type.String()),
+    capabilities: Type.Array(Type.String()),
+    agentType: Type.String(),
+    version: Type.String(),
+    endpoints: Type.Array(Type.Object({ protocol: Type.String(), url: Type.String() })),
+    documentationUrl: Nullable(Type.String()),
+    pricing: Type.Object({ model: Type.String(), url: Nullable(Type.String()) }),
+    visibility: literals(visibilities),
+    verified: Type.Boolean(),
+    did: Type.String(),
+    cardUrl: Type.String(),
+    status: literals(listingStatuses),
+    publishedAt: Nullable(Timestamp),
+    createdAt: Timestamp,
+    updatedAt: Timestamp,
+  },
+  { title: 'Listing' },
+);
+export type Listing = Static<typeof Listing>;
+
+export const ListingPage = PageOf(Listing, 'ListingPage');
+
+export const ListingParams = Type.Object({ listingId: Uuid });
+
+export const ListingQuery = Type.Object({
+  ...pageQuery(pageSizes.standard),
+  status: Type.Optional(literals(listingStatuses)),
+});
+export type ListingQuery = Static<typeof ListingQuery>;
+
+export const SearchQuery = Type.Object({
+  ...pageQuery(pageSizes.standard),
+  q: Type.Optional(Type.String({ maxLength: 200 })),
+  capability: Type.Optional(Type.String({ maxLength: 128 })),
+  agentType: Type.Optional(literals(agentTypes)),
+  category: Type.Optional(Type.String({ maxLength: 40 })),
+  verified: Type.Optional(literals(['true', 'false'])),
+});
+export type SearchQuery = Static<typeof SearchQuery>;

@@ -1,0 +1,199 @@
+import { isDeepStrictEqual } from 'node:util';
+import { type Caller, isOperator, tenantOf } from '../../kernel/caller.ts';
+import { isoTime } from '../../kernel/clock.ts';
+import { fail } from '../../kernel/fail.ts';
+import { type Page, pageOf } from '../../kernel/page.ts';
+import { type FieldProblem, validationError } from '../../kernel/validation.ts';
+import type { MarketplaceDeps } from './feature.ts';
+import {
+  type Listing,
+  type ListingChange,
+  type ListingQuery,
+  type ListingStatus,
+  maxDescriptionBytes,
+  type NewListing,
+  type SearchQuery,
+} from './schema.ts';
+import {
+  deleteListing,
+  findListing,
+  findShown,
+  insertListing,
+  listListings,
+  lockListing,
+  type StoredListing,
+  searchListings,
+  updateListing,
+} from './store.ts';
+import { type Transition, transitions } from './transitions.ts';
+
+export interface MarketplaceService {
+  search(caller: Caller | undefined, query: SearchQuery): Promise<Page<Listing>>;
+  show(caller: Caller | undefined, listingId: string): Promise<Listing>;
+  create(caller: Caller, wanted: NewListing): Promise<Listing>;
+  list(caller: Caller, query: ListingQuery): Promise<Page<Listing>>;
+  get(caller: Caller, listingId: string): Promise<Listing>;
+  update(caller: Caller, listingId: string, change: ListingChange): Promise<Listing>;
+  remove(caller: Caller, listingId: string): Promise<void>;
+}
+
+export function createMarketplaceService(deps: MarketplaceDeps): MarketplaceService {
+  const { db, clock, ids, ledger, holdAgent, factsOf, isVerified, didOf, cardUrlOf } = deps;
+
+  const shown = ({ pricing, ...stored }: StoredListing): Listing => ({
+    ...stored,
+    pricing: { model: pricing.model, url: pricing.url ?? null },
+    did: didOf(stored.agentId),
+    cardUrl: cardUrlOf(stored.agentId),
+  });
+
+  return {
+    async search(caller, query) {
+      const { rows, total } = await searchListings(db, caller?.organizationId, query);
+      return pageOf(query, rows.map(shown), total);
+    },
+
+    async show(caller, listingId) {
+      return shown((await findShown(db, caller?.organizationId, listingId)) ?? fail('LISTING_NOT_FOUND'));
+    },
+
+    async create(caller, wanted) {
+      refuseUnfit(wanted);
+      return db.transaction(async (tx) => {
+        const { agentId, status } = await holdAgent(tx, caller, wanted.agentId);
+        if (status !== 'active') fail('AGENT_NOT_ACTIVE');
+        const [facts = fail('AGENT_NOT_FOUND')] = await factsOf([agentId], tx);
+        const { organizationId, agentType, version, capabilities } = facts;
+        const now = isoTime(clock);
+        const listing: StoredListing = {
+          ...described(wanted),
+          listingId: ids.uuid(),
+          agentId,
+          organizationId,
+          agentType,
+          version,
+          capabilities: [...capabilities],
+          verified: await isVerified(facts),
+          status: 'draft',
+          publishedAt: null,
+          createdAt: now,
+          updatedAt: now,
+        };
+        if (!(await insertListing(tx, listing))) fail('LISTING_ALREADY_EXISTS');
+        const { listingId, visibility } = listing;
+        await ledger.record(tx, caller, 'listing.created', {
+          organizationId,
+          agentId,
+          metadata: { listingId, visibility },
+        });
+        return shown(listing);
+      });
+    },
+
+    async list(caller, query) {
+      const { rows, total } = await listListings(db, tenantOf(caller), query);
+      return pageOf(query, rows.map(shown), total);
+    },
+
+    async get(caller, listingId) {
+      return shown((await findListing(db, tenantOf(caller), listingId)) ?? fail('LISTING_NOT_FOUND'));
+    },
+
+    async update(caller, listingId, change) {
+      refuseUnfit(change);
+      return db.transaction(async (tx) => {
+        const before = (await lockListing(tx, tenantOf(caller), listingId)) ?? fail('LISTING_NOT_FOUND');
+        const { pricing, ...rest } = change;
+        const after: StoredListing = { ...before, ...rest, ...(pricing && { pricing: priced(pricing) }) };
+        const changed = Object.keys(change).filter(
+          (field) =>
+            !isDeepStrictEqual(before[field as keyof StoredListing], after[field as keyof StoredListing]),
+        );
+        if (changed.length === 0) return shown(before);
+        const transition = transitionOf(caller, before.status, after.status);
+        const now = isoTime(clock);
+        const publishedAt = transition?.event === 'listing.published' ? now : before.publishedAt;
+        // One that was suspended as a draft and comes back published has not been published before.
+        const published = after.status === 'published' ? (publishedAt ?? now) : publishedAt;
+        const stored = { ...after, publishedAt: published, updatedAt: now };
+        await updateListing(tx, stored);
+        await ledger.record(tx, caller, transition?.event ?? 'listing.updated', {
+          organizationId: before.organizationId,
+          agentId: before.agentId,
+          metadata: { listingId: before.listingId, status: after.status, changed },
+        });
+        return shown(stored);
+      });
+    },
+
+    async remove(caller, listingId) {
+      await db.transaction(async (tx) => {
+        const listing = (await lockListing(tx, tenantOf(caller), listingId)) ?? fail('LISTING_NOT_FOUND');
+        // Otherwise a suspension would be undone by deleting and listing again.
+        if (listing.status === 'suspended' && !isOperator(caller))
+          fail('FORBIDDEN', { message: 'This listing is suspended; only an operator can delete it.' });
+        await deleteListing(tx, listing.listingId);
+        await ledger.record(tx, caller, 'listing.deleted', {
+          organizationId: listing.organizationId,
+          agentId: listing.agentId,
+          metadata: { listingId: listing.listingId, status: listing.status },
+        });
+      });
+    },
+  };
+}
+
+const priced = ({ model, url }: NonNullable<NewListing['pricing']>) => ({ model, url: url ?? null });
+
+const described = (wanted: NewListing) => ({
+  title: wanted.title,
+  summary: wanted.summary,
+  description: wanted.description ?? '',
+  categories: wanted.categories ?? [],
+  tags: wanted.tags ?? [],
+  endpoints: wanted.endpoints ?? [],
+  documentationUrl: wanted.documentationUrl ?? null,
+  pricing: priced(wanted.pricing ?? { model: 'free' }),
+  visibility: wanted.visibility ?? ('public' as const),
+});
+
+/** Undefined when the status stays; refused when it cannot become that, or not by this caller. */
+function transitionOf(caller: Caller, from: ListingStatus, to: ListingStatus): Transition | undefined {
+  if (from === to) return undefined;
+  const transition = transitions[from][to];
+  if (from === 'suspended' || to === 'suspended') {
+    if (!isOperator(caller))
+      fail('FORBIDDEN', { message: 'Listings are suspended and reinstated by operators only.' });
+  }
+  if (!transition) {
+    const possible = Object.keys(transitions[from]).join(', ');
+    throw validationError('body', [
+      { in: 'body', field: 'status', message: `cannot become ${to} from ${from}; possible: ${possible}` },
+    ]);
+  }
+  return transition;
+}
+
+/** What the schema cannot say. */
+function refuseUnfit({ description, endpoints, documentationUrl, pricing }: ListingChange): void {
+  const problems: FieldProblem[] = [];
+  const refuse = (field: string, message: string) => problems.push({ in: 'body', field, message });
+  if (description !== undefined && Buffer.byteLength(description) > maxDescriptionBytes)
+    refuse('description', `must be at most ${maxDescriptionBytes} bytes of UTF-8`);
+  const checkUrl = (field: string, url: string | null | undefined) => {
+    if (typeof url === 'string' && !isPlainHttps(url))
+      refuse(field, 'must be an https:// address without user name and password');
+  };
+  for (const [index, { url }] of (endpoints ?? []).entries()) checkUrl(`endpoints[${index}].url`, url);
+  checkUrl('documentationUrl', documentationUrl);
+  checkUrl('pricing.url', pricing?.url);
+  if (pricing?.model === 'external' && !pricing.url)
+    refuse('pricing.url', 'is required when the model is external');
+  if (problems.length > 0) throw validationError('body', problems);
+}
+
+function isPlainHttps(text: string): boolean {
+  if (!URL.canParse(text)) return false;
+  const { protocol, username, password } = new URL(text);
+  return protocol === 'https:' && username === '' && password === '';
+}

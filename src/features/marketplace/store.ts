@@ -1,0 +1,191 @@
+import type { AgentFacts } from '../../contract/identity.ts';
+import type { Queryable } from '../../kernel/db.ts';
+import { offsetOf } from '../../kernel/page.ts';
+import { join, type Sql, sql } from '../../kernel/sql.ts';
+import { type Listing, type ListingQuery, type SearchQuery, searchDepth } from './schema.ts';
+import { readWords } from './words.ts';
+
+/** What a row holds; `did` and `cardUrl` follow from the agent's id. */
+export type StoredListing = Omit<Listing, 'did' | 'cardUrl'>;
+
+const columns = sql`
+  l.listing_id as "listingId", l.agent_id as "agentId", l.organization_id as "organizationId", l.title, l.summary,
+  l.description, l.categories, l.tags, l.capabilities, l.agent_type as "agentType", l.version, l.endpoints,
+  l.documentation_url as "documentationUrl", l.pricing, l.visibility, l.verified, l.status,
+  l.published_at as "publishedAt", l.created_at as "createdAt", l.updated_at as "updatedAt"`;
+
+/** Undefined is the operator's view: every organization. */
+const ofTenant = (organizationId: string | undefined) =>
+  organizationId === undefined ? sql`true` : sql`l.organization_id = ${organizationId}`;
+
+/** False when the agent has one already. */
+export async function insertListing(db: Queryable, listing: StoredListing): Promise<boolean> {
+  const inserted = await db.run(
+    'listings.insert',
+    sql`insert into listings
+          (listing_id, agent_id, organization_id, title, summary, description, categories, tags, endpoints,
+           documentation_url, pricing, visibility, status, published_at, created_at, updated_at, agent_type, version,
+           capabilities, agent_active, verified)
+        values
+          (${listing.listingId}, ${listing.agentId}, ${listing.organizationId}, ${listing.title}, ${listing.summary},
+           ${listing.description}, ${listing.categories}, ${listing.tags}, ${JSON.stringify(listing.endpoints)},
+           ${listing.documentationUrl}, ${JSON.stringify(listing.pricing)}, ${listing.visibility}, ${listing.status},
+           ${listing.publishedAt}, ${listing.createdAt}, ${listing.updatedAt}, ${listing.agentType},
+           ${listing.version}, ${listing.capabilities}, true, ${listing.verified})
+        on conflict (agent_id) do nothing`,
+  );
+  return inserted === 1;
+}
+
+export async function updateListing(db: Queryable, listing: StoredListing): Promise<void> {
+  await db.run(
+    'listings.update',
+    sql`update listings
+        set title = ${listing.title}, summary = ${listing.summary}, description = ${listing.description},
+            categories = ${listing.categories}, tags = ${listing.tags}, endpoints = ${JSON.stringify(listing.endpoints)},
+            documentation_url = ${listing.documentationUrl}, pricing = ${JSON.stringify(listing.pricing)},
+            visibility = ${listing.visibility}, status = ${listing.status}, published_at = ${listing.publishedAt},
+            updated_at = ${listing.updatedAt}
+        where listing_id = ${listing.listingId}`,
+  );
+}
+
+export const deleteListing = (db: Queryable, listingId: string): Promise<number> =>
+  db.run('listings.delete', sql`delete from listings where listing_id = ${listingId}`);
+
+export const findListing = (
+  db: Queryable,
+  tenant: string | undefined,
+  listingId: string,
+): Promise<StoredListing | undefined> =>
+  db.maybe(
+    'listings.find',
+    sql`select ${columns} from listings l where l.listing_id = ${listingId} and ${ofTenant(tenant)}`,
+  );
+
+export const lockListing = (
+  tx: Queryable,
+  tenant: string | undefined,
+  listingId: string,
+): Promise<StoredListing | undefined> =>
+  tx.maybe(
+    'listings.lock',
+    sql`select ${columns} from listings l where l.listing_id = ${listingId} and ${ofTenant(tenant)} for update`,
+  );
+
+export async function listListings(db: Queryable, tenant: string | undefined, query: ListingQuery) {
+  const matches = join(
+    [ofTenant(tenant), ...(query.status === undefined ? [] : [sql`l.status = ${query.status}`])],
+    ' and ',
+  );
+  const rows = await db.many<StoredListing>(
+    'listings.list',
+    sql`select ${columns} from listings l where ${matches}
+        order by l.created_at desc, l.listing_id desc limit ${query.limit} offset ${offsetOf(query)}`,
+  );
+  return { rows, total: await countFrom(db, matches) };
+}
+
+const countFrom = async (db: Queryable, matches: Sql): Promise<number> => {
+  const { total } = await db.one<{ total: number }>(
+    'listings.count',
+    sql`select coalesce(sum(l.listings), 0)::bigint as total from listing_counts l where ${matches}`,
+  );
+  return total;
+};
+
+/** On show to somebody of this organization, or to anybody. Also holds for `listing_counts`, which has the same columns. */
+const shownTo = (organizationId: string | undefined) => sql`
+  l.status = 'published' and l.agent_active
+  and ${organizationId === undefined ? sql`l.visibility = 'public'` : sql`(l.visibility = 'public' or l.organization_id = ${organizationId})`}
+  and l.organization_id not in (select o.organization_id from organizations o where o.status <> 'active')`;
+
+export const findShown = (
+  db: Queryable,
+  organizationId: string | undefined,
+  listingId: string,
+): Promise<StoredListing | undefined> =>
+  db.maybe(
+    'listings.findShown',
+    sql`select ${columns} from listings l where l.listing_id = ${listingId} and ${shownTo(organizationId)}`,
+  );
+
+/** What the counted columns do not tell apart. */
+function narrowing({ q, capability, category, verified }: SearchQuery): Sql[] {
+  return [
+    ...(q ? [sql`l.search @@ websearch_to_tsquery('english', ${readWords(q)})`] : []),
+    ...(capability === undefined ? [] : [sql`l.capabilities @> array[${capability}]`]),
+    ...(category === undefined ? [] : [sql`l.categories @> array[${category}]`]),
+    ...(verified === undefined ? [] : [sql`l.verified = ${verified === 'true'}`]),
+  ];
+}
+
+/**
+ * Without a narrowing condition: all of them, and `total` as it is counted already. With one: the newest that fit, up to
+ * `searchDepth`, those first whose title, summary and labels fit best; `total` is how many those are. So the work for a word that
+ * is in every listing is bounded, too.
+ */
+export async function searchListings(
+  db: Queryable,
+  organizationId: string | undefined,
+  query: SearchQuery,
+): Promise<{ rows: StoredListing[]; total: number }> {
+  const { agentType, limit, q } = query;
+  const narrow = narrowing(query);
+  const shown = sql`${shownTo(organizationId)} and ${agentType === undefined ? sql`true` : sql`l.agent_type = ${agentType}`}`;
+  if (narrow.length === 0) {
+    const rows = await db.many<StoredListing>(
+      'listings.browse',
+      sql`select ${columns} from listings l where ${shown}
+          order by l.published_at desc, l.listing_id desc limit ${limit} offset ${offsetOf(query)}`,
+    );
+    return { rows, total: await countFrom(db, shown) };
+  }
+  // Of the hits alone: ranked any earlier, every listing that fits would be.
+  const rank = q ? sql`ts_rank(h.headline, websearch_to_tsquery('english', ${readWords(q)}))` : sql`0`;
+  const found = await db.many<StoredListing & { total: number }>(
+    'listings.search',
+    sql`with hits as materialized (
+          select l.listing_id, l.published_at, l.headline from listings l
+          where ${shown} and ${join(narrow, ' and ')}
+          order by l.published_at desc, l.listing_id desc limit ${searchDepth}
+        ), page as (
+          select h.listing_id, h.published_at, ${rank} as rank from hits h
+          order by rank desc, h.published_at desc, h.listing_id desc limit ${limit} offset ${offsetOf(query)}
+        )
+        select counted.total, ${columns}
+        from (select count(*) as total from hits) counted
+        left join (page join listings l using (listing_id)) on true
+        order by page.rank desc, page.published_at desc, page.listing_id desc`,
+  );
+  const rows = found.filter(({ listingId }) => listingId !== null).map(({ total: _, ...row }) => row);
+  return { rows, total: found[0]?.total ?? 0 };
+}
+
+/** Which of these agents have a listing; held until the transaction ends. */
+export async function lockListed(tx: Queryable, agentIds: readonly string[]): Promise<string[]> {
+  const rows = await tx.many<{ agentId: string }>(
+    'listings.listed',
+    sql`select agent_id as "agentId" from listings where agent_id = any(${agentIds}::uuid[])
+        order by agent_id for update`,
+  );
+  return rows.map(({ agentId }) => agentId);
+}
+
+export async function updateAgentPart(tx: Queryable, facts: AgentFacts, verified: boolean): Promise<void> {
+  await tx.run(
+    'listings.updateAgentPart',
+    sql`update listings
+        set agent_type = ${facts.agentType}, version = ${facts.version}, capabilities = ${facts.capabilities},
+            agent_active = ${facts.status === 'active'}, verified = ${verified}
+        where agent_id = ${facts.agentId}`,
+  );
+}
+
+export async function findInterfaces(db: Queryable, agentId: string): Promise<string[]> {
+  const row = await db.maybe<{ endpoints: Listing['endpoints'] }>(
+    'listings.interfaces',
+    sql`select l.endpoints from listings l where l.agent_id = ${agentId} and ${shownTo(undefined)}`,
+  );
+  return (row?.endpoints ?? []).filter(({ protocol }) => protocol === 'a2a').map(({ url }) => url);
+}

@@ -1,0 +1,190 @@
+/** Strangers who know a DID and nothing else: official resolvers over TLS, `jose` alone, and the official A2A SDK. */
+import assert from 'node:assert/strict';
+import { generateKeyPairSync } from 'node:crypto';
+import { describe, it } from 'node:test';
+import { type AgentCard, verifyAgentCardSignature } from '@a2a-js/sdk';
+import { DefaultAgentCardResolver } from '@a2a-js/sdk/client';
+import { Ajv } from 'ajv';
+import addFormats from 'ajv-formats';
+import canonicalize from 'canonicalize';
+import { type DIDDocument, Resolver, type VerificationMethod } from 'did-resolver';
+import { compactVerify, exportJWK, flattenedVerify, importJWK, type JWK, SignJWT } from 'jose';
+import { getResolver } from 'web-did-resolver';
+import { BadgeCredential, OasfRecord } from '../../src/features/did/formats.ts';
+import { newAgent } from '../harness.ts';
+import { listenSecurely } from './tls.ts';
+
+const t = await listenSecurely();
+const token = await t.token();
+const instanceDid = `did:web:${t.host}`;
+const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
+const agent = (
+  await t.call('POST', '/api/v1/agents', {
+    token,
+    payload: newAgent({ email: 'sorter@example.com', capabilities: ['resume:read'] }),
+  })
+).json;
+const agentDid = `${instanceDid}:agents:${agent.agentId}`;
+await t.call('PUT', `/api/v1/agents/${agent.agentId}/keys`, {
+  token,
+  payload: { keys: [{ ...(await exportJWK(publicKey)), kid: 'own' }] },
+});
+
+const resolver = new Resolver(getResolver() as never);
+const resolve = async (did: string): Promise<DIDDocument> => {
+  const { didDocument, didResolutionMetadata } = await resolver.resolve(did);
+  assert.equal(didResolutionMetadata.error, undefined, JSON.stringify(didResolutionMetadata));
+  assert.equal(didDocument?.id, did);
+  return didDocument as DIDDocument;
+};
+
+/** The key that a DID URL names, from the documents alone, and only if it is there for that purpose. */
+async function keyFor(document: DIDDocument, url: string, purpose: 'assertionMethod' | 'authentication') {
+  assert.ok(document[purpose]?.includes(url), `${url} is no ${purpose}`);
+  const method = document.verificationMethod?.find(({ id }: VerificationMethod) => id === url);
+  return (await importJWK(
+    method?.publicKeyJwk as JWK,
+    method?.publicKeyJwk?.kty === 'EC' ? 'ES256' : 'RS256',
+  )) as CryptoKey;
+}
+
+const card = async (format: string) => {
+  const response = await fetch(`${t.baseUrl}/api/v1/agents/${agent.agentId}/did/card?format=${format}`);
+  assert.equal(response.status, 200);
+  assert.match(response.headers.get('content-type') ?? '', /^application\/json/);
+  // biome-ignore lint/suspicious/noExplicitAny: what strangers read has no type of ours
+  return (await response.json()) as any;
+};
+
+const ajv = new Ajv({ allErrors: true, strict: false });
+(addFormats as unknown as (ajv: Ajv) => void)(ajv);
+const valid = (schema: object, value: unknown) => {
+  const validate = ajv.compile(schema);
+  return validate(value) ? true : ajv.errorsText(validate.errors);
+};
+
+/** Changes something in what was signed; a signature that does not mind is none. */
+const tampered = <T>(value: T): T =>
+  JSON.parse(JSON.stringify(value).replace('talent-team', 'other-team')) as T;
+
+describe('did-resolver with web-did-resolver', () => {
+  it('resolves the instance and an agent over TLS', async () => {
+    const instance = await resolve(instanceDid);
+    const document = await resolve(agentDid);
+    assert.equal(document.controller, instance.id);
+    assert.deepEqual(document.authentication, [`${agentDid}#own`]);
+  });
+
+  it('finds the key by which the agent proves itself', async () => {
+    const signed = await new SignJWT({}).setProtectedHeader({ alg: 'ES256' }).sign(privateKey);
+    const key = await keyFor(await resolve(agentDid), `${agentDid}#own`, 'authentication');
+    await compactVerify(signed, key);
+  });
+
+  it('reports an agent that is no more as not found', async () => {
+    const { agentId } = (await t.call('POST', '/api/v1/agents', { token, payload: newAgent() })).json;
+    await t.call('DELETE', `/api/v1/agents/${agentId}`, { token });
+    const { didResolutionMetadata } = await resolver.resolve(`${instanceDid}:agents:${agentId}`);
+    assert.equal(didResolutionMetadata.error, 'notFound');
+  });
+});
+
+describe('a badge', () => {
+  it('verifies with the resolved keys and jose alone, by the issuer’s document and by the agent’s', async () => {
+    const envelope = await card('badge');
+    assert.equal(envelope.type, 'EnvelopedVerifiableCredential');
+    const [media, jws = ''] = envelope.id.split(',');
+    assert.equal(media, 'data:application/vc+jwt');
+    for (const did of [instanceDid, agentDid]) {
+      const document = await resolve(did);
+      const { payload, protectedHeader } = await compactVerify(jws, ({ kid = '' }) =>
+        keyFor(document, kid, 'assertionMethod'),
+      );
+      assert.equal(protectedHeader.typ, 'vc+jwt');
+      const credential = JSON.parse(Buffer.from(payload).toString());
+      assert.equal(valid(BadgeCredential, credential), true);
+      assert.equal(credential.issuer, instanceDid);
+      assert.deepEqual(credential.type, ['VerifiableCredential', 'AgentBadge']);
+      assert.equal(credential.credentialSubject.id, agentDid);
+      assert.equal(credential.credentialSubject.badge.name, 'sorter');
+      assert.ok(Date.parse(credential.validUntil) > t.clock.now());
+    }
+    const [header = '', payload = '', signature = ''] = jws.split('.');
+    const other = Buffer.from(Buffer.from(payload, 'base64url').toString().replace('sorter', 'sneaky'));
+    const document = await resolve(instanceDid);
+    await assert.rejects(
+      compactVerify(`${header}.${other.toString('base64url')}.${signature}`, ({ kid = '' }) =>
+        keyFor(document, kid, 'assertionMethod'),
+      ),
+      { code: 'ERR_JWS_SIGNATURE_VERIFICATION_FAILED' },
+    );
+  });
+});
+
+describe('an OASF record', () => {
+  it('is of its schema, and its signature verifies with the agent’s DID document', async () => {
+    const record = await card('oasf');
+    assert.equal(valid(OasfRecord, record), true);
+    assert.equal(record.schema_version, '0.7.0');
+    assert.equal(record.annotations.did, agentDid);
+    const document = await resolve(agentDid);
+    const verify = async ({ signature, ...covered }: typeof record) => {
+      const [header = '', , value = ''] = Buffer.from(signature.content_bundle, 'base64')
+        .toString()
+        .split('.');
+      assert.equal(Buffer.from(value, 'base64url').toString('base64'), signature.signature);
+      const payload = Buffer.from(canonicalize(covered) as string).toString('base64url');
+      await compactVerify(`${header}.${payload}.${value}`, ({ kid = '' }) =>
+        keyFor(document, kid, 'assertionMethod'),
+      );
+    };
+    await verify(record);
+    await assert.rejects(verify(tampered(record)), { code: 'ERR_JWS_SIGNATURE_VERIFICATION_FAILED' });
+  });
+
+  it('that lacks what the definition requires is refused by the schema', async () => {
+    const record = await card('oasf');
+    for (const field of [
+      'name',
+      'version',
+      'schema_version',
+      'description',
+      'authors',
+      'created_at',
+      'skills',
+      'locators',
+    ]) {
+      const { [field]: _, ...rest } = record;
+      assert.notEqual(valid(OasfRecord, rest), true, field);
+    }
+  });
+});
+
+describe('the A2A SDK', () => {
+  it('reads the card at its well-known place and verifies its signature with the DID document', async () => {
+    const found = await new DefaultAgentCardResolver().resolve(
+      t.baseUrl,
+      `/agents/${agent.agentId}/.well-known/agent-card.json`,
+    );
+    assert.equal(found.name, 'sorter');
+    assert.deepEqual(
+      found.skills.map(({ id }) => id),
+      ['resume:read'],
+    );
+    const document = await resolve(agentDid);
+    const verify = verifyAgentCardSignature((kid) => keyFor(document, kid, 'assertionMethod'));
+    await verify(found);
+    assert.deepEqual(canonicalize(await card('a2a')), canonicalize(found));
+    await assert.rejects(verify(tampered(found) as AgentCard), /No valid signatures/);
+  });
+
+  it('the signature also verifies by RFC 7515 and RFC 8785 alone', async () => {
+    const { signatures, supportedInterfaces, ...covered } = await card('a2a');
+    assert.deepEqual(supportedInterfaces, []);
+    const payload = Buffer.from(canonicalize(covered) as string).toString('base64url');
+    const document = await resolve(agentDid);
+    await flattenedVerify({ payload, ...signatures[0] }, (header: { kid?: string } | undefined) =>
+      keyFor(document, header?.kid ?? '', 'assertionMethod'),
+    );
+  });
+});
