@@ -26,15 +26,19 @@ import { createAnalytics } from './features/analytics/feature.ts';
 import { createAudit } from './features/audit/feature.ts';
 import { createBilling } from './features/billing/feature.ts';
 import { createCredentials } from './features/credentials/feature.ts';
+import { chainsEndWithAgents, createDelegations, type Delegations } from './features/delegation/feature.ts';
 import { createDiscovery } from './features/discovery/feature.ts';
 import { createFederation } from './features/federation/feature.ts';
 import { createHealth } from './features/health/feature.ts';
 import { clientWords, createOidc, type Oidc } from './features/oidc/feature.ts';
 import { createOrganizations, type Organizations } from './features/organizations/feature.ts';
 import { createReference } from './features/reference/feature.ts';
+import { createStreams, type Streams } from './features/streams/feature.ts';
 import { createTiers, type Tiers } from './features/tiers/feature.ts';
 import { createStandings, createTokens, type Tokens } from './features/tokens/feature.ts';
 import { createUsage } from './features/usage/feature.ts';
+import type { Broker } from './kernel/broker.ts';
+import type { Caller } from './kernel/caller.ts';
 import { type Clock, systemClock } from './kernel/clock.ts';
 import type { Config } from './kernel/config.ts';
 import type { Db } from './kernel/db.ts';
@@ -98,17 +102,29 @@ export async function createApp({
   // What happened is told to these, in this order, within the transaction of the change.
   const readStatement = createStatementReader();
   const audit = createAudit({ db, clock, log, metrics, signer, readStatement });
-  const standings = createStandings({ db, kv, clock });
   const usage = createUsage({
     db,
     clock,
     shard: shardFrom(ids.uuid()),
     limitsOf: (caller) => tiers.standing(caller),
   });
+  const standings = createStandings({
+    db,
+    kv,
+    clock,
+    findChains: (chainIds) => delegations.findParts(chainIds),
+  });
+  const streams = await openStreams(config, log, metrics);
   const ledger = createLedger({
     clock,
     ids,
-    listeners: [audit.listener, standings.listener, usage.listener],
+    listeners: [
+      audit.listener,
+      chainsEndWithAgents,
+      standings.listener,
+      usage.listener,
+      ...(streams ? [streams.listener] : []),
+    ],
   });
 
   // Who may, where scopes alone do not say it.
@@ -172,6 +188,23 @@ export async function createApp({
     checkout: (caller, target) => billing.checkout(caller, target),
   });
   const analytics = createAnalytics({ db, clock, enabled: config.analyticsEnabled });
+  const isAdmin = async (caller: Caller) => (await organizations.roleOf(caller)) === 'admin';
+  const delegations: Delegations = createDelegations({
+    db,
+    clock,
+    ids,
+    ledger,
+    metrics,
+    signer,
+    issuer: config.baseUrl,
+    mint: (tx, minting) => tokens.mint(tx, minting),
+    findAgents: agents.findAll,
+    holdAgents: agents.holdAll,
+    isAdmin,
+    inspect: (token) => tokens.inspect(token),
+    count: (metric, { organizationId, agentId }) => usage.count(organizationId, agentId, metric),
+  });
+  const grants = [delegations.grant];
   const tokens: Tokens = createTokens({
     db,
     clock,
@@ -182,8 +215,8 @@ export async function createApp({
     issuer: config.baseUrl,
     assertions: createAssertions(clock),
     standings,
-    isAdmin: async (caller) => (await organizations.roleOf(caller)) === 'admin',
-    grants: [],
+    isAdmin,
+    grants,
     outsideProofs: {
       isOutside: (assertion) => oidc.exchange.isOutside(assertion),
       redeem: (proof) => oidc.exchange.redeem(proof, clientWords),
@@ -228,7 +261,12 @@ export async function createApp({
       createEventReader,
     },
   );
-  const discovery = createDiscovery({ issuer: config.baseUrl, assertionAlgorithms, signer });
+  const discovery = createDiscovery({
+    issuer: config.baseUrl,
+    assertionAlgorithms,
+    grantTypes: grants.map(({ grantType }) => grantType),
+    signer,
+  });
   const health = createHealth({
     db,
     kv,
@@ -242,6 +280,7 @@ export async function createApp({
     ...reference.routes,
     ...discovery.routes,
     ...tokens.routes,
+    ...delegations.routes,
     ...agents.routes,
     ...credentials.routes,
     ...organizations.routes,
@@ -265,7 +304,15 @@ export async function createApp({
     routes,
   });
   const loops = createLoops(
-    [...audit.loops, ...tokens.loops, ...oidc.loops, ...usage.loops, ...billing.loops],
+    [
+      ...audit.loops,
+      ...tokens.loops,
+      ...delegations.loops,
+      ...oidc.loops,
+      ...usage.loops,
+      ...billing.loops,
+      ...(streams?.loops ?? []),
+    ],
     log,
   );
 
@@ -296,6 +343,7 @@ export async function createApp({
       await Promise.race([usage.flush(), sleep(lastWriteMs, undefined, { ref: false })]).catch((error) =>
         log.error({ err: error }, 'the last counts of use are lost'),
       );
+      await streams?.close();
       await closeStores(db, kv);
     },
   };
@@ -344,6 +392,36 @@ function openStripe(config: Config, clock: Clock) {
     }),
     readEvent: createEventReader({ secret: stripeWebhookSecret, prices, clock }),
   };
+}
+
+/** Where a broker is configured; elsewhere neither driver nor outbox costs anything. */
+async function openStreams(config: Config, log: Log, metrics: Metrics): Promise<Streams | undefined> {
+  const { kafkaBrokers, natsUrl, kafkaTopicPrefix: prefix } = config;
+  if (!kafkaBrokers && !natsUrl) return undefined;
+  const brokers = {
+    ...(kafkaBrokers && { kafka: await openKafka(config, kafkaBrokers) }),
+    ...(natsUrl && {
+      nats: (await import('./adapters/nats.ts')).createNatsBroker({
+        urls: natsUrl,
+        subjectPrefix: prefix,
+        ca: config.natsCa,
+      }),
+    }),
+  };
+  const poolSize = Object.keys(brokers).length + 1;
+  const db = createPostgres({ url: config.databaseUrl, poolSize, log, metrics, aside: true });
+  return createStreams({ db, log, metrics, brokers });
+}
+
+async function openKafka(config: Config, brokers: NonNullable<Config['kafkaBrokers']>): Promise<Broker> {
+  const { createKafkaBroker } = await import('./adapters/kafka.ts');
+  const { kafkaSaslMechanism: mechanism, kafkaSaslUsername: username, kafkaSaslPassword: password } = config;
+  return createKafkaBroker({
+    brokers,
+    topicPrefix: config.kafkaTopicPrefix,
+    tls: config.kafkaSsl ? { ...(config.kafkaSslCa && { ca: config.kafkaSslCa }) } : undefined,
+    sasl: mechanism && username && password ? { mechanism, username, password } : undefined,
+  });
 }
 
 async function closeStores(db: Db, kv: Kv): Promise<void> {

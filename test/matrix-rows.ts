@@ -27,6 +27,11 @@ export interface Target {
   readonly portalToken: string;
   /** A payment event about the subscription that the organization has. */
   readonly paymentEvent: { readonly body: string; readonly signature: string };
+  /** A delegation by that agent to the outsider. */
+  readonly chainId: string;
+  readonly delegationToken: string;
+  /** An agent of the operator's organization. */
+  readonly colleagueId: string;
 }
 
 export const principals = [
@@ -147,14 +152,28 @@ export const changesNothing: Readonly<Record<string, string>> = {
   introspectToken: 'answers a question about a token; POST keeps the token out of addresses',
   verifyPartnerToken: "answers a question about a partner's token; nobody gets anything for it",
   testTrustPolicy: 'answers what a policy makes of a token; issues and marks nothing',
+  verifyDelegation: 'answers a question about a token; POST keeps the token out of addresses',
 };
 
 /** Routes that succeed only for an agent of an organization that is not the operator's: the trail is left by the target. */
 export const asTarget: ReadonlySet<string> = new Set(['upgradeTier']);
 
-/** A request that succeeds when the operator makes it; where the matrix shows a refusal, another one. */
+const delegationTo = (delegateeId: string): Sent => ({
+  method: 'POST',
+  url: `${api}/delegations`,
+  payload: { delegateeId, scopes: ['agents:read'] },
+});
+
+/** Requests that succeed when the operator makes them, where the matrix shows a refusal. */
+const succeedingOtherwise: Readonly<Record<string, Row['request']>> = {
+  issueToken: validTokenRequest,
+  exchangeOutsideToken: validExchange,
+  createDelegation: ({ colleagueId }) => delegationTo(colleagueId),
+};
+
+/** A request that succeeds when the operator makes it. */
 export const succeeding = (id: string): Row['request'] | undefined =>
-  ({ issueToken: validTokenRequest, exchangeOutsideToken: validExchange })[id] ?? rows[id]?.request;
+  succeedingOtherwise[id] ?? rows[id]?.request;
 
 const trustPolicies = `${api}/oidc/trust-policies`;
 
@@ -195,6 +214,63 @@ export const rows: Readonly<Record<string, Row>> = {
       member: '200',
       admin: '200',
       operator: '200',
+    }),
+  },
+
+  // Within an organization only: the operator's agent delegates to its own colleagues.
+  createDelegation: {
+    request: ({ outsiderId }) => delegationTo(outsiderId),
+    answers: behindToken({
+      wrongScope: '403 DELEGATION_SCOPE_EXCEEDED',
+      otherOrganization: '404 AGENT_NOT_FOUND',
+      member: '201',
+      admin: '201',
+      operator: '404 AGENT_NOT_FOUND',
+    }),
+  },
+  // Each sees its own.
+  listDelegations: {
+    request: () => ({ method: 'GET', url: `${api}/delegations` }),
+    answers: behindToken({
+      wrongScope: '200',
+      otherOrganization: '200',
+      member: '200',
+      admin: '200',
+      operator: '200',
+    }),
+  },
+  getDelegation: {
+    request: ({ chainId }) => ({ method: 'GET', url: `${api}/delegations/${chainId}` }),
+    answers: behindToken({
+      wrongScope: '404 DELEGATION_NOT_FOUND',
+      otherOrganization: '404 DELEGATION_NOT_FOUND',
+      member: '200',
+      admin: '200',
+      operator: '200',
+    }),
+  },
+  verifyDelegation: {
+    request: ({ delegationToken }) => ({
+      method: 'POST',
+      url: `${api}/delegations/verify`,
+      payload: { token: delegationToken },
+    }),
+    answers: behindToken({
+      wrongScope: '200',
+      otherOrganization: '404 DELEGATION_NOT_FOUND',
+      member: '200',
+      admin: '200',
+      operator: '200',
+    }),
+  },
+  revokeDelegation: {
+    request: ({ chainId }) => ({ method: 'DELETE', url: `${api}/delegations/${chainId}` }),
+    answers: behindToken({
+      wrongScope: '403 FORBIDDEN',
+      otherOrganization: '404 DELEGATION_NOT_FOUND',
+      member: '403 FORBIDDEN',
+      admin: '204',
+      operator: '204',
     }),
   },
 

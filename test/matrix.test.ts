@@ -51,6 +51,9 @@ describe('every operation against everyone', () => {
         checkoutToken: 'bs_invented',
         portalToken: 'bs_invented',
         paymentEvent: await paymentEvents.about(randomUUID(), {}),
+        chainId: randomUUID(),
+        delegationToken: 'e30.e30.e30',
+        colleagueId: randomUUID(),
       };
       if (knownToTheCaller.has(id)) return;
       const token = await tokenOf('otherOrganization', real.organizationId);

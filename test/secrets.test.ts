@@ -37,6 +37,22 @@ test('no secret of the run is in any list, log line, metric, audit row or docume
     seen.push((await call('POST', '/api/v1/agents', { clientSecret: rotated.clientSecret })).text);
     seen.push((await t.call('GET', `/api/v1/agents/${rotated.clientSecret}`, { token })).text);
     seen.push((await t.call('GET', '/api/v1/agents', { token: `${token}x` })).text);
+    const lent = (
+      await call('POST', '/api/v1/delegations', { delegateeId: agentId, scopes: ['agents:read'] })
+    ).json;
+    const exchange = {
+      grant_type: 'urn:ietf:params:oauth:grant-type:token-exchange',
+      client_id: agentId,
+      client_secret: rotated.clientSecret,
+      subject_token: lent.delegationToken,
+      subject_token_type: 'urn:ietf:params:oauth:token-type:jwt',
+    };
+    secrets.push(lent.delegationToken, (await t.askToken(exchange)).json.access_token);
+    seen.push((await t.askToken({ ...exchange, client_id: t.operator.clientId })).text);
+    seen.push((await t.askToken({ ...exchange, scope: 'admin:orgs' })).text);
+    await call('POST', '/api/v1/delegations/verify', { token: lent.delegationToken });
+    await look(`/api/v1/delegations/${lent.chainId}`);
+    await look('/api/v1/delegations');
     await look(`/api/v1/agents/${agentId}`);
     await look(`/api/v1/agents/${agentId}/credentials`);
     await look(`/api/v1/agents/${agentId}/keys`);
@@ -56,7 +72,7 @@ test('no secret of the run is in any list, log line, metric, audit row or docume
   await t.sql('alter table credentials_gone rename to credentials');
 
   for (const url of ['/api/v1/agents', '/api/v1/organizations', '/metrics', '/openapi.json']) await look(url);
-  for (const table of ['audit_events', 'agents', 'organizations', 'memberships']) {
+  for (const table of ['audit_events', 'agents', 'organizations', 'memberships', 'delegations']) {
     seen.push(
       ...(await t.sql<{ row: string }>(`select row_to_json(x)::text as row from ${table} x`)).map(
         ({ row }) => row,
@@ -71,7 +87,7 @@ test('no secret of the run is in any list, log line, metric, audit row or docume
   assert.ok(t.logs.length > 20, 'the log was on');
   seen.push(...t.logs);
 
-  assert.equal(secrets.length, 17);
+  assert.equal(secrets.length, 27);
   for (const secret of secrets) {
     const leak = seen.find((text) => text.includes(secret));
     assert.equal(leak?.slice(0, 300), undefined);

@@ -49,6 +49,8 @@ export async function createWorld(t: TestApp): Promise<World> {
     (await asOperator('POST', '/agents', newAgent({ organization_id: organizationId, allowedScopes })))
       .agentId;
 
+  const colleagueId = makeAgent(t.operator.organizationId, []);
+
   const makeToken = async (agentId: string): Promise<string> =>
     t.token(undefined, await asOperator('POST', `/agents/${agentId}/credentials`));
 
@@ -144,9 +146,23 @@ export async function createWorld(t: TestApp): Promise<World> {
       scopes: ['agents:read'],
     });
     const outsideToken = await outside.sign({ sub: name });
-    const registry = { organizationId, agentId, credentialId, clientSecret, token, outsiderId, eventId };
+    const lent = await t.call('POST', '/api/v1/delegations', {
+      token,
+      payload: { delegateeId: outsiderId, scopes: ['agents:read'] },
+    });
+    assert.equal(lent.status, 201, lent.text);
+    const { chainId, delegationToken } = lent.json;
     return {
-      ...registry,
+      organizationId,
+      agentId,
+      credentialId,
+      clientSecret,
+      token,
+      outsiderId,
+      eventId,
+      chainId,
+      delegationToken,
+      colleagueId: await colleagueId,
       ...(await makeBilling(organizationId)),
       ...{ partnerId, policyId, outsideToken },
     };

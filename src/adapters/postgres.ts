@@ -15,12 +15,15 @@ export interface PostgresOptions {
   readonly metrics: Metrics;
   /** For migrations, which take as long as they take: no limit on a statement, and no say in the pool's gauges. */
   readonly patient?: boolean;
+  /** Beside the pool that serves requests, whose gauges it leaves alone. */
+  readonly aside?: boolean;
 }
 
 const statementMs = 20_000;
 const pingMs = 2_000;
 
-export function createPostgres({ url, poolSize, log, metrics, patient = false }: PostgresOptions): Db {
+export function createPostgres(options: PostgresOptions): Db {
+  const { url, poolSize, log, metrics, patient = false, aside = patient } = options;
   const pool = new pg.Pool({
     connectionString: url,
     max: poolSize,
@@ -38,7 +41,7 @@ export function createPostgres({ url, poolSize, log, metrics, patient = false }:
   // Without a listener the loss of a connection, idle or in use, would end the process.
   pool.on('error', (error) => log.warn({ err: error }, 'an idle database connection was lost'));
   pool.on('connect', (client) => client.on('error', () => {}));
-  if (!patient) {
+  if (!aside) {
     metrics.gaugeFrom('service_db_pool_active_connections', () => pool.totalCount - pool.idleCount);
     metrics.gaugeFrom('service_db_pool_waiting_requests', () => pool.waitingCount);
   }

@@ -34,6 +34,8 @@ export const auditOnlyEvents = [
   'billing.portal_opened',
   'billing.subscription_updated',
   'billing.cancellation_requested',
+  'delegation.created',
+  'delegation.revoked',
 ] as const;
 
 export type WebhookEvent = (typeof webhookEvents)[number];

@@ -39,6 +39,13 @@ export const limits = {
   scaffoldsPerMinutePerTenant: 10,
   accessTokenSeconds: 3_600,
   auditRetentionDays: 90,
+  delegation: {
+    minSeconds: 60,
+    defaultSeconds: 3_600,
+    maxSeconds: 86_400,
+    maxDepth: 5,
+    maxTokenLength: 8_192,
+  },
   analyticsDays: { default: 30, max: 90 },
   usageDays: { default: 30, max: 90 },
   /** How long figures of use are kept: a year can be compared with the one before. */

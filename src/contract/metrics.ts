@@ -92,6 +92,12 @@ export const metrics = {
     labels: [],
     acrossProcesses: 'min',
   },
+  service_stream_outbox_pending: {
+    type: 'gauge',
+    help: 'Events that wait to be published to a configured stream; 100000 stands for that many or more.',
+    labels: ['stream'],
+    acrossProcesses: 'max',
+  },
   service_db_pool_active_connections: {
     type: 'gauge',
     help: 'Database connections in use.',

@@ -25,10 +25,12 @@ export interface Caller extends Origin {
   readonly organizationId: string;
   readonly scopes: ReadonlySet<Scope>;
   readonly tokenId: string;
+  /** When it acts on another's behalf: it then has the scopes of its token and no role. */
+  readonly delegation?: Delegation;
 }
 
 /** Who did something, for the ledger. Commands run by the operator at the console have no token. */
-export type Actor = Origin & Partial<Pick<Caller, 'agentId' | 'organizationId'>>;
+export type Actor = Origin & Partial<Pick<Caller, 'agentId' | 'organizationId' | 'delegation'>>;
 
 export const isOperator = (caller: Caller): boolean => caller.scopes.has(operatorScope);
 

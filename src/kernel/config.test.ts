@@ -56,6 +56,65 @@ describe('configuration', () => {
       'https://id.example.com',
     );
   });
+  it('publishes nowhere unless told to, and reads where', () => {
+    const { kafkaBrokers, natsUrl, kafkaTopicPrefix } = loadConfig({
+      ...good,
+      KAFKA_BROKERS: '',
+      NATS_URL: ' ',
+    });
+    assert.deepEqual([kafkaBrokers, natsUrl, kafkaTopicPrefix], [undefined, undefined, 'countersign']);
+    const config = loadConfig({
+      ...good,
+      KAFKA_BROKERS: 'one.example:9092, [2001:db8::1]:9093',
+      KAFKA_SASL_MECHANISM: 'scram-sha-512',
+      KAFKA_SASL_USERNAME: 'me',
+      KAFKA_SASL_PASSWORD: 'hidden',
+      NATS_URL: 'tls://me:hid%20den@nats.example,nats://token@other.example:4223/',
+    });
+    assert.deepEqual(config.kafkaBrokers, [
+      { host: 'one.example', port: 9092 },
+      { host: '2001:db8::1', port: 9093 },
+    ]);
+    assert.equal(config.kafkaSaslMechanism, 'SCRAM-SHA-512');
+    assert.deepEqual(config.natsUrl, ['tls://me:hid%20den@nats.example', 'nats://token@other.example:4223/']);
+  });
+  it('refuses addresses of brokers that cannot be any, without repeating a password', () => {
+    for (const [name, values] of Object.entries({
+      KAFKA_BROKERS: [
+        'one.example',
+        'kafka://one.example:9092',
+        'one.example:0',
+        'one.example:65536',
+        ':9092',
+        ',',
+        'a b:1',
+        'a:1,b',
+      ],
+      KAFKA_TOPIC_PREFIX: ['.', 'a.', '.a', 'a..b', 'a b', 'a*', 'a/b', '>', 'é', 'x'.repeat(201)],
+      KAFKA_SASL_MECHANISM: ['GSSAPI', 'md5'],
+      KAFKA_SSL: ['maybe'],
+      KAFKA_SSL_CA: ['hidden', '-----BEGIN CERTIFICATE-----'],
+      NATS_URL: [
+        'one.example:4222',
+        'http://me:hidden@one.example',
+        'nats://',
+        'nats://me:hidden@one.example/path',
+        'nats://one.example,me:hidden@x',
+      ],
+      NATS_CA: ['hidden'],
+    }))
+      for (const value of values) {
+        const problems = problemsWith({ [name]: value }).filter((problem) =>
+          problem.startsWith(`${name} must`),
+        );
+        assert.equal(problems.length, 1, `${name}=${value}: ${problems}`);
+        assert.doesNotMatch(problems.join(), /hidden/);
+      }
+    assert.match(
+      problemsWith({ KAFKA_SASL_MECHANISM: 'PLAIN', KAFKA_SASL_USERNAME: 'me' }).join(),
+      /KAFKA_SASL_PASSWORD belong together/,
+    );
+  });
   it('names every missing variable at once', () => {
     const problems = problemsWith({
       DATABASE_URL: undefined,

@@ -57,6 +57,12 @@ export function loadConfig(env: Environment): Config {
       'STRIPE_PRICE_PRO and STRIPE_PRICE_ENTERPRISE are the same: nobody could tell who paid for what',
     );
   }
+  const sasl = [values.kafkaSaslMechanism, values.kafkaSaslUsername, values.kafkaSaslPassword];
+  if (sasl.some(Boolean) && !sasl.every(Boolean)) {
+    problems.push(
+      'KAFKA_SASL_MECHANISM, KAFKA_SASL_USERNAME and KAFKA_SASL_PASSWORD belong together: set all three or none',
+    );
+  }
   if (problems.length > 0) throw new ConfigProblems(problems);
 
   return Object.freeze({

@@ -6,7 +6,7 @@ import { timingSafeEqual } from 'node:crypto';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { PlanTier } from '../contract/limits.ts';
 import type { Scope } from '../contract/scopes.ts';
-import type { Caller, Origin } from './caller.ts';
+import type { Caller, Delegation, Origin } from './caller.ts';
 import { fail } from './fail.ts';
 import { isUuid } from './ids.ts';
 import type { Metrics } from './metrics.ts';
@@ -23,6 +23,9 @@ export interface Identity {
   readonly planTier: PlanTier;
   readonly scopes: ReadonlySet<Scope>;
   readonly tokenId: string;
+  readonly delegation?: Delegation;
+  /** The token was good, but what was delegated by it is over. */
+  readonly ended?: 'DELEGATION_EXPIRED' | 'DELEGATION_REVOKED';
 }
 
 export interface GuardDeps {
@@ -107,10 +110,18 @@ export function createGuard(deps: GuardDeps): Guard {
 
       if (!identity) return refuseUnidentified(token, resourceMetadata);
       if (identity.organizationStatus !== 'active') fail('ORG_SUSPENDED');
+      if (identity.ended) fail(identity.ended);
       if (entry?.quota !== 'free') await countCall(identity);
       if (access.kind === 'scope') requireScope(identity, access.scope, resourceMetadata);
-      const { agentId, organizationId, scopes, tokenId } = identity;
-      const caller = { ...visit.origin, agentId, organizationId, scopes, tokenId };
+      const { agentId, organizationId, scopes, tokenId, delegation } = identity;
+      const caller: Caller = {
+        ...visit.origin,
+        agentId,
+        organizationId,
+        scopes,
+        tokenId,
+        ...(delegation && { delegation }),
+      };
       if (access.kind === 'policy') {
         const { action, foreign } = access;
         const params = request.params as Record<string, string>;

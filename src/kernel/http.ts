@@ -5,6 +5,7 @@
 import { randomUUID } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { isIP, type Socket } from 'node:net';
+import { Readable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import cors from '@fastify/cors';
 import formbody from '@fastify/formbody';
@@ -210,8 +211,8 @@ export async function createHttp(deps: HttpDeps): Promise<Http> {
             guard.countAgainst(reply, visit, subject === 'address' ? undefined : subject.clientId),
         });
         reply.code(status);
-        if (entry.produces) reply.type(entry.produces);
-        return reply.send(body);
+        if (entry.produces && !reply.hasHeader('content-type')) reply.type(entry.produces);
+        return reply.send(isLong(body) ? Readable.from(body, { objectMode: false }) : body);
       },
     });
   }
@@ -297,6 +298,10 @@ export async function createHttp(deps: HttpDeps): Promise<Http> {
     },
   };
 }
+
+/** What is written as it comes, instead of being held in memory. */
+const isLong = (body: unknown): body is AsyncIterable<string> =>
+  typeof body === 'object' && body !== null && Symbol.asyncIterator in body && !('pipe' in body);
 
 /** RFC 6749 §3.2: a parameter must not be given more than once, known or not. */
 function refuseRepeated(form: unknown): void {

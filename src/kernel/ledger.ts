@@ -4,7 +4,7 @@
  * commit. After it come those whom nobody waits for.
  */
 import type { EventType } from '../contract/events.ts';
-import type { Actor } from './caller.ts';
+import type { Actor, Delegation } from './caller.ts';
 import type { Clock } from './clock.ts';
 import type { Tx } from './db.ts';
 import type { Ids } from './ids.ts';
@@ -54,6 +54,9 @@ export interface Ledger {
   recordAll(tx: Tx, entries: readonly Entry[]): Promise<void>;
 }
 
+/** By which delegation whoever did it could, and on whose behalf. */
+const delegationOf = ({ chainIds, subjectId }: Delegation) => ({ chainId: chainIds.at(-1), subjectId });
+
 export function createLedger(deps: { clock: Clock; ids: Ids; listeners: readonly LedgerListener[] }): Ledger {
   const { clock, ids, listeners } = deps;
 
@@ -70,6 +73,7 @@ export function createLedger(deps: { clock: Clock; ids: Ids; listeners: readonly
     metadata: {
       ...subject.metadata,
       ...(actor.agentId !== undefined && actor.agentId !== subject.agentId && { actorId: actor.agentId }),
+      ...(actor.delegation && { delegation: delegationOf(actor.delegation) }),
       requestId: actor.requestId,
     },
   });

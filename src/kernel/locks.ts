@@ -8,6 +8,8 @@ const keys = {
   bootstrap: 7_263_544_003,
   auditSequencer: 7_263_544_004,
   usageTidy: 7_263_544_005,
+  streamKafka: 7_263_544_011,
+  streamNats: 7_263_544_012,
 } as const;
 
 /** Of things that come in numbers, each with a lock of its own. Two may share one by chance: they then wait for each other. */

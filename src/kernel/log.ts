@@ -20,6 +20,8 @@ const secretNames = [
   'privateKey',
   'databaseUrl',
   'redisUrl',
+  'natsUrl',
+  'kafkaSaslPassword',
 ];
 
 /** pino's wildcards match one level each, so every name is listed for the first four levels. */

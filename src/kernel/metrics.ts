@@ -16,7 +16,11 @@ type Labels<N extends MetricName> = Record<LabelsOf<N>, string>;
 export interface Metrics {
   count<N extends CounterName>(name: N, labels: Labels<N>, by?: number): void;
   observe<N extends HistogramName>(name: N, labels: Labels<N>, seconds: number): void;
-  gauge(name: GaugeName, value: number): void;
+  gauge<N extends GaugeName>(
+    name: N,
+    value: number,
+    ...labels: LabelsOf<N> extends never ? [] : [Labels<N>]
+  ): void;
   /** Read when someone asks for /metrics. */
   gaugeFrom(name: GaugeName, read: () => number): void;
   /** Asked for then, too, but not waited for long. */
@@ -50,7 +54,7 @@ export function createMetrics(): Metrics {
     } else {
       const gauge = new Gauge({ ...common, aggregator: word.acrossProcesses });
       // Shown once somebody has said what it is: a zero that nobody measured would raise alarms.
-      gauge.remove();
+      if (word.labels.length === 0) gauge.remove();
       gauges.set(name, gauge);
     }
   }
@@ -71,7 +75,7 @@ export function createMetrics(): Metrics {
   return {
     count: (name, labels, by = 1) => counters.get(name)?.inc(bound(labels), by),
     observe: (name, labels, seconds) => histograms.get(name)?.observe(labels, seconds),
-    gauge: (name, value) => gauges.get(name)?.set(value),
+    gauge: (name, value, ...[labels]) => gauges.get(name)?.set(labels ?? {}, value),
     gaugeFrom: (name, read) => void readings.set(name, read),
     gaugeFromQuery: (name, ask) => void queries.set(name, ask),
     async text() {

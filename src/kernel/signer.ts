@@ -8,8 +8,14 @@ export interface Signer {
   readonly keyId: string;
   /** Signs as given; `typ` keeps kinds of token apart (`at+jwt`, `delegation+jwt`, …). */
   sign(claims: Claims, typ: string): Promise<string>;
-  /** The claims of a token of ours of that kind, unexpired, for whatever audience; undefined for anything else. */
-  verify(token: string, expected: { typ: string; requiredClaims: string[] }): Promise<Claims | undefined>;
+  /**
+   * The claims of a token of ours of that kind, for whatever audience; undefined for anything else. An expired one is
+   * nothing either, unless somebody wants to know what it was.
+   */
+  verify(
+    token: string,
+    expected: { typ: string; requiredClaims: string[]; expiredToo?: boolean },
+  ): Promise<Claims | undefined>;
   /** The public keys that verify, current first, as JWKs. */
   publicKeys(): readonly PublicKey[];
   /** What only a holder of the private key can write below this text; cheap enough for every audit row. Hexadecimal. */

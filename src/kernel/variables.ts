@@ -1,4 +1,5 @@
 /** Every environment variable: what it is for, how it is read, and what its absence means. */
+import { X509Certificate } from 'node:crypto';
 import { isIP } from 'node:net';
 import { limits } from '../contract/limits.ts';
 import { parsePrivateKey, parsePublicKey, parsePublicKeys } from './keypair.ts';
@@ -113,6 +114,58 @@ const list = (value: string) =>
     .split(',')
     .map((item) => item.trim())
     .filter(Boolean);
+
+/** Files end with a newline that is no part of what they hold. */
+const trimmed = (value: string) => value.trim();
+
+function addresses(value: string): { host: string; port: number }[] {
+  const items = list(value);
+  if (items.length === 0) throw new Error('must list brokers as host:port');
+  return items.map((item) => {
+    const [, bracketed, name, digits] = /^(?:\[([\da-f:.]+)\]|([\w.-]+)):(\d{1,5})$/i.exec(item) ?? [];
+    const host = bracketed ?? name;
+    const port = Number(digits);
+    if (!host || !(port >= 1 && port <= 65_535))
+      throw new Error(`must list brokers as host:port, with commas between; "${item}" is none`);
+    return { host, port };
+  });
+}
+
+/** What both Kafka and NATS take; the longest event type must still fit behind it. */
+function topicPrefix(value: string): string {
+  if (!/^[\w-]+(\.[\w-]+)*$/.test(value) || value.length > 200)
+    throw new Error(
+      `must be at most 200 letters, digits, _ and -, with single dots between them, not "${value}"`,
+    );
+  return value;
+}
+
+function saslMechanism(value: string): 'PLAIN' | 'SCRAM-SHA-256' | 'SCRAM-SHA-512' {
+  return oneOf('PLAIN', 'SCRAM-SHA-256', 'SCRAM-SHA-512')(value.toUpperCase());
+}
+
+/** The value may hold a password, so the complaint does not repeat it. */
+function natsUrls(value: string): string[] {
+  const items = list(value);
+  const isServer = (item: string) => {
+    if (!URL.canParse(item)) return false;
+    const { protocol, hostname, pathname, search, hash } = new URL(item);
+    const bare = ['', '/'].includes(pathname) && search === '' && hash === '';
+    return ['nats:', 'tls:'].includes(protocol) && hostname !== '' && bare;
+  };
+  if (items.length === 0 || !items.every(isServer))
+    throw new Error('must be nats://host:port or tls://host:port, several with commas between');
+  return items;
+}
+
+function certificates(value: string): string {
+  try {
+    new X509Certificate(value);
+  } catch {
+    throw new Error('must be a certificate as PEM text');
+  }
+  return value;
+}
 
 function networks(value: string): string[] {
   return list(value).map((item) => {
@@ -262,20 +315,42 @@ export const variables = {
     about:
       "lets every outbound call (webhooks, key sets, discovery) reach private and loopback addresses: for receivers and issuers inside the operator's own network, and for tests",
   }),
-  kafkaBrokers: optional(list, 'no Kafka publishing', {
+  kafkaBrokers: optional(addresses, 'no Kafka publishing', {
     env: 'KAFKA_BROKERS',
-    awaitsFeature: true,
-    about: 'comma-separated host:port of Kafka brokers to publish events to',
+    about: 'comma-separated host:port of Kafka brokers to publish events to; the same for every process',
   }),
-  kafkaTopicPrefix: defaulted(text, 'countersign', {
+  kafkaTopicPrefix: defaulted(topicPrefix, 'countersign', {
     env: 'KAFKA_TOPIC_PREFIX',
-    awaitsFeature: true,
     about: 'first part of topic names and NATS subjects',
   }),
-  natsUrl: optional(text, 'no NATS publishing', {
+  kafkaSsl: defaulted(flag, false, { env: 'KAFKA_SSL', about: 'whether to speak TLS with the brokers' }),
+  kafkaSslCa: optional(certificates, 'the certificate authorities that Node knows', {
+    env: 'KAFKA_SSL_CA',
+    orFile: true,
+    about: "the authority that signed the brokers' certificates, as PEM text; for KAFKA_SSL=true",
+  }),
+  kafkaSaslMechanism: optional(saslMechanism, 'no authentication', {
+    env: 'KAFKA_SASL_MECHANISM',
+    about: '`PLAIN`, `SCRAM-SHA-256` or `SCRAM-SHA-512`; with the next two',
+  }),
+  kafkaSaslUsername: optional(text, 'see KAFKA_SASL_MECHANISM', {
+    env: 'KAFKA_SASL_USERNAME',
+    about: 'the user name for KAFKA_SASL_MECHANISM',
+  }),
+  kafkaSaslPassword: optional(trimmed, 'see KAFKA_SASL_MECHANISM', {
+    env: 'KAFKA_SASL_PASSWORD',
+    orFile: true,
+    about: 'the password for KAFKA_SASL_MECHANISM',
+  }),
+  natsUrl: optional(natsUrls, 'no NATS publishing', {
     env: 'NATS_URL',
-    awaitsFeature: true,
-    about: 'the NATS server to publish events to',
+    about:
+      'the NATS server to publish events to, as nats://host:4222 (tls:// with TLS), with `user:password@` or `token@` before the host if it wants that; several of one cluster with commas between. The same for every process',
+  }),
+  natsCa: optional(certificates, 'the certificate authorities that Node knows', {
+    env: 'NATS_CA',
+    orFile: true,
+    about: "the authority that signed the server's certificate, as PEM text",
   }),
 
   ...section('Features'),

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import * as oauth from 'oauth4webapi';
+import { accessTokenType, delegating, jwtType, tokenExchange } from '../delegations.ts';
 import { clientOf, listen } from './listening.ts';
 
 const t = await listen();
@@ -52,6 +53,40 @@ describe('oauth4webapi', () => {
       assert.equal(listed.status, 200);
     });
   }
+  for (const [name, auth] of [
+    ['client_secret_basic', oauth.ClientSecretBasic(agent.clientSecret)],
+    ['private_key_jwt', oauth.PrivateKeyJwt({ key, kid: 'client-key' })],
+  ] as const) {
+    it(`redeems a delegation by token exchange, authenticated by ${name}`, async () => {
+      const delegator = await t.agent();
+      const { lend } = delegating(t);
+      const { delegationToken, chainId } = await lend(await t.token(undefined, delegator), agent, [
+        'agents:read',
+      ]);
+      const response = await oauth.genericTokenEndpointRequest(
+        server,
+        client,
+        auth,
+        tokenExchange,
+        {
+          subject_token: delegationToken,
+          subject_token_type: jwtType,
+          requested_token_type: accessTokenType,
+        },
+        insecure,
+      );
+      const result = await oauth.processGenericTokenEndpointResponse(server, client, response);
+      assert.equal(result.issued_token_type, accessTokenType);
+      assert.equal(result.scope, 'agents:read');
+      const request = new Request(t.issuer, { headers: { authorization: `Bearer ${result.access_token}` } });
+      const claims = await oauth.validateJwtAccessToken(server, request, t.issuer, insecure);
+      assert.equal(claims.sub, delegator.agentId);
+      assert.equal(claims.client_id, agent.clientId);
+      assert.deepEqual(claims.act, { sub: agent.agentId });
+      assert.equal(claims.chain_id, chainId);
+    });
+  }
+
   it('reads a refusal as the OAuth error that it is', async () => {
     const response = await oauth.clientCredentialsGrantRequest(
       server,

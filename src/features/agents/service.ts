@@ -14,6 +14,7 @@ import {
   findAgents,
   findKeys,
   findOperator,
+  holdAgents,
   insertAgent,
   listAgents,
   lockAgent,
@@ -46,6 +47,10 @@ export interface AgentService {
   hold(tx: Tx, caller: Caller, agentId: string): Promise<Agent>;
   /** Agents that take up a place in the organization's plan. */
   countLiving(organizationId: string): Promise<number>;
+  /** By id, whoever asks; those that do not exist are left out. */
+  findAll(agentIds: readonly string[]): Promise<Map<string, Agent>>;
+  /** The same, kept from changing until the transaction ends. */
+  holdAll(tx: Tx, agentIds: readonly string[]): Promise<Map<string, Agent>>;
   /** The oldest active agent that holds the operator's scope. */
   findOperator(tx: Tx): Promise<Agent | undefined>;
 }
@@ -205,9 +210,14 @@ export function createAgentService(deps: AgentDeps): AgentService {
 
     hold,
     countLiving: (organizationId) => countLiving(db, organizationId),
+    findAll: async (agentIds) =>
+      byId((await findAgents(db, agentIds)).filter((agent) => agent !== undefined)),
+    holdAll: async (tx, agentIds) => byId(await holdAgents(tx, agentIds)),
     findOperator,
   };
 }
+
+const byId = (agents: readonly Agent[]) => new Map(agents.map((agent) => [agent.agentId, agent]));
 
 /** What the events of an agent carry. */
 const described = (agent: Agent, more: Record<string, unknown> = {}) => {

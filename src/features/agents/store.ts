@@ -62,6 +62,13 @@ export const lockAgent = (
     sql`select ${columns} from agents where agent_id = ${agentId} and ${ofTenant(tenant)} for no key update`,
   );
 
+/** Those that exist, as they are now, kept from changing until the transaction ends; others may hold them in the same way. */
+export const holdAgents = (tx: Queryable, agentIds: readonly string[]): Promise<Agent[]> =>
+  tx.many(
+    'agents.hold',
+    sql`select ${columns} from agents where agent_id = any(${agentIds}::uuid[]) order by agent_id for share`,
+  );
+
 export async function listAgents(db: Queryable, tenant: string | undefined, query: AgentQuery) {
   const { owner, agentType, status } = query;
   const byCounted = join(

@@ -4,7 +4,7 @@ import type { DiscoveryDeps } from './feature.ts';
 const words = [...scopes];
 
 /** RFC 8414. Some clients insist on an authorization endpoint; ours has no such thing and answers 404 there. */
-export const authorizationServer = ({ issuer, assertionAlgorithms }: DiscoveryDeps) => ({
+export const authorizationServer = ({ issuer, assertionAlgorithms, grantTypes }: DiscoveryDeps) => ({
   issuer,
   token_endpoint: `${issuer}/api/v1/token`,
   introspection_endpoint: `${issuer}/api/v1/token/introspect`,
@@ -13,7 +13,7 @@ export const authorizationServer = ({ issuer, assertionAlgorithms }: DiscoveryDe
   jwks_uri: `${issuer}/.well-known/jwks.json`,
   scopes_supported: words,
   response_types_supported: [] as string[],
-  grant_types_supported: ['client_credentials'],
+  grant_types_supported: ['client_credentials', ...grantTypes],
   token_endpoint_auth_methods_supported: ['client_secret_basic', 'client_secret_post', 'private_key_jwt'],
   token_endpoint_auth_signing_alg_values_supported: [...assertionAlgorithms],
   service_documentation: `${issuer}/docs`,

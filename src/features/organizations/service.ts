@@ -212,16 +212,18 @@ export function createOrganizationService(deps: OrganizationDeps): OrganizationS
       refuseAmplification(caller, agent.allowedScopes);
       if (isOperator(caller)) return;
       const role = await findRole(tx, agent.organizationId, agent.agentId);
-      if (role === 'admin' && (await findRole(tx, caller.organizationId, caller.agentId)) !== 'admin') {
+      if (role === 'admin' && (await roleIn(tx, caller)) !== 'admin') {
         fail('FORBIDDEN', { message: 'This agent administers its organization, and you do not.' });
       }
     },
 
-    async roleOf(caller) {
-      return (await findRole(db, caller.organizationId, caller.agentId)) ?? 'none';
-    },
+    roleOf: (caller) => roleIn(db, caller),
   };
 }
+
+/** Scopes can be delegated, an office cannot: whoever acts on another's behalf holds none, not even its own. */
+const roleIn = async (db: Queryable, { organizationId, agentId, delegation }: Caller): Promise<Role> =>
+  delegation ? 'none' : ((await findRole(db, organizationId, agentId)) ?? 'none');
 
 /** On the wire a maximum is always a number: the organization's own, or its plan's. */
 const shown = (stored: StoredOrganization): Organization => ({

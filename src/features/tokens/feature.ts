@@ -14,7 +14,7 @@ import type { Loop } from '../../kernel/loops.ts';
 import type { Metrics } from '../../kernel/metrics.ts';
 import type { RouteEntry } from '../../kernel/route.ts';
 import type { Assertions, Signer } from '../../kernel/signer.ts';
-import { createInspect, identifyBy } from './inspect.ts';
+import { createInspect, type Inspect, identifyBy } from './inspect.ts';
 import { createLiveTokens } from './live.ts';
 import { createExpiryLoop } from './loops.ts';
 import { createMinter, type Minter } from './mint.ts';
@@ -68,6 +68,7 @@ export interface Tokens {
   identify(token: string): Promise<Identity | undefined>;
   /** For whoever finds out in another way who is to have a token. */
   readonly mint: Mint;
+  readonly inspect: Inspect;
   readonly standingOf: Minter['standingOf'];
 }
 
@@ -94,5 +95,6 @@ export function createTokens(deps: TokenDeps): Tokens {
     identify: identifyBy(inspect, deps.issuer),
     mint: minter.mint,
     standingOf: minter.standingOf,
+    inspect,
   };
 }

@@ -1,16 +1,23 @@
 /** What a token is worth now: the signature says that it was ours, its standing that it still holds. */
 import { isScope, type Scope } from '../../contract/scopes.ts';
+import type { Delegation } from '../../kernel/caller.ts';
 import type { Identity } from '../../kernel/guard.ts';
 import { isUuid, timeOfUuid } from '../../kernel/ids.ts';
 import { createRecent } from '../../kernel/recent.ts';
 import type { Claims } from '../../kernel/signer.ts';
 import type { TokenDeps } from './feature.ts';
+import type { AgentPart, Backing } from './standing.ts';
 import type { Standing } from './store.ts';
 
 const textClaims = ['aud', 'sub', 'client_id', 'scope', 'organization_id', 'jti'] as const;
 const timeClaims = ['iat', 'exp'] as const;
 
-type OurClaims = Record<(typeof textClaims)[number], string> & Record<(typeof timeClaims)[number], number>;
+type OurClaims = Record<(typeof textClaims)[number], string> &
+  Record<(typeof timeClaims)[number], number> & {
+    readonly act?: unknown;
+    readonly chain_id?: unknown;
+    readonly chain_path?: unknown;
+  };
 
 /** A signature of ours on anything else is a defect of ours, which must not reach SQL nor pass for a scope. */
 const isOurShape = (claims: Claims): claims is OurClaims =>
@@ -18,19 +25,22 @@ const isOurShape = (claims: Claims): claims is OurClaims =>
   timeClaims.every((name) => Number.isInteger(claims[name])) &&
   isUuid(String(claims.client_id)) &&
   isUuid(String(claims.jti)) &&
-  isUuid(String(claims.organization_id)) &&
-  claims.sub === claims.client_id;
+  isUuid(String(claims.organization_id));
 
 interface Verified {
   readonly claims: OurClaims;
   readonly scopes: readonly Scope[];
+  readonly delegation?: Delegation;
 }
 
 export interface Inspected {
   readonly claims: OurClaims;
   readonly standing: Standing;
-  /** What the agent may no longer hold is gone from its live tokens too. */
+  /** What the agent may no longer hold is gone from its live tokens too, and what another agent of its chain may not. */
   readonly scopes: Scope[];
+  readonly delegation?: Delegation;
+  /** Good for nothing any more: what was delegated by it is over. */
+  readonly ended?: NonNullable<Identity['ended']>;
 }
 
 /** With an audience only tokens for it count; without, those for any resource. */
@@ -39,34 +49,82 @@ export type Inspect = (token: string, audience?: string) => Promise<Inspected | 
 /** Enough for the tokens of ten thousand busy agents, at some 2 KB each. */
 const rememberedTokens = 10_000;
 
-/** Undefined for what is no unexpired token of ours, or was revoked, or whose agent is not active. */
+/**
+ * Undefined for what is no unexpired token of ours, or was revoked, or whose agent is not active. Of a delegated one it is
+ * still told when that ended with its chain.
+ */
 export function createInspect({ clock, signer, standings }: TokenDeps): Inspect {
   const verified = createRecent<Verified>(rememberedTokens);
+  const isOver = ({ claims }: Verified) => claims.exp * 1000 <= clock.now();
 
   /** By its exact text, so a token's signature is checked once; all that can change is looked at each time. */
   const verify = async (token: string): Promise<Verified | undefined> => {
     const known = verified.get(token);
-    if (known) return known.claims.exp * 1000 > clock.now() ? known : undefined;
+    if (known) return known;
     const claims = await signer.verify(token, {
       typ: 'at+jwt',
       requiredClaims: [...textClaims, ...timeClaims],
+      expiredToo: true,
     });
     if (!claims || !isOurShape(claims)) return undefined;
-    const entry = { claims, scopes: claims.scope.split(' ').filter(isScope) };
-    verified.set(token, entry);
+    const delegation = readDelegation(claims);
+    if (!delegation && (claims.sub !== claims.client_id || 'act' in claims || 'chain_id' in claims))
+      return undefined;
+    const scopes = claims.scope.split(' ').filter(isScope);
+    const entry = { claims, scopes, ...(delegation && { delegation }) };
+    if (!isOver(entry)) verified.set(token, entry);
     return entry;
+  };
+
+  /** Chains end with the suspension of any of their agents, and stay ended when it is reactivated. */
+  const endOf = (tokenId: string, { agents, chains }: Backing): Inspected['ended'] => {
+    if (chains.some(({ revoked }) => revoked)) return 'DELEGATION_REVOKED';
+    if (agents.some((agent) => agent.agentStatus !== 'active' || isFromBefore(tokenId, agent)))
+      return 'DELEGATION_REVOKED';
+    if (chains.some(({ expiresAt }) => Date.parse(expiresAt) <= clock.now())) return 'DELEGATION_EXPIRED';
+    return undefined;
   };
 
   return async (token, audience) => {
     const entry = await verify(token);
     if (!entry || (audience !== undefined && entry.claims.aud !== audience)) return undefined;
-    const { claims, scopes } = entry;
+    const { claims, delegation } = entry;
+    if (isOver(entry) && !delegation) return undefined;
     const { client_id: agentId, organization_id: organizationId, jti: tokenId } = claims;
-    const standing = await standings.of({ tokenId, agentId, organizationId });
-    if (standing?.agentStatus !== 'active') return undefined;
-    if (standing.tokensEndedAt && timeOfUuid(tokenId) <= Date.parse(standing.tokensEndedAt)) return undefined;
-    return { claims, standing, scopes: scopes.filter((scope) => standing.allowedScopes.includes(scope)) };
+    const standing = await standings.of({ tokenId, agentId, organizationId, delegation });
+    if (standing?.agentStatus !== 'active' || isFromBefore(tokenId, standing)) return undefined;
+    const ended = standing.backing && endOf(tokenId, standing.backing);
+    if (isOver(entry) && !ended) return undefined;
+    const ceilings = [standing, ...(standing.backing?.agents ?? [])];
+    const scopes = entry.scopes.filter((scope) =>
+      ceilings.every(({ allowedScopes }) => allowedScopes.includes(scope)),
+    );
+    return { claims, standing, scopes, ...(delegation && { delegation }), ...(ended && { ended }) };
   };
+}
+
+const isFromBefore = (tokenId: string, { tokensEndedAt }: AgentPart): boolean =>
+  tokensEndedAt !== null && timeOfUuid(tokenId) <= Date.parse(tokensEndedAt);
+
+/** As mint.ts writes it; undefined for a token that acts on nobody's behalf, or says so in any other way. */
+function readDelegation(claims: OurClaims): Delegation | undefined {
+  const { sub: subjectId, client_id, chain_id, chain_path } = claims;
+  const chainIds = Array.isArray(chain_path) ? chain_path.map(String) : [];
+  const actorIds: string[] = [];
+  let { act } = claims;
+  while (typeof act === 'object' && act !== null && actorIds.length < chainIds.length) {
+    const { sub, act: earlier } = act as { sub?: unknown; act?: unknown };
+    actorIds.push(String(sub));
+    act = earlier;
+  }
+  const whole =
+    chainIds.length > 0 &&
+    act === undefined &&
+    actorIds.length === chainIds.length &&
+    actorIds[0] === client_id &&
+    chainIds.at(-1) === chain_id &&
+    [subjectId, ...actorIds, ...chainIds].every(isUuid);
+  return whole ? { subjectId, actorIds, chainIds } : undefined;
 }
 
 /** For the guard, which looks at the organization itself: its suspension has an answer of its own. */
@@ -75,7 +133,7 @@ export const identifyBy =
   async (token: string): Promise<Identity | undefined> => {
     const inspected = await inspect(token, ourselves);
     if (!inspected) return undefined;
-    const { claims, standing, scopes } = inspected;
+    const { claims, standing, scopes, delegation, ended } = inspected;
     const { agentId, organizationId, organizationStatus, planTier } = standing;
     return {
       agentId,
@@ -84,5 +142,7 @@ export const identifyBy =
       planTier,
       scopes: new Set(scopes),
       tokenId: claims.jti,
+      ...(delegation && { delegation }),
+      ...(ended && { ended }),
     };
   };

@@ -28,17 +28,27 @@ export function createLiveTokens(deps: TokenDeps, inspect: Inspect): LiveTokens 
     async introspect(caller, token) {
       countIntrospection(caller);
       const inspected = await inspect(token);
-      if (inspected?.standing.organizationStatus !== 'active') return { active: false };
+      if (!inspected || inspected.ended || inspected.standing.organizationStatus !== 'active')
+        return { active: false };
       const { claims, standing, scopes } = inspected;
       if (standing.organizationId !== caller.organizationId && !isOperator(caller)) return { active: false };
-      const { sub, client_id, iat, exp } = claims;
-      return { active: true, sub, client_id, scope: scopes.join(' '), token_type: 'Bearer', iat, exp };
+      const { sub, client_id, iat, exp, act, chain_id } = claims;
+      return {
+        active: true,
+        sub,
+        client_id,
+        scope: scopes.join(' '),
+        token_type: 'Bearer',
+        iat,
+        exp,
+        ...(inspected.delegation && { act, chain_id }),
+      } as Introspection;
     },
 
     /** What is unknown, malformed, expired or revoked already is ended as well as it can be. */
     async revoke(caller, token) {
       const inspected = await inspect(token);
-      if (!inspected) return;
+      if (!inspected || inspected.ended) return;
       const { claims, standing } = inspected;
       const { agentId, organizationId } = standing;
       if (!(await mayRevoke(caller, standing))) {

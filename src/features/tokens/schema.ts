@@ -57,6 +57,9 @@ export const Introspection = Type.Object(
     token_type: Type.Optional(Type.Literal('Bearer')),
     iat: Type.Optional(Type.Integer()),
     exp: Type.Optional(Type.Integer()),
+    /** Of a delegated token: who acts, and within it who did before (RFC 8693 §4.1), and by which chain. */
+    act: Type.Optional(Type.Object({ sub: Type.String() }, { additionalProperties: true })),
+    chain_id: Type.Optional(Type.String()),
   },
   { title: 'Introspection' },
 );

@@ -67,7 +67,7 @@ describe('what is known about a token', () => {
       },
     };
     const kv = createMemoryKv(t.clock);
-    const standings = createStandings({ db: slow, kv, clock: t.clock });
+    const standings = createStandings({ db: slow, kv, clock: t.clock, findChains: async () => [] });
     const early = standings.of(subject);
     await read;
 

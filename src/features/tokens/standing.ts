@@ -1,18 +1,20 @@
 /**
- * Whether a token, its agent and its organization are in good standing: the truth is in PostgreSQL, and what was read there
- * is kept in the key-value store for a few seconds, so that most questions cost one look there and no SQL.
+ * Whether a token, its agent and its organization are in good standing, and what a delegated one rests on besides: the truth
+ * is in PostgreSQL, and what was read there is kept in the key-value store for a few seconds, so that most questions cost
+ * one look there and no SQL.
  *
  * A change is announced in the store before it commits, and for as long as a reader could still bring an older answer
  * everybody who asks about the agent or organization is sent to PostgreSQL. Nothing is believed because it is missing: a
  * store that was flushed, or drops keys, costs queries and never revives a token.
  */
 import type { EventType } from '../../contract/events.ts';
+import type { Delegation } from '../../kernel/caller.ts';
 import type { Clock } from '../../kernel/clock.ts';
 import type { Db } from '../../kernel/db.ts';
 import { type Kv, KvAway } from '../../kernel/kv.ts';
 import type { Happening, LedgerListener } from '../../kernel/ledger.ts';
 import type { Loop } from '../../kernel/loops.ts';
-import { findStanding, type Standing } from './store.ts';
+import { findStanding, findStandings, type Standing } from './store.ts';
 
 /** How long an answer is believed: also the longest that a change can go unnoticed when it could not be announced. */
 const believedMs = 10_000;
@@ -30,17 +32,32 @@ export interface TokenSubject {
   readonly tokenId: string;
   readonly agentId: string;
   readonly organizationId: string;
+  readonly delegation?: Delegation | undefined;
 }
+
+/** One link of a chain of delegations. */
+export interface ChainPart {
+  readonly revoked: boolean;
+  readonly expiresAt: string;
+}
+
+/** What a delegated token rests on besides its holder: the other agents of its chain, and every link. */
+export interface Backing {
+  readonly agents: readonly AgentPart[];
+  readonly chains: readonly ChainPart[];
+}
+
+export type TokenStanding = Standing & { readonly backing?: Backing };
 
 export interface Standings {
   /** Undefined when the token was revoked or its agent does not exist. */
-  of(subject: TokenSubject): Promise<Standing | undefined>;
+  of(subject: TokenSubject): Promise<TokenStanding | undefined>;
   /** Hears of every change by way of the ledger, so no feature has to think of it. */
   readonly listener: LedgerListener;
   readonly loops: readonly Loop[];
 }
 
-type AgentPart = Pick<Standing, 'agentStatus' | 'allowedScopes' | 'tokensEndedAt'>;
+export type AgentPart = Pick<Standing, 'agentStatus' | 'allowedScopes' | 'tokensEndedAt'>;
 type OrganizationPart = Pick<Standing, 'organizationStatus' | 'planTier' | 'maxTokensPerMonth'>;
 
 /** The number changes with the shape of what is kept: nodes of two versions may share a store. */
@@ -48,13 +65,50 @@ const tokenKey = (tokenId: string) => `standing:2:token:${tokenId}`;
 const agentKey = (agentId: string) => `standing:2:agent:${agentId}`;
 const organizationKey = (organizationId: string) => `standing:2:organization:${organizationId}`;
 
-const keysOf = ({ tokenId, agentId, organizationId }: TokenSubject) => [
-  tokenKey(tokenId),
-  agentKey(agentId),
-  organizationKey(organizationId),
+const chainKey = (chainId: string) => `standing:2:chain:${chainId}`;
+
+const othersOf = ({ agentId, delegation }: TokenSubject): string[] =>
+  delegation
+    ? [...new Set([delegation.subjectId, ...delegation.actorIds])].filter((id) => id !== agentId)
+    : [];
+
+/** In this order everywhere. */
+const keysOf = (subject: TokenSubject) => [
+  tokenKey(subject.tokenId),
+  agentKey(subject.agentId),
+  organizationKey(subject.organizationId),
+  ...othersOf(subject).map(agentKey),
+  ...(subject.delegation?.chainIds ?? []).map(chainKey),
 ];
 
-export function createStandings({ db, kv, clock }: { db: Db; kv: Kv; clock: Clock }): Standings {
+const agentPart = ({ agentStatus, allowedScopes, tokensEndedAt }: AgentPart): AgentPart => ({
+  agentStatus,
+  allowedScopes,
+  tokensEndedAt,
+});
+
+const organizationPart = ({
+  organizationStatus,
+  planTier,
+  maxTokensPerMonth,
+}: OrganizationPart): OrganizationPart => ({ organizationStatus, planTier, maxTokensPerMonth });
+
+const valuesOf = (found: TokenStanding & { revoked: boolean }): string[] => [
+  found.revoked ? revoked : live,
+  JSON.stringify(agentPart(found)),
+  JSON.stringify(organizationPart(found)),
+  ...(found.backing?.agents ?? []).map((agent) => JSON.stringify(agentPart(agent))),
+  ...(found.backing?.chains ?? []).map((chain) => JSON.stringify(chain)),
+];
+
+export function createStandings(deps: {
+  db: Db;
+  kv: Kv;
+  clock: Clock;
+  /** The links of a chain, in the order asked; those that are not there are left out. */
+  findChains(chainIds: readonly string[]): Promise<readonly ChainPart[]>;
+}): Standings {
+  const { db, kv, clock, findChains } = deps;
   /** What could not be announced, and until when it matters. */
   const untold = new Map<string, number>();
 
@@ -95,7 +149,24 @@ export function createStandings({ db, kv, clock }: { db: Db; kv: Kv; clock: Cloc
     return telling;
   };
 
-  const recall = async (subject: TokenSubject): Promise<Standing | typeof revoked | undefined> => {
+  /** Undefined when there is no such agent, or a part of what it rests on is not there. */
+  const find = async (subject: TokenSubject): Promise<(TokenStanding & { revoked: boolean }) | undefined> => {
+    const { agentId, tokenId, organizationId, delegation } = subject;
+    const others = othersOf(subject);
+    const [found, agents, chains] = await Promise.all([
+      findStanding(db, agentId, tokenId),
+      others.length > 0 ? findStandings(db, others) : undefined,
+      delegation ? findChains(delegation.chainIds) : undefined,
+    ]);
+    if (found?.organizationId !== organizationId) return undefined;
+    if (!delegation) return found;
+    const backing = { agents: others.flatMap((id) => agents?.get(id) ?? []), chains: chains ?? [] };
+    const complete =
+      backing.agents.length === others.length && backing.chains.length === delegation.chainIds.length;
+    return complete ? { ...found, backing } : undefined;
+  };
+
+  const recall = async (subject: TokenSubject): Promise<TokenStanding | typeof revoked | undefined> => {
     if (untold.size > 0 && !(await tellRest())) return undefined;
     try {
       return read(subject, await kv.getMany(keysOf(subject)));
@@ -108,17 +179,13 @@ export function createStandings({ db, kv, clock }: { db: Db; kv: Kv; clock: Cloc
   /** Never over something that is there: it may be the announcement of a change that we have not seen. */
   const remember = async (
     subject: TokenSubject,
-    standing: Standing & { revoked: boolean },
+    found: TokenStanding & { revoked: boolean },
     readAt: number,
   ) => {
     // Believed from when it was read, however long it took to get here.
     const ttlMs = Math.ceil(believedMs - (clock.now() - readAt));
     if (ttlMs <= 0) return;
-    const { agentStatus, allowedScopes, tokensEndedAt } = standing;
-    const { organizationStatus, planTier, maxTokensPerMonth } = standing;
-    const agent: AgentPart = { agentStatus, allowedScopes, tokensEndedAt };
-    const organization: OrganizationPart = { organizationStatus, planTier, maxTokensPerMonth };
-    const values = [standing.revoked ? revoked : live, JSON.stringify(agent), JSON.stringify(organization)];
+    const values = valuesOf(found);
     try {
       await Promise.all(
         keysOf(subject).map((key, index) =>
@@ -141,8 +208,8 @@ export function createStandings({ db, kv, clock }: { db: Db; kv: Kv; clock: Cloc
       const known = await recall(subject);
       if (known) return known === revoked ? undefined : known;
       const readAt = clock.now();
-      const found = await findStanding(db, subject.agentId, subject.tokenId);
-      if (!found || found.organizationId !== subject.organizationId) return undefined;
+      const found = await find(subject);
+      if (!found) return undefined;
       await remember(subject, found, readAt);
       return found.revoked ? undefined : found;
     },
@@ -172,22 +239,25 @@ export function createStandings({ db, kv, clock }: { db: Db; kv: Kv; clock: Cloc
 function read(
   subject: TokenSubject,
   values: readonly (string | null)[],
-): Standing | typeof revoked | undefined {
-  const [token, agent, organization] = values;
+): TokenStanding | typeof revoked | undefined {
+  const [token, agent, organization, ...rest] = values;
   if (token === revoked) return revoked;
-  if (token !== live || !agent || agent === changing) return undefined;
-  if (!organization || organization === changing) return undefined;
-  const { agentId, organizationId } = subject;
+  if (token !== live || [agent, organization, ...rest].some((value) => !value || value === changing))
+    return undefined;
+  const { agentId, organizationId, delegation } = subject;
+  const parts = rest.map((value) => JSON.parse(String(value)));
+  const others = othersOf(subject).length;
   return {
     agentId,
     organizationId,
-    ...(JSON.parse(organization) as OrganizationPart),
-    ...(JSON.parse(agent) as AgentPart),
+    ...(JSON.parse(String(organization)) as OrganizationPart),
+    ...(JSON.parse(String(agent)) as AgentPart),
+    ...(delegation && { backing: { agents: parts.slice(0, others), chains: parts.slice(others) } }),
   };
 }
 
 /** Whose standing an event may change. A table of all events, so that a new one cannot be forgotten here. */
-const changes: Readonly<Record<EventType, 'agent' | 'organization' | 'token' | 'none'>> = {
+const changes: Readonly<Record<EventType, 'agent' | 'organization' | 'token' | 'chain' | 'none'>> = {
   'agent.created': 'none',
   'agent.updated': 'agent',
   'agent.suspended': 'agent',
@@ -217,6 +287,9 @@ const changes: Readonly<Record<EventType, 'agent' | 'organization' | 'token' | '
   'billing.portal_opened': 'none',
   'billing.subscription_updated': 'none',
   'billing.cancellation_requested': 'none',
+  'delegation.created': 'none',
+  // Its own link alone: every token below it is asked about together with all the links above.
+  'delegation.revoked': 'chain',
 };
 
 function changedKeys({ type, agentId, organizationId, metadata }: Happening): string[] {
@@ -227,6 +300,8 @@ function changedKeys({ type, agentId, organizationId, metadata }: Happening): st
       return [organizationKey(organizationId)];
     case 'token':
       return [tokenKey(String(metadata.tokenId))];
+    case 'chain':
+      return [chainKey(String(metadata.chainId))];
     case 'none':
       return [];
   }

@@ -35,6 +35,7 @@ export const usageRoutes = (usage: UsageService, limitsOf: UsageDeps['limitsOf']
     url: '/usage/export',
     access: bearer(),
     limit: 'caller',
+    produces: 'text/csv',
     schema: { query: UsageExportQuery, response: { 200: UsageExport } },
     async handler({ caller, query, header }) {
       const { name, contentType, text } = await usage.export(caller, query);

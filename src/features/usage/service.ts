@@ -15,7 +15,7 @@ export interface UsageService {
 export interface UsageFile {
   readonly name: string;
   readonly contentType: string;
-  readonly text: ReadableStream;
+  readonly text: AsyncIterable<string>;
 }
 
 /** More would be a file, not an answer. */
@@ -51,7 +51,7 @@ export function createUsageService({ db, clock }: UsageDeps, { flush }: Counting
       return {
         name: `usage-${asked.from}-${asked.to}.${query.format}`,
         contentType,
-        text: ReadableStream.from(pages(first, next, begin, line)),
+        text: pages(first, next, begin, line),
       };
     },
   };
@@ -62,13 +62,12 @@ async function* pages(
   next: (last: UsageLine) => Promise<readonly UsageLine[]>,
   begin: string,
   line: (row: UsageLine) => string,
-): AsyncGenerator<Uint8Array> {
-  const encoder = new TextEncoder();
-  yield encoder.encode(begin + first.map(line).join(''));
+): AsyncGenerator<string> {
+  yield begin + first.map(line).join('');
   let page = first;
   for (let last = page.at(-1); last && page.length === rowsPerPage; last = page.at(-1)) {
     page = await next(last);
-    yield encoder.encode(page.map(line).join(''));
+    yield page.map(line).join('');
   }
 }
 

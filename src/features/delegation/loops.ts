@@ -1,0 +1,13 @@
+import { limits } from '../../contract/limits.ts';
+import type { Loop } from '../../kernel/loops.ts';
+import type { DelegationDeps } from './feature.ts';
+import { deleteExpired } from './store.ts';
+
+/** Kept as long as the audit events that speak of them. */
+const keptMs = limits.auditRetentionDays * 86_400_000;
+
+export const createPruneLoop = ({ db, clock }: Pick<DelegationDeps, 'db' | 'clock'>): Loop => ({
+  name: 'delegations-expired',
+  everyMs: 3_600_000,
+  run: () => deleteExpired(db, new Date(clock.now() - keptMs)),
+});

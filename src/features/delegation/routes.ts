@@ -1,0 +1,87 @@
+import Type from 'typebox';
+import { bearer, type RouteEntry, route } from '../../kernel/route.ts';
+import {
+  CreatedDelegation,
+  DelegationPage,
+  DelegationParams,
+  DelegationQuery,
+  DelegationQuestion,
+  DelegationWithLinks,
+  NewDelegation,
+  VerifiedDelegation,
+} from './schema.ts';
+import type { DelegationService } from './service.ts';
+
+const tag = 'Delegation';
+const limit = 'caller';
+
+export const delegationRoutes = (delegations: DelegationService): RouteEntry[] => [
+  route({
+    id: 'createDelegation',
+    summary: 'Let another agent act on your behalf, or pass on what you were given',
+    tag,
+    method: 'POST',
+    url: '/delegations',
+    access: bearer(),
+    limit,
+    schema: { body: NewDelegation, response: { 201: CreatedDelegation } },
+    errors: [
+      'AGENT_NOT_FOUND',
+      'AGENT_NOT_ACTIVE',
+      'FORBIDDEN',
+      'DELEGATION_SCOPE_EXCEEDED',
+      'DELEGATION_EXPIRED',
+      'DELEGATION_REVOKED',
+    ],
+    handler: ({ caller, body }) => delegations.create(caller, body),
+  }),
+  route({
+    id: 'listDelegations',
+    summary: 'List the delegations you gave and were given, newest first',
+    tag,
+    method: 'GET',
+    url: '/delegations',
+    access: bearer(),
+    limit,
+    schema: { query: DelegationQuery, response: { 200: DelegationPage } },
+    handler: ({ caller, query }) => delegations.list(caller, query),
+  }),
+  route({
+    id: 'getDelegation',
+    summary: 'Get a delegation with the links it hangs on',
+    tag,
+    method: 'GET',
+    url: '/delegations/:chainId',
+    access: bearer(),
+    limit,
+    schema: { params: DelegationParams, response: { 200: DelegationWithLinks } },
+    errors: ['DELEGATION_NOT_FOUND'],
+    handler: ({ caller, params }) => delegations.get(caller, params.chainId),
+  }),
+  route({
+    id: 'verifyDelegation',
+    summary: 'Ask whether a delegation token, or a token redeemed with one, still holds',
+    tag,
+    method: 'POST',
+    url: '/delegations/verify',
+    access: bearer(),
+    limit,
+    schema: { body: DelegationQuestion, response: { 200: VerifiedDelegation } },
+    errors: ['DELEGATION_NOT_FOUND', 'DELEGATION_EXPIRED', 'DELEGATION_REVOKED'],
+    handler: ({ caller, body }) => delegations.verify(caller, body.token),
+  }),
+  route({
+    id: 'revokeDelegation',
+    summary: 'End a delegation, all that was passed on from it, and their tokens',
+    tag,
+    method: 'DELETE',
+    url: '/delegations/:chainId',
+    access: bearer(),
+    limit,
+    schema: { params: DelegationParams, response: { 204: Type.Null() } },
+    errors: ['DELEGATION_NOT_FOUND', 'FORBIDDEN'],
+    async handler({ caller, params }) {
+      await delegations.revoke(caller, params.chainId);
+    },
+  }),
+];

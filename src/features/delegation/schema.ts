@@ -1,0 +1,94 @@
+import Type, { type Static } from 'typebox';
+import { limits, pageSizes } from '../../contract/limits.ts';
+import { scopes } from '../../contract/scopes.ts';
+import { literals, Nullable, PageOf, pageQuery, Timestamp, Uuid } from '../../contract/shapes.ts';
+
+export const chainStatuses = ['active', 'expired', 'revoked'] as const;
+export type ChainStatus = (typeof chainStatuses)[number];
+
+const link = {
+  chainId: Uuid,
+  parentChainId: Nullable(Uuid),
+  rootChainId: Uuid,
+  depth: Type.Integer(),
+  subjectId: Uuid,
+  delegatorId: Uuid,
+  delegateeId: Uuid,
+  scopes: Type.Array(Type.String()),
+  resource: Nullable(Type.Array(Type.String())),
+  purpose: Nullable(Type.String()),
+  allowRedelegation: Type.Boolean(),
+  status: literals(chainStatuses),
+  createdAt: Timestamp,
+  expiresAt: Timestamp,
+  revokedAt: Nullable(Timestamp),
+};
+
+export const DelegationChain = Type.Object(link, { title: 'DelegationChain' });
+export type DelegationChain = Static<typeof DelegationChain>;
+
+export const DelegationPage = PageOf(DelegationChain, 'DelegationPage');
+
+export const CreatedDelegation = Type.Object(
+  {
+    ...link,
+    delegationToken: Type.String({ description: 'for the delegatee to redeem; shown this once' }),
+  },
+  { title: 'CreatedDelegation' },
+);
+export type CreatedDelegation = Static<typeof CreatedDelegation>;
+
+const chain = Type.Array(DelegationChain, { description: 'every link, root first' });
+
+export const DelegationWithLinks = Type.Object({ ...link, chain }, { title: 'DelegationWithLinks' });
+export type DelegationWithLinks = Static<typeof DelegationWithLinks>;
+
+const { minSeconds, maxSeconds, defaultSeconds } = limits.delegation;
+
+export const NewDelegation = Type.Object(
+  {
+    delegateeId: Uuid,
+    scopes: Type.Array(literals(scopes), { minItems: 1, maxItems: scopes.length, uniqueItems: true }),
+    expiresIn: Type.Integer({ minimum: minSeconds, maximum: maxSeconds, default: defaultSeconds }),
+    resource: Type.Optional(
+      Type.Array(Type.String({ maxLength: 1024 }), { minItems: 1, maxItems: 10, uniqueItems: true }),
+    ),
+    purpose: Type.Optional(Type.String({ minLength: 1, maxLength: 256 })),
+    allowRedelegation: Type.Boolean({ default: false }),
+  },
+  { title: 'NewDelegation', additionalProperties: false },
+);
+export type NewDelegation = Static<typeof NewDelegation>;
+
+export const DelegationParams = Type.Object({ chainId: Uuid });
+
+export const DelegationQuery = Type.Object({
+  ...pageQuery(pageSizes.standard),
+  role: Type.Unsafe<'delegator' | 'delegatee' | 'any'>({
+    type: 'string',
+    enum: ['delegator', 'delegatee', 'any'],
+    default: 'any',
+  }),
+  status: Type.Optional(literals(chainStatuses)),
+});
+export type DelegationQuery = Static<typeof DelegationQuery>;
+
+export const DelegationQuestion = Type.Object(
+  { token: Type.String({ pattern: '^.', maxLength: limits.delegation.maxTokenLength }) },
+  { title: 'DelegationQuestion', additionalProperties: false },
+);
+
+export const VerifiedDelegation = Type.Object(
+  {
+    valid: Type.Literal(true),
+    chainId: Uuid,
+    subjectId: Uuid,
+    actorId: Uuid,
+    scopes: Type.Array(Type.String(), { description: 'what every agent of the chain may still hold' }),
+    depth: Type.Integer(),
+    expiresAt: Timestamp,
+    chain,
+  },
+  { title: 'VerifiedDelegation' },
+);
+export type VerifiedDelegation = Static<typeof VerifiedDelegation>;

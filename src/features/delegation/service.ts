@@ -1,0 +1,269 @@
+import { limits } from '../../contract/limits.ts';
+import { scopes as allScopes } from '../../contract/scopes.ts';
+import { audienceOf } from '../../kernel/audience.ts';
+import { type Caller, type Delegation, isOperator } from '../../kernel/caller.ts';
+import type { Queryable, Tx } from '../../kernel/db.ts';
+import { fail } from '../../kernel/fail.ts';
+import { type Page, pageOf } from '../../kernel/page.ts';
+import { validationError } from '../../kernel/validation.ts';
+import { type Chain, lastOf, partiesOf, shown, statusOf, withinCeilings, withinResources } from './chain.ts';
+import type { DelegationDeps, Party } from './feature.ts';
+import type {
+  CreatedDelegation,
+  DelegationChain,
+  DelegationQuery,
+  DelegationWithLinks,
+  NewDelegation,
+  VerifiedDelegation,
+} from './schema.ts';
+import { findChain, holdTree, insertLink, type Link, listLinks, revokeBelow } from './store.ts';
+import { createDelegationTokens } from './token.ts';
+
+export interface DelegationService {
+  create(caller: Caller, wanted: NewDelegation): Promise<CreatedDelegation>;
+  list(caller: Caller, query: DelegationQuery): Promise<Page<DelegationChain>>;
+  get(caller: Caller, chainId: string): Promise<DelegationWithLinks>;
+  verify(caller: Caller, token: string): Promise<VerifiedDelegation>;
+  revoke(caller: Caller, chainId: string): Promise<void>;
+}
+
+export function createDelegationService(deps: DelegationDeps): DelegationService {
+  const { db, clock, ids, ledger, metrics, issuer, findAgents, holdAgents, isAdmin, inspect, count } = deps;
+  const tokens = createDelegationTokens(deps);
+  const shownNow = (link: Link) => shown(link, clock.now());
+
+  const refuseEnded = (link: Link) => {
+    const status = statusOf(link, clock.now());
+    if (status === 'revoked') fail('DELEGATION_REVOKED');
+    if (status === 'expired') fail('DELEGATION_EXPIRED');
+  };
+
+  /** The chain, if it belongs to the caller's organization. */
+  const chainFor = async (from: Queryable, caller: Caller, chainId: string): Promise<Chain> => {
+    const chain = await findChain(from, chainId);
+    const visible = chain && (isOperator(caller) || lastOf(chain).organizationId === caller.organizationId);
+    return visible ? chain : fail('DELEGATION_NOT_FOUND');
+  };
+
+  /** Agents first, then the tree: the order of everybody who holds both. */
+  const holdParties = async (tx: Tx, caller: Caller, delegateeId: string): Promise<Party> => {
+    const held = await holdAgents(tx, [caller.agentId, delegateeId]);
+    const [delegator, delegatee] = [held.get(caller.agentId), held.get(delegateeId)];
+    // It was active when it was let in; somebody was quicker.
+    if (delegator?.status !== 'active') fail('UNAUTHORIZED', { message: 'Your agent is not active.' });
+    if (delegatee?.organizationId !== delegator.organizationId) fail('AGENT_NOT_FOUND');
+    if (delegatee.status !== 'active')
+      fail('AGENT_NOT_ACTIVE', { message: `The delegatee is ${delegatee.status}.` });
+    return delegator;
+  };
+
+  /** What the caller passes on is the delegation that its own token came by. */
+  const holdParent = async (tx: Tx, { chainIds }: Delegation): Promise<Link> => {
+    await holdTree(tx, String(chainIds[0]), 'together');
+    const chain = (await findChain(tx, String(chainIds.at(-1)))) ?? fail('DELEGATION_NOT_FOUND');
+    const parent = lastOf(chain);
+    refuseEnded(parent);
+    if (!parent.allowRedelegation)
+      fail('FORBIDDEN', { message: 'This delegation may not be passed on: allowRedelegation is false.' });
+    if (parent.depth >= limits.delegation.maxDepth) {
+      fail('FORBIDDEN', {
+        message: `A chain has at most ${limits.delegation.maxDepth} links, and this one has them all.`,
+        details: { depth: parent.depth, maxDepth: limits.delegation.maxDepth },
+      });
+    }
+    return parent;
+  };
+
+  const resourcesOf = (asked: readonly string[] | undefined): string[] | null => {
+    if (!asked) return null;
+    const read = asked.map((resource) => audienceOf(resource, issuer));
+    const problems = read.flatMap((audience, index) =>
+      audience === undefined
+        ? [
+            {
+              in: 'body',
+              field: `resource[${index}]`,
+              message: 'must be an absolute http(s) URI without a fragment',
+            },
+          ]
+        : [],
+    );
+    if (problems.length > 0) throw validationError('body', problems);
+    return [...new Set(read as string[])];
+  };
+
+  /** Narrower or equal, in everything, than what the caller holds. */
+  const draftLink = (
+    caller: Caller,
+    delegator: Party,
+    wanted: NewDelegation,
+    parent: Link | undefined,
+  ): Link => {
+    const now = clock.now();
+    const chainId = ids.uuid();
+    const held = withinCeilings([...caller.scopes], [delegator]);
+    const scopes = allScopes.filter((scope) => wanted.scopes.includes(scope));
+    refuseExceeding(
+      'scopes',
+      wanted.scopes,
+      parent ? held.filter((scope) => parent.scopes.includes(scope)) : held,
+    );
+    const resource = resourcesOf(wanted.resource) ?? parent?.resource ?? null;
+    if (parent && resource && !withinResources(resource, parent.resource))
+      refuseExceeding('resource', resource, parent.resource ?? []);
+    const expiresAt = now + wanted.expiresIn * 1000;
+    return {
+      chainId,
+      parentChainId: parent?.chainId ?? null,
+      rootChainId: parent?.rootChainId ?? chainId,
+      path: [...(parent?.path ?? []), chainId],
+      depth: (parent?.depth ?? 0) + 1,
+      organizationId: delegator.organizationId,
+      subjectId: parent?.subjectId ?? delegator.agentId,
+      delegatorId: delegator.agentId,
+      delegateeId: wanted.delegateeId.toLowerCase(),
+      scopes,
+      resource,
+      purpose: wanted.purpose ?? null,
+      allowRedelegation: wanted.allowRedelegation,
+      createdAt: new Date(now).toISOString(),
+      expiresAt: new Date(
+        parent ? Math.min(expiresAt, Date.parse(parent.expiresAt)) : expiresAt,
+      ).toISOString(),
+      revokedAt: null,
+    };
+  };
+
+  const mayRevoke = async (caller: Caller, chain: Chain): Promise<boolean> =>
+    chain.some(({ delegatorId }) => delegatorId === caller.agentId) ||
+    isOperator(caller) ||
+    (await isAdmin(caller));
+
+  /** The last link of what this token proves, and the scopes that it carries. */
+  const readProof = async (token: string): Promise<{ chainId: string; scopes?: readonly string[] }> => {
+    const proven = await tokens.read(token, { expiredToo: true });
+    if (proven) return proven;
+    const access = await inspect(token);
+    const chainId = access?.delegation?.chainIds.at(-1);
+    return access && chainId ? { chainId, scopes: access.scopes } : fail('DELEGATION_NOT_FOUND');
+  };
+
+  return {
+    async create(caller, wanted) {
+      const delegateeId = wanted.delegateeId.toLowerCase();
+      if (delegateeId === caller.agentId) {
+        throw validationError('body', [
+          { in: 'body', field: 'delegateeId', message: 'must be another agent than your own' },
+        ]);
+      }
+      return db.transaction(async (tx) => {
+        const delegator = await holdParties(tx, caller, delegateeId);
+        const parent = caller.delegation && (await holdParent(tx, caller.delegation));
+        const link = draftLink(caller, delegator, wanted, parent);
+        await insertLink(tx, link);
+        await ledger.record(tx, caller, 'delegation.created', described(link));
+        tx.afterCommit(() => {
+          metrics.count('service_delegation_chains_created_total', {});
+          count('delegations_created', delegator);
+        });
+        return { ...shownNow(link), delegationToken: await tokens.sign(link) };
+      });
+    },
+
+    async list(caller, query) {
+      const { rows, total } = await listLinks(db, caller.agentId, query, new Date(clock.now()));
+      return pageOf(query, rows.map(shownNow), total);
+    },
+
+    async get(caller, chainId) {
+      const chain = await chainFor(db, caller, chainId);
+      if (
+        !partiesOf(chain).includes(caller.agentId) &&
+        !isOperator(caller) &&
+        !caller.scopes.has('audit:read')
+      )
+        fail('DELEGATION_NOT_FOUND');
+      return { ...shownNow(lastOf(chain)), chain: chain.map(shownNow) };
+    },
+
+    async verify(caller, token) {
+      const proof = await readProof(token);
+      const chain = await chainFor(db, caller, proof.chainId);
+      const last = lastOf(chain);
+      refuseEnded(last);
+      const agents = await findAgents(partiesOf(chain));
+      const { chainId, subjectId, delegateeId: actorId, depth, expiresAt } = last;
+      const scopes = withinCeilings(proof.scopes ?? last.scopes, agents.values());
+      return {
+        valid: true,
+        chainId,
+        subjectId,
+        actorId,
+        scopes,
+        depth,
+        expiresAt,
+        chain: chain.map(shownNow),
+      };
+    },
+
+    async revoke(caller, chainId) {
+      const chain = await chainFor(db, caller, chainId);
+      if (!(await mayRevoke(caller, chain))) {
+        fail('FORBIDDEN', {
+          message: 'A delegation is ended by whoever gave it or one above it, or by an administrator.',
+        });
+      }
+      const link = lastOf(chain);
+      await db.transaction(async (tx) => {
+        await holdTree(tx, link.rootChainId, 'alone');
+        const ended = await revokeBelow(tx, link, new Date(clock.now()).toISOString());
+        // Over already: somebody else did it, or time.
+        if (ended === 0) return;
+        const { organizationId, agentId, metadata } = described(link);
+        await ledger.record(tx, caller, 'delegation.revoked', {
+          organizationId,
+          agentId,
+          metadata: { ...metadata, descendants: ended - 1 },
+        });
+      });
+    },
+  };
+}
+
+function refuseExceeding(
+  field: 'scopes' | 'resource',
+  requested: readonly string[],
+  allowed: readonly string[],
+) {
+  const exceeded = requested.filter((word) => !allowed.includes(word));
+  if (exceeded.length === 0) return;
+  fail('DELEGATION_SCOPE_EXCEEDED', {
+    message: `${field} may name only what you hold yourself: ${allowed.join(', ') || 'nothing'}.`,
+    details: { requested, allowed, exceeded },
+  });
+}
+
+/** What the events of a delegation carry; the agent concerned is the one who may act. */
+const described = (link: Link) => {
+  const { organizationId, chainId, rootChainId, parentChainId, depth, subjectId, delegatorId, delegateeId } =
+    link;
+  const { scopes, resource, purpose, allowRedelegation, expiresAt } = link;
+  return {
+    organizationId,
+    agentId: delegateeId,
+    metadata: {
+      chainId,
+      parentChainId,
+      rootChainId,
+      depth,
+      subjectId,
+      delegatorId,
+      delegateeId,
+      scopes,
+      resource,
+      purpose,
+      allowRedelegation,
+      expiresAt,
+    },
+  };
+};

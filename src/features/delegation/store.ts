@@ -1,0 +1,159 @@
+import type { Queryable } from '../../kernel/db.ts';
+import { offsetOf } from '../../kernel/page.ts';
+import { join, prepared, sql } from '../../kernel/sql.ts';
+import type { Chain } from './chain.ts';
+import type { ChainStatus, DelegationQuery } from './schema.ts';
+
+/** As stored; whether it is active is a matter of time as well. */
+export interface Link {
+  readonly chainId: string;
+  readonly parentChainId: string | null;
+  readonly rootChainId: string;
+  readonly path: string[];
+  readonly depth: number;
+  readonly organizationId: string;
+  readonly subjectId: string;
+  readonly delegatorId: string;
+  readonly delegateeId: string;
+  readonly scopes: string[];
+  readonly resource: string[] | null;
+  readonly purpose: string | null;
+  readonly allowRedelegation: boolean;
+  readonly createdAt: string;
+  readonly expiresAt: string;
+  readonly revokedAt: string | null;
+}
+
+const columns = sql`
+  chain_id as "chainId", parent_chain_id as "parentChainId", root_chain_id as "rootChainId", path, depth,
+  organization_id as "organizationId", subject_id as "subjectId", delegator_id as "delegatorId",
+  delegatee_id as "delegateeId", scopes, resource, purpose, allow_redelegation as "allowRedelegation",
+  created_at as "createdAt", expires_at as "expiresAt", revoked_at as "revokedAt"`;
+
+export async function insertLink(tx: Queryable, link: Link): Promise<void> {
+  await tx.run(
+    'delegations.insert',
+    sql`insert into delegations
+          (chain_id, parent_chain_id, root_chain_id, path, depth, organization_id, subject_id, delegator_id,
+           delegatee_id, scopes, resource, purpose, allow_redelegation, created_at, expires_at)
+        values
+          (${link.chainId}, ${link.parentChainId}, ${link.rootChainId}, ${link.path}::uuid[], ${link.depth},
+           ${link.organizationId}, ${link.subjectId}, ${link.delegatorId}, ${link.delegateeId}, ${link.scopes},
+           ${link.resource}, ${link.purpose}, ${link.allowRedelegation}, ${link.createdAt}, ${link.expiresAt})`,
+  );
+}
+
+/** The link and those it hangs on, root first; undefined when there is no such link. */
+export async function findChain(db: Queryable, chainId: string): Promise<Chain | undefined> {
+  const links = await db.many<Link>(
+    'delegations.findChain',
+    sql`select ${columns} from delegations
+        where chain_id = any((select path from delegations where chain_id = ${chainId})::uuid[]) order by depth`,
+  );
+  return links.length > 0 ? (links as unknown as Chain) : undefined;
+}
+
+/**
+ * The root stands for its whole tree: whoever issues or adds something below it holds it together with others of that
+ * kind; whoever ends something holds it alone. So of the two one comes first.
+ */
+export async function holdTree(tx: Queryable, rootChainId: string, how: 'together' | 'alone'): Promise<void> {
+  await tx.run(
+    `delegations.hold.${how}`,
+    sql`select from delegations where chain_id = ${rootChainId}
+        ${how === 'alone' ? sql`for no key update` : sql`for share`}`,
+  );
+}
+
+/** The link and all below it; how many were ended by it. */
+export const revokeBelow = (tx: Queryable, { rootChainId, chainId }: Link, at: string): Promise<number> =>
+  tx.run(
+    'delegations.revoke',
+    sql`update delegations set revoked_at = ${at}
+        where root_chain_id = ${rootChainId} and path @> array[${chainId}]::uuid[]
+          and revoked_at is null and expires_at > ${at}`,
+  );
+
+/** Every link that the agent has a hand in, and all below these. The agent is held by whoever changes it. */
+export async function revokeOfAgent(tx: Queryable, agentId: string, at: string): Promise<void> {
+  const touched = sql`(delegator_id = ${agentId} or delegatee_id = ${agentId})
+    and revoked_at is null and expires_at > ${at}`;
+  const roots = await tx.many<{ chainId: string }>(
+    'delegations.holdTreesOf',
+    sql`select chain_id as "chainId" from delegations
+        where chain_id in (select root_chain_id from delegations where ${touched})
+        order by chain_id for no key update`,
+  );
+  if (roots.length === 0) return;
+  await tx.run(
+    'delegations.revokeOfAgent',
+    sql`with touched as (select chain_id from delegations where ${touched})
+        update delegations set revoked_at = ${at}
+        where chain_id in (
+            select below.chain_id from delegations below, unnest(below.path) as link
+            where below.root_chain_id = any(${roots.map(({ chainId }) => chainId)}::uuid[])
+              and below.revoked_at is null and link in (select chain_id from touched))
+          and revoked_at is null and expires_at > ${at}`,
+  );
+}
+
+const withStatus = (status: ChainStatus, now: Date) => {
+  switch (status) {
+    case 'revoked':
+      return sql`revoked_at is not null`;
+    case 'expired':
+      return sql`revoked_at is null and expires_at <= ${now}`;
+    case 'active':
+      return sql`revoked_at is null and expires_at > ${now}`;
+  }
+};
+
+const inRole = (role: DelegationQuery['role'], agentId: string) => {
+  switch (role) {
+    case 'delegator':
+      return sql`delegator_id = ${agentId}`;
+    case 'delegatee':
+      return sql`delegatee_id = ${agentId}`;
+    case 'any':
+      return sql`(delegator_id = ${agentId} or delegatee_id = ${agentId})`;
+  }
+};
+
+export async function listLinks(db: Queryable, agentId: string, query: DelegationQuery, now: Date) {
+  const { role, status } = query;
+  const matches = join(
+    [inRole(role, agentId), ...(status === undefined ? [] : [withStatus(status, now)])],
+    ' and ',
+  );
+  const rows = await db.many<Link>(
+    'delegations.list',
+    sql`select ${columns} from delegations where ${matches}
+        order by created_at desc, chain_id desc limit ${query.limit} offset ${offsetOf(query)}`,
+  );
+  const { total } = await db.one<{ total: number }>(
+    'delegations.count',
+    sql`select count(*) as total from delegations where ${matches}`,
+  );
+  return { rows, total };
+}
+
+export interface LinkPart {
+  readonly revoked: boolean;
+  readonly expiresAt: string;
+}
+
+export async function findParts(db: Queryable, chainIds: readonly string[]): Promise<LinkPart[]> {
+  const rows = await db.many<LinkPart & { chainId: string }>(
+    'delegations.findParts',
+    prepared(sql`
+      select chain_id as "chainId", revoked_at is not null as revoked, expires_at as "expiresAt"
+      from delegations where chain_id = any(${chainIds}::uuid[])`),
+  );
+  const found = new Map(rows.map(({ chainId, ...part }) => [chainId, part]));
+  return chainIds.flatMap((chainId) => found.get(chainId.toLowerCase()) ?? []);
+}
+
+/** A link never outlives the one above it, so none is left hanging. */
+export async function deleteExpired(db: Queryable, before: Date): Promise<void> {
+  await db.run('delegations.deleteExpired', sql`delete from delegations where expires_at < ${before}`);
+}

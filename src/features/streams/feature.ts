@@ -1,0 +1,53 @@
+/**
+ * Streams: the life-cycle events, published to Kafka, NATS or both, where one is configured. Owns `stream_outbox`, which is
+ * written in the transaction of the change, so that nothing is lost while a broker is away. At least once, in order per
+ * organization; a repeat has the same event id. Who subscribes there, and what becomes of the messages, is the broker's.
+ */
+import { type Broker, type StreamName, streamNames } from '../../kernel/broker.ts';
+import type { Db } from '../../kernel/db.ts';
+import { isToldToSubscribers } from '../../kernel/envelope.ts';
+import type { LedgerListener } from '../../kernel/ledger.ts';
+import type { Log } from '../../kernel/log.ts';
+import type { Loop } from '../../kernel/loops.ts';
+import type { Metrics } from '../../kernel/metrics.ts';
+import { createPublisherLoop, createWatchLoop } from './loops.ts';
+import { createPublisher } from './publisher.ts';
+import { append } from './store.ts';
+
+export interface StreamsDeps {
+  /** A connection for each stream and one more, apart from those that requests use: a publisher keeps its own while it waits for the broker. */
+  readonly db: Db;
+  readonly log: Log;
+  readonly metrics: Metrics;
+  /** Those that are configured. */
+  readonly brokers: Partial<Readonly<Record<StreamName, Broker>>>;
+}
+
+export interface Streams {
+  readonly listener: LedgerListener;
+  readonly loops: readonly Loop[];
+  /** To be called when the loops have stopped. */
+  close(): Promise<void>;
+}
+
+export function createStreams({ db, log, metrics, brokers }: StreamsDeps): Streams {
+  const streams = streamNames.filter((stream) => brokers[stream]);
+  return {
+    listener: {
+      async inTransaction(tx, happenings) {
+        const told = happenings.filter(isToldToSubscribers);
+        if (told.length > 0) append(tx, streams, told);
+      },
+    },
+    loops: [
+      ...streams.map((stream) =>
+        createPublisherLoop(stream, createPublisher({ db, log, stream, broker: brokers[stream] as Broker })),
+      ),
+      createWatchLoop({ db, metrics, streams }),
+    ],
+    async close() {
+      await Promise.all(Object.values(brokers).map((broker) => broker.close()));
+      await db.close();
+    },
+  };
+}
