@@ -16,6 +16,8 @@ import {
 import { createMemoryKv } from './adapters/memory-kv.ts';
 import { createPostgres } from './adapters/postgres.ts';
 import { createReferencePage } from './adapters/scalar.ts';
+import { createTemplates } from './adapters/templates.ts';
+import { archive } from './adapters/zip.ts';
 import { type Agents, createAgents } from './features/agents/feature.ts';
 import { createAudit } from './features/audit/feature.ts';
 import { createCredentials } from './features/credentials/feature.ts';
@@ -23,6 +25,7 @@ import { createDiscovery } from './features/discovery/feature.ts';
 import { createHealth } from './features/health/feature.ts';
 import { createOrganizations, type Organizations } from './features/organizations/feature.ts';
 import { createReference } from './features/reference/feature.ts';
+import { createScaffold } from './features/scaffold/feature.ts';
 import { createStandings, createTokens } from './features/tokens/feature.ts';
 import { type Clock, systemClock } from './kernel/clock.ts';
 import type { Config } from './kernel/config.ts';
@@ -43,6 +46,7 @@ export { verifyExport } from './features/audit/offline.ts';
 
 /** Beside the code, in a checkout as in the published package. */
 const policies = fileURLToPath(new URL('../policies/', import.meta.url));
+const scaffolds = fileURLToPath(new URL('../scaffolds/', import.meta.url));
 
 export interface Surroundings {
   readonly config: Config;
@@ -139,6 +143,12 @@ export async function createApp({
     isAdmin: async (caller) => (await organizations.roleOf(caller)) === 'admin',
   });
   const discovery = createDiscovery({ issuer: config.baseUrl, assertionAlgorithms, signer });
+  const scaffold = createScaffold({
+    findAgent: agents.find,
+    apiUrl: config.baseUrl,
+    template: createTemplates(scaffolds),
+    archive,
+  });
   const health = createHealth({
     db,
     kv,
@@ -156,6 +166,7 @@ export async function createApp({
     ...credentials.routes,
     ...organizations.routes,
     ...audit.routes,
+    ...scaffold.routes,
   ];
   const http: Http = await createHttp({
     config,

@@ -247,6 +247,17 @@ export const rows: Readonly<Record<string, Row>> = {
     answers: ofOrganizationAdmins('201'),
   },
 
+  scaffoldAgent: {
+    request: ({ agentId }) => ({ method: 'GET', url: `${api}/sdk/scaffold/${agentId}?language=go` }),
+    answers: behindToken({
+      wrongScope: '200',
+      otherOrganization: '403 FORBIDDEN',
+      member: '200',
+      admin: '200',
+      operator: '200',
+    }),
+  },
+
   listAuditEvents: {
     request: () => ({ method: 'GET', url: `${api}/audit` }),
     answers: ofAgents('200', '200'),
