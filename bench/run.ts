@@ -10,6 +10,7 @@ import { answers } from './answers.ts';
 import { audit } from './audit.ts';
 import { lists } from './lists.ts';
 import { peers } from './peers.ts';
+import { scaffold } from './scaffold.ts';
 import { scale } from './scale.ts';
 import { startup } from './startup.ts';
 import { tokens } from './tokens.ts';
@@ -37,6 +38,7 @@ const benches: Record<string, (bench: Bench) => Promise<Result[]>> = {
   tokens,
   answers,
   peers,
+  scaffold,
   lists,
   audit,
   scale,

@@ -28,7 +28,8 @@ async function* pieces(files: Iterable<ArchivedFile>): AsyncGenerator<Uint8Array
     return taken;
   };
   for (const { path, text } of files) {
-    const entry = new ZipDeflate(path, { level: 6 });
+    // Small tables: the files are small, and filling large ones would take most of the time.
+    const entry = new ZipDeflate(path, { level: 6, mem: 0 });
     // Archives hold local time, and nothing before 1980.
     entry.mtime = new Date(1980, 0, 1);
     entry.os = 3;

@@ -42,8 +42,8 @@ interface Ended {
   readonly output: string;
 }
 
-/** Builds may take as long as a test may. */
-const patienceMs = 280_000;
+/** Half a minute each on an idle machine; a first build fetches and compiles everything, and others may be at work. */
+const patienceMs = 600_000;
 
 /** For what a language keeps between builds; worktrees must not share it. */
 export function cacheFolder(language: string): string {
@@ -193,7 +193,7 @@ export async function describeProject(language: string, toolchain: Toolchain): P
     assert.doesNotMatch(output, /something else/, 'what is in the project is what the registry knows');
   };
 
-  describe(`a ${language} project`, { timeout: 2 * patienceMs }, () => {
+  describe(`a ${language} project`, { timeout: 5 * patienceMs }, () => {
     let plain: Made;
     const test = (title: string, work: (t: TestContext) => Promise<void>) =>
       it(title, { timeout: patienceMs }, (t) =>
