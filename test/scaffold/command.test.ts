@@ -1,6 +1,7 @@
 /** `countersign scaffold` as somebody at a console runs it, and the archive in other people's hands. */
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
+import { once } from 'node:events';
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -114,6 +115,7 @@ describe('countersign scaffold', () => {
       const server = createServer((request, response) =>
         response.end(request.url === '/api/v1/token' ? '{"access_token":"x"}' : archive),
       ).listen(0, '127.0.0.1');
+      await once(server, 'listening');
       after(() => server.close());
       const other = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
       assert.match(

@@ -88,7 +88,7 @@ describe('GET /sdk/scaffold/{agentId}', () => {
     it(`200 ${language}: whatever the agent says of itself, the same names, and other text in two files only`, async () => {
       const { organizationId, agentId, token } = await member();
       const other = await register(organizationId, {
-        email: "a/b'*%{}@example.com",
+        email: `a/b'*%{}${language}@example.com`,
         owner: `../../etc/passwd\r\n"""*/\${x}`,
       });
       const query = `?language=${language}`;
@@ -122,7 +122,7 @@ describe('GET /sdk/scaffold/{agentId}', () => {
 
   it('200 a name that a header cannot carry is given twice, safely', async () => {
     const { organizationId, token } = await member();
-    const agentId = await register(organizationId, { email: "a/b'c*`d`;e@example.com".replace(';', '') });
+    const agentId = await register(organizationId, { email: "a/b'c*`d`e@example.com" });
     const { headers } = await ask(agentId, token);
     assert.equal(
       headers['content-disposition'],
