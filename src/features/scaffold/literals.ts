@@ -6,16 +6,12 @@
 
 type Escape = (codePoint: number) => string;
 
-const quoted =
-  (quote: string, asEscape: Escape) =>
-  (text: string): string => {
-    const inside = Array.from(text.toWellFormed(), (character) => {
-      const codePoint = character.codePointAt(0) ?? 0;
-      if (character === quote || character === '\\') return `\\${character}`;
-      return codePoint >= 0x20 && codePoint < 0x7f ? character : asEscape(codePoint);
-    });
-    return quote + inside.join('') + quote;
-  };
+function quoted(quote: string, asEscape: Escape): (text: string) => string {
+  const special = new RegExp(`[\\\\${quote}]|[^ -~]`, 'gu');
+  const escaped = (character: string) =>
+    character === quote || character === '\\' ? `\\${character}` : asEscape(character.codePointAt(0) ?? 0);
+  return (text) => quote + text.toWellFormed().replace(special, escaped) + quote;
+}
 
 const hex = (number: number, digits: number) => number.toString(16).padStart(digits, '0');
 

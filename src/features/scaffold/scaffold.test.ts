@@ -181,8 +181,9 @@ describe('GET /sdk/scaffold/{agentId}', () => {
   });
 
   it('404 AGENT_NOT_FOUND for an unknown agent', async () => {
-    const { status, json } = await ask(randomUUID(), (await member()).token);
+    const { status, json, headers } = await ask(randomUUID(), (await member()).token);
     assert.deepEqual([status, json.code], [404, 'AGENT_NOT_FOUND']);
+    assert.equal(headers['x-ratelimit-limit'], '10', 'refusals tell of the same window');
   });
 
   it('422 AGENT_DECOMMISSIONED', async () => {

@@ -56,10 +56,18 @@ func NewClient(apiURL, clientID, clientSecret string) *Client {
 		apiURL:       apiURL,
 		clientID:     clientID,
 		clientSecret: clientSecret,
-		http:         &http.Client{Timeout: requestTimeout},
+		http:         newHTTPClient(),
 		now:          time.Now,
 		sleep:        sleep,
 		renewing:     make(chan struct{}, 1),
+	}
+}
+
+// newHTTPClient follows no redirect: it could lead a secret or a token elsewhere.
+func newHTTPClient() *http.Client {
+	return &http.Client{
+		Timeout:       requestTimeout,
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}
 }
 

@@ -50,7 +50,7 @@ func NewVerifier(issuer, audience string) *Verifier {
 			jwt.WithExpirationRequired(),
 			jwt.WithStrictDecoding(),
 		),
-		http: &http.Client{Timeout: requestTimeout},
+		http: newHTTPClient(),
 	}
 }
 
