@@ -12,6 +12,7 @@ import { audit } from './audit.ts';
 import { lists } from './lists.ts';
 import { marketplace } from './marketplace.ts';
 import { peers } from './peers.ts';
+import { scaffold } from './scaffold.ts';
 import { scale } from './scale.ts';
 import { startup } from './startup.ts';
 import { tokens } from './tokens.ts';
@@ -40,6 +41,7 @@ const benches: Record<string, (bench: Bench) => Promise<Result[]>> = {
   answers,
   peers,
   analytics,
+  scaffold,
   lists,
   marketplace,
   audit,

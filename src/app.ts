@@ -22,6 +22,8 @@ import { createOutsideTokens } from './adapters/outside-tokens.ts';
 import { createPostgres } from './adapters/postgres.ts';
 import { createReferencePage } from './adapters/scalar.ts';
 import { createEventReader, createStripe } from './adapters/stripe.ts';
+import { createTemplates } from './adapters/templates.ts';
+import { archive } from './adapters/zip.ts';
 import { type Agents, createAgents } from './features/agents/feature.ts';
 import { createAnalytics } from './features/analytics/feature.ts';
 import { createAudit } from './features/audit/feature.ts';
@@ -37,6 +39,7 @@ import { createMarketplace, type Marketplace } from './features/marketplace/feat
 import { clientWords, createOidc, type Oidc } from './features/oidc/feature.ts';
 import { createOrganizations, type Organizations } from './features/organizations/feature.ts';
 import { createReference } from './features/reference/feature.ts';
+import { createScaffold } from './features/scaffold/feature.ts';
 import { createStreams, type Streams } from './features/streams/feature.ts';
 import { createTiers, type Tiers } from './features/tiers/feature.ts';
 import { createStandings, createTokens, type Tokens } from './features/tokens/feature.ts';
@@ -63,6 +66,7 @@ export { verifyExport } from './features/audit/offline.ts';
 
 /** Beside the code, in a checkout as in the published package. */
 const policies = fileURLToPath(new URL('../policies/', import.meta.url));
+const scaffolds = fileURLToPath(new URL('../scaffolds/', import.meta.url));
 
 const lastWriteMs = 3_000;
 
@@ -318,6 +322,12 @@ export async function createApp({
     deniesByDefault: () => !engine.allows(stranger),
     identity: did,
   });
+  const scaffold = createScaffold({
+    findAgent: agents.find,
+    apiUrl: config.baseUrl,
+    template: createTemplates(scaffolds),
+    archive,
+  });
   const health = createHealth({
     db,
     kv,
@@ -345,6 +355,7 @@ export async function createApp({
     ...did.routes,
     ...marketplace.routes,
     ...compliance.routes,
+    ...scaffold.routes,
   ];
   const http: Http = await createHttp({
     config,

@@ -47,6 +47,23 @@ program
   .description('print a new RSA-2048 signing key pair as PEM')
   .action(async () => (await import('./commands/keys.ts')).keys());
 
+program
+  .command('scaffold <agentId>')
+  .description("write a project for an agent, ready to run, from a running server's template")
+  .requiredOption('--out <folder>', 'where to')
+  .option('--language <language>', 'typescript, python, go, java or rust', 'typescript')
+  .option('--url <address>', 'the server (default: COUNTERSIGN_URL, else that of a dev instance)')
+  .option('--client-id <id>', 'who asks (default: COUNTERSIGN_CLIENT_ID, else the dev operator)')
+  .option(
+    '--client-secret <secret>',
+    'with which secret (default: COUNTERSIGN_CLIENT_SECRET, which other users of the machine cannot see)',
+  )
+  .option('--data <folder>', 'where a dev instance keeps everything', '.countersign')
+  .option('--force', 'although the folder is not empty')
+  .action(async (agentId, options) =>
+    (await import('./commands/scaffold.ts')).scaffold(agentId, process.env, options),
+  );
+
 const audit = program.command('audit').description('check the audit log, or take it elsewhere');
 
 audit

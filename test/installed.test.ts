@@ -98,6 +98,8 @@ function install(archive: string, modules: string, t: TestContext): string {
   const packed = readdirSync(target);
   t.diagnostic(`the package holds ${packed.join(', ')}`);
   assert.ok(packed.includes('dist') && !packed.includes('src'), 'the build is packed, the source is not');
+  const templates = (at: string) => readdirSync(join(at, 'scaffolds'), { recursive: true }).sort();
+  assert.deepEqual(templates(target), templates(root), 'npm has left no template file out');
   return join(target, 'bin', 'countersign.js');
 }
 

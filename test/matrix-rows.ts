@@ -141,13 +141,11 @@ const validExchange = ({ outsideToken }: Target): Sent => ({
     subject_token_type: 'urn:ietf:params:oauth:token-type:jwt',
   },
 });
-/** Whoever holds what is asked about (a token, the address of a page) knows that it exists. */
-export const knownToTheCaller: ReadonlySet<string> = new Set([
-  'revokeToken',
-  'checkoutPage',
-  'confirmCheckout',
-  'portalPage',
-]);
+/** Routes that tell a foreign id from one that does not exist; each with the reason. What is open to anyone need not be here. */
+export const showsForeign: Readonly<Record<string, string>> = {
+  revokeToken: 'whoever holds a token already knows that it exists',
+  scaffoldAgent: 'the interface itself says FORBIDDEN for an agent of another organization',
+};
 
 /** Routes whose method could change something, but which do not; each with the reason. */
 export const changesNothing: Readonly<Record<string, string>> = {
@@ -565,6 +563,17 @@ export const rows: Readonly<Record<string, Row>> = {
     answers: everyone('200'),
   },
   billingReturn: { request: () => ({ method: 'GET', url: '/billing/return' }), answers: everyone('200') },
+
+  scaffoldAgent: {
+    request: ({ agentId }) => ({ method: 'GET', url: `${api}/sdk/scaffold/${agentId}?language=go` }),
+    answers: behindToken({
+      wrongScope: '200',
+      otherOrganization: '403 FORBIDDEN',
+      member: '200',
+      admin: '200',
+      operator: '200',
+    }),
+  },
 
   listAuditEvents: {
     request: () => ({ method: 'GET', url: `${api}/audit` }),

@@ -65,7 +65,7 @@ export function createGuard(deps: GuardDeps): Guard {
     applyWindow(reply, visit.counted, clientId);
   };
 
-  /** The headers then tell of whichever window will close first: that is the one a client has to mind. */
+  /** The headers then tell of whichever window will close first: that is the one a client has to mind, unless told otherwise. */
   const countInOwnWindow = async (
     reply: FastifyReply,
     visit: Visit,
@@ -73,14 +73,14 @@ export function createGuard(deps: GuardDeps): Guard {
     identity: Identity | undefined,
   ) => {
     if (typeof entry?.limit !== 'object') return;
-    const { per, perMinute } = entry.limit;
+    const { per, perMinute, shown } = entry.limit;
     const whose =
       identity && per === 'organization'
         ? `organization:${identity.organizationId}`
         : subjectOf(visit, identity?.agentId);
     const own = await window.count(`route:${entry.id}:${whose}`, perMinute);
     const closesFirst = own.remaining <= (visit.counted?.remaining ?? Number.POSITIVE_INFINITY);
-    if (own.exceeded || closesFirst) applyWindow(reply, own, identity?.agentId);
+    if (own.exceeded || closesFirst || shown === 'own') applyWindow(reply, own, identity?.agentId);
   };
 
   const applyWindow = (reply: FastifyReply, state: WindowState, clientId?: string) => {

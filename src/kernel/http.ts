@@ -114,6 +114,7 @@ export async function createHttp(deps: HttpDeps): Promise<Http> {
         'X-Request-Id',
         'WWW-Authenticate',
         'Retry-After',
+        'Content-Disposition',
       ],
       methods: ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'],
       maxAge: 600,

@@ -46,12 +46,13 @@ export const scope = (name: Scope) => ({ kind: 'scope', scope: name }) as const;
  * whose secret proved right or against the address, so that nobody can lock out a client by its public id.
  * `perMinute`: as `caller`, and whoever has passed every other step of the guard is counted once more, in a window that
  * belongs to this route alone: each caller's own, or one that the callers of an organization share; the address's when
- * nobody is authenticated.
+ * nobody is authenticated. The headers tell of whichever of the two windows has less left, or, with `shown: 'own'`, of
+ * this one whenever it was counted.
  */
 export type Limit =
   | 'caller'
   | 'afterVerification'
-  | { readonly perMinute: number; readonly per: 'caller' | 'organization' };
+  | { readonly perMinute: number; readonly per: 'caller' | 'organization'; readonly shown?: 'own' };
 
 export interface RouteSchema {
   readonly params?: TSchema;

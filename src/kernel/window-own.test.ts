@@ -30,6 +30,7 @@ const routes = [
   at('/each', scope('audit:read'), { perMinute: 3, per: 'caller' }),
   at('/other', scope('audit:read'), { perMinute: 3, per: 'caller' }),
   at('/shared', scope('audit:read'), { perMinute: 3, per: 'organization' }),
+  at('/shown', scope('audit:read'), { perMinute: 3, per: 'organization', shown: 'own' }),
   at('/open', open(), { perMinute: 3, per: 'organization' }),
 ];
 
@@ -118,6 +119,13 @@ describe('a route with a window of its own', () => {
     await statuses(6, '/plain', 'anna');
     assert.equal((await get('/each', 'anna')).window, '1/3', 'of two that are level, its own');
     assert.equal((await get('/other', 'anna')).window, '0/10');
+  });
+
+  it('200 with the headers of its own window always, where the entry says so', async () => {
+    const { get, statuses } = await startServer();
+    await statuses(9, '/plain', 'anna');
+    assert.equal((await get('/shown', 'anna')).window, '2/3', 'although the usual one has nothing left');
+    assert.equal((await get('/shown', 'bert')).window, '1/3');
   });
 
   it('429 by the usual window when that one is used up first', async () => {

@@ -35,6 +35,8 @@ export interface AgentService {
   list(caller: Caller, query: AgentQuery): Promise<Page<Agent>>;
   /** The agent, if the caller may see it; AGENT_NOT_FOUND otherwise. */
   get(caller: Caller, agentId: string): Promise<Agent>;
+  /** The agent, whoever asks: for features that answer for foreign agents in a way of their own. */
+  find(agentId: string): Promise<Agent | undefined>;
   update(caller: Caller, agentId: string, change: AgentChange): Promise<Agent>;
   remove(caller: Caller, agentId: string): Promise<void>;
   keys(caller: Caller, agentId: string): Promise<KeySet>;
@@ -173,6 +175,8 @@ export function createAgentService(deps: AgentDeps): AgentService {
         ? agent
         : fail('AGENT_NOT_FOUND');
     },
+
+    find: findAgent,
 
     update: (caller, agentId, asked) =>
       db.transaction(async (tx) => {

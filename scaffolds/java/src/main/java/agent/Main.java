@@ -1,0 +1,108 @@
+package agent;
+
+import com.nimbusds.jwt.JWTClaimsSet;
+import java.net.http.HttpTimeoutException;
+import java.time.Instant;
+import java.util.LinkedHashMap;
+import java.util.Map;
+
+/** Shows who this agent is, and checks what others send it. */
+public final class Main {
+  private static final String USAGE =
+      """
+      usage:
+        java -jar agent.jar                                  show who this agent is
+        java -jar agent.jar token <access token>             check a token presented to this agent
+        java -jar agent.jar webhook <timestamp> <signature>  check a delivery, its body on stdin\
+      """;
+
+  private Main() {}
+
+  public static void main(String[] args) {
+    System.exit(run(args));
+  }
+
+  private static int run(String[] args) {
+    try {
+      if (args.length == 0) {
+        whoAmI();
+      } else if (args.length == 2 && args[0].equals("token")) {
+        checkToken(args[1]);
+      } else if (args.length == 3 && args[0].equals("webhook")) {
+        checkWebhook(args[1], args[2]);
+      } else {
+        System.err.println(USAGE);
+        return 2;
+      }
+      return 0;
+    } catch (InterruptedException | HttpTimeoutException e) {
+      System.err.println("error: the API did not answer in time");
+    } catch (Exception e) {
+      System.err.println("error: " + (e.getMessage() == null ? e.toString() : e.getMessage()));
+    }
+    return 1;
+  }
+
+  private static void whoAmI() throws Exception {
+    String apiUrl = apiUrl();
+    String clientId = setting("CLIENT_ID");
+    Client client = new Client(apiUrl, clientId, setting("CLIENT_SECRET"));
+    Map<String, Object> me = client.get("/agents/" + Client.encode(clientId));
+    System.out.printf(
+        "I am %s (%s), a %s in %s.%n",
+        me.get("email"), me.get("agentId"), me.get("agentType"), me.get("deploymentEnv"));
+
+    // What anybody does who is handed this token: it was issued for the API.
+    JWTClaimsSet claims = new AccessTokenVerifier(apiUrl, apiUrl).verify(client.token());
+    System.out.printf("My token is genuine and carries: %s.%n", scopeOf(claims));
+
+    Map<String, Object> known = new LinkedHashMap<>();
+    known.put("agentId", Identity.AGENT_ID);
+    known.put("email", Identity.EMAIL);
+    known.put("agentType", Identity.AGENT_TYPE);
+    known.put("version", Identity.VERSION);
+    known.put("owner", Identity.OWNER);
+    known.put("deploymentEnv", Identity.DEPLOYMENT_ENV);
+    known.put("capabilities", Identity.CAPABILITIES);
+    known.forEach(
+        (field, value) -> {
+          if (!value.equals(me.get(field))) {
+            System.out.printf(
+                "The registry says something else about %s than Identity.java.%n", field);
+          }
+        });
+  }
+
+  private static void checkToken(String token) throws Exception {
+    String audience = System.getenv().getOrDefault("TOKEN_AUDIENCE", "");
+    JWTClaimsSet claims =
+        new AccessTokenVerifier(apiUrl(), audience.isEmpty() ? apiUrl() : audience).verify(token);
+    System.out.printf(
+        "The token is genuine. It was issued to %s and carries: %s.%n",
+        claims.getStringClaim("client_id"), scopeOf(claims));
+  }
+
+  private static void checkWebhook(String timestamp, String signature) throws Exception {
+    byte[] body = System.in.readAllBytes();
+    Webhook.verify(setting("WEBHOOK_SECRET"), timestamp, signature, body, Instant.now());
+    System.out.println("The delivery is genuine.");
+  }
+
+  private static String scopeOf(JWTClaimsSet claims) throws Exception {
+    String scope = claims.getStringClaim("scope");
+    return scope == null || scope.isEmpty() ? "no scope" : scope;
+  }
+
+  private static String apiUrl() {
+    return setting("API_URL").replaceAll("/+$", "");
+  }
+
+  private static String setting(String name) {
+    String value = System.getenv(name);
+    if (value == null || value.isEmpty()) {
+      throw new IllegalStateException(
+          name + " is not set; copy .env.example to .env, fill it in and load it");
+    }
+    return value;
+  }
+}

@@ -1,0 +1,1 @@
+"""An agent with an identity of its own."""

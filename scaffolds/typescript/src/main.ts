@@ -1,0 +1,82 @@
+import { buffer } from 'node:stream/consumers';
+import { isDeepStrictEqual } from 'node:util';
+import { createVerifier } from './access-token.ts';
+import { agent } from './agent.ts';
+import { Client } from './client.ts';
+import { verifyWebhook } from './webhook.ts';
+
+const usage = `usage:
+  npm start                                      show who this agent is
+  npm start -- token <access token>              check a token that was presented to this agent
+  npm start -- webhook <timestamp> <signature>   check a delivery, its body on standard input`;
+
+class UsageError extends Error {}
+
+function setting(name: string): string {
+  const value = process.env[name];
+  if (!value) throw new Error(`${name} is not set; copy .env.example to .env and fill it in`);
+  return value;
+}
+
+const apiUrl = () => setting('API_URL').replace(/\/+$/, '');
+
+const verifier = (audience: string) => createVerifier({ issuer: apiUrl(), audience });
+
+async function whoAmI(): Promise<void> {
+  const clientId = setting('CLIENT_ID');
+  const client = new Client({
+    apiUrl: apiUrl(),
+    clientId,
+    clientSecret: setting('CLIENT_SECRET'),
+  });
+  const me = await client.get<typeof agent>(`/agents/${encodeURIComponent(clientId)}`);
+  console.log(`I am ${me.email} (${me.agentId}), a ${me.agentType} in ${me.deploymentEnv}.`);
+
+  // What anybody does who is handed this token: it was issued for the API, so that is its audience.
+  const { scope } = await verifier(apiUrl())(await client.token());
+  console.log(`My token is genuine and carries: ${scope || 'no scope'}.`);
+
+  const { name: _, ...known } = agent;
+  for (const field of Object.keys(known) as (keyof typeof known)[]) {
+    if (!isDeepStrictEqual(known[field], me[field])) {
+      console.log(`The registry says something else about ${field} than src/agent.ts.`);
+    }
+  }
+}
+
+async function checkToken(token: string): Promise<void> {
+  const { clientId, scope } = await verifier(process.env.TOKEN_AUDIENCE || apiUrl())(token);
+  console.log(
+    `The token is genuine. It was issued to ${clientId} and carries: ${scope || 'no scope'}.`,
+  );
+}
+
+async function checkWebhook(timestamp: string, signature: string): Promise<void> {
+  const body = await buffer(process.stdin);
+  verifyWebhook(setting('WEBHOOK_SECRET'), { timestamp, signature, body });
+  console.log('The delivery is genuine.');
+}
+
+async function main([command, ...args]: string[]): Promise<void> {
+  if (command === undefined) return whoAmI();
+  const [first, second] = args;
+  if (command === 'token' && first !== undefined) return checkToken(first);
+  if (command === 'webhook' && first !== undefined && second !== undefined) {
+    return checkWebhook(first, second);
+  }
+  throw new UsageError(usage);
+}
+
+try {
+  await main(process.argv.slice(2));
+} catch (error) {
+  if (error instanceof UsageError) {
+    console.error(error.message);
+    process.exitCode = 2;
+  } else {
+    const cause =
+      error instanceof Error && error.cause instanceof Error ? `: ${error.cause.message}` : '';
+    console.error(`error: ${error instanceof Error ? error.message : error}${cause}`);
+    process.exitCode = 1;
+  }
+}

@@ -1,0 +1,144 @@
+/** `countersign scaffold` as somebody at a console runs it, and the archive in other people's hands. */
+import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, describe, it } from 'node:test';
+import { strToU8, zipSync } from 'fflate';
+import { createDatabase, environment, newAgent, skipWithout } from '../harness.ts';
+import { authorize, findProgram, freePort, makeOperator, startCountersign, startServe } from '../programs.ts';
+
+const folder = mkdtempSync(join(tmpdir(), 'countersign-command-'));
+after(() => rmSync(folder, { recursive: true, force: true }));
+const env = environment(await createDatabase());
+const { url } = await startServe(env);
+const operator = await makeOperator(env);
+const headers = { ...(await authorize(url, operator)), 'content-type': 'application/json' };
+const registered = await fetch(`${url}/api/v1/agents`, {
+  method: 'POST',
+  headers,
+  body: JSON.stringify(newAgent()),
+});
+const { agentId } = (await registered.json()) as { agentId: string };
+const account = ['--url', url, '--client-id', operator.clientId, '--client-secret', operator.clientSecret];
+
+async function scaffold(args: readonly string[], variables: Record<string, string> = {}) {
+  const program = startCountersign(['scaffold', ...args], variables, folder);
+  return { code: await program.gone(), output: program.output() };
+}
+
+async function refusal(args: readonly string[], variables: Record<string, string> = {}): Promise<string> {
+  const { code, output } = await scaffold(args, variables);
+  assert.equal(code, 1, output);
+  assert.match(output, /^(countersign|error): /m);
+  assert.doesNotMatch(output, /^ +at /m, 'no stack');
+  assert.ok(!output.includes(operator.clientSecret), 'no secret');
+  return output;
+}
+
+describe('countersign scaffold', () => {
+  it('writes the project and says what to do next', async () => {
+    const { code, output } = await scaffold([
+      agentId,
+      '--language',
+      'go',
+      '--out',
+      'new/project',
+      ...account,
+    ]);
+    assert.equal(code, 0, output);
+    assert.match(output, /\d+ files written to new\/project\. Next:/);
+    assert.match(output, /go run \./);
+    const written = readdirSync(join(folder, 'new/project'));
+    for (const name of ['.env.example', '.github', '.gitignore', 'go.mod', 'main.go'])
+      assert.ok(written.includes(name), name);
+    assert.match(
+      readFileSync(join(folder, 'new/project/.env.example'), 'utf8'),
+      new RegExp(`^CLIENT_ID=${agentId}$`, 'm'),
+    );
+  });
+
+  it('takes the account from the environment, or from where dev keeps it', async () => {
+    const { clientId, clientSecret } = operator;
+    const variables = {
+      COUNTERSIGN_URL: `${url}/`,
+      COUNTERSIGN_CLIENT_ID: clientId,
+      COUNTERSIGN_CLIENT_SECRET: clientSecret,
+    };
+    assert.equal((await scaffold([agentId, '--out', 'by-environment'], variables)).code, 0);
+    mkdirSync(join(folder, '.countersign'));
+    const admin = JSON.stringify({ baseUrl: url, clientId, clientSecret });
+    writeFileSync(join(folder, '.countersign/admin.json'), admin);
+    const { code, output } = await scaffold([agentId, '--out', 'by-dev']);
+    assert.equal(code, 0, output);
+    assert.ok(readdirSync(join(folder, 'by-dev')).includes('package.json'));
+    rmSync(join(folder, '.countersign'), { recursive: true });
+    assert.match(await refusal([agentId, '--out', 'nobody']), /no credentials: give --url/);
+  });
+
+  it('refuses a folder that is not empty, unless told', async () => {
+    mkdirSync(join(folder, 'full'));
+    writeFileSync(join(folder, 'full/mine.txt'), 'mine');
+    const args = [agentId, '--language', 'rust', '--out', 'full', ...account];
+    assert.match(await refusal(args), /is not empty; --force/);
+    assert.deepEqual(readdirSync(join(folder, 'full')), ['mine.txt']);
+    assert.equal((await scaffold([...args, '--force'])).code, 0);
+    assert.equal(readFileSync(join(folder, 'full/mine.txt'), 'utf8'), 'mine');
+    assert.ok(readdirSync(join(folder, 'full')).includes('Cargo.toml'));
+  });
+
+  it('refuses in one line what it cannot do', async () => {
+    const wrong = ['--url', url, '--client-id', operator.clientId, '--client-secret', 'cs_wrong'];
+    const away = `http://127.0.0.1:${await freePort()}`;
+    const cases: [string[], RegExp][] = [
+      [['nobody', '--out', 'x', ...account], /nobody is not an agent's id/],
+      [[crypto.randomUUID(), '--out', 'x', ...account], /answered 404 AGENT_NOT_FOUND: /],
+      [
+        [agentId, '--out', 'x', '--language', 'cobol', ...account],
+        /answered 400 VALIDATION_ERROR: language must be one of/,
+      ],
+      [[agentId, '--out', 'x', ...wrong], /answered 401 invalid_client: /],
+      [[agentId, '--out', 'x', ...account, '--url', away], /cannot reach http:\/\/127\.0\.0\.1/],
+      [[agentId, '--out', 'x', ...account, '--url', 'ftp://x'], /not the address of a server/],
+      [[agentId, '--out', join(folder, 'full/mine.txt'), ...account], /cannot write there/],
+    ];
+    for (const [args, says] of cases) assert.match(await refusal(args), says);
+  });
+
+  it('writes nothing outside the folder, whatever a server sends', async () => {
+    for (const path of ['../outside', 'a/../../outside', '/tmp/outside', 'a\\..\\b', 'C:x', 'a//b']) {
+      const archive = zipSync({ 'fine.txt': strToU8('x'), [path]: strToU8('x') });
+      const server = createServer((request, response) =>
+        response.end(request.url === '/api/v1/token' ? '{"access_token":"x"}' : archive),
+      ).listen(0, '127.0.0.1');
+      await once(server, 'listening');
+      after(() => server.close());
+      const other = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+      assert.match(
+        await refusal([agentId, '--out', 'evil', ...account, '--url', other]),
+        /file with the name/,
+      );
+      server.close();
+    }
+    assert.ok(!readdirSync(folder).some((name) => name === 'outside' || name === 'evil'));
+  });
+});
+
+it('an archive is read by somebody else’s program, with permissions and without complaint', async (t) => {
+  if (!findProgram('python3')) return skipWithout(t, 'python3');
+  const answer = await fetch(`${url}/api/v1/sdk/scaffold/${agentId}?language=java`, { headers });
+  const file = join(folder, 'archive.zip');
+  writeFileSync(file, Buffer.from(await answer.arrayBuffer()));
+  const script = `import sys, zipfile
+archive = zipfile.ZipFile(sys.argv[1])
+assert archive.testzip() is None
+for entry in archive.infolist():
+    assert entry.external_attr >> 16 == 0o100644, entry
+    assert entry.date_time == (1980, 1, 1, 0, 0, 0), entry
+print(len(archive.namelist()))`;
+  assert.ok(Number(execFileSync('python3', ['-c', script, file], { encoding: 'utf8' })) > 10);
+});
