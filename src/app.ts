@@ -4,6 +4,7 @@
  */
 import type { KeyObject } from 'node:crypto';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { createCedar } from './adapters/cedar.ts';
 import {
@@ -25,6 +26,7 @@ import { createHealth } from './features/health/feature.ts';
 import { createOrganizations, type Organizations } from './features/organizations/feature.ts';
 import { createReference } from './features/reference/feature.ts';
 import { createStandings, createTokens } from './features/tokens/feature.ts';
+import { createDeliveries, createWebhooks } from './features/webhooks/feature.ts';
 import { type Clock, systemClock } from './kernel/clock.ts';
 import type { Config } from './kernel/config.ts';
 import type { Db } from './kernel/db.ts';
@@ -39,6 +41,7 @@ import { createMetrics, type Metrics } from './kernel/metrics.ts';
 import { migrate } from './kernel/migrations.ts';
 import type { Outbound } from './kernel/outbound.ts';
 import { createRequirePermission } from './kernel/policy.ts';
+import { createVault } from './kernel/vault.ts';
 import { createRateWindow } from './kernel/window.ts';
 
 export { verifyExport } from './features/audit/offline.ts';
@@ -82,7 +85,25 @@ export async function createApp({
   const readStatement = createStatementReader();
   const audit = createAudit({ db, clock, log, metrics, signer, readStatement });
   const standings = createStandings({ db, kv, clock });
-  const ledger = createLedger({ clock, ids, listeners: [audit.listener, standings.listener] });
+  const vault = createVault(config.dataEncryptionKey);
+  const deliveries = createDeliveries({
+    db,
+    clock,
+    ids,
+    log,
+    metrics,
+    outbound,
+    vault,
+    settings: {
+      enabled: config.webhooksEnabled,
+      timeoutMs: config.webhookDeliveryTimeoutMs,
+      maxAttempts: config.webhookMaxRetries,
+      concurrency: config.webhookWorkerConcurrency,
+    },
+    pause: (milliseconds) => sleep(milliseconds, undefined, { ref: false }),
+  });
+  const listeners = [audit.listener, standings.listener, deliveries.listener];
+  const ledger = createLedger({ clock, ids, listeners });
 
   // Who may, where scopes alone do not say it.
   const engine = createCedar({
@@ -143,6 +164,15 @@ export async function createApp({
     standings,
     isAdmin: async (caller) => (await organizations.roleOf(caller)) === 'admin',
   });
+  const webhooks = createWebhooks({
+    db,
+    clock,
+    ids,
+    ledger,
+    vault,
+    enabled: config.webhooksEnabled,
+    holdOrganization: organizations.holdPlan,
+  });
   const discovery = createDiscovery({ issuer: config.baseUrl, assertionAlgorithms, signer });
   const health = createHealth({
     db,
@@ -161,6 +191,7 @@ export async function createApp({
     ...credentials.routes,
     ...organizations.routes,
     ...audit.routes,
+    ...webhooks.routes,
   ];
   const http: Http = await createHttp({
     config,
@@ -172,7 +203,7 @@ export async function createApp({
     resourceMetadata: `${config.baseUrl}/.well-known/oauth-protected-resource`,
     routes,
   });
-  const loops = createLoops([...audit.loops, ...tokens.loops], log);
+  const loops = createLoops([...audit.loops, ...tokens.loops, ...deliveries.loops], log);
 
   return {
     http,
@@ -185,11 +216,14 @@ export async function createApp({
     agents,
     credentials,
     audit,
+    deliveries,
     /** Brings the database up to date; safe to call from several nodes at once. */
     async prepare() {
       const migrator = createPostgres({ url: config.databaseUrl, poolSize: 1, log, metrics, patient: true });
       await migrate({ db: migrator, log, clock }).finally(() => migrator.close());
       await audit.prepare();
+      if (config.webhooksEnabled && !vault.encrypts)
+        log.warn('DATA_ENCRYPTION_KEY is not set: webhook signing secrets are stored unencrypted');
     },
     async close() {
       await http.close();

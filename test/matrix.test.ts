@@ -45,6 +45,8 @@ describe('every operation against everyone', () => {
         token: 'e30.e30.e30',
         outsiderId: randomUUID(),
         eventId: t.app.ids.orderedAt(t.clock.now()),
+        webhookId: randomUUID(),
+        deliveryId: randomUUID(),
       };
       // Whoever holds a token already knows that it exists.
       if (id === 'revokeToken') return;

@@ -96,6 +96,25 @@ export async function createWorld(t: TestApp): Promise<World> {
     }
   };
 
+  /** By SQL: only an agent of the organization itself could make one. */
+  const makeWebhook = async (organizationId: string) => {
+    const [row] = await t.sql<{ webhookId: string; deliveryId: string }>(
+      `with subscription as (
+         insert into webhook_subscriptions
+           (subscription_id, organization_id, name, url, events, active, signing_secret, created_at, updated_at)
+         values (gen_random_uuid(), $1, 'Theirs', 'https://receiver.example/hook', '{agent.created}', true, 'whsec_AA==',
+                 now(), now())
+         returning subscription_id)
+       insert into webhook_deliveries
+         (delivery_id, subscription_id, event_id, event_type, payload, status, created_at, updated_at)
+       select gen_random_uuid(), subscription_id, gen_random_uuid(), 'agent.created', '{}', 'delivered', now(), now()
+       from subscription returning subscription_id as "webhookId", delivery_id as "deliveryId"`,
+      [organizationId],
+    );
+    assert.ok(row);
+    return row;
+  };
+
   const makeTarget = async (): Promise<Target> => {
     const organizationId = await makeOrganization();
     const agentId = await makeAgent(organizationId, ['agents:read']);
@@ -105,7 +124,8 @@ export async function createWorld(t: TestApp): Promise<World> {
     const { data } = await asOperator('GET', `/audit?agentId=${agentId}&limit=1`);
     const outsiderId = await makeAgent(organizationId, []);
     const [{ eventId }] = data;
-    return { organizationId, agentId, credentialId, clientSecret, token, outsiderId, eventId };
+    const webhook = await makeWebhook(organizationId);
+    return { organizationId, agentId, credentialId, clientSecret, token, outsiderId, eventId, ...webhook };
   };
 
   return { operatorToken, makeTarget, tokenOf, agentIn };

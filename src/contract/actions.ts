@@ -7,6 +7,8 @@ export const policyActions = [
   'organizations:configure',
   'organizations:delete',
   'organizations:addMember',
+  'webhooks:read',
+  'webhooks:write',
 ] as const;
 
 export type PolicyAction = (typeof policyActions)[number];

@@ -23,7 +23,16 @@ export const auditOnlyEvents = [
   'member.added',
   'token.refused',
   'policy.refused',
+  'webhook.created',
+  'webhook.updated',
+  'webhook.deleted',
+  'webhook.secretRotated',
+  'webhook.tested',
+  'webhook.replayed',
 ] as const;
+
+/** What a subscription is sent when somebody asks for a test; no event of anything. */
+export const testEvent = 'webhook.test';
 
 export type WebhookEvent = (typeof webhookEvents)[number];
 export type EventType = WebhookEvent | (typeof auditOnlyEvents)[number];

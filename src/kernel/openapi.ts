@@ -38,7 +38,7 @@ function errorsOf({ access, schema, errors = [] }: RouteEntry): string[] {
   return [
     ...(schema.params || schema.query || schema.body ? ['VALIDATION_ERROR'] : []),
     ...(identified ? ['UNAUTHORIZED', 'ORG_SUSPENDED'] : []),
-    ...(access.kind === 'scope' ? ['INSUFFICIENT_SCOPE'] : []),
+    ...('scope' in access && access.scope ? ['INSUFFICIENT_SCOPE'] : []),
     ...(access.kind === 'policy' ? ['FORBIDDEN'] : []),
     ...errors,
     'RATE_LIMIT_EXCEEDED',
@@ -95,8 +95,9 @@ function securityOf(access: Access): Record<string, string[]>[] {
   switch (access.kind) {
     case 'scope':
       return [{ bearer: [access.scope] }];
-    case 'bearer':
     case 'policy':
+      return [{ bearer: access.scope ? [access.scope] : [] }];
+    case 'bearer':
       return [{ bearer: [] }];
     case 'secret':
       return access.secret === undefined ? [] : [{ bearer: [] }];

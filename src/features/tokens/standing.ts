@@ -203,6 +203,12 @@ const changes: Readonly<Record<EventType, 'agent' | 'organization' | 'token' | '
   'organization.deleted': 'organization',
   'member.added': 'none',
   'policy.refused': 'none',
+  'webhook.created': 'none',
+  'webhook.updated': 'none',
+  'webhook.deleted': 'none',
+  'webhook.secretRotated': 'none',
+  'webhook.tested': 'none',
+  'webhook.replayed': 'none',
 };
 
 function changedKeys({ type, agentId, organizationId, metadata }: Happening): string[] {
