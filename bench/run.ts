@@ -13,6 +13,7 @@ import { peers } from './peers.ts';
 import { scale } from './scale.ts';
 import { startup } from './startup.ts';
 import { tokens } from './tokens.ts';
+import { webhooks } from './webhooks.ts';
 
 /** `target` is what we promise; `met` whether this run kept it. */
 export interface Result {
@@ -39,6 +40,7 @@ const benches: Record<string, (bench: Bench) => Promise<Result[]>> = {
   peers,
   lists,
   audit,
+  webhooks,
   scale,
 };
 

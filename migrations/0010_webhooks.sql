@@ -40,6 +40,8 @@ create table webhook_deliveries (
   -- Whoever holds it, and until when: only the holder of this very claim may settle it.
   claim uuid,
   claimed_until timestamptz
-) with (fillfactor = 80);
+)
+-- Rows change all the time: what is dead must not lie in the way of the next claim.
+with (fillfactor = 80, autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 1000);
 create index webhook_deliveries_due on webhook_deliveries (subscription_id, due_at) where due_at is not null;
 create index webhook_deliveries_by_time on webhook_deliveries (subscription_id, created_at desc, delivery_id desc);

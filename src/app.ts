@@ -222,8 +222,6 @@ export async function createApp({
       const migrator = createPostgres({ url: config.databaseUrl, poolSize: 1, log, metrics, patient: true });
       await migrate({ db: migrator, log, clock }).finally(() => migrator.close());
       await audit.prepare();
-      if (config.webhooksEnabled && !vault.encrypts)
-        log.warn('DATA_ENCRYPTION_KEY is not set: webhook signing secrets are stored unencrypted');
     },
     async close() {
       await http.close();

@@ -37,6 +37,15 @@ test('no secret of the run is in any list, log line, metric, audit row or docume
     seen.push((await call('POST', '/api/v1/agents', { clientSecret: rotated.clientSecret })).text);
     seen.push((await t.call('GET', `/api/v1/agents/${rotated.clientSecret}`, { token })).text);
     seen.push((await t.call('GET', '/api/v1/agents', { token: `${token}x` })).text);
+    const webhook = { name: 'Receiver', url: 'https://receiver.example/', events: ['*'] };
+    const { id, signingSecret } = (await call('POST', '/api/v1/webhooks', webhook)).json;
+    secrets.push(signingSecret);
+    await call('POST', `/api/v1/webhooks/${id}/test`);
+    await look(`/api/v1/webhooks/${id}`);
+    await look(`/api/v1/webhooks/${id}/deliveries`);
+    const again = (await call('POST', `/api/v1/webhooks/${id}/rotate-secret`)).json;
+    secrets.push(again.signingSecret);
+    await look('/api/v1/webhooks');
     await look(`/api/v1/agents/${agentId}`);
     await look(`/api/v1/agents/${agentId}/credentials`);
     await look(`/api/v1/agents/${agentId}/keys`);

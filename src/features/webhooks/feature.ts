@@ -1,8 +1,8 @@
 /**
  * Webhooks: who in an organization wants to be told of what, and telling them: signed, retried, at least once. Owns
  * `webhook_subscriptions` and `webhook_deliveries`. What happened is said by the other features through the ledger; how
- * somebody else's server is reached safely is the outbound port's affair. docs/decisions/008-webhook-deliveries.md says why
- * it is built like this.
+ * somebody else's server is reached safely is the outbound port's affair. docs/webhooks.md says what
+ * receivers and operators can rely on.
  */
 import type { Clock } from '../../kernel/clock.ts';
 import type { Db, Tx } from '../../kernel/db.ts';

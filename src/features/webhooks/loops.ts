@@ -6,13 +6,15 @@ import { deleteDeliveries, findLanes } from './sweep-store.ts';
 import type { Worker } from './worker.ts';
 
 /** Woken by whoever has put something down, and by its own free hands; the pause is for retries, and for news that was lost. */
-export const createDeliveryLoop = ({ db }: DeliveryDeps, worker: Worker): Loop => ({
+export const createDeliveryLoop = ({ db, log, vault }: DeliveryDeps, worker: Worker): Loop => ({
   name: 'webhooks-deliver',
   everyMs: 1_000,
   async run() {
     await worker.round();
   },
   begin(wake) {
+    if (!vault.encrypts)
+      log.warn('DATA_ENCRYPTION_KEY is not set: webhook signing secrets are stored unencrypted');
     worker.onRoom(wake);
     const stopListening = db.listen(channel, wake);
     return async () => {

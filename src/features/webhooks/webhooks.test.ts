@@ -312,6 +312,7 @@ describe('WEBHOOKS_ENABLED=false', () => {
 describe('DATA_ENCRYPTION_KEY', () => {
   it('absent: stored as it is, and said so at start', async () => {
     const open = await startApp({ LOG_LEVEL: 'warn' });
+    open.app.loops.start();
     assert.match(open.logs.join(''), /DATA_ENCRYPTION_KEY is not set/);
     const { json } = await open.call('POST', api, { token: await open.token(), payload: wanted() });
     const [row] = await open.sql<{ signing_secret: string }>(

@@ -29,6 +29,8 @@ export function createWorker(deps: DeliveryDeps): Worker {
   const lanes = createLanes(settings.concurrency);
   const underWay = new Set<Promise<void>>();
   let stopping = false;
+  /** What is still under way is cut off, and says nothing about its receiver. */
+  let abandoned = false;
   let wake = () => {};
 
   const settle = createGatherer({
@@ -65,7 +67,7 @@ export function createWorker(deps: DeliveryDeps): Worker {
   const perform = async (job: Job) => {
     try {
       const settlement = await send(job);
-      if (settlement) tell(settlement, await settle(settlement));
+      if (settlement && !abandoned) tell(settlement, await settle(settlement));
     } catch (error) {
       if (!stopping)
         log.error(
@@ -114,6 +116,7 @@ export function createWorker(deps: DeliveryDeps): Worker {
       const unbegun = lanes.unload();
       if (unbegun.length > 0) await release(db, unbegun);
       await Promise.race([Promise.all(underWay), deps.pause(patienceMs)]);
+      abandoned = true;
     },
   };
 }
