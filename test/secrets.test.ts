@@ -4,7 +4,8 @@ import { test } from 'node:test';
 import { newAgent, startApp } from './harness.ts';
 
 test('no secret of the run is in any list, log line, metric, audit row or document', async () => {
-  const t = await startApp({ LOG_LEVEL: 'trace' });
+  const key = Buffer.alloc(32, 1).toString('base64');
+  const t = await startApp({ LOG_LEVEL: 'trace', DATA_ENCRYPTION_KEY: key });
   const token = await t.token();
   const secrets = [t.operator.clientSecret, token];
   const seen: string[] = [];
@@ -65,7 +66,8 @@ test('no secret of the run is in any list, log line, metric, audit row or docume
   await t.sql('alter table credentials_gone rename to credentials');
 
   for (const url of ['/api/v1/agents', '/api/v1/organizations', '/metrics', '/openapi.json']) await look(url);
-  for (const table of ['audit_events', 'agents', 'organizations', 'memberships']) {
+  const webhooks = ['webhook_subscriptions', 'webhook_deliveries'];
+  for (const table of ['audit_events', 'agents', 'organizations', 'memberships', ...webhooks]) {
     seen.push(
       ...(await t.sql<{ row: string }>(`select row_to_json(x)::text as row from ${table} x`)).map(
         ({ row }) => row,
@@ -80,7 +82,7 @@ test('no secret of the run is in any list, log line, metric, audit row or docume
   assert.ok(t.logs.length > 20, 'the log was on');
   seen.push(...t.logs);
 
-  assert.equal(secrets.length, 17);
+  assert.equal(secrets.length, 27);
   for (const secret of secrets) {
     const leak = seen.find((text) => text.includes(secret));
     assert.equal(leak?.slice(0, 300), undefined);
