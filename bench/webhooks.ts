@@ -52,11 +52,12 @@ async function measureRate(
   const subscription = await subscribe(client, url, 'token.revoked');
   return whileServing([serving(), receiver], async ([, { url: tally }]) => {
     const bare = new Pool(url, { connections: atOnce, connect: { ca: readFileSync(fixture('ca.pem')) } });
-    const { ratio, ours, theirs } = await takeTurns({
-      ours: () => rateOf(tally, () => fill(client, subscription, each)),
-      theirs: () => rateOf(tally, () => postAll(bare)),
-      say,
-    });
+    const ourTurn = () => rateOf(tally, () => fill(client, subscription, each));
+    const theirTurn = () => rateOf(tally, () => postAll(bare));
+    say('warming up');
+    await theirTurn();
+    await ourTurn();
+    const { ratio, ours, theirs } = await takeTurns({ ours: ourTurn, theirs: theirTurn, say });
     await bare.close();
     return {
       what: `deliveries per second through one worker ÷ a bare undici loop to the same receiver, ${atOnce} at once`,

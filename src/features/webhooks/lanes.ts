@@ -10,6 +10,8 @@ const maxSends = 200;
 /** Receivers that fail never take more than this of it; each of them has one send under way. */
 const maxFailing = 100;
 const maxSupply = 100;
+/** Times the sends that may be under way: what a receiver of whom nothing is known gets at first. */
+const firstSupply = 4;
 const quickMs = 500;
 const slowMs = 2_000;
 
@@ -21,7 +23,6 @@ interface Lane {
   sends: number;
   /** Claimed and not settled: waiting, being sent, being written down. */
   held: number;
-  failing: number;
   supply: number;
   suppliedAt: number;
   /** There may be more where the last came from. */
@@ -30,6 +31,7 @@ interface Lane {
 
 export function createLanes(perReceiver: number) {
   const lanes = new Map<string, Lane>();
+  const atFirst = Math.min(maxSupply, perReceiver * firstSupply);
   let held = 0;
   let sends = 0;
   let failing = 0;
@@ -42,12 +44,19 @@ export function createLanes(perReceiver: number) {
       waiting: [],
       sends: 0,
       held: 0,
-      failing: 0,
-      supply: perReceiver,
+      supply: atFirst,
       suppliedAt: 0,
       more: false,
     };
     lanes.set(id, lane);
+    return lane;
+  };
+
+  const drop = (job: Job): Lane => {
+    const lane = laneOf(job.subscriptionId);
+    lane.held -= 1;
+    held -= 1;
+    if (job.failing) failing -= 1;
     return lane;
   };
 
@@ -58,7 +67,7 @@ export function createLanes(perReceiver: number) {
     want: (): Wanted => ({
       room: maxHeld - held,
       failingRoom: Math.max(0, maxFailing - failing),
-      each: perReceiver,
+      each: atFirst,
       lanes: [...lanes.values()].map((lane) => ({ id: lane.id, held: lane.held, room: roomOf(lane) })),
     }),
 
@@ -74,10 +83,9 @@ export function createLanes(perReceiver: number) {
         lane.held += own.length;
         lane.suppliedAt = now;
         const failed = own.filter((job) => job.failing).length;
-        lane.failing += failed;
         failing += failed;
         held += own.length;
-        lane.more = full || failed > 0 || own.length >= (rooms.get(id) ?? perReceiver);
+        lane.more = full || failed > 0 || own.length >= (rooms.get(id) ?? atFirst);
       }
     },
 
@@ -101,13 +109,7 @@ export function createLanes(perReceiver: number) {
 
     /** Answers whether it is time to claim again. */
     settled(job: Job, now: number): boolean {
-      const lane = laneOf(job.subscriptionId);
-      lane.held -= 1;
-      held -= 1;
-      if (job.failing) {
-        lane.failing -= 1;
-        failing -= 1;
-      }
+      const lane = drop(job);
       const { more } = lane;
       const low = lane.waiting.length <= lane.supply / 2;
       if (low && more && now - lane.suppliedAt < quickMs) lane.supply = Math.min(maxSupply, lane.supply * 2);
@@ -116,7 +118,13 @@ export function createLanes(perReceiver: number) {
       return (low && more) || full;
     },
 
-    /** Empties the lanes of what has not been begun. */
-    unload: (): Job[] => [...lanes.values()].flatMap((lane) => lane.waiting.splice(0)),
+    /** Takes out what has not been begun, of one receiver or of all; it is no longer held. */
+    unload(only?: string): Job[] {
+      const unloaded = [...lanes.values()]
+        .filter(({ id }) => only === undefined || id === only)
+        .flatMap((lane) => lane.waiting.splice(0));
+      for (const job of unloaded) drop(job);
+      return unloaded;
+    },
   };
 }

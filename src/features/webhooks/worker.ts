@@ -64,10 +64,17 @@ export function createWorker(deps: DeliveryDeps): Worker {
     }
   };
 
+  /** What was claimed and not begun. Of a receiver that fails one is tried at a time; the rest waits where others can see it. */
+  const putBack = async (jobs: readonly Job[]) => {
+    if (jobs.length > 0) await release(db, jobs);
+  };
+
   const perform = async (job: Job) => {
     try {
       const settlement = await send(job);
-      if (settlement && !abandoned) tell(settlement, await settle(settlement));
+      if (!settlement || abandoned) return;
+      if (settlement.status !== 'delivered') await putBack(lanes.unload(job.subscriptionId));
+      tell(settlement, await settle(settlement));
     } catch (error) {
       if (!stopping)
         log.error(
@@ -113,8 +120,7 @@ export function createWorker(deps: DeliveryDeps): Worker {
     },
     async stop() {
       stopping = true;
-      const unbegun = lanes.unload();
-      if (unbegun.length > 0) await release(db, unbegun);
+      await putBack(lanes.unload());
       await Promise.race([Promise.all(underWay), deps.pause(patienceMs)]);
       abandoned = true;
     },
