@@ -101,6 +101,7 @@ export async function createApp({
       concurrency: config.webhookWorkerConcurrency,
     },
     pause: (milliseconds) => sleep(milliseconds, undefined, { ref: false }),
+    elapsed: () => performance.now(),
   });
   const listeners = [audit.listener, standings.listener, deliveries.listener];
   const ledger = createLedger({ clock, ids, listeners });
@@ -170,6 +171,7 @@ export async function createApp({
     ids,
     ledger,
     vault,
+    company: deliveries.company,
     enabled: config.webhooksEnabled,
     holdOrganization: organizations.holdPlan,
   });

@@ -50,6 +50,13 @@ export async function startDelivering(changes: Record<string, string> = {}): Pro
   trustTestAuthority();
   const settings = { WEBHOOK_ALLOW_PRIVATE_TARGETS: 'true', ...changes };
   const t = await startApp(settings);
+  // Where there is an elder one, a subscription need not wait until it is known; it is told of nothing.
+  await t.sql(
+    `insert into webhook_subscriptions
+       (subscription_id, organization_id, name, url, events, active, signing_secret, created_at, updated_at)
+     values (gen_random_uuid(), $1, 'Elder', 'https://receiver.invalid/', '{}', true, '', '2020-01-01', '2020-01-01')`,
+    [t.operator.organizationId],
+  );
   let issued = 0;
   let bearer = await t.token();
   const renew = async () => {

@@ -87,6 +87,28 @@ test('killed between the sending and the saving: delivered again, with the same 
   assert.equal(receiver.received[0]?.body, receiver.received[1]?.body);
 });
 
+test('told to stop: what was not begun goes back at once, what is under way is finished, exit 0', async () => {
+  const t = await startDelivering(settings);
+  const receiver = await startReceiver(async (_request, response) => {
+    await sleep(300);
+    response.writeHead(204).end();
+  });
+  const { id } = await t.subscribe(receiver.url, ['token.revoked']);
+  await t.fill(id, 60);
+  const worker = startWorker(t);
+  await until('the first request', async () => receiver.received[0], worker);
+  worker.kill('SIGTERM');
+  assert.equal(await worker.gone(), 0);
+  const rows = await t.sql<{ status: string; claimed: boolean; n: number }>(
+    'select status, claim is not null as claimed, count(*)::int as n from webhook_deliveries group by 1, 2 order by 1',
+  );
+  const n = receiver.received.length;
+  assert.deepEqual(rows, [
+    { status: 'delivered', claimed: false, n },
+    { status: 'pending', claimed: false, n: 60 - n },
+  ]);
+});
+
 /** Larger with WEBHOOK_TEST_DELIVERIES=100000 WEBHOOK_TEST_KILLS=20. */
 const deliveries = Number(process.env.WEBHOOK_TEST_DELIVERIES || 5_000);
 const kills = Number(process.env.WEBHOOK_TEST_KILLS || 5);

@@ -10,8 +10,7 @@ export const channel = 'webhook_deliveries';
 
 /**
  * One delivery for each event and active subscription that wants it, in one statement for a whole batch, which goes out
- * together with the commit. `json` keeps the text of each envelope as it is: that is what will be signed and sent. Where
- * nobody has subscribed to anything, it is not even parsed.
+ * together with the commit. `json` keeps the text of each envelope as it is: that is what will be signed and sent.
  */
 export function enqueue(tx: Tx, envelopes: readonly Envelope[]): void {
   tx.atCommit(
@@ -23,8 +22,7 @@ export function enqueue(tx: Tx, envelopes: readonly Envelope[]): void {
         select gen_random_uuid(), s.subscription_id, (event ->> 'id')::uuid, event ->> 'type', event::text, 'pending',
                (event ->> 'timestamp')::timestamptz, (event ->> 'timestamp')::timestamptz,
                (event ->> 'timestamp')::timestamptz
-        from json_array_elements(case when exists (select from webhook_subscriptions)
-                                      then ${JSON.stringify(envelopes)}::text::json end) as event
+        from json_array_elements(${JSON.stringify(envelopes)}::json) as event
         join webhook_subscriptions s
           on s.organization_id = (event ->> 'organizationId')::uuid and s.active
              and s.events && array['*', event ->> 'type']

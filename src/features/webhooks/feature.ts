@@ -14,6 +14,7 @@ import type { Metrics } from '../../kernel/metrics.ts';
 import type { Outbound } from '../../kernel/outbound.ts';
 import type { RouteEntry } from '../../kernel/route.ts';
 import type { Vault } from '../../kernel/vault.ts';
+import { type Company, createCompany } from './company.ts';
 import { createDeliveryLoop, createSweepLoop, sweep } from './loops.ts';
 import { createOutbox } from './outbox.ts';
 import { webhookRoutes } from './routes.ts';
@@ -39,6 +40,8 @@ export interface DeliveryDeps {
   readonly vault: Vault;
   readonly settings: DeliverySettings;
   pause(milliseconds: number): Promise<void>;
+  /** Milliseconds of a clock that nobody sets. */
+  elapsed(): number;
   /** What is metered: called after so many deliveries of an organization were accepted by their receivers. */
   countDeliveries?(organizationId: string, count: number): void;
 }
@@ -46,6 +49,7 @@ export interface DeliveryDeps {
 export interface Deliveries {
   readonly listener: LedgerListener;
   readonly loops: readonly Loop[];
+  readonly company: Company;
   /** Sends all that is due now, and waits for it. */
   drain(): Promise<void>;
   /** Takes away what is past its time. */
@@ -55,8 +59,10 @@ export interface Deliveries {
 /** Apart from the routes, because the ledger must know the listener before anything can be recorded. */
 export function createDeliveries(deps: DeliveryDeps): Deliveries {
   const worker = createWorker(deps);
+  const company = createCompany(deps);
   return {
-    listener: createOutbox(deps.settings),
+    listener: createOutbox(deps.settings.enabled, company),
+    company,
     loops: deps.settings.enabled
       ? [createDeliveryLoop(deps, worker), createSweepLoop(deps)]
       : [createSweepLoop(deps)],
@@ -71,6 +77,7 @@ export interface WebhookDeps {
   readonly ids: Ids;
   readonly ledger: Ledger;
   readonly vault: Vault;
+  readonly company: Company;
   readonly enabled: boolean;
   /** Kept from changing until the transaction ends, so that of many who want the last place one gets it. */
   holdOrganization(tx: Tx, organizationId: string): Promise<unknown>;

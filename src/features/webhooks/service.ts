@@ -47,7 +47,7 @@ export interface WebhookService {
 const sweptAtOnce = 10_000;
 
 export function createWebhookService(deps: WebhookDeps): WebhookService {
-  const { db, clock, ids, ledger, vault, enabled, holdOrganization } = deps;
+  const { db, clock, ids, ledger, vault, company, enabled, holdOrganization } = deps;
 
   const record = (
     tx: Tx,
@@ -96,12 +96,14 @@ export function createWebhookService(deps: WebhookDeps): WebhookService {
         updated_at: now,
       };
       const signingSecret = ids.key(signingPrefix);
-      await db.transaction(async (tx) => {
+      const known = await db.transaction(async (tx) => {
         await takePlace(tx, caller.organizationId);
+        const joined = await company.join(tx, clock.now());
         await insertSubscription(tx, subscription, vault.seal(signingSecret, subscription.id));
-        const { name, url, events } = subscription;
-        await record(tx, caller, 'created', subscription, { name, url, events });
+        await record(tx, caller, 'created', subscription, described(subscription));
+        return joined;
       });
+      await known();
       return { ...subscription, signingSecret };
     },
 
@@ -111,7 +113,8 @@ export function createWebhookService(deps: WebhookDeps): WebhookService {
 
     async update(caller, id, change) {
       if (change.url !== undefined) refuseBadTarget(change.url);
-      return db.transaction(async (tx) => {
+      let known = async () => {};
+      const updated = await db.transaction(async (tx) => {
         const before = await locked(tx, caller, id);
         const changed = (Object.keys(change) as (keyof SubscriptionChange)[]).filter(
           (field) => !isDeepStrictEqual(change[field], before[field]),
@@ -125,18 +128,20 @@ export function createWebhookService(deps: WebhookDeps): WebhookService {
           ...(afresh && { failure_count: 0 }),
           updated_at: isoTime(clock),
         };
+        if (after.active && !before.active) known = await company.join(tx, clock.now());
         await updateSubscription(tx, after);
-        await record(tx, caller, 'updated', after, { changed, ...change });
+        await record(tx, caller, 'updated', after, { changed, ...described(after) });
         return after;
       });
+      await known();
+      return updated;
     },
 
     async remove(caller, id) {
       await db.transaction(async (tx) => {
         const subscription = await locked(tx, caller, id);
         await deleteSubscription(tx, subscription.id);
-        const { name, url } = subscription;
-        await record(tx, caller, 'deleted', subscription, { name, url });
+        await record(tx, caller, 'deleted', subscription, described(subscription));
       });
       // Not within the transaction, where events of the organization could have to wait for it.
       await deleteDeliveries(db, id, { before: null, settledOnly: false, atMost: sweptAtOnce });
@@ -189,3 +194,11 @@ export function createWebhookService(deps: WebhookDeps): WebhookService {
     },
   };
 }
+
+/** For the audit log. The path of an address is often a secret of the receiver's. */
+const described = ({ name, url, events, active }: Subscription) => ({
+  name,
+  target: new URL(url).origin,
+  events,
+  active,
+});

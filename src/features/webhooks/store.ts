@@ -1,5 +1,5 @@
 import type { Queryable } from '../../kernel/db.ts';
-import { sql } from '../../kernel/sql.ts';
+import { prepared, sql } from '../../kernel/sql.ts';
 import type { Subscription } from './schema.ts';
 
 const columns = sql`
@@ -101,3 +101,17 @@ export async function haltSubscriptions(
     sql`update webhook_subscriptions set halted = ${halted} where organization_id = ${organizationId}`,
   );
 }
+
+export const findAnySubscription = (db: Queryable): Promise<object | undefined> =>
+  db.maybe(
+    'webhooks.any',
+    prepared(sql`select subscription_id from webhook_subscriptions where active limit 1`),
+  );
+
+/** One that has been active since, and stays so until the transaction ends. */
+export const holdElderSubscription = (db: Queryable, since: string): Promise<object | undefined> =>
+  db.maybe(
+    'webhooks.elder',
+    sql`select subscription_id from webhook_subscriptions where active and updated_at < ${since} limit 1
+        for share skip locked`,
+  );

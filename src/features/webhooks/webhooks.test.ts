@@ -47,6 +47,13 @@ describe('POST /webhooks', () => {
     assert.match(signingSecret, /^whsec_[A-Za-z0-9+/]{43}=$/);
     assert.equal(created_at, updated_at);
     assert.match(created_at, /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
+    const [event] = await t.sql<{ action: string; metadata: object }>(
+      "select action, metadata from audit_events where metadata ->> 'webhookId' = $1",
+      [id],
+    );
+    assert.equal(event?.action, 'webhook.created');
+    assert.match(JSON.stringify(event), /"target":"https:\/\/receiver\.example"/);
+    assert.ok(!JSON.stringify(event).includes('hook?a=b'), 'the path may be a secret');
     for (const url of [api, `${api}/${id}`])
       assert.ok(!(await t.call('GET', url, { token })).text.includes(signingSecret));
     const [row] = await t.sql<{ signing_secret: string }>(
