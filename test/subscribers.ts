@@ -1,6 +1,7 @@
 /** Tests of deliveries stand on this: an app that may call loopback, somebody to subscribe, a second worker. */
 import assert from 'node:assert/strict';
 import { after } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { type App, createApp } from '../src/app.ts';
 import { loadConfig } from '../src/kernel/config.ts';
 import { createLog } from '../src/kernel/log.ts';
@@ -57,6 +58,8 @@ export async function startDelivering(changes: Record<string, string> = {}): Pro
      values (gen_random_uuid(), $1, 'Elder', 'https://receiver.invalid/', '{}', true, '', '2020-01-01', '2020-01-01')`,
     [t.operator.organizationId],
   );
+  // It came by a way of its own, so the app may for a moment still believe that there is none.
+  await sleep(300);
   let issued = 0;
   let bearer = await t.token();
   const renew = async () => {

@@ -60,7 +60,8 @@ export function createLanes(perReceiver: number) {
     return lane;
   };
 
-  const roomOf = (lane: Lane) => Math.max(0, lane.supply - lane.held);
+  /** What is only being written down does not keep the next from coming. */
+  const roomOf = (lane: Lane) => Math.max(0, lane.supply - lane.waiting.length - lane.sends);
 
   return {
     /** What the next claim may bring. */
