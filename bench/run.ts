@@ -16,6 +16,7 @@ import { scaffold } from './scaffold.ts';
 import { scale } from './scale.ts';
 import { startup } from './startup.ts';
 import { tokens } from './tokens.ts';
+import { webhooks } from './webhooks.ts';
 
 /** `target` is what we promise; `met` whether this run kept it. */
 export interface Result {
@@ -45,6 +46,7 @@ const benches: Record<string, (bench: Bench) => Promise<Result[]>> = {
   lists,
   marketplace,
   audit,
+  webhooks,
   scale,
 };
 

@@ -21,8 +21,13 @@ export interface KeyPems {
 }
 
 /** Several processes share their rate windows, for which they need BENCH_REDIS_URL. */
-export const serveOurs = (databaseUrl: string, { privatePem, publicPem }: KeyPems): Promise<Serving> =>
+export const serveOurs = (
+  databaseUrl: string,
+  { privatePem, publicPem }: KeyPems,
+  more: Record<string, string> = {},
+): Promise<Serving> =>
   startServer(serve, {
+    ...more,
     DATABASE_URL: databaseUrl,
     REDIS_URL: process.env.BENCH_REDIS_URL ?? 'memory://',
     WEB_CONCURRENCY: String(fromEnvironment('BENCH_WEB_CONCURRENCY', 1)),

@@ -44,6 +44,7 @@ import { createStreams, type Streams } from './features/streams/feature.ts';
 import { createTiers, type Tiers } from './features/tiers/feature.ts';
 import { createStandings, createTokens, type Tokens } from './features/tokens/feature.ts';
 import { createUsage } from './features/usage/feature.ts';
+import { createDeliveries, createWebhooks } from './features/webhooks/feature.ts';
 import type { Broker } from './kernel/broker.ts';
 import type { Caller } from './kernel/caller.ts';
 import { type Clock, systemClock } from './kernel/clock.ts';
@@ -60,6 +61,7 @@ import { createMetrics, type Metrics } from './kernel/metrics.ts';
 import { migrate } from './kernel/migrations.ts';
 import type { Outbound } from './kernel/outbound.ts';
 import { createRequirePermission, instance, type PolicyQuestion } from './kernel/policy.ts';
+import { createVault } from './kernel/vault.ts';
 import { createRateWindow } from './kernel/window.ts';
 
 export { verifyExport } from './features/audit/offline.ts';
@@ -136,6 +138,25 @@ export async function createApp({
     inTransaction: async (tx, happenings) => marketplace.listener.inTransaction?.(tx, happenings),
   };
   const streams = await openStreams(config, log, metrics);
+  const vault = createVault(config.dataEncryptionKey);
+  const deliveries = createDeliveries({
+    db,
+    clock,
+    ids,
+    log,
+    metrics,
+    outbound,
+    vault,
+    settings: {
+      enabled: config.webhooksEnabled,
+      timeoutMs: config.webhookDeliveryTimeoutMs,
+      maxAttempts: config.webhookMaxRetries,
+      concurrency: config.webhookWorkerConcurrency,
+    },
+    pause: (milliseconds) => sleep(milliseconds, undefined, { ref: false }),
+    elapsed: () => performance.now(),
+    countDelivery: (organizationId, agentId) => usage.count(organizationId, agentId, 'webhook_deliveries'),
+  });
   const ledger = createLedger({
     clock,
     ids,
@@ -145,6 +166,7 @@ export async function createApp({
       standings.listener,
       usage.listener,
       listings,
+      deliveries.listener,
       ...(streams ? [streams.listener] : []),
     ],
   });
@@ -328,6 +350,16 @@ export async function createApp({
     template: createTemplates(scaffolds),
     archive,
   });
+  const webhooks = createWebhooks({
+    db,
+    clock,
+    ids,
+    ledger,
+    vault,
+    company: deliveries.company,
+    enabled: config.webhooksEnabled,
+    holdOrganization: organizations.holdPlan,
+  });
   const health = createHealth({
     db,
     kv,
@@ -356,6 +388,7 @@ export async function createApp({
     ...marketplace.routes,
     ...compliance.routes,
     ...scaffold.routes,
+    ...webhooks.routes,
   ];
   const http: Http = await createHttp({
     config,
@@ -377,6 +410,7 @@ export async function createApp({
       ...billing.loops,
       ...oidc.loops,
       ...compliance.loops,
+      ...deliveries.loops,
       ...(streams?.loops ?? []),
     ],
     log,
@@ -395,6 +429,7 @@ export async function createApp({
     credentials,
     audit,
     billing,
+    deliveries,
     /** Brings the database up to date; safe to call from several nodes at once. */
     async prepare() {
       const migrator = createPostgres({ url: config.databaseUrl, poolSize: 1, log, metrics, patient: true });

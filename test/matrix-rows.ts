@@ -34,6 +34,9 @@ export interface Target {
   readonly colleagueId: string;
   /** A published listing of that agent. */
   readonly listingId: string;
+  /** A webhook subscription of that organization, and a delivery of it. */
+  readonly webhookId: string;
+  readonly deliveryId: string;
 }
 
 export const principals = [
@@ -101,6 +104,8 @@ const ofAnyAgent = (success: string) =>
     admin: success,
     operator: success,
   });
+/** By scope or as an admin, at home. */
+const ofWebhooks = (success: string, foreign = '404 WEBHOOK_NOT_FOUND') => ofAgents(success, foreign);
 
 const operatorOnly = (success: string) =>
   behindToken({
@@ -573,6 +578,53 @@ export const rows: Readonly<Record<string, Row>> = {
       admin: '200',
       operator: '200',
     }),
+  },
+  createWebhook: {
+    request: () => ({
+      method: 'POST',
+      url: `${api}/webhooks`,
+      payload: { name: 'Ours', url: 'https://receiver.example/hook', events: ['*'] },
+    }),
+    answers: ofWebhooks('201', '201'),
+  },
+  listWebhooks: {
+    request: () => ({ method: 'GET', url: `${api}/webhooks` }),
+    answers: ofWebhooks('200', '200'),
+  },
+  getWebhook: {
+    request: ({ webhookId }) => ({ method: 'GET', url: `${api}/webhooks/${webhookId}` }),
+    answers: ofWebhooks('200'),
+  },
+  updateWebhook: {
+    request: ({ webhookId }) => ({
+      method: 'PATCH',
+      url: `${api}/webhooks/${webhookId}`,
+      payload: { active: false },
+    }),
+    answers: ofWebhooks('200'),
+  },
+  deleteWebhook: {
+    request: ({ webhookId }) => ({ method: 'DELETE', url: `${api}/webhooks/${webhookId}` }),
+    answers: ofWebhooks('204'),
+  },
+  listWebhookDeliveries: {
+    request: ({ webhookId }) => ({ method: 'GET', url: `${api}/webhooks/${webhookId}/deliveries` }),
+    answers: ofWebhooks('200'),
+  },
+  rotateWebhookSecret: {
+    request: ({ webhookId }) => ({ method: 'POST', url: `${api}/webhooks/${webhookId}/rotate-secret` }),
+    answers: ofWebhooks('200'),
+  },
+  testWebhook: {
+    request: ({ webhookId }) => ({ method: 'POST', url: `${api}/webhooks/${webhookId}/test` }),
+    answers: ofWebhooks('202'),
+  },
+  replayWebhookDelivery: {
+    request: ({ webhookId, deliveryId }) => ({
+      method: 'POST',
+      url: `${api}/webhooks/${webhookId}/deliveries/${deliveryId}/replay`,
+    }),
+    answers: ofWebhooks('202'),
   },
 
   listAuditEvents: {

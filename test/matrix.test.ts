@@ -55,6 +55,8 @@ describe('every operation against everyone', () => {
         delegationToken: 'e30.e30.e30',
         colleagueId: randomUUID(),
         listingId: randomUUID(),
+        webhookId: randomUUID(),
+        deliveryId: randomUUID(),
       };
       // What is open to anyone is meant to be seen.
       const { access } = t.app.routes.find((entry) => entry.id === id) ?? {};

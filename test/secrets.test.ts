@@ -4,7 +4,8 @@ import { test } from 'node:test';
 import { newAgent, startApp } from './harness.ts';
 
 test('no secret of the run is in any list, log line, metric, audit row or document', async () => {
-  const t = await startApp({ LOG_LEVEL: 'trace' });
+  const key = Buffer.alloc(32, 1).toString('base64');
+  const t = await startApp({ LOG_LEVEL: 'trace', DATA_ENCRYPTION_KEY: key });
   const token = await t.token();
   const secrets = [t.operator.clientSecret, token];
   const seen: string[] = [];
@@ -53,6 +54,15 @@ test('no secret of the run is in any list, log line, metric, audit row or docume
     await call('POST', '/api/v1/delegations/verify', { token: lent.delegationToken });
     await look(`/api/v1/delegations/${lent.chainId}`);
     await look('/api/v1/delegations');
+    const webhook = { name: 'Receiver', url: 'https://receiver.example/', events: ['*'] };
+    const { id, signingSecret } = (await call('POST', '/api/v1/webhooks', webhook)).json;
+    secrets.push(signingSecret);
+    await call('POST', `/api/v1/webhooks/${id}/test`);
+    await look(`/api/v1/webhooks/${id}`);
+    await look(`/api/v1/webhooks/${id}/deliveries`);
+    const again = (await call('POST', `/api/v1/webhooks/${id}/rotate-secret`)).json;
+    secrets.push(again.signingSecret);
+    await look('/api/v1/webhooks');
     await look(`/api/v1/agents/${agentId}`);
     await look(`/api/v1/agents/${agentId}/credentials`);
     await look(`/api/v1/agents/${agentId}/keys`);
@@ -72,7 +82,15 @@ test('no secret of the run is in any list, log line, metric, audit row or docume
   await t.sql('alter table credentials_gone rename to credentials');
 
   for (const url of ['/api/v1/agents', '/api/v1/organizations', '/metrics', '/openapi.json']) await look(url);
-  for (const table of ['audit_events', 'agents', 'organizations', 'memberships', 'delegations']) {
+  const webhooks = ['webhook_subscriptions', 'webhook_deliveries'];
+  for (const table of [
+    'audit_events',
+    'agents',
+    'organizations',
+    'memberships',
+    'delegations',
+    ...webhooks,
+  ]) {
     seen.push(
       ...(await t.sql<{ row: string }>(`select row_to_json(x)::text as row from ${table} x`)).map(
         ({ row }) => row,

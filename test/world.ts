@@ -120,6 +120,24 @@ export async function createWorld(t: TestApp): Promise<World> {
       paymentEvent: await paymentEvents.about(organization_id, { cancel_at_period_end: true }),
     };
   };
+  /** By SQL: only an agent of the organization itself could make one. */
+  const makeWebhook = async (organizationId: string) => {
+    const [row] = await t.sql<{ webhookId: string; deliveryId: string }>(
+      `with subscription as (
+         insert into webhook_subscriptions
+           (subscription_id, organization_id, name, url, events, active, signing_secret, created_at, updated_at)
+         values (gen_random_uuid(), $1, 'Theirs', 'https://receiver.example/hook', '{agent.created}', true, 'whsec_AA==',
+                 now(), now())
+         returning subscription_id)
+       insert into webhook_deliveries
+         (delivery_id, subscription_id, event_id, event_type, payload, status, created_at, updated_at)
+       select gen_random_uuid(), subscription_id, gen_random_uuid(), 'agent.created', '{}', 'delivered', now(), now()
+       from subscription returning subscription_id as "webhookId", delivery_id as "deliveryId"`,
+      [organizationId],
+    );
+    assert.ok(row);
+    return row;
+  };
 
   const makeTarget = async (): Promise<Target> => {
     const organizationId = await makeOrganization();
@@ -164,6 +182,7 @@ export async function createWorld(t: TestApp): Promise<World> {
       ...(await makeBilling(organizationId)),
       ...{ chainId, delegationToken, colleagueId: await colleagueId },
       ...{ partnerId, policyId, outsideToken, listingId },
+      ...(await makeWebhook(organizationId)),
     };
   };
 

@@ -46,7 +46,7 @@ describe('the policies that come with Countersign', () => {
       assert.ok(engine.allows(question({ action, resource, scopes: ['admin:orgs'] })), action);
     }
   });
-  it('let an admin read and rename its own organization, add members, list, and decide about payment, and nothing else', () => {
+  it('let an admin read and rename its own organization, add members, list, decide about payment, manage webhooks, and nothing else', () => {
     const allowed = policyActions.filter((action) =>
       engine.allows(question({ action, resource: resourceOf(action), role: 'admin' })),
     );
@@ -57,6 +57,8 @@ describe('the policies that come with Countersign', () => {
       'organizations:list',
       'organizations:read',
       'organizations:rename',
+      'webhooks:read',
+      'webhooks:write',
     ]);
     for (const action of allowed.filter((action) => action !== 'organizations:list')) {
       assert.equal(
@@ -69,7 +71,7 @@ describe('the policies that come with Countersign', () => {
   it('let members and strangers do nothing, whatever their other scopes', () => {
     for (const action of policyActions.filter((action) => action !== 'dids:resolve')) {
       for (const role of ['member', 'none'] as const) {
-        const scopes = ['agents:read', 'agents:write', 'webhooks:write'];
+        const scopes = ['agents:read', 'agents:write', 'tokens:read', 'audit:read'];
         assert.equal(engine.allows(question({ action, resource: resourceOf(action), role, scopes })), false);
       }
     }
@@ -78,6 +80,23 @@ describe('the policies that come with Countersign', () => {
     const action = 'dids:resolve';
     assert.ok(engine.allows(question({ action, resource: resourceOf(action), role: 'none', scopes: [] })));
     assert.equal(engine.allows(question({ action, resource: elsewhere, role: 'admin' })), false);
+  });
+  it('let the scopes of webhooks do what they say, at home', () => {
+    const asked = (
+      action: 'webhooks:read' | 'webhooks:write',
+      scope: string,
+      resource = question().resource,
+    ) => engine.allows(question({ action, resource, scopes: [scope] }));
+    assert.deepEqual(
+      [asked('webhooks:read', 'webhooks:read'), asked('webhooks:write', 'webhooks:write')],
+      [true, true],
+    );
+    assert.deepEqual(
+      [asked('webhooks:read', 'webhooks:write'), asked('webhooks:write', 'webhooks:read')],
+      [false, false],
+    );
+    assert.equal(asked('webhooks:read', 'webhooks:read', elsewhere), false);
+    assert.equal(asked('webhooks:write', 'webhooks:write', elsewhere), false);
   });
   it('speak of every action of the contract, in the schema', () => {
     const schema = readFileSync(schemaFile, 'utf8');

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, describe, it } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { createDatabase, execute } from '../../test/harness.ts';
 import { DatabaseAway } from '../kernel/db.ts';
 import { createLog } from '../kernel/log.ts';
@@ -25,6 +26,29 @@ describe('the database port', () => {
       sql`select timestamptz '2026-01-02 03:04:05.678+02' as time, count(*) as n, date '2026-01-02' as day`,
     );
     assert.deepEqual(row, { time: '2026-01-02T01:04:05.678Z', n: 1, day: '2026-01-02' });
+  });
+  it('hears of what is notified, and may have missed something when the connection was lost', async () => {
+    const { url, db } = await open();
+    let heard = 0;
+    const stop = db.listen('some-channel', () => {
+      heard += 1;
+    });
+    const until = async (count: number) => {
+      while (heard < count) await sleep(5);
+    };
+    await until(1);
+    await execute(url, `select pg_notify('other-channel', ''), pg_notify('some-channel', '')`);
+    await until(2);
+    await execute(
+      url,
+      `select pg_terminate_backend(pid) from pg_stat_activity
+       where application_name = 'countersign-listen' and datname = current_database()`,
+    );
+    await until(3);
+    await stop();
+    await execute(url, `notify "some-channel"`);
+    await sleep(50);
+    assert.equal(heard, 3);
   });
   it('names and times every query, and shows the pool', async () => {
     const { db, metrics } = await open();

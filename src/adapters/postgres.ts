@@ -7,6 +7,7 @@ import { DatabaseAway, type Db, type Queryable, type Tx } from '../kernel/db.ts'
 import type { Log } from '../kernel/log.ts';
 import type { Metrics } from '../kernel/metrics.ts';
 import { isPrepared, type Sql } from '../kernel/sql.ts';
+import { listenTo } from './postgres-listen.ts';
 
 export interface PostgresOptions {
   readonly url: string;
@@ -166,6 +167,7 @@ export function createPostgres(options: PostgresOptions): Db {
       asked.catch(() => {});
       await Promise.race([asked, limit]).finally(() => late.abort());
     },
+    listen: (channel, heard) => listenTo({ url, channel, heard, log }),
     close: () => pool.end(),
   };
 }

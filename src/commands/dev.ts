@@ -1,4 +1,5 @@
 /** `countersign dev`: supplies the variables (a real PostgreSQL, no Redis, keys of its own) and then runs what `serve` runs. */
+import { randomBytes } from 'node:crypto';
 import { chmodSync, existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { startEmbeddedPostgres } from '../adapters/embedded-postgres.ts';
@@ -40,6 +41,7 @@ export async function dev(env: Environment, options: { port?: string; data: stri
       DATABASE_URL: postgres.url,
       REDIS_URL: 'memory://',
       ...signingKeys(data),
+      DATA_ENCRYPTION_KEY: env.DATA_ENCRYPTION_KEY || encryptionKey(data),
     });
     await startServer(config, log, lifecycle, {
       worker: true,
@@ -70,6 +72,12 @@ function signingKeys(data: string): Environment {
     JWT_PRIVATE_KEY_FILE: privateFile,
     JWT_PUBLIC_KEY_FILE: publicFile,
   };
+}
+
+function encryptionKey(data: string): string {
+  const file = join(data, 'encryption-key');
+  if (!existsSync(file)) writePrivately(file, randomBytes(32).toString('base64'));
+  return readFileSync(file, 'utf8').trim();
 }
 
 /** The operator of the last start, if the database still knows it; otherwise a new one, or a new secret for the old. */

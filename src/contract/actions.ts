@@ -11,6 +11,8 @@ export const policyActions = [
   'federation:manage',
   'billing:manage',
   'dids:resolve',
+  'webhooks:read',
+  'webhooks:write',
 ] as const;
 
 export type PolicyAction = (typeof policyActions)[number];

@@ -43,7 +43,16 @@ export const auditOnlyEvents = [
   'listing.suspended',
   'listing.reinstated',
   'listing.deleted',
+  'webhook.created',
+  'webhook.updated',
+  'webhook.deleted',
+  'webhook.secretRotated',
+  'webhook.tested',
+  'webhook.replayed',
 ] as const;
+
+/** What a subscription is sent when somebody asks for a test; no event of anything. */
+export const testEvent = 'webhook.test';
 
 export type WebhookEvent = (typeof webhookEvents)[number];
 export type EventType = WebhookEvent | (typeof auditOnlyEvents)[number];

@@ -54,6 +54,10 @@ export const limits = {
   complianceControlsCacheSeconds: 60,
   webhookAttempts: 10,
   webhookTimeoutMs: 10_000,
+  webhooksPerOrganization: 50,
+  /** Of what a receiver answers, no more is read. */
+  webhookAnswerBytes: 65_536,
+  webhookRetentionDays: 30,
   /** Page numbers above this are refused: nobody reads that far, and `offset` must stay an integer in SQL. */
   maxPage: 10_000_000,
 } as const;

@@ -26,6 +26,11 @@ export interface Tx extends Queryable {
 
 export interface Db extends Queryable {
   transaction<T>(work: (tx: Tx) => Promise<T>): Promise<T>;
+  /**
+   * Calls back when somebody notified the channel, and when something may have been missed. No promise: whoever listens looks by
+   * itself now and then. Ends with what is returned.
+   */
+  listen(channel: string, heard: () => void): () => Promise<void>;
   /** Throws DatabaseAway unless the database answers now. */
   ping(): Promise<void>;
   close(): Promise<void>;

@@ -119,11 +119,14 @@ export function createGuard(deps: GuardDeps): Guard {
       if (access.kind === 'scope') requireScope(identity, access.scope, resourceMetadata);
       const caller = callerOf(identity, visit);
       if (access.kind === 'policy') {
-        const { action, foreign } = access;
+        const { action, foreign, scope } = access;
         const params = request.params as Record<string, string>;
         refuseMalformedIds(params);
         const resource = access.resource(caller, params);
-        await requirePermission(caller, action, resource, foreign ? { foreign } : {});
+        await requirePermission(caller, action, resource, {
+          ...(foreign && { foreign }),
+          ...(scope && { refuse: () => requireScope(identity, scope, resourceMetadata) }),
+        });
       }
       // Last, so that nobody who may not come in can use up what the others of an organization share.
       await countInOwnWindow(reply, visit, entry, identity);

@@ -8,6 +8,8 @@ export interface Ids {
   orderedAt(milliseconds: number): string;
   /** 256 random bits behind a prefix that secret scanners can look for. */
   secret(prefix: string): string;
+  /** The same bits in base64 proper: a key that has to be read as bytes by others. */
+  key(prefix: string): string;
 }
 
 export function createIds(): Ids {
@@ -15,6 +17,7 @@ export function createIds(): Ids {
     uuid: () => randomUUID(),
     orderedAt: uuidV7,
     secret: (prefix) => prefix + randomBytes(32).toString('base64url'),
+    key: (prefix) => prefix + randomBytes(32).toString('base64'),
   };
 }
 

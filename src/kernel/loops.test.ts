@@ -49,6 +49,30 @@ describe('loops', () => {
     await loops.stop();
     assert.deepEqual([...new Set(ran)], ['needed']);
   });
+  it('begin once, are woken early, and end after the last round', async () => {
+    const seen: string[] = [];
+    let wake = () => {};
+    const loop = {
+      name: 'woken',
+      everyMs: 60_000,
+      run: async () => void seen.push('round'),
+      begin(given: () => void) {
+        seen.push('begun');
+        wake = given;
+        return async () => void seen.push('ended');
+      },
+    };
+    const loops = createLoops([loop], log);
+    loops.start();
+    for (let count = 2; count <= 4; count += 1) {
+      wake();
+      while (seen.length <= count) await sleep(1);
+    }
+    await loops.stop();
+    assert.equal(seen[0], 'begun');
+    assert.equal(seen.at(-1), 'ended');
+    assert.ok(seen.filter((word) => word === 'round').length >= 3, seen.join());
+  });
   it('stop without start, and twice, is harmless', async () => {
     const loops = createLoops([{ name: 'idle', everyMs: 1, run: async () => {} }], log);
     await loops.stop();

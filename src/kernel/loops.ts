@@ -13,6 +13,11 @@ export interface Loop {
   readonly everywhere?: boolean;
   /** One round of work. Long rounds should look at the signal and return early. */
   run(signal: AbortSignal): Promise<void>;
+  /**
+   * Called when the loop starts. `wake` ends the pause, or skips the next one when a round is under way. What is returned is
+   * called when the loop has run its last round, and waited for.
+   */
+  begin?(wake: () => void): () => Promise<void>;
 }
 
 export interface Loops {
@@ -25,6 +30,8 @@ export function createLoops(loops: readonly Loop[], log: Log): Loops {
   let running: Promise<void>[] = [];
 
   const keepRunning = async (loop: Loop) => {
+    const alarm = createAlarmClock(stopping.signal);
+    const end = loop.begin?.(alarm.wake);
     while (!stopping.signal.aborted) {
       try {
         await loop.run(stopping.signal);
@@ -34,8 +41,11 @@ export function createLoops(loops: readonly Loop[], log: Log): Loops {
           'a background loop failed; it goes on with its next round',
         );
       }
-      await sleep(loop.everyMs, undefined, { signal: stopping.signal }).catch(() => {});
+      await alarm.sleep(loop.everyMs);
     }
+    await end?.().catch((error) =>
+      log.error({ err: error, loop: loop.name }, 'a background loop ended badly'),
+    );
   };
 
   return {
@@ -46,6 +56,29 @@ export function createLoops(loops: readonly Loop[], log: Log): Loops {
     async stop() {
       stopping.abort();
       await Promise.all(running);
+    },
+  };
+}
+
+/** A pause that can be ended, by the signal or by whoever has news. */
+function createAlarmClock(signal: AbortSignal) {
+  let woken = false;
+  let rise: (() => void) | undefined;
+  return {
+    wake() {
+      woken = true;
+      rise?.();
+    },
+    async sleep(milliseconds: number) {
+      if (!woken) {
+        const asleep = new AbortController();
+        rise = () => asleep.abort();
+        await sleep(milliseconds, undefined, { signal: AbortSignal.any([signal, asleep.signal]) }).catch(
+          () => {},
+        );
+        rise = undefined;
+      }
+      woken = false;
     },
   };
 }

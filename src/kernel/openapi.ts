@@ -43,7 +43,7 @@ function errorsOf({ access, schema, quota, errors = [] }: RouteEntry): string[] 
   return [
     ...(schema.params || schema.query || schema.body ? ['VALIDATION_ERROR'] : []),
     ...(identified ? ['UNAUTHORIZED', 'ORG_SUSPENDED'] : []),
-    ...(access.kind === 'scope' ? ['INSUFFICIENT_SCOPE'] : []),
+    ...('scope' in access && access.scope ? ['INSUFFICIENT_SCOPE'] : []),
     ...(access.kind === 'policy' ? ['FORBIDDEN'] : []),
     ...errors,
     'RATE_LIMIT_EXCEEDED',
@@ -101,8 +101,9 @@ function securityOf(access: Access): Record<string, string[]>[] {
   switch (access.kind) {
     case 'scope':
       return [{ bearer: [access.scope] }];
-    case 'bearer':
     case 'policy':
+      return [{ bearer: access.scope ? [access.scope] : [] }];
+    case 'bearer':
       return [{ bearer: [] }];
     case 'secret':
       return access.secret === undefined ? [] : [{ bearer: [] }];

@@ -40,7 +40,12 @@ export type RequirePermission = (
   caller: Caller,
   action: PolicyAction,
   resource: PolicyResource,
-  refusal?: { foreign?: ErrorCode; message?: string },
+  refusal?: {
+    foreign?: ErrorCode;
+    message?: string;
+    /** Fails in its own way, or leaves it to us. */
+    refuse?: () => void;
+  },
 ) => Promise<void>;
 
 export function createRequirePermission(deps: {
@@ -50,7 +55,7 @@ export function createRequirePermission(deps: {
   recordRefusal(caller: Caller, action: PolicyAction): Promise<void>;
 }): RequirePermission {
   const { engine, roleOf, recordRefusal } = deps;
-  return async (caller, action, resource, { foreign, message } = {}) => {
+  return async (caller, action, resource, { foreign, message, refuse } = {}) => {
     const { agentId, organizationId } = caller;
     // Sorted, so that equal questions are equal text and the engine can remember its answer.
     const who = { agentId, organizationId, scopes: [...caller.scopes].sort(), role: await roleOf(caller) };
@@ -59,6 +64,7 @@ export function createRequirePermission(deps: {
     const home = organization(organizationId);
     if (foreign && resource.type === 'Organization' && engine.allows({ ...who, action, resource: home }))
       fail(foreign);
+    refuse?.();
     fail('FORBIDDEN', { details: { action }, ...(message !== undefined && { message }) });
   };
 }

@@ -27,6 +27,8 @@ export type Access =
       resource(caller: Caller, params: Record<string, string>): PolicyResource;
       /** What another organization's resource answers to somebody who may do this at home. */
       readonly foreign?: ErrorCode;
+      /** The scope that policies ask for: whoever is refused without it is told so. */
+      readonly scope?: Scope;
     };
 
 export const open = () => ({ kind: 'open' }) as const;
@@ -37,7 +39,8 @@ export const policy = (
   action: PolicyAction,
   resource: (caller: Caller, params: Record<string, string>) => PolicyResource,
   foreign?: ErrorCode,
-) => ({ kind: 'policy', action, resource, ...(foreign && { foreign }) }) as const;
+  scope?: Scope,
+) => ({ kind: 'policy', action, resource, ...(foreign && { foreign }), ...(scope && { scope }) }) as const;
 export const scope = (name: Scope) => ({ kind: 'scope', scope: name }) as const;
 
 /**

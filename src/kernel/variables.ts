@@ -268,7 +268,6 @@ export const variables = {
     'webhook signing secrets are stored unencrypted, with a warning',
     {
       env: 'DATA_ENCRYPTION_KEY',
-      awaitsFeature: true,
       about: '32 bytes in base64; encrypts webhook signing secrets at rest',
     },
   ),
@@ -292,23 +291,20 @@ export const variables = {
   ...section('Webhooks and streams'),
   webhooksEnabled: defaulted(flag, true, {
     env: 'WEBHOOKS_ENABLED',
-    awaitsFeature: true,
-    about: 'whether webhook deliveries are made',
+    about:
+      'whether webhook deliveries are made; false: subscriptions can be managed, and events are neither kept for them nor sent',
   }),
   webhookDeliveryTimeoutMs: defaulted(whole(100, 120_000), limits.webhookTimeoutMs, {
     env: 'WEBHOOK_DELIVERY_TIMEOUT_MS',
-    awaitsFeature: true,
     about: 'how long a receiver may take to answer, in milliseconds',
   }),
   webhookMaxRetries: defaulted(whole(1, limits.webhookAttempts), limits.webhookAttempts, {
     env: 'WEBHOOK_MAX_RETRIES',
-    awaitsFeature: true,
     about: 'attempts per delivery, the first included',
   }),
   webhookWorkerConcurrency: defaulted(whole(1, 1_000), 5, {
     env: 'WEBHOOK_WORKER_CONCURRENCY',
-    awaitsFeature: true,
-    about: 'deliveries under way at once, per process',
+    about: 'deliveries under way at once to one subscription, in each process',
   }),
   webhookAllowPrivateTargets: defaulted(flag, false, {
     env: 'WEBHOOK_ALLOW_PRIVATE_TARGETS',

@@ -46,9 +46,14 @@ export function createCredentialService(deps: CredentialDeps): CredentialService
     tx: Tx,
     actor: Actor,
     event: EventType,
-    { organizationId, agentId }: Owner,
+    { organizationId, agentId, allowedScopes: scopes }: Owner,
     { credentialId, expiresAt }: Credential,
-  ) => ledger.record(tx, actor, event, { organizationId, agentId, metadata: { credentialId, expiresAt } });
+  ) =>
+    ledger.record(tx, actor, event, {
+      organizationId,
+      agentId,
+      metadata: { credentialId, credentialType: 'client_secret', scopes, expiresAt },
+    });
 
   const mint: CredentialService['mint'] = async (tx, actor, owner, expiresAt) => {
     const clientSecret = ids.secret(secretPrefix);

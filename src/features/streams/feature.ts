@@ -5,7 +5,7 @@
  */
 import { type Broker, type StreamName, streamNames } from '../../kernel/broker.ts';
 import type { Db } from '../../kernel/db.ts';
-import { isToldToSubscribers } from '../../kernel/envelope.ts';
+import { envelopeOf } from '../../kernel/envelope.ts';
 import type { LedgerListener } from '../../kernel/ledger.ts';
 import type { Log } from '../../kernel/log.ts';
 import type { Loop } from '../../kernel/loops.ts';
@@ -35,7 +35,7 @@ export function createStreams({ db, log, metrics, brokers }: StreamsDeps): Strea
   return {
     listener: {
       async inTransaction(tx, happenings) {
-        const told = happenings.filter(isToldToSubscribers);
+        const told = happenings.flatMap((happening) => envelopeOf(happening) ?? []);
         if (told.length > 0) append(tx, streams, told);
       },
     },

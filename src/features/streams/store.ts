@@ -1,20 +1,19 @@
 import type { Message, StreamName } from '../../kernel/broker.ts';
 import type { Queryable, Tx } from '../../kernel/db.ts';
-import { envelopeOf } from '../../kernel/envelope.ts';
-import type { Happening } from '../../kernel/ledger.ts';
+import type { Envelope } from '../../kernel/envelope.ts';
 import { prepared, sql } from '../../kernel/sql.ts';
 
-/** One write for all that share the transaction; positions are given in the order of the happenings. */
-export function append(tx: Tx, streams: readonly StreamName[], happenings: readonly Happening[]): void {
+/** One write for all that share the transaction; positions are given in the order told. */
+export function append(tx: Tx, streams: readonly StreamName[], told: readonly Envelope[]): void {
   tx.atCommit(
     'streams.append',
     prepared(sql`
       insert into stream_outbox (stream, event_id, organization_id, type, envelope)
       select stream, event_id::uuid, organization_id::uuid, type, envelope
-      from unnest(${happenings.map(({ eventId }) => eventId)}::text[],
-                  ${happenings.map(({ organizationId }) => organizationId)}::text[],
-                  ${happenings.map(({ type }) => type)}::text[],
-                  ${happenings.map((happening) => JSON.stringify(envelopeOf(happening)))}::text[])
+      from unnest(${told.map(({ id }) => id)}::text[],
+                  ${told.map(({ organizationId }) => organizationId)}::text[],
+                  ${told.map(({ type }) => type)}::text[],
+                  ${told.map((envelope) => JSON.stringify(envelope))}::text[])
            with ordinality as told (event_id, organization_id, type, envelope, number),
            unnest(${streams}::text[]) as stream
       order by number`),

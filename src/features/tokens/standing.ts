@@ -297,6 +297,12 @@ const changes: Readonly<Record<EventType, 'agent' | 'organization' | 'token' | '
   'listing.suspended': 'none',
   'listing.reinstated': 'none',
   'listing.deleted': 'none',
+  'webhook.created': 'none',
+  'webhook.updated': 'none',
+  'webhook.deleted': 'none',
+  'webhook.secretRotated': 'none',
+  'webhook.tested': 'none',
+  'webhook.replayed': 'none',
 };
 
 function changedKeys({ type, agentId, organizationId, metadata }: Happening): string[] {

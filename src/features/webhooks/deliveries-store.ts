@@ -1,0 +1,98 @@
+/** Deliveries as people see them: created with their event, listed, sent again. How workers take turns is queue-store.ts. */
+
+import type { Queryable, Tx } from '../../kernel/db.ts';
+import type { Envelope } from '../../kernel/envelope.ts';
+import { prepared, sql } from '../../kernel/sql.ts';
+import type { Delivery, DeliveryQuery } from './schema.ts';
+
+/** Where workers listen. */
+export const channel = 'webhook_deliveries';
+
+/**
+ * One delivery for each event and active subscription that wants it, in one statement for a whole batch, which goes out
+ * together with the commit. `json` keeps the text of each envelope as it is: that is what will be signed and sent.
+ */
+export function enqueue(tx: Tx, envelopes: readonly Envelope[]): void {
+  tx.atCommit(
+    'webhooks.enqueue',
+    prepared(sql`
+      with matched as (
+        insert into webhook_deliveries
+          (delivery_id, subscription_id, event_id, event_type, payload, status, due_at, created_at, updated_at)
+        select gen_random_uuid(), s.subscription_id, (event ->> 'id')::uuid, event ->> 'type', event::text, 'pending',
+               (event ->> 'timestamp')::timestamptz, (event ->> 'timestamp')::timestamptz,
+               (event ->> 'timestamp')::timestamptz
+        from json_array_elements(${JSON.stringify(envelopes)}::json) as event
+        join webhook_subscriptions s
+          on s.organization_id = (event ->> 'organizationId')::uuid and s.active
+             and s.events && array['*', event ->> 'type']
+        returning 1
+      )
+      select pg_notify(${channel}::text, '') where exists (select from matched)`),
+  );
+}
+
+interface Row extends Omit<Delivery, 'payload'> {
+  readonly payload: string;
+}
+
+const columns = sql`
+  delivery_id as id, subscription_id, event_type, payload, status, http_status_code, attempt_count, next_retry_at,
+  delivered_at, created_at, updated_at, attempts`;
+
+const shown = (row: Row): Delivery => ({ ...row, payload: JSON.parse(row.payload) });
+
+export async function insertDelivery(
+  db: Queryable,
+  delivery: { id: string; subscriptionId: string; envelope: Envelope },
+): Promise<Delivery> {
+  const { id, subscriptionId, envelope } = delivery;
+  const row = await db.one<Row>(
+    'webhooks.deliveries.insert',
+    sql`insert into webhook_deliveries
+          (delivery_id, subscription_id, event_id, event_type, payload, status, due_at, created_at, updated_at)
+        values
+          (${id}, ${subscriptionId}, ${envelope.id}, ${envelope.type}, ${JSON.stringify(envelope)}, 'pending',
+           ${envelope.timestamp}, ${envelope.timestamp}, ${envelope.timestamp})
+        returning ${columns}`,
+  );
+  await notify(db);
+  return shown(row);
+}
+
+/** Whoever held it has lost it; what was attempted stays on record. Undefined when there is no such delivery. */
+export async function replayDelivery(
+  db: Queryable,
+  { id, subscriptionId, now }: { id: string; subscriptionId: string; now: string },
+): Promise<Delivery | undefined> {
+  const row = await db.maybe<Row>(
+    'webhooks.deliveries.replay',
+    sql`update webhook_deliveries
+        set status = 'pending', attempt_count = 0, due_at = ${now}, next_retry_at = null, delivered_at = null,
+            http_status_code = null, claim = null, claimed_until = null, updated_at = ${now}
+        where delivery_id = ${id} and subscription_id = ${subscriptionId}
+        returning ${columns}`,
+  );
+  if (row) await notify(db);
+  return row && shown(row);
+}
+
+const notify = (db: Queryable) => db.run('webhooks.notify', sql`select pg_notify(${channel}::text, '')`);
+
+export async function listDeliveries(
+  db: Queryable,
+  subscriptionId: string,
+  { limit, offset }: DeliveryQuery,
+): Promise<{ deliveries: Delivery[]; total: number }> {
+  const { total } = await db.one<{ total: number }>(
+    'webhooks.deliveries.count',
+    sql`select count(*) as total from webhook_deliveries where subscription_id = ${subscriptionId}`,
+  );
+  if (offset >= total) return { deliveries: [], total };
+  const rows = await db.many<Row>(
+    'webhooks.deliveries.list',
+    sql`select ${columns} from webhook_deliveries where subscription_id = ${subscriptionId}
+        order by created_at desc, delivery_id desc limit ${limit} offset ${offset}`,
+  );
+  return { deliveries: rows.map(shown), total };
+}

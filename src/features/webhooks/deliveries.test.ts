@@ -1,0 +1,342 @@
+/** What is delivered: which events, to whom, in which form, and how the receiver knows that it is ours. */
+import assert from 'node:assert/strict';
+import { createHmac, randomUUID } from 'node:crypto';
+import { describe, it } from 'node:test';
+import { Webhook } from 'standardwebhooks';
+import { newAgent } from '../../../test/harness.ts';
+import { type Received, startReceiver } from '../../../test/receivers.ts';
+import { api, startDelivering } from '../../../test/subscribers.ts';
+import { createWorld } from '../../../test/world.ts';
+import { webhookEvents } from '../../contract/events.ts';
+
+const t = await startDelivering({ DATA_ENCRYPTION_KEY: Buffer.alloc(32, 7).toString('base64') });
+const { agentIn } = await createWorld(t);
+
+const bodyOf = ({ body }: Received) => JSON.parse(body);
+
+/** As the interface describes it. */
+function requireOurSignature({ headers, body }: Received, secret: string): void {
+  const timestamp = headers['x-service-timestamp'];
+  const expected = createHmac('sha256', secret).update(`${timestamp}.${body}`).digest('hex');
+  assert.equal(headers['x-service-signature-256'], `sha256=${expected}`);
+}
+
+const ask = async (method: 'POST' | 'PATCH' | 'DELETE', url: string, payload?: object) => {
+  const answer = await t.call(method, `/api/v1${url}`, { token: t.bearer, ...(payload && { payload }) });
+  assert.ok(answer.status < 300, answer.text);
+  return answer.text === '' ? undefined : answer.json;
+};
+
+/** Everything that can happen to an agent, once. */
+async function liveOneLife() {
+  const agent = await ask('POST', '/agents', newAgent({ allowedScopes: ['agents:read'] }));
+  const { agentId } = agent;
+  const minted = await ask('POST', `/agents/${agentId}/credentials`, { expiresAt: '2090-01-01T00:00:00Z' });
+  const rotated = await ask('POST', `/agents/${agentId}/credentials/${minted.credentialId}/rotate`);
+  const token = await t.token(undefined, rotated);
+  await t.form('/api/v1/token/revoke', { token }, t.bearer);
+  await ask('DELETE', `/agents/${agentId}/credentials/${minted.credentialId}`);
+  await ask('PATCH', `/agents/${agentId}`, { owner: 'others' });
+  await ask('PATCH', `/agents/${agentId}`, { status: 'suspended' });
+  await ask('PATCH', `/agents/${agentId}`, { status: 'active' });
+  await ask('DELETE', `/agents/${agentId}`);
+  return { agent, minted, rotated, token };
+}
+
+describe('events', () => {
+  it('all ten reach who wants all, and one who wants one; each with its data, and no secret', async () => {
+    const [all, one] = [await startReceiver(), await startReceiver()];
+    const everything = await t.subscribe(`${all.url}/all?x=1`, ['*']);
+    await t.subscribe(one.url, ['agent.suspended']);
+    const { agent, minted, rotated, token } = await liveOneLife();
+    await t.drain();
+
+    const byType = new Map(all.received.map((received) => [bodyOf(received).type, bodyOf(received)]));
+    assert.deepEqual([...byType.keys()].sort(), [...webhookEvents].sort());
+    assert.equal(all.received.length, 10);
+    assert.deepEqual(
+      one.received.map(bodyOf).map(({ type }) => type),
+      ['agent.suspended'],
+    );
+
+    const { agentId, agentType, version, deploymentEnv } = agent;
+    const ofAgent = { agentId, agentType, version, deploymentEnv };
+    const agents = [
+      ['agent.created', 'active', 'talent-team'],
+      ['agent.updated', 'active', 'others'],
+      ['agent.suspended', 'suspended', 'others'],
+      ['agent.reactivated', 'active', 'others'],
+      ['agent.decommissioned', 'decommissioned', 'others'],
+    ] as const;
+    for (const [type, status, owner] of agents)
+      assert.deepEqual(byType.get(type).data, { ...ofAgent, status, owner }, type);
+    const credential = {
+      agentId,
+      credentialId: minted.credentialId,
+      credentialType: 'client_secret',
+      scopes: ['agents:read'],
+      expiresAt: '2090-01-01T00:00:00.000Z',
+    };
+    for (const type of ['credential.generated', 'credential.rotated', 'credential.revoked'])
+      assert.deepEqual(byType.get(type).data, credential, type);
+    const claims = JSON.parse(Buffer.from(token.split('.')[1] ?? '', 'base64url').toString());
+    const issued = {
+      agentId,
+      tokenId: claims.jti,
+      scope: 'agents:read',
+      audience: 'http://countersign.test',
+      expiresAt: new Date(claims.exp * 1000).toISOString(),
+    };
+    const { audience: _, ...revoked } = issued;
+    assert.deepEqual(byType.get('token.issued').data, issued);
+    assert.deepEqual(byType.get('token.revoked').data, revoked);
+
+    const audited = new Set(
+      (await t.sql<{ id: string }>('select event_id as id from audit_events')).map(({ id }) => id),
+    );
+    for (const { id, organizationId, timestamp, ...rest } of byType.values()) {
+      assert.ok(audited.has(id));
+      assert.equal(organizationId, t.operator.organizationId);
+      assert.match(timestamp, /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
+      assert.deepEqual(Object.keys(rest), ['type', 'data']);
+    }
+    const sent = JSON.stringify(all.received);
+    for (const secret of [minted.clientSecret, rotated.clientSecret, token, everything.signingSecret])
+      assert.ok(!sent.includes(secret));
+    assert.equal(all.received[0]?.url, '/all?x=1');
+  });
+
+  it('of another organization, refused requests, and changes that did not happen are not told', async () => {
+    const receiver = await startReceiver();
+    await t.subscribe(receiver.url, ['*']);
+    const slug = `other-${randomUUID()}`;
+    const { organizationId } = await ask('POST', '/organizations', { name: 'Other', slug });
+    await agentIn(organizationId, []);
+    const wrong = { client_id: t.operator.clientId, client_secret: 'cs_wrong' };
+    assert.equal((await t.askToken({ grant_type: 'client_credentials', ...wrong })).status, 401);
+    const taken = newAgent();
+    await ask('POST', '/agents', taken);
+    const again = await t.call('POST', '/api/v1/agents', { token: t.bearer, payload: taken });
+    assert.equal(again.status, 409);
+    await t.drain();
+    assert.deepEqual(
+      receiver.received.map(bodyOf).map(({ type }) => type),
+      ['agent.created'],
+    );
+  });
+
+  it('tokens of one moment, in shared transactions: each is told once, to each who asked', async () => {
+    const receivers = [await startReceiver(), await startReceiver()];
+    for (const { url } of receivers) await t.subscribe(url, ['token.issued']);
+    await Promise.all(Array.from({ length: 60 }, () => t.token('agents:read')));
+    await t.drain();
+    const told = receivers.map(({ received }) =>
+      received
+        .map(bodyOf)
+        .map(({ data }) => data.tokenId)
+        .sort(),
+    );
+    assert.equal(new Set(told[0]).size, 60);
+    assert.equal(told[0]?.length, 60);
+    assert.deepEqual(told[0], told[1]);
+  });
+
+  it('hostile names arrive as they are, in the very bytes that are signed', async () => {
+    const receiver = await startReceiver();
+    const { signingSecret } = await t.subscribe(receiver.url, ['agent.created']);
+    const owners = [
+      '"};alert(1)//',
+      'Zoë ☕ 𝒳',
+      '\\u0000 \\ud800',
+      '<script>\u2028\u2029',
+      "'; drop table x; --",
+    ];
+    for (const owner of owners) await ask('POST', '/agents', newAgent({ owner }));
+    await t.drain();
+    assert.deepEqual(
+      receiver.received
+        .map(bodyOf)
+        .map(({ data }) => data.owner)
+        .sort(),
+      owners.toSorted(),
+    );
+    for (const received of receiver.received) requireOurSignature(received, signingSecret);
+  });
+});
+
+describe('a delivery', () => {
+  it('carries the headers of the interface, and those of Standard Webhooks, which its own library accepts', async () => {
+    const receiver = await startReceiver();
+    const { id, signingSecret } = await t.subscribe(receiver.url);
+    await t.happen();
+    await t.drain();
+    const [received] = receiver.received;
+    assert.ok(received);
+    const { headers, body, method } = received;
+    const [delivery] = await t.deliveries(id);
+    assert.equal(method, 'POST');
+    assert.equal(headers['content-type'], 'application/json');
+    assert.equal(headers['x-service-event'], 'agent.created');
+    assert.equal(headers['x-service-delivery-id'], delivery?.id);
+    assert.match(headers['x-service-timestamp'] ?? '', /^\d{10}$/);
+    assert.ok(Math.abs(Number(headers['x-service-timestamp']) - t.clock.now() / 1000) < 300);
+    requireOurSignature(received, signingSecret);
+    assert.deepEqual(new Webhook(signingSecret).verify(body, headers), JSON.parse(body));
+    assert.throws(() => new Webhook(signingSecret).verify(`${body} `, headers));
+    assert.deepEqual(JSON.parse(body), delivery?.payload);
+    const { payload: _, id: __, updated_at, delivered_at, attempts, ...rest } = delivery ?? ({} as never);
+    assert.equal(delivered_at, updated_at);
+    assert.deepEqual(
+      {
+        status: rest.status,
+        code: rest.http_status_code,
+        count: rest.attempt_count,
+        next: rest.next_retry_at,
+      },
+      { status: 'delivered', code: 204, count: 1, next: null },
+    );
+    assert.deepEqual(
+      attempts.map(({ http_status_code, error }) => [http_status_code, error]),
+      [[204, null]],
+    );
+  });
+
+  it('is signed with the new secret after a rotation, which is sealed and shown once', async () => {
+    const receiver = await startReceiver();
+    const { id, signingSecret: old } = await t.subscribe(receiver.url);
+    const rotated = await t.call('POST', `${api}/${id}/rotate-secret`, { token: t.bearer });
+    assert.deepEqual([rotated.status, rotated.headers['cache-control']], [200, 'no-store']);
+    const { signingSecret } = rotated.json;
+    assert.notEqual(signingSecret, old);
+    await t.happen();
+    await t.drain();
+    const [received] = receiver.received;
+    assert.ok(received);
+    requireOurSignature(received, signingSecret);
+    assert.throws(() => new Webhook(old).verify(received.body, received.headers));
+    const rows = await t.sql<{ s: string }>(
+      "select signing_secret as s from webhook_subscriptions where name <> 'Elder'",
+    );
+    for (const { s } of rows) assert.match(s, /^sealed:1:/);
+  });
+
+  it('202 a test is sent at once, while inactive too, and listed like any other', async () => {
+    const receiver = await startReceiver();
+    const { id, signingSecret } = await t.subscribe(receiver.url, ['token.revoked']);
+    await ask('PATCH', `/webhooks/${id}`, { active: false });
+    const asked = await t.call('POST', `${api}/${id}/test`, { token: t.bearer });
+    assert.equal(asked.status, 202);
+    await t.drain();
+    const [received] = receiver.received;
+    assert.ok(received);
+    requireOurSignature(received, signingSecret);
+    assert.equal(received.headers['x-service-event'], 'webhook.test');
+    const { type, organizationId, data } = bodyOf(received);
+    assert.deepEqual([type, organizationId], ['webhook.test', t.operator.organizationId]);
+    assert.equal(data.webhookId, id);
+    const [delivery] = await t.deliveries(id);
+    assert.deepEqual([delivery?.id, delivery?.status], [asked.json.id, 'delivered']);
+  });
+
+  it('202 a replay sends it again under its id, keeps the record, and 404s for a foreign one', async () => {
+    const receiver = await startReceiver();
+    const { id } = await t.subscribe(receiver.url);
+    const other = await t.subscribe(receiver.url, ['token.revoked']);
+    await t.happen();
+    await t.drain();
+    const [delivery] = await t.deliveries(id);
+    const replay = (subscription: string) =>
+      t.call('POST', `${api}/${subscription}/deliveries/${delivery?.id}/replay`, { token: t.bearer });
+    const foreign = await replay(other.id);
+    assert.deepEqual([foreign.status, foreign.json.code], [404, 'WEBHOOK_NOT_FOUND']);
+    const asked = await replay(id);
+    assert.equal(asked.status, 202);
+    assert.deepEqual([asked.json.status, asked.json.attempt_count], ['pending', 0]);
+    await t.drain();
+    const ids = receiver.received.map(({ headers }) => headers['x-service-delivery-id']);
+    assert.deepEqual(ids, [delivery?.id, delivery?.id]);
+    assert.equal(receiver.received[0]?.body, receiver.received[1]?.body);
+    const [after] = await t.deliveries(id);
+    assert.deepEqual([after?.status, after?.attempt_count, after?.attempts.length], ['delivered', 1, 2]);
+  });
+});
+
+describe('an inactive subscription', () => {
+  it('is told of nothing new; what waits goes on waiting, and is sent when it is active again', async () => {
+    const receiver = await startReceiver();
+    const { id } = await t.subscribe(receiver.url);
+    await t.happen();
+    await ask('PATCH', `/webhooks/${id}`, { active: false });
+    await t.happen();
+    await t.drain();
+    assert.equal(receiver.connections(), 0);
+    assert.deepEqual(
+      (await t.deliveries(id)).map(({ status }) => status),
+      ['pending'],
+    );
+    await ask('PATCH', `/webhooks/${id}`, { active: true });
+    await t.drain();
+    assert.equal(receiver.received.length, 1);
+  });
+});
+
+describe('a suspended organization', () => {
+  it('is sent nothing until it is active again', async () => {
+    const receiver = await startReceiver();
+    const slug = `halted-${randomUUID()}`;
+    const { organizationId } = await ask('POST', '/organizations', { name: 'Halted', slug });
+    const { token, agentId } = await agentIn(organizationId, ['webhooks:write']);
+    const payload = { name: 'Theirs', url: receiver.url, events: ['agent.updated'] };
+    assert.equal((await t.call('POST', api, { token, payload })).status, 201);
+    await ask('PATCH', `/agents/${agentId}`, { owner: 'before' });
+    await ask('PATCH', `/organizations/${organizationId}`, { status: 'suspended' });
+    await ask('PATCH', `/agents/${agentId}`, { owner: 'meanwhile' });
+    await t.drain();
+    assert.equal(receiver.connections(), 0);
+    await ask('PATCH', `/organizations/${organizationId}`, { status: 'active' });
+    await t.drain();
+    assert.deepEqual(
+      receiver.received
+        .map(bodyOf)
+        .map(({ data }) => data.owner)
+        .sort(),
+      ['before', 'meanwhile'],
+    );
+    await ask('DELETE', `/organizations/${organizationId}`);
+    await ask('PATCH', `/agents/${agentId}`, { owner: 'after' });
+    await t.drain();
+    assert.equal(receiver.received.length, 2);
+  });
+});
+
+describe('what is past its time', () => {
+  it('is swept up: settled deliveries after 30 days, and those without a subscription', async () => {
+    const receiver = await startReceiver();
+    const [kept, gone] = [
+      await t.subscribe(receiver.url),
+      await t.subscribe(receiver.url, ['token.revoked']),
+    ];
+    await t.happen();
+    await t.drain();
+    t.clock.advance(20 * 86_400_000);
+    // The audit log's table of that day.
+    await t.app.prepare();
+    await t.happen();
+    await t.fill(gone.id, 2_500);
+    await t.fill(kept.id, 1);
+    await t.sql('delete from webhook_subscriptions where subscription_id = $1', [gone.id]);
+    t.clock.advance(11 * 86_400_000);
+    await t.app.deliveries.sweep();
+    const left = await t.sql<{ id: string; n: number }>(
+      'select subscription_id as id, count(*)::int as n from webhook_deliveries where subscription_id = any($1) group by 1',
+      [[kept.id, gone.id]],
+    );
+    assert.deepEqual(left, [{ id: kept.id, n: 2 }]);
+    t.clock.advance(31 * 86_400_000);
+    await t.app.deliveries.sweep();
+    assert.equal(
+      (await t.sql('select 1 from webhook_deliveries where subscription_id = $1', [kept.id])).length,
+      2,
+    );
+  });
+});

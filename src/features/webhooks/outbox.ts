@@ -1,0 +1,28 @@
+/** The listener at the ledger: deliveries come to be in the transaction of their event, or not at all. */
+
+import { type Envelope, envelopeOf } from '../../kernel/envelope.ts';
+import type { Happening, LedgerListener } from '../../kernel/ledger.ts';
+import type { Company } from './company.ts';
+import { enqueue } from './deliveries-store.ts';
+import { haltSubscriptions } from './store.ts';
+
+const halting: Partial<Record<Happening['type'], boolean>> = {
+  'organization.suspended': true,
+  'organization.deleted': true,
+  'organization.reactivated': false,
+};
+
+/** Unless `enabled`, nothing is put down to be delivered. */
+export const createOutbox = (enabled: boolean, company: Company): LedgerListener => ({
+  async inTransaction(tx, happenings) {
+    for (const { type, organizationId } of happenings) {
+      const halted = halting[type];
+      if (halted !== undefined) await haltSubscriptions(tx, organizationId, halted);
+    }
+    if (!enabled || company.isAbsent()) return;
+    const envelopes = happenings
+      .map(envelopeOf)
+      .filter((envelope): envelope is Envelope => envelope !== undefined);
+    if (envelopes.length > 0) enqueue(tx, envelopes);
+  },
+});

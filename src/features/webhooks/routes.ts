@@ -1,0 +1,133 @@
+import Type from 'typebox';
+import type { Caller } from '../../kernel/caller.ts';
+import { organization } from '../../kernel/policy.ts';
+import { policy, type RouteEntry, route } from '../../kernel/route.ts';
+import {
+  Delivery,
+  DeliveryPage,
+  DeliveryParams,
+  DeliveryQuery,
+  NewSubscription,
+  Subscription,
+  SubscriptionChange,
+  SubscriptionParams,
+  SubscriptionWithSecret,
+} from './schema.ts';
+import type { WebhookService } from './service.ts';
+
+/** Asked of one's own organization; whose a subscription is, tenancy decides. */
+const atHome = (caller: Caller) => organization(caller.organizationId);
+const mayRead = policy('webhooks:read', atHome, undefined, 'webhooks:read');
+const mayWrite = policy('webhooks:write', atHome, undefined, 'webhooks:write');
+
+const common = { tag: 'Webhooks', limit: 'caller' } as const;
+
+export const webhookRoutes = (webhooks: WebhookService): RouteEntry[] => [
+  route({
+    ...common,
+    id: 'createWebhook',
+    summary: 'Subscribe to events; the signing secret is shown this once',
+    method: 'POST',
+    url: '/webhooks',
+    access: mayWrite,
+    schema: { body: NewSubscription, response: { 201: SubscriptionWithSecret } },
+    errors: ['FREE_TIER_LIMIT_EXCEEDED'],
+    handler: ({ caller, body, header }) => {
+      header('cache-control', 'no-store');
+      return webhooks.create(caller, body);
+    },
+  }),
+  route({
+    ...common,
+    id: 'listWebhooks',
+    summary: "List the subscriptions of the caller's organization, oldest first",
+    method: 'GET',
+    url: '/webhooks',
+    access: mayRead,
+    schema: { response: { 200: Type.Array(Subscription) } },
+    handler: ({ caller }) => webhooks.list(caller),
+  }),
+  route({
+    ...common,
+    id: 'getWebhook',
+    summary: 'Read one subscription',
+    method: 'GET',
+    url: '/webhooks/:id',
+    access: mayRead,
+    schema: { params: SubscriptionParams, response: { 200: Subscription } },
+    errors: ['WEBHOOK_NOT_FOUND'],
+    handler: ({ caller, params }) => webhooks.get(caller, params.id),
+  }),
+  route({
+    ...common,
+    id: 'updateWebhook',
+    summary:
+      'Change a subscription; while inactive it is told of nothing new, and what waits goes on waiting',
+    method: 'PATCH',
+    url: '/webhooks/:id',
+    access: mayWrite,
+    optionalBody: true,
+    schema: { params: SubscriptionParams, body: SubscriptionChange, response: { 200: Subscription } },
+    errors: ['WEBHOOK_NOT_FOUND'],
+    handler: ({ caller, params, body }) => webhooks.update(caller, params.id, body),
+  }),
+  route({
+    ...common,
+    id: 'deleteWebhook',
+    summary: 'End a subscription, with its deliveries',
+    method: 'DELETE',
+    url: '/webhooks/:id',
+    access: mayWrite,
+    schema: { params: SubscriptionParams, response: { 204: Type.Null() } },
+    errors: ['WEBHOOK_NOT_FOUND'],
+    handler: ({ caller, params }) => webhooks.remove(caller, params.id),
+  }),
+  route({
+    ...common,
+    id: 'listWebhookDeliveries',
+    summary: 'List the deliveries of a subscription, newest first, each with its attempts',
+    method: 'GET',
+    url: '/webhooks/:id/deliveries',
+    access: mayRead,
+    schema: { params: SubscriptionParams, query: DeliveryQuery, response: { 200: DeliveryPage } },
+    errors: ['WEBHOOK_NOT_FOUND'],
+    handler: ({ caller, params, query }) => webhooks.deliveries(caller, params.id, query),
+  }),
+  route({
+    ...common,
+    id: 'rotateWebhookSecret',
+    summary:
+      'Replace the signing secret; every delivery from now on is signed with the new one, shown this once',
+    method: 'POST',
+    url: '/webhooks/:id/rotate-secret',
+    access: mayWrite,
+    schema: { params: SubscriptionParams, response: { 200: SubscriptionWithSecret } },
+    errors: ['WEBHOOK_NOT_FOUND'],
+    handler: ({ caller, params, header }) => {
+      header('cache-control', 'no-store');
+      return webhooks.rotateSecret(caller, params.id);
+    },
+  }),
+  route({
+    ...common,
+    id: 'testWebhook',
+    summary: 'Send a test delivery (type webhook.test), also while the subscription is inactive',
+    method: 'POST',
+    url: '/webhooks/:id/test',
+    access: mayWrite,
+    schema: { params: SubscriptionParams, response: { 202: Delivery } },
+    errors: ['WEBHOOK_NOT_FOUND', 'FORBIDDEN'],
+    handler: ({ caller, params }) => webhooks.test(caller, params.id),
+  }),
+  route({
+    ...common,
+    id: 'replayWebhookDelivery',
+    summary: 'Send a delivery again, under its id, whatever became of it; the schedule starts anew',
+    method: 'POST',
+    url: '/webhooks/:id/deliveries/:deliveryId/replay',
+    access: mayWrite,
+    schema: { params: DeliveryParams, response: { 202: Delivery } },
+    errors: ['WEBHOOK_NOT_FOUND', 'FORBIDDEN'],
+    handler: ({ caller, params }) => webhooks.replay(caller, params.id, params.deliveryId),
+  }),
+];

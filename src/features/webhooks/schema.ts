@@ -1,0 +1,119 @@
+import Type, { type Static } from 'typebox';
+import { webhookEvents } from '../../contract/events.ts';
+import { pageSizes, unlimited } from '../../contract/limits.ts';
+import { literals, Nullable, Timestamp, Uuid } from '../../contract/shapes.ts';
+
+const Name = Type.String({
+  minLength: 1,
+  maxLength: 255,
+  pattern: '\\S',
+  description: '1 to 255 characters, not all blank',
+});
+const Target = Type.String({
+  minLength: 1,
+  maxLength: 2_048,
+  description: 'an https:// URL without credentials or fragment',
+});
+const Events = Type.Array(literals(['*', ...webhookEvents]), {
+  minItems: 1,
+  uniqueItems: true,
+  description: 'the events to be told of; `*` for all',
+});
+
+export const Subscription = Type.Object(
+  {
+    id: Uuid,
+    organization_id: Uuid,
+    name: Type.String(),
+    url: Type.String(),
+    events: Type.Array(Type.String()),
+    active: Type.Boolean(),
+    failure_count: Type.Integer({ description: 'failed attempts since one last succeeded' }),
+    created_at: Timestamp,
+    updated_at: Timestamp,
+  },
+  { title: 'WebhookSubscription' },
+);
+export type Subscription = Static<typeof Subscription>;
+
+export const SubscriptionWithSecret = Type.Object(
+  {
+    ...Subscription.properties,
+    signingSecret: Type.String({ description: 'shown this once' }),
+  },
+  { title: 'WebhookSubscriptionWithSecret' },
+);
+export type SubscriptionWithSecret = Static<typeof SubscriptionWithSecret>;
+
+export const NewSubscription = Type.Object(
+  { name: Name, url: Target, events: Events },
+  { title: 'NewWebhookSubscription', additionalProperties: false },
+);
+export type NewSubscription = Static<typeof NewSubscription>;
+
+export const SubscriptionChange = Type.Object(
+  {
+    name: Type.Optional(Name),
+    url: Type.Optional(Target),
+    events: Type.Optional(Events),
+    active: Type.Optional(Type.Boolean()),
+  },
+  { title: 'WebhookSubscriptionChange', additionalProperties: false },
+);
+export type SubscriptionChange = Static<typeof SubscriptionChange>;
+
+export const deliveryStatuses = ['pending', 'delivered', 'failed', 'dead_letter'] as const;
+
+export const Attempt = Type.Object(
+  {
+    attempted_at: Timestamp,
+    duration_ms: Type.Integer(),
+    http_status_code: Nullable(Type.Integer()),
+    error: Nullable(Type.String({ description: 'why no answer was had' })),
+  },
+  { title: 'WebhookAttempt' },
+);
+export type Attempt = Static<typeof Attempt>;
+
+export const Delivery = Type.Object(
+  {
+    id: Uuid,
+    subscription_id: Uuid,
+    event_type: Type.String(),
+    payload: Type.Object({}, { additionalProperties: true, description: 'the body that is sent' }),
+    status: literals(deliveryStatuses),
+    http_status_code: Nullable(Type.Integer()),
+    attempt_count: Type.Integer({ description: 'attempts made, since the last replay if there was one' }),
+    next_retry_at: Nullable(Timestamp),
+    delivered_at: Nullable(Timestamp),
+    created_at: Timestamp,
+    updated_at: Timestamp,
+    attempts: Type.Array(Attempt, { description: 'every attempt, oldest first' }),
+  },
+  { title: 'WebhookDelivery' },
+);
+export type Delivery = Static<typeof Delivery>;
+
+export const DeliveryPage = Type.Object(
+  {
+    deliveries: Type.Array(Delivery),
+    total: Type.Integer(),
+    limit: Type.Integer(),
+    offset: Type.Integer(),
+  },
+  { title: 'WebhookDeliveryPage' },
+);
+export type DeliveryPage = Static<typeof DeliveryPage>;
+
+export const SubscriptionParams = Type.Object({ id: Uuid });
+export const DeliveryParams = Type.Object({ id: Uuid, deliveryId: Uuid });
+
+export const DeliveryQuery = Type.Object({
+  limit: Type.Integer({
+    minimum: 1,
+    maximum: pageSizes.deliveries.max,
+    default: pageSizes.deliveries.default,
+  }),
+  offset: Type.Integer({ minimum: 0, maximum: unlimited, default: 0 }),
+});
+export type DeliveryQuery = Static<typeof DeliveryQuery>;

@@ -1,0 +1,117 @@
+import type { Queryable } from '../../kernel/db.ts';
+import { prepared, sql } from '../../kernel/sql.ts';
+import type { Subscription } from './schema.ts';
+
+const columns = sql`
+  subscription_id as id, organization_id, name, url, events, active, failure_count, created_at, updated_at`;
+
+/** Undefined is the operator's view: every organization. */
+const ofTenant = (organizationId: string | undefined) =>
+  organizationId === undefined ? sql`true` : sql`organization_id = ${organizationId}`;
+
+export async function insertSubscription(
+  db: Queryable,
+  subscription: Subscription,
+  sealedSecret: string,
+): Promise<void> {
+  const { id, organization_id, name, url, events, active, failure_count, created_at, updated_at } =
+    subscription;
+  await db.run(
+    'webhooks.insert',
+    sql`insert into webhook_subscriptions
+          (subscription_id, organization_id, name, url, events, active, signing_secret, failure_count, created_at,
+           updated_at)
+        values
+          (${id}, ${organization_id}, ${name}, ${url}, ${events}, ${active}, ${sealedSecret}, ${failure_count},
+           ${created_at}, ${updated_at})`,
+  );
+}
+
+export async function countSubscriptions(db: Queryable, organizationId: string): Promise<number> {
+  const { total } = await db.one<{ total: number }>(
+    'webhooks.count',
+    sql`select count(*) as total from webhook_subscriptions where organization_id = ${organizationId}`,
+  );
+  return total;
+}
+
+export const listSubscriptions = (db: Queryable, organizationId: string): Promise<Subscription[]> =>
+  db.many(
+    'webhooks.list',
+    sql`select ${columns} from webhook_subscriptions where organization_id = ${organizationId}
+        order by created_at, subscription_id`,
+  );
+
+export const findSubscription = (
+  db: Queryable,
+  tenant: string | undefined,
+  id: string,
+): Promise<Subscription | undefined> =>
+  db.maybe(
+    'webhooks.find',
+    sql`select ${columns} from webhook_subscriptions where subscription_id = ${id} and ${ofTenant(tenant)}`,
+  );
+
+export const lockSubscription = (
+  db: Queryable,
+  tenant: string | undefined,
+  id: string,
+): Promise<Subscription | undefined> =>
+  db.maybe(
+    'webhooks.lock',
+    sql`select ${columns} from webhook_subscriptions where subscription_id = ${id} and ${ofTenant(tenant)}
+        for no key update`,
+  );
+
+export async function updateSubscription(db: Queryable, subscription: Subscription): Promise<void> {
+  const { id, name, url, events, active, failure_count, updated_at } = subscription;
+  await db.run(
+    'webhooks.update',
+    sql`update webhook_subscriptions
+        set name = ${name}, url = ${url}, events = ${events}, active = ${active}, failure_count = ${failure_count},
+            updated_at = ${updated_at}
+        where subscription_id = ${id}`,
+  );
+}
+
+export async function replaceSecret(
+  db: Queryable,
+  id: string,
+  sealedSecret: string,
+  updatedAt: string,
+): Promise<void> {
+  await db.run(
+    'webhooks.replaceSecret',
+    sql`update webhook_subscriptions set signing_secret = ${sealedSecret}, updated_at = ${updatedAt}
+        where subscription_id = ${id}`,
+  );
+}
+
+export async function deleteSubscription(db: Queryable, id: string): Promise<void> {
+  await db.run('webhooks.delete', sql`delete from webhook_subscriptions where subscription_id = ${id}`);
+}
+
+export async function haltSubscriptions(
+  db: Queryable,
+  organizationId: string,
+  halted: boolean,
+): Promise<void> {
+  await db.run(
+    'webhooks.halt',
+    sql`update webhook_subscriptions set halted = ${halted} where organization_id = ${organizationId}`,
+  );
+}
+
+export const findAnySubscription = (db: Queryable): Promise<object | undefined> =>
+  db.maybe(
+    'webhooks.any',
+    prepared(sql`select subscription_id from webhook_subscriptions where active limit 1`),
+  );
+
+/** One that has been active since, and stays so until the transaction ends. */
+export const holdElderSubscription = (db: Queryable, since: string): Promise<object | undefined> =>
+  db.maybe(
+    'webhooks.elder',
+    sql`select subscription_id from webhook_subscriptions where active and updated_at < ${since} limit 1
+        for share skip locked`,
+  );

@@ -1,0 +1,31 @@
+import assert from 'node:assert/strict';
+import { randomBytes } from 'node:crypto';
+import { describe, it } from 'node:test';
+import { createVault, VaultProblem } from './vault.ts';
+
+describe('the vault', () => {
+  const vault = createVault(randomBytes(32));
+
+  it('opens what it sealed, which shows nothing of it and is never the same twice', () => {
+    const sealed = vault.seal('whsec_abc ☕', 'row');
+    assert.equal(vault.open(sealed, 'row'), 'whsec_abc ☕');
+    assert.ok(!sealed.includes('whsec'));
+    assert.notEqual(vault.seal('whsec_abc ☕', 'row'), sealed);
+  });
+  it("does not open another row's, another key's, or what was changed", () => {
+    const sealed = vault.seal('whsec_abc', 'row');
+    assert.throws(() => vault.open(sealed, 'other row'), VaultProblem);
+    assert.throws(() => createVault(randomBytes(32)).open(sealed, 'row'), /sealed with the key/);
+    assert.throws(() => createVault(undefined).open(sealed, 'row'), /sealed with the key/);
+    for (let at = sealed.lastIndexOf(':') + 1; at < sealed.length; at += 7) {
+      const flipped = sealed[at] === 'A' ? 'B' : 'A';
+      const changed = sealed.slice(0, at) + flipped + sealed.slice(at + 1);
+      assert.throws(() => vault.open(changed, 'row'), VaultProblem, changed);
+    }
+    assert.throws(() => vault.open(sealed.slice(0, sealed.lastIndexOf(':') + 9), 'row'), VaultProblem);
+  });
+  it('without a key keeps things as they are, and with one still reads those', () => {
+    assert.equal(createVault(undefined).seal('whsec_abc', 'row'), 'whsec_abc');
+    assert.equal(vault.open('whsec_abc', 'row'), 'whsec_abc');
+  });
+});

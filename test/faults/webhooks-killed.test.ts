@@ -1,0 +1,190 @@
+/** The worker killed, at the worst moments and at many: everything is delivered, under the ids it was given. */
+import assert from 'node:assert/strict';
+import { createServer, type Socket } from 'node:net';
+import { test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { environment } from '../harness.ts';
+import { type Program, startCountersign, until } from '../programs.ts';
+import { authorityFile, startReceiver } from '../receivers.ts';
+import { type Delivering, startDelivering } from '../subscribers.ts';
+
+const settings = { WEBHOOK_ALLOW_PRIVATE_TARGETS: 'true', WEBHOOK_DELIVERY_TIMEOUT_MS: '5000' };
+const startWorker = (t: Delivering): Program =>
+  startCountersign(['worker'], {
+    ...environment(t.databaseUrl, settings),
+    NODE_EXTRA_CA_CERTS: authorityFile,
+  });
+
+/** As if so much time had passed that every claim has run out. */
+const letClaimsRunOut = (t: Delivering) =>
+  t.sql("update webhook_deliveries set claimed_until = '2000-01-01' where claimed_until is not null");
+
+const end = async (program: Program) => {
+  program.kill('SIGKILL');
+  await program.ended();
+};
+
+const deliveredOnce = (t: Delivering, id: string, program: Program) =>
+  until(
+    'the delivery',
+    async () => {
+      const [delivery] = await t.deliveries(id);
+      return delivery?.status === 'delivered' ? delivery : undefined;
+    },
+    program,
+  );
+
+test('killed between the commit and the sending: delivered by the next', async () => {
+  const t = await startDelivering(settings);
+  // Takes the connection and says nothing: the worker has claimed, and can send nothing.
+  const sockets: Socket[] = [];
+  const mute = createServer((socket) => void sockets.push(socket.on('error', () => {})));
+  await new Promise<void>((resolve) => mute.listen(0, '127.0.0.1', resolve));
+  const { port } = mute.address() as { port: number };
+  const { id } = await t.subscribe(`https://127.0.0.1:${port}/`);
+  await t.happen();
+  const first = startWorker(t);
+  await until('the connection', async () => sockets[0], first);
+  await end(first);
+  for (const socket of sockets) socket.destroy();
+  await new Promise((resolve) => mute.close(resolve));
+  assert.deepEqual(
+    (await t.deliveries(id)).map(({ attempt_count }) => attempt_count),
+    [0],
+  );
+
+  const receiver = await startReceiver(undefined, { port });
+  await letClaimsRunOut(t);
+  const delivery = await deliveredOnce(t, id, startWorker(t));
+  assert.deepEqual(
+    receiver.received.map(({ headers }) => headers['x-service-delivery-id']),
+    [delivery.id],
+  );
+});
+
+test('killed between the sending and the saving: delivered again, with the same delivery id', async () => {
+  const t = await startDelivering(settings);
+  let killFirst: (() => void) | undefined;
+  const receiver = await startReceiver(async (_request, response) => {
+    if (receiver.received.length === 1) await new Promise<void>((resolve) => (killFirst = resolve));
+    response.writeHead(204).end();
+  });
+  const { id } = await t.subscribe(receiver.url);
+  await t.happen();
+  const first = startWorker(t);
+  await until('the first request', async () => killFirst, first);
+  await end(first);
+  killFirst?.();
+  assert.deepEqual(
+    (await t.deliveries(id)).map(({ status }) => status),
+    ['pending'],
+  );
+
+  await letClaimsRunOut(t);
+  const delivery = await deliveredOnce(t, id, startWorker(t));
+  const ids = receiver.received.map(({ headers }) => headers['x-service-delivery-id']);
+  assert.deepEqual(ids, [delivery.id, delivery.id]);
+  assert.equal(receiver.received[0]?.body, receiver.received[1]?.body);
+});
+
+test('told to stop: what was not begun goes back at once, what is under way is finished, exit 0', async () => {
+  const t = await startDelivering(settings);
+  const receiver = await startReceiver(async (_request, response) => {
+    await sleep(300);
+    response.writeHead(204).end();
+  });
+  const { id } = await t.subscribe(receiver.url, ['token.revoked']);
+  await t.fill(id, 60);
+  const worker = startWorker(t);
+  await until('the first request', async () => receiver.received[0], worker);
+  worker.kill('SIGTERM');
+  assert.equal(await worker.gone(), 0);
+  const rows = await t.sql<{ status: string; claimed: boolean; n: number }>(
+    'select status, claim is not null as claimed, count(*)::int as n from webhook_deliveries group by 1, 2 order by 1',
+  );
+  const n = receiver.received.length;
+  assert.deepEqual(rows, [
+    { status: 'delivered', claimed: false, n },
+    { status: 'pending', claimed: false, n: 60 - n },
+  ]);
+});
+
+/** Larger with WEBHOOK_TEST_DELIVERIES=100000 WEBHOOK_TEST_KILLS=20. */
+const deliveries = Number(process.env.WEBHOOK_TEST_DELIVERIES || 5_000);
+const kills = Number(process.env.WEBHOOK_TEST_KILLS || 4);
+const receivers = 20;
+/** More than the usual, for the sizes that are asked for. */
+const timeout = 3_600_000;
+
+test(`${deliveries} deliveries to ${receivers} receivers, the worker killed ${kills} times: none is lost`, {
+  timeout,
+}, async (c) => {
+  const t = await startDelivering(settings);
+  const arrived = Array.from({ length: receivers }, () => new Map<string, number>());
+  for (const own of arrived) {
+    const { url } = await startReceiver(
+      ({ body }, response) => {
+        const { data } = JSON.parse(body);
+        own.set(data.tokenId, (own.get(data.tokenId) ?? 0) + 1);
+        response.writeHead(204).end();
+      },
+      { keep: false },
+    );
+    await t.subscribe(url, ['token.issued']);
+  }
+  const events = Math.ceil(deliveries / receivers);
+  const expected: string[] = [];
+  const issue = async () => {
+    while (expected.length < events) {
+      expected.push('');
+      const token = await t.token('agents:read');
+      expected[expected.indexOf('')] = JSON.parse(
+        Buffer.from(token.split('.')[1] ?? '', 'base64url').toString(),
+      ).jti;
+    }
+  };
+  const issuing = Promise.all(Array.from({ length: 16 }, issue));
+  const count = () => arrived.reduce((sum, own) => sum + own.size, 0);
+
+  for (let kill = 0; kill < kills; kill += 1) {
+    const before = count();
+    const worker = startWorker(t);
+    // In the middle of it, each time at another moment.
+    const goal = before + Math.ceil(deliveries / (kills * 2));
+    await until(
+      'some deliveries',
+      async () => (count() >= Math.min(goal, deliveries - 200) ? true : undefined),
+      worker,
+      60_000,
+    ).catch(() => {});
+    await sleep((kill * 37) % 100);
+    await end(worker);
+    await letClaimsRunOut(t);
+  }
+  await issuing;
+  const last = startWorker(t);
+  await until(
+    'all deliveries',
+    async () => (count() >= events * receivers ? true : undefined),
+    last,
+    600_000,
+  );
+  // What was sent twice may still be under way.
+  await until(
+    'all rows settled',
+    async () =>
+      (await t.sql('select 1 from webhook_deliveries where due_at is not null limit 1')).length === 0
+        ? true
+        : undefined,
+    last,
+    180_000,
+  );
+  const repeats = arrived.reduce(
+    (sum, own) => sum + [...own.values()].reduce((more, times) => more + times - 1, 0),
+    0,
+  );
+  c.diagnostic(`${events * receivers} deliveries, ${kills} kills, 0 lost, ${repeats} repeated`);
+  for (const own of arrived) assert.deepEqual([...own.keys()].sort(), expected.toSorted());
+  const statuses = await t.sql('select status, count(*)::int as n from webhook_deliveries group by 1');
+  assert.deepEqual(statuses, [{ status: 'delivered', n: events * receivers }]);
+});
