@@ -17,11 +17,12 @@ import {
   readPublicKey,
 } from './adapters/keys.ts';
 import { createMemoryKv } from './adapters/memory-kv.ts';
+import { openBrokers, openKv, openStripe } from './adapters/open.ts';
 import { createOutbound } from './adapters/outbound.ts';
 import { createOutsideTokens } from './adapters/outside-tokens.ts';
 import { createPostgres } from './adapters/postgres.ts';
 import { createReferencePage } from './adapters/scalar.ts';
-import { createEventReader, createStripe } from './adapters/stripe.ts';
+import { createEventReader } from './adapters/stripe.ts';
 import { createTemplates } from './adapters/templates.ts';
 import { archive } from './adapters/zip.ts';
 import { type Agents, createAgents } from './features/agents/feature.ts';
@@ -40,12 +41,11 @@ import { clientWords, createOidc, type Oidc } from './features/oidc/feature.ts';
 import { createOrganizations, type Organizations } from './features/organizations/feature.ts';
 import { createReference } from './features/reference/feature.ts';
 import { createScaffold } from './features/scaffold/feature.ts';
-import { createStreams, type Streams } from './features/streams/feature.ts';
+import { createStreams } from './features/streams/feature.ts';
 import { createTiers, type Tiers } from './features/tiers/feature.ts';
 import { createStandings, createTokens, type Tokens } from './features/tokens/feature.ts';
 import { createUsage } from './features/usage/feature.ts';
 import { createDeliveries, createWebhooks } from './features/webhooks/feature.ts';
-import type { Broker } from './kernel/broker.ts';
 import type { Caller } from './kernel/caller.ts';
 import { type Clock, systemClock } from './kernel/clock.ts';
 import type { Config } from './kernel/config.ts';
@@ -105,6 +105,8 @@ export async function createApp({
   const metrics = createMetrics();
   const ids = createIds();
   const db = createPostgres({ url: config.databaseUrl, poolSize: config.databasePoolSize, log, metrics });
+  const openAside = (poolSize: number) =>
+    createPostgres({ url: config.databaseUrl, poolSize, log, metrics, aside: true });
   const memory = createMemoryKv(clock);
   const kv = timedKv(await openKv(config.redisUrl, memory, log), metrics);
   const signer = await createSigner({
@@ -137,7 +139,9 @@ export async function createApp({
   const listings: LedgerListener = {
     inTransaction: async (tx, happenings) => marketplace.listener.inTransaction?.(tx, happenings),
   };
-  const streams = await openStreams(config, log, metrics);
+  const brokers = await openBrokers(config);
+  const streams =
+    brokers && createStreams({ db: openAside(Object.keys(brokers).length + 1), log, metrics, brokers });
   const vault = createVault(config.dataEncryptionKey);
   const deliveries = createDeliveries({
     db,
@@ -467,63 +471,8 @@ export async function openAudit(options: {
   return { audit, close: () => db.close() };
 }
 
-/** The driver is loaded where there is a Redis to speak to. */
-async function openKv(url: string, memory: Kv, log: Log): Promise<Kv> {
-  if (url.startsWith('memory:')) return memory;
-  const { createRedisKv } = await import('./adapters/redis.ts');
-  return createRedisKv(url, log);
-}
-
 /** Where a process counts, by lot: few enough to be added up quickly, and not 0, where past days are joined. */
 const shardFrom = (uuid: string): number => 1 + (Number.parseInt(uuid.slice(0, 2), 16) % 8);
-
-/** The configuration has all of it or nothing. */
-function openStripe(config: Config, clock: Clock) {
-  const { stripeSecretKey, stripeWebhookSecret, stripePricePro, stripePriceEnterprise, baseUrl } = config;
-  if (!stripeSecretKey || !stripeWebhookSecret || !stripePricePro || !stripePriceEnterprise) return undefined;
-  const prices = { pro: stripePricePro, enterprise: stripePriceEnterprise };
-  const returnUrl = `${baseUrl}/billing/return`;
-  return {
-    provider: createStripe({
-      secretKey: stripeSecretKey,
-      prices,
-      returnUrl,
-      apiUrl: config.stripeApiUrl,
-      clock,
-    }),
-    readEvent: createEventReader({ secret: stripeWebhookSecret, prices, clock }),
-  };
-}
-
-/** Where a broker is configured; elsewhere neither driver nor outbox costs anything. */
-async function openStreams(config: Config, log: Log, metrics: Metrics): Promise<Streams | undefined> {
-  const { kafkaBrokers, natsUrl, kafkaTopicPrefix: prefix } = config;
-  if (!kafkaBrokers && !natsUrl) return undefined;
-  const brokers = {
-    ...(kafkaBrokers && { kafka: await openKafka(config, kafkaBrokers) }),
-    ...(natsUrl && {
-      nats: (await import('./adapters/nats.ts')).createNatsBroker({
-        urls: natsUrl,
-        subjectPrefix: prefix,
-        ca: config.natsCa,
-      }),
-    }),
-  };
-  const poolSize = Object.keys(brokers).length + 1;
-  const db = createPostgres({ url: config.databaseUrl, poolSize, log, metrics, aside: true });
-  return createStreams({ db, log, metrics, brokers });
-}
-
-async function openKafka(config: Config, brokers: NonNullable<Config['kafkaBrokers']>): Promise<Broker> {
-  const { createKafkaBroker } = await import('./adapters/kafka.ts');
-  const { kafkaSaslMechanism: mechanism, kafkaSaslUsername: username, kafkaSaslPassword: password } = config;
-  return createKafkaBroker({
-    brokers,
-    topicPrefix: config.kafkaTopicPrefix,
-    tls: config.kafkaSsl ? { ...(config.kafkaSslCa && { ca: config.kafkaSslCa }) } : undefined,
-    sasl: mechanism && username && password ? { mechanism, username, password } : undefined,
-  });
-}
 
 async function closeStores(db: Db, kv: Kv): Promise<void> {
   await db.close();

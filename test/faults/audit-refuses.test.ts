@@ -1,9 +1,16 @@
-/** The audit log refuses the events of marked agents: nothing that concerns them happens, and nobody else notices. */
+/** The audit log refuses the events of marked agents and organizations: nothing that concerns them happens, and nobody else notices. */
 import assert from 'node:assert/strict';
 import { beforeEach, describe, it } from 'node:test';
 import { scopes } from '../../src/contract/scopes.ts';
 import { type Answer, startApp } from '../harness.ts';
-import { changesNothing, type Sent, succeeding, type Target, validTokenRequest } from '../matrix-rows.ts';
+import {
+  asTarget,
+  changesNothing,
+  type Sent,
+  succeeding,
+  type Target,
+  validTokenRequest,
+} from '../matrix-rows.ts';
 import { createWorld, send } from '../world.ts';
 
 const t = await startApp({ MULTI_TENANT: 'true', WEBHOOK_ALLOW_PRIVATE_TARGETS: 'true' });
@@ -12,10 +19,10 @@ const { makeTarget, agentIn } = await createWorld(t);
 const marked = await agentIn(t.operator.organizationId, scopes);
 
 await t.sql('create schema faults');
-await t.sql('create table faults.marked (agent_id uuid)');
+await t.sql('create table faults.marked (id uuid)');
 await t.sql(`
   create function faults.refuse() returns trigger language plpgsql as $$ begin
-    if exists (select from faults.marked m where m.agent_id::text in (new.agent_id::text, new.metadata ->> 'actorId')) then
+    if exists (select from faults.marked m where m.id::text in (new.agent_id::text, new.organization_id::text, new.metadata ->> 'actorId')) then
       raise 'the disk of this agent is on fire';
     end if;
     return new;
@@ -24,8 +31,7 @@ await t.sql(
   'create trigger refuse before insert on audit_events for each row execute function faults.refuse()',
 );
 
-const mark = (...agentIds: string[]) =>
-  t.sql('insert into faults.marked select unnest($1::uuid[])', [agentIds]);
+const mark = (...ids: string[]) => t.sql('insert into faults.marked select unnest($1::uuid[])', [ids]);
 const unmark = () => t.sql('delete from faults.marked');
 beforeEach(unmark);
 
@@ -73,15 +79,16 @@ describe('when the event of a change cannot be written', () => {
       const target = await makeTarget();
       const request = succeeding(id)?.(target);
       assert.ok(request, `${id} has no row in test/matrix-rows.ts`);
-      await mark(marked.agentId, target.agentId);
-      await assertNothingHappens(request, marked.token);
+      const token = asTarget.has(id) ? target.token : marked.token;
+      await mark(marked.agentId, target.agentId, target.organizationId);
+      await assertNothingHappens(request, token);
 
       // Nor has anything that is remembered elsewhere: the agent, its organization and its token are as they were.
       const stillThere = await t.call('GET', `/api/v1/agents/${target.agentId}`, { token: target.token });
       assert.deepEqual([stillThere.status, stillThere.json.owner], [200, 'talent-team']);
 
       await unmark();
-      const { status, text } = await send(t, request, marked.token);
+      const { status, text } = await send(t, request, token);
       assert.ok(status < 300, `${status} ${text}: it was the log that kept it from happening`);
     });
   }

@@ -8,7 +8,7 @@ import { exportJWK } from 'jose';
 import { newAgent, startApp } from '../../../test/harness.ts';
 import { createWorld } from '../../../test/world.ts';
 
-const t = await startApp({ BASE_URL: 'https://id.example.com:8443' });
+const t = await startApp({ WEBHOOK_ALLOW_PRIVATE_TARGETS: 'true', BASE_URL: 'https://id.example.com:8443' });
 const { agentIn, makeTarget } = await createWorld(t);
 const token = await t.token();
 const api = '/api/v1';

@@ -5,7 +5,7 @@ import { newAgent, startApp } from '../../../test/harness.ts';
 import { createWorld } from '../../../test/world.ts';
 import { organizationScopes } from '../../contract/scopes.ts';
 
-const t = await startApp({ BASE_URL: 'https://id.example.com' });
+const t = await startApp({ WEBHOOK_ALLOW_PRIVATE_TARGETS: 'true', BASE_URL: 'https://id.example.com' });
 const { agentIn, makeTarget, operatorToken } = await createWorld(t);
 const api = '/api/v1';
 const own = `${api}/marketplace/listings`;

@@ -113,7 +113,6 @@ describe('Streams', { concurrency: 2 }, () => {
           owner: 'Zoë – 字',
           version: '1.0.0',
           deploymentEnv: 'production',
-          allowedScopes: created.data.allowedScopes,
         },
       });
     }

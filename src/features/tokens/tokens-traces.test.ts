@@ -181,9 +181,12 @@ describe('an unknown client and a wrong secret', () => {
         );
       const before = await read();
       await ask(fields);
-      return [...(await read())]
-        .map(([name, count]): [string | undefined, number] => [name, count - (before.get(name) ?? 0)])
-        .filter(([, count]) => count > 0);
+      return (
+        [...(await read())]
+          .map(([name, count]): [string | undefined, number] => [name, count - (before.get(name) ?? 0)])
+          // Whether anybody subscribes is asked four times a second at the most, whoever comes along.
+          .filter(([name, count]) => count > 0 && name !== 'webhooks.any')
+      );
     };
     const reference = await queries(wrong);
     assert.ok(reference.length > 0);

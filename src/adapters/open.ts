@@ -1,0 +1,57 @@
+/** Which of several adapters, and with what, the configuration asks for. Drivers are loaded only where they are wanted. */
+import type { Broker, StreamName } from '../kernel/broker.ts';
+import type { Clock } from '../kernel/clock.ts';
+import type { Config } from '../kernel/config.ts';
+import type { Kv } from '../kernel/kv.ts';
+import type { Log } from '../kernel/log.ts';
+import { createEventReader, createStripe } from './stripe.ts';
+
+export async function openKv(url: string, memory: Kv, log: Log): Promise<Kv> {
+  if (url.startsWith('memory:')) return memory;
+  const { createRedisKv } = await import('./redis.ts');
+  return createRedisKv(url, log);
+}
+
+/** The configuration has all of it or nothing. */
+export function openStripe(config: Config, clock: Clock) {
+  const { stripeSecretKey, stripeWebhookSecret, stripePricePro, stripePriceEnterprise, baseUrl } = config;
+  if (!stripeSecretKey || !stripeWebhookSecret || !stripePricePro || !stripePriceEnterprise) return undefined;
+  const prices = { pro: stripePricePro, enterprise: stripePriceEnterprise };
+  const returnUrl = `${baseUrl}/billing/return`;
+  return {
+    provider: createStripe({
+      secretKey: stripeSecretKey,
+      prices,
+      returnUrl,
+      apiUrl: config.stripeApiUrl,
+      clock,
+    }),
+    readEvent: createEventReader({ secret: stripeWebhookSecret, prices, clock }),
+  };
+}
+
+/** Undefined where no broker is configured, so that neither driver nor outbox costs anything. */
+export async function openBrokers(config: Config): Promise<Partial<Record<StreamName, Broker>> | undefined> {
+  const { kafkaBrokers, natsUrl } = config;
+  if (!kafkaBrokers && !natsUrl) return undefined;
+  return {
+    ...(kafkaBrokers && { kafka: await openKafka(config, kafkaBrokers) }),
+    ...(natsUrl && { nats: await openNats(config, natsUrl) }),
+  };
+}
+
+async function openNats(config: Config, urls: NonNullable<Config['natsUrl']>): Promise<Broker> {
+  const { createNatsBroker } = await import('./nats.ts');
+  return createNatsBroker({ urls, subjectPrefix: config.kafkaTopicPrefix, ca: config.natsCa });
+}
+
+async function openKafka(config: Config, brokers: NonNullable<Config['kafkaBrokers']>): Promise<Broker> {
+  const { createKafkaBroker } = await import('./kafka.ts');
+  const { kafkaSaslMechanism: mechanism, kafkaSaslUsername: username, kafkaSaslPassword: password } = config;
+  return createKafkaBroker({
+    brokers,
+    topicPrefix: config.kafkaTopicPrefix,
+    tls: config.kafkaSsl ? { ...(config.kafkaSslCa && { ca: config.kafkaSslCa }) } : undefined,
+    sasl: mechanism && username && password ? { mechanism, username, password } : undefined,
+  });
+}
