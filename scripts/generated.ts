@@ -42,10 +42,8 @@ function configuration(): string {
     `| \`${variable.env}\`${variable.orFile ? `<br>or \`${variable.env}_FILE\`` : ''} | ${variable.about} | ${variable.absent} |`;
   const table = (rows: Variable<unknown>[]) =>
     ['| Variable | What it is | When absent |', '|---|---|---|', ...rows.map(row)].join('\n');
-  const present = all.filter((variable) => !variable.awaitsFeature);
-  const awaited = all.filter((variable) => variable.awaitsFeature);
-  const sections = [...new Set(present.map((variable) => variable.group))].map(
-    (group) => `## ${group}\n\n${table(present.filter((variable) => variable.group === group))}\n`,
+  const sections = [...new Set(all.map((variable) => variable.group))].map(
+    (group) => `## ${group}\n\n${table(all.filter((variable) => variable.group === group))}\n`,
   );
   return [
     notice('src/kernel/variables.ts'),
@@ -56,12 +54,6 @@ function configuration(): string {
     'that holds the value, as container secrets do. `countersign dev` supplies the required ones by itself.',
     '',
     ...sections,
-    '## Accepted already, without effect in this version',
-    '',
-    'These belong to features that are not part of this version yet. Their values are checked at start all the same.',
-    '',
-    table(awaited),
-    '',
   ].join('\n');
 }
 

@@ -15,11 +15,9 @@ export interface Variable<T> {
   readonly required: boolean;
   /** May also be given as a path in `<env>_FILE`. */
   readonly orFile: boolean;
-  /** Checked at start already, but the feature that acts on it is not in this version. */
-  readonly awaitsFeature: boolean;
 }
 
-type Described = Pick<Variable<unknown>, 'env' | 'about'> & { orFile?: true; awaitsFeature?: true };
+type Described = Pick<Variable<unknown>, 'env' | 'about'> & { orFile?: true };
 type Required<T> = Variable<T> & { readonly required: true };
 type Defaulted<T> = Variable<T> & { readonly otherwise: T };
 
@@ -40,7 +38,6 @@ const common = (described: Described) => ({
   ...described,
   group,
   orFile: described.orFile ?? false,
-  awaitsFeature: described.awaitsFeature ?? false,
 });
 
 const required = <T>(parse: (text: string) => T, described: Described): Required<T> => ({
