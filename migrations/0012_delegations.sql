@@ -24,6 +24,6 @@ create table delegations (
 
 create index delegations_by_delegator on delegations (delegator_id, created_at desc, chain_id desc);
 create index delegations_by_delegatee on delegations (delegatee_id, created_at desc, chain_id desc);
-create index delegations_by_root on delegations (root_chain_id) where revoked_at is null;
+create index delegations_by_root on delegations (root_chain_id);
 create index delegations_by_parent on delegations (parent_chain_id);
 create index delegations_by_expiry on delegations (expires_at);

@@ -109,3 +109,6 @@ create table badge_checks (
   conforms boolean not null,
   checked_at timestamptz not null
 );
+
+-- Whether access ended with them is looked at every minute.
+create index agents_decommissioned on agents (agent_id) where status = 'decommissioned';

@@ -164,13 +164,14 @@ export async function createApp({
   const ledger = createLedger({
     clock,
     ids,
+    // Whoever may have to wait comes before the standings, whose announcement must outlast all that follows until the commit.
     listeners: [
       audit.listener,
       chainsEndWithAgents,
-      standings.listener,
-      usage.listener,
       listings,
       deliveries.listener,
+      standings.listener,
+      usage.listener,
       ...(streams ? [streams.listener] : []),
     ],
   });
@@ -248,6 +249,7 @@ export async function createApp({
     mint: (tx, minting) => tokens.mint(tx, minting),
     findAgents: agents.findAll,
     holdAgents: agents.holdAll,
+    organizationStatusOf: organizations.statusOf,
     isAdmin,
     inspect: (token) => tokens.inspect(token),
     count: (metric, { organizationId, agentId }) => usage.count(organizationId, agentId, metric),
@@ -441,8 +443,8 @@ export async function createApp({
       await audit.prepare();
     },
     async close() {
-      await http.close();
-      await loops.stop();
+      // Together: each has its own patience, and a slow receiver is not to be waited for after a slow client.
+      await Promise.all([http.close(), loops.stop()]);
       await outbound.close();
       // A database that does not answer is not waited for.
       await Promise.race([usage.flush(), sleep(lastWriteMs, undefined, { ref: false })]).catch((error) =>

@@ -32,7 +32,8 @@ export function createOutsideTokens({ keySets, clock }: { keySets: KeySets; cloc
       if (typ !== undefined && !isTokenType(typ)) return refused('type_not_allowed');
       if (kid !== undefined && typeof kid !== 'string') return refused('malformed');
       const claims = readPart(parts[1]);
-      if (!claims || !isSoundClaims(claims)) return refused('malformed');
+      // The signature is decoded by others, who overlook what does not belong there.
+      if (!claims || !isSoundClaims(claims) || !/^[\w-]+$/.test(parts[2] ?? '')) return refused('malformed');
       const { iss } = claims;
       if (iss === undefined) return refused('missing_claim');
       const fingerprint = createHash('sha256').update(`${parts[0]}.${parts[1]}`).digest('base64url');

@@ -258,7 +258,8 @@ export const variables = {
   ...section('Storage'),
   databasePoolSize: defaulted(whole(1, 500), 10, {
     env: 'DATABASE_POOL_SIZE',
-    about: 'database connections per process',
+    about:
+      'database connections per process for requests and loops; one more is kept to hear of webhook deliveries, and one more for each stream and one beside them where streams are configured',
   }),
   dataEncryptionKey: optional(
     encryptionKey,
@@ -306,7 +307,7 @@ export const variables = {
   webhookAllowPrivateTargets: defaulted(flag, false, {
     env: 'WEBHOOK_ALLOW_PRIVATE_TARGETS',
     about:
-      "lets every outbound call (webhooks, key sets, discovery) reach private and loopback addresses: for receivers and issuers inside the operator's own network, and for tests",
+      "lets every outbound call (webhooks, key sets, discovery) reach private and loopback addresses: for receivers and issuers inside the operator's own network, and for tests; issuers and their key sets may then also be plain http, webhooks never",
   }),
   kafkaBrokers: optional(addresses, 'no Kafka publishing', {
     env: 'KAFKA_BROKERS',

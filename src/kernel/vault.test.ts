@@ -17,7 +17,7 @@ describe('the vault', () => {
     assert.throws(() => vault.open(sealed, 'other row'), VaultProblem);
     assert.throws(() => createVault(randomBytes(32)).open(sealed, 'row'), /sealed with the key/);
     assert.throws(() => createVault(undefined).open(sealed, 'row'), /sealed with the key/);
-    for (let at = sealed.lastIndexOf(':') + 1; at < sealed.length; at += 7) {
+    for (let at = sealed.lastIndexOf(':') + 1; at < sealed.length; at += 1) {
       const flipped = sealed[at] === 'A' ? 'B' : 'A';
       const changed = sealed.slice(0, at) + flipped + sealed.slice(at + 1);
       assert.throws(() => vault.open(changed, 'row'), VaultProblem, changed);

@@ -34,6 +34,8 @@ export function createVault(key: Buffer | undefined): Vault {
       if (!key || under !== keyId)
         throw new VaultProblem(`it is sealed with the key ${under}, which is not DATA_ENCRYPTION_KEY`);
       const bytes = Buffer.from(text, 'base64');
+      // Decoding overlooks what does not belong there.
+      if (bytes.toString('base64') !== text) throw new VaultProblem('it was changed since it was sealed');
       try {
         const opening = createDecipheriv(cipher, key, bytes.subarray(0, 12), { authTagLength: 16 });
         opening.setAAD(Buffer.from(owner)).setAuthTag(bytes.subarray(-16));

@@ -1,4 +1,5 @@
 import type { Tx } from '../../kernel/db.ts';
+import { createGatherer } from '../../kernel/gather.ts';
 import type { PublicKey } from '../../kernel/signer.ts';
 import {
   checkpointFrom,
@@ -120,7 +121,7 @@ export function createWatch(deps: VerifierDeps): () => Promise<boolean> {
       await checkOld(round);
     });
 
-  return async () => {
+  const round = async (): Promise<boolean> => {
     const horizon = await drain();
     const now = clock.now();
     const since = new Date((lookedAt ?? now) - 60_000).toISOString();
@@ -131,4 +132,16 @@ export function createWatch(deps: VerifierDeps): () => Promise<boolean> {
     lookedAt = now;
     return place.organizationId === none;
   };
+
+  /** One at a time: the loop and whoever wants to know now share the place that the watch has come to. */
+  const together = createGatherer({
+    run: async (askers: readonly undefined[]) => {
+      const ended = await round();
+      return askers.map(() => ended);
+    },
+    atMost: 1_000,
+    atOnce: 1,
+    waiting: 1_000,
+  });
+  return () => together(undefined);
 }

@@ -7,8 +7,11 @@ export const createVerificationLoop = ({ unfinished, proceed }: Verification): L
   everyMs: 1_000,
   everywhere: true,
   async run(signal) {
-    for (const organizationId of unfinished) {
+    for (const organizationId of [...unfinished]) {
       if (signal.aborted) return;
+      // To the end of the line first: one that fails every time must not keep the others from their turn.
+      unfinished.delete(organizationId);
+      unfinished.add(organizationId);
       if (await proceed(organizationId, Number.POSITIVE_INFINITY, signal)) unfinished.delete(organizationId);
     }
   },

@@ -41,6 +41,7 @@ export interface DelegationDeps {
   findAgents(agentIds: readonly string[]): Promise<ReadonlyMap<string, Party>>;
   /** The same, kept from changing until the transaction ends. */
   holdAgents(tx: Tx, agentIds: readonly string[]): Promise<ReadonlyMap<string, Party>>;
+  organizationStatusOf(organizationId: string): Promise<string | undefined>;
   /** Whether the caller administers its own organization. */
   isAdmin(caller: Caller): Promise<boolean>;
   /** What an access token is worth now, if it is a live one of ours or ended with its chain. */

@@ -4,10 +4,14 @@ import type { DelegationDeps } from './feature.ts';
 import { deleteExpired } from './store.ts';
 
 /** Kept as long as the audit events that speak of them. */
+const atOnce = 1_000;
 const keptMs = limits.auditRetentionDays * 86_400_000;
 
 export const createPruneLoop = ({ db, clock }: Pick<DelegationDeps, 'db' | 'clock'>): Loop => ({
   name: 'delegations-expired',
   everyMs: 3_600_000,
-  run: () => deleteExpired(db, new Date(clock.now() - keptMs)),
+  async run(signal) {
+    const before = new Date(clock.now() - keptMs);
+    while (!signal.aborted && (await deleteExpired(db, before, atOnce)) === atOnce);
+  },
 });

@@ -51,9 +51,11 @@ export const NewDelegation = Type.Object(
     scopes: Type.Array(literals(scopes), { minItems: 1, maxItems: scopes.length, uniqueItems: true }),
     expiresIn: Type.Integer({ minimum: minSeconds, maximum: maxSeconds, default: defaultSeconds }),
     resource: Type.Optional(
-      Type.Array(Type.String({ maxLength: 1024 }), { minItems: 1, maxItems: 10, uniqueItems: true }),
+      Nullable(
+        Type.Array(Type.String({ maxLength: 1024 }), { minItems: 1, maxItems: 10, uniqueItems: true }),
+      ),
     ),
-    purpose: Type.Optional(Type.String({ minLength: 1, maxLength: 256 })),
+    purpose: Type.Optional(Nullable(Type.String({ minLength: 1, maxLength: 256 }))),
     allowRedelegation: Type.Boolean({ default: false }),
   },
   { title: 'NewDelegation', additionalProperties: false },

@@ -28,7 +28,20 @@ export interface DelegationService {
 }
 
 export function createDelegationService(deps: DelegationDeps): DelegationService {
-  const { db, clock, ids, ledger, metrics, issuer, findAgents, holdAgents, isAdmin, inspect, count } = deps;
+  const {
+    db,
+    clock,
+    ids,
+    ledger,
+    metrics,
+    issuer,
+    findAgents,
+    organizationStatusOf,
+    holdAgents,
+    isAdmin,
+    inspect,
+    count,
+  } = deps;
   const tokens = createDelegationTokens(deps);
   const shownNow = (link: Link) => shown(link, clock.now());
 
@@ -74,7 +87,7 @@ export function createDelegationService(deps: DelegationDeps): DelegationService
     return parent;
   };
 
-  const resourcesOf = (asked: readonly string[] | undefined): string[] | null => {
+  const resourcesOf = (asked: readonly string[] | null | undefined): string[] | null => {
     if (!asked) return null;
     const read = asked.map((resource) => audienceOf(resource, issuer));
     const problems = read.flatMap((audience, index) =>
@@ -191,6 +204,8 @@ export function createDelegationService(deps: DelegationDeps): DelegationService
       const chain = await chainFor(db, caller, proof.chainId);
       const last = lastOf(chain);
       refuseEnded(last);
+      // Nothing is ended by that, but nothing is worth anything while it lasts either.
+      if ((await organizationStatusOf(last.organizationId)) !== 'active') fail('ORG_SUSPENDED');
       const agents = await findAgents(partiesOf(chain));
       const { chainId, subjectId, delegateeId: actorId, depth, expiresAt } = last;
       const scopes = withinCeilings(proof.scopes ?? last.scopes, agents.values());

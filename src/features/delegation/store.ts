@@ -153,7 +153,11 @@ export async function findParts(db: Queryable, chainIds: readonly string[]): Pro
   return chainIds.flatMap((chainId) => found.get(chainId.toLowerCase()) ?? []);
 }
 
-/** A link never outlives the one above it, so none is left hanging. */
-export async function deleteExpired(db: Queryable, before: Date): Promise<void> {
-  await db.run('delegations.deleteExpired', sql`delete from delegations where expires_at < ${before}`);
-}
+/** A link never outlives the one above it, and of equals the lower goes first, so none is left hanging. Answers how many went. */
+export const deleteExpired = (db: Queryable, before: Date, atMost: number): Promise<number> =>
+  db.run(
+    'delegations.deleteExpired',
+    sql`delete from delegations where chain_id in (
+          select chain_id from delegations where expires_at < ${before}
+          order by expires_at, depth desc limit ${atMost})`,
+  );

@@ -62,6 +62,7 @@ export const federationRoutes = (federation: FederationService): RouteEntry[] =>
     limit: 'caller',
     errors: ['PARTNER_NOT_FOUND', 'PARTNER_ALREADY_EXISTS', 'IMMUTABLE_FIELD'],
     immutable: ['id', 'createdAt'],
+    optionalBody: true,
     schema: { params: PartnerParams, body: PartnerChange, response: { 200: Partner } },
     handler: ({ caller, params, body }) => federation.update(caller, params.id, body),
   }),

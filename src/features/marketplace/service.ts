@@ -1,7 +1,9 @@
 import { isDeepStrictEqual } from 'node:util';
 import { type Caller, isOperator, tenantOf } from '../../kernel/caller.ts';
 import { isoTime } from '../../kernel/clock.ts';
+import type { Tx } from '../../kernel/db.ts';
 import { fail } from '../../kernel/fail.ts';
+import { problemOfAddress } from '../../kernel/outside.ts';
 import { type Page, pageOf } from '../../kernel/page.ts';
 import { type FieldProblem, validationError } from '../../kernel/validation.ts';
 import type { MarketplaceDeps } from './feature.ts';
@@ -46,6 +48,13 @@ export function createMarketplaceService(deps: MarketplaceDeps): MarketplaceServ
     did: didOf(stored.agentId),
     cardUrl: cardUrlOf(stored.agentId),
   });
+
+  /** The agent first, as those do who change agents; and nobody but an operator changes what is an operator's agent's. */
+  const holdListing = async (tx: Tx, caller: Caller, listingId: string): Promise<StoredListing> => {
+    const { agentId } = (await findListing(tx, tenantOf(caller), listingId)) ?? fail('LISTING_NOT_FOUND');
+    await holdAgent(tx, caller, agentId);
+    return (await lockListing(tx, tenantOf(caller), listingId)) ?? fail('LISTING_NOT_FOUND');
+  };
 
   return {
     async search(caller, query) {
@@ -102,7 +111,7 @@ export function createMarketplaceService(deps: MarketplaceDeps): MarketplaceServ
     async update(caller, listingId, change) {
       refuseUnfit(change);
       return db.transaction(async (tx) => {
-        const before = (await lockListing(tx, tenantOf(caller), listingId)) ?? fail('LISTING_NOT_FOUND');
+        const before = await holdListing(tx, caller, listingId);
         const { pricing, ...rest } = change;
         const after: StoredListing = { ...before, ...rest, ...(pricing && { pricing: priced(pricing) }) };
         const changed = Object.keys(change).filter(
@@ -128,7 +137,7 @@ export function createMarketplaceService(deps: MarketplaceDeps): MarketplaceServ
 
     async remove(caller, listingId) {
       await db.transaction(async (tx) => {
-        const listing = (await lockListing(tx, tenantOf(caller), listingId)) ?? fail('LISTING_NOT_FOUND');
+        const listing = await holdListing(tx, caller, listingId);
         // Otherwise a suspension would be undone by deleting and listing again.
         if (listing.status === 'suspended' && !isOperator(caller))
           fail('FORBIDDEN', { message: 'This listing is suspended; only an operator can delete it.' });
@@ -181,8 +190,8 @@ function refuseUnfit({ description, endpoints, documentationUrl, pricing }: List
   if (description !== undefined && Buffer.byteLength(description) > maxDescriptionBytes)
     refuse('description', `must be at most ${maxDescriptionBytes} bytes of UTF-8`);
   const checkUrl = (field: string, url: string | null | undefined) => {
-    if (typeof url === 'string' && !isPlainHttps(url))
-      refuse(field, 'must be an https:// address without user name and password');
+    const problem = typeof url === 'string' && problemOfAddress(url, { allowHttp: false, allowQuery: true });
+    if (problem) refuse(field, problem);
   };
   for (const [index, { url }] of (endpoints ?? []).entries()) checkUrl(`endpoints[${index}].url`, url);
   checkUrl('documentationUrl', documentationUrl);
@@ -190,10 +199,4 @@ function refuseUnfit({ description, endpoints, documentationUrl, pricing }: List
   if (pricing?.model === 'external' && !pricing.url)
     refuse('pricing.url', 'is required when the model is external');
   if (problems.length > 0) throw validationError('body', problems);
-}
-
-function isPlainHttps(text: string): boolean {
-  if (!URL.canParse(text)) return false;
-  const { protocol, username, password } = new URL(text);
-  return protocol === 'https:' && username === '' && password === '';
 }

@@ -7,23 +7,32 @@ import type { Provider } from './schema.ts';
  * by a JSON pointer (RFC 6901) such as `/kubernetes.io/namespace`. Of a list every item counts.
  */
 export function valuesOf(claims: Claims, provider: Provider, claim: string): string[] {
-  if (claim === 'sub') return subjectForms(claims, provider);
-  const path = claim.startsWith('/')
+  const path = pathOf(claim);
+  if (path.length === 1 && path[0] === 'sub') return subjectForms(claims, provider);
+  const value = path.reduce<unknown>(stepInto, claims);
+  return (Array.isArray(value) ? value : [value]).flatMap((item) =>
+    ['string', 'number', 'boolean'].includes(typeof item) ? [String(item)] : [],
+  );
+}
+
+/** A claim at the top has two spellings: its name, and a pointer of one step. */
+export const nameOf = (claim: string): string => {
+  const [name, ...deeper] = pathOf(claim);
+  return name === undefined || deeper.length > 0 ? claim : name;
+};
+
+const pathOf = (claim: string): string[] =>
+  claim.startsWith('/')
     ? claim
         .slice(1)
         .split('/')
         .map((step) => step.replaceAll('~1', '/').replaceAll('~0', '~'))
     : [claim];
-  const value = path.reduce<unknown>(
-    (at, step) =>
-      typeof at === 'object' && at !== null && !Array.isArray(at) && Object.hasOwn(at, step)
-        ? (at as Record<string, unknown>)[step]
-        : undefined,
-    claims,
-  );
-  return (Array.isArray(value) ? value : [value]).flatMap((item) =>
-    ['string', 'number', 'boolean'].includes(typeof item) ? [String(item)] : [],
-  );
+
+function stepInto(at: unknown, step: string): unknown {
+  if (typeof at !== 'object' || at === null) return undefined;
+  if (Array.isArray(at)) return /^(0|[1-9]\d{0,5})$/.test(step) ? at[Number(step)] : undefined;
+  return Object.hasOwn(at, step) ? (at as Record<string, unknown>)[step] : undefined;
 }
 
 const githubSubject = /^repo:([^/:@]+)(?:@(\d+))?\/([^/:@]+)(?:@(\d+))?(?=$|:)/;

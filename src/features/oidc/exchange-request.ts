@@ -44,5 +44,7 @@ export function readExchange(
       ? issuer
       : (audienceOf(form.resource, issuer) ??
         failToken('invalid_target', 'resource must be an absolute http(s) URI without a fragment'));
+  if (form.audience !== undefined && form.audience !== audience)
+    failToken('invalid_target', 'name the target by resource; audience may only repeat it');
   return { token: form.subject_token, agentId: form.client_id, scope: form.scope, audience };
 }

@@ -12,6 +12,7 @@ export const ExchangeRequest = Type.Object(
     client_id: Type.Optional(Type.String({ maxLength: 128 })),
     scope: Type.Optional(Type.String({ maxLength: 1024 })),
     resource: Type.Optional(Type.String({ maxLength: 1024 })),
+    audience: Type.Optional(Type.String({ maxLength: 1024 })),
   },
   { title: 'OutsideTokenExchange' },
 );

@@ -104,7 +104,7 @@ export function createExchange(deps: OidcDeps): Exchange {
         words.scope,
         `invalid scope: the trust policy gives ${policy.scopes.join(' ') || 'none'}`,
       );
-    if (policy.singleUse && !(await useToken(tx, tokenKeyOf(token), lastMoment(verified))))
+    if (policy.singleUse && !(await useToken(tx, tokenKeyOf(token, policy.jwksUri), lastMoment(verified))))
       return refuse('the token was used before');
     await proof.countAgainst({ clientId: policy.agentId });
     const issued = await mint(tx, {

@@ -33,9 +33,13 @@ export function headsOf({ claims }: Unverified): string[] {
   return [...new Set(['', ...heads])];
 }
 
-/** The same for every copy of a token: its id with its issuer, or what was signed where there is none. */
-export function tokenKeyOf({ issuer, claims, fingerprint }: Unverified): Buffer {
+/**
+ * The same for every copy of a token: its id with its issuer, or what was signed where there is none. And with whose keys
+ * vouch for it, lest somebody who names keys of their own for an issuer use up the ids of its real tokens.
+ */
+export function tokenKeyOf({ issuer, claims, fingerprint }: Unverified, jwksUri: string | null): Buffer {
   const { jti } = claims;
-  const name = typeof jti === 'string' && jti !== '' ? ['jti', issuer, jti] : ['signed', issuer, fingerprint];
+  const id = typeof jti === 'string' && jti !== '' ? ['jti', jti] : ['signed', fingerprint];
+  const name = [issuer, jwksUri, ...id];
   return createHash('sha256').update(JSON.stringify(name)).digest();
 }

@@ -2,6 +2,7 @@
  * What is known about the providers: where their tokens come from, and what in them says who the caller is. A policy that
  * pins nothing of that would let in every customer of the provider, and is refused.
  */
+import { nameOf } from './claims.ts';
 import { isGlob, startsFixed } from './glob.ts';
 import type { Condition, Provider } from './schema.ts';
 
@@ -128,9 +129,10 @@ export function identityProblem(
 
 function pins(provider: Provider, preset: Preset, { claim, operator, values = [] }: Condition): boolean {
   if (operator === 'exists' || values.length === 0) return false;
-  if (claim === 'sub') return values.every((value) => preset.identifiedBy(value));
+  const name = nameOf(claim);
+  if (name === 'sub') return values.every((value) => preset.identifiedBy(value));
   const custom = provider === 'custom';
   const begins = custom ? hasBeginning : startsFixed;
-  const says = custom ? !weak.has(claim) : preset.identifying.includes(claim);
+  const says = custom ? !weak.has(name) : [claim, name].some((word) => preset.identifying.includes(word));
   return says && values.every((value) => operator !== 'glob' || !isGlob(value) || begins(value));
 }

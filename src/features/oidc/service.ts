@@ -125,6 +125,7 @@ export function createPolicyService(deps: OidcDeps): PolicyService {
         const change = asked.scopes ? { ...asked, scopes: inContractOrder(asked.scopes) } : asked;
         const changed = changedFields(before, change);
         if (changed.length === 0) return before;
+        if (agent.status === 'decommissioned') fail('AGENT_DECOMMISSIONED');
         const after: TrustPolicy = {
           ...refuseUnsound({ ...before, ...change }, deps),
           updatedAt: isoTime(clock),

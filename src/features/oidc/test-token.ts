@@ -28,8 +28,8 @@ export function createTokenTest({ db, clock, outside, issuer: ourselves, standin
     return check('agent', problem === undefined, 'active', [problem ?? 'active']);
   };
 
-  const useCheck = async (token: Unverified): Promise<Check> => {
-    const used = await isUsed(db, tokenKeyOf(token));
+  const useCheck = async (token: Unverified, { jwksUri }: TrustPolicy): Promise<Check> => {
+    const used = await isUsed(db, tokenKeyOf(token, jwksUri));
     return check('single use', !used, 'not used before', [used ? 'used before' : 'not used before']);
   };
 
@@ -45,7 +45,7 @@ export function createTokenTest({ db, clock, outside, issuer: ourselves, standin
       check('token', !own, 'a signed JWT of somebody else', [own ? 'own_token' : 'so it is']),
       await signatureCheck(policy, token),
       ...checksOf(policy, token.claims, clock.now()),
-      ...(policy.singleUse ? [await useCheck(token)] : []),
+      ...(policy.singleUse ? [await useCheck(token, policy)] : []),
       await agentCheck(policy),
     ];
     return { matched: checks.every(({ ok }) => ok), checks, claims: token.claims };
