@@ -40,7 +40,11 @@ export function createPostgres(options: PostgresOptions): Db {
     types: { getTypeParser: wireParser as typeof pg.types.getTypeParser },
   });
   // Without a listener the loss of a connection, idle or in use, would end the process.
-  pool.on('error', (error) => log.warn({ err: error }, 'an idle database connection was lost'));
+  // pg hangs the whole client on the error, so only what it says is logged; and when we are leaving it is no news.
+  let leaving = false;
+  pool.on('error', ({ message, code }: Error & { code?: string }) => {
+    if (!leaving) log.warn({ code, reason: message }, 'an idle database connection was lost');
+  });
   pool.on('connect', (client) => client.on('error', () => {}));
   if (!aside) {
     metrics.gaugeFrom('service_db_pool_active_connections', () => pool.totalCount - pool.idleCount);
@@ -168,7 +172,10 @@ export function createPostgres(options: PostgresOptions): Db {
       await Promise.race([asked, limit]).finally(() => late.abort());
     },
     listen: (channel, heard) => listenTo({ url, channel, heard, log }),
-    close: () => pool.end(),
+    close() {
+      leaving = true;
+      return pool.end();
+    },
   };
 }
 

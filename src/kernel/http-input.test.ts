@@ -149,7 +149,12 @@ const refusals: [number, string, string, [string, string, Asked]][] = [
   [400, 'VALIDATION_ERROR', 'the path holds NUL', get('/api/v1/agents/%00')],
   [400, 'VALIDATION_ERROR', 'the path cannot be decoded', get('/%zz')],
   [400, 'VALIDATION_ERROR', 'an id is no UUID', get('/api/v1/agents/__proto__')],
-  [414, 'URI_TOO_LONG', 'a path parameter has 10,000 letters', get(`/api/v1/agents/${'a'.repeat(10_000)}`)],
+  [
+    400,
+    'VALIDATION_ERROR',
+    'a path parameter has 10,000 letters',
+    get(`/api/v1/agents/${'a'.repeat(10_000)}`),
+  ],
   [404, 'ROUTE_NOT_FOUND', 'the path is unknown, however long', get(`/${'a'.repeat(100_000)}`)],
   [404, 'ROUTE_NOT_FOUND', 'a body goes to an unknown path', ['POST', '/nowhere', { payload: { a: 1 } }]],
   [404, 'ROUTE_NOT_FOUND', 'the path has no such method', ['DELETE', '/health', {}]],

@@ -86,7 +86,8 @@ export async function createHttp(deps: HttpDeps): Promise<Http> {
       requireHostHeader: false,
     },
     return503OnClosing: false,
-    routerOptions: { maxParamLength: 256 },
+    // A path that is no id is refused as such, however long: the headers of a request are bounded anyway.
+    routerOptions: { maxParamLength: 16_384 },
     clientErrorHandler: (error, socket) => void refuseSocket(error, socket),
     frameworkErrors: (error, request, reply) => void answerUnroutable(error, request, reply),
   });
@@ -136,7 +137,8 @@ export async function createHttp(deps: HttpDeps): Promise<Http> {
       refuseUnsafe(request.body, 'body');
       refuseRepeated(request.body);
     }
-    if (request.routeOptions.config.entry?.optionalBody) request.body ??= {};
+    if (request.routeOptions.config.entry?.optionalBody && request.body === undefined) request.body = {};
+    refuseUnasked(request.body, request.routeOptions.config.entry);
     refuseImmutable(request.body, request.routeOptions.config.entry?.immutable);
     done();
   });
@@ -314,6 +316,14 @@ function refuseRepeated(form: unknown): void {
       .slice(0, 5)
       .map(([name]) => ({ in: 'body', field: shortName(name), message: 'is given more than once' })),
   );
+}
+
+/** What an operation does not read must not look as if it had been heeded. An empty object is what many clients send for nothing. */
+function refuseUnasked(body: unknown, entry: RouteEntry | undefined): void {
+  if (!entry || entry.schema.body || entry.accepts === 'raw' || body === undefined) return;
+  if (typeof body === 'object' && body !== null && !Array.isArray(body) && Object.keys(body).length === 0)
+    return;
+  throw validationError('body', [{ in: 'body', field: '', message: 'this operation takes no body' }]);
 }
 
 function refuseImmutable(body: unknown, immutable: readonly string[] = []): void {

@@ -23,10 +23,20 @@ export function createResolve(resolver = new Resolver({ timeout: 2_000, tries: 2
     }
   };
 
-  return async (name) => {
+  const look = async (name: string): Promise<readonly string[]> => {
     const [ipv4, ipv6] = await Promise.all([ask(resolver.resolve4(name)), ask(resolver.resolve6(name))]);
     const addresses = [...(ipv4 ?? []), ...(ipv6 ?? [])];
     if (addresses.length > 0 && ipv4 && ipv6) return addresses;
     return (await lookup(name, { all: true })).map(({ address }) => address);
+  };
+
+  /** Whoever asks for a name that is being asked for waits for the same answer: a burst to one host is one question. */
+  const asking = new Map<string, Promise<readonly string[]>>();
+  return (name) => {
+    const under = asking.get(name);
+    if (under) return under;
+    const answer = look(name).finally(() => asking.delete(name));
+    asking.set(name, answer);
+    return answer;
   };
 }

@@ -31,6 +31,48 @@ describe('the gauge', () => {
     assert.equal(alarms(), 0);
   });
 
+  it('is 1 while events are being written, whatever comes between one look and the next', async () => {
+    let over = false;
+    const writing = Promise.all(
+      Array.from({ length: 4 }, async () => {
+        while (!over) await record(t, first, 1);
+      }),
+    );
+    const found: unknown[] = [];
+    for (let look = 0; look < 15; look += 1) {
+      found.push((await audit.verify(first)).finding);
+      await audit.watch();
+    }
+    over = true;
+    await writing;
+    assert.deepEqual(
+      found.filter((finding) => finding !== undefined),
+      [],
+    );
+    assert.equal(await gauge(), '1');
+    assert.equal(alarms(), 0);
+  });
+
+  it('is 0 after an edit of what clients that nobody knows have left', async () => {
+    const unknown = '00000000-0000-0000-0000-000000000000';
+    await record(t, unknown, 3);
+    await rounds();
+    assert.equal(await gauge(), '1');
+    const set = (value: string) =>
+      asIntruder(`update audit_events set user_agent = ${value} where organization_id = $1`, [unknown]);
+    t.clock.advance(3_600_000);
+    await set("user_agent || '!'");
+    await rounds(12);
+    assert.equal(await gauge(), '0');
+    await set('left(user_agent, -1)');
+    const answer = await t.call('GET', `/api/v1/audit/verify?organizationId=${unknown}`, {
+      token: await t.token(),
+    });
+    assert.equal(answer.json.verified, true);
+    assert.equal(await gauge(), '1');
+    t.logs.length = 0;
+  });
+
   it('is 0 after an edit of something old, and says so loudly, once', async () => {
     t.clock.advance(3_600_000);
     const set = (value: string) =>

@@ -9,6 +9,10 @@ import type { Period } from './period.ts';
 export const takeSnapshot = (tx: Tx): Promise<number> =>
   tx.run('audit.snapshot', sql`set transaction isolation level repeatable read, read only`);
 
+/** The first transaction that this snapshot cannot know: what claims to come from it or a later one never was. */
+export const readSnapshotEnd = (tx: Tx): Promise<{ next: string }> =>
+  tx.one('audit.snapshot.end', sql`select pg_snapshot_xmax(pg_current_snapshot())::text as next`);
+
 const checkpointColumns = sql`
   organization_id as "organizationId", number, size, encode(head, 'hex') as head, encode(previous, 'hex') as previous,
   taken_at as at, key_id as "keyId", signed`;
@@ -252,10 +256,14 @@ export async function findGrown(tx: Tx, since: string): Promise<string[]> {
 }
 
 /** The next organization that has a chain, by its id. */
-export const findChainAfter = (tx: Tx, organizationId: string): Promise<{ id: string } | undefined> =>
+export const findChainAfter = (
+  tx: Tx,
+  organizationId: string | undefined,
+): Promise<{ id: string } | undefined> =>
   tx.maybe(
     'audit.chains.after',
-    sql`select organization_id as id from audit_checkpoints where organization_id > ${organizationId}
+    sql`select organization_id as id from audit_checkpoints
+        where ${organizationId === undefined ? sql`true` : sql`organization_id > ${organizationId}`}
         order by organization_id limit 1`,
   );
 

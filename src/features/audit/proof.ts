@@ -1,6 +1,7 @@
 /** What a tenant can ask of its own log: that it proves itself, and the signatures to keep elsewhere. */
-import type { Caller } from '../../kernel/caller.ts';
+import { type Caller, isOperator } from '../../kernel/caller.ts';
 import type { Db } from '../../kernel/db.ts';
+import { fail } from '../../kernel/fail.ts';
 import { type Page, pageOf } from '../../kernel/page.ts';
 import { listCheckpoints } from './evidence-store.ts';
 import { type Asked, openPeriod } from './period.ts';
@@ -8,7 +9,7 @@ import type { AuditCheckpoint, CheckpointQuery, Verification } from './schema.ts
 import type { Verifier } from './verify.ts';
 
 export interface Proof {
-  verify(caller: Caller, asked: Asked): Promise<Verification>;
+  verify(caller: Caller, asked: Asked & { organizationId?: string }): Promise<Verification>;
   checkpoints(caller: Caller, query: CheckpointQuery): Promise<Page<AuditCheckpoint>>;
 }
 
@@ -17,7 +18,8 @@ const always = { from: Date.UTC(1, 0, 1), to: Date.UTC(9999, 11, 31) };
 
 export function createProof({ db, verifier }: { db: Db; verifier: Verifier }): Proof {
   return {
-    async verify({ organizationId }, asked) {
+    async verify(caller, asked) {
+      const organizationId = chosen(caller, asked.organizationId);
       const period = openPeriod(asked);
       const whole = period.from === undefined && period.to === undefined;
       const { checked, finding } = await verifier.verify(
@@ -31,7 +33,8 @@ export function createProof({ db, verifier }: { db: Db; verifier: Verifier }): P
         toDate: isoOrNull(period.to),
       };
     },
-    async checkpoints({ organizationId }, query) {
+    async checkpoints(caller, query) {
+      const organizationId = chosen(caller, query.organizationId);
       const { rows, total } = await listCheckpoints(db, organizationId, query);
       const data = rows.map(({ number, size, head, at, keyId, signed }) => ({
         number,
@@ -44,6 +47,13 @@ export function createProof({ db, verifier }: { db: Db; verifier: Verifier }): P
       return pageOf(query, data, total);
     },
   };
+}
+
+function chosen(caller: Caller, asked: string | undefined): string {
+  const organizationId = asked?.toLowerCase() ?? caller.organizationId;
+  return organizationId === caller.organizationId || isOperator(caller)
+    ? organizationId
+    : fail('ORG_NOT_FOUND');
 }
 
 const isoOrNull = (time: number | undefined): string | null =>

@@ -49,7 +49,10 @@ export type AuditQuery = Static<typeof AuditQuery>;
 
 export const AuditEventParams = Type.Object({ eventId: Uuid });
 
-export const VerifyQuery = Type.Object(verifyPeriod);
+/** For the operator, who sees every log; the zero UUID is where refused clients that nobody knows are recorded. */
+const whose = { organizationId: Type.Optional(Uuid) };
+
+export const VerifyQuery = Type.Object({ ...verifyPeriod, ...whose });
 
 export const Verification = Type.Object(
   {
@@ -75,5 +78,5 @@ export const AuditCheckpoint = Type.Object(
 );
 export type AuditCheckpoint = Static<typeof AuditCheckpoint>;
 export const AuditCheckpointPage = PageOf(AuditCheckpoint, 'AuditCheckpointPage');
-export const CheckpointQuery = Type.Object(pageQuery(pageSizes.audit));
+export const CheckpointQuery = Type.Object({ ...pageQuery(pageSizes.audit), ...whose });
 export type CheckpointQuery = Static<typeof CheckpointQuery>;

@@ -9,6 +9,7 @@ import {
   findStray,
   firstCheckpointSince,
   lastCheckpointBefore,
+  readSnapshotEnd,
   takeSnapshot,
 } from './evidence-store.ts';
 import type { Keyring } from './keyring.ts';
@@ -60,7 +61,7 @@ export function createVerifier(deps: VerifierDeps): Verifier {
   ): Promise<Verdict> =>
     db.transaction(async (tx) => {
       await takeSnapshot(tx);
-      const { horizon } = known;
+      const horizon = { ...known.horizon, ...(await readSnapshotEnd(tx)) };
       const { keys, problem } = await keyring.trust(tx);
       if (problem !== undefined) return { checked: 0, finding: { problem } };
       const { anchor, problem: badAnchor } = await positions.anchor(tx, organizationId);
@@ -84,7 +85,7 @@ export function createVerifier(deps: VerifierDeps): Verifier {
           return { checked: walked.inPeriod, position: walked.position };
       }
       const walked = await walk(tx, readStatement, way);
-      const finding = walked.finding ?? (await endProblem(tx, organizationId, walked, known));
+      const finding = walked.finding ?? (await endProblem(tx, organizationId, walked, { ...known, horizon }));
       const checked = period ? walked.inPeriod : walked.events;
       return finding ? { checked, finding } : { checked, position: walked.position };
     });

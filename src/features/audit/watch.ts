@@ -7,6 +7,7 @@ import {
   findChainAfter,
   findGrown,
   findStray,
+  readSnapshotEnd,
   takeSnapshot,
 } from './evidence-store.ts';
 import type { Horizon } from './links-store.ts';
@@ -18,7 +19,6 @@ import { walk } from './walk.ts';
 const linksAtMost = 2_500;
 const chainsAtMost = 100;
 const allowanceMs = 600_000;
-const none = '00000000-0000-0000-0000-000000000000';
 
 interface Round {
   readonly tx: Tx;
@@ -32,8 +32,8 @@ export function createWatch(deps: VerifierDeps): () => Promise<boolean> {
   const { db, clock, readStatement, keyring, positions, alarm, drain } = deps;
   const walkedTo = new Map<string, Position>();
   let lookedAt: number | undefined;
-  let place: { organizationId: string; position: Position | undefined } = {
-    organizationId: none,
+  let place: { organizationId: string | undefined; position: Position | undefined } = {
+    organizationId: undefined,
     position: undefined,
   };
   let looked = 0;
@@ -79,7 +79,7 @@ export function createWatch(deps: VerifierDeps): () => Promise<boolean> {
     if (!place.position) {
       const next = await findChainAfter(tx, place.organizationId);
       if (!next) {
-        place = { organizationId: none, position: undefined };
+        place = { organizationId: undefined, position: undefined };
         return;
       }
       const { anchor, problem } = await positions.anchor(tx, next.id);
@@ -90,7 +90,7 @@ export function createWatch(deps: VerifierDeps): () => Promise<boolean> {
       };
     }
     const { organizationId, position: from } = place;
-    if (!from) return;
+    if (!from || organizationId === undefined) return;
     const goal = await checkpointFrom(tx, organizationId, from.number, from.size + linksAtMost);
     const to = await walkOn(round, organizationId, from, goal?.number);
     const period = { from: Date.parse(from.at) - allowanceMs, to: goal ? Date.parse(to.at) : clock.now() };
@@ -108,9 +108,10 @@ export function createWatch(deps: VerifierDeps): () => Promise<boolean> {
       if (problem !== undefined) alarm.raise({ organizationId, problem });
   };
 
-  const look = (horizon: Horizon, since: string, rowByRow: boolean) =>
+  const look = (drained: Horizon, since: string, rowByRow: boolean) =>
     db.transaction(async (tx) => {
       await takeSnapshot(tx);
+      const horizon = { ...drained, ...(await readSnapshotEnd(tx)) };
       const { keys, problem } = await keyring.trust(tx);
       if (problem !== undefined) return alarm.raise({ problem });
       alarm.clear(undefined);
@@ -130,7 +131,7 @@ export function createWatch(deps: VerifierDeps): () => Promise<boolean> {
       return look(horizon, since, true);
     });
     lookedAt = now;
-    return place.organizationId === none;
+    return place.organizationId === undefined;
   };
 
   /** One at a time: the loop and whoever wants to know now share the place that the watch has come to. */

@@ -43,7 +43,10 @@ export const AccessTokenResponse = Type.Object(
  * `minLength` would count every character of it.
  */
 export const TokenQuestion = Type.Object(
-  { token: Type.String({ pattern: '^.' }), token_type_hint: Type.Optional(Type.String()) },
+  {
+    token: Type.String({ pattern: '^[\\s\\S]', description: 'a token, not empty' }),
+    token_type_hint: Type.Optional(Type.String()),
+  },
   { title: 'TokenQuestion' },
 );
 

@@ -60,7 +60,10 @@ export async function insertDelivery(
   return shown(row);
 }
 
-/** Whoever held it has lost it; what was attempted stays on record. Undefined when there is no such delivery. */
+/**
+ * Sent again from the start; what was attempted stays on record. One that is being sent just now is left as it is: the
+ * attempt under way would otherwise be lost from the record. Undefined when there is no such delivery.
+ */
 export async function replayDelivery(
   db: Queryable,
   { id, subscriptionId, now }: { id: string; subscriptionId: string; now: string },
@@ -71,10 +74,18 @@ export async function replayDelivery(
         set status = 'pending', attempt_count = 0, due_at = ${now}, next_retry_at = null, delivered_at = null,
             http_status_code = null, claim = null, claimed_until = null, updated_at = ${now}
         where delivery_id = ${id} and subscription_id = ${subscriptionId}
+          and (claimed_until is null or claimed_until <= ${now})
         returning ${columns}`,
   );
   if (row) await notify(db);
-  return row && shown(row);
+  const there =
+    row ??
+    (await db.maybe<Row>(
+      'webhooks.deliveries.find',
+      sql`select ${columns} from webhook_deliveries
+          where delivery_id = ${id} and subscription_id = ${subscriptionId}`,
+    ));
+  return there && shown(there);
 }
 
 const notify = (db: Queryable) => db.run('webhooks.notify', sql`select pg_notify(${channel}::text, '')`);

@@ -9,7 +9,7 @@ const jobFor = (subscriptionId: string, failing = false): Job => {
   return {
     deliveryId: String(jobs),
     subscriptionId,
-    organizationId: 'o',
+    organizationId: `of ${subscriptionId}`,
     eventType: 'agent.created',
     payload: '{}',
     attemptCount: 0,
@@ -50,6 +50,14 @@ describe('lanes', () => {
     supply(lanes, [...many(100, 'a'), ...many(100, 'b'), ...many(100, 'c'), ...many(90, 'd')]);
     assert.equal(lanes.want().room, 10);
     assert.equal([...lanes.next()].length, 200);
+    const ofOne = createLanes(50);
+    supply(
+      ofOne,
+      [...many(100, 'a'), ...many(100, 'b')].map((job) => ({ ...job, organizationId: 'one' })),
+    );
+    assert.equal([...ofOne.next()].length, 50, 'whatever the number of its receivers');
+    supply(ofOne, many(1, 'another'));
+    assert.equal([...ofOne.next()].length, 1);
 
     const failing = createLanes(5);
     supply(

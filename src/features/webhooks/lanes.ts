@@ -7,6 +7,8 @@ import type { Job, Want } from './queue-store.ts';
 /** Of one process, over all lanes. */
 const maxHeld = 400;
 const maxSends = 200;
+/** Of one organization, whatever the number of its receivers: slow ones that never fail must leave room for others. */
+const maxSendsOfOne = maxSends / 4;
 /** Receivers that fail never take more than this of it; each of them has one send under way. */
 const maxFailing = 100;
 const maxSupply = 100;
@@ -34,6 +36,7 @@ export function createLanes(perReceiver: number) {
   const atFirst = Math.min(maxSupply, perReceiver * firstSupply);
   let held = 0;
   let sends = 0;
+  const sendsOf = new Map<string, number>();
   let failing = 0;
   /** The last claim was as large as it might be: there may be more, anywhere. */
   let full = false;
@@ -92,20 +95,27 @@ export function createLanes(perReceiver: number) {
 
     /** The next that may be sent now. */
     *next(): Generator<Job> {
-      for (const lane of lanes.values()) {
+      // Who has least under way comes first, so that a place that becomes free does not go back to whoever had it.
+      for (const lane of [...lanes.values()].sort((one, other) => one.sends - other.sends)) {
         while (lane.sends < perReceiver && sends < maxSends) {
-          const job = lane.waiting.shift();
-          if (!job) break;
+          const [job] = lane.waiting;
+          const own = job ? (sendsOf.get(job.organizationId) ?? 0) : 0;
+          if (!job || own >= maxSendsOfOne) break;
+          lane.waiting.shift();
           lane.sends += 1;
           sends += 1;
+          sendsOf.set(job.organizationId, own + 1);
           yield job;
         }
       }
     },
 
-    sent({ subscriptionId }: Job): void {
+    sent({ subscriptionId, organizationId }: Job): void {
       laneOf(subscriptionId).sends -= 1;
       sends -= 1;
+      const own = (sendsOf.get(organizationId) ?? 1) - 1;
+      if (own > 0) sendsOf.set(organizationId, own);
+      else sendsOf.delete(organizationId);
     },
 
     /** Answers whether it is time to claim again. */
