@@ -1,5 +1,6 @@
 /** Hostile input, through inject and on bare sockets: 4xx in the envelope, with the headers that no answer may lack. */
 import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import { describe, it } from 'node:test';
@@ -81,6 +82,20 @@ const refusals: [number, string, string, [string, string, Asked]][] = [
     'VALIDATION_ERROR',
     `the body is ${body}`,
     post(body),
+  ]),
+  ...['null', '[]', '7', '{"x":1}'].flatMap((payload): typeof refusals => [
+    [
+      400,
+      'VALIDATION_ERROR',
+      `a body that may be left out is ${payload}`,
+      ['POST', `/api/v1/agents/${randomUUID()}/credentials`, { token, payload, headers: json }],
+    ],
+    [
+      400,
+      'VALIDATION_ERROR',
+      `an operation that takes no body gets ${payload}`,
+      ['DELETE', `/api/v1/agents/${randomUUID()}`, { token, payload, headers: json }],
+    ],
   ]),
   [415, 'UNSUPPORTED_MEDIA_TYPE', 'the body is text', post('{}', { 'content-type': 'text/plain' })],
   [
