@@ -13,9 +13,10 @@ interface Asked {
   readonly form: Record<string, string>;
 }
 
-/** Passes requests on to stripe-mock, and keeps what was asked. */
-async function startRecorder(target: string): Promise<{ url: string; asked: Asked[] }> {
+/** Passes requests on to stripe-mock, and keeps what was asked; `meanwhile` is done before it answers. */
+async function startRecorder(target: string) {
   const asked: Asked[] = [];
+  const recorder = { asked, url: '', meanwhile: async () => {} };
   const server = createServer(async (request, response) => {
     const chunks: Buffer[] = [];
     for await (const chunk of request) chunks.push(chunk);
@@ -24,6 +25,7 @@ async function startRecorder(target: string): Promise<{ url: string; asked: Aske
       what: `${request.method} ${request.url?.split('?')[0]}`,
       form: Object.fromEntries(new URLSearchParams(body)),
     });
+    await recorder.meanwhile();
     const answer = await fetch(target + request.url, {
       method: request.method ?? 'GET',
       headers: {
@@ -37,7 +39,8 @@ async function startRecorder(target: string): Promise<{ url: string; asked: Aske
   const port = await freePort();
   await new Promise<void>((resolve) => server.listen(port, '127.0.0.1', resolve));
   after(() => server.close());
-  return { url: `http://127.0.0.1:${port}`, asked };
+  recorder.url = `http://127.0.0.1:${port}`;
+  return recorder;
 }
 
 const mock = await startStripeMock();
@@ -65,15 +68,15 @@ async function start(secretKey = `sk_test_${randomUUID().replaceAll('-', '')}`) 
     STRIPE_API_URL: recorder.url,
   });
   const { about } = await createPaymentEvents(t.clock, { secret, prices });
-  return { t, prices, asked: recorder.asked, about, ...(await createPayers(t)) };
+  return { t, prices, recorder, asked: recorder.asked, about, ...(await createPayers(t)) };
 }
 
 describe('billing through Stripe', () => {
   it('behaves as the port says', async (context) => {
     if (!mock) return skipWithout(context, 'stripe-mock');
     const s = await start();
-    const { t, asked, prices, about, payer, checkout, tell, subscription, cancel, trail, tier, asOperator } =
-      s;
+    const { t, recorder, asked, prices, about, payer, checkout, tell, subscription, cancel, trail, tier } = s;
+    const { asOperator } = s;
     const actionsOf = async (id: string) => (await trail(id)).map(({ action }) => action);
     const since = async (work: () => Promise<unknown>) => {
       const before = asked.length;
@@ -259,6 +262,44 @@ describe('billing through Stripe', () => {
       const { tier, status } = await subscription(member);
       assert.deepEqual([tier, status], ['pro', 'active']);
     });
+
+    await context.test('while Stripe is asked, nothing is held and no transaction is open', async () => {
+      const { organizationId } = await payer();
+      const created = Math.floor(t.clock.now() / 1000) - 5;
+      await tell(await about(organizationId, { id: 'sub_open', status: 'incomplete' }, { created }));
+      let open: unknown;
+      recorder.meanwhile = async () => {
+        await t.sql('select 1 from organizations where organization_id = $1 for update nowait', [
+          organizationId,
+        ]);
+        open = await t.sql(
+          `select query from pg_stat_activity
+           where datname = current_database() and state like 'idle in transaction%'`,
+        );
+      };
+      const answer = await tell(await about(organizationId, { id: 'sub_open' }, { created }));
+      recorder.meanwhile = async () => {};
+      assert.equal(answer.json.outcome, 'applied');
+      assert.deepEqual(open, []);
+    });
+
+    await context.test(
+      '503, told again: what Stripe said is too old when another came in between',
+      async () => {
+        const { organizationId, member } = await payer();
+        const created = Math.floor(t.clock.now() / 1000) - 5;
+        const of = { id: 'sub_between' };
+        await tell(await about(organizationId, { ...of, status: 'incomplete' }, { created }));
+        recorder.meanwhile = async () => {
+          recorder.meanwhile = async () => {};
+          await tell(await about(organizationId, { ...of, status: 'past_due' }, { created }));
+        };
+        const signed = await about(organizationId, of, { created });
+        assert.equal((await tell(signed)).json.code, 'SERVICE_UNAVAILABLE');
+        assert.equal((await tell(signed)).json.outcome, 'applied');
+        assert.equal((await subscription(member)).status, 'active');
+      },
+    );
 
     await context.test(
       '200 of two that are paid the later one counts, and the operator is told',
