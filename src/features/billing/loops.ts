@@ -1,5 +1,5 @@
+import { nobody } from '../../kernel/ids.ts';
 import type { Loop } from '../../kernel/loops.ts';
-import { nobody } from './receive.ts';
 import type { BillingParts, BillingService } from './service.ts';
 import { deleteOldSessions } from './sessions-store.ts';
 import { deleteOldEvents, listRunning } from './store.ts';

@@ -8,6 +8,7 @@ import type { PlanTier } from '../../contract/limits.ts';
 import type { Actor } from '../../kernel/caller.ts';
 import { isoTime } from '../../kernel/clock.ts';
 import type { Tx } from '../../kernel/db.ts';
+import { nobody } from '../../kernel/ids.ts';
 import {
   type PaidTier,
   type PaymentEvent,
@@ -26,9 +27,6 @@ import {
   saveSubscription,
 } from './store.ts';
 import { givenBy, judge, judgeAnswer, planAfter } from './verdict.ts';
-
-/** Whom the log names where nobody of ours did it. */
-export const nobody = '00000000-0000-0000-0000-000000000000';
 
 export interface Source {
   readonly name: ProviderName;

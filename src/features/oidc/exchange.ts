@@ -9,7 +9,7 @@ import { isoTime } from '../../kernel/clock.ts';
 import type { Tx } from '../../kernel/db.ts';
 import { failToken, TokenError } from '../../kernel/fail.ts';
 import type { IssuedToken } from '../../kernel/grant.ts';
-import { isUuid } from '../../kernel/ids.ts';
+import { isUuid, nobody } from '../../kernel/ids.ts';
 import { isRefused, type Unverified } from '../../kernel/outside.ts';
 import { type Chosen, createChoose } from './candidates.ts';
 import type { OidcDeps } from './feature.ts';
@@ -41,8 +41,6 @@ export interface Exchange {
   redeem(proof: OutsideProof, words: RefusalWords): Promise<IssuedToken>;
 }
 
-/** Stands for whoever cannot be told: the same as at the token endpoint. */
-const nobody = '00000000-0000-0000-0000-000000000000';
 const told = 'the token is not one that is trusted here';
 /** Of clocks that differ: how long past its end a token might still be shown to us. */
 const leewaySeconds = 60;
