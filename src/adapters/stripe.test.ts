@@ -13,10 +13,13 @@ interface Asked {
   readonly form: Record<string, string>;
 }
 
-/** Passes requests on to stripe-mock, and keeps what was asked; `meanwhile` is done before it answers. */
+type Meanwhile = (what: string) => Promise<{ status: number; error: object } | undefined>;
+const nothing: Meanwhile = async () => undefined;
+
+/** Passes requests on to stripe-mock, and keeps what was asked; `meanwhile` is done first, and may refuse. */
 async function startRecorder(target: string) {
   const asked: Asked[] = [];
-  const recorder = { asked, url: '', meanwhile: async () => {} };
+  const recorder = { asked, url: '', meanwhile: nothing };
   const server = createServer(async (request, response) => {
     const chunks: Buffer[] = [];
     for await (const chunk of request) chunks.push(chunk);
@@ -25,7 +28,12 @@ async function startRecorder(target: string) {
       what: `${request.method} ${request.url?.split('?')[0]}`,
       form: Object.fromEntries(new URLSearchParams(body)),
     });
-    await recorder.meanwhile();
+    const refusal = await recorder.meanwhile(asked.at(-1)?.what ?? '');
+    if (refusal) {
+      const { status, error } = refusal;
+      response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify({ error }));
+      return;
+    }
     const answer = await fetch(target + request.url, {
       method: request.method ?? 'GET',
       headers: {
@@ -231,6 +239,50 @@ describe('billing through Stripe', () => {
       assert.equal((await actionsOf(deleted.organizationId)).at(-1), 'billing.cancellation_requested');
     });
 
+    await context.test(
+      'one that cannot be ended keeps no other from it; an unknown one is over',
+      async () => {
+        const payers = [await payer(), await payer(), await payer()];
+        const [failing, missing, last] = payers.map(({ organizationId }) => organizationId).toSorted();
+        for (const id of [failing, missing, last] as string[]) {
+          await tell(await about(id, { id: `sub_of_${id}` }));
+          await asOperator('PATCH', `/organizations/${id}`, { status: 'suspended' });
+          await asOperator('DELETE', `/organizations/${id}`);
+        }
+        recorder.meanwhile = async (what) => {
+          const type = 'invalid_request_error';
+          if (what.endsWith(`${failing}`)) return { status: 400, error: { type, code: 'other' } };
+          if (what.endsWith(`${missing}`)) return { status: 404, error: { type, code: 'resource_missing' } };
+          return undefined;
+        };
+        const whats = async (signal = new AbortController().signal) =>
+          (await since(() => endOrphans(t, signal))).map(({ what }) => what);
+        const ask = (id: string | undefined) => `POST /v1/subscriptions/sub_of_${id}`;
+        assert.deepEqual(await whats(AbortSignal.abort()), []);
+        assert.deepEqual(await whats(), [ask(failing), ask(missing), ask(last)]);
+        assert.deepEqual(await whats(), [ask(failing)]);
+        // Told to stop within a round, it leaves the others for the next.
+        await t.sql(
+          'update billing_subscriptions set cancel_at_period_end = false where organization_id = $1',
+          [last],
+        );
+        const stopping = new AbortController();
+        recorder.meanwhile = async () => {
+          stopping.abort();
+          return undefined;
+        };
+        assert.deepEqual(await whats(stopping.signal), [ask(failing)]);
+        recorder.meanwhile = nothing;
+        const found = await t.sql(
+          'select status, granted_tier from billing_subscriptions where organization_id = $1',
+          [missing],
+        );
+        assert.deepEqual(found, [{ status: 'canceled', granted_tier: null }]);
+        assert.equal((await actionsOf(missing as string)).at(-1), 'billing.subscription_updated');
+        assert.equal((await actionsOf(last as string)).at(-1), 'billing.cancellation_requested');
+      },
+    );
+
     await context.test('204 cancel of what the embedded provider gave before there was Stripe', async () => {
       const { organizationId, admin, member } = await payer({ planTier: 'pro' });
       await t.sql(
@@ -276,9 +328,10 @@ describe('billing through Stripe', () => {
           `select query from pg_stat_activity
            where datname = current_database() and state like 'idle in transaction%'`,
         );
+        return undefined;
       };
       const answer = await tell(await about(organizationId, { id: 'sub_open' }, { created }));
-      recorder.meanwhile = async () => {};
+      recorder.meanwhile = nothing;
       assert.equal(answer.json.outcome, 'applied');
       assert.deepEqual(open, []);
     });
@@ -291,7 +344,7 @@ describe('billing through Stripe', () => {
         const of = { id: 'sub_between' };
         await tell(await about(organizationId, { ...of, status: 'incomplete' }, { created }));
         recorder.meanwhile = async () => {
-          recorder.meanwhile = async () => {};
+          recorder.meanwhile = nothing;
           await tell(await about(organizationId, { ...of, status: 'past_due' }, { created }));
         };
         const signed = await about(organizationId, of, { created });
