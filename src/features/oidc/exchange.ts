@@ -4,11 +4,10 @@
  * elsewhere; that the policy still stands and the token was not used before is seen within it.
  */
 import type { TokenErrorCode } from '../../contract/errors.ts';
-import type { Origin } from '../../kernel/caller.ts';
 import { isoTime } from '../../kernel/clock.ts';
 import type { Tx } from '../../kernel/db.ts';
 import { failToken, TokenError } from '../../kernel/fail.ts';
-import type { IssuedToken } from '../../kernel/grant.ts';
+import type { IssuedToken, OutsideProof } from '../../kernel/grant.ts';
 import { isUuid, nobody } from '../../kernel/ids.ts';
 import { isRefused, type Unverified } from '../../kernel/outside.ts';
 import { type Chosen, createChoose } from './candidates.ts';
@@ -17,16 +16,6 @@ import { tokenKeyOf } from './keys.ts';
 import { checksOf, failing } from './match.ts';
 import { maxAgeSeconds } from './schema.ts';
 import { holdPolicy, markUsed, useToken } from './store.ts';
-
-export interface OutsideProof {
-  readonly token: string;
-  /** The agent to become, if one is named. */
-  readonly agentId: string | undefined;
-  readonly scope: string | undefined;
-  readonly audience: string;
-  readonly origin: Origin;
-  countAgainst(subject: { clientId: string } | 'address'): Promise<void>;
-}
 
 /** What a refusal is called where it is asked: RFC 8693's words here, RFC 6749's for a client that proves itself. */
 export interface RefusalWords {

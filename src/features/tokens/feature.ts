@@ -3,10 +3,10 @@
  * about tokens and ends them. Owns `token_revocations` and `used_assertions`. Its store also reads across agents, organizations and credentials,
  * because the hot path answers "who is this, and may they" in one query.
  */
-import type { Caller, Origin } from '../../kernel/caller.ts';
+import type { Caller } from '../../kernel/caller.ts';
 import type { Clock } from '../../kernel/clock.ts';
 import type { Db, Tx } from '../../kernel/db.ts';
-import type { Grant, IssuedToken, Mint } from '../../kernel/grant.ts';
+import type { Grant, IssuedToken, Mint, OutsideProof } from '../../kernel/grant.ts';
 import type { Identity } from '../../kernel/guard.ts';
 import type { Ids } from '../../kernel/ids.ts';
 import type { Ledger } from '../../kernel/ledger.ts';
@@ -75,15 +75,6 @@ export interface Tokens {
 export interface OutsideProofs {
   isOutside(assertion: string): boolean;
   redeem(asked: OutsideProof): Promise<IssuedToken>;
-}
-
-export interface OutsideProof {
-  readonly token: string;
-  readonly agentId: string | undefined;
-  readonly scope: string | undefined;
-  readonly audience: string;
-  readonly origin: Origin;
-  countAgainst(subject: { clientId: string } | 'address'): Promise<void>;
 }
 
 export function createTokens(deps: TokenDeps): Tokens {
