@@ -285,7 +285,8 @@ export async function createApp({
     allowHttp: config.webhookAllowPrivateTargets,
     mint: tokens.mint,
     countExchange: ({ organizationId, agentId }) => usage.count(organizationId, agentId, 'token_exchanges'),
-    standingOf: tokens.standingOf,
+    holdStanding: tokens.holdStanding,
+    findStanding: tokens.findStanding,
     holdAgent: agents.hold,
     refuseImpersonation: organizations.refuseImpersonation,
   });

@@ -42,7 +42,8 @@ interface About {
 }
 
 export function createExchange(deps: OidcDeps): Exchange {
-  const { db, clock, ledger, metrics, outside, issuer: ourselves, mint, standingOf, countExchange } = deps;
+  const { db, clock, ledger, metrics, outside, issuer: ourselves, mint, countExchange } = deps;
+  const { holdStanding, findStanding } = deps;
   const choose = createChoose(deps);
 
   const recordRefusal = async ({ origin }: OutsideProof, about: About, error: TokenError) => {
@@ -63,7 +64,7 @@ export function createExchange(deps: OidcDeps): Exchange {
     if (agentId === undefined || !isUuid(agentId))
       return { organizationId: nobody, agentId: nobody, metadata: {} };
     const named = agentId.toLowerCase();
-    const standing = await standingOf(db, named);
+    const standing = await findStanding(db, named);
     return { organizationId: standing?.organizationId ?? nobody, agentId: named, metadata: {} };
   };
 
@@ -80,7 +81,7 @@ export function createExchange(deps: OidcDeps): Exchange {
     const amiss = failing(checksOf(policy, verified.claims, clock.now()));
     if (amiss.length > 0)
       return refuse(`no trust policy matches: ${amiss.map(({ name }) => name).join(', ')}`);
-    const standing = await standingOf(tx, policy.agentId);
+    const standing = await holdStanding(tx, policy.agentId);
     if (!standing || standing.problem !== undefined) {
       const problem = standing?.problem ?? 'the agent does not exist';
       return failToken(words.standing, words.standing === words.proof ? told : problem, problem);

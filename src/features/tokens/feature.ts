@@ -69,7 +69,8 @@ export interface Tokens {
   /** For whoever finds out in another way who is to have a token. */
   readonly mint: Mint;
   readonly inspect: Inspect;
-  readonly standingOf: Minter['standingOf'];
+  readonly holdStanding: Minter['holdStanding'];
+  readonly findStanding: Minter['findStanding'];
 }
 
 export interface OutsideProofs {
@@ -86,6 +87,7 @@ export function createTokens(deps: TokenDeps): Tokens {
     identify: identifyBy(inspect, deps.issuer),
     mint: minter.mint,
     inspect,
-    standingOf: minter.standingOf,
+    holdStanding: minter.holdStanding,
+    findStanding: minter.findStanding,
   };
 }
