@@ -1,6 +1,7 @@
 import { isoTime } from '../../kernel/clock.ts';
 import { nobody } from '../../kernel/ids.ts';
 import type { Loop } from '../../kernel/loops.ts';
+import { inPieces } from '../../kernel/pieces.ts';
 import type { BillingParts, BillingService } from './service.ts';
 import { deleteOldSessions } from './sessions-store.ts';
 import {
@@ -28,11 +29,11 @@ export const billingLoops = (parts: BillingParts, service: BillingService): Loop
   {
     name: 'billing-forget',
     everyMs: hourMs,
-    async run() {
+    async run(signal) {
       const { db, clock } = parts;
       const before = (ms: number) => new Date(clock.now() - ms).toISOString();
-      await deleteOldEvents(db, before(eventsKeptMs));
-      await deleteOldSessions(db, before(sessionsKeptMs));
+      await inPieces(signal, (atMost) => deleteOldEvents(db, before(eventsKeptMs), atMost));
+      await inPieces(signal, (atMost) => deleteOldSessions(db, before(sessionsKeptMs), atMost));
     },
   },
   ...(parts.stripe ? [createOrphanLoop(parts, service)] : []),
