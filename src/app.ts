@@ -51,7 +51,7 @@ import { type Clock, systemClock } from './kernel/clock.ts';
 import type { Config } from './kernel/config.ts';
 import type { Db } from './kernel/db.ts';
 import { createHttp, type Http } from './kernel/http.ts';
-import { createIds } from './kernel/ids.ts';
+import { createIds, nobody } from './kernel/ids.ts';
 import type { KeyPair } from './kernel/keypair.ts';
 import { type Kv, timedKv } from './kernel/kv.ts';
 import { createLedger, type LedgerListener } from './kernel/ledger.ts';
@@ -74,8 +74,8 @@ const lastWriteMs = 3_000;
 
 /** Whom every policy must refuse this. */
 const stranger: PolicyQuestion = {
-  agentId: '00000000-0000-0000-0000-000000000000',
-  organizationId: '00000000-0000-0000-0000-000000000000',
+  agentId: nobody,
+  organizationId: nobody,
   scopes: [],
   role: 'none',
   action: 'organizations:create',
@@ -287,7 +287,8 @@ export async function createApp({
     allowHttp: config.webhookAllowPrivateTargets,
     mint: tokens.mint,
     countExchange: ({ organizationId, agentId }) => usage.count(organizationId, agentId, 'token_exchanges'),
-    standingOf: tokens.standingOf,
+    holdStanding: tokens.holdStanding,
+    findStanding: tokens.findStanding,
     holdAgent: agents.hold,
     refuseImpersonation: organizations.refuseImpersonation,
   });

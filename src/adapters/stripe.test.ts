@@ -13,9 +13,13 @@ interface Asked {
   readonly form: Record<string, string>;
 }
 
-/** Passes requests on to stripe-mock, and keeps what was asked. */
-async function startRecorder(target: string): Promise<{ url: string; asked: Asked[] }> {
+type Meanwhile = (what: string) => Promise<{ status: number; error: object } | undefined>;
+const nothing: Meanwhile = async () => undefined;
+
+/** Passes requests on to stripe-mock, and keeps what was asked; `meanwhile` is done first, and may refuse. */
+async function startRecorder(target: string) {
   const asked: Asked[] = [];
+  const recorder = { asked, url: '', meanwhile: nothing };
   const server = createServer(async (request, response) => {
     const chunks: Buffer[] = [];
     for await (const chunk of request) chunks.push(chunk);
@@ -24,6 +28,12 @@ async function startRecorder(target: string): Promise<{ url: string; asked: Aske
       what: `${request.method} ${request.url?.split('?')[0]}`,
       form: Object.fromEntries(new URLSearchParams(body)),
     });
+    const refusal = await recorder.meanwhile(asked.at(-1)?.what ?? '');
+    if (refusal) {
+      const { status, error } = refusal;
+      response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify({ error }));
+      return;
+    }
     const answer = await fetch(target + request.url, {
       method: request.method ?? 'GET',
       headers: {
@@ -37,7 +47,8 @@ async function startRecorder(target: string): Promise<{ url: string; asked: Aske
   const port = await freePort();
   await new Promise<void>((resolve) => server.listen(port, '127.0.0.1', resolve));
   after(() => server.close());
-  return { url: `http://127.0.0.1:${port}`, asked };
+  recorder.url = `http://127.0.0.1:${port}`;
+  return recorder;
 }
 
 const mock = await startStripeMock();
@@ -65,15 +76,15 @@ async function start(secretKey = `sk_test_${randomUUID().replaceAll('-', '')}`) 
     STRIPE_API_URL: recorder.url,
   });
   const { about } = await createPaymentEvents(t.clock, { secret, prices });
-  return { t, prices, asked: recorder.asked, about, ...(await createPayers(t)) };
+  return { t, prices, recorder, asked: recorder.asked, about, ...(await createPayers(t)) };
 }
 
 describe('billing through Stripe', () => {
   it('behaves as the port says', async (context) => {
     if (!mock) return skipWithout(context, 'stripe-mock');
     const s = await start();
-    const { t, asked, prices, about, payer, checkout, tell, subscription, cancel, trail, tier, asOperator } =
-      s;
+    const { t, recorder, asked, prices, about, payer, checkout, tell, subscription, cancel, trail, tier } = s;
+    const { asOperator } = s;
     const actionsOf = async (id: string) => (await trail(id)).map(({ action }) => action);
     const since = async (work: () => Promise<unknown>) => {
       const before = asked.length;
@@ -228,6 +239,50 @@ describe('billing through Stripe', () => {
       assert.equal((await actionsOf(deleted.organizationId)).at(-1), 'billing.cancellation_requested');
     });
 
+    await context.test(
+      'one that cannot be ended keeps no other from it; an unknown one is over',
+      async () => {
+        const payers = [await payer(), await payer(), await payer()];
+        const [failing, missing, last] = payers.map(({ organizationId }) => organizationId).toSorted();
+        for (const id of [failing, missing, last] as string[]) {
+          await tell(await about(id, { id: `sub_of_${id}` }));
+          await asOperator('PATCH', `/organizations/${id}`, { status: 'suspended' });
+          await asOperator('DELETE', `/organizations/${id}`);
+        }
+        recorder.meanwhile = async (what) => {
+          const type = 'invalid_request_error';
+          if (what.endsWith(`${failing}`)) return { status: 400, error: { type, code: 'other' } };
+          if (what.endsWith(`${missing}`)) return { status: 404, error: { type, code: 'resource_missing' } };
+          return undefined;
+        };
+        const whats = async (signal = new AbortController().signal) =>
+          (await since(() => endOrphans(t, signal))).map(({ what }) => what);
+        const ask = (id: string | undefined) => `POST /v1/subscriptions/sub_of_${id}`;
+        assert.deepEqual(await whats(AbortSignal.abort()), []);
+        assert.deepEqual(await whats(), [ask(failing), ask(missing), ask(last)]);
+        assert.deepEqual(await whats(), [ask(failing)]);
+        // Told to stop within a round, it leaves the others for the next.
+        await t.sql(
+          'update billing_subscriptions set cancel_at_period_end = false where organization_id = $1',
+          [last],
+        );
+        const stopping = new AbortController();
+        recorder.meanwhile = async () => {
+          stopping.abort();
+          return undefined;
+        };
+        assert.deepEqual(await whats(stopping.signal), [ask(failing)]);
+        recorder.meanwhile = nothing;
+        const found = await t.sql(
+          'select status, granted_tier from billing_subscriptions where organization_id = $1',
+          [missing],
+        );
+        assert.deepEqual(found, [{ status: 'canceled', granted_tier: null }]);
+        assert.equal((await actionsOf(missing as string)).at(-1), 'billing.subscription_updated');
+        assert.equal((await actionsOf(last as string)).at(-1), 'billing.cancellation_requested');
+      },
+    );
+
     await context.test('204 cancel of what the embedded provider gave before there was Stripe', async () => {
       const { organizationId, admin, member } = await payer({ planTier: 'pro' });
       await t.sql(
@@ -259,6 +314,45 @@ describe('billing through Stripe', () => {
       const { tier, status } = await subscription(member);
       assert.deepEqual([tier, status], ['pro', 'active']);
     });
+
+    await context.test('while Stripe is asked, nothing is held and no transaction is open', async () => {
+      const { organizationId } = await payer();
+      const created = Math.floor(t.clock.now() / 1000) - 5;
+      await tell(await about(organizationId, { id: 'sub_open', status: 'incomplete' }, { created }));
+      let open: unknown;
+      recorder.meanwhile = async () => {
+        await t.sql('select 1 from organizations where organization_id = $1 for update nowait', [
+          organizationId,
+        ]);
+        open = await t.sql(
+          `select query from pg_stat_activity
+           where datname = current_database() and state like 'idle in transaction%'`,
+        );
+        return undefined;
+      };
+      const answer = await tell(await about(organizationId, { id: 'sub_open' }, { created }));
+      recorder.meanwhile = nothing;
+      assert.equal(answer.json.outcome, 'applied');
+      assert.deepEqual(open, []);
+    });
+
+    await context.test(
+      '503, told again: what Stripe said is too old when another came in between',
+      async () => {
+        const { organizationId, member } = await payer();
+        const created = Math.floor(t.clock.now() / 1000) - 5;
+        const of = { id: 'sub_between' };
+        await tell(await about(organizationId, { ...of, status: 'incomplete' }, { created }));
+        recorder.meanwhile = async () => {
+          recorder.meanwhile = nothing;
+          await tell(await about(organizationId, { ...of, status: 'past_due' }, { created }));
+        };
+        const signed = await about(organizationId, of, { created });
+        assert.equal((await tell(signed)).json.code, 'SERVICE_UNAVAILABLE');
+        assert.equal((await tell(signed)).json.outcome, 'applied');
+        assert.equal((await subscription(member)).status, 'active');
+      },
+    );
 
     await context.test(
       '200 of two that are paid the later one counts, and the operator is told',

@@ -56,3 +56,14 @@ export interface Grant {
    */
   redeem(tx: Tx, request: GrantRequest): Promise<IssuedToken>;
 }
+
+/** A client that proves itself by somebody else's signed word instead of its own. */
+export interface OutsideProof {
+  readonly token: string;
+  /** The agent to become, if one is named. */
+  readonly agentId: string | undefined;
+  readonly scope: string | undefined;
+  readonly audience: string;
+  readonly origin: Origin;
+  countAgainst(subject: { clientId: string } | 'address'): Promise<void>;
+}

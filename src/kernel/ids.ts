@@ -21,6 +21,9 @@ export function createIds(): Ids {
   };
 }
 
+/** Stands for whoever cannot be told, or is none of ours: in the log, and where looking up must cost the same. */
+export const nobody = '00000000-0000-0000-0000-000000000000';
+
 /** Of any version, in either case: what SQL takes for a UUID. */
 export const isUuid = (text: string): boolean =>
   /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i.test(text);

@@ -5,7 +5,8 @@ import { describe, it } from 'node:test';
 import { startApp } from '../../../test/harness.ts';
 import { createPayers, webhookUrl } from '../../../test/payers.ts';
 import { createPaymentEvents } from '../../../test/payment-events.ts';
-import { freePort } from '../../../test/programs.ts';
+import { freePort, until } from '../../../test/programs.ts';
+import { sql } from '../../kernel/sql.ts';
 
 const secret = `whsec_${randomUUID()}`;
 const secretKey = `sk_test_${randomUUID()}`;
@@ -156,6 +157,26 @@ describe('POST /billing/webhooks/stripe', () => {
     // Signed anew, as Stripe does when it tries again.
     t.clock.advance(5_000);
     assert.equal((await tell(sign(signed.body))).json.outcome, 'repeated');
+  });
+  it('200 repeated: the event is written once the organization is held, so that two never wait for each other', async () => {
+    const { organizationId } = await payer();
+    const signed = await about(organizationId, {});
+    const telling = await t.app.db.transaction(async (tx) => {
+      await t.app.organizations.holdPlan(tx, organizationId);
+      const answer = tell(signed);
+      await until('it to wait', async () => {
+        const waiting = await t.sql(
+          "select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'",
+        );
+        return waiting.length > 0 || undefined;
+      });
+      await tx.run(
+        'test.event',
+        sql`insert into billing_events values ('stripe', ${JSON.parse(signed.body).id}, 'x', now())`,
+      );
+      return { answer };
+    });
+    assert.equal((await telling.answer).json.outcome, 'repeated');
   });
   it('200 twenty events about one subscription at once: the latest stands', async () => {
     const { organizationId, member } = await payer();

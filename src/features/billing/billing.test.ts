@@ -74,6 +74,8 @@ describe('POST /billing/checkout', () => {
       const { organizationId, member } = await payer({ planTier });
       const { status, json } = await checkout(member, target);
       assert.equal(`${status} ${json.code}`, answer);
+      if (json.code === 'TIER_UPGRADE_NOT_REQUIRED')
+        assert.deepEqual(json.details, { current: planTier, target });
       assert.deepEqual(await actionsOf(organizationId), []);
     });
   }

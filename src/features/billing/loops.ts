@@ -1,8 +1,16 @@
+import { isoTime } from '../../kernel/clock.ts';
+import { nobody } from '../../kernel/ids.ts';
 import type { Loop } from '../../kernel/loops.ts';
-import { nobody } from './receive.ts';
+import { inPieces } from '../../kernel/pieces.ts';
 import type { BillingParts, BillingService } from './service.ts';
 import { deleteOldSessions } from './sessions-store.ts';
-import { deleteOldEvents, listRunning } from './store.ts';
+import {
+  deleteOldEvents,
+  findSubscription,
+  listRunning,
+  type StoredSubscription,
+  saveSubscription,
+} from './store.ts';
 
 const hourMs = 3_600_000;
 /** A provider can send an event again for a month; what comes later still is late anyway. */
@@ -10,27 +18,33 @@ const eventsKeptMs = 90 * 24 * hourMs;
 const sessionsKeptMs = 7 * 24 * hourMs;
 const batch = 500;
 
-const byItself = { requestId: 'billing-orphans', ipAddress: '127.0.0.1', userAgent: 'countersign worker' };
+const byItself = {
+  requestId: 'billing-orphans',
+  ipAddress: '127.0.0.1',
+  userAgent: 'countersign worker',
+  agentId: nobody,
+};
 
 export const billingLoops = (parts: BillingParts, service: BillingService): Loop[] => [
   {
     name: 'billing-forget',
     everyMs: hourMs,
-    async run() {
+    async run(signal) {
       const { db, clock } = parts;
       const before = (ms: number) => new Date(clock.now() - ms).toISOString();
-      await deleteOldEvents(db, before(eventsKeptMs));
-      await deleteOldSessions(db, before(sessionsKeptMs));
+      await inPieces(signal, (atMost) => deleteOldEvents(db, before(eventsKeptMs), atMost));
+      await inPieces(signal, (atMost) => deleteOldSessions(db, before(sessionsKeptMs), atMost));
     },
   },
   ...(parts.stripe ? [createOrphanLoop(parts, service)] : []),
 ];
 
 /** Whoever deletes an organization does not think of its subscription, and it would be charged for ever. */
-const createOrphanLoop = ({ db, log, organizations }: BillingParts, service: BillingService): Loop => ({
+const createOrphanLoop = (parts: BillingParts, service: BillingService): Loop => ({
   name: 'billing-orphans',
   everyMs: hourMs,
   async run(signal) {
+    const { db, log, organizations } = parts;
     let after = nobody;
     while (!signal.aborted) {
       const running = await listRunning(db, 'stripe', { after, limit: batch });
@@ -39,12 +53,19 @@ const createOrphanLoop = ({ db, log, organizations }: BillingParts, service: Bil
         running.map(({ organizationId }) => organizationId),
       );
       for (const orphan of running.filter(({ organizationId }) => deleted.includes(organizationId))) {
+        if (signal.aborted) return;
         const { organizationId, subscriptionId } = orphan;
-        if (!(await service.endAtStripe({ ...byItself, agentId: nobody }, orphan)))
-          log.warn(
-            { organizationId, subscriptionId },
-            'Stripe does not know the subscription of a deleted organization',
+        const about = { organizationId, subscriptionId };
+        try {
+          if (await service.endAtStripe(byItself, orphan)) continue;
+          log.warn(about, 'Stripe does not know the subscription of a deleted organization');
+          await endUnknown(parts, orphan);
+        } catch (error) {
+          log.error(
+            { ...about, err: error },
+            'the subscription of a deleted organization could not be ended; it is tried again',
           );
+        }
       }
       const last = running.at(-1);
       if (running.length < batch || !last) return;
@@ -52,3 +73,19 @@ const createOrphanLoop = ({ db, log, organizations }: BillingParts, service: Bil
     }
   },
 });
+
+/** Nothing will ever tell of its end. */
+const endUnknown = (
+  { db, clock, ledger, organizations }: BillingParts,
+  { organizationId, subscriptionId }: StoredSubscription,
+) =>
+  db.transaction(async (tx) => {
+    await organizations.holdPlan(tx, organizationId);
+    const known = await findSubscription(tx, organizationId);
+    if (known?.subscriptionId !== subscriptionId || known.status === 'canceled') return;
+    const status = 'canceled';
+    await saveSubscription(tx, { ...known, status, grantedTier: null, updatedAt: isoTime(clock) });
+    const metadata = { provider: known.provider, subscriptionId, status };
+    const subject = { organizationId, agentId: nobody, metadata };
+    await ledger.record(tx, byItself, 'billing.subscription_updated', subject);
+  });

@@ -1,17 +1,21 @@
 /**
  * What the provider says happened, acted on once and in one transaction: the event is remembered, the subscription brought
- * up to date, the plan changed. Nothing else changes a plan.
+ * up to date, the plan changed. Nothing else changes a plan. Where the provider has to be asked first, that is done outside
+ * of any transaction, and then everything is looked at once more.
  */
+import { isDeepStrictEqual } from 'node:util';
 import type { PlanTier } from '../../contract/limits.ts';
 import type { Actor } from '../../kernel/caller.ts';
 import { isoTime } from '../../kernel/clock.ts';
 import type { Tx } from '../../kernel/db.ts';
-import type {
-  PaidTier,
-  PaymentEvent,
-  PaymentProvider,
-  ProviderName,
-  SubscriptionState,
+import { nobody } from '../../kernel/ids.ts';
+import {
+  type PaidTier,
+  type PaymentEvent,
+  type PaymentProvider,
+  PaymentsAway,
+  type ProviderName,
+  type SubscriptionState,
 } from '../../kernel/payments.ts';
 import type { BillingDeps } from './feature.ts';
 import type { Outcome } from './schema.ts';
@@ -23,9 +27,6 @@ import {
   saveSubscription,
 } from './store.ts';
 import { givenBy, judge, judgeAnswer, planAfter } from './verdict.ts';
-
-/** Whom the log names where nobody of ours did it. */
-export const nobody = '00000000-0000-0000-0000-000000000000';
 
 export interface Source {
   readonly name: ProviderName;
@@ -47,20 +48,6 @@ export function createAct({ db, clock, ledger, log, organizations }: BillingDeps
     // Somebody else's business that goes through the same account.
     if (told.tier === undefined) return undefined;
     return told.organizationId ?? owner?.organizationId;
-  };
-
-  /** What there is to apply; undefined when we know better already. */
-  const upToDate = async (
-    source: Source,
-    known: StoredSubscription | undefined,
-    told: Sold,
-    toldAt: string,
-  ): Promise<Sold | undefined> => {
-    const verdict = judge(known, told, toldAt);
-    if (verdict !== 'ask' || !known) return verdict === 'apply' ? told : undefined;
-    const answer = await source.find(told.subscriptionId);
-    const now = (answer && sold(answer, known)) ?? told;
-    return judgeAnswer(known, now) === 'apply' ? now : undefined;
   };
 
   const warnOfTwo = (known: StoredSubscription | undefined, { subscriptionId }: Sold) => {
@@ -92,17 +79,19 @@ export function createAct({ db, clock, ledger, log, organizations }: BillingDeps
       await ledger.record(tx, actor, 'billing.subscription_updated', { organizationId, agentId, metadata });
   };
 
-  return (actor, source, event, alongside) =>
+  /** Throws MustAsk, and nothing has happened, when only the provider can say, and it has not been asked. */
+  const attempt = ([actor, source, event, alongside]: Parameters<Act>, asked?: Asked): Promise<Outcome> =>
     db.transaction(async (tx) => {
       await alongside?.(tx);
       const { eventId, type, createdAt, subscription } = event;
       if (!subscription) return 'ignored';
       const receivedAt = isoTime(clock);
+      const organizationId = await ownerOf(tx, source, subscription);
+      // The organization before the event, as everybody does who holds both.
+      const plan = organizationId && (await organizations.holdPlan(tx, organizationId));
       if (!(await insertEvent(tx, { provider: source.name, eventId, type, receivedAt }))) return 'repeated';
 
-      const organizationId = await ownerOf(tx, source, subscription);
       if (organizationId === undefined && subscription.tier === undefined) return 'ignored';
-      const plan = organizationId && (await organizations.holdPlan(tx, organizationId));
       if (!organizationId || !plan) {
         log.warn(
           { eventId, type, organizationId },
@@ -112,7 +101,7 @@ export function createAct({ db, clock, ledger, log, organizations }: BillingDeps
       }
       const known = await findSubscription(tx, organizationId);
       const told = sold(subscription, known);
-      const state = told && (await upToDate(source, known, told, createdAt));
+      const state = told && upToDate(known, told, createdAt, asked);
       if (!state) return 'late';
       warnOfTwo(known, state);
 
@@ -131,6 +120,50 @@ export function createAct({ db, clock, ledger, log, organizations }: BillingDeps
       );
       return 'applied';
     });
+
+  return async (...what) => {
+    try {
+      return await attempt(what);
+    } catch (error) {
+      if (!(error instanceof MustAsk)) throw error;
+      const [, source] = what;
+      return attempt(what, { known: error.known, answer: await source.find(error.subscriptionId) });
+    }
+  };
+}
+
+/** What the provider answered, and what we knew when it was asked. */
+interface Asked {
+  readonly known: StoredSubscription;
+  readonly answer: SubscriptionState | undefined;
+}
+
+class MustAsk extends Error {
+  readonly known: StoredSubscription;
+  readonly subscriptionId: string;
+
+  constructor(known: StoredSubscription, subscriptionId: string) {
+    super('only the provider can say how the subscription stands');
+    this.known = known;
+    this.subscriptionId = subscriptionId;
+  }
+}
+
+/** What there is to apply; undefined when we know better already. */
+function upToDate(
+  known: StoredSubscription | undefined,
+  told: Sold,
+  toldAt: string,
+  asked: Asked | undefined,
+): Sold | undefined {
+  const verdict = judge(known, told, toldAt);
+  if (verdict !== 'ask' || !known) return verdict === 'apply' ? told : undefined;
+  if (!asked) throw new MustAsk(known, told.subscriptionId);
+  // Somebody may have had a later answer than this one; the event is sent again.
+  if (asked.answer && !isDeepStrictEqual(asked.known, known))
+    throw new PaymentsAway('subscription, it changed while it was asked about');
+  const now = (asked.answer && sold(asked.answer, known)) ?? told;
+  return judgeAnswer(known, now) === 'apply' ? now : undefined;
 }
 
 const shownFields = [

@@ -165,7 +165,7 @@ export function createBillingService(parts: BillingParts): BillingService {
       if (!isAbove(targetTier, planTier)) {
         fail('TIER_UPGRADE_NOT_REQUIRED', {
           message: `The organization has the plan ${planTier}; ${targetTier} is not above it.`,
-          details: { tier: planTier, targetTier },
+          details: { current: planTier, target: targetTier },
         });
       }
       if (takesOrders === undefined) notConfigured();

@@ -71,5 +71,10 @@ export async function useSession(db: Queryable, sessionId: string, usedAt: strin
   return used === 1;
 }
 
-export const deleteOldSessions = (db: Queryable, before: string): Promise<number> =>
-  db.run('billing.forgetSessions', sql`delete from billing_sessions where expires_at < ${before}`);
+/** Answers how many went. */
+export const deleteOldSessions = (db: Queryable, before: string, atMost: number): Promise<number> =>
+  db.run(
+    'billing.forgetSessions',
+    sql`delete from billing_sessions where ctid = any (array(
+          select ctid from billing_sessions where expires_at < ${before} limit ${atMost} for update skip locked))`,
+  );

@@ -100,5 +100,10 @@ export async function insertEvent(db: Queryable, event: SeenEvent): Promise<bool
   return inserted === 1;
 }
 
-export const deleteOldEvents = (db: Queryable, before: string): Promise<number> =>
-  db.run('billing.forgetEvents', sql`delete from billing_events where received_at < ${before}`);
+/** Answers how many went. */
+export const deleteOldEvents = (db: Queryable, before: string, atMost: number): Promise<number> =>
+  db.run(
+    'billing.forgetEvents',
+    sql`delete from billing_events where ctid = any (array(
+          select ctid from billing_events where received_at < ${before} limit ${atMost} for update skip locked))`,
+  );

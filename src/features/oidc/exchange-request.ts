@@ -1,7 +1,8 @@
 /** The form of an exchange (RFC 8693 §2.1), read before anything is looked up. */
 import { audienceOf } from '../../kernel/audience.ts';
 import { failToken } from '../../kernel/fail.ts';
-import type { OutsideProof, RefusalWords } from './exchange.ts';
+import type { OutsideProof } from '../../kernel/grant.ts';
+import type { RefusalWords } from './exchange.ts';
 import { ExchangeRequest } from './exchange-schema.ts';
 
 export const exchangeWords: RefusalWords = {

@@ -6,6 +6,7 @@ import { CompactSign } from 'jose';
 import { startApp } from '../../../test/harness.ts';
 import { makeKey, startIssuer, startOidcProvider } from '../../../test/issuers.ts';
 import { createTrust, ours } from '../../../test/trust.ts';
+import { sql } from '../../kernel/sql.ts';
 
 const t = await startApp({ WEBHOOK_ALLOW_PRIVATE_TARGETS: 'true' });
 const { operator, issuer, policyFor, exchange, seconds, patch, refused } = await createTrust(t);
@@ -144,6 +145,20 @@ describe('a token that is not taken: the same answer to all, the reason in the l
     const nobody = '00000000-0000-0000-0000-000000000000';
     const unknown = await refused('garbage', { client_id: 'x' });
     assert.deepEqual([unknown.agent_id, unknown.organization_id], [nobody, nobody]);
+  });
+  it('400 invalid_grant, and what a policy makes of a token, without waiting for whoever changes the agent', async () => {
+    const policy = await policyFor();
+    const good = await policy.sign();
+    await t.app.db.transaction(async (tx) => {
+      await tx.run('test.hold', sql`select 1 from agents where agent_id = ${policy.agentId} for update`);
+      const named = await refused('garbage', { client_id: policy.agentId });
+      assert.deepEqual([named.agent_id, named.organization_id], [policy.agentId, policy.organizationId]);
+      const { json } = await t.call('POST', `${url}/trust-policies/${policy.policyId}/test`, {
+        token: operator,
+        payload: { token: good },
+      });
+      assert.equal(json.matched, true);
+    });
   });
   it('one event for each refusal and each token, never with the token in it', async () => {
     const policy = await policyFor();

@@ -4,12 +4,11 @@
  * elsewhere; that the policy still stands and the token was not used before is seen within it.
  */
 import type { TokenErrorCode } from '../../contract/errors.ts';
-import type { Origin } from '../../kernel/caller.ts';
 import { isoTime } from '../../kernel/clock.ts';
 import type { Tx } from '../../kernel/db.ts';
 import { failToken, TokenError } from '../../kernel/fail.ts';
-import type { IssuedToken } from '../../kernel/grant.ts';
-import { isUuid } from '../../kernel/ids.ts';
+import type { IssuedToken, OutsideProof } from '../../kernel/grant.ts';
+import { isUuid, nobody } from '../../kernel/ids.ts';
 import { isRefused, type Unverified } from '../../kernel/outside.ts';
 import { type Chosen, createChoose } from './candidates.ts';
 import type { OidcDeps } from './feature.ts';
@@ -17,16 +16,6 @@ import { tokenKeyOf } from './keys.ts';
 import { checksOf, failing } from './match.ts';
 import { maxAgeSeconds } from './schema.ts';
 import { holdPolicy, markUsed, useToken } from './store.ts';
-
-export interface OutsideProof {
-  readonly token: string;
-  /** The agent to become, if one is named. */
-  readonly agentId: string | undefined;
-  readonly scope: string | undefined;
-  readonly audience: string;
-  readonly origin: Origin;
-  countAgainst(subject: { clientId: string } | 'address'): Promise<void>;
-}
 
 /** What a refusal is called where it is asked: RFC 8693's words here, RFC 6749's for a client that proves itself. */
 export interface RefusalWords {
@@ -41,8 +30,6 @@ export interface Exchange {
   redeem(proof: OutsideProof, words: RefusalWords): Promise<IssuedToken>;
 }
 
-/** Stands for whoever cannot be told: the same as at the token endpoint. */
-const nobody = '00000000-0000-0000-0000-000000000000';
 const told = 'the token is not one that is trusted here';
 /** Of clocks that differ: how long past its end a token might still be shown to us. */
 const leewaySeconds = 60;
@@ -55,7 +42,8 @@ interface About {
 }
 
 export function createExchange(deps: OidcDeps): Exchange {
-  const { db, clock, ledger, metrics, outside, issuer: ourselves, mint, standingOf, countExchange } = deps;
+  const { db, clock, ledger, metrics, outside, issuer: ourselves, mint, countExchange } = deps;
+  const { holdStanding, findStanding } = deps;
   const choose = createChoose(deps);
 
   const recordRefusal = async ({ origin }: OutsideProof, about: About, error: TokenError) => {
@@ -76,7 +64,7 @@ export function createExchange(deps: OidcDeps): Exchange {
     if (agentId === undefined || !isUuid(agentId))
       return { organizationId: nobody, agentId: nobody, metadata: {} };
     const named = agentId.toLowerCase();
-    const standing = await standingOf(db, named);
+    const standing = await findStanding(db, named);
     return { organizationId: standing?.organizationId ?? nobody, agentId: named, metadata: {} };
   };
 
@@ -93,7 +81,7 @@ export function createExchange(deps: OidcDeps): Exchange {
     const amiss = failing(checksOf(policy, verified.claims, clock.now()));
     if (amiss.length > 0)
       return refuse(`no trust policy matches: ${amiss.map(({ name }) => name).join(', ')}`);
-    const standing = await standingOf(tx, policy.agentId);
+    const standing = await holdStanding(tx, policy.agentId);
     if (!standing || standing.problem !== undefined) {
       const problem = standing?.problem ?? 'the agent does not exist';
       return failToken(words.standing, words.standing === words.proof ? told : problem, problem);

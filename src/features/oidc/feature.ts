@@ -31,6 +31,11 @@ export interface Holder {
   readonly allowedScopes: readonly string[];
 }
 
+export interface AgentStanding {
+  readonly organizationId: string;
+  readonly problem?: string;
+}
+
 export interface OidcDeps {
   readonly db: Db;
   readonly clock: Clock;
@@ -50,11 +55,10 @@ export interface OidcDeps {
   refuseImpersonation(tx: Tx, caller: Caller, agent: Holder): Promise<void>;
   /** Told of every exchange, once it is durable. */
   countExchange(agent: { organizationId: string; agentId: string }): void;
-  /** Whose the agent is, and why it can have no token now, if so; undefined when there is none. */
-  standingOf(
-    db: Queryable,
-    agentId: string,
-  ): Promise<{ organizationId: string; problem?: string } | undefined>;
+  /** Whose the agent is, and why it can have no token now, if so; undefined when there is none. Kept so until the end. */
+  holdStanding(tx: Tx, agentId: string): Promise<AgentStanding | undefined>;
+  /** The same as it is at the moment: holds nothing and waits for nobody. */
+  findStanding(db: Queryable, agentId: string): Promise<AgentStanding | undefined>;
 }
 
 export interface Oidc {

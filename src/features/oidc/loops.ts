@@ -1,4 +1,5 @@
 import type { Loop } from '../../kernel/loops.ts';
+import { inPieces } from '../../kernel/pieces.ts';
 import type { OidcDeps } from './feature.ts';
 import { deleteExpiredUses } from './store.ts';
 
@@ -8,5 +9,6 @@ const graceMs = 86_400_000;
 export const createExpiryLoop = ({ db, clock }: Pick<OidcDeps, 'db' | 'clock'>): Loop => ({
   name: 'oidc-expired',
   everyMs: 3_600_000,
-  run: () => deleteExpiredUses(db, new Date(clock.now() - graceMs)),
+  run: (signal) =>
+    inPieces(signal, (atMost) => deleteExpiredUses(db, new Date(clock.now() - graceMs), atMost)),
 });

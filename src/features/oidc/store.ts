@@ -154,9 +154,13 @@ export async function isUsed(db: Queryable, tokenKey: Buffer): Promise<boolean> 
   return row !== undefined;
 }
 
-export async function deleteExpiredUses(db: Queryable, before: Date): Promise<void> {
-  await db.run('oidc.deleteExpiredUses', sql`delete from used_outside_tokens where expires_at < ${before}`);
-}
+/** Answers how many went. */
+export const deleteExpiredUses = (db: Queryable, before: Date, atMost: number): Promise<number> =>
+  db.run(
+    'oidc.deleteExpiredUses',
+    sql`delete from used_outside_tokens where ctid = any (array(
+          select ctid from used_outside_tokens where expires_at < ${before} limit ${atMost} for update skip locked))`,
+  );
 
 /** To the minute, so that a busy policy is not written for each who comes in by it. */
 export function markUsed(tx: Tx, policyId: string, now: string): void {

@@ -10,7 +10,13 @@ import { findPolicy, isUsed } from './store.ts';
 
 export type TestToken = (caller: Caller, policyId: string, token: string) => Promise<TrustTest>;
 
-export function createTokenTest({ db, clock, outside, issuer: ourselves, standingOf }: OidcDeps): TestToken {
+export function createTokenTest({
+  db,
+  clock,
+  outside,
+  issuer: ourselves,
+  findStanding,
+}: OidcDeps): TestToken {
   const signatureCheck = async (policy: TrustPolicy, token: Unverified): Promise<Check> => {
     const verdict = await outside.verify(token, policy);
     const expected = "valid now, signed by the issuer's key";
@@ -23,7 +29,7 @@ export function createTokenTest({ db, clock, outside, issuer: ourselves, standin
   };
 
   const agentCheck = async (policy: TrustPolicy): Promise<Check> => {
-    const standing = await standingOf(db, policy.agentId);
+    const standing = await findStanding(db, policy.agentId);
     const problem = standing ? standing.problem : 'the agent does not exist';
     return check('agent', problem === undefined, 'active', [problem ?? 'active']);
   };

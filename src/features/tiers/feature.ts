@@ -19,7 +19,7 @@ export interface TierDeps extends CallQuotaDeps, TokenQuotaDeps {
   planOf(organizationId: string): Promise<Plan | undefined>;
   /** Agents that take up a place in the plan. */
   countAgents(organizationId: string): Promise<number>;
-  /** Starts the payment of a plan above the present one. */
+  /** Starts the payment of a plan; TIER_UPGRADE_NOT_REQUIRED unless it is above the present one. */
   checkout(
     caller: Caller,
     target: PaidTier,

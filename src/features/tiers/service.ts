@@ -1,4 +1,4 @@
-import { type LimitType, limitTypes, type PlanTier, planTiers } from '../../contract/limits.ts';
+import { type LimitType, limitTypes, type PlanTier } from '../../contract/limits.ts';
 import type { Caller } from '../../kernel/caller.ts';
 import { fail } from '../../kernel/fail.ts';
 import type { CallQuota } from './call-quota.ts';
@@ -80,15 +80,6 @@ export function createTierService(deps: TierDeps, { usedToday }: CallQuota): Tie
       };
     },
 
-    async upgrade(caller, target) {
-      const { planTier } = (await planOf(caller.organizationId)) ?? fail('ORG_NOT_FOUND');
-      if (planTiers.indexOf(target) <= planTiers.indexOf(planTier)) {
-        fail('TIER_UPGRADE_NOT_REQUIRED', {
-          message: `The organization is on the ${planTier} plan already; ${target} is not above it.`,
-          details: { current: planTier, target },
-        });
-      }
-      return checkout(caller, target);
-    },
+    upgrade: (caller, target) => checkout(caller, target),
   };
 }

@@ -5,7 +5,7 @@
  */
 import { isDeepStrictEqual } from 'node:util';
 import type { Tx } from '../../kernel/db.ts';
-import { isUuid } from '../../kernel/ids.ts';
+import { isUuid, nobody } from '../../kernel/ids.ts';
 import { hashSecret, nobodysHash, sameHash } from '../../kernel/secrets.ts';
 import type { Presented } from './client.ts';
 import type { TokenDeps } from './feature.ts';
@@ -49,11 +49,9 @@ export interface Moment {
   readonly waiting: boolean;
 }
 
-/** Stands for a client that named no agent of ours, so that looking it up costs the same. */
-export const nobody = '00000000-0000-0000-0000-000000000000';
-
 const wrong = 'the client id or the proof is wrong';
 
+/** Nobody when it is no agent of ours, so that looking it up costs the same. */
 const agentNamed = (clientId: string) => (isUuid(clientId) ? clientId.toLowerCase() : nobody);
 
 export function createReadClaim({ db, issuer, assertions }: TokenDeps) {

@@ -3,10 +3,10 @@
  * about tokens and ends them. Owns `token_revocations` and `used_assertions`. Its store also reads across agents, organizations and credentials,
  * because the hot path answers "who is this, and may they" in one query.
  */
-import type { Caller, Origin } from '../../kernel/caller.ts';
+import type { Caller } from '../../kernel/caller.ts';
 import type { Clock } from '../../kernel/clock.ts';
 import type { Db, Tx } from '../../kernel/db.ts';
-import type { Grant, IssuedToken, Mint } from '../../kernel/grant.ts';
+import type { Grant, IssuedToken, Mint, OutsideProof } from '../../kernel/grant.ts';
 import type { Identity } from '../../kernel/guard.ts';
 import type { Ids } from '../../kernel/ids.ts';
 import type { Ledger } from '../../kernel/ledger.ts';
@@ -69,21 +69,13 @@ export interface Tokens {
   /** For whoever finds out in another way who is to have a token. */
   readonly mint: Mint;
   readonly inspect: Inspect;
-  readonly standingOf: Minter['standingOf'];
+  readonly holdStanding: Minter['holdStanding'];
+  readonly findStanding: Minter['findStanding'];
 }
 
 export interface OutsideProofs {
   isOutside(assertion: string): boolean;
   redeem(asked: OutsideProof): Promise<IssuedToken>;
-}
-
-export interface OutsideProof {
-  readonly token: string;
-  readonly agentId: string | undefined;
-  readonly scope: string | undefined;
-  readonly audience: string;
-  readonly origin: Origin;
-  countAgainst(subject: { clientId: string } | 'address'): Promise<void>;
 }
 
 export function createTokens(deps: TokenDeps): Tokens {
@@ -95,6 +87,7 @@ export function createTokens(deps: TokenDeps): Tokens {
     identify: identifyBy(inspect, deps.issuer),
     mint: minter.mint,
     inspect,
-    standingOf: minter.standingOf,
+    holdStanding: minter.holdStanding,
+    findStanding: minter.findStanding,
   };
 }

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { startApp } from '../../../test/harness.ts';
 import { until } from '../../../test/programs.ts';
-import { deleteExpired } from './store.ts';
+import { createExpiryLoop } from './loops.ts';
 
 const t = await startApp();
 const operator = await t.token();
@@ -152,8 +152,7 @@ describe('POST /token/revoke', () => {
     await revoke(token, token);
     const left = async () => (await t.sql('select 1 from token_revocations')).length;
     const before = await left();
-    const forget = () => deleteExpired(t.app.db, new Date(t.clock.now() - 86_400_000));
-    await forget();
+    await createExpiryLoop({ db: t.app.db, clock: t.clock }).run(new AbortController().signal);
     assert.equal(await left(), before);
     t.clock.advance(25 * 3_600_000 + 60_000);
     t.app.loops.start();

@@ -1,12 +1,17 @@
 import type { Loop } from '../../kernel/loops.ts';
+import { inPieces } from '../../kernel/pieces.ts';
 import type { TokenDeps } from './feature.ts';
-import { deleteExpired } from './store.ts';
+import { deleteExpiredAssertions, deleteExpiredRevocations } from './store.ts';
 
 /** What has expired needs no record of its revocation or use; a day's grace covers clocks that differ. */
 const graceMs = 86_400_000;
 
-export const createExpiryLoop = ({ db, clock }: TokenDeps): Loop => ({
+export const createExpiryLoop = ({ db, clock }: Pick<TokenDeps, 'db' | 'clock'>): Loop => ({
   name: 'tokens-expired',
   everyMs: 3_600_000,
-  run: () => deleteExpired(db, new Date(clock.now() - graceMs)),
+  async run(signal) {
+    const before = new Date(clock.now() - graceMs);
+    await inPieces(signal, (atMost) => deleteExpiredAssertions(db, before, atMost));
+    await inPieces(signal, (atMost) => deleteExpiredRevocations(db, before, atMost));
+  },
 });

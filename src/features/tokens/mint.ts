@@ -2,12 +2,12 @@
 import { limits } from '../../contract/limits.ts';
 import { scopes } from '../../contract/scopes.ts';
 import type { Delegation, Origin } from '../../kernel/caller.ts';
-import type { Queryable } from '../../kernel/db.ts';
+import type { Queryable, Tx } from '../../kernel/db.ts';
 import { failToken, TokenError } from '../../kernel/fail.ts';
 import type { IssuedToken, Mint } from '../../kernel/grant.ts';
 import type { PlanLimit, TokenDeps } from './feature.ts';
 import type { Decision } from './outcome.ts';
-import { holdStanding, type Standing } from './store.ts';
+import { findStandings, holdStanding, type Standing } from './store.ts';
 
 export interface Draft {
   readonly origin: Origin;
@@ -18,15 +18,19 @@ export interface Draft {
   readonly delegation?: Delegation | undefined;
 }
 
+export interface StandingShown {
+  readonly organizationId: string;
+  readonly problem?: string;
+}
+
 export interface Minter {
   /** Every token passes here once, when nothing else stands against it, its plan included, and just before it is recorded. */
   draft(client: Standing, wanted: Draft): Decision<IssuedToken>;
   readonly mint: Mint;
-  /** Whose the agent is, held until the transaction ends, and why it can have no token now, if so. */
-  standingOf(
-    tx: Queryable,
-    agentId: string,
-  ): Promise<{ organizationId: string; problem?: string } | undefined>;
+  /** Whose the agent is, and why it can have no token now, if so. Held until the transaction ends. */
+  holdStanding(tx: Tx, agentId: string): Promise<StandingShown | undefined>;
+  /** The same as it is at the moment: holds nothing and waits for nobody. */
+  findStanding(db: Queryable, agentId: string): Promise<StandingShown | undefined>;
 }
 
 export function createMinter(deps: TokenDeps): Minter {
@@ -69,10 +73,13 @@ export function createMinter(deps: TokenDeps): Minter {
 
   return {
     draft,
-    async standingOf(tx, agentId) {
+    async holdStanding(tx, agentId) {
       const client = await holdStanding(tx, agentId);
-      const problem = client && standingProblem(client);
-      return client && { organizationId: client.organizationId, ...(problem !== undefined && { problem }) };
+      return client && shown(client);
+    },
+    async findStanding(db, agentId) {
+      const client = (await findStandings(db, [agentId])).get(agentId);
+      return client && shown(client);
     },
     async mint(tx, { agentId, scopes: wanted, ...rest }) {
       const client = await holdStanding(tx, agentId);
@@ -89,6 +96,11 @@ export function createMinter(deps: TokenDeps): Minter {
       return issued;
     },
   };
+}
+
+function shown(client: Standing): StandingShown {
+  const problem = standingProblem(client);
+  return { organizationId: client.organizationId, ...(problem !== undefined && { problem }) };
 }
 
 export function standingProblem({ agentStatus, organizationStatus }: Standing): string | undefined {

@@ -175,14 +175,17 @@ export async function insertRevocation(tx: Queryable, revocation: Revocation): P
   return inserted === 1;
 }
 
-/** What would have expired by now anyway. */
-export async function deleteExpired(db: Queryable, before: Date): Promise<void> {
-  await db.run(
+/** Those that would have expired by now anyway; answers how many went. */
+export const deleteExpiredAssertions = (db: Queryable, before: Date, atMost: number): Promise<number> =>
+  db.run(
     'tokens.deleteExpiredAssertions',
-    sql`delete from used_assertions where expires_at < ${before}`,
+    sql`delete from used_assertions where ctid = any (array(
+          select ctid from used_assertions where expires_at < ${before} limit ${atMost} for update skip locked))`,
   );
-  await db.run(
+
+export const deleteExpiredRevocations = (db: Queryable, before: Date, atMost: number): Promise<number> =>
+  db.run(
     'tokens.deleteExpiredRevocations',
-    sql`delete from token_revocations where expires_at < ${before}`,
+    sql`delete from token_revocations where ctid = any (array(
+          select ctid from token_revocations where expires_at < ${before} limit ${atMost} for update skip locked))`,
   );
-}

@@ -20,8 +20,6 @@ import {
 export interface Counting {
   /** Costs next to nothing; written within a second. */
   count(organizationId: string, agentId: string, metric: UsageMetric, quantity?: number): void;
-  /** Counted if the transaction commits, and only then. */
-  countIn(tx: Tx, organizationId: string, agentId: string, metric: UsageMetric, quantity?: number): void;
   /** What the ledger records: tokens issued, and whatever else `countedEvents` names. */
   readonly listener: LedgerListener;
   /** Writes what has been gathered so far. */
@@ -71,10 +69,6 @@ export function createCounting({ db, clock, shard }: Pick<UsageDeps, 'db' | 'clo
   return {
     count(organizationId, agentId, metric, quantity = 1) {
       add(gathered, { organizationId, agentId, day: dayOf(clock.now()), metric, quantity });
-    },
-    countIn(tx, organizationId, agentId, metric, quantity = 1) {
-      const row = { organizationId, agentId, day: dayOf(clock.now()), metric, quantity };
-      insertUsageAtCommit(tx, [row], shard);
     },
     listener: {
       async inTransaction(tx, happenings) {

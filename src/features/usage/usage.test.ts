@@ -219,20 +219,6 @@ describe('counting', () => {
     const { json } = await usage(tenant.token, '?metric=webhook_deliveries');
     assert.deepEqual(json.totals, { webhook_deliveries: 4 });
   });
-  it('in a transaction: if it commits, and only then', async () => {
-    const tenant = await tenantOn(t);
-    const { organizationId, agentId } = tenant;
-    await t.app.db.transaction(async (tx) => {
-      t.app.usage.countIn(tx, organizationId, agentId, 'delegations_created', 2);
-    });
-    const failing = t.app.db.transaction(async (tx) => {
-      t.app.usage.countIn(tx, organizationId, agentId, 'delegations_created');
-      throw new Error('undone');
-    });
-    await assert.rejects(failing, /undone/);
-    const { json } = await usage(tenant.token, '?metric=delegations_created');
-    assert.deepEqual(json.totals, { delegations_created: 2 });
-  });
   it('writes one row for a day, agent and metric, however many calls', async () => {
     const tenant = await tenantOn(t);
     for (let round = 0; round < 3; round += 1) {
