@@ -79,8 +79,11 @@ export interface WebhookDeps {
   readonly vault: Vault;
   readonly company: Company;
   readonly enabled: boolean;
-  /** Kept from changing until the transaction ends, so that of many who want the last place one gets it. */
-  holdOrganization(tx: Tx, organizationId: string): Promise<unknown>;
+  /**
+   * Kept from changing until the transaction ends, so that of many who want the last place one gets it; undefined when it is
+   * deleted or unknown.
+   */
+  holdOrganization(tx: Tx, organizationId: string): Promise<{ status: string } | undefined>;
 }
 
 export interface Webhooks {
