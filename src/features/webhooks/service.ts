@@ -52,7 +52,7 @@ export function createWebhookService(deps: WebhookDeps): WebhookService {
   const record = (
     tx: Tx,
     caller: Caller,
-    event: 'created' | 'updated' | 'deleted' | 'secretRotated' | 'tested' | 'replayed',
+    event: 'created' | 'updated' | 'deleted' | 'secret_rotated' | 'tested' | 'replayed',
     { id, organization_id }: Subscription,
     more: Record<string, unknown> = {},
   ) =>
@@ -161,7 +161,7 @@ export function createWebhookService(deps: WebhookDeps): WebhookService {
         const signingSecret = ids.key(signingPrefix);
         const after = { ...before, updated_at: isoTime(clock) };
         await replaceSecret(tx, after.id, vault.seal(signingSecret, after.id), after.updated_at);
-        await record(tx, caller, 'secretRotated', after);
+        await record(tx, caller, 'secret_rotated', after);
         return { ...after, signingSecret };
       }),
 
