@@ -1,5 +1,6 @@
 /** The deliveries as a queue: the row is the job. A claim is a lease with a number of its own, and fences off its predecessors. */
 import { testEvent } from '../../contract/events.ts';
+import { limits } from '../../contract/limits.ts';
 import type { Db, Queryable } from '../../kernel/db.ts';
 import { prepared, raw, type Sql, sql } from '../../kernel/sql.ts';
 import type { Attempt, Delivery } from './schema.ts';
@@ -120,7 +121,9 @@ export const settleAll = (db: Db, settlements: readonly Settlement[]): Promise<S
         update webhook_deliveries d
         set status = t.status, http_status_code = t.http, attempt_count = d.attempt_count + 1, next_retry_at = t.next,
             due_at = t.next, delivered_at = case when t.status = 'delivered' then t.at end, claim = null,
-            claimed_until = null, attempts = d.attempts || t.attempt, updated_at = t.at
+            claimed_until = null, updated_at = t.at,
+            attempts = case when jsonb_array_length(d.attempts) < ${limits.webhookAttemptsKept}::int then d.attempts
+                            else d.attempts - 0 end || t.attempt
         from json_to_recordset(${JSON.stringify(told)}::json)
           as t (id uuid, claim uuid, status text, http int, next timestamptz, at timestamptz, attempt jsonb)
         where d.delivery_id = t.id and d.claim = t.claim
