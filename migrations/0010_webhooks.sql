@@ -44,4 +44,7 @@ create table webhook_deliveries (
 -- Rows change all the time: what is dead must not lie in the way of the next claim.
 with (fillfactor = 80, autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 1000);
 create index webhook_deliveries_due on webhook_deliveries (subscription_id, due_at) where due_at is not null;
+-- Tests are sent to inactive receivers too: found without reading all that waits there.
+create index webhook_deliveries_tests on webhook_deliveries (subscription_id, due_at)
+  where due_at is not null and event_type = 'webhook.test';
 create index webhook_deliveries_by_time on webhook_deliveries (subscription_id, created_at desc, delivery_id desc);

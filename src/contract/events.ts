@@ -46,7 +46,7 @@ export const auditOnlyEvents = [
   'webhook.created',
   'webhook.updated',
   'webhook.deleted',
-  'webhook.secretRotated',
+  'webhook.secret_rotated',
   'webhook.tested',
   'webhook.replayed',
 ] as const;

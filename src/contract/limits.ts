@@ -57,6 +57,8 @@ export const limits = {
   webhooksPerOrganization: 50,
   /** Of what a receiver answers, no more is read. */
   webhookAnswerBytes: 65_536,
+  /** Kept with a delivery, however often it is replayed. */
+  webhookAttemptsKept: 50,
   webhookRetentionDays: 30,
   /** Page numbers above this are refused: nobody reads that far, and `offset` must stay an integer in SQL. */
   maxPage: 10_000_000,

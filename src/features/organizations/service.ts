@@ -31,6 +31,7 @@ import { eventOf, type OrganizationStatus } from './transitions.ts';
 export interface Plan {
   readonly planTier: PlanTier;
   readonly maxAgents: number;
+  readonly status: OrganizationStatus;
 }
 
 /** Null: the plan's own figure holds. */
@@ -46,7 +47,7 @@ export interface OrganizationService {
   /** The change itself, for `create` and for bootstrap, whose actor is the operator about to exist. */
   register(tx: Tx, actor: Actor & { agentId: string }, wanted: NewOrganization): Promise<Organization>;
   findBySlug(tx: Tx, slug: string): Promise<{ organizationId: string } | undefined>;
-  /** The plan, kept from changing until the transaction ends; undefined when the organization is deleted or unknown. */
+  /** The plan and the standing, kept from changing until the transaction ends; undefined when the organization is deleted or unknown. */
   holdPlan(tx: Tx, organizationId: string): Promise<Plan | undefined>;
   /** The plan as it stands, with the organization's own figures; undefined when there is no such organization. */
   planOf(organizationId: string): Promise<(Omit<Plan, 'maxAgents'> & Overrides) | undefined>;

@@ -300,7 +300,7 @@ const changes: Readonly<Record<EventType, 'agent' | 'organization' | 'token' | '
   'webhook.created': 'none',
   'webhook.updated': 'none',
   'webhook.deleted': 'none',
-  'webhook.secretRotated': 'none',
+  'webhook.secret_rotated': 'none',
   'webhook.tested': 'none',
   'webhook.replayed': 'none',
 };

@@ -3,6 +3,7 @@
 import type { Queryable, Tx } from '../../kernel/db.ts';
 import type { Envelope } from '../../kernel/envelope.ts';
 import { prepared, sql } from '../../kernel/sql.ts';
+import type { News } from './announcer.ts';
 import type { Delivery, DeliveryQuery } from './schema.ts';
 
 /** Where workers listen. */
@@ -16,21 +17,28 @@ export function enqueue(tx: Tx, envelopes: readonly Envelope[]): void {
   tx.atCommit(
     'webhooks.enqueue',
     prepared(sql`
-      with matched as (
-        insert into webhook_deliveries
-          (delivery_id, subscription_id, event_id, event_type, payload, status, due_at, created_at, updated_at)
-        select gen_random_uuid(), s.subscription_id, (event ->> 'id')::uuid, event ->> 'type', event::text, 'pending',
-               (event ->> 'timestamp')::timestamptz, (event ->> 'timestamp')::timestamptz,
-               (event ->> 'timestamp')::timestamptz
-        from json_array_elements(${JSON.stringify(envelopes)}::json) as event
-        join webhook_subscriptions s
-          on s.organization_id = (event ->> 'organizationId')::uuid and s.active
-             and s.events && array['*', event ->> 'type']
-        returning 1
-      )
-      select pg_notify(${channel}::text, '') where exists (select from matched)`),
+      insert into webhook_deliveries
+        (delivery_id, subscription_id, event_id, event_type, payload, status, due_at, created_at, updated_at)
+      select gen_random_uuid(), s.subscription_id, (event ->> 'id')::uuid, event ->> 'type', event::text, 'pending',
+             (event ->> 'timestamp')::timestamptz, (event ->> 'timestamp')::timestamptz,
+             (event ->> 'timestamp')::timestamptz
+      from json_array_elements(${JSON.stringify(envelopes)}::json) as event
+      join webhook_subscriptions s
+        on s.organization_id = (event ->> 'organizationId')::uuid and s.active
+           and s.events && array['*', event ->> 'type']`),
   );
 }
+
+/** Wakes the workers, unless nobody can have wanted to hear of it. */
+export const announce = (db: Queryable, { organizationIds, types }: News): Promise<number> =>
+  db.run(
+    'webhooks.announce',
+    prepared(sql`
+      select pg_notify(${channel}::text, '') where exists (
+        select from webhook_subscriptions
+        where organization_id = any(${[...organizationIds]}::uuid[]) and active and not halted
+          and events && ${['*', ...types]}::text[])`),
+  );
 
 interface Row extends Omit<Delivery, 'payload'> {
   readonly payload: string;

@@ -261,6 +261,35 @@ describe('a delivery', () => {
   });
 });
 
+describe('attempts', () => {
+  it('are kept to the last 50, however often a delivery is replayed', async () => {
+    const receiver = await startReceiver();
+    const { id } = await t.subscribe(receiver.url);
+    await t.happen();
+    await t.drain();
+    const [delivery] = await t.deliveries(id);
+    assert.ok(delivery);
+    const numbered = Array.from({ length: 49 }, (_, index) => ({
+      ...delivery.attempts[0],
+      duration_ms: 1_000_000 + index,
+    }));
+    await t.sql('update webhook_deliveries set attempts = $2 where delivery_id = $1', [
+      delivery.id,
+      JSON.stringify(numbered),
+    ]);
+    const replay = async () => {
+      await ask('POST', `/webhooks/${id}/deliveries/${delivery.id}/replay`);
+      await t.drain();
+      return (await t.deliveries(id))[0]?.attempts ?? [];
+    };
+    const full = await replay();
+    assert.deepEqual([full.length, full[0]?.duration_ms], [50, 1_000_000]);
+    const next = await replay();
+    assert.deepEqual([next.length, next[0]?.duration_ms], [50, 1_000_001]);
+    assert.ok((next.at(-1)?.duration_ms ?? Number.NaN) < 1_000_000, 'the last one is the newest');
+  });
+});
+
 describe('an inactive subscription', () => {
   it('is told of nothing new; what waits goes on waiting, and is sent when it is active again', async () => {
     const receiver = await startReceiver();

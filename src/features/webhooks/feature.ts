@@ -14,12 +14,17 @@ import type { Metrics } from '../../kernel/metrics.ts';
 import type { Outbound } from '../../kernel/outbound.ts';
 import type { RouteEntry } from '../../kernel/route.ts';
 import type { Vault } from '../../kernel/vault.ts';
+import { createAnnouncer } from './announcer.ts';
 import { type Company, createCompany } from './company.ts';
+import { announce } from './deliveries-store.ts';
 import { createDeliveryLoop, createSweepLoop, sweep } from './loops.ts';
 import { createOutbox } from './outbox.ts';
+import { createPace } from './pace.ts';
 import { webhookRoutes } from './routes.ts';
 import { createWebhookService } from './service.ts';
 import { createWorker } from './worker.ts';
+
+const announcementsApartMs = 50;
 
 export interface DeliverySettings {
   /** Otherwise nothing is put down to be delivered, and nothing is sent. */
@@ -60,8 +65,13 @@ export interface Deliveries {
 export function createDeliveries(deps: DeliveryDeps): Deliveries {
   const worker = createWorker(deps);
   const company = createCompany(deps);
+  const announceSoon = createAnnouncer({
+    log: deps.log,
+    announce: (news) => announce(deps.db, news),
+    turn: createPace(deps, announcementsApartMs),
+  });
   return {
-    listener: createOutbox(deps.settings.enabled, company),
+    listener: createOutbox(deps.settings.enabled, company, announceSoon),
     company,
     loops: deps.settings.enabled
       ? [createDeliveryLoop(deps, worker), createSweepLoop(deps)]
@@ -79,8 +89,11 @@ export interface WebhookDeps {
   readonly vault: Vault;
   readonly company: Company;
   readonly enabled: boolean;
-  /** Kept from changing until the transaction ends, so that of many who want the last place one gets it. */
-  holdOrganization(tx: Tx, organizationId: string): Promise<unknown>;
+  /**
+   * Kept from changing until the transaction ends, so that of many who want the last place one gets it; undefined when it is
+   * deleted or unknown.
+   */
+  holdOrganization(tx: Tx, organizationId: string): Promise<{ status: string } | undefined>;
 }
 
 export interface Webhooks {

@@ -9,6 +9,7 @@ const maxHeld = 400;
 const maxSends = 200;
 /** Of one organization, whatever the number of its receivers: slow ones that never fail must leave room for others. */
 const maxSendsOfOne = maxSends / 4;
+const maxHeldOfOne = maxHeld / 4;
 /** Receivers that fail never take more than this of it; each of them has one send under way. */
 const maxFailing = 100;
 const maxSupply = 100;
@@ -17,7 +18,7 @@ const firstSupply = 4;
 const quickMs = 500;
 const slowMs = 2_000;
 
-type Wanted = Pick<Want, 'room' | 'failingRoom' | 'each' | 'lanes'>;
+type Wanted = Pick<Want, 'room' | 'failingRoom' | 'each' | 'lanes' | 'eachOrganization' | 'organizations'>;
 
 interface Lane {
   readonly id: string;
@@ -36,7 +37,9 @@ export function createLanes(perReceiver: number) {
   const atFirst = Math.min(maxSupply, perReceiver * firstSupply);
   let held = 0;
   let sends = 0;
-  const sendsOf = new Map<string, number>();
+  /** By organization. */
+  const sendsOf = createCount();
+  const heldOf = createCount();
   let failing = 0;
   /** The last claim was as large as it might be: there may be more, anywhere. */
   let full = false;
@@ -59,6 +62,7 @@ export function createLanes(perReceiver: number) {
     const lane = laneOf(job.subscriptionId);
     lane.held -= 1;
     held -= 1;
+    heldOf.add(job.organizationId, -1);
     if (job.failing) failing -= 1;
     return lane;
   };
@@ -72,12 +76,14 @@ export function createLanes(perReceiver: number) {
       room: maxHeld - held,
       failingRoom: Math.max(0, maxFailing - failing),
       each: atFirst,
+      eachOrganization: maxHeldOfOne,
+      organizations: heldOf.all().map(([id, own]) => ({ id, room: Math.max(0, maxHeldOfOne - own) })),
       lanes: [...lanes.values()].map((lane) => ({ id: lane.id, held: lane.held, room: roomOf(lane) })),
     }),
 
     /** What it has brought, of what was wanted. */
     supply(want: Wanted, jobs: readonly Job[], now: number): void {
-      full = jobs.length >= want.room || want.failingRoom === 0;
+      full = jobs.length >= want.room || want.failingRoom === 0 || isFullOfOne(want, jobs);
       const rooms = new Map(want.lanes.map(({ id, room }) => [id, room]));
       for (const { id, room } of want.lanes) if (room > 0) laneOf(id).more = full;
       const brought = Map.groupBy(jobs, ({ subscriptionId }) => subscriptionId);
@@ -89,6 +95,7 @@ export function createLanes(perReceiver: number) {
         const failed = own.filter((job) => job.failing).length;
         failing += failed;
         held += own.length;
+        for (const { organizationId } of own) heldOf.add(organizationId, 1);
         lane.more = full || failed > 0 || own.length >= (rooms.get(id) ?? atFirst);
       }
     },
@@ -99,12 +106,11 @@ export function createLanes(perReceiver: number) {
       for (const lane of [...lanes.values()].sort((one, other) => one.sends - other.sends)) {
         while (lane.sends < perReceiver && sends < maxSends) {
           const [job] = lane.waiting;
-          const own = job ? (sendsOf.get(job.organizationId) ?? 0) : 0;
-          if (!job || own >= maxSendsOfOne) break;
+          if (!job || sendsOf.of(job.organizationId) >= maxSendsOfOne) break;
           lane.waiting.shift();
           lane.sends += 1;
           sends += 1;
-          sendsOf.set(job.organizationId, own + 1);
+          sendsOf.add(job.organizationId, 1);
           yield job;
         }
       }
@@ -113,9 +119,7 @@ export function createLanes(perReceiver: number) {
     sent({ subscriptionId, organizationId }: Job): void {
       laneOf(subscriptionId).sends -= 1;
       sends -= 1;
-      const own = (sendsOf.get(organizationId) ?? 1) - 1;
-      if (own > 0) sendsOf.set(organizationId, own);
-      else sendsOf.delete(organizationId);
+      sendsOf.add(organizationId, -1);
     },
 
     /** Answers whether it is time to claim again. */
@@ -136,6 +140,27 @@ export function createLanes(perReceiver: number) {
         .flatMap((lane) => lane.waiting.splice(0));
       for (const job of unloaded) drop(job);
       return unloaded;
+    },
+  };
+}
+
+/** An organization got all it may have for now: there may be more of it. */
+function isFullOfOne({ organizations, eachOrganization }: Wanted, jobs: readonly Job[]): boolean {
+  const rooms = new Map(organizations.map(({ id, room }) => [id, room]));
+  const brought = Map.groupBy(jobs, ({ organizationId }) => organizationId);
+  return [...brought].some(([id, own]) => own.length >= (rooms.get(id) ?? eachOrganization));
+}
+
+/** So much of each; what comes to nothing is forgotten. */
+function createCount() {
+  const counts = new Map<string, number>();
+  return {
+    of: (id: string): number => counts.get(id) ?? 0,
+    all: (): [string, number][] => [...counts],
+    add(id: string, change: number): void {
+      const next = (counts.get(id) ?? 0) + change;
+      if (next > 0) counts.set(id, next);
+      else counts.delete(id);
     },
   };
 }

@@ -2,27 +2,36 @@ import { limits } from '../../contract/limits.ts';
 import type { Loop } from '../../kernel/loops.ts';
 import { channel } from './deliveries-store.ts';
 import type { DeliveryDeps } from './feature.ts';
+import { createPace } from './pace.ts';
 import { deleteDeliveries, findLanes } from './sweep-store.ts';
 import type { Worker } from './worker.ts';
 
+/** However many wake it: what they bring goes together. */
+const roundsApartMs = 25;
+
 /** Woken by whoever has put something down, and by its own free hands; the pause is for retries, and for news that was lost. */
-export const createDeliveryLoop = ({ db, log, vault }: DeliveryDeps, worker: Worker): Loop => ({
-  name: 'webhooks-deliver',
-  everyMs: 1_000,
-  async run() {
-    await worker.round();
-  },
-  begin(wake) {
-    if (!vault.encrypts)
-      log.warn('DATA_ENCRYPTION_KEY is not set: webhook signing secrets are stored unencrypted');
-    worker.onRoom(wake);
-    const stopListening = db.listen(channel, wake);
-    return async () => {
-      await stopListening();
-      await worker.stop();
-    };
-  },
-});
+export function createDeliveryLoop(deps: DeliveryDeps, worker: Worker): Loop {
+  const { db, log, vault } = deps;
+  const turn = createPace(deps, roundsApartMs);
+  return {
+    name: 'webhooks-deliver',
+    everyMs: 1_000,
+    async run() {
+      await turn();
+      await worker.round();
+    },
+    begin(wake) {
+      if (!vault.encrypts)
+        log.warn('DATA_ENCRYPTION_KEY is not set: webhook signing secrets are stored unencrypted');
+      worker.onRoom(wake);
+      const stopListening = db.listen(channel, wake);
+      return async () => {
+        await stopListening();
+        await worker.stop();
+      };
+    },
+  };
+}
 
 const dayMs = 86_400_000;
 const piece = 1_000;

@@ -2,6 +2,7 @@
 
 import { type Envelope, envelopeOf } from '../../kernel/envelope.ts';
 import type { Happening, LedgerListener } from '../../kernel/ledger.ts';
+import type { Announcer } from './announcer.ts';
 import type { Company } from './company.ts';
 import { enqueue } from './deliveries-store.ts';
 import { haltSubscriptions } from './store.ts';
@@ -13,7 +14,11 @@ const halting: Partial<Record<Happening['type'], boolean>> = {
 };
 
 /** Unless `enabled`, nothing is put down to be delivered. */
-export const createOutbox = (enabled: boolean, company: Company): LedgerListener => ({
+export const createOutbox = (
+  enabled: boolean,
+  company: Company,
+  announceSoon: Announcer,
+): LedgerListener => ({
   async inTransaction(tx, happenings) {
     for (const { type, organizationId } of happenings) {
       const halted = halting[type];
@@ -23,6 +28,8 @@ export const createOutbox = (enabled: boolean, company: Company): LedgerListener
     const envelopes = happenings
       .map(envelopeOf)
       .filter((envelope): envelope is Envelope => envelope !== undefined);
-    if (envelopes.length > 0) enqueue(tx, envelopes);
+    if (envelopes.length === 0) return;
+    enqueue(tx, envelopes);
+    tx.afterCommit(() => announceSoon(envelopes));
   },
 });

@@ -1,7 +1,8 @@
 /** The deliveries as a queue: the row is the job. A claim is a lease with a number of its own, and fences off its predecessors. */
 import { testEvent } from '../../contract/events.ts';
+import { limits } from '../../contract/limits.ts';
 import type { Db, Queryable } from '../../kernel/db.ts';
-import { prepared, sql } from '../../kernel/sql.ts';
+import { prepared, raw, type Sql, sql } from '../../kernel/sql.ts';
 import type { Attempt, Delivery } from './schema.ts';
 
 export interface Job {
@@ -29,6 +30,9 @@ export interface Want {
   readonly failingRoom: number;
   /** How many for each receiver that we hold nothing of. */
   readonly each: number;
+  /** How many for each organization that we hold nothing of, and how many more for the others. */
+  readonly eachOrganization: number;
+  readonly organizations: readonly { readonly id: string; readonly room: number }[];
   /** The receivers that we hold something of, how much, and how much more we would take. */
   readonly lanes: readonly { readonly id: string; readonly held: number; readonly room: number }[];
 }
@@ -39,7 +43,7 @@ export interface Want {
  * skipping through the index, however much is open for each.
  */
 export async function claimDue(db: Queryable, want: Want): Promise<Job[]> {
-  const { lanes, claim } = want;
+  const { lanes, organizations, claim } = want;
   const now = new Date(want.now).toISOString();
   const until = new Date(want.claimedUntil).toISOString();
   const rows = await db.many<Omit<Job, 'claim' | 'claimedUntil'>>(
@@ -51,39 +55,55 @@ export async function claimDue(db: Queryable, want: Want): Promise<Job[]> {
         select (select d.subscription_id from webhook_deliveries d
                 where d.due_at is not null and d.subscription_id > l.id order by 1 limit 1)
         from open_lanes l where l.id is not null
-      ), next_of_each as (
-        select due.delivery_id, due.due_at, due.place, s.failure_count > 0 as failing, s.organization_id, s.url,
-               s.signing_secret
+      ), lanes as (
+        select s.subscription_id, s.active, s.organization_id, s.url, s.signing_secret, s.failure_count, s.failure_count > 0 as failing,
+               case when s.failure_count > 0 then greatest(0, 1 - coalesce(ours.held, 0))
+                    else coalesce(ours.room, ${want.each}::int) end as room
         from open_lanes l
         join webhook_subscriptions s on s.subscription_id = l.id and not s.halted
         left join unnest(${lanes.map(({ id }) => id)}::uuid[], ${lanes.map(({ held }) => held)}::int[],
                          ${lanes.map(({ room }) => room)}::int[]) as ours (id, held, room) on ours.id = l.id
+      ), next_of_each as (
+        select due.delivery_id, due.due_at, due.place, l.failing, l.failure_count, l.organization_id, l.url, l.signing_secret
+        from lanes l
         cross join lateral (
-          select locked.delivery_id, locked.due_at, row_number() over (order by locked.due_at) as place from (
-            select d.delivery_id, d.due_at from webhook_deliveries d
-            where d.subscription_id = s.subscription_id and d.due_at <= ${now}
-              and (d.claimed_until is null or d.claimed_until <= ${now})
-              and (s.active or d.event_type = ${testEvent})
-            order by d.due_at
-            limit case when s.failure_count > 0 then greatest(0, 1 - coalesce(ours.held, 0))
-                       else coalesce(ours.room, ${want.each}::int) end
-            for update of d skip locked
-          ) as locked
+          select locked.delivery_id, locked.due_at, row_number() over (order by locked.due_at) as place
+          from (${firstOf(sql`l.active`, now)} union all ${firstOf(sql`not l.active and ${isTest}`, now)}) as locked
         ) as due
       ), ranked as (
-        select *, row_number() over (partition by failing order by place, due_at) as turn from next_of_each
+        -- Who has failed least often comes first: long dead ones with a backlog must not keep out who failed once.
+        select *, row_number() over (partition by failing order by place, failure_count, due_at) as turn,
+               row_number() over (partition by organization_id order by place, due_at) as turn_at_home
+        from next_of_each
       ), chosen as (
-        select * from ranked where not failing or turn <= ${want.failingRoom}::int
+        select ranked.* from ranked
+        left join unnest(${organizations.map(({ id }) => id)}::uuid[], ${organizations.map(({ room }) => room)}::int[])
+          as theirs (id, room) on theirs.id = organization_id
+        where (not failing or turn <= ${want.failingRoom}::int)
+          and turn_at_home <= coalesce(theirs.room, ${want.eachOrganization}::int)
         order by place, due_at limit ${want.room}::int
       )
       update webhook_deliveries d set claim = ${claim}, claimed_until = ${until}
-      from chosen c where d.delivery_id = c.delivery_id
+      from chosen c
+      -- The first condition says nothing new, but that they are few: otherwise the whole table may be read for them.
+      where d.delivery_id = any(array(select delivery_id from chosen)) and d.delivery_id = c.delivery_id
       returning d.delivery_id as "deliveryId", d.subscription_id as "subscriptionId",
                 c.organization_id as "organizationId", d.event_type as "eventType", d.payload,
                 d.attempt_count as "attemptCount", c.url, c.signing_secret as "sealedSecret", c.failing`),
   );
   return rows.map((row) => ({ ...row, claim, claimedUntil: want.claimedUntil }));
 }
+
+/** The next of a lane that nobody holds. Two branches, so that what waits for an inactive receiver is not even looked at. */
+const firstOf = (which: Sql, now: string) => sql`
+  select * from (
+   select d.delivery_id, d.due_at from webhook_deliveries d
+   where ${which} and d.subscription_id = l.subscription_id and d.due_at <= ${now}
+     and (d.claimed_until is null or d.claimed_until <= ${now})
+   order by d.due_at limit l.room for update of d skip locked) as first`;
+
+/** As text: the index `webhook_deliveries_tests` is of no use to a plan that does not know the value. */
+const isTest = sql`d.event_type = '${raw(testEvent)}'`;
 
 export interface Settlement {
   readonly job: Job;
@@ -111,7 +131,9 @@ export const settleAll = (db: Db, settlements: readonly Settlement[]): Promise<S
         update webhook_deliveries d
         set status = t.status, http_status_code = t.http, attempt_count = d.attempt_count + 1, next_retry_at = t.next,
             due_at = t.next, delivered_at = case when t.status = 'delivered' then t.at end, claim = null,
-            claimed_until = null, attempts = d.attempts || t.attempt, updated_at = t.at
+            claimed_until = null, updated_at = t.at,
+            attempts = case when jsonb_array_length(d.attempts) < ${limits.webhookAttemptsKept}::int then d.attempts
+                            else d.attempts - 0 end || t.attempt
         from json_to_recordset(${JSON.stringify(told)}::json)
           as t (id uuid, claim uuid, status text, http int, next timestamptz, at timestamptz, attempt jsonb)
         where d.delivery_id = t.id and d.claim = t.claim

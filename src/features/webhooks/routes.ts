@@ -31,7 +31,7 @@ export const webhookRoutes = (webhooks: WebhookService): RouteEntry[] => [
     url: '/webhooks',
     access: mayWrite,
     schema: { body: NewSubscription, response: { 201: SubscriptionWithSecret } },
-    errors: ['FREE_TIER_LIMIT_EXCEEDED'],
+    errors: ['FREE_TIER_LIMIT_EXCEEDED', 'ORG_NOT_FOUND'],
     handler: ({ caller, body, header }) => {
       header('cache-control', 'no-store');
       return webhooks.create(caller, body);

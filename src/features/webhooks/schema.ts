@@ -1,6 +1,6 @@
 import Type, { type Static } from 'typebox';
 import { webhookEvents } from '../../contract/events.ts';
-import { pageSizes, unlimited } from '../../contract/limits.ts';
+import { limits, pageSizes, unlimited } from '../../contract/limits.ts';
 import { literals, Nullable, Timestamp, Uuid } from '../../contract/shapes.ts';
 
 const Name = Type.String({
@@ -88,7 +88,9 @@ export const Delivery = Type.Object(
     delivered_at: Nullable(Timestamp),
     created_at: Timestamp,
     updated_at: Timestamp,
-    attempts: Type.Array(Attempt, { description: 'every attempt, oldest first' }),
+    attempts: Type.Array(Attempt, {
+      description: `the last ${limits.webhookAttemptsKept} attempts, oldest first`,
+    }),
   },
   { title: 'WebhookDelivery' },
 );

@@ -52,7 +52,7 @@ export function createWebhookService(deps: WebhookDeps): WebhookService {
   const record = (
     tx: Tx,
     caller: Caller,
-    event: 'created' | 'updated' | 'deleted' | 'secretRotated' | 'tested' | 'replayed',
+    event: 'created' | 'updated' | 'deleted' | 'secret_rotated' | 'tested' | 'replayed',
     { id, organization_id }: Subscription,
     more: Record<string, unknown> = {},
   ) =>
@@ -68,11 +68,12 @@ export function createWebhookService(deps: WebhookDeps): WebhookService {
   const locked = async (tx: Tx, caller: Caller, id: string): Promise<Subscription> =>
     (await lockSubscription(tx, tenantOf(caller), id)) ?? fail('WEBHOOK_NOT_FOUND');
 
-  const takePlace = async (tx: Tx, organizationId: string) => {
-    await holdOrganization(tx, organizationId);
+  /** Whether the organization is halted, as it may be since the caller was let in. */
+  const takePlace = async (tx: Tx, organizationId: string): Promise<{ halted: boolean }> => {
+    const { status } = (await holdOrganization(tx, organizationId)) ?? fail('ORG_NOT_FOUND');
     const limit = limits.webhooksPerOrganization;
-    if ((await countSubscriptions(tx, organizationId)) < limit) return;
-    fail('FREE_TIER_LIMIT_EXCEEDED', {
+    if ((await countSubscriptions(tx, organizationId)) < limit) return { halted: status !== 'active' };
+    return fail('FREE_TIER_LIMIT_EXCEEDED', {
       message: `An organization may have at most ${limit} webhook subscriptions; delete one that is not needed.`,
       details: { limitType: 'max_webhooks', limit },
     });
@@ -97,9 +98,10 @@ export function createWebhookService(deps: WebhookDeps): WebhookService {
       };
       const signingSecret = ids.key(signingPrefix);
       const known = await db.transaction(async (tx) => {
-        await takePlace(tx, caller.organizationId);
+        const { halted } = await takePlace(tx, caller.organizationId);
         const joined = await company.join(tx, clock.now());
-        await insertSubscription(tx, subscription, vault.seal(signingSecret, subscription.id));
+        const sealedSecret = vault.seal(signingSecret, subscription.id);
+        await insertSubscription(tx, subscription, { sealedSecret, halted });
         await record(tx, caller, 'created', subscription, described(subscription));
         return joined;
       });
@@ -159,7 +161,7 @@ export function createWebhookService(deps: WebhookDeps): WebhookService {
         const signingSecret = ids.key(signingPrefix);
         const after = { ...before, updated_at: isoTime(clock) };
         await replaceSecret(tx, after.id, vault.seal(signingSecret, after.id), after.updated_at);
-        await record(tx, caller, 'secretRotated', after);
+        await record(tx, caller, 'secret_rotated', after);
         return { ...after, signingSecret };
       }),
 

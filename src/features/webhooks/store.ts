@@ -12,18 +12,18 @@ const ofTenant = (organizationId: string | undefined) =>
 export async function insertSubscription(
   db: Queryable,
   subscription: Subscription,
-  sealedSecret: string,
+  { sealedSecret, halted }: { sealedSecret: string; halted: boolean },
 ): Promise<void> {
   const { id, organization_id, name, url, events, active, failure_count, created_at, updated_at } =
     subscription;
   await db.run(
     'webhooks.insert',
     sql`insert into webhook_subscriptions
-          (subscription_id, organization_id, name, url, events, active, signing_secret, failure_count, created_at,
-           updated_at)
+          (subscription_id, organization_id, name, url, events, active, halted, signing_secret, failure_count,
+           created_at, updated_at)
         values
-          (${id}, ${organization_id}, ${name}, ${url}, ${events}, ${active}, ${sealedSecret}, ${failure_count},
-           ${created_at}, ${updated_at})`,
+          (${id}, ${organization_id}, ${name}, ${url}, ${events}, ${active}, ${halted}, ${sealedSecret},
+           ${failure_count}, ${created_at}, ${updated_at})`,
   );
 }
 
@@ -91,6 +91,7 @@ export async function deleteSubscription(db: Queryable, id: string): Promise<voi
   await db.run('webhooks.delete', sql`delete from webhook_subscriptions where subscription_id = ${id}`);
 }
 
+/** Locked in the order in which workers lock them (queue-store.ts), so that they do not wait for each other. */
 export async function haltSubscriptions(
   db: Queryable,
   organizationId: string,
@@ -98,7 +99,11 @@ export async function haltSubscriptions(
 ): Promise<void> {
   await db.run(
     'webhooks.halt',
-    sql`update webhook_subscriptions set halted = ${halted} where organization_id = ${organizationId}`,
+    sql`with held as (
+          select subscription_id as id from webhook_subscriptions where organization_id = ${organizationId}
+          order by 1 for no key update
+        )
+        update webhook_subscriptions s set halted = ${halted} from held where s.subscription_id = held.id`,
   );
 }
 

@@ -1,0 +1,160 @@
+/** Those who work on the same rows: what waits in one place must not be paid for in another, nor two wait for each other. */
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import { after, describe, it } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import pg from 'pg';
+import { startReceiver } from '../../../test/receivers.ts';
+import { api, startDelivering } from '../../../test/subscribers.ts';
+import { createWorld } from '../../../test/world.ts';
+import type { Queryable } from '../../kernel/db.ts';
+import type { Sql } from '../../kernel/sql.ts';
+import { claimDue } from './queue-store.ts';
+
+const t = await startDelivering();
+const { agentIn } = await createWorld(t);
+const url = 'https://receiver.invalid/';
+
+const makeOrganization = async (): Promise<string> => {
+  const payload = { name: 'Team', slug: `team-${randomUUID()}`, planTier: 'pro' };
+  return (await t.call('POST', '/api/v1/organizations', { token: await t.token(), payload })).json
+    .organizationId;
+};
+
+const session = async () => {
+  const client = new pg.Client({ connectionString: t.databaseUrl });
+  await client.connect();
+  after(() => client.end());
+  return client;
+};
+
+/** Until another session waits for a lock that this one holds. */
+const untilWaitedFor = async (client: pg.Client) => {
+  const waiting = 'select 1 from pg_stat_activity where pg_backend_pid() = any(pg_blocking_pids(pid))';
+  while ((await client.query(waiting)).rowCount === 0) await sleep(5);
+};
+
+interface PlanNode {
+  readonly Plans?: readonly PlanNode[];
+  readonly 'Actual Rows': number;
+  readonly 'Actual Loops': number;
+  readonly 'Rows Removed by Filter'?: number;
+}
+
+/** Rows that any part of the plan has looked at. */
+const rowsRead = (node: PlanNode): number =>
+  (node['Actual Rows'] + (node['Rows Removed by Filter'] ?? 0)) * node['Actual Loops'] +
+  (node.Plans ?? []).reduce((sum, child) => sum + rowsRead(child), 0);
+
+const literal = (value: unknown) => pg.escapeLiteral(Array.isArray(value) ? `{${value}}` : String(value));
+
+describe('a claim', () => {
+  /** What a worker with its hands free would ask for, explained with the plan that serves any values. */
+  const explainClaim = async (): Promise<number> => {
+    const client = await session();
+    let read = 0;
+    const explaining = {
+      async many(_name: string, { text, values }: Sql) {
+        await client.query('begin');
+        await client.query('set local plan_cache_mode = force_generic_plan');
+        await client.query(`prepare claim as ${text}`);
+        const { rows } = await client.query(
+          `explain (analyze, format json) execute claim(${values.map(literal).join()})`,
+        );
+        await client.query('deallocate claim');
+        await client.query('rollback');
+        read = rowsRead(rows[0]['QUERY PLAN'][0].Plan);
+        return [];
+      },
+    } as unknown as Queryable;
+    const now = t.clock.now();
+    const claim = '0b5a1b0e-0000-4000-8000-000000000001';
+    const room = { room: 400, failingRoom: 100, each: 50, eachOrganization: 100 };
+    const want = { now, claimedUntil: now + 1_000, claim, ...room, lanes: [], organizations: [] };
+    await claimDue(explaining, want);
+    return read;
+  };
+
+  it('reads nothing of what waits for an inactive receiver, and finds its tests', async () => {
+    const receiver = await startReceiver();
+    const { id } = await t.subscribe(receiver.url);
+    await t.fill(id, 5_000);
+    const token = await t.token();
+    await t.call('PATCH', `${api}/${id}`, { token, payload: { active: false } });
+    await t.sql('analyze webhook_deliveries');
+    const before = await explainClaim();
+    assert.ok(before < 100, `${before} rows were read`);
+    assert.equal((await t.call('POST', `${api}/${id}/test`, { token })).status, 202);
+    const read = await explainClaim();
+    assert.ok(read < 100, `${read} rows were read`);
+    await t.drain();
+    assert.deepEqual(
+      receiver.received.map(({ headers }) => headers['x-service-event']),
+      ['webhook.test'],
+    );
+  });
+});
+
+describe('an organization that is suspended', () => {
+  it('200 while a worker settles for several of its receivers: neither waits for the other', async () => {
+    const organizationId = await makeOrganization();
+    // The later one comes first wherever they are read in the order of their making.
+    const [later, earlier] = ['f0000000-0000-4000-8000-000000000000', '00000000-0000-4000-8000-000000000000'];
+    for (const [index, id] of [later, earlier].entries())
+      await t.sql(
+        `insert into webhook_subscriptions
+           (subscription_id, organization_id, name, url, events, active, signing_secret, created_at, updated_at)
+         values ($1, $2, 'Ours', $3, '{}', true, '', $4, $4)`,
+        [id, organizationId, url, `2020-01-0${index + 1}`],
+      );
+    const worker = await session();
+    const hold = (id: string | undefined) =>
+      worker.query('select 1 from webhook_subscriptions where subscription_id = $1 for no key update', [id]);
+    await worker.query('begin');
+    await hold(earlier);
+    const suspended = t.call('PATCH', `/api/v1/organizations/${organizationId}`, {
+      token: await t.token(),
+      payload: { status: 'suspended' },
+    });
+    await untilWaitedFor(worker);
+    await hold(later);
+    await worker.query('commit');
+    assert.equal((await suspended).status, 200);
+    assert.deepEqual(
+      await t.sql('select distinct halted from webhook_subscriptions where organization_id = $1', [
+        organizationId,
+      ]),
+      [{ halted: true }],
+    );
+  });
+
+  /** Changes the organization when whoever subscribes has been let in, and before it can. */
+  const subscribeWhile = async (status: string) => {
+    const organizationId = await makeOrganization();
+    const { token } = await agentIn(organizationId, ['webhooks:write']);
+    const other = await session();
+    await other.query('begin');
+    await other.query('update organizations set status = $2 where organization_id = $1', [
+      organizationId,
+      status,
+    ]);
+    const payload = { name: 'Ours', url, events: ['*'] };
+    const subscribed = t.call('POST', api, { token, payload });
+    await untilWaitedFor(other);
+    await other.query('commit');
+    const rows = async () =>
+      t.sql('select halted from webhook_subscriptions where organization_id = $1', [organizationId]);
+    return { ...(await subscribed), rows: await rows() };
+  };
+
+  it('201 for a subscription made in that moment, and nothing is sent to it', async () => {
+    const { status, rows } = await subscribeWhile('suspended');
+    assert.deepEqual([status, rows], [201, [{ halted: true }]]);
+    assert.deepEqual((await subscribeWhile('active')).rows, [{ halted: false }]);
+  });
+
+  it('404 ORG_NOT_FOUND for a subscription made in the moment of its deletion', async () => {
+    const { status, json, rows } = await subscribeWhile('deleted');
+    assert.deepEqual([status, json.code, rows], [404, 'ORG_NOT_FOUND', []]);
+  });
+});
