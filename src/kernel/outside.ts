@@ -48,20 +48,23 @@ export function audiencesOf({ aud }: Claims): readonly string[] {
 }
 
 /**
- * What is wrong with an address where an issuer lives or keeps its keys; undefined when nothing is. Whether it can be
- * reached is seen when it is.
+ * What is wrong with an address somebody gave us: of an issuer, of its keys, of a receiver; undefined when nothing is. Whether
+ * it can be reached is seen when it is.
  */
 export function problemOfAddress(
   address: string,
   { allowHttp, allowQuery }: { allowHttp: boolean; allowQuery: boolean },
 ): string | undefined {
-  const schemes = allowHttp ? 'an https (or http) URL' : 'an https URL';
-  // Printable ASCII only: what a URL parser would mend is not what a token's `iss` is compared with.
-  if (!/^https?:\/\/[!-~]+$/i.test(address) || !URL.canParse(address)) return `must be ${schemes}`;
+  const schemes = allowHttp ? 'an absolute https:// (or http://) URL' : 'an absolute https:// URL';
+  if (!(allowHttp ? /^https?:\/\//i : /^https:\/\//i).test(address)) return `must be ${schemes}`;
+  // What a URL parser would mend, others read differently; and it is not what a token's `iss` is compared with.
+  if (!/^[!-~]+$/.test(address) || address.includes('\\'))
+    return 'must be printable ASCII, without blanks or backslashes';
+  if (!URL.canParse(address)) return `must be ${schemes}`;
   const url = new URL(address);
-  if (url.protocol !== 'https:' && !allowHttp) return `must be ${schemes}`;
-  if (url.username || url.password || /^[^/]*\/\/[^/]*@/.test(address)) return 'must not carry credentials';
+  const hasHost = /^[^/]*\/\/[^/?#]/.test(address) && !/^\.|\.\./.test(url.hostname) && url.port !== '0';
+  if (!hasHost) return 'must name a host, and a port that can be connected to if any';
+  if (url.username || url.password || /^[^/]*\/\/[^/?#]*@/.test(address)) return 'must not carry credentials';
   if (address.includes('#')) return 'must not have a fragment';
-  if (address.includes('?') && !allowQuery) return 'must not have a query';
-  return address.includes('\\') ? `must be ${schemes}` : undefined;
+  return address.includes('?') && !allowQuery ? 'must not have a query' : undefined;
 }

@@ -12,7 +12,7 @@ const Name = Type.String({
 const Target = Type.String({
   minLength: 1,
   maxLength: 2_048,
-  description: 'an https:// URL without credentials or fragment',
+  description: 'an https:// URL in ASCII, without credentials or fragment',
 });
 const Events = Type.Array(literals(['*', ...webhookEvents]), {
   minItems: 1,

@@ -83,10 +83,15 @@ describe('POST /webhooks', () => {
     ['a fragment', { url: 'https://receiver.example/#x' }],
     ['an empty fragment', { url: 'https://receiver.example/#' }],
     ['no host', { url: 'https://' }],
+    ['a host only behind a third slash', { url: 'https:///receiver.example/' }],
+    ['a dot for a host', { url: 'https://.' }],
+    ['a host with an empty part', { url: 'https://receiver..example/' }],
+    ['port 0', { url: 'https://receiver.example:0/' }],
     ['a port too high', { url: 'https://receiver.example:65536/' }],
     ['a very long URL', { url: `https://receiver.example/${'x'.repeat(2_048)}` }],
     ['a number for a URL', { url: 7 }],
     ['NUL in the URL', { url: 'https://receiver.example/\u0000' }],
+    ['a host name not in ASCII', { url: 'https://bücher.example/' }],
     ['NUL in the name', { name: 'a\u0000b' }],
     ['a lone surrogate', { name: '\ud800' }],
     ['a blank name', { name: '   ' }],
@@ -109,6 +114,17 @@ describe('POST /webhooks', () => {
       assert.deepEqual([status, json.code], [400, 'VALIDATION_ERROR'], JSON.stringify(json));
     });
   }
+  it('400 VALIDATION_ERROR says what is wrong with the URL; an @ in its query is no credential', async () => {
+    const said = async (url: string) => (await create({ url })).json.details?.fields?.[0]?.message;
+    assert.equal(await said('http://receiver.example/'), 'must be an absolute https:// URL');
+    assert.equal(
+      await said('https://receiver.example/a b'),
+      'must be printable ASCII, without blanks or backslashes',
+    );
+    assert.equal(await said('https://a:b@receiver.example/'), 'must not carry credentials');
+    assert.equal(await said('https://receiver.example/#'), 'must not have a fragment');
+    await made({ url: 'https://receiver.example?to=a@b' });
+  });
   it('400 VALIDATION_ERROR when a field is missing, and for __proto__', async () => {
     for (const field of ['name', 'url', 'events']) {
       const { status, json } = await create({ [field]: undefined });
