@@ -81,6 +81,15 @@ describe("the embedded provider's checkout page", () => {
     assert.equal(await changesOf(organizationId), 1);
     assert.equal((await trail(organizationId)).length, 3);
   });
+  it('200, and the plan ordered, also when the operator had taken the same one away', async () => {
+    const { checkoutUrl, member, organizationId } = await order();
+    await confirm(checkoutUrl);
+    await asOperator('PATCH', `/organizations/${organizationId}`, { planTier: 'free' });
+    assert.equal(await tier(organizationId), 'free');
+    const again = (await checkout(member, 'pro')).json.checkoutUrl;
+    assert.equal((await confirm(again)).status, 200);
+    assert.equal(await tier(organizationId), 'pro');
+  });
   it('410 BILLING_PAGE_CLOSED when the operator has given that plan meanwhile', async () => {
     const { checkoutUrl, organizationId } = await order();
     await asOperator('PATCH', `/organizations/${organizationId}`, { planTier: 'enterprise' });

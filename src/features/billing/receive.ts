@@ -26,7 +26,7 @@ import {
   type StoredSubscription,
   saveSubscription,
 } from './store.ts';
-import { givenBy, judge, judgeAnswer, planAfter } from './verdict.ts';
+import { givenBy, isAbove, judge, judgeAnswer, planAfter } from './verdict.ts';
 
 export interface Source {
   readonly name: ProviderName;
@@ -63,9 +63,16 @@ export function createAct({ db, clock, ledger, log, organizations }: BillingDeps
     tx: Tx,
     actor: Actor,
     now: StoredSubscription,
-    context: { plan: PlanTier; known: StoredSubscription | undefined; agentId: string; because: object },
+    context: {
+      plan: PlanTier;
+      known: StoredSubscription | undefined;
+      /** Somebody has just confirmed an order, rather than a provider told how a subscription goes on. */
+      ordered: boolean;
+      agentId: string;
+      because: object;
+    },
   ) => {
-    const { plan, known, agentId } = context;
+    const { plan, known, ordered, agentId } = context;
     const changed = !known || shownFields.some((name) => known[name] !== now[name]);
     await saveSubscription(tx, { ...now, updatedAt: changed ? now.updatedAt : known.updatedAt });
     const { organizationId } = now;
@@ -73,7 +80,9 @@ export function createAct({ db, clock, ledger, log, organizations }: BillingDeps
       ...Object.fromEntries(shownFields.map((name) => [name, now[name]])),
       ...context.because,
     };
-    const planTier = planAfter(plan, known?.grantedTier ?? null, now.grantedTier);
+    const { grantedTier } = now;
+    const raised = ordered && grantedTier !== null && isAbove(grantedTier, plan);
+    const planTier = raised ? grantedTier : planAfter(plan, known?.grantedTier ?? null, grantedTier);
     const told = await organizations.setPlan(tx, { ...actor, agentId }, organizationId, planTier, metadata);
     if (!told && changed)
       await ledger.record(tx, actor, 'billing.subscription_updated', { organizationId, agentId, metadata });
@@ -114,6 +123,7 @@ export function createAct({ db, clock, ledger, log, organizations }: BillingDeps
         {
           plan: plan.planTier,
           known,
+          ordered: alongside !== undefined,
           agentId: actor.agentId ?? orderedBy ?? nobody,
           because: { billingEvent: type, billingEventId: eventId },
         },

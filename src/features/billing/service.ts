@@ -112,6 +112,11 @@ export function createBillingService(parts: BillingParts): BillingService {
     const known = await findSubscription(db, organizationId);
     const ours = known?.provider === 'stripe' ? known : undefined;
     const paying = ours && givenBy(ours) !== null;
+    if (paying && givenBy(ours) === tier) {
+      fail('FORBIDDEN', {
+        message: `The organization pays for the ${tier} plan already; its operator has set another, and only the operator can give it back.`,
+      });
+    }
     for (const sessionId of await takeOpenCheckouts(db, 'stripe', organizationId, isoTime(clock)))
       await provider.close(sessionId);
     return provider.checkout({
