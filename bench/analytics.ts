@@ -1,11 +1,9 @@
 /** Whether analytics answer as fast after ten million tokens as they do after a thousand. */
-import { createApp } from '../src/app.ts';
 import { createOperator } from '../src/commands/bootstrap.ts';
-import { loadConfig } from '../src/kernel/config.ts';
 import { generateKeyPair } from '../src/kernel/keypair.ts';
-import { createLog } from '../src/kernel/log.ts';
 import { type Agent, secretOf } from './agents.ts';
 import { prepareDatabase, withClient, withDatabase } from './database.ts';
+import { openApp } from './in-process.ts';
 import { median, whole } from './rounds.ts';
 import type { Bench, Result } from './run.ts';
 
@@ -30,16 +28,8 @@ export const analytics = ({ databaseUrl, say }: Bench): Promise<Result[]> =>
     say(`${whole(few)} tokens of one organization, ${whole(many)} of another, over ${days} days`);
     const [small, large] = [await fill(database, 'bench-1', few), await fill(database, 'bench-2', many)];
     await withClient(database, (client) => client.query('vacuum analyze'));
-    const config = loadConfig({
-      DATABASE_URL: database,
-      REDIS_URL: 'memory://',
-      JWT_PRIVATE_KEY: keys.privatePem,
-      JWT_PUBLIC_KEY: keys.publicPem,
-      RATE_LIMIT_PER_MINUTE: '1000000000',
-    });
-    const app = await createApp({ config, log: createLog({ level: 'warn' }) });
+    const app = await openApp(database, keys);
     try {
-      await app.prepare();
       await createOperator(app, true);
       const { server } = app.http;
       const headersOf = async (agent: Agent) => {

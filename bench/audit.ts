@@ -1,12 +1,10 @@
 /** Whether the audit log can be verified as fast as its hashes allow, and in memory that does not grow with it. */
 import { createHash } from 'node:crypto';
-import { createApp } from '../src/app.ts';
+import type { App } from '../src/app.ts';
 import { systemClock } from '../src/kernel/clock.ts';
-import { loadConfig } from '../src/kernel/config.ts';
-import { generateKeyPair } from '../src/kernel/keypair.ts';
 import { createLedger } from '../src/kernel/ledger.ts';
-import { createLog } from '../src/kernel/log.ts';
 import { withClient, withDatabase } from './database.ts';
+import { openApp } from './in-process.ts';
 import { fromEnvironment, takeTurns, whole } from './rounds.ts';
 import type { Bench, Result } from './run.ts';
 
@@ -15,20 +13,10 @@ const eventsAtOnce = 1_000;
 const floor = 0.25;
 const growthAtMost = 1.25;
 
-type App = Awaited<ReturnType<typeof createApp>>;
-
 export const audit = ({ databaseUrl, say }: Bench): Promise<Result[]> =>
   withDatabase(databaseUrl, 'bench_audit', async (database) => {
-    const { privatePem, publicPem } = generateKeyPair();
-    const env = {
-      DATABASE_URL: database,
-      REDIS_URL: 'memory://',
-      JWT_PRIVATE_KEY: privatePem,
-      JWT_PUBLIC_KEY: publicPem,
-    };
-    const app = await createApp({ config: loadConfig(env), log: createLog({ level: 'warn' }) });
+    const app = await openApp(database);
     try {
-      await app.prepare();
       const organizationId = app.ids.uuid();
       const linking = await fill(app, organizationId, say);
       await withClient(database, (client) => client.query('vacuum analyze'));

@@ -1,10 +1,7 @@
 /** Whether lists and look-ups of agents stay as fast at a million agents as they are at a thousand. */
-import { createApp } from '../src/app.ts';
 import { createOperator } from '../src/commands/bootstrap.ts';
-import { loadConfig } from '../src/kernel/config.ts';
-import { generateKeyPair } from '../src/kernel/keypair.ts';
-import { createLog } from '../src/kernel/log.ts';
 import { raw } from '../src/kernel/sql.ts';
+import { openApp } from './in-process.ts';
 import type { Bench, Result } from './run.ts';
 
 const organizations = 1_000;
@@ -13,17 +10,8 @@ const asks = 300;
 const ceiling = 2;
 
 export async function lists({ databaseUrl, say }: Bench): Promise<Result[]> {
-  const { privatePem, publicPem } = generateKeyPair();
-  const config = loadConfig({
-    DATABASE_URL: databaseUrl,
-    REDIS_URL: 'memory://',
-    JWT_PRIVATE_KEY: privatePem,
-    JWT_PUBLIC_KEY: publicPem,
-    RATE_LIMIT_PER_MINUTE: '1000000000',
-  });
-  const app = await createApp({ config, log: createLog({ level: 'warn' }) });
+  const app = await openApp(databaseUrl);
   try {
-    await app.prepare();
     const operator = await createOperator(app, true);
     const call = async (method: 'GET' | 'POST', url: string, options: object = {}) => {
       const response = await app.http.server.inject({ method, url, ...options });

@@ -1,10 +1,7 @@
 /** Whether a search of the marketplace stays as fast at a hundred thousand listings as it is at a thousand. */
-import { createApp } from '../src/app.ts';
-import { loadConfig } from '../src/kernel/config.ts';
-import { generateKeyPair } from '../src/kernel/keypair.ts';
-import { createLog } from '../src/kernel/log.ts';
 import { raw } from '../src/kernel/sql.ts';
 import { withDatabase } from './database.ts';
+import { openApp } from './in-process.ts';
 import { fromEnvironment, median, whole } from './rounds.ts';
 import type { Bench, Result } from './run.ts';
 
@@ -71,21 +68,12 @@ async function takeTurns(sides: readonly [Side, Side]): Promise<Record<string, [
 }
 
 async function open(databaseUrl: string, listings: number, say: Bench['say']) {
-  const { privatePem, publicPem } = generateKeyPair();
-  const config = loadConfig({
-    DATABASE_URL: databaseUrl,
-    REDIS_URL: 'memory://',
-    JWT_PRIVATE_KEY: privatePem,
-    JWT_PUBLIC_KEY: publicPem,
-    RATE_LIMIT_PER_MINUTE: '1000000000',
-  });
-  const app = await createApp({ config, log: createLog({ level: 'warn' }) });
+  const app = await openApp(databaseUrl);
   const ask = async (query: string) => {
     const response = await app.http.server.inject({ url: `/api/v1/marketplace/agents?${query}` });
     if (response.statusCode !== 200) throw new Error(`${query}: ${response.statusCode} ${response.body}`);
     return response.json() as { total: number; data: unknown[] };
   };
-  await app.prepare();
   for (let from = 0; from < listings; from += 20_000) {
     const to = Math.min(from + 20_000, listings);
     await fill(app.db, from, to);

@@ -3,11 +3,9 @@
  * collected. Read it top to bottom; nothing else knows every feature.
  */
 import type { KeyObject } from 'node:crypto';
-import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { createCedar } from './adapters/cedar.ts';
-import { createKeySets } from './adapters/key-sets.ts';
+import { openFoundations } from './adapters/foundations.ts';
 import {
   assertionAlgorithms,
   createAssertions,
@@ -16,10 +14,8 @@ import {
   createStatementReader,
   readPublicKey,
 } from './adapters/keys.ts';
-import { createMemoryKv } from './adapters/memory-kv.ts';
-import { openBrokers, openKv, openStripe } from './adapters/open.ts';
+import { openStreaming, openStripe } from './adapters/open.ts';
 import { createOutbound } from './adapters/outbound.ts';
-import { createOutsideTokens } from './adapters/outside-tokens.ts';
 import { createPostgres } from './adapters/postgres.ts';
 import { createReferencePage } from './adapters/scalar.ts';
 import { createEventReader } from './adapters/stripe.ts';
@@ -44,43 +40,29 @@ import { createScaffold } from './features/scaffold/feature.ts';
 import { createStreams } from './features/streams/feature.ts';
 import { createTiers, type Tiers } from './features/tiers/feature.ts';
 import { createStandings, createTokens, type Tokens } from './features/tokens/feature.ts';
-import { createUsage } from './features/usage/feature.ts';
+import { createUsage, shardFrom } from './features/usage/feature.ts';
 import { createDeliveries, createWebhooks } from './features/webhooks/feature.ts';
 import type { Caller } from './kernel/caller.ts';
 import { type Clock, systemClock } from './kernel/clock.ts';
 import type { Config } from './kernel/config.ts';
-import type { Db } from './kernel/db.ts';
 import { createHttp, type Http } from './kernel/http.ts';
-import { createIds, nobody } from './kernel/ids.ts';
 import type { KeyPair } from './kernel/keypair.ts';
-import { type Kv, timedKv } from './kernel/kv.ts';
 import { createLedger, type LedgerListener } from './kernel/ledger.ts';
 import type { Log } from './kernel/log.ts';
 import { createLoops } from './kernel/loops.ts';
 import { createMetrics, type Metrics } from './kernel/metrics.ts';
 import { migrate } from './kernel/migrations.ts';
 import type { Outbound } from './kernel/outbound.ts';
-import { createRequirePermission, instance, type PolicyQuestion } from './kernel/policy.ts';
+import { askedByAStranger, createRequirePermission } from './kernel/policy.ts';
 import { createVault } from './kernel/vault.ts';
 import { createRateWindow } from './kernel/window.ts';
 
 export { verifyExport } from './features/audit/offline.ts';
 
 /** Beside the code, in a checkout as in the published package. */
-const policies = fileURLToPath(new URL('../policies/', import.meta.url));
 const scaffolds = fileURLToPath(new URL('../scaffolds/', import.meta.url));
 
 const lastWriteMs = 3_000;
-
-/** Whom every policy must refuse this. */
-const stranger: PolicyQuestion = {
-  agentId: nobody,
-  organizationId: nobody,
-  scopes: [],
-  role: 'none',
-  action: 'organizations:create',
-  resource: instance,
-};
 
 export interface Surroundings {
   readonly config: Config;
@@ -101,25 +83,8 @@ export async function createApp({
   outbound = createOutbound({ allowPrivate: config.webhookAllowPrivateTargets }),
   metricsText = (own) => own.text(),
 }: Surroundings) {
-  // What everything stands on.
-  const metrics = createMetrics();
-  const ids = createIds();
-  const db = createPostgres({ url: config.databaseUrl, poolSize: config.databasePoolSize, log, metrics });
-  const openAside = (poolSize: number) =>
-    createPostgres({ url: config.databaseUrl, poolSize, log, metrics, aside: true });
-  const memory = createMemoryKv(clock);
-  const kv = timedKv(await openKv(config.redisUrl, memory, log), metrics);
-  const signer = await createSigner({
-    ...config.signingKeys,
-    previousPublicKeys: config.jwtPreviousPublicKeys ?? [],
-    issuer: config.baseUrl,
-    clock,
-  });
-
-  const outside = createOutsideTokens({
-    keySets: createKeySets({ outbound, clock, log, allowHttp: config.webhookAllowPrivateTargets }),
-    clock,
-  });
+  const base = await openFoundations({ config, log, clock, outbound });
+  const { metrics, ids, db, memory, kv, signer, outside, engine } = base;
 
   // What happened is told to these, in this order, within the transaction of the change.
   const readStatement = createStatementReader();
@@ -127,7 +92,7 @@ export async function createApp({
   const usage = createUsage({
     db,
     clock,
-    shard: shardFrom(ids.uuid()),
+    shard: shardFrom(ids),
     limitsOf: (caller) => tiers.standing(caller),
   });
   const standings = createStandings({
@@ -139,9 +104,8 @@ export async function createApp({
   const listings: LedgerListener = {
     inTransaction: async (tx, happenings) => marketplace.listener.inTransaction?.(tx, happenings),
   };
-  const brokers = await openBrokers(config);
-  const streams =
-    brokers && createStreams({ db: openAside(Object.keys(brokers).length + 1), log, metrics, brokers });
+  const streaming = await openStreaming(config, base.openAside);
+  const streams = streaming && createStreams({ ...streaming, log, metrics });
   const vault = createVault(config.dataEncryptionKey);
   const deliveries = createDeliveries({
     db,
@@ -177,11 +141,6 @@ export async function createApp({
   });
 
   // Who may, where scopes alone do not say it.
-  const engine = createCedar({
-    folder: config.policiesDir ?? policies,
-    schemaFile: join(policies, 'schema.cedarschema'),
-    log,
-  });
   const requirePermission = createRequirePermission({
     engine,
     roleOf: (caller) => organizations.roleOf(caller),
@@ -193,20 +152,15 @@ export async function createApp({
   });
 
   // The features.
+  const basics = { db, clock, ids, ledger, metrics };
+  const trust = { ...basics, signer, issuer: config.baseUrl };
   const organizations: Organizations = createOrganizations({
-    db,
-    clock,
-    ids,
-    ledger,
+    ...basics,
     requirePermission,
     agentFor: (caller, agentId) => agents.get(caller, agentId),
   });
   const agents: Agents = createAgents({
-    db,
-    clock,
-    ids,
-    ledger,
-    metrics,
+    ...basics,
     multiTenant: config.multiTenant,
     holdPlan: organizations.holdPlan,
     refuseImpersonation: organizations.refuseImpersonation,
@@ -214,21 +168,15 @@ export async function createApp({
     readPublicKey,
   });
   const credentials = createCredentials({
-    db,
-    clock,
-    ids,
-    ledger,
-    metrics,
+    ...basics,
     agentFor: agents.get,
     holdAgent: agents.hold,
     refuseImpersonation: organizations.refuseImpersonation,
   });
   const tiers: Tiers = createTiers({
-    db,
+    ...basics,
     kv,
     fallback: memory,
-    clock,
-    metrics,
     planOf: organizations.planOf,
     countAgents: agents.countLiving,
     callsOn: usage.callsOn,
@@ -239,13 +187,7 @@ export async function createApp({
   const analytics = createAnalytics({ db, clock, enabled: config.analyticsEnabled });
   const isAdmin = async (caller: Caller) => (await organizations.roleOf(caller)) === 'admin';
   const delegations: Delegations = createDelegations({
-    db,
-    clock,
-    ids,
-    ledger,
-    metrics,
-    signer,
-    issuer: config.baseUrl,
+    ...trust,
     mint: (tx, minting) => tokens.mint(tx, minting),
     findAgents: agents.findAll,
     holdAgents: agents.holdAll,
@@ -256,13 +198,7 @@ export async function createApp({
   });
   const grants = [delegations.grant];
   const tokens: Tokens = createTokens({
-    db,
-    clock,
-    ids,
-    ledger,
-    metrics,
-    signer,
-    issuer: config.baseUrl,
+    ...trust,
     assertions: createAssertions(clock),
     standings,
     isAdmin,
@@ -276,14 +212,8 @@ export async function createApp({
       usage.count(organizationId, agentId, 'introspections'),
   });
   const oidc: Oidc = createOidc({
-    db,
-    clock,
-    ids,
-    ledger,
-    metrics,
-    signer,
+    ...trust,
     outside,
-    issuer: config.baseUrl,
     allowHttp: config.webhookAllowPrivateTargets,
     mint: tokens.mint,
     countExchange: ({ organizationId, agentId }) => usage.count(organizationId, agentId, 'token_exchanges'),
@@ -293,17 +223,12 @@ export async function createApp({
     refuseImpersonation: organizations.refuseImpersonation,
   });
   const federation = createFederation({
-    db,
-    clock,
-    ids,
-    ledger,
-    metrics,
+    ...trust,
     outside,
-    issuer: config.baseUrl,
     allowHttp: config.webhookAllowPrivateTargets,
   });
   const billing = createBilling(
-    { db, clock, ids, ledger, log, requirePermission, organizations },
+    { ...basics, log, requirePermission, organizations },
     {
       baseUrl: config.baseUrl,
       stripe: openStripe(config, clock),
@@ -330,10 +255,7 @@ export async function createApp({
     interfacesOf: (agentId) => marketplace.interfacesOf(agentId),
   });
   const marketplace: Marketplace = createMarketplace({
-    db,
-    clock,
-    ids,
-    ledger,
+    ...basics,
     holdAgent: agents.hold,
     factsOf: agents.facts,
     isVerified: async (facts) => (await did.conformityOf(facts)).verified,
@@ -348,7 +270,7 @@ export async function createApp({
     signer,
     settings: config,
     audit: audit.integrity,
-    deniesByDefault: () => !engine.allows(stranger),
+    deniesByDefault: () => !engine.allows(askedByAStranger),
     identity: did,
   });
   const scaffold = createScaffold({
@@ -358,10 +280,7 @@ export async function createApp({
     archive,
   });
   const webhooks = createWebhooks({
-    db,
-    clock,
-    ids,
-    ledger,
+    ...basics,
     vault,
     company: deliveries.company,
     enabled: config.webhooksEnabled,
@@ -439,7 +358,7 @@ export async function createApp({
     deliveries,
     /** Brings the database up to date; safe to call from several nodes at once. */
     async prepare() {
-      const migrator = createPostgres({ url: config.databaseUrl, poolSize: 1, log, metrics, patient: true });
+      const migrator = base.openPatient();
       await migrate({ db: migrator, log, clock }).finally(() => migrator.close());
       await audit.prepare();
     },
@@ -452,7 +371,7 @@ export async function createApp({
         log.error({ err: error }, 'the last counts of use are lost'),
       );
       await streams?.close();
-      await closeStores(db, kv);
+      await base.close();
     },
   };
 }
@@ -472,12 +391,4 @@ export async function openAudit(options: {
   const signer = await createSigner({ ...options, ...signingKeys, clock });
   const audit = createAudit({ db, clock, log, metrics, signer, readStatement: createStatementReader() });
   return { audit, close: () => db.close() };
-}
-
-/** Where a process counts, by lot: few enough to be added up quickly, and not 0, where past days are joined. */
-const shardFrom = (uuid: string): number => 1 + (Number.parseInt(uuid.slice(0, 2), 16) % 8);
-
-async function closeStores(db: Db, kv: Kv): Promise<void> {
-  await db.close();
-  await kv.close();
 }

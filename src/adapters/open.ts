@@ -2,6 +2,7 @@
 import type { Broker, StreamName } from '../kernel/broker.ts';
 import type { Clock } from '../kernel/clock.ts';
 import type { Config } from '../kernel/config.ts';
+import type { Db } from '../kernel/db.ts';
 import type { Kv } from '../kernel/kv.ts';
 import type { Log } from '../kernel/log.ts';
 import { createEventReader, createStripe } from './stripe.ts';
@@ -31,13 +32,17 @@ export function openStripe(config: Config, clock: Clock) {
 }
 
 /** Undefined where no broker is configured, so that neither driver nor outbox costs anything. */
-export async function openBrokers(config: Config): Promise<Partial<Record<StreamName, Broker>> | undefined> {
+export async function openStreaming(
+  config: Config,
+  openAside: (poolSize: number) => Db,
+): Promise<{ brokers: Partial<Record<StreamName, Broker>>; db: Db } | undefined> {
   const { kafkaBrokers, natsUrl } = config;
   if (!kafkaBrokers && !natsUrl) return undefined;
-  return {
+  const brokers = {
     ...(kafkaBrokers && { kafka: await openKafka(config, kafkaBrokers) }),
     ...(natsUrl && { nats: await openNats(config, natsUrl) }),
   };
+  return { brokers, db: openAside(Object.keys(brokers).length + 1) };
 }
 
 async function openNats(config: Config, urls: NonNullable<Config['natsUrl']>): Promise<Broker> {

@@ -26,13 +26,17 @@ interface Account {
 const answerMs = 30_000;
 const maxArchiveBytes = 16 * 1024 * 1024;
 
-const firstSteps: Readonly<Record<string, string>> = {
-  typescript: 'npm ci && npm start',
-  python:
-    "python3 -m venv .venv && . .venv/bin/activate && pip install -e '.[dev]', load .env, python -m agent",
-  go: 'load .env, go run .',
-  java: 'mvn package, load .env, java -jar target/agent.jar',
-  rust: 'load .env, cargo run',
+const withSettings = 'set -a && . ./.env && set +a';
+/** Lines to paste, as the project's README has them. */
+const firstSteps: Readonly<Record<string, readonly string[]>> = {
+  typescript: ['npm ci && npm start'],
+  python: [
+    "python3 -m venv .venv && . .venv/bin/activate && pip install -e '.[dev]'",
+    `${withSettings} && python -m agent`,
+  ],
+  go: [`${withSettings} && go run .`],
+  java: ['mvn package', `${withSettings} && java -jar target/agent.jar`],
+  rust: [`${withSettings} && cargo run`],
 };
 
 export async function scaffold(agentId: string, env: Environment, options: ScaffoldOptions): Promise<void> {
@@ -54,7 +58,7 @@ export async function scaffold(agentId: string, env: Environment, options: Scaff
 
   cd ${options.out}
   cp .env.example .env   # and write a client secret of the agent into it
-  ${firstSteps[language] ?? 'see README.md'}
+  ${(firstSteps[language] ?? []).join('\n  ')}
 
 README.md says more.`);
 }

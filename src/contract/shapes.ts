@@ -14,6 +14,17 @@ export const Timestamp = Type.String({
   description: 'an ISO 8601 time such as 2030-01-31T12:00:00Z',
 });
 
+/** What people call something. */
+export const Name = Type.String({
+  minLength: 1,
+  maxLength: 255,
+  pattern: '\\S',
+  description: '1 to 255 characters, not all blank',
+});
+
+/** Somebody else's URL; what exactly it may be is `problemOfAddress` in kernel/outside.ts to say. */
+export const Address = Type.String({ minLength: 1, maxLength: 1024 });
+
 export const Nullable = <T extends TSchema>(schema: T) => Type.Union([schema, Type.Null()]);
 
 export const literals = <const W extends readonly string[]>(words: W) =>

@@ -1,5 +1,7 @@
 /** Reading what clients send, refusing what could trip anything behind it: deep nesting, NUL, lone surrogates, `__proto__`. */
-import { validationError } from './validation.ts';
+import { ApiError } from './fail.ts';
+import type { RouteEntry } from './route.ts';
+import { shortName, validationError } from './validation.ts';
 
 const maxDepth = 32;
 const utf8 = new TextDecoder('utf-8', { fatal: true });
@@ -53,4 +55,35 @@ export function refuseBadEncoding(url: string): void {
   } catch {
     refuse('query', 'is not valid percent-encoded UTF-8');
   }
+}
+
+/** RFC 6749 §3.2: a parameter must not be given more than once, known or not. */
+export function refuseRepeated(form: unknown): void {
+  const repeated = Object.entries(form ?? {}).filter(([, value]) => Array.isArray(value));
+  if (repeated.length === 0) return;
+  throw validationError(
+    'body',
+    repeated
+      .slice(0, 5)
+      .map(([name]) => ({ in: 'body', field: shortName(name), message: 'is given more than once' })),
+  );
+}
+
+/** What an operation does not read must not look as if it had been heeded. An empty object is what many clients send for nothing. */
+export function refuseUnasked(body: unknown, entry: RouteEntry | undefined): void {
+  if (!entry || entry.schema.body || entry.accepts === 'raw' || body === undefined) return;
+  if (typeof body === 'object' && body !== null && !Array.isArray(body) && Object.keys(body).length === 0)
+    return;
+  throw validationError('body', [{ in: 'body', field: '', message: 'this operation takes no body' }]);
+}
+
+/** Fixed at creation: said by name, rather than as an unknown field. */
+export function refuseImmutable(body: unknown, immutable: readonly string[] = []): void {
+  if (typeof body !== 'object' || body === null) return;
+  const fields = immutable.filter((field) => field in body);
+  if (fields.length === 0) return;
+  throw new ApiError('IMMUTABLE_FIELD', {
+    message: `${fields.join(', ')} cannot be changed after creation.`,
+    details: { fields },
+  });
 }

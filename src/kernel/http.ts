@@ -3,7 +3,6 @@
  * It knows no feature; app.ts hands it the list of route entries.
  */
 import { randomUUID } from 'node:crypto';
-import type { IncomingMessage, ServerResponse } from 'node:http';
 import { isIP, type Socket } from 'node:net';
 import { Readable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -16,8 +15,14 @@ import Fastify, {
   type FastifyRequest,
   LogController,
 } from 'fastify';
-import helmet from 'helmet';
-import { readJson, refuseBadEncoding, refuseUnsafe } from './body.ts';
+import {
+  readJson,
+  refuseBadEncoding,
+  refuseImmutable,
+  refuseRepeated,
+  refuseUnasked,
+  refuseUnsafe,
+} from './body.ts';
 import type { Config } from './config.ts';
 import { envelope, formatError } from './errors.ts';
 import { ApiError } from './fail.ts';
@@ -26,7 +31,8 @@ import { createGuard, type GuardDeps, subjectOf, type Visit, windowHeaders } fro
 import type { Log } from './log.ts';
 import { documentRoutes, type OpenApi, schemaOf } from './openapi.ts';
 import { type RouteEntry, successStatus } from './route.ts';
-import { shortName, validationError, validatorCompiler } from './validation.ts';
+import { chooseSecurityHeaders } from './security-headers.ts';
+import { validatorCompiler } from './validation.ts';
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -305,68 +311,6 @@ export async function createHttp(deps: HttpDeps): Promise<Http> {
 /** What is written as it comes, instead of being held in memory. */
 const isLong = (body: unknown): body is AsyncIterable<string> =>
   typeof body === 'object' && body !== null && Symbol.asyncIterator in body && !('pipe' in body);
-
-/** RFC 6749 §3.2: a parameter must not be given more than once, known or not. */
-function refuseRepeated(form: unknown): void {
-  const repeated = Object.entries(form ?? {}).filter(([, value]) => Array.isArray(value));
-  if (repeated.length === 0) return;
-  throw validationError(
-    'body',
-    repeated
-      .slice(0, 5)
-      .map(([name]) => ({ in: 'body', field: shortName(name), message: 'is given more than once' })),
-  );
-}
-
-/** What an operation does not read must not look as if it had been heeded. An empty object is what many clients send for nothing. */
-function refuseUnasked(body: unknown, entry: RouteEntry | undefined): void {
-  if (!entry || entry.schema.body || entry.accepts === 'raw' || body === undefined) return;
-  if (typeof body === 'object' && body !== null && !Array.isArray(body) && Object.keys(body).length === 0)
-    return;
-  throw validationError('body', [{ in: 'body', field: '', message: 'this operation takes no body' }]);
-}
-
-function refuseImmutable(body: unknown, immutable: readonly string[] = []): void {
-  if (typeof body !== 'object' || body === null) return;
-  const fields = immutable.filter((field) => field in body);
-  if (fields.length === 0) return;
-  throw new ApiError('IMMUTABLE_FIELD', {
-    message: `${fields.join(', ')} cannot be changed after creation.`,
-    details: { fields },
-  });
-}
-
-/** Helmet's, which are the same on every answer, so it is asked once; and that nothing is to be kept. */
-function chooseSecurityHeaders(https: boolean): Record<string, string> {
-  const headers: Record<string, string> = {};
-  const collect = helmet({
-    contentSecurityPolicy: {
-      useDefaults: false,
-      directives: { defaultSrc: ["'none'"], frameAncestors: ["'none'"] },
-    },
-    frameguard: { action: 'deny' },
-    // For pages; of an API's answers they say nothing.
-    crossOriginOpenerPolicy: false,
-    crossOriginResourcePolicy: false,
-    originAgentCluster: false,
-    xDnsPrefetchControl: false,
-    xDownloadOptions: false,
-    xPermittedCrossDomainPolicies: false,
-    xXssProtection: false,
-    strictTransportSecurity: https && { maxAge: 31_536_000, includeSubDomains: false },
-  });
-  const response = {
-    setHeader(name: string, value: string) {
-      headers[name.toLowerCase()] = value;
-    },
-    removeHeader() {},
-  };
-  collect({} as IncomingMessage, response as unknown as ServerResponse, (error) => {
-    if (error) throw error;
-  });
-  // Most answers carry a token, a secret or somebody's data; the few that may be kept say so themselves.
-  return { ...headers, 'cache-control': 'no-store' };
-}
 
 const knownMethods: ReadonlySet<string> = new Set([
   'GET',

@@ -6,6 +6,7 @@ import type { PolicyAction } from '../contract/actions.ts';
 import type { ErrorCode } from '../contract/errors.ts';
 import type { Caller } from './caller.ts';
 import { fail } from './fail.ts';
+import { nobody } from './ids.ts';
 
 export type Role = 'admin' | 'member' | 'none';
 
@@ -24,6 +25,16 @@ export interface PolicyQuestion {
   readonly action: PolicyAction;
   readonly resource: PolicyResource;
 }
+
+/** Whom every policy must refuse this. */
+export const askedByAStranger: PolicyQuestion = {
+  agentId: nobody,
+  organizationId: nobody,
+  scopes: [],
+  role: 'none',
+  action: 'organizations:create',
+  resource: instance,
+};
 
 export interface PolicyEngine {
   allows(question: PolicyQuestion): boolean;

@@ -8,7 +8,15 @@ import { Ajv } from 'ajv';
 import addFormats from 'ajv-formats';
 import canonicalize from 'canonicalize';
 import { type DIDDocument, Resolver, type VerificationMethod } from 'did-resolver';
-import { compactVerify, exportJWK, flattenedVerify, importJWK, type JWK, SignJWT } from 'jose';
+import {
+  compactVerify,
+  exportJWK,
+  type FlattenedJWS,
+  flattenedVerify,
+  importJWK,
+  type JWK,
+  SignJWT,
+} from 'jose';
 import { getResolver } from 'web-did-resolver';
 import { BadgeCredential, OasfRecord } from '../../src/features/did/formats.ts';
 import { newAgent } from '../harness.ts';
@@ -48,12 +56,12 @@ async function keyFor(document: DIDDocument, url: string, purpose: 'assertionMet
   )) as CryptoKey;
 }
 
-const card = async (format: string) => {
+/** As the caller expects it to be: what is not so fails the assertions that follow. */
+const card = async <Shape extends object>(format: string): Promise<Shape> => {
   const response = await fetch(`${t.baseUrl}/api/v1/agents/${agent.agentId}/did/card?format=${format}`);
   assert.equal(response.status, 200);
   assert.match(response.headers.get('content-type') ?? '', /^application\/json/);
-  // biome-ignore lint/suspicious/noExplicitAny: what strangers read has no type of ours
-  return (await response.json()) as any;
+  return (await response.json()) as Shape;
 };
 
 const ajv = new Ajv({ allErrors: true, strict: false });
@@ -91,7 +99,7 @@ describe('did-resolver with web-did-resolver', () => {
 
 describe('a badge', () => {
   it('verifies with the resolved keys and jose alone, by the issuer’s document and by the agent’s', async () => {
-    const envelope = await card('badge');
+    const envelope = await card<{ type: string; id: string }>('badge');
     assert.equal(envelope.type, 'EnvelopedVerifiableCredential');
     const [media, jws = ''] = envelope.id.split(',');
     assert.equal(media, 'data:application/vc+jwt');
@@ -121,14 +129,20 @@ describe('a badge', () => {
   });
 });
 
+interface SignedRecord {
+  readonly schema_version: string;
+  readonly annotations: { readonly did: string };
+  readonly signature: { readonly content_bundle: string; readonly signature: string };
+}
+
 describe('an OASF record', () => {
   it('is of its schema, and its signature verifies with the agent’s DID document', async () => {
-    const record = await card('oasf');
+    const record = await card<SignedRecord>('oasf');
     assert.equal(valid(OasfRecord, record), true);
     assert.equal(record.schema_version, '0.7.0');
     assert.equal(record.annotations.did, agentDid);
     const document = await resolve(agentDid);
-    const verify = async ({ signature, ...covered }: typeof record) => {
+    const verify = async ({ signature, ...covered }: SignedRecord) => {
       const [header = '', , value = ''] = Buffer.from(signature.content_bundle, 'base64')
         .toString()
         .split('.');
@@ -143,7 +157,7 @@ describe('an OASF record', () => {
   });
 
   it('that lacks what the definition requires is refused by the schema', async () => {
-    const record = await card('oasf');
+    const record = await card<Record<string, unknown>>('oasf');
     for (const field of [
       'name',
       'version',
@@ -174,12 +188,15 @@ describe('the A2A SDK', () => {
     const document = await resolve(agentDid);
     const verify = verifyAgentCardSignature((kid) => keyFor(document, kid, 'assertionMethod'));
     await verify(found);
-    assert.deepEqual(canonicalize(await card('a2a')), canonicalize(found));
+    assert.deepEqual(canonicalize(await card<object>('a2a')), canonicalize(found));
     await assert.rejects(verify(tampered(found) as AgentCard), /No valid signatures/);
   });
 
   it('the signature also verifies by RFC 7515 and RFC 8785 alone', async () => {
-    const { signatures, supportedInterfaces, ...covered } = await card('a2a');
+    const { signatures, supportedInterfaces, ...covered } = await card<{
+      signatures: [Pick<FlattenedJWS, 'protected' | 'signature'>];
+      supportedInterfaces: unknown[];
+    }>('a2a');
     assert.deepEqual(supportedInterfaces, []);
     const payload = Buffer.from(canonicalize(covered) as string).toString('base64url');
     const document = await resolve(agentDid);

@@ -35,30 +35,24 @@ const scopeSet = fc.subarray([...organizationScopes], { minLength: 1 });
 const nat = fc.nat(1_000);
 /** Mostly within reach, so that trees grow; now and then whatever comes to mind. */
 const greedy = fc.integer({ min: 0, max: 5 }).map((n) => n === 0);
+/** What is given, whether it is one's own or has been given before. */
+const gift = {
+  from: nat,
+  to: nat,
+  scopes: scopeSet,
+  mayPass: nat.map((n) => n % 5 > 0),
+  greedy,
+  redeemed: fc.boolean(),
+};
+
 const step = fc.oneof(
   {
     weight: 4,
-    arbitrary: fc.record({
-      kind: fc.constant('lend' as const),
-      from: nat,
-      to: nat,
-      scopes: scopeSet,
-      mayPass: nat.map((n) => n % 5 > 0),
-      greedy,
-      redeemed: fc.boolean(),
-    }),
+    arbitrary: fc.record({ kind: fc.constant('lend' as const), ...gift }),
   },
   {
     weight: 8,
-    arbitrary: fc.record({
-      kind: fc.constant('pass' as const),
-      from: nat,
-      to: nat,
-      scopes: scopeSet,
-      mayPass: nat.map((n) => n % 5 > 0),
-      greedy,
-      redeemed: fc.boolean(),
-    }),
+    arbitrary: fc.record({ kind: fc.constant('pass' as const), ...gift }),
   },
   {
     weight: 8,

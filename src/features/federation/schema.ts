@@ -1,15 +1,6 @@
 import Type, { type Static } from 'typebox';
 import { type OutsideTokenReason, outsideTokenReasons } from '../../contract/outside.ts';
-import { literals, Timestamp, Uuid } from '../../contract/shapes.ts';
-
-const Name = Type.String({
-  minLength: 1,
-  maxLength: 255,
-  pattern: '\\S',
-  description: 'a name of 1 to 255 characters that are not all blank',
-});
-/** What exactly such an address may be is the service's to say. */
-const Address = Type.String({ minLength: 1, maxLength: 1024 });
+import { Address, literals, Name, Timestamp, Uuid } from '../../contract/shapes.ts';
 
 export const Partner = Type.Object(
   {

@@ -1,7 +1,16 @@
 import Type, { type Static } from 'typebox';
 import { pageSizes } from '../../contract/limits.ts';
 import { scopes } from '../../contract/scopes.ts';
-import { literals, Nullable, PageOf, pageQuery, Timestamp, Uuid } from '../../contract/shapes.ts';
+import {
+  Address,
+  literals,
+  Name,
+  Nullable,
+  PageOf,
+  pageQuery,
+  Timestamp,
+  Uuid,
+} from '../../contract/shapes.ts';
 
 export const providers = [
   'github',
@@ -20,14 +29,6 @@ const statuses = ['active', 'disabled'] as const;
 /** The oldest token that any policy may take. */
 export const maxAgeSeconds = 86_400;
 
-const Name = Type.String({
-  minLength: 1,
-  maxLength: 255,
-  pattern: '\\S',
-  description: 'a name of 1 to 255 characters that are not all blank',
-});
-/** What exactly such an address may be is the service's to say. */
-const Address = Type.String({ minLength: 1, maxLength: 1024 });
 const Audiences = Type.Array(Type.String({ minLength: 1, maxLength: 1024 }), {
   minItems: 1,
   maxItems: 10,

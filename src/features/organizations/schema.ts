@@ -1,15 +1,9 @@
 import Type, { type Static } from 'typebox';
 import { pageSizes, planTiers, unlimited } from '../../contract/limits.ts';
-import { literals, Nullable, PageOf, pageQuery, Timestamp, Uuid } from '../../contract/shapes.ts';
+import { literals, Name, Nullable, PageOf, pageQuery, Timestamp, Uuid } from '../../contract/shapes.ts';
 
 export const organizationStatuses = ['active', 'suspended', 'deleted'] as const;
 
-const Name = Type.String({
-  minLength: 1,
-  maxLength: 255,
-  pattern: '\\S',
-  description: '1 to 255 characters, not all blank',
-});
 const Slug = Type.String({
   minLength: 1,
   maxLength: 63,

@@ -5,6 +5,7 @@
 import type { Caller } from '../../kernel/caller.ts';
 import type { Clock } from '../../kernel/clock.ts';
 import type { Db, Queryable } from '../../kernel/db.ts';
+import type { Ids } from '../../kernel/ids.ts';
 import type { Loop } from '../../kernel/loops.ts';
 import type { RouteEntry } from '../../kernel/route.ts';
 import { type Counting, createCounting } from './counting.ts';
@@ -14,6 +15,9 @@ import { usageRoutes } from './routes.ts';
 import type { UsageLimits } from './schema.ts';
 import { createUsageService } from './service.ts';
 import { sumOfDay, sumTokens } from './store.ts';
+
+/** Where a process counts, by lot: few enough to be added up quickly, and not 0, where past days are joined. */
+export const shardFrom = (ids: Ids): number => 1 + (Number.parseInt(ids.uuid().slice(0, 2), 16) % 8);
 
 export interface UsageDeps {
   readonly db: Db;

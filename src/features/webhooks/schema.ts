@@ -1,14 +1,8 @@
 import Type, { type Static } from 'typebox';
 import { webhookEvents } from '../../contract/events.ts';
 import { limits, pageSizes, unlimited } from '../../contract/limits.ts';
-import { literals, Nullable, Timestamp, Uuid } from '../../contract/shapes.ts';
+import { literals, Name, Nullable, Timestamp, Uuid } from '../../contract/shapes.ts';
 
-const Name = Type.String({
-  minLength: 1,
-  maxLength: 255,
-  pattern: '\\S',
-  description: '1 to 255 characters, not all blank',
-});
 const Target = Type.String({
   minLength: 1,
   maxLength: 2_048,
