@@ -1,17 +1,44 @@
 /** What verification reads. It runs in one snapshot, so that nothing is appended, linked or dropped under its eyes. */
 import type { Queryable, Tx } from '../../kernel/db.ts';
 import { offsetOf, type PageRequest } from '../../kernel/page.ts';
-import { prepared, sql } from '../../kernel/sql.ts';
+import { prepared, type Sql, sql } from '../../kernel/sql.ts';
 import type { Link, StoredEvent } from './chain.ts';
-import type { CheckpointRow, Horizon } from './links-store.ts';
+import type { CheckpointRow } from './links-store.ts';
 import type { Period } from './period.ts';
+
+/** Which events must have a link. */
+export interface Settled {
+  /** A snapshot: the sequencer has looked at every event that is visible in it. */
+  readonly seen: string;
+  /** The first transaction that we cannot know: what claims to come from it or a later one never was. */
+  readonly next: string;
+}
 
 export const takeSnapshot = (tx: Tx): Promise<number> =>
   tx.run('audit.snapshot', sql`set transaction isolation level repeatable read, read only`);
 
-/** The first transaction that this snapshot cannot know: what claims to come from it or a later one never was. */
-export const readSnapshotEnd = (tx: Tx): Promise<{ next: string }> =>
-  tx.one('audit.snapshot.end', sql`select pg_snapshot_xmax(pg_current_snapshot())::text as next`);
+/** In the snapshot that was taken: what must have a link when the sequencer has looked at this much. */
+export async function settledIn(tx: Tx, seen: string): Promise<Settled> {
+  const { next } = await tx.one<{ next: string }>(
+    'audit.snapshot.end',
+    sql`select pg_snapshot_xmax(pg_current_snapshot())::text as next`,
+  );
+  return { seen, next };
+}
+
+const isSettled = ({ seen, next }: Settled): Sql =>
+  sql`(pg_visible_in_snapshot(appended_in, ${seen}::pg_snapshot) or appended_in >= ${next}::xid8)`;
+
+/** The same of an event that has been read already. Transactions count to 2⁶⁴, but no server has come near 2⁵³. */
+export function settledTest({ seen, next }: Settled): (appendedIn: string) => boolean {
+  const [oldestOpen, firstUnseen, open = ''] = seen.split(':');
+  const [low, middle, high] = [Number(oldestOpen), Number(firstUnseen), Number(next)];
+  const openThen = new Set(open.split(',').map(Number));
+  return (appendedIn) => {
+    const id = Number(appendedIn);
+    return id < low || id >= high || (id < middle && !openThen.has(id));
+  };
+}
 
 const checkpointColumns = sql`
   organization_id as "organizationId", number, size, encode(head, 'hex') as head, encode(previous, 'hex') as previous,
@@ -196,16 +223,11 @@ export async function readLinks(tx: Queryable, stretch: Stretch, atMost: number)
   }));
 }
 
-/** Events that must have a link by now; `next` catches what claims to come from a transaction that never was. */
-export async function countSettled(
-  tx: Tx,
-  organizationId: string,
-  { settledBefore, next }: Pick<Horizon, 'settledBefore' | 'next'>,
-): Promise<number> {
+export async function countSettled(tx: Tx, organizationId: string, settled: Settled): Promise<number> {
   const { events } = await tx.one<{ events: number }>(
     'audit.settled.count',
     sql`select count(*) as events from audit_events where organization_id = ${organizationId}
-          and (appended_in < ${settledBefore}::xid8 or appended_in >= ${next}::xid8)`,
+          and ${isSettled(settled)}`,
   );
   return events;
 }
@@ -213,14 +235,14 @@ export async function countSettled(
 export async function countSettledWithin(
   tx: Tx,
   organizationId: string,
-  { settledBefore, next }: Pick<Horizon, 'settledBefore' | 'next'>,
+  settled: Settled,
   period: Period,
 ): Promise<number> {
   const { events } = await tx.one<{ events: number }>(
     'audit.settled.within',
     sql`select count(*) as events from audit_events where organization_id = ${organizationId}
           and occurred_at between ${isoOf(period.from)} and ${isoOf(period.to)}
-          and (appended_in < ${settledBefore}::xid8 or appended_in >= ${next}::xid8)`,
+          and ${isSettled(settled)}`,
   );
   return events;
 }
@@ -229,7 +251,7 @@ export async function countSettledWithin(
 export const findStray = (
   tx: Tx,
   organizationId: string,
-  { settledBefore, next }: Pick<Horizon, 'settledBefore' | 'next'>,
+  settled: Settled,
   period?: Period,
 ): Promise<{ eventId: string } | undefined> =>
   tx.maybe(
@@ -242,7 +264,7 @@ export const findStray = (
         ) linked on true
         where e.organization_id = ${organizationId} and linked.yes is null
           ${period ? sql`and e.occurred_at between ${isoOf(period.from)} and ${isoOf(period.to)}` : sql``}
-          and (e.appended_in < ${settledBefore}::xid8 or e.appended_in >= ${next}::xid8)
+          and ${isSettled(settled)}
         limit 1`,
   );
 

@@ -10,7 +10,8 @@ export interface Horizon {
   readonly settledBefore: string;
   /** No event of this or a later transaction has a link yet. */
   readonly reached: string;
-  /** The oldest transaction that is still open, and the first that has not begun. */
+  /** What was visible when this was read; the oldest transaction still open then, and the first not begun. */
+  readonly seen: string;
   readonly oldestOpen: string;
   readonly next: string;
   /** The database was restored into another server, whose transactions count from the beginning again. */
@@ -21,8 +22,8 @@ export const readHorizon = (tx: Tx): Promise<Horizon> =>
   tx.one(
     'audit.horizon',
     prepared(sql`
-      select settled_before::text as "settledBefore", reached::text, pg_snapshot_xmin(now)::text as "oldestOpen",
-             pg_snapshot_xmax(now)::text as next, greatest(settled_before, reached) > pg_snapshot_xmax(now) as "wentBack"
+      select settled_before::text as "settledBefore", reached::text, now::text as seen,
+             pg_snapshot_xmin(now)::text as "oldestOpen", pg_snapshot_xmax(now)::text as next, greatest(settled_before, reached) > pg_snapshot_xmax(now) as "wentBack"
       from audit_progress, pg_current_snapshot() as now`),
   );
 

@@ -38,8 +38,8 @@ export interface SequencerDeps {
 export interface Sequencer {
   /** Links what there is; leaves it to another node that is at it already. */
   pass(signal?: AbortSignal): Promise<void>;
-  /** Waits for its turn, and says up to where everything has been looked at. */
-  drain(): Promise<Horizon>;
+  /** Waits for its turn, and answers with a snapshot: every event that is visible in it has been looked at. */
+  drain(): Promise<string>;
   /** Before the first key has said who it is: rows from before there were seals are taken as they are. */
   adopt(): Promise<void>;
 }
@@ -86,8 +86,7 @@ export function createSequencer(deps: SequencerDeps): Sequencer {
         );
       });
       if (!state) return undefined;
-      if (state.isLast || options.signal?.aborted)
-        return { ...state.start, settledBefore: state.start.oldestOpen };
+      if (state.isLast || options.signal?.aborted) return state.start.seen;
     }
   };
 
@@ -192,7 +191,7 @@ export function createSequencer(deps: SequencerDeps): Sequencer {
       await run({ wait: false, signal });
     },
     async drain() {
-      return (await run({ wait: true })) as Horizon;
+      return (await run({ wait: true })) as string;
     },
     async adopt() {
       await run({ wait: true, adopting: true });

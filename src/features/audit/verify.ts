@@ -9,14 +9,15 @@ import {
   findStray,
   firstCheckpointSince,
   lastCheckpointBefore,
-  readSnapshotEnd,
+  type Settled,
+  settledIn,
   takeSnapshot,
 } from './evidence-store.ts';
 import type { Keyring } from './keyring.ts';
-import { findLastSequences, type Horizon } from './links-store.ts';
+import { findLastSequences } from './links-store.ts';
 import type { Period } from './period.ts';
 import { afterAnchor, cutBack, isGenuine, type Position, type Positions, positionOf } from './positions.ts';
-import { walk } from './walk.ts';
+import { type Walked, walk } from './walk.ts';
 
 export interface VerifierDeps {
   readonly db: Db;
@@ -25,8 +26,8 @@ export interface VerifierDeps {
   readonly keyring: Keyring;
   readonly positions: Positions;
   readonly alarm: Alarm;
-  /** Links all there is to link, and says up to where. */
-  drain(): Promise<Horizon>;
+  /** Links all there is to link, and answers with a snapshot: what is visible in it was looked at. */
+  drain(): Promise<string>;
 }
 
 export interface Verdict {
@@ -42,7 +43,7 @@ export interface Verifier {
 
 /** Before the snapshot is taken: what it must have. */
 interface Known {
-  readonly horizon: Horizon;
+  readonly seen: string;
   readonly before: Position | undefined;
 }
 
@@ -61,7 +62,7 @@ export function createVerifier(deps: VerifierDeps): Verifier {
   ): Promise<Verdict> =>
     db.transaction(async (tx) => {
       await takeSnapshot(tx);
-      const horizon = { ...known.horizon, ...(await readSnapshotEnd(tx)) };
+      const settled = await settledIn(tx, known.seen);
       const { keys, problem } = await keyring.trust(tx);
       if (problem !== undefined) return { checked: 0, finding: { problem } };
       const { anchor, problem: badAnchor } = await positions.anchor(tx, organizationId);
@@ -70,7 +71,7 @@ export function createVerifier(deps: VerifierDeps): Verifier {
         organizationId,
         from: anchor ? afterAnchor(anchor) : positions.beginning(organizationId),
         droppedThrough: anchor?.droppedThrough,
-        horizon,
+        settled,
         period,
         keys,
         rowByRow,
@@ -81,11 +82,11 @@ export function createVerifier(deps: VerifierDeps): Verifier {
         const walked = await walk(tx, readStatement, { ...way, ...part });
         if (walked.finding) return { checked: walked.inPeriod, finding: walked.finding };
         // Otherwise an event of the period was linked at quite another time, or not at all.
-        if (walked.inPeriod >= (await countSettledWithin(tx, organizationId, horizon, period)))
+        if (walked.inPeriod >= (await countSettledWithin(tx, organizationId, settled, period)))
           return { checked: walked.inPeriod, position: walked.position };
       }
       const walked = await walk(tx, readStatement, way);
-      const finding = walked.finding ?? (await endProblem(tx, organizationId, walked, { ...known, horizon }));
+      const finding = walked.finding ?? (await endProblem(tx, organizationId, walked, settled, known.before));
       const checked = period ? walked.inPeriod : walked.events;
       return finding ? { checked, finding } : { checked, position: walked.position };
     });
@@ -104,8 +105,9 @@ export function createVerifier(deps: VerifierDeps): Verifier {
   const endProblem = async (
     tx: Tx,
     organizationId: string,
-    { position, settled }: { position: Position; settled: number },
-    { horizon, before }: Known,
+    { position, settled: counted }: Walked,
+    settled: Settled,
+    before: Position | undefined,
   ): Promise<Finding | undefined> => {
     const [last] = await findLastSequences(tx, [organizationId]);
     if (last && last.sequence > position.size)
@@ -116,8 +118,8 @@ export function createVerifier(deps: VerifierDeps): Verifier {
       };
     const cut = cutBack(before, position)?.problem;
     if (cut !== undefined) return { organizationId, problem: cut };
-    if ((await countSettled(tx, organizationId, horizon)) <= settled) return undefined;
-    const stray = await findStray(tx, organizationId, horizon);
+    if ((await countSettled(tx, organizationId, settled)) <= counted) return undefined;
+    const stray = await findStray(tx, organizationId, settled);
     return {
       organizationId,
       eventId: stray?.eventId,
@@ -127,7 +129,7 @@ export function createVerifier(deps: VerifierDeps): Verifier {
 
   return {
     async verify(organizationId, period, onProgress) {
-      const known = { horizon: await deps.drain(), before: positions.remembered(organizationId) };
+      const known = { seen: await deps.drain(), before: positions.remembered(organizationId) };
       const look = (rowByRow: boolean) => inSnapshot(organizationId, known, period, rowByRow, onProgress);
       const verdict = await look(false).catch((error) => {
         if (!isUnreadable(error)) throw error;

@@ -11,9 +11,11 @@ import {
   readCheckpoints,
   readLinkBundle,
   readLinks,
+  type Settled,
   type Stretch,
+  settledTest,
 } from './evidence-store.ts';
-import type { CheckpointRow, Horizon } from './links-store.ts';
+import type { CheckpointRow } from './links-store.ts';
 import type { Period } from './period.ts';
 import { agrees, isGenuine, type Position, positionOf } from './positions.ts';
 import { claimed } from './statements.ts';
@@ -24,7 +26,7 @@ export interface Way {
   readonly from: Position;
   /** The number of the checkpoint to stop at; the newest when left out. */
   readonly through?: number | undefined;
-  readonly horizon: Pick<Horizon, 'settledBefore' | 'next'>;
+  readonly settled: Settled;
   readonly period?: Period | undefined;
   /** Events up to this day may be gone. */
   readonly droppedThrough?: string | undefined;
@@ -178,7 +180,7 @@ function checkBundle(
 ): (Sum & { finding?: undefined }) | undefined {
   const count = through - after;
   if (links !== count || records?.length !== count * lineLength) return undefined;
-  const isSettled = settledTest(way.horizon);
+  const isSettled = settledTest(way.settled);
   const sum = { head, events: count, settled: 0, inPeriod: 0 };
   let next = 0;
   for (let index = 0; index < count; index += 1) {
@@ -205,12 +207,6 @@ const year2000 = Date.UTC(2000, 0, 1);
 const timeOf = (record: string): number => Number.parseInt(record.slice(48, 64), 16) / 1000 + year2000;
 const isWithin = ({ from, to }: Period, time: number): boolean => time >= from && time <= to;
 
-/** Transactions count to 2⁶⁴, but no server has come near 2⁵³. */
-const settledTest = ({ settledBefore, next }: Way['horizon']) => {
-  const [low, high] = [Number(settledBefore), Number(next)];
-  return (appendedIn: string) => Number(appendedIn) < low || Number(appendedIn) >= high;
-};
-
 async function checkRows(
   tx: Tx,
   way: Way,
@@ -219,7 +215,7 @@ async function checkRows(
   covering: CheckpointsOf,
 ): Promise<Sum & { finding?: Finding }> {
   const { organizationId, period, droppedThrough = '' } = way;
-  const isSettled = settledTest(way.horizon);
+  const isSettled = settledTest(way.settled);
   const rows = await readLinks(tx, stretch, stretch.through - stretch.after + 1);
   const sum = { events: 0, settled: 0, inPeriod: 0, head };
   const at = (sequence: number, problem: string, eventId?: string) => ({

@@ -7,10 +7,10 @@ import {
   findChainAfter,
   findGrown,
   findStray,
-  readSnapshotEnd,
+  type Settled,
+  settledIn,
   takeSnapshot,
 } from './evidence-store.ts';
-import type { Horizon } from './links-store.ts';
 import { afterAnchor, isGenuine, type Position, positionOf } from './positions.ts';
 import { isUnreadable, type VerifierDeps } from './verify.ts';
 import { walk } from './walk.ts';
@@ -23,7 +23,7 @@ const allowanceMs = 600_000;
 interface Round {
   readonly tx: Tx;
   readonly keys: readonly PublicKey[];
-  readonly horizon: Horizon;
+  readonly settled: Settled;
   readonly rowByRow: boolean;
 }
 
@@ -58,7 +58,7 @@ export function createWatch(deps: VerifierDeps): () => Promise<boolean> {
   };
 
   const walkOn = async (
-    { tx, keys, horizon, rowByRow }: Round,
+    { tx, keys, settled, rowByRow }: Round,
     organizationId: string,
     start: Position,
     through?: number,
@@ -67,7 +67,7 @@ export function createWatch(deps: VerifierDeps): () => Promise<boolean> {
     // Retention may have overtaken us.
     const from = anchor && anchor.checkpoint.number > start.number ? afterAnchor(anchor) : start;
     const droppedThrough = anchor?.droppedThrough;
-    const way = { organizationId, from, through, horizon, keys, droppedThrough, rowByRow };
+    const way = { organizationId, from, through, settled, keys, droppedThrough, rowByRow };
     const walked = await walk(tx, readStatement, way);
     if (walked.finding) alarm.raise(walked.finding);
     return walked.position;
@@ -75,7 +75,7 @@ export function createWatch(deps: VerifierDeps): () => Promise<boolean> {
 
   /** One piece of one chain, and the events of that time; then the next piece, or the next chain. */
   const checkOld = async (round: Round) => {
-    const { tx, horizon } = round;
+    const { tx, settled } = round;
     if (!place.position) {
       const next = await findChainAfter(tx, place.organizationId);
       if (!next) {
@@ -94,7 +94,7 @@ export function createWatch(deps: VerifierDeps): () => Promise<boolean> {
     const goal = await checkpointFrom(tx, organizationId, from.number, from.size + linksAtMost);
     const to = await walkOn(round, organizationId, from, goal?.number);
     const period = { from: Date.parse(from.at) - allowanceMs, to: goal ? Date.parse(to.at) : clock.now() };
-    const stray = await findStray(tx, organizationId, horizon, period);
+    const stray = await findStray(tx, organizationId, settled, period);
     if (stray) alarm.raise({ organizationId, eventId: stray.eventId, problem: 'the event is in no link' });
     place = { organizationId, position: goal ? to : undefined };
   };
@@ -108,14 +108,14 @@ export function createWatch(deps: VerifierDeps): () => Promise<boolean> {
       if (problem !== undefined) alarm.raise({ organizationId, problem });
   };
 
-  const look = (drained: Horizon, since: string, rowByRow: boolean) =>
+  const look = (seen: string, since: string, rowByRow: boolean) =>
     db.transaction(async (tx) => {
       await takeSnapshot(tx);
-      const horizon = { ...drained, ...(await readSnapshotEnd(tx)) };
+      const settled = await settledIn(tx, seen);
       const { keys, problem } = await keyring.trust(tx);
       if (problem !== undefined) return alarm.raise({ problem });
       alarm.clear(undefined);
-      const round = { tx, keys, horizon, rowByRow };
+      const round = { tx, keys, settled, rowByRow };
       await checkRemembered(round);
       const grown = await findGrown(tx, since);
       for (const organizationId of grown.slice(0, chainsAtMost)) await checkNew(round, organizationId);
@@ -123,12 +123,12 @@ export function createWatch(deps: VerifierDeps): () => Promise<boolean> {
     });
 
   const round = async (): Promise<boolean> => {
-    const horizon = await drain();
+    const seen = await drain();
     const now = clock.now();
     const since = new Date((lookedAt ?? now) - 60_000).toISOString();
-    await look(horizon, since, false).catch((error) => {
+    await look(seen, since, false).catch((error) => {
       if (!isUnreadable(error)) throw error;
-      return look(horizon, since, true);
+      return look(seen, since, true);
     });
     lookedAt = now;
     return place.organizationId === undefined;
