@@ -87,10 +87,10 @@ export async function startDelivering(changes: Record<string, string> = {}): Pro
       await t.sql(
         `insert into webhook_deliveries
            (delivery_id, subscription_id, event_id, event_type, payload, status, due_at, created_at, updated_at)
-         select gen_random_uuid(), $1::uuid, gen_random_uuid(), 'agent.created', json_build_object('n', n)::text, 'pending',
+         select gen_random_uuid(), $1::uuid, gen_random_uuid(), 'agent.created', json_build_object('n', n, 'data', json_build_object('agentId', $4::uuid))::text, 'pending',
                 $3, $3, $3
          from generate_series(1, $2::int) as n`,
-        [id, count, new Date(t.clock.now()).toISOString()],
+        [id, count, new Date(t.clock.now()).toISOString(), t.operator.agentId],
       );
     },
     drain: () => t.app.deliveries.drain(),

@@ -146,6 +146,23 @@ test('without a name server the system is asked for the names it has of its own'
   assert.ok(addresses.includes('127.0.0.1') || addresses.includes('::1'), addresses.join());
 });
 
+test('many who ask for one name at the same moment share the answer, and the next asks anew', async () => {
+  let asked = 0;
+  const resolver = new Resolver();
+  resolver.resolve4 = (async () => {
+    asked += 1;
+    await new Promise((resolve) => setTimeout(resolve, 20));
+    return ['192.0.2.1'];
+  }) as never;
+  resolver.resolve6 = (async () => []) as never;
+  const resolve = createResolve(resolver);
+  const answers = await Promise.all(Array.from({ length: 50 }, () => resolve('receiver.example')));
+  assert.equal(asked, 1);
+  assert.ok(answers.every(([address]) => address === '192.0.2.1'));
+  await resolve('receiver.example');
+  assert.equal(asked, 2);
+});
+
 test('a name that changes its address after the check leads to the address that was checked', async () => {
   let asked = 0;
   const outbound = outboundWith({

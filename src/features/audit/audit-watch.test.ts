@@ -71,6 +71,14 @@ describe('the gauge', () => {
     assert.equal(answer.json.verified, true);
     assert.equal(await gauge(), '1');
     t.logs.length = 0;
+
+    const reader = await t.token(undefined, await t.agent({ allowedScopes: ['audit:read'] }));
+    for (const route of ['verify', 'checkpoints']) {
+      const foreign = await t.call('GET', `/api/v1/audit/${route}?organizationId=${unknown}`, {
+        token: reader,
+      });
+      assert.deepEqual([foreign.status, foreign.json.code], [404, 'ORG_NOT_FOUND']);
+    }
   });
 
   it('is 0 after an edit of something old, and says so loudly, once', async () => {

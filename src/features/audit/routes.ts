@@ -36,6 +36,7 @@ export const auditRoutes = (audit: AuditReader, proof: Proof): RouteEntry[] => [
     access: scope('audit:read'),
     limit: { perMinute: limits.auditVerifyPerMinute, per: 'caller' },
     schema: { query: VerifyQuery, response: { 200: Verification } },
+    errors: ['ORG_NOT_FOUND'],
     handler: ({ caller, query }) => proof.verify(caller, query),
   }),
   route({
@@ -47,6 +48,7 @@ export const auditRoutes = (audit: AuditReader, proof: Proof): RouteEntry[] => [
     access: scope('audit:read'),
     limit: 'caller',
     schema: { query: CheckpointQuery, response: { 200: AuditCheckpointPage } },
+    errors: ['ORG_NOT_FOUND'],
     handler: ({ caller, query }) => proof.checkpoints(caller, query),
   }),
   route({

@@ -280,6 +280,34 @@ describe('GET /delegations/{chainId}', () => {
     assertFailed(await get(aliceToken, 'x'), 400, 'VALIDATION_ERROR'));
 });
 
+describe('a suspended organization', () => {
+  it('403 ORG_SUSPENDED for the question what a chain of it is worth; 200 when it is active again', async () => {
+    const lender = await foreigner();
+    const { organizationId } = (await t.call('GET', `/api/v1/agents/${lender.agentId}`, { token: operator }))
+      .json;
+    const borrower = await t.agent({ organization_id: organizationId });
+    const { delegationToken } = await lend(await t.token(undefined, lender), borrower, ['agents:read']);
+    const set = (status: string) =>
+      t.call('PATCH', `/api/v1/organizations/${organizationId}`, { token: operator, payload: { status } });
+    await set('suspended');
+    assertFailed(await verify(operator, delegationToken), 403, 'ORG_SUSPENDED');
+    await set('active');
+    assert.equal((await verify(operator, delegationToken)).json.valid, true);
+  });
+});
+
+describe('what is used', () => {
+  it('200 GET /usage counts chains made and tokens exchanged', async () => {
+    const totals = async () =>
+      (await t.call('GET', '/api/v1/usage', { token: aliceToken })).json.totals as Record<string, number>;
+    const before = await totals();
+    await redeem(bob, await lend(aliceToken, bob, ['agents:read'], { purpose: null, resource: null }));
+    const after = await totals();
+    for (const metric of ['delegations_created', 'token_exchanges'])
+      assert.equal(after[metric], (before[metric] ?? 0) + 1, metric);
+  });
+});
+
 describe('POST /delegations/verify', () => {
   it('200 with what the token is worth, for a delegation token and for one redeemed with it', async () => {
     const lent = await lend(aliceToken, bob, ['agents:read', 'audit:read']);

@@ -109,6 +109,7 @@ describe('tokens that are not believed', async () => {
 
   const cases: [string, string, () => string | Promise<string>][] = [
     ['no JWT', 'malformed', () => 'garbage'],
+    ['a line break behind it', 'malformed', async () => `${await issuer.sign({})}\n`],
     ['two parts', 'malformed', () => `${encode({ alg: 'RS256' })}.${encode(claims())}`],
     ['a header that is no object', 'malformed', () => `${encode([])}.${encode(claims())}.AA`],
     ['claims that are no object', 'malformed', () => `${encode({ alg: 'RS256' })}.${encode([])}.AA`],

@@ -45,6 +45,19 @@ async function publish(changes: Record<string, unknown> = {}, agent: Record<stri
   return { agentId, listingId, word, hits };
 }
 
+describe("the listing of an operator's agent", () => {
+  it('403 FORBIDDEN for anybody but an operator, to change it as to delete it', async () => {
+    const { agentId } = await makeAgent(
+      { organization_id: organizationId, allowedScopes: ['admin:orgs'] },
+      operatorToken,
+    );
+    const { listingId } = (await post(body(agentId), operatorToken)).json;
+    assert.equal(said(await patch(listingId, { title: 'Mine' })), '403 FORBIDDEN');
+    assert.equal(said(await t.call('DELETE', `${own}/${listingId}`, { token })), '403 FORBIDDEN');
+    assert.equal((await patch(listingId, { title: 'Ours' }, operatorToken)).status, 200);
+  });
+});
+
 describe('POST /marketplace/listings', () => {
   it('201: a draft that shows the agent as it is, with DID and card, seen by its own organization only', async () => {
     const { agentId } = await makeAgent({ capabilities: ['resume:read'], agentType: 'screener' });

@@ -203,6 +203,18 @@ describe('at once', () => {
       for (const { late, status } of await Promise.all(racing)) if (late) assert.equal(status, 400);
     }
   });
+  it('200 although another, with keys of its own for that issuer, has used a token of the same id', async () => {
+    const genuine = await startIssuer(t.clock);
+    const policy = await policyFor({}, genuine);
+    const forger = await startIssuer(t.clock);
+    const forged = await policyFor({ jwksUri: forger.jwksUri, subject: 'forged-workload' }, genuine);
+    const token = await forger.sign({ iss: genuine.url, sub: 'forged-workload', jti: 'run-1001' });
+    assert.equal((await exchange(token, { client_id: forged.agentId })).status, 200);
+    assert.equal(
+      (await exchange(await policy.sign({ jti: 'run-1001' }), { client_id: policy.agentId })).status,
+      200,
+    );
+  });
   it('a key that the issuer changed is followed after the cool-down', async () => {
     const turning = await startIssuer(t.clock);
     const policy = await policyFor({ singleUse: false }, turning);

@@ -73,6 +73,7 @@ describe('POST /oidc/token', () => {
   for (const [what, changes, error] of [
     ['another grant', { grant_type: 'client_credentials' }, 'unsupported_grant_type'],
     ['an empty token', { subject_token: '' }, 'invalid_request'],
+    ['an audience that is not the target', { audience: 'https://other.example' }, 'invalid_target'],
     [
       'another type of token',
       { subject_token_type: 'urn:ietf:params:oauth:token-type:saml2' },

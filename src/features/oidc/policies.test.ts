@@ -31,6 +31,22 @@ const made201 = async (changes: object = {}) => {
 const patch = (id: string, payload: object, as = token) =>
   t.call('PATCH', `${url}/${id}`, { token: as, payload });
 
+describe('PATCH /oidc/trust-policies/{policyId} without a body', () => {
+  it('200 changes nothing', async () => {
+    const { policyId, updatedAt } = await made201();
+    const answer = await t.call('PATCH', `${url}/${policyId}`, { token });
+    assert.deepEqual([answer.status, answer.json.updatedAt], [200, updatedAt]);
+  });
+  it('403 AGENT_DECOMMISSIONED for a change when the agent is; it can still be deleted', async () => {
+    const gone = await t.agent({ allowedScopes: ['agents:read'] });
+    const { policyId } = await made201({ agentId: gone.agentId });
+    await t.call('DELETE', `/api/v1/agents/${gone.agentId}`, { token });
+    const answer = await patch(policyId, { name: 'Other' });
+    assert.deepEqual([answer.status, answer.json.code], [403, 'AGENT_DECOMMISSIONED']);
+    assert.equal((await t.call('DELETE', `${url}/${policyId}`, { token })).status, 204);
+  });
+});
+
 describe('POST /oidc/trust-policies', () => {
   it('201 with every field and the defaults', async () => {
     const { policyId, createdAt, updatedAt, subject, ...rest } = await made201();

@@ -202,6 +202,9 @@ describe('who the caller is', () => {
     ['custom', 'environment:prod'],
     ['custom', null, [on('ref', 'equals', 'main'), on('environment', 'equals', 'prod')]],
     ['custom', null, [on('aud', 'equals', 'x')]],
+    ['custom', null, [on('/environment', 'equals', 'prod')]],
+    ['custom', null, [on('/iss', 'equals', 'https://issuer.example')]],
+    ['custom', null, [on('/sub', 'equals', 'environment:prod')]],
     ['custom', null, [on('team', 'exists')]],
     ['custom', null, [on('team', 'glob', '*')]],
   ];

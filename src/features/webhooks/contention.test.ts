@@ -95,6 +95,49 @@ describe('a claim', () => {
   });
 });
 
+describe('a claim of many', () => {
+  const claimed = async (want: { failingRoom: number; eachOrganization: number }) => {
+    const now = t.clock.now();
+    const base = { now, claimedUntil: now - 1, claim: randomUUID(), room: 400, each: 50, lanes: [] };
+    return claimDue(t.app.db, { ...base, ...want, organizations: [] });
+  };
+  const makeSubscription = async (organizationId: string, failures = 0) => {
+    const [row] = await t.sql<{ id: string }>(
+      `insert into webhook_subscriptions (subscription_id, organization_id, name, url, events, active, signing_secret,
+         failure_count, created_at, updated_at)
+       values (gen_random_uuid(), $1, 'Many', $2, '{agent.created}', true, '', $3, now(), now())
+       returning subscription_id as id`,
+      [organizationId, url, failures],
+    );
+    return row?.id as string;
+  };
+
+  it('leaves room for others, however many receivers one organization has', async () => {
+    const [many, few] = [await makeOrganization(), await makeOrganization()];
+    for (let receiver = 0; receiver < 5; receiver += 1) await t.fill(await makeSubscription(many), 20);
+    await t.fill(await makeSubscription(few), 2);
+    const jobs = await claimed({ failingRoom: 0, eachOrganization: 10 });
+    const of = (id: string) => jobs.filter(({ organizationId }) => organizationId === id).length;
+    assert.deepEqual([of(many), of(few)], [10, 2]);
+    await t.sql('delete from webhook_deliveries');
+  });
+
+  it('of receivers that fail takes first who has failed least, not whose backlog is oldest', async () => {
+    const organizationId = await makeOrganization();
+    const dead = [await makeSubscription(organizationId, 9), await makeSubscription(organizationId, 7)];
+    for (const id of dead) await t.fill(id, 3);
+    t.clock.advance(60_000);
+    const recent = await makeSubscription(organizationId, 1);
+    await t.fill(recent, 1);
+    const jobs = await claimed({ failingRoom: 1, eachOrganization: 100 });
+    assert.deepEqual(
+      jobs.map(({ subscriptionId }) => subscriptionId),
+      [recent],
+    );
+    await t.sql('delete from webhook_deliveries');
+  });
+});
+
 describe('an organization that is suspended', () => {
   it('200 while a worker settles for several of its receivers: neither waits for the other', async () => {
     const organizationId = await makeOrganization();

@@ -261,6 +261,44 @@ describe('a delivery', () => {
   });
 });
 
+describe('a delivery that is being sent', () => {
+  it('202 to a replay, and is left as it is: nothing of it is lost, nothing sent twice', async () => {
+    const { promise: asked, resolve: arrived } = Promise.withResolvers<void>();
+    const { promise: over, resolve: answer } = Promise.withResolvers<void>();
+    const receiver = await startReceiver(async (_request, response) => {
+      arrived();
+      await over;
+      response.writeHead(204).end();
+    });
+    const { id } = await t.subscribe(receiver.url);
+    await t.happen();
+    const drained = t.drain();
+    await asked;
+    const [delivery] = await t.deliveries(id);
+    const url = `${api}/${id}/deliveries/${delivery?.id}/replay`;
+    for (let time = 0; time < 4; time += 1)
+      assert.equal((await t.call('POST', url, { token: t.bearer })).status, 202);
+    answer();
+    await drained;
+    assert.equal(receiver.received.length, 1);
+    const [after] = await t.deliveries(id);
+    assert.deepEqual([after?.status, after?.attempt_count, after?.attempts.length], ['delivered', 1, 1]);
+  });
+  it('is counted as used when it has been accepted, for the agent it is about', async () => {
+    const quantity = async () => {
+      const answer = await t.call('GET', '/api/v1/usage?metric=webhook_deliveries', { token: t.bearer });
+      return answer.json.totals.webhook_deliveries as number;
+    };
+    const before = await quantity();
+    const receiver = await startReceiver();
+    await t.subscribe(receiver.url);
+    await t.happen();
+    await t.drain();
+    assert.ok((await quantity()) > before);
+    assert.equal(receiver.received.length, 1);
+  });
+});
+
 describe('attempts', () => {
   it('are kept to the last 50, however often a delivery is replayed', async () => {
     const receiver = await startReceiver();

@@ -10,6 +10,7 @@ const jobFor = (subscriptionId: string, failing = false): Job => {
     deliveryId: String(jobs),
     subscriptionId,
     organizationId: `of ${subscriptionId}`,
+    agentId: 'a',
     eventType: 'agent.created',
     payload: '{}',
     attemptCount: 0,

@@ -9,6 +9,8 @@ export interface Job {
   readonly deliveryId: string;
   readonly subscriptionId: string;
   readonly organizationId: string;
+  /** Whom the event is about. */
+  readonly agentId: string;
   readonly eventType: string;
   readonly payload: string;
   readonly attemptCount: number;
@@ -88,7 +90,8 @@ export async function claimDue(db: Queryable, want: Want): Promise<Job[]> {
       -- The first condition says nothing new, but that they are few: otherwise the whole table may be read for them.
       where d.delivery_id = any(array(select delivery_id from chosen)) and d.delivery_id = c.delivery_id
       returning d.delivery_id as "deliveryId", d.subscription_id as "subscriptionId",
-                c.organization_id as "organizationId", d.event_type as "eventType", d.payload,
+                c.organization_id as "organizationId", d.payload::json #>> '{data,agentId}' as "agentId",
+                d.event_type as "eventType", d.payload,
                 d.attempt_count as "attemptCount", c.url, c.signing_secret as "sealedSecret", c.failing`),
   );
   return rows.map((row) => ({ ...row, claim, claimedUntil: want.claimedUntil }));

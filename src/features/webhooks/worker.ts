@@ -2,7 +2,6 @@
  * The worker: claims what is due, sends, settles. Rounds claim and begin; what they began goes on by itself, so that no
  * slow receiver holds up a round. A worker that dies loses nothing: its claims run out, and others take them up.
  */
-import type { Envelope } from '../../kernel/envelope.ts';
 import { createGatherer } from '../../kernel/gather.ts';
 import { createAttempt } from './attempt.ts';
 import type { DeliveryDeps } from './feature.ts';
@@ -45,9 +44,9 @@ export function createWorker(deps: DeliveryDeps): Worker {
   });
 
   const tell = ({ job, status }: Settlement, wasOurs: boolean) => {
-    const { deliveryId, eventType, organizationId, payload } = job;
+    const { deliveryId, eventType, organizationId, agentId } = job;
     if (!wasOurs) return log.info({ deliveryId }, 'a delivery was taken up by another worker meanwhile');
-    if (status === 'delivered') countDelivery(organizationId, (JSON.parse(payload) as Envelope).data.agentId);
+    if (status === 'delivered') countDelivery(organizationId, agentId);
     if (status === 'dead_letter')
       metrics.count('service_webhook_dead_letters_total', { event_type: eventType });
   };
