@@ -54,6 +54,7 @@ import { createMetrics, type Metrics } from './kernel/metrics.ts';
 import { migrate } from './kernel/migrations.ts';
 import type { Outbound } from './kernel/outbound.ts';
 import { askedByAStranger, createRequirePermission } from './kernel/policy.ts';
+import { createRecordRefusal } from './kernel/refusals.ts';
 import { createVault } from './kernel/vault.ts';
 import { createRateWindow } from './kernel/window.ts';
 
@@ -140,14 +141,16 @@ export async function createApp({
     ],
   });
 
+  const recordRefusal = createRecordRefusal({ db, ledger });
+
   // Who may, where scopes alone do not say it.
   const requirePermission = createRequirePermission({
     engine,
     roleOf: (caller) => organizations.roleOf(caller),
-    recordRefusal: async (caller, action) => {
+    recordRefusal: (caller, action) => {
       const { organizationId, agentId } = caller;
       const subject = { organizationId, agentId, outcome: 'failure', metadata: { action } } as const;
-      await db.transaction((tx) => ledger.record(tx, caller, 'policy.refused', subject));
+      return recordRefusal({ actor: caller, type: 'policy.refused', subject });
     },
   });
 
@@ -322,6 +325,8 @@ export async function createApp({
     metrics,
     window: createRateWindow({ kv, fallback: memory, clock, perMinute: config.rateLimitPerMinute }),
     identify: tokens.identify,
+    explain: tokens.explain,
+    recordRefusal,
     countCall: tiers.countCall,
     requirePermission,
     resourceMetadata: `${config.baseUrl}/.well-known/oauth-protected-resource`,

@@ -289,3 +289,116 @@ describe('a refused authentication at /token', () => {
     );
   });
 });
+
+describe('a refused access token', () => {
+  const nobody = '00000000-0000-0000-0000-000000000000';
+  const failure = { outcome: 'failure', ip_address: '192.0.2.77', user_agent: 'trail/1.0' };
+  const guarded = t.app.routes.filter(({ access }) => !['open', 'client', 'secret'].includes(access.kind));
+
+  it('leaves exactly one event at every route that wants one; no token leaves none', async () => {
+    const target = await makeTarget();
+    for (const { id } of guarded) {
+      const request = succeeding(id)?.(target);
+      assert.ok(request, id);
+      const shown = await eventsOf(() => send(t, request, 'x.y.z', from));
+      assert.equal(shown.result.status, 401, id);
+      assert.deepEqual(
+        shown.written.map(({ event_id: _, ...event }) => event),
+        [{ ...failure, action: 'authentication.refused', agent_id: nobody }],
+        id,
+      );
+      const silent = await eventsOf(() => send(t, request, undefined, from));
+      assert.deepEqual([silent.result.status, silent.written], [401, []], id);
+    }
+  });
+
+  const ask = async (target: Target, more: object = {}) =>
+    (await t.askToken({ ...validTokenRequest(target).form, ...more })).json.access_token as string;
+  const operate = async (method: 'PATCH' | 'DELETE', url: string, payload?: object) => {
+    const answer = await t.call(method, `/api/v1${url}`, {
+      token: operatorToken,
+      ...(payload && { payload }),
+    });
+    assert.ok(answer.status < 300, answer.text);
+  };
+  const cases: [string, string, number, (target: Target) => Promise<string>][] = [
+    [
+      'that was revoked',
+      'revoked, or of an agent that is not active',
+      401,
+      async (target) => {
+        const token = await ask(target);
+        await t.form('/api/v1/token/revoke', { token }, token);
+        return token;
+      },
+    ],
+    [
+      'of a suspended agent',
+      'revoked, or of an agent that is not active',
+      401,
+      async (target) => {
+        const token = await ask(target);
+        await operate('PATCH', `/agents/${target.agentId}`, { status: 'suspended' });
+        return token;
+      },
+    ],
+    [
+      'for somebody else',
+      'for another audience',
+      401,
+      (target) => ask(target, { resource: 'https://elsewhere.test' }),
+    ],
+    [
+      'of a suspended organization',
+      'organization suspended',
+      403,
+      async (target) => {
+        const token = await ask(target);
+        await operate('PATCH', `/organizations/${target.organizationId}`, { status: 'suspended' });
+        return token;
+      },
+    ],
+    // Last: the operator's own expires with it.
+    [
+      'that has expired',
+      'expired',
+      401,
+      async (target) => {
+        const token = await ask(target);
+        t.clock.advance(3_601_000);
+        return token;
+      },
+    ],
+  ];
+  for (const [what, reason, status, prepare] of cases)
+    it(`${status} ${what}: is in the log of whose it was, with the reason`, async () => {
+      const target = await makeTarget();
+      const token = await prepare(target);
+      const request: Sent = { method: 'GET', url: '/api/v1/agents' };
+      const { result, written } = await eventsOf(() => send(t, request, token, from));
+      assert.equal(result.status, status, result.text);
+      const [{ event_id, ...event } = assert.fail('nothing was recorded'), ...others] = written;
+      assert.deepEqual(event, { ...failure, action: 'authentication.refused', agent_id: target.agentId });
+      assert.deepEqual(others, []);
+      const [row] = await t.sql<{ organization_id: string; metadata: Record<string, unknown> }>(
+        "select organization_id, metadata::jsonb - 'requestId' as metadata from audit_events where event_id = $1",
+        [event_id],
+      );
+      assert.deepEqual(row, {
+        organization_id: target.organizationId,
+        metadata: { reason, operation: 'listAgents' },
+      });
+    });
+
+  it("401 a secret that is not the operator's, where there is one: one event, of nobody", async () => {
+    const other = await startApp({ METRICS_TOKEN: 'm'.repeat(32) });
+    const { status } = await other.call('GET', '/metrics', { token: 'n'.repeat(32) });
+    const written = await other.sql(
+      "select agent_id, metadata::jsonb - 'requestId' as metadata from audit_events where action = 'authentication.refused'",
+    );
+    assert.deepEqual(
+      [status, written],
+      [401, [{ agent_id: nobody, metadata: { reason: 'wrong secret', operation: 'metrics' } }]],
+    );
+  });
+});

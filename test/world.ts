@@ -49,7 +49,7 @@ export async function createWorld(t: TestApp): Promise<World> {
     (await asOperator('POST', '/agents', newAgent({ organization_id: organizationId, allowedScopes })))
       .agentId;
 
-  const colleagueId = makeAgent(t.operator.organizationId, []);
+  const colleagueId = await makeAgent(t.operator.organizationId, []);
 
   const makeToken = async (agentId: string): Promise<string> =>
     t.token(undefined, await asOperator('POST', `/agents/${agentId}/credentials`));
@@ -180,7 +180,7 @@ export async function createWorld(t: TestApp): Promise<World> {
     return {
       ...registry,
       ...(await makeBilling(organizationId)),
-      ...{ chainId, delegationToken, colleagueId: await colleagueId },
+      ...{ chainId, delegationToken, colleagueId },
       ...{ partnerId, policyId, outsideToken, listingId },
       ...(await makeWebhook(organizationId)),
     };

@@ -22,6 +22,7 @@ export const auditOnlyEvents = [
   'organization.deleted',
   'member.added',
   'token.refused',
+  'authentication.refused',
   'policy.refused',
   'partner.added',
   'partner.updated',

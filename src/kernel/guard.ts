@@ -8,9 +8,10 @@ import type { PlanTier } from '../contract/limits.ts';
 import type { Scope } from '../contract/scopes.ts';
 import type { Caller, Delegation, Origin } from './caller.ts';
 import { fail } from './fail.ts';
-import { isUuid } from './ids.ts';
+import { isUuid, stranger } from './ids.ts';
 import type { Metrics } from './metrics.ts';
 import type { RequirePermission } from './policy.ts';
+import type { RecordRefusal } from './refusals.ts';
 import type { Access, RouteEntry } from './route.ts';
 import { validationError } from './validation.ts';
 import type { RateWindow, WindowState } from './window.ts';
@@ -28,9 +29,19 @@ export interface Identity {
   readonly ended?: 'DELEGATION_EXPIRED' | 'DELEGATION_REVOKED';
 }
 
+/** Whose a token was that is not taken (nobody's, if it was never ours), and why it is not. */
+export interface Refused {
+  readonly agentId: string;
+  readonly organizationId: string;
+  readonly reason: string;
+}
+
 export interface GuardDeps {
   /** Undefined for anything but a live token of ours. */
   identify(token: string): Promise<Identity | undefined>;
+  /** Of a token that is none: what it is. */
+  explain(token: string): Promise<Refused>;
+  readonly recordRefusal: RecordRefusal;
   readonly requirePermission: RequirePermission;
   /** Counts the call against its organization's plan; refuses it when the plan is used up for today. */
   countCall(identity: Identity): Promise<void> | void;
@@ -58,7 +69,16 @@ export interface Guard {
 }
 
 export function createGuard(deps: GuardDeps): Guard {
-  const { identify, requirePermission, countCall, resourceMetadata, window, metrics } = deps;
+  const {
+    identify,
+    explain,
+    recordRefusal,
+    requirePermission,
+    countCall,
+    resourceMetadata,
+    window,
+    metrics,
+  } = deps;
   const countAgainst = async (reply: FastifyReply, visit: Visit, clientId: string | undefined) => {
     // A handler may ask again, when its work had to be done anew because somebody else's failed beside it.
     visit.counted ??= await window.count(subjectOf(visit, clientId));
@@ -93,28 +113,67 @@ export function createGuard(deps: GuardDeps): Guard {
     });
   };
 
+  /** Every token that somebody shows and that is not taken leaves one event, before it is answered. */
+  const refuse = async (
+    { origin }: Visit,
+    entry: RouteEntry | undefined,
+    { agentId, organizationId, reason }: Refused,
+  ) => {
+    const metadata = { reason, operation: entry?.id };
+    await recordRefusal({
+      actor: origin,
+      type: 'authentication.refused',
+      subject: { agentId, organizationId, outcome: 'failure', metadata },
+    });
+  };
+
+  const identified = async (
+    visit: Visit,
+    entry: RouteEntry | undefined,
+    token: string | undefined,
+    identity: Identity | undefined,
+  ): Promise<Identity> => {
+    if (!identity) {
+      if (token !== undefined) await refuse(visit, entry, await explain(token));
+      return refuseUnidentified(token, resourceMetadata);
+    }
+    if (identity.organizationStatus !== 'active') {
+      await refuse(visit, entry, { ...identity, reason: `organization ${identity.organizationStatus}` });
+      fail('ORG_SUSPENDED');
+    }
+    if (identity.ended) {
+      await refuse(visit, entry, { ...identity, reason: 'delegation ended' });
+      fail(identity.ended);
+    }
+    return identity;
+  };
+
+  const requireSecret = async (visit: Visit, entry: RouteEntry, secret?: string, token?: string) => {
+    if (secret === undefined || isSame(secret, token ?? '')) return;
+    if (token !== undefined) await refuse(visit, entry, { ...stranger, reason: 'wrong secret' });
+    refuseUnidentified(token, resourceMetadata);
+  };
+
   return {
     countAgainst,
     async admit(request, reply, visit, entry) {
       const token = bearerToken(request.headers.authorization);
-      const identity = token === undefined ? undefined : await identify(token);
+      const known = token === undefined ? undefined : await identify(token);
 
       if (entry?.limit === 'afterVerification') applyWindow(reply, await window.peek(subjectOf(visit)));
-      else await countAgainst(reply, visit, identity?.agentId);
+      else await countAgainst(reply, visit, known?.agentId);
 
       // Only the 404 handler has no entry; a route cannot be mounted without one.
       const access: Access = entry?.access ?? { kind: 'open' };
-      if (access.kind === 'secret') requireSecret(access.secret, token, resourceMetadata);
+      if (entry && access.kind === 'secret') await requireSecret(visit, entry, access.secret, token);
       if (access.kind === 'open' || access.kind === 'client' || access.kind === 'secret') {
         // Where anyone may come in, a handler may still show more to somebody it knows.
-        if (access.kind === 'open' && identity?.organizationStatus === 'active' && !identity.ended)
-          visit.caller = callerOf(identity, visit);
-        return countInOwnWindow(reply, visit, entry, identity);
+        if (access.kind === 'open' && known?.organizationStatus === 'active' && !known.ended)
+          visit.caller = callerOf(known, visit);
+        return countInOwnWindow(reply, visit, entry, known);
       }
 
-      if (!identity) return refuseUnidentified(token, resourceMetadata);
-      if (identity.organizationStatus !== 'active') fail('ORG_SUSPENDED');
-      if (identity.ended) fail(identity.ended);
+      const identity = await identified(visit, entry, token, known);
       if (entry?.quota !== 'free') await countCall(identity);
       if (access.kind === 'scope') requireScope(identity, access.scope, resourceMetadata);
       const caller = callerOf(identity, visit);
@@ -190,9 +249,7 @@ function refuseMalformedIds(params: Record<string, string>): void {
   if (problems.length > 0) throw validationError('path', problems);
 }
 
-function requireSecret(expected: string | undefined, given: string | undefined, metadata: string): void {
-  if (expected === undefined) return;
-  const a = Buffer.from(expected);
-  const b = Buffer.from(given ?? '');
-  if (a.length !== b.length || !timingSafeEqual(a, b)) refuseUnidentified(given, metadata);
-}
+const isSame = (expected: string, given: string): boolean => {
+  const [a, b] = [Buffer.from(expected), Buffer.from(given)];
+  return a.length === b.length && timingSafeEqual(a, b);
+};

@@ -8,6 +8,7 @@ import { startApp } from '../../test/harness.ts';
 import { createMemoryKv } from '../adapters/memory-kv.ts';
 import { systemClock } from './clock.ts';
 import { createHttp, type HttpDeps } from './http.ts';
+import { stranger } from './ids.ts';
 import { createLog } from './log.ts';
 import { createMetrics } from './metrics.ts';
 import { open, type RouteEntry, rootRoute } from './route.ts';
@@ -24,6 +25,8 @@ async function startServer(config: Partial<HttpDeps['config']> = {}) {
     metrics: createMetrics(),
     window: createRateWindow({ kv, fallback: kv, clock: systemClock, perMinute: 100_000 }),
     identify: async () => undefined,
+    explain: async () => ({ ...stranger, reason: 'unknown here' }),
+    recordRefusal: async () => {},
     requirePermission: async () => {},
     countCall() {},
     resourceMetadata: 'http://countersign.test/metadata',

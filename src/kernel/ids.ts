@@ -23,6 +23,7 @@ export function createIds(): Ids {
 
 /** Stands for whoever cannot be told, or is none of ours: in the log, and where looking up must cost the same. */
 export const nobody = '00000000-0000-0000-0000-000000000000';
+export const stranger = { agentId: nobody, organizationId: nobody };
 
 /** Of any version, in either case: what SQL takes for a UUID. */
 export const isUuid = (text: string): boolean =>

@@ -7,6 +7,7 @@ import { createMemoryKv } from '../adapters/memory-kv.ts';
 import type { Scope } from '../contract/scopes.ts';
 import type { Identity } from './guard.ts';
 import { createHttp } from './http.ts';
+import { stranger } from './ids.ts';
 import { createLog } from './log.ts';
 import { createMetrics } from './metrics.ts';
 import { type Access, type Limit, open, type RouteEntry, rootRoute, scope } from './route.ts';
@@ -62,6 +63,8 @@ async function startServer(perMinute = 10) {
     metrics,
     window: createRateWindow({ kv, fallback: kv, clock: still, perMinute }),
     identify: async (token) => known[token],
+    explain: async () => ({ ...stranger, reason: 'unknown here' }),
+    recordRefusal: async () => {},
     requirePermission: async () => {},
     countCall() {},
     resourceMetadata: 'http://countersign.test/metadata',

@@ -8,7 +8,7 @@ import { isoTime } from '../../kernel/clock.ts';
 import type { Tx } from '../../kernel/db.ts';
 import { failToken, TokenError } from '../../kernel/fail.ts';
 import type { IssuedToken, OutsideProof } from '../../kernel/grant.ts';
-import { isUuid, nobody } from '../../kernel/ids.ts';
+import { isUuid, nobody, stranger } from '../../kernel/ids.ts';
 import { isRefused, type Unverified } from '../../kernel/outside.ts';
 import { type Chosen, createChoose } from './candidates.ts';
 import type { OidcDeps } from './feature.ts';
@@ -61,8 +61,7 @@ export function createExchange(deps: OidcDeps): Exchange {
 
   /** Where the refusal is to be read: by whoever wrote the policy, or by whoever has the agent that was named. */
   const aboutNobody = async ({ agentId }: OutsideProof): Promise<About> => {
-    if (agentId === undefined || !isUuid(agentId))
-      return { organizationId: nobody, agentId: nobody, metadata: {} };
+    if (agentId === undefined || !isUuid(agentId)) return { ...stranger, metadata: {} };
     const named = agentId.toLowerCase();
     const standing = await findStanding(db, named);
     return { organizationId: standing?.organizationId ?? nobody, agentId: named, metadata: {} };

@@ -7,14 +7,13 @@ import type { Caller } from '../../kernel/caller.ts';
 import type { Clock } from '../../kernel/clock.ts';
 import type { Db, Tx } from '../../kernel/db.ts';
 import type { Grant, IssuedToken, Mint, OutsideProof } from '../../kernel/grant.ts';
-import type { Identity } from '../../kernel/guard.ts';
 import type { Ids } from '../../kernel/ids.ts';
 import type { Ledger } from '../../kernel/ledger.ts';
 import type { Loop } from '../../kernel/loops.ts';
 import type { Metrics } from '../../kernel/metrics.ts';
 import type { RouteEntry } from '../../kernel/route.ts';
 import type { Assertions, Signer } from '../../kernel/signer.ts';
-import { createInspect, type Inspect, identifyBy } from './inspect.ts';
+import { createInspector, type Inspector } from './inspect.ts';
 import { createLiveTokens } from './live.ts';
 import { createExpiryLoop } from './loops.ts';
 import { createMinter, type Minter } from './mint.ts';
@@ -62,13 +61,11 @@ export interface PlanLimit {
   readonly description: string;
 }
 
-export interface Tokens {
+export interface Tokens extends Inspector {
   readonly routes: readonly RouteEntry[];
   readonly loops: readonly Loop[];
-  identify(token: string): Promise<Identity | undefined>;
   /** For whoever finds out in another way who is to have a token. */
   readonly mint: Mint;
-  readonly inspect: Inspect;
   readonly holdStanding: Minter['holdStanding'];
   readonly findStanding: Minter['findStanding'];
 }
@@ -79,14 +76,17 @@ export interface OutsideProofs {
 }
 
 export function createTokens(deps: TokenDeps): Tokens {
-  const inspect = createInspect(deps);
+  const inspector = createInspector(deps);
   const minter = createMinter(deps);
   return {
-    routes: tokenRoutes(createTokenService(deps, minter), createLiveTokens(deps, inspect), deps.grants),
+    routes: tokenRoutes(
+      createTokenService(deps, minter),
+      createLiveTokens(deps, inspector.inspect),
+      deps.grants,
+    ),
     loops: [createExpiryLoop(deps), ...deps.standings.loops],
-    identify: identifyBy(inspect, deps.issuer),
     mint: minter.mint,
-    inspect,
+    ...inspector,
     holdStanding: minter.holdStanding,
     findStanding: minter.findStanding,
   };

@@ -1,8 +1,8 @@
 /** What a token is worth now: the signature says that it was ours, its standing that it still holds. */
 import { isScope, type Scope } from '../../contract/scopes.ts';
 import type { Delegation } from '../../kernel/caller.ts';
-import type { Identity } from '../../kernel/guard.ts';
-import { isUuid, timeOfUuid } from '../../kernel/ids.ts';
+import type { GuardDeps, Identity } from '../../kernel/guard.ts';
+import { isUuid, stranger, timeOfUuid } from '../../kernel/ids.ts';
 import { createRecent } from '../../kernel/recent.ts';
 import type { Claims } from '../../kernel/signer.ts';
 import type { TokenDeps } from './feature.ts';
@@ -46,6 +46,10 @@ export interface Inspected {
 /** With an audience only tokens for it count; without, those for any resource. */
 export type Inspect = (token: string, audience?: string) => Promise<Inspected | undefined>;
 
+export interface Inspector extends Pick<GuardDeps, 'identify' | 'explain'> {
+  readonly inspect: Inspect;
+}
+
 /** Enough for the tokens of ten thousand busy agents, at some 2 KB each. */
 const rememberedTokens = 10_000;
 
@@ -53,7 +57,7 @@ const rememberedTokens = 10_000;
  * Undefined for what is no unexpired token of ours, or was revoked, or whose agent is not active. Of a delegated one it is
  * still told when that ended with its chain.
  */
-export function createInspect({ clock, signer, standings }: TokenDeps): Inspect {
+export function createInspector({ clock, signer, standings, issuer }: TokenDeps): Inspector {
   const verified = createRecent<Verified>(rememberedTokens);
   const isOver = ({ claims }: Verified) => claims.exp * 1000 <= clock.now();
 
@@ -85,7 +89,7 @@ export function createInspect({ clock, signer, standings }: TokenDeps): Inspect 
     return undefined;
   };
 
-  return async (token, audience) => {
+  const inspect: Inspect = async (token, audience) => {
     const entry = await verify(token);
     if (!entry || (audience !== undefined && entry.claims.aud !== audience)) return undefined;
     const { claims, delegation } = entry;
@@ -100,6 +104,18 @@ export function createInspect({ clock, signer, standings }: TokenDeps): Inspect 
       ceilings.every(({ allowedScopes }) => allowedScopes.includes(scope)),
     );
     return { claims, standing, scopes, ...(delegation && { delegation }), ...(ended && { ended }) };
+  };
+
+  return {
+    inspect,
+    identify: identifyBy(inspect, issuer),
+    async explain(token) {
+      const entry = await verify(token);
+      if (!entry) return { ...stranger, reason: 'not one of ours' };
+      const { client_id: agentId, organization_id: organizationId, aud } = entry.claims;
+      const ended = isOver(entry) ? 'expired' : 'revoked, or of an agent that is not active';
+      return { agentId, organizationId, reason: aud === issuer ? ended : 'for another audience' };
+    },
   };
 }
 
@@ -128,7 +144,7 @@ function readDelegation(claims: OurClaims): Delegation | undefined {
 }
 
 /** For the guard, which looks at the organization itself: its suspension has an answer of its own. */
-export const identifyBy =
+const identifyBy =
   (inspect: Inspect, ourselves: string) =>
   async (token: string): Promise<Identity | undefined> => {
     const inspected = await inspect(token, ourselves);

@@ -269,6 +269,7 @@ const changes: Readonly<Record<EventType, 'agent' | 'organization' | 'token' | '
   'token.issued': 'none',
   'token.revoked': 'token',
   'token.refused': 'none',
+  'authentication.refused': 'none',
   'organization.created': 'none',
   'organization.updated': 'organization',
   'organization.suspended': 'organization',
