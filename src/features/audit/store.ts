@@ -3,7 +3,7 @@ import type { Queryable, Tx } from '../../kernel/db.ts';
 import type { Happening } from '../../kernel/ledger.ts';
 import { takeLock } from '../../kernel/locks.ts';
 import { offsetOf } from '../../kernel/page.ts';
-import { join, prepared, sql } from '../../kernel/sql.ts';
+import { join, listOf, prepared, sql } from '../../kernel/sql.ts';
 import type { Period } from './period.ts';
 import type { AuditEvent, AuditQuery } from './schema.ts';
 
@@ -28,7 +28,7 @@ export async function append(
              event ->> 'action', event ->> 'outcome', event ->> 'ipAddress', event ->> 'userAgent',
              metadata::json, (event ->> 'timestamp')::timestamptz, canonical, decode(seal, 'hex')
       from (select canonical, metadata, seal, canonical::jsonb as event
-            from unnest(${texts}::text[], ${metadata}::text[], ${texts.map(sealOf)}::text[])
+            from unnest(${listOf(texts)}, ${listOf(metadata)}, ${listOf(texts.map(sealOf))})
                  as told (canonical, metadata, seal) offset 0) as parsed`),
   );
 }

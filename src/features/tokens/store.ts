@@ -1,7 +1,7 @@
 /** Writes `token_revocations` and `used_assertions`; reads across agents, organizations and credentials. */
 import type { PlanTier } from '../../contract/limits.ts';
 import type { Queryable } from '../../kernel/db.ts';
-import { prepared, sql } from '../../kernel/sql.ts';
+import { listOf, prepared, sql } from '../../kernel/sql.ts';
 
 export interface Standing {
   readonly agentId: string;
@@ -30,8 +30,12 @@ type Asked = readonly { readonly agentId: string; readonly secretHash: Buffer }[
 /** The hash is looked up, so a thousand credentials cost no more than one. */
 const clientsAsked = (asked: Asked, now: Date) => sql`
   select asked.position, ${standing}, c.secret_hash as "secretHash"
-  from unnest(${asked.map(({ agentId }) => agentId)}::uuid[], ${asked.map(({ secretHash }) => secretHash)}::bytea[])
-    with ordinality as asked (agent_id, secret_hash, position)
+  from (
+    select agent_id, decode(secret_hash, 'hex') as secret_hash, position
+    from unnest(${listOf(asked.map(({ agentId }) => agentId))}::uuid[],
+                ${listOf(asked.map(({ secretHash }) => secretHash.toString('hex')))})
+      with ordinality as told (agent_id, secret_hash, position)
+  ) as asked
   join agents a using (agent_id)
   join organizations o using (organization_id)
   join credentials c on c.agent_id = a.agent_id and c.secret_hash = asked.secret_hash

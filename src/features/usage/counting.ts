@@ -2,34 +2,22 @@
  * How use is counted. What happens at every call is gathered in memory and written every second; a process that is
  * killed loses that second. What the ledger records is counted in the same transaction, so that no token is ever lost.
  */
-import type { EventType } from '../../contract/events.ts';
 import type { UsageMetric } from '../../contract/usage.ts';
 import type { Tx } from '../../kernel/db.ts';
 import { createGatherer } from '../../kernel/gather.ts';
 import type { Happening, LedgerListener } from '../../kernel/ledger.ts';
 import type { UsageDeps } from './feature.ts';
 import { dayOf } from './period.ts';
-import {
-  insertTokensAtCommit,
-  insertUsage,
-  insertUsageAtCommit,
-  type TokenRow,
-  type UsageRow,
-} from './store.ts';
+import { insertTokensAtCommit, insertUsage, type TokenRow, type UsageRow } from './store.ts';
 
 export interface Counting {
   /** Costs next to nothing; written within a second. */
   count(organizationId: string, agentId: string, metric: UsageMetric, quantity?: number): void;
-  /** What the ledger records: tokens issued, and whatever else `countedEvents` names. */
+  /** Counts the tokens that the ledger records as issued. */
   readonly listener: LedgerListener;
   /** Writes what has been gathered so far. */
   flush(): Promise<void>;
 }
-
-/** The events that are counted by themselves, as what. */
-const countedEvents: Partial<Record<EventType, UsageMetric>> = {
-  'token.issued': 'tokens_issued',
-};
 
 export function createCounting({ db, clock, shard }: Pick<UsageDeps, 'db' | 'clock' | 'shard'>): Counting {
   let gathered = new Map<string, UsageRow>();
@@ -56,14 +44,14 @@ export function createCounting({ db, clock, shard }: Pick<UsageDeps, 'db' | 'clo
     waiting: 10_000,
   });
 
-  const countTokens = (tx: Tx, issued: readonly Happening[]) => {
-    if (issued.length === 0) return;
+  /** Once for each agent; those of one moment come with one time. */
+  const countTokens = (tx: Tx, time: string, issued: readonly Happening[]) => {
     const rows = new Map<string, TokenRow>();
-    for (const { organizationId, agentId, timestamp: time } of issued) {
+    for (const { organizationId, agentId } of issued) {
       const tokens = (rows.get(agentId)?.tokens ?? 0) + 1;
-      rows.set(agentId, { organizationId, agentId, time, tokens });
+      rows.set(agentId, { organizationId, agentId, tokens });
     }
-    insertTokensAtCommit(tx, [...rows.values()], shard);
+    insertTokensAtCommit(tx, time, [...rows.values()], shard);
   };
 
   return {
@@ -72,17 +60,9 @@ export function createCounting({ db, clock, shard }: Pick<UsageDeps, 'db' | 'clo
     },
     listener: {
       async inTransaction(tx, happenings) {
-        const rows = new Map<string, UsageRow>();
-        for (const { type, organizationId, agentId, timestamp } of happenings) {
-          const metric = countedEvents[type];
-          if (metric)
-            add(rows, { organizationId, agentId, day: timestamp.slice(0, 10), metric, quantity: 1 });
-        }
-        if (rows.size > 0) insertUsageAtCommit(tx, [...rows.values()], shard);
-        countTokens(
-          tx,
-          happenings.filter(({ type }) => type === 'token.issued'),
-        );
+        const issued = happenings.filter(({ type }) => type === 'token.issued');
+        for (const [time, together] of Map.groupBy(issued, ({ timestamp }) => timestamp))
+          countTokens(tx, time, together);
       },
     },
     flush: () => writeForAll(null),

@@ -1,7 +1,7 @@
 /** Writes `usage_days`, `token_hours` and `token_months`. */
 import type { UsageMetric } from '../../contract/usage.ts';
 import type { Queryable, Tx } from '../../kernel/db.ts';
-import { prepared, sql } from '../../kernel/sql.ts';
+import { listOf, prepared, sql } from '../../kernel/sql.ts';
 import type { Period } from './period.ts';
 
 export interface UsageRow {
@@ -12,54 +12,57 @@ export interface UsageRow {
   readonly quantity: number;
 }
 
+/** Tokens that one agent was issued at one moment. */
 export interface TokenRow {
   readonly organizationId: string;
   readonly agentId: string;
-  /** ISO 8601. */
-  readonly time: string;
   readonly tokens: number;
 }
 
 /** In the order of the key, so that of two that add to the same rows one waits for the other and never each for both. */
-const addDays = (rows: readonly UsageRow[], shard: number) =>
-  prepared(sql`
-    insert into usage_days as u (organization_id, day, metric, agent_id, shard, quantity)
-    select organization_id, day, metric, agent_id, ${String(shard)}::smallint, quantity
-    from unnest(${rows.map(({ organizationId }) => organizationId)}::uuid[], ${rows.map(({ day }) => day)}::date[],
-                ${rows.map(({ metric }) => metric)}::text[], ${rows.map(({ agentId }) => agentId)}::uuid[],
-                ${rows.map(({ quantity }) => String(quantity))}::bigint[])
-         as counted (organization_id, day, metric, agent_id, quantity)
-    order by 1, 2, 3, 4
-    on conflict (organization_id, day, metric, agent_id, shard) do update set quantity = u.quantity + excluded.quantity`);
-
 export async function insertUsage(db: Queryable, rows: readonly UsageRow[], shard: number): Promise<void> {
-  await db.run('usage.add', addDays(rows, shard));
-}
-
-export function insertUsageAtCommit(tx: Tx, rows: readonly UsageRow[], shard: number): void {
-  tx.atCommit('usage.add', addDays(rows, shard));
-}
-
-export function insertTokensAtCommit(tx: Tx, rows: readonly TokenRow[], shard: number): void {
-  const columns = sql`
-    unnest(${rows.map(({ organizationId }) => organizationId)}::uuid[], ${rows.map(({ agentId }) => agentId)}::uuid[],
-           ${rows.map(({ time }) => time)}::timestamptz[], ${rows.map(({ tokens }) => String(tokens))}::bigint[])
-    as issued (organization_id, agent_id, time, tokens)`;
-  tx.atCommit(
-    'usage.addTokenHours',
+  await db.run(
+    'usage.add',
     prepared(sql`
-      insert into token_hours as t (organization_id, hour, shard, tokens)
-      select organization_id, date_trunc('hour', time, 'UTC'), ${String(shard)}::smallint, sum(tokens)
-      from ${columns} group by 1, 2 order by 1, 2
-      on conflict (organization_id, hour, shard) do update set tokens = t.tokens + excluded.tokens`),
+      insert into usage_days as u (organization_id, day, metric, agent_id, shard, quantity)
+      select organization_id, day, metric, agent_id, ${String(shard)}::smallint, quantity
+      from unnest(${rows.map(({ organizationId }) => organizationId)}::uuid[], ${rows.map(({ day }) => day)}::date[],
+                  ${rows.map(({ metric }) => metric)}::text[], ${rows.map(({ agentId }) => agentId)}::uuid[],
+                  ${rows.map(({ quantity }) => String(quantity))}::bigint[])
+           as counted (organization_id, day, metric, agent_id, quantity)
+      order by 1, 2, 3, 4
+      on conflict (organization_id, day, metric, agent_id, shard) do update set quantity = u.quantity + excluded.quantity`),
   );
+}
+
+/**
+ * All three figures in one statement: this is in the path of every token. The time is ISO 8601. In the order of the keys,
+ * as above; whoever writes several tables does so in this order.
+ */
+export function insertTokensAtCommit(tx: Tx, time: string, rows: readonly TokenRow[], shard: number): void {
+  const ownShard = sql`${String(shard)}::smallint`;
   tx.atCommit(
-    'usage.addTokenMonths',
+    'usage.addTokens',
     prepared(sql`
+      with issued as materialized (
+        select organization_id, agent_id, tokens
+        from unnest(${listOf(rows.map(({ organizationId }) => organizationId))}::uuid[],
+                    ${listOf(rows.map(({ agentId }) => agentId))}::uuid[],
+                    ${listOf(rows.map(({ tokens }) => String(tokens)))}::bigint[])
+             as issued (organization_id, agent_id, tokens)
+        order by organization_id, agent_id
+      ), days as (
+        insert into usage_days as u (organization_id, day, metric, agent_id, shard, quantity)
+        select organization_id, ${time.slice(0, 10)}::date, 'tokens_issued', agent_id, ${ownShard}, tokens from issued
+        on conflict (organization_id, day, metric, agent_id, shard) do update set quantity = u.quantity + excluded.quantity
+      ), hours as (
+        insert into token_hours as t (organization_id, hour, shard, tokens)
+        select organization_id, ${`${time.slice(0, 13)}:00:00Z`}::timestamptz, ${ownShard}, sum(tokens) from issued
+        group by 1 order by 1
+        on conflict (organization_id, hour, shard) do update set tokens = t.tokens + excluded.tokens
+      )
       insert into token_months as t (organization_id, month, agent_id, shard, tokens)
-      select organization_id, date_trunc('month', time at time zone 'UTC')::date, agent_id, ${String(shard)}::smallint,
-             sum(tokens)
-      from ${columns} group by 1, 2, 3 order by 1, 2, 3
+      select organization_id, ${`${time.slice(0, 7)}-01`}::date, agent_id, ${ownShard}, tokens from issued
       on conflict (organization_id, month, agent_id, shard) do update set tokens = t.tokens + excluded.tokens`),
   );
 }
