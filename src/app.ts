@@ -33,7 +33,7 @@ import { createDiscovery } from './features/discovery/feature.ts';
 import { createFederation } from './features/federation/feature.ts';
 import { createHealth } from './features/health/feature.ts';
 import { createMarketplace, type Marketplace } from './features/marketplace/feature.ts';
-import { clientWords, createOidc, type Oidc } from './features/oidc/feature.ts';
+import { clientWords, createOidc, grantWords, type Oidc } from './features/oidc/feature.ts';
 import { createOrganizations, type Organizations } from './features/organizations/feature.ts';
 import { createReference } from './features/reference/feature.ts';
 import { createScaffold } from './features/scaffold/feature.ts';
@@ -208,7 +208,8 @@ export async function createApp({
     grants,
     outsideProofs: {
       isOutside: (assertion) => oidc.exchange.isOutside(assertion),
-      redeem: (proof) => oidc.exchange.redeem(proof, clientWords),
+      redeem: (proof, audience) => oidc.exchange.redeem(proof, audience, clientWords),
+      admit: (proof, issue) => oidc.exchange.admit(proof, grantWords, issue),
     },
     checkPlans: tiers.checkTokens,
     countIntrospection: ({ organizationId, agentId }) =>

@@ -107,27 +107,25 @@ export async function startIssuer(clock: Clock, alg = 'ES256'): Promise<Issuer> 
   return issuer;
 }
 
-/** A real provider, whose access tokens are JWTs for the resource asked for. */
+/** A real provider with two clients, `pipeline` and `intruder`, whose access tokens are JWTs for the resource asked for. */
 export async function startOidcProvider(): Promise<{
   issuer: string;
   jwksUri: string;
-  token(resource: string): Promise<string>;
+  token(resource: string, client?: string): Promise<string>;
 }> {
   const { Provider } = await import('oidc-provider');
   const { privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });
   let answer: Answering = (_, response) => void response.end();
   const issuer = await listen(createServer((request, response) => answer(request, response)));
   const provider = new Provider(issuer, {
-    clients: [
-      {
-        client_id: 'pipeline',
-        client_secret: 'pipeline-secret',
-        token_endpoint_auth_method: 'client_secret_basic',
-        grant_types: ['client_credentials'],
-        response_types: [],
-        redirect_uris: [],
-      },
-    ],
+    clients: ['pipeline', 'intruder'].map((client_id) => ({
+      client_id,
+      client_secret: `${client_id}-secret`,
+      token_endpoint_auth_method: 'client_secret_basic',
+      grant_types: ['client_credentials'],
+      response_types: [],
+      redirect_uris: [],
+    })),
     jwks: { keys: [{ ...(await exportJWK(privateKey)), alg: 'RS256', use: 'sig' } as never] },
     scopes: ['deploy'],
     features: {
@@ -149,10 +147,10 @@ export async function startOidcProvider(): Promise<{
   return {
     issuer,
     jwksUri: `${issuer}/jwks`,
-    async token(resource) {
+    async token(resource, client = 'pipeline') {
       const response = await fetch(`${issuer}/token`, {
         method: 'POST',
-        headers: { authorization: `Basic ${btoa('pipeline:pipeline-secret')}` },
+        headers: { authorization: `Basic ${btoa(`${client}:${client}-secret`)}` },
         body: new URLSearchParams({ grant_type: 'client_credentials', scope: 'deploy', resource }),
       });
       const body = (await response.json()) as { access_token?: string };

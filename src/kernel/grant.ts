@@ -36,9 +36,18 @@ export interface Minting {
  */
 export type Mint = (tx: Tx, minting: Minting) => Promise<IssuedToken>;
 
+/** A client that has proved itself; active, in an active organization, and held until the transaction ends. */
+export interface ProvenClient {
+  readonly agentId: string;
+  readonly organizationId: string;
+  /** Nothing beyond these can be had by the proof that it gave. */
+  readonly scopes: readonly string[];
+  /** Who vouched for it, where it was not by its own word; joins the audit event. */
+  readonly vouched?: Readonly<Record<string, unknown>>;
+}
+
 export interface GrantRequest {
-  /** The client that has proved itself; active, in an active organization, and held until the transaction ends. */
-  readonly client: { readonly agentId: string; readonly organizationId: string };
+  readonly client: ProvenClient;
   /** The form, validated against the fields that every grant has and those of this one. */
   readonly form: Readonly<Record<string, string | undefined>>;
   /** Of the `resource` asked for; undefined when none was. */
@@ -51,8 +60,8 @@ export interface Grant {
   /** The form fields that only this grant reads: optional strings. */
   readonly fields: Readonly<Record<string, TSchema>>;
   /**
-   * Refuses by a TokenError, before it has written anything: the transaction is committed all the same, with the record of
-   * the refusal.
+   * Refuses by a TokenError, before it has written anything: the transaction may be committed all the same, with the record
+   * of the refusal.
    */
   redeem(tx: Tx, request: GrantRequest): Promise<IssuedToken>;
 }
@@ -63,7 +72,9 @@ export interface OutsideProof {
   /** The agent to become, if one is named. */
   readonly agentId: string | undefined;
   readonly scope: string | undefined;
-  readonly audience: string;
   readonly origin: Origin;
   countAgainst(subject: { clientId: string } | 'address'): Promise<void>;
 }
+
+/** What a client gets once it has proved itself, in the transaction that uses its proof up. */
+export type Issue = (tx: Tx, client: ProvenClient) => Promise<IssuedToken>;

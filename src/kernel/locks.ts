@@ -1,5 +1,5 @@
 /** Advisory locks, all in one table so that no two meanings share a number. Held until the transaction ends. */
-import type { Tx } from './db.ts';
+import type { Queryable, Tx } from './db.ts';
 import { prepared, sql } from './sql.ts';
 
 const keys = {
@@ -13,7 +13,7 @@ const keys = {
 } as const;
 
 /** Of things that come in numbers, each with a lock of its own. Two may share one by chance: they then wait for each other. */
-const kinds = { tokenQuota: 1 } as const;
+const kinds = { tokenQuota: 1, agent: 2, delegationTree: 3, trustPolicy: 4 } as const;
 
 /** One transaction at a time across all nodes; the others wait. */
 export async function takeLock(tx: Tx, name: keyof typeof keys): Promise<void> {
@@ -50,5 +50,27 @@ export async function awaitLock(tx: Tx, kind: keyof typeof kinds, id: string): P
   await tx.run(
     `lock.${kind}`,
     sql`select pg_advisory_xact_lock(${lockOf(kind)}) from (select ${id}::text as id) as asked`,
+  );
+}
+
+/**
+ * Asked before rows are held, by many together or by one alone. PostgreSQL lets whoever shares a row in past somebody who waits to
+ * have it alone, so while requests keep coming that one would never have its turn. Here everybody has theirs in the order
+ * they came.
+ */
+export async function takeTurn(
+  tx: Queryable,
+  kind: keyof typeof kinds,
+  ids: readonly string[],
+  how: 'together' | 'alone',
+): Promise<void> {
+  const inOrder = [...new Set(ids)].sort();
+  await tx.many(
+    `lock.${kind}.${how}`,
+    prepared(
+      how === 'alone'
+        ? sql`select pg_advisory_xact_lock(${lockOf(kind)}) from unnest(${inOrder}::text[]) as asked (id)`
+        : sql`select pg_advisory_xact_lock_shared(${lockOf(kind)}) from unnest(${inOrder}::text[]) as asked (id)`,
+    ),
   );
 }

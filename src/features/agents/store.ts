@@ -1,6 +1,7 @@
 import type { AgentFacts } from '../../contract/identity.ts';
 import { operatorScope } from '../../contract/scopes.ts';
 import type { Queryable } from '../../kernel/db.ts';
+import { takeTurn } from '../../kernel/locks.ts';
 import { offsetOf } from '../../kernel/page.ts';
 import { join, prepared, sql } from '../../kernel/sql.ts';
 import type { Agent, AgentQuery, PublicJwk } from './schema.ts';
@@ -60,22 +61,32 @@ export async function updateAgent(db: Queryable, agent: Agent): Promise<void> {
 }
 
 /** The agent as it is now, kept from changing until the transaction ends. */
-export const lockAgent = (
+export async function lockAgent(
   tx: Queryable,
   tenant: string | undefined,
   agentId: string,
-): Promise<Agent | undefined> =>
-  tx.maybe(
+): Promise<Agent | undefined> {
+  const found = await tx.maybe<{ agentId: string }>(
+    'agents.findTurn',
+    sql`select agent_id as "agentId" from agents where agent_id = ${agentId} and ${ofTenant(tenant)}`,
+  );
+  // Nobody keeps others waiting for what is not theirs to see.
+  if (!found) return undefined;
+  await takeTurn(tx, 'agent', [found.agentId], 'alone');
+  return tx.maybe(
     'agents.lock',
     sql`select ${columns} from agents where agent_id = ${agentId} and ${ofTenant(tenant)} for no key update`,
   );
+}
 
 /** Those that exist, as they are now, kept from changing until the transaction ends; others may hold them in the same way. */
-export const holdAgents = (tx: Queryable, agentIds: readonly string[]): Promise<Agent[]> =>
-  tx.many(
+export async function holdAgents(tx: Queryable, agentIds: readonly string[]): Promise<Agent[]> {
+  await takeTurn(tx, 'agent', agentIds, 'together');
+  return tx.many(
     'agents.hold',
     sql`select ${columns} from agents where agent_id = any(${agentIds}::uuid[]) order by agent_id for share`,
   );
+}
 
 export async function listAgents(db: Queryable, tenant: string | undefined, query: AgentQuery) {
   const { owner, agentType, status } = query;

@@ -1,4 +1,4 @@
-/** Token exchange (RFC 8693): the delegatee, proved by its own credentials, turns a delegation token into an access token. */
+/** Token exchange (RFC 8693): the delegatee, once it has proved itself, turns a delegation token into an access token. */
 import Type from 'typebox';
 import { limits } from '../../contract/limits.ts';
 import { failToken } from '../../kernel/fail.ts';
@@ -49,14 +49,20 @@ export function createExchange(deps: DelegationDeps): Grant {
       const link = lastOf(chain);
       requireLive(link);
 
+      const ceilings = [...agents.values(), { allowedScopes: client.scopes }];
       const issued = await mint(tx, {
         origin,
         agentId: client.agentId,
-        scopes: grantedScopes(form.scope, withinCeilings(link.scopes, agents.values())),
+        scopes: grantedScopes(form.scope, withinCeilings(link.scopes, ceilings)),
         audience: grantedAudience(form.audience, audience, link, issuer),
         notAfter: Math.floor(Date.parse(link.expiresAt) / 1000),
         delegation: delegationOf(chain),
-        metadata: { grantType: tokenExchange, chainId: link.chainId, subjectId: link.subjectId },
+        metadata: {
+          ...client.vouched,
+          grantType: tokenExchange,
+          chainId: link.chainId,
+          subjectId: link.subjectId,
+        },
       });
       tx.afterCommit(() => count('token_exchanges', client));
       return { ...issued, issued_token_type: accessToken };
@@ -80,7 +86,7 @@ function grantedScopes(asked: string | undefined, allowed: readonly string[]): r
   const words = (asked ?? '').split(' ').filter(Boolean);
   if (words.some((word) => !allowed.includes(word)) || allowed.length === 0) {
     const left = allowed.join(' ') || 'nothing that every agent of the chain may hold';
-    return failToken('invalid_scope', `this delegation gives ${left}`);
+    return failToken('invalid_scope', `this delegation gives this client ${left}`);
   }
   return words.length === 0 ? allowed : words;
 }

@@ -1,4 +1,5 @@
 import type { Queryable } from '../../kernel/db.ts';
+import { takeTurn } from '../../kernel/locks.ts';
 import { offsetOf } from '../../kernel/page.ts';
 import { join, prepared, sql } from '../../kernel/sql.ts';
 import type { Chain } from './chain.ts';
@@ -58,6 +59,7 @@ export async function findChain(db: Queryable, chainId: string): Promise<Chain |
  * kind; whoever ends something holds it alone. So of the two one comes first.
  */
 export async function holdTree(tx: Queryable, rootChainId: string, how: 'together' | 'alone'): Promise<void> {
+  await takeTurn(tx, 'delegationTree', [rootChainId], how);
   await tx.run(
     `delegations.hold.${how}`,
     sql`select from delegations where chain_id = ${rootChainId}
@@ -79,19 +81,23 @@ export async function revokeOfAgent(tx: Queryable, agentId: string, at: string):
   const touched = sql`(delegator_id = ${agentId} or delegatee_id = ${agentId})
     and revoked_at is null and expires_at > ${at}`;
   const roots = await tx.many<{ chainId: string }>(
-    'delegations.holdTreesOf',
-    sql`select chain_id as "chainId" from delegations
-        where chain_id in (select root_chain_id from delegations where ${touched})
-        order by chain_id for no key update`,
+    'delegations.findTreesOf',
+    sql`select distinct root_chain_id as "chainId" from delegations where ${touched}`,
   );
   if (roots.length === 0) return;
+  const rootIds = roots.map(({ chainId }) => chainId);
+  await takeTurn(tx, 'delegationTree', rootIds, 'alone');
+  await tx.run(
+    'delegations.holdTreesOf',
+    sql`select from delegations where chain_id = any(${rootIds}::uuid[]) order by chain_id for no key update`,
+  );
   await tx.run(
     'delegations.revokeOfAgent',
     sql`with touched as (select chain_id from delegations where ${touched})
         update delegations set revoked_at = ${at}
         where chain_id in (
             select below.chain_id from delegations below, unnest(below.path) as link
-            where below.root_chain_id = any(${roots.map(({ chainId }) => chainId)}::uuid[])
+            where below.root_chain_id = any(${rootIds}::uuid[])
               and below.revoked_at is null and link in (select chain_id from touched))
           and revoked_at is null and expires_at > ${at}`,
   );

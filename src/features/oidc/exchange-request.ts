@@ -2,7 +2,7 @@
 import { audienceOf } from '../../kernel/audience.ts';
 import { failToken } from '../../kernel/fail.ts';
 import type { OutsideProof } from '../../kernel/grant.ts';
-import type { RefusalWords } from './exchange.ts';
+import type { RefusalWords } from './admission.ts';
 import { ExchangeRequest } from './exchange-schema.ts';
 
 export const exchangeWords: RefusalWords = {
@@ -18,6 +18,9 @@ export const clientWords: RefusalWords = {
   scope: 'unsupported_grant_type',
 };
 
+/** And for the other grants. */
+export const grantWords: RefusalWords = { ...clientWords, scope: 'invalid_scope' };
+
 const grantType = 'urn:ietf:params:oauth:grant-type:token-exchange';
 export const tokenType = (name: string) => `urn:ietf:params:oauth:token-type:${name}`;
 const subjectTypes = [tokenType('jwt'), tokenType('id_token')];
@@ -26,7 +29,7 @@ export function readExchange(
   form: ExchangeRequest,
   query: object,
   issuer: string,
-): Pick<OutsideProof, 'token' | 'agentId' | 'scope' | 'audience'> {
+): Pick<OutsideProof, 'token' | 'agentId' | 'scope'> & { readonly audience: string } {
   for (const name of Object.keys(ExchangeRequest.properties))
     if (name in query) failToken('invalid_request', `${name} belongs in the body, not in the address`);
   if (form.grant_type !== grantType) failToken('unsupported_grant_type', `grant_type must be ${grantType}`);

@@ -22,7 +22,7 @@ import { oidcRoutes } from './routes.ts';
 import { createPolicyService } from './service.ts';
 import { createTokenTest } from './test-token.ts';
 
-export { clientWords } from './exchange-request.ts';
+export { clientWords, grantWords } from './exchange-request.ts';
 
 export interface Holder {
   readonly agentId: string;

@@ -134,8 +134,9 @@ export const oidcRoutes = ({
     malformed: () => 'invalid_request',
     schema: { query: ExchangeQuery, body: ExchangeRequest, response: { 200: ExchangedToken } },
     async handler({ body, query, origin, countAgainst }) {
-      const asked = readExchange(body, query, issuer);
-      const issued = await exchange.redeem({ ...asked, origin, countAgainst }, exchangeWords);
+      const { audience, ...asked } = readExchange(body, query, issuer);
+      const proof = { ...asked, origin, countAgainst };
+      const issued = await exchange.redeem(proof, audience, exchangeWords);
       return { ...issued, issued_token_type: tokenType('access_token') };
     },
   }),

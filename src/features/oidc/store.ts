@@ -1,5 +1,6 @@
 /** Trust policies, when each was used last, and the outside tokens that were exchanged already. */
 import type { Queryable, Tx } from '../../kernel/db.ts';
+import { takeTurn } from '../../kernel/locks.ts';
 import { offsetOf } from '../../kernel/page.ts';
 import { sql } from '../../kernel/sql.ts';
 import type { TrustPolicy, TrustPolicyQuery } from './schema.ts';
@@ -76,19 +77,29 @@ export const findPolicy = (
   );
 
 /** Kept from others until the transaction ends, those who come in by it included. */
-export const lockPolicy = (
+export async function lockPolicy(
   tx: Queryable,
   tenant: string | undefined,
   policyId: string,
-): Promise<TrustPolicy | undefined> =>
-  tx.maybe(
+): Promise<TrustPolicy | undefined> {
+  // Nobody keeps others waiting for what is not theirs to see.
+  const found = await findPolicy(tx, tenant, policyId);
+  if (!found) return undefined;
+  await takeTurn(tx, 'trustPolicy', [found.policyId], 'alone');
+  return tx.maybe(
     'oidc.lockPolicy',
     sql`select ${columns} ${from} where p.policy_id = ${policyId} and ${ofTenant(tenant)} for update of p`,
   );
+}
 
 /** As it stands, kept from changing until the transaction ends; others may come in by it meanwhile. */
-export const holdPolicy = (tx: Queryable, policyId: string): Promise<TrustPolicy | undefined> =>
-  tx.maybe('oidc.holdPolicy', sql`select ${columns} ${from} where p.policy_id = ${policyId} for share of p`);
+export async function holdPolicy(tx: Queryable, policyId: string): Promise<TrustPolicy | undefined> {
+  await takeTurn(tx, 'trustPolicy', [policyId], 'together');
+  return tx.maybe(
+    'oidc.holdPolicy',
+    sql`select ${columns} ${from} where p.policy_id = ${policyId} for share of p`,
+  );
+}
 
 export async function listPolicies(db: Queryable, tenant: string | undefined, query: TrustPolicyQuery) {
   const { agentId = null, provider = null, status = null } = query;

@@ -6,7 +6,7 @@
 import type { Caller } from '../../kernel/caller.ts';
 import type { Clock } from '../../kernel/clock.ts';
 import type { Db, Tx } from '../../kernel/db.ts';
-import type { Grant, IssuedToken, Mint, OutsideProof } from '../../kernel/grant.ts';
+import type { Grant, Issue, IssuedToken, Mint, OutsideProof } from '../../kernel/grant.ts';
 import type { Ids } from '../../kernel/ids.ts';
 import type { Ledger } from '../../kernel/ledger.ts';
 import type { Loop } from '../../kernel/loops.ts';
@@ -72,7 +72,10 @@ export interface Tokens extends Inspector {
 
 export interface OutsideProofs {
   isOutside(assertion: string): boolean;
-  redeem(asked: OutsideProof): Promise<IssuedToken>;
+  /** A token of the client's own. */
+  redeem(proof: OutsideProof, audience: string): Promise<IssuedToken>;
+  /** What another grant issues to the client: with the proof used up, or neither. */
+  admit(proof: OutsideProof, issue: Issue): Promise<IssuedToken>;
 }
 
 export function createTokens(deps: TokenDeps): Tokens {

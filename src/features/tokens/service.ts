@@ -3,7 +3,7 @@ import { isScope, type Scope, scopes } from '../../contract/scopes.ts';
 import { audienceOf } from '../../kernel/audience.ts';
 import type { Origin } from '../../kernel/caller.ts';
 import { failToken, TokenError } from '../../kernel/fail.ts';
-import type { Grant, IssuedToken } from '../../kernel/grant.ts';
+import type { Grant, IssuedToken, OutsideProof } from '../../kernel/grant.ts';
 import { nobody } from '../../kernel/ids.ts';
 import type { Entry } from '../../kernel/ledger.ts';
 import { type Claim, createReadClaim, type Held, holdClaims } from './claim.ts';
@@ -114,15 +114,19 @@ export function createTokenService(deps: TokenDeps, { draft }: Minter): TokenSer
       : (audienceOf(form.resource, issuer) ??
         failToken(words.badResource, 'resource must be an absolute http(s) URI without a fragment'));
 
+  /** Somebody else's word for the client, if it is not its own that is presented. */
+  const outsideProofIn = (asked: TokenAsked, presented: Presented): OutsideProof | undefined => {
+    if (presented.kind !== 'assertion' || !outsideProofs.isOutside(presented.assertion)) return undefined;
+    const { client_id: agentId, scope } = asked.form;
+    return { ...asked, token: presented.assertion, agentId, scope };
+  };
+
   /** Together with others of the same moment. */
   const settleByCredentials = async (asked: TokenAsked): Promise<IssuedToken> => {
     const audience = audienceIn(asked, specWords) ?? issuer;
     const presented = presentedClient(asked.form, asked.authorization);
-    // Somebody else's word for the client, rather than its own.
-    if (presented.kind === 'assertion' && outsideProofs.isOutside(presented.assertion)) {
-      const { client_id: agentId, scope } = asked.form;
-      return outsideProofs.redeem({ ...asked, token: presented.assertion, agentId, scope, audience });
-    }
+    const proof = outsideProofIn(asked, presented);
+    if (proof) return outsideProofs.redeem(proof, audience);
     const claim = await claimIn(presented, specWords);
     const issued = await settle({
       claim,
@@ -140,12 +144,18 @@ export function createTokenService(deps: TokenDeps, { draft }: Minter): TokenSer
   const redeem = async (grant: Grant, asked: TokenAsked): Promise<IssuedToken> => {
     const { form, origin } = asked;
     const audience = audienceIn(asked, rfcWords);
-    const claim = await claimIn(presentedClient(form, asked.authorization), rfcWords);
+    const presented = presentedClient(form, asked.authorization);
+    const proof = outsideProofIn(asked, presented);
+    if (proof)
+      return outsideProofs.admit(proof, (tx, client) => grant.redeem(tx, { client, form, audience, origin }));
+    const claim = await claimIn(presented, rfcWords);
     const outcome = await db.transaction(async (tx) => {
       const [holding] = await holdClaims(tx, [claim], { now: new Date(clock.now()), waiting: true });
       const held = holding as Held;
       try {
-        return await grant.redeem(tx, { client: await admit(asked, held), form, audience, origin });
+        const standing = await admit(asked, held);
+        const client = { ...standing, scopes: standing.allowedScopes };
+        return await grant.redeem(tx, { client, form, audience, origin });
       } catch (error) {
         if (!(error instanceof TokenError)) throw error;
         await ledger.recordAll(tx, [refusalOf(asked, held.standing ?? unknown(claim), error)]);

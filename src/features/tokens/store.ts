@@ -1,6 +1,7 @@
 /** Writes `token_revocations` and `used_assertions`; reads across agents, organizations and credentials. */
 import type { PlanTier } from '../../contract/limits.ts';
 import type { Queryable } from '../../kernel/db.ts';
+import { takeTurn } from '../../kernel/locks.ts';
 import { listOf, prepared, sql } from '../../kernel/sql.ts';
 
 export interface Standing {
@@ -24,6 +25,8 @@ const standing = sql`
 export interface Client extends Standing {
   readonly secretHash: Buffer;
 }
+
+const awaitTurn = (tx: Queryable, agentIds: readonly string[]) => takeTurn(tx, 'agent', agentIds, 'together');
 
 type Asked = readonly { readonly agentId: string; readonly secretHash: Buffer }[];
 
@@ -58,6 +61,11 @@ export async function holdClients(
   { waiting }: { waiting: boolean },
 ): Promise<(Client | undefined)[]> {
   const query = clientsAsked(asked, now);
+  if (waiting)
+    await awaitTurn(
+      tx,
+      asked.map(({ agentId }) => agentId),
+    );
   const rows = waiting
     ? await tx.many<Client & { position: number }>(
         'tokens.awaitClients',
@@ -81,6 +89,7 @@ export async function holdKeyHolders(
   agentIds: readonly string[],
   { waiting }: { waiting: boolean },
 ): Promise<Map<string, KeyHolder>> {
+  if (waiting) await awaitTurn(tx, agentIds);
   const rows = await tx.many<KeyHolder>(
     'tokens.holdKeyHolders',
     sql`select ${standing}, a.public_keys as keys
@@ -92,12 +101,14 @@ export async function holdKeyHolders(
 }
 
 /** The agent as it stands, kept from changing until the transaction ends; waited for when somebody is changing it. */
-export const holdStanding = (tx: Queryable, agentId: string): Promise<Standing | undefined> =>
-  tx.maybe(
+export async function holdStanding(tx: Queryable, agentId: string): Promise<Standing | undefined> {
+  await awaitTurn(tx, [agentId]);
+  return tx.maybe(
     'tokens.holdStanding',
     sql`select ${standing} from agents a join organizations o using (organization_id)
         where a.agent_id = ${agentId} for share of a`,
   );
+}
 
 export async function findStandings(
   db: Queryable,

@@ -1,0 +1,141 @@
+/**
+ * Who comes in by an outside token. Whatever is amiss with the token, the policies or the agent, the client is told the same;
+ * the audit log is told which. The token is verified before the transaction, because that may take a call elsewhere; that
+ * the policy still stands and the token was not used before is seen within it. What is refused, there or by whoever issues,
+ * has changed nothing: the token is used up by what is issued for it.
+ */
+import type { TokenErrorCode } from '../../contract/errors.ts';
+import { isoTime } from '../../kernel/clock.ts';
+import type { Tx } from '../../kernel/db.ts';
+import { failToken, TokenError } from '../../kernel/fail.ts';
+import type { Issue, IssuedToken, OutsideProof, ProvenClient } from '../../kernel/grant.ts';
+import { isUuid, nobody, stranger } from '../../kernel/ids.ts';
+import { isRefused, type Unverified } from '../../kernel/outside.ts';
+import { type Chosen, createChoose } from './candidates.ts';
+import type { OidcDeps } from './feature.ts';
+import { tokenKeyOf } from './keys.ts';
+import { checksOf, failing } from './match.ts';
+import { maxAgeSeconds, type TrustPolicy } from './schema.ts';
+import { holdPolicy, markUsed, useToken } from './store.ts';
+
+/** What a refusal is called where it is asked: RFC 8693's words here, RFC 6749's for a client that proves itself. */
+export interface RefusalWords {
+  readonly proof: TokenErrorCode;
+  readonly standing: TokenErrorCode;
+  readonly scope: TokenErrorCode;
+}
+
+export type Admit = (proof: OutsideProof, words: RefusalWords, issue: Issue) => Promise<IssuedToken>;
+
+const told = 'the token is not one that is trusted here';
+/** Of clocks that differ: how long past its end a token might still be shown to us. */
+const leewaySeconds = 60;
+const maxRecorded = 256;
+
+interface About {
+  readonly organizationId: string;
+  readonly agentId: string;
+  readonly metadata: Record<string, unknown>;
+}
+
+export function createAdmission(deps: OidcDeps): Admit {
+  const { db, clock, ledger, metrics, outside, issuer: ourselves } = deps;
+  const { holdStanding, findStanding } = deps;
+  const choose = createChoose(deps);
+
+  const recordRefusal = async ({ origin }: OutsideProof, about: About, error: TokenError) => {
+    const { organizationId, agentId } = about;
+    const metadata = { ...about.metadata, reason: error.reason, ...error.details };
+    const subject = { organizationId, agentId, outcome: 'failure', metadata } as const;
+    await db.transaction((tx) => ledger.record(tx, origin, 'token.refused', subject));
+  };
+
+  const read = (proof: OutsideProof, words: RefusalWords): Unverified => {
+    const token = outside.read(proof.token);
+    if (isRefused(token)) return failToken(words.proof, told, token.reason);
+    return token.issuer === ourselves ? failToken(words.proof, told, 'own_token') : token;
+  };
+
+  /** Where the refusal is to be read: by whoever wrote the policy, or by whoever has the agent that was named. */
+  const aboutNobody = async ({ agentId }: OutsideProof): Promise<About> => {
+    if (agentId === undefined || !isUuid(agentId)) return { ...stranger, metadata: {} };
+    const named = agentId.toLowerCase();
+    const standing = await findStanding(db, named);
+    return { organizationId: standing?.organizationId ?? nobody, agentId: named, metadata: {} };
+  };
+
+  /** The policy as it stands, kept so with its agent until the transaction ends, and the token marked as used. */
+  const prove = async (
+    tx: Tx,
+    token: Unverified,
+    { policy: seen, verified }: Chosen,
+    words: RefusalWords,
+  ): Promise<TrustPolicy> => {
+    const refuse = (problem: string) => failToken(words.proof, told, problem);
+    const policy = await holdPolicy(tx, seen.policyId);
+    if (!policy || policy.jwksUri !== seen.jwksUri) return refuse('the trust policy was changed meanwhile');
+    const amiss = failing(checksOf(policy, verified.claims, clock.now()));
+    if (amiss.length > 0)
+      return refuse(`no trust policy matches: ${amiss.map(({ name }) => name).join(', ')}`);
+    const standing = await holdStanding(tx, policy.agentId);
+    if (!standing || standing.problem !== undefined) {
+      const problem = standing?.problem ?? 'the agent does not exist';
+      return failToken(words.standing, words.standing === words.proof ? told : problem, problem);
+    }
+    if (policy.singleUse && !(await useToken(tx, tokenKeyOf(token, policy.jwksUri), lastMoment(verified))))
+      return refuse('the token was used before');
+    return policy;
+  };
+
+  return async (proof, words, issue) => {
+    let about: About | undefined;
+    try {
+      const token = read(proof, words);
+      const chosen = await choose(token, { agentId: proof.agentId, scopes: scopesIn(proof.scope) });
+      const { policy: seen } = chosen;
+      about = { ...(seen ?? (await aboutNobody(proof))), metadata: vouchedBy(seen, token) };
+      if ('problem' in chosen) return failToken(words.proof, told, chosen.problem);
+      return await db.transaction(async (tx) => {
+        const policy = await prove(tx, token, chosen, words);
+        await proof.countAgainst({ clientId: policy.agentId });
+        refuseScopesBeyond(policy, proof.scope, words);
+        const issued = await issue(tx, clientBy(policy, token));
+        markUsed(tx, policy.policyId, isoTime(clock));
+        tx.afterCommit(() => metrics.count('service_oidc_tokens_issued_total', {}));
+        return issued;
+      });
+    } catch (error) {
+      if (!(error instanceof TokenError)) throw error;
+      // A request counts once: of a client that had proved itself, it has.
+      await proof.countAgainst('address');
+      await recordRefusal(proof, about ?? (await aboutNobody(proof)), error);
+      throw error;
+    }
+  };
+}
+
+export const scopesIn = (text: string | undefined): string[] => (text ?? '').split(' ').filter(Boolean);
+
+function refuseScopesBeyond({ scopes }: TrustPolicy, asked: string | undefined, words: RefusalWords): void {
+  const given: readonly string[] = scopes;
+  if (scopesIn(asked).some((scope) => !given.includes(scope)))
+    failToken(words.scope, `invalid scope: the trust policy gives ${scopes.join(' ') || 'none'}`);
+}
+
+const clientBy = (policy: TrustPolicy, token: Unverified): ProvenClient => ({
+  agentId: policy.agentId,
+  organizationId: policy.organizationId,
+  scopes: policy.scopes,
+  vouched: vouchedBy(policy, token),
+});
+
+/** By which policy, and of whom the token speaks; goes into the log, so not all of a long one. */
+const vouchedBy = (policy: TrustPolicy | undefined, { issuer, claims: { sub } }: Unverified) => ({
+  ...(policy && { policyId: policy.policyId }),
+  issuer: issuer.slice(0, maxRecorded).toWellFormed(),
+  ...(typeof sub === 'string' && { subject: sub.slice(0, maxRecorded).toWellFormed() }),
+});
+
+/** After this nobody would take the token, whatever becomes of its policy. */
+const lastMoment = ({ expiresAt, issuedAt = 0 }: Chosen['verified']): string =>
+  new Date((Math.min(expiresAt, issuedAt + maxAgeSeconds) + leewaySeconds) * 1000).toISOString();

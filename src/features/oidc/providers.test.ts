@@ -1,0 +1,155 @@
+/** Tokens as the platforms write them, through the front door: who is meant comes in, and a neighbour does not. */
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { startApp } from '../../../test/harness.ts';
+import { startIssuer } from '../../../test/issuers.ts';
+import { createTrust } from '../../../test/trust.ts';
+
+const t = await startApp({ WEBHOOK_ALLOW_PRIVATE_TARGETS: 'true' });
+const { policyFor, exchange } = await createTrust(t);
+
+type Claims = Record<string, unknown>;
+interface Case {
+  readonly provider: string;
+  readonly policy: { subject?: string | null; conditions?: object[] };
+  readonly claims: Claims;
+  /** Each is somebody else, or the same one elsewhere. */
+  readonly neighbours: readonly Claims[];
+}
+const equals = (claim: string, value: string) => ({ claim, operator: 'equals', values: [value] });
+const account = { sub: 'system:serviceaccount:prod:deployer' };
+const kubernetes = (namespace: string, name: string) => ({
+  sub: `system:serviceaccount:${namespace}:${name}`,
+  'kubernetes.io': {
+    namespace,
+    serviceaccount: { name, uid: `uid-${namespace}-${name}` },
+    pod: { name: 'p' },
+  },
+});
+const aws = (accountId: string) => ({
+  sub: `arn:aws:iam::${accountId}:role/deployer`,
+  'https://sts.amazonaws.com/': {
+    aws_account: accountId,
+    principal_id: `arn:aws:iam::${accountId}:role/deployer`,
+  },
+});
+const github = {
+  sub: 'repo:octo-org/app:environment:prod',
+  repository: 'octo-org/app',
+  repository_owner: 'octo-org',
+  ref: 'refs/heads/main',
+  environment: 'prod',
+};
+const gitlab = {
+  sub: 'project_path:group/project:ref_type:branch:ref:main',
+  project_path: 'group/project',
+  namespace_path: 'group',
+  ref: 'main',
+  ref_protected: 'true',
+};
+
+const cases: Case[] = [
+  {
+    provider: 'github',
+    policy: {
+      subject: null,
+      conditions: [equals('repository', 'octo-org/app'), equals('ref', 'refs/heads/main')],
+    },
+    claims: github,
+    neighbours: [
+      { repository: 'octo-org/app2' },
+      { repository: 'mallory/app' },
+      { ref: 'refs/heads/evil' },
+      { ref: undefined },
+      { repository: undefined },
+    ],
+  },
+  {
+    provider: 'gitlab',
+    policy: {
+      subject: 'project_path:group/*:ref_type:branch:ref:main',
+      conditions: [equals('ref_protected', 'true')],
+    },
+    claims: gitlab,
+    neighbours: [
+      { sub: 'project_path:mallory/project:ref_type:branch:ref:main' },
+      { sub: 'project_path:group/sub/project:ref_type:branch:ref:main' },
+      { sub: 'project_path:group/project:ref_type:branch:ref:evil' },
+      { ref_protected: 'false' },
+    ],
+  },
+  {
+    provider: 'kubernetes',
+    policy: { subject: account.sub, conditions: [equals('/kubernetes.io/namespace', 'prod')] },
+    claims: kubernetes('prod', 'deployer'),
+    neighbours: [
+      kubernetes('test', 'deployer'),
+      kubernetes('prod', 'default'),
+      { ...account, 'kubernetes.io': { namespace: 'test' } },
+      { ...account, 'kubernetes.io': 'prod' },
+    ],
+  },
+  {
+    provider: 'aws',
+    policy: {
+      subject: null,
+      conditions: [equals('/https:~1~1sts.amazonaws.com~1/aws_account', '123456789012')],
+    },
+    claims: aws('123456789012'),
+    neighbours: [aws('210987654321'), { 'https://sts.amazonaws.com/': {} }],
+  },
+  {
+    provider: 'gcp',
+    policy: { subject: null, conditions: [equals('email', 'deployer@project.iam.gserviceaccount.com')] },
+    claims: {
+      sub: '112233445566778899',
+      azp: '112233445566778899',
+      email: 'deployer@project.iam.gserviceaccount.com',
+      email_verified: true,
+    },
+    neighbours: [
+      { email: 'deployer@other.iam.gserviceaccount.com' },
+      { email: 'Deployer@project.iam.gserviceaccount.com' },
+      { email: undefined },
+    ],
+  },
+  {
+    provider: 'azure',
+    policy: { subject: null, conditions: [equals('oid', '8d7c0000-0000-4000-8000-000000000001')] },
+    claims: {
+      sub: '8d7c0000-0000-4000-8000-000000000001',
+      oid: '8d7c0000-0000-4000-8000-000000000001',
+      tid: 'tenant',
+      xms_mirid: '/subscriptions/1/resourceGroups/g',
+    },
+    neighbours: [{ oid: '8d7c0000-0000-4000-8000-000000000002' }, { oid: undefined }],
+  },
+  {
+    provider: 'spiffe',
+    policy: { subject: 'spiffe://prod.example/ns/payments/*' },
+    claims: { sub: 'spiffe://prod.example/ns/payments/api' },
+    neighbours: [
+      { sub: 'spiffe://test.example/ns/payments/api' },
+      { sub: 'spiffe://prod.example/ns/other/api' },
+      { sub: 'spiffe://prod.example/ns/payments/api/deeper' },
+      { sub: 'spiffe://prod.example/ns/payments' },
+    ],
+  },
+];
+
+for (const { provider, policy: wanted, claims, neighbours } of cases) {
+  describe(provider, () => {
+    it('200 for who is meant, 400 invalid_grant for every neighbour', async () => {
+      const issuer = await startIssuer(t.clock);
+      const { agentId } = await policyFor({ provider, ...wanted }, issuer);
+      const bring = async (changes: Claims = {}) => {
+        const token = await issuer.sign({ ...claims, ...changes });
+        const answers = [await exchange(token, { client_id: agentId }), await exchange(token)];
+        return answers.map(({ status }) => status);
+      };
+      assert.deepEqual(await bring(), [200, 400], 'once');
+      for (const neighbour of neighbours)
+        assert.deepEqual(await bring(neighbour), [400, 400], JSON.stringify(neighbour));
+    });
+  });
+}

@@ -1,0 +1,134 @@
+/** A real provider (oidc-provider) as partner and as outside issuer: its tokens, and what somebody makes of them. */
+import assert from 'node:assert/strict';
+import { createHmac, createPublicKey } from 'node:crypto';
+import { describe, it } from 'node:test';
+import { decodeJwt, decodeProtectedHeader } from 'jose';
+import { delegating, jwtType, tokenExchange } from '../delegations.ts';
+import { startApp } from '../harness.ts';
+import { makeKey, startIssuer, startOidcProvider } from '../issuers.ts';
+import { createTrust, ours } from '../trust.ts';
+
+const t = await startApp({ WEBHOOK_ALLOW_PRIVATE_TARGETS: 'true' });
+const { operator, policyFor, exchange } = await createTrust(t);
+const { lend } = delegating(t);
+const provider = await startOidcProvider();
+const bob = await t.agent();
+const policy = await policyFor({
+  agentId: bob.agentId,
+  issuer: provider.issuer,
+  subject: null,
+  conditions: [{ claim: 'client_id', operator: 'equals', values: ['pipeline'] }],
+});
+const lent = await lend(await t.token(undefined, await t.agent()), bob, ['agents:read']);
+await t.call('POST', '/api/v1/federation/trust', {
+  token: operator,
+  payload: { name: 'Provider', issuer: provider.issuer, jwksUri: provider.jwksUri },
+});
+
+const verify = async (token: string) =>
+  (
+    await t.call('POST', '/api/v1/federation/verify', {
+      token: operator,
+      payload: { token, audience: ours },
+    })
+  ).json;
+const asserted = (client_assertion: string, more: Record<string, string>) =>
+  t.askToken({
+    client_assertion_type: 'urn:ietf:params:oauth:client-assertion-type:jwt-bearer',
+    client_assertion,
+    ...more,
+  });
+/** Every way in. */
+const ways: [string, (token: string) => ReturnType<typeof exchange>][] = [
+  ['POST /oidc/token', (token) => exchange(token)],
+  ['POST /token', (token) => asserted(token, { grant_type: 'client_credentials' })],
+  [
+    'POST /token for a delegation',
+    (token) =>
+      asserted(token, {
+        grant_type: tokenExchange,
+        subject_token: lent.delegationToken,
+        subject_token_type: jwtType,
+      }),
+  ],
+];
+
+const encode = (value: object) => Buffer.from(JSON.stringify(value)).toString('base64url');
+const rewritten = (token: string, header: object, claims: object, signature?: string) => {
+  const [, , given] = token.split('.');
+  const parts = [
+    { ...decodeProtectedHeader(token), ...header },
+    { ...decodeJwt(token), ...claims },
+  ].map(encode);
+  return [...parts, signature ?? given].join('.');
+};
+const byPublicKey = async (token: string) => {
+  const { keys } = (await (await fetch(provider.jwksUri)).json()) as { keys: object[] };
+  const key = createPublicKey({ key: keys[0] as never, format: 'jwk' });
+  const [header, claims] = rewritten(token, { alg: 'HS256' }, {}).split('.');
+  const secret = key.export({ type: 'spki', format: 'pem' });
+  const signature = createHmac('sha256', secret).update(`${header}.${claims}`).digest('base64url');
+  return `${header}.${claims}.${signature}`;
+};
+const thief = await startIssuer(t.clock, 'RS256');
+const forged = async (token: string, header: object = {}) => {
+  const { kid } = decodeProtectedHeader(token);
+  const stolen = { ...decodeJwt(token), jti: crypto.randomUUID() };
+  return thief.sign(stolen, { key: { ...(await makeKey('RS256')), kid: String(kid) }, header });
+};
+
+/** What is made of a good token, and what verify says of it. */
+const hostile: [string, string, (good: string) => string | Promise<string>][] = [
+  ['another audience', 'audience_mismatch', () => provider.token('https://elsewhere.example')],
+  ['a changed claim', 'bad_signature', (good) => rewritten(good, {}, { scope: 'admin:orgs' })],
+  ['a longer life', 'bad_signature', (good) => rewritten(good, {}, { exp: 4_000_000_000 })],
+  ['another id', 'bad_signature', (good) => rewritten(good, {}, { jti: 'other' })],
+  ['no signature', 'algorithm_not_allowed', (good) => rewritten(good, { alg: 'none' }, {}, '')],
+  ['the public key as a secret', 'algorithm_not_allowed', byPublicKey],
+  ["another's signature under its kid", 'bad_signature', (good) => forged(good)],
+  ["another's signature, with jku", 'bad_signature', (good) => forged(good, { jku: thief.jwksUri })],
+  ['another issuer', 'unknown_issuer', (good) => rewritten(good, {}, { iss: thief.url })],
+];
+
+describe('a token of a real provider', () => {
+  it('200 valid for whoever asks, and 200 once for whoever brings it, by whichever way', async () => {
+    for (const [way, bring] of ways) {
+      const good = await provider.token(ours);
+      const { valid, claims } = await verify(good);
+      assert.deepEqual([valid, claims?.client_id], [true, 'pipeline']);
+      const { status, text } = await bring(good);
+      assert.equal(status, 200, `${way}: ${text}`);
+      for (const [again, bringAgain] of ways)
+        assert.ok([400, 401].includes((await bringAgain(good)).status), `${way}, then ${again}`);
+    }
+  });
+
+  for (const [what, reason, make] of hostile) {
+    it(`not valid (${reason}), and nobody comes in, with ${what}; the good one goes on being good`, async () => {
+      const good = await provider.token(ours);
+      const bad = await make(good);
+      assert.deepEqual(await verify(bad), { valid: false, reason });
+      for (const [way, bring] of ways) {
+        const { status, json } = await bring(bad);
+        assert.ok([400, 401].includes(status), way);
+        assert.match(json.error, /^invalid_(grant|client)$/);
+      }
+      assert.equal((await exchange(good)).status, 200);
+    });
+  }
+
+  it('nobody comes in as another client of the same provider, whose tokens are valid all the same', async () => {
+    const other = await provider.token(ours, 'intruder');
+    assert.equal((await verify(other)).valid, true);
+    for (const [way, bring] of ways) assert.ok([400, 401].includes((await bring(other)).status), way);
+  });
+
+  it('nobody comes in once the policy is gone; verify does not depend on it', async () => {
+    const good = await provider.token(ours);
+    await t.call('DELETE', `/api/v1/oidc/trust-policies/${policy.policyId}`, { token: operator });
+    for (const [way, bring] of ways) assert.ok([400, 401].includes((await bring(good)).status), way);
+    assert.equal((await verify(good)).valid, true);
+  });
+
+  it('no header of a token made us connect anywhere', () => assert.equal(thief.connections(), 0));
+});
