@@ -60,6 +60,24 @@ describe('the database port', () => {
       assert.match(await metrics.text(), /^service_db_pool_active_connections 1$/m);
     });
   });
+  it('reads lists of texts, whatever is in them', async () => {
+    const { db } = await open();
+    const lists = [
+      [],
+      ['agents:read', 'audit:read'],
+      ['a,b', '{c}', 'say "d"', 'e\\f', '', ' g ', 'null', 'NULL', 'ü\u001e'],
+      ['x'],
+      ['Null and void'],
+    ];
+    for (const list of lists)
+      assert.deepEqual(await db.one('lists', sql`select ${list}::text[] as list`), { list });
+    const odd = await db.one(
+      'odd',
+      sql`select array[null, 'a'] as some, array[array['a'], array['b']] as deep`,
+    );
+    assert.deepEqual(odd, { some: [null, 'a'], deep: [['a'], ['b']] });
+  });
+
   it('writes times as the wire has them, whatever their digits', async () => {
     const { db } = await open();
     const times = await db.one(

@@ -196,8 +196,16 @@ function wireParser(oid: number, format?: 'text' | 'binary'): (value: string) =>
   if (oid === pg.types.builtins.TIMESTAMPTZ) return wireTime;
   if (oid === pg.types.builtins.INT8) return Number;
   if (oid === pg.types.builtins.DATE) return (value) => value;
+  if (oid === textArray) return readTexts;
   return pg.types.getTypeParser(oid, format as 'text');
 }
+
+const textArray: number = 1009;
+const readArray = pg.types.getTypeParser(textArray) as (value: string) => string[];
+
+/** Most hold plain words, which nothing quotes; `null` among them would be written so, in any case. */
+const readTexts = (value: string): string[] =>
+  value === '{}' ? [] : /["\\]|null|^\{\{/i.test(value) ? readArray(value) : value.slice(1, -1).split(',');
 
 /** Connections are set to UTC, so most need no arithmetic: `2026-01-02 03:04:05.678+00`, with up to six digits. */
 function wireTime(value: string): string {

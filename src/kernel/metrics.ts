@@ -1,6 +1,6 @@
 /** The registry behind GET /metrics, made from contract/metrics.ts: a metric not in that table cannot be fed. */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { AggregatorRegistry, Counter, collectDefaultMetrics, Gauge, Registry } from 'prom-client';
+import { AggregatorRegistry, collectDefaultMetrics, Gauge, Registry } from 'prom-client';
 import {
   type CounterName,
   type GaugeName,
@@ -9,7 +9,7 @@ import {
   type MetricName,
   metrics as words,
 } from '../contract/metrics.ts';
-import { createTally, type Tally } from './tally.ts';
+import { type Count, createCount, createTally, type Tally } from './tally.ts';
 
 type Labels<N extends MetricName> = Record<LabelsOf<N>, string>;
 
@@ -38,7 +38,7 @@ const maxOpenValues = 1_000;
 
 export function createMetrics(): Metrics {
   const registry = new Registry();
-  const counters = new Map<string, Counter>();
+  const counters = new Map<string, Count>();
   const histograms = new Map<string, Tally>();
   const gauges = new Map<string, Gauge>();
   const readings = new Map<GaugeName, () => number>();
@@ -46,8 +46,11 @@ export function createMetrics(): Metrics {
 
   for (const [name, word] of Object.entries(words)) {
     const common = { name, help: word.help, labelNames: [...word.labels], registers: [registry] };
-    if (word.type === 'counter') counters.set(name, new Counter(common));
-    else if (word.type === 'histogram') {
+    if (word.type === 'counter') {
+      const count = createCount({ name, help: word.help, labels: word.labels });
+      counters.set(name, count);
+      registry.registerMetric(count.metric);
+    } else if (word.type === 'histogram') {
       const tally = createTally({ name, help: word.help, labels: word.labels, buckets: word.buckets });
       histograms.set(name, tally);
       registry.registerMetric(tally.metric);
@@ -73,7 +76,7 @@ export function createMetrics(): Metrics {
 
   const bound = boundOpenLabels();
   return {
-    count: (name, labels, by = 1) => counters.get(name)?.inc(bound(labels), by),
+    count: (name, labels, by = 1) => counters.get(name)?.add(bound(labels), by),
     observe: (name, labels, seconds) => histograms.get(name)?.observe(labels, seconds),
     gauge: (name, value, ...[labels]) => gauges.get(name)?.set(labels ?? {}, value),
     gaugeFrom: (name, read) => void readings.set(name, read),
@@ -110,15 +113,15 @@ export const joinSnapshots = (snapshots: Snapshot[]): Promise<string> =>
 
 function boundOpenLabels() {
   const seen = new Map<string, Set<string>>();
-  return (labels: Record<string, string>): Record<string, string> => {
-    const result: Record<string, string> = {};
-    for (const [label, value] of Object.entries(labels)) {
-      result[label] = value;
-      if (!openLabels.has(label)) continue;
+  return (labels: Readonly<Record<string, string>>): Readonly<Record<string, string>> => {
+    let result = labels;
+    for (const label of openLabels) {
+      const value = labels[label];
+      if (value === undefined) continue;
       const values = seen.get(label) ?? new Set();
       seen.set(label, values);
       if (values.has(value)) continue;
-      if (values.size >= maxOpenValues) result[label] = 'other';
+      if (values.size >= maxOpenValues) result = { ...result, [label]: 'other' };
       else values.add(value);
     }
     return result;

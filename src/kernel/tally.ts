@@ -1,41 +1,89 @@
 /**
- * A histogram that costs next to nothing to feed: several are fed by every request. prom-client's own looks at each
- * observation's labels anew; here they are only joined to a key, and prom-client gets the sums when somebody asks.
+ * Counters and histograms that cost next to nothing to feed: several are fed by every request. prom-client's own look at
+ * the labels anew each time; here they are only joined to a key, and prom-client gets the sums when somebody asks.
  */
 import type { Metric } from 'prom-client';
 
-export interface TallyOptions {
+type Labels = Readonly<Record<string, string>>;
+
+export interface CountOptions {
   readonly name: string;
   readonly help: string;
   readonly labels: readonly string[];
+}
+
+export interface TallyOptions extends CountOptions {
   readonly buckets: readonly number[];
 }
 
+export interface Count {
+  add(labels: Labels, by: number): void;
+  readonly metric: Metric;
+}
+
 export interface Tally {
-  observe(labels: Readonly<Record<string, string>>, value: number): void;
+  observe(labels: Labels, value: number): void;
   readonly metric: Metric;
 }
 
 interface Series {
-  readonly labels: Readonly<Record<string, string>>;
+  readonly labels: Labels;
   /** One for each bucket, not added up; the last is for what is above them all. */
   readonly counts: number[];
   sum: number;
 }
 
-export function createTally({ name, help, labels: labelNames, buckets }: TallyOptions): Tally {
-  const all = new Map<string, Series>();
-
-  const seriesOf = (labels: Readonly<Record<string, string>>): Series => {
+/** One for each combination of labels, made when it first comes up. */
+function createAll<Each>(labelNames: readonly string[], make: (labels: Labels) => Each) {
+  const all = new Map<string, Each>();
+  const of = (labels: Labels): Each => {
     let key = '';
     for (const label of labelNames) key += `${labels[label]}\n`;
-    let series = all.get(key);
-    if (!series) {
-      series = { labels: { ...labels }, counts: new Array(buckets.length + 1).fill(0), sum: 0 };
-      all.set(key, series);
+    let one = all.get(key);
+    if (one === undefined) {
+      one = make({ ...labels });
+      all.set(key, one);
     }
-    return series;
+    return one;
   };
+  return { all, of };
+}
+
+/** What the registry asks of a metric: prom-client's type is that of its own classes. */
+const metricOf = (
+  { name, help }: CountOptions,
+  type: 'counter' | 'histogram',
+  values: () => readonly object[],
+  reset: () => void,
+): Metric => {
+  const read = async () => ({ name, help, type, values: values(), aggregator: 'sum' });
+  return { name, help, get: read, getForPromString: read, reset } as unknown as Metric;
+};
+
+/** Without labels it is shown from the start. */
+export function createCount(options: CountOptions): Count {
+  const { all, of } = createAll(options.labels, (labels) => ({ labels, value: 0 }));
+  if (options.labels.length === 0) of({});
+  return {
+    add(labels, by) {
+      of(labels).value += by;
+    },
+    metric: metricOf(
+      options,
+      'counter',
+      () => [...all.values()],
+      () => all.clear(),
+    ),
+  };
+}
+
+export function createTally(options: TallyOptions): Tally {
+  const { name, buckets } = options;
+  const { all, of } = createAll<Series>(options.labels, (labels) => ({
+    labels,
+    counts: new Array(buckets.length + 1).fill(0),
+    sum: 0,
+  }));
 
   const valuesOf = ({ labels, counts, sum }: Series) => {
     let upTo = 0;
@@ -50,23 +98,19 @@ export function createTally({ name, help, labels: labelNames, buckets }: TallyOp
     ];
   };
 
-  const read = async () => ({
-    name,
-    help,
-    type: 'histogram',
-    values: [...all.values()].flatMap(valuesOf),
-    aggregator: 'sum',
-  });
-
   return {
     observe(labels, value) {
-      const series = seriesOf(labels);
+      const series = of(labels);
       let bucket = 0;
       while (bucket < buckets.length && value > (buckets[bucket] as number)) bucket += 1;
       series.counts[bucket] = (series.counts[bucket] ?? 0) + 1;
       series.sum += value;
     },
-    // What the registry asks of a metric: prom-client's type is that of its own classes.
-    metric: { name, help, get: read, getForPromString: read, reset: () => all.clear() } as unknown as Metric,
+    metric: metricOf(
+      options,
+      'histogram',
+      () => [...all.values()].flatMap(valuesOf),
+      () => all.clear(),
+    ),
   };
 }

@@ -14,6 +14,7 @@ import type { Db } from '../../kernel/db.ts';
 import { type Kv, KvAway } from '../../kernel/kv.ts';
 import type { Happening, LedgerListener } from '../../kernel/ledger.ts';
 import type { Loop } from '../../kernel/loops.ts';
+import { createRecent } from '../../kernel/recent.ts';
 import { findStanding, findStandings, type Standing } from './store.ts';
 
 /** How long an answer is believed: also the longest that a change can go unnoticed when it could not be announced. */
@@ -236,6 +237,17 @@ export function createStandings(deps: {
   };
 }
 
+const partsRead = createRecent<unknown>(10_000);
+
+/** The same text is read once: it comes with every request. */
+function partIn<Part>(text: string | null | undefined): Part {
+  const known = partsRead.get(String(text));
+  if (known) return known as Part;
+  const part = JSON.parse(String(text));
+  partsRead.set(String(text), part);
+  return part;
+}
+
 function read(
   subject: TokenSubject,
   values: readonly (string | null)[],
@@ -245,13 +257,13 @@ function read(
   if (token !== live || [agent, organization, ...rest].some((value) => !value || value === changing))
     return undefined;
   const { agentId, organizationId, delegation } = subject;
-  const parts = rest.map((value) => JSON.parse(String(value)));
+  const parts = rest.map(partIn<never>);
   const others = othersOf(subject).length;
   return {
     agentId,
     organizationId,
-    ...(JSON.parse(String(organization)) as OrganizationPart),
-    ...(JSON.parse(String(agent)) as AgentPart),
+    ...partIn<OrganizationPart>(organization),
+    ...partIn<AgentPart>(agent),
     ...(delegation && { backing: { agents: parts.slice(0, others), chains: parts.slice(others) } }),
   };
 }
