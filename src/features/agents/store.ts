@@ -3,7 +3,7 @@ import { operatorScope } from '../../contract/scopes.ts';
 import type { Queryable } from '../../kernel/db.ts';
 import { takeTurn } from '../../kernel/locks.ts';
 import { offsetOf } from '../../kernel/page.ts';
-import { join, prepared, sql } from '../../kernel/sql.ts';
+import { join, listOf, prepared, sql } from '../../kernel/sql.ts';
 import type { Agent, AgentQuery, PublicJwk } from './schema.ts';
 
 const columns = sql`
@@ -35,7 +35,7 @@ export async function insertAgent(db: Queryable, agent: Agent): Promise<boolean>
 export async function findAgents(db: Queryable, agentIds: readonly string[]): Promise<(Agent | undefined)[]> {
   const rows = await db.many<Agent>(
     'agents.find',
-    prepared(sql`select ${columns} from agents where agent_id = any(${agentIds}::uuid[])`),
+    prepared(sql`select ${columns} from agents where agent_id = any(${listOf(agentIds)}::uuid[])`),
   );
   const found = new Map(rows.map((agent) => [agent.agentId, agent]));
   return agentIds.map((agentId) => found.get(agentId.toLowerCase()));

@@ -15,7 +15,7 @@ export interface EventStream {
   close(): Promise<void>;
 }
 
-const pageSize = 2_500;
+const pageSize = 1_000;
 const keptAtMost = 50_000;
 const keyLength = 48;
 

@@ -55,7 +55,7 @@ interface Sum {
 type CheckpointsOf = readonly (CheckpointRow & { takenOn: string })[];
 
 const checkpointsAtOnce = 500;
-const linksAtOnce = 2_500;
+const linksAtOnce = 1_000;
 /** Clocks differ, and transactions may be open for a while. */
 const allowanceMs = 600_000;
 
