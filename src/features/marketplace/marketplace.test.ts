@@ -342,6 +342,58 @@ describe('GET /marketplace/agents', () => {
     assert.deepEqual([beyond.json.total, beyond.json.data], [2, []]);
   });
 
+  it('200: either word with or, a phrase as it stands, and a label is no word that can be typed', async () => {
+    const mark = `m${randomUUID().replaceAll('-', '')}`;
+    const red = await publish({
+      title: 'One',
+      description: `${mark} the red fox runs`,
+      categories: ['animals'],
+    });
+    const blue = await publish({ title: 'Two', description: `${mark} a fox of blue colour` });
+    const found = async (q: string) =>
+      (await search(`q=${encodeURIComponent(q)}`)).json.data.map(
+        ({ listingId }: { listingId: string }) => listingId,
+      );
+    assert.deepEqual(await found(`${mark} red or ${mark} blue`), [blue.listingId, red.listingId]);
+    assert.deepEqual(await found(`${mark} "red fox"`), [red.listingId]);
+    assert.deepEqual(await found(`${mark} "blue fox"`), []);
+    assert.deepEqual(await found(`${mark} -blue or ${mark} -red`), [blue.listingId, red.listingId]);
+    for (const label of ['CATEGORY:animals', 'category:animals', 'HEADLINE:one', 'VERIFIED:true'])
+      assert.deepEqual(await found(`${mark} ${label} -one -two`), []);
+    assert.equal((await search('category=animals&agentType=screener')).json.total, 1);
+    const words = Array.from({ length: 9 }, (_, n) => `word${n}`).join(' ');
+    const long = await publish({ title: 'Three', description: `${mark} ${words} ${'x'.repeat(2_040)}` });
+    assert.deepEqual(await found(`${mark} ${words}`), [long.listingId]);
+    assert.deepEqual(await found(`${mark} ${words} word9`), []);
+  });
+
+  it('200: of many hits two hundred can be paged through, an old one whose title fits before all newer ones', async () => {
+    const mark = `m${randomUUID().replaceAll('-', '')}`;
+    const old = await publish({ title: `The ${mark}` });
+    await t.sql(
+      `with made as (
+         insert into agents (agent_id, organization_id, email, agent_type, version, capabilities, owner, deployment_env, status,
+                             allowed_scopes, created_at, updated_at)
+         select gen_random_uuid(), $1::uuid, $2 || n || '@example.com', 'router', '1.0.0', array['a:b'], 'o', 'staging', 'active', '{}',
+                now(), now() from generate_series(1, 230) n returning agent_id
+       )
+       insert into listings (listing_id, agent_id, organization_id, title, summary, description, categories, tags, endpoints, pricing,
+                             visibility, status, published_at, created_at, updated_at, agent_type, version, capabilities,
+                             agent_active, verified)
+       select gen_random_uuid(), agent_id, $1::uuid, 'Agent', 'One of many', 'about ' || $2, '{}', '{}', '[]', '{"model":"free"}', 'public',
+              'published', now(), now(), now(), 'router', '1.0.0', array['a:b'], true, true from made`,
+      [organizationId, mark],
+    );
+    const seen: string[] = [];
+    for (const page of [1, 2, 3]) {
+      const { json } = await search(`q=${mark}&limit=100&page=${page}`);
+      assert.equal(json.total, 200);
+      seen.push(...json.data.map(({ listingId }: { listingId: string }) => listingId));
+    }
+    assert.equal(seen[0], old.listingId);
+    assert.deepEqual([seen.length, new Set(seen).size], [200, 200]);
+  });
+
   it('200 for whatever is typed: search syntax is text', async () => {
     for (const q of [
       "'",
@@ -370,6 +422,10 @@ describe('GET /marketplace/agents', () => {
       const answer = await search(`q=${encodeURIComponent(q)}`);
       assert.equal(answer.status, 200, `${q}: ${answer.text}`);
     }
+    for (const q of ['the', ' ', '-', '""', 'or', 'the or of', '!'])
+      assert.equal((await search(`q=${encodeURIComponent(q)}`)).json.total, 0, q);
+    const [, ...many] = Array.from({ length: 40 }, (_, n) => `x${n}`);
+    assert.equal((await search(`q=${many.join('+')}`)).json.total, 0);
     for (const filter of ["capability=';--", 'capability={a,b}', 'category=%27', 'capability='])
       assert.equal((await search(filter)).json.total, 0);
     assert.ok((await search('q=')).json.total > 0);
