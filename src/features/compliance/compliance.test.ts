@@ -192,10 +192,12 @@ describe('GET /compliance/report', () => {
     // Behind the service's back, and without a new time of change.
     const set = (keys: string) =>
       t.sql('update agents set public_keys = $2 where agent_id = $1', [broken, keys]);
-    await set('[{"kty":7,"kid":"k"}]');
-    nextReport();
-    const wrong = (await report(token)).json;
-    assert.deepEqual([wrong.verifiedAgentCount, wrong.agntcyConformance], [living - 1, false]);
+    for (const keys of ['[{"kty":7,"kid":"k"}]', '[{"kty":"EC","kid":"a2a"}]']) {
+      await set(keys);
+      nextReport();
+      const wrong = (await report(token)).json;
+      assert.deepEqual([wrong.verifiedAgentCount, wrong.agntcyConformance], [living - 1, false], keys);
+    }
     await set('[]');
     nextReport();
     const mended = (await report(token)).json;

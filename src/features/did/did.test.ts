@@ -104,6 +104,38 @@ describe('GET /agents/{agentId}/did', () => {
     assert.equal((await did(agent.agentId.toUpperCase())).json.id, self);
   });
 
+  it('has no id twice: 400 VALIDATION_ERROR for a key that is called like a service', async () => {
+    const { agentId } = await make();
+    const key = await publicJwk('ec');
+    const { service } = (await did(agentId)).json;
+    const fragments = service.map(({ id }: { id: string }) => id.split('#')[1]);
+    assert.deepEqual(fragments, ['agent-card', 'a2a', 'oasf', 'badge']);
+    for (const kid of fragments) {
+      const put = await t.call('PUT', `${api}/agents/${agentId}/keys`, {
+        token,
+        payload: {
+          keys: [
+            { ...key, kid: 'fine' },
+            { ...key, kid },
+          ],
+        },
+      });
+      assert.equal(`${put.status} ${put.json.code}`, '400 VALIDATION_ERROR');
+      const [{ field, message }] = put.json.details.fields;
+      assert.equal(field, 'keys[1]');
+      assert.match(message, new RegExp(`kid ${kid}, which is the id of a service`));
+    }
+    await register(agentId, [
+      { ...key, kid: 'A2A' },
+      { ...key, kid: 'badge.1' },
+    ]);
+    const document = (await did(agentId)).json;
+    const ids = [...document.verificationMethod, ...document.service].map(({ id }: { id: string }) => id);
+    assert.equal(new Set(ids).size, 7);
+    const self = `${instance}:agents:${agentId}`;
+    assert.deepEqual(document.authentication, [`${self}#A2A`, `${self}#badge.1`]);
+  });
+
   it('404 AGENT_NOT_FOUND for an unknown agent, 400 for what is no UUID', async () => {
     for (const url of [
       `${api}/agents/${randomUUID()}/did`,
