@@ -1,6 +1,9 @@
 import assert from 'node:assert/strict';
 import { generateKeyPairSync } from 'node:crypto';
-import { describe, it } from 'node:test';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, describe, it } from 'node:test';
 import { exportJWK } from 'jose';
 import { execute, newAgent, startApp, type TestApp } from '../../../test/harness.ts';
 import { until } from '../../../test/programs.ts';
@@ -112,6 +115,13 @@ describe('GET /compliance/controls', () => {
   it('fail for what the settings leave open', async () => {
     const open = await startApp({ BASE_URL: 'http://id.example.com', RATE_LIMIT_PER_MINUTE: '1000000' });
     for (const id of ['CC6.6', 'CC6.7', 'C1.1']) assert.equal(await statusOf(id, open), 'fail', id);
+  });
+
+  it('fail when policies allow everybody everything', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'countersign-policies-'));
+    after(() => rmSync(folder, { recursive: true, force: true }));
+    writeFileSync(join(folder, 'all.cedar'), 'permit (principal, action, resource);');
+    assert.equal(await statusOf('CC6.3', await startApp({ POLICIES_DIR: folder })), 'fail');
   });
 
   it('unknown while the database cannot say', async () => {

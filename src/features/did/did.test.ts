@@ -58,6 +58,47 @@ describe('GET /.well-known/did.json', () => {
   });
 });
 
+describe('JWT_PREVIOUS_PUBLIC_KEYS', () => {
+  it('an earlier key still asserts, in every document, so that what it signed verifies; it no longer authenticates', async () => {
+    const { publicKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });
+    const earlier = await exportJWK(publicKey);
+    const changed = await startApp({
+      BASE_URL: 'https://id.example.com',
+      JWT_PREVIOUS_PUBLIC_KEYS: publicKey.export({ type: 'spki', format: 'pem' }).toString(),
+    });
+    const { agentId } = await changed.agent();
+    for (const url of ['/.well-known/did.json', `/agents/${agentId}/did.json`]) {
+      const document = (await changed.call('GET', url)).json;
+      const [now, before] = document.verificationMethod;
+      assert.equal(before.publicKeyJwk.n, earlier.n);
+      assert.deepEqual(document.assertionMethod, [now.id, before.id]);
+      assert.ok(!document.authentication.includes(before.id));
+    }
+  });
+});
+
+describe('service_did_documents_generated_total', () => {
+  it('counts every document that is answered, wherever it is asked for, and nothing else', async () => {
+    const [{ agentId }, { agentId: gone }] = [await make(), await make()];
+    await t.call('DELETE', `${api}/agents/${gone}`, { token });
+    for (const [url, more] of [
+      ['/.well-known/did.json', 1],
+      [`${api}/agents/${agentId}/did`, 1],
+      [`/agents/${agentId}/did.json`, 1],
+      [`${api}/agents/${agentId}/did/resolve`, 1],
+      [`${api}/agents/${gone}/did/resolve`, 1],
+      [`${api}/agents/${gone}/did`, 0],
+      [`${api}/agents/${randomUUID()}/did`, 0],
+      [`${api}/agents/${agentId}/did/card`, 0],
+      [`${api}/agents/${agentId}/did/card?format=badge`, 0],
+    ] as const) {
+      const before = await counted();
+      await t.call('GET', url, { token });
+      assert.equal((await counted()) - before, more, url);
+    }
+  });
+});
+
 describe('GET /agents/{agentId}/did', () => {
   it('200: keys of the agent authenticate it, the key of the instance only asserts', async () => {
     const agent = await make({ capabilities: ['resume:read', 'resume:score'] });
@@ -221,6 +262,8 @@ describe('GET /agents/{agentId}/did/resolve', () => {
     const { token: foreign } = await agentIn(organizationId, ['agents:read', 'agents:write'], 'admin');
     assert.equal((await resolve(agentId, foreign)).json.code, 'AGENT_NOT_FOUND');
     assert.equal((await t.call('GET', `${api}/agents/${agentId}/did/resolve`)).status, 401);
+    assert.equal((await resolve(randomUUID())).json.code, 'AGENT_NOT_FOUND');
+    assert.equal((await resolve('x')).json.code, 'VALIDATION_ERROR');
   });
 });
 

@@ -450,6 +450,48 @@ describe('GET /marketplace/agents', () => {
   });
 });
 
+describe('what is searched', () => {
+  it('is what is on show, whatever was done before, and nothing of it is left when a listing is gone', async () => {
+    const mark = `m${randomUUID().replaceAll('-', '')}`;
+    const { listingId } = await publish(
+      { tags: [mark], categories: ['tidy-things'] },
+      { capabilities: ['dust:sweep'] },
+    );
+    for (const q of [mark, `${mark} dust`, `${mark} tidy`])
+      assert.equal((await search(`q=${encodeURIComponent(q)}`)).json.total, 1, q);
+    await Promise.all(
+      Array.from({ length: 30 }, (_, n) =>
+        patch(listingId, n % 3 ? { summary: `Summary ${n}` } : { status: n % 2 ? 'withdrawn' : 'published' }),
+      ),
+    );
+    const wrong = await t.sql(
+      `select l.listing_id, i.listing_id from (select * from listings where status = 'published' and agent_active) l
+       full join listing_index i using (listing_id) where l.listing_id is null or i.listing_id is null or l.place <> i.place`,
+    );
+    assert.deepEqual(wrong, []);
+    assert.equal((await t.call('DELETE', `${own}/${listingId}`, { token })).status, 204);
+    assert.deepEqual(await t.sql('select 1 from listing_words where word = $1', [mark]), []);
+  });
+
+  it('200: an edited listing keeps its place, one that is published again is the newest', async () => {
+    const mark = `m${randomUUID().replaceAll('-', '')}`;
+    const [first, second] = [await publish({ tags: [mark] }), await publish({ tags: [mark] })];
+    const order = async () =>
+      (await search(`q=${mark}`)).json.data.map(({ listingId }: { listingId: string }) => listingId);
+    await patch(first.listingId, { summary: 'Changed.' });
+    for (const status of ['suspended', 'active'])
+      await t.call('PATCH', `${api}/agents/${first.agentId}`, { token, payload: { status } });
+    assert.deepEqual(await order(), [second.listingId, first.listingId]);
+    await patch(first.listingId, { status: 'withdrawn' });
+    await patch(first.listingId, { status: 'published' });
+    assert.deepEqual(await order(), [first.listingId, second.listingId]);
+    const browsed = (await search('limit=2')).json.data.map(
+      ({ listingId }: { listingId: string }) => listingId,
+    );
+    assert.deepEqual(browsed, [first.listingId, second.listingId]);
+  });
+});
+
 describe('the A2A card', () => {
   it('names where the agent speaks A2A, while that is on public show', async () => {
     const url = 'https://agent.example.com/a2a';
