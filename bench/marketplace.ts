@@ -17,6 +17,7 @@ const searches: Record<string, string> = {
   agentType: 'agentType=router',
   'a rare word': 'q=okapi',
   'a word in every hundredth listing': 'q=payroll',
+  'a word in every fortieth listing': 'q=ledgers',
   'a word in every tenth listing': 'q=invoices',
   'a word in every listing': 'q=agents',
   'two words and a category': 'q=invoices+agents&category=finance',
@@ -79,7 +80,10 @@ async function open(databaseUrl: string, listings: number, say: Bench['say']) {
     await fill(app.db, from, to);
     say(`${whole(to)} of ${whole(listings)} listings`);
   }
-  await app.db.run('bench.analyze', raw('vacuum analyze agents, organizations, listings, listing_counts'));
+  await app.db.run(
+    'bench.analyze',
+    raw('vacuum analyze agents, organizations, listings, listing_index, listing_words, listing_counts'),
+  );
   const { total } = await ask('');
   if (total !== listings) throw new Error(`total is ${total} instead of ${listings}`);
   return { ask, close: () => app.close() };
@@ -115,7 +119,8 @@ async function fill(
          select gen_random_uuid(), a.agent_id, a.organization_id, 'Agent ' || a.owner,
                 case when a.capabilities @> array['okapi:feed'] then 'Feeds the okapi' else 'One of many agents' end,
                 case when right(a.owner, 1) = '3' then 'Reads invoices. ' else '' end ||
-                case when right(a.owner, 2) = '42' then 'Does the payroll. ' else '' end || repeat('Agents do things in the ' || a.owner || ' way. ', 6),
+                case when right(a.owner, 2) = '42' then 'Does the payroll. ' else '' end ||
+                case when substr(a.owner, 6)::int % 40 = 7 then 'Keeps ledgers. ' else '' end || repeat('Agents do things in the ' || a.owner || ' way. ', 6),
                 case when right(a.owner, 1) in ('3', '4') then array['finance'] else array['other'] end, '{}', '[]',
                 '{"model":"free"}', 'public', 'published', a.created_at, a.created_at, a.created_at, a.agent_type, a.version,
                 a.capabilities, true, true

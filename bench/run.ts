@@ -9,6 +9,7 @@ import { startEmbeddedPostgres } from '../src/adapters/embedded-postgres.ts';
 import { analytics } from './analytics.ts';
 import { answers } from './answers.ts';
 import { audit } from './audit.ts';
+import { cards } from './cards.ts';
 import { lists } from './lists.ts';
 import { marketplace } from './marketplace.ts';
 import { peers } from './peers.ts';
@@ -45,6 +46,7 @@ const benches: Record<string, (bench: Bench) => Promise<Result[]>> = {
   scaffold,
   lists,
   marketplace,
+  cards,
   audit,
   webhooks,
   scale,

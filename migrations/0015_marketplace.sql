@@ -1,8 +1,7 @@
 -- Marketplace listings, how many there are, and what is known of agents' badges.
 
--- Immutable, unlike array_to_string itself, so that search columns can be made of it.
-create function listing_words(words text[]) returns text language sql immutable parallel safe
-  return array_to_string(words, ' ');
+-- Whoever is published later has the higher place, wherever the clocks are.
+create sequence listing_places;
 
 create table listings (
   listing_id uuid primary key,
@@ -19,6 +18,7 @@ create table listings (
   visibility text not null check (visibility in ('public', 'organization')),
   status text not null check (status in ('draft', 'published', 'suspended', 'withdrawn')),
   published_at timestamptz,
+  place bigint,
   created_at timestamptz not null,
   updated_at timestamptz not null,
   -- The agent's own, kept true in the transaction of every change of the agent, so that a search reads one table.
@@ -26,29 +26,79 @@ create table listings (
   version text not null,
   capabilities text[] not null,
   agent_active boolean not null,
-  verified boolean not null,
-  -- What a hit is ranked by, and what is searched.
-  headline tsvector not null generated always as (
-    to_tsvector('english', title || ' ' || summary || ' ' || listing_words(categories || tags || capabilities) || ' ' || agent_type)
-  ) stored,
-  search tsvector not null generated always as (
-    to_tsvector('english', title || ' ' || summary || ' ' || listing_words(categories || tags || capabilities) || ' ' || agent_type
-      || ' ' || description)
-  ) stored
+  verified boolean not null
 );
--- A long description is kept apart from the row, so that looking through many rows for a word does not fetch it.
-alter table listings alter column search set storage main, alter column headline set storage main;
 create unique index listings_agent on listings (agent_id);
 create index listings_by_organization on listings (organization_id, created_at desc, listing_id desc);
 create index listings_by_time on listings (created_at desc, listing_id desc);
 
--- What is on show, newest first, and found by its words, capabilities and categories.
-create index listings_shown on listings (published_at desc, listing_id desc) where status = 'published' and agent_active;
-create index listings_shown_by_type on listings (agent_type, published_at desc, listing_id desc)
+-- What is on show, newest first.
+create index listings_shown on listings (place desc) where status = 'published' and agent_active;
+create index listings_shown_by_type on listings (agent_type, place desc)
   where status = 'published' and agent_active;
-create index listings_by_words on listings using gin (search) where status = 'published' and agent_active;
-create index listings_by_capability on listings using gin (capabilities) where status = 'published' and agent_active;
-create index listings_by_category on listings using gin (categories) where status = 'published' and agent_active;
+
+create function listings_placed() returns trigger language plpgsql as $$
+begin
+  if tg_op = 'INSERT' or new.published_at is distinct from old.published_at then
+    new.place := case when new.published_at is not null then nextval('listing_places') end;
+  end if;
+  return new;
+end $$;
+
+create trigger listings_placed before insert or update on listings
+  for each row execute function listings_placed();
+
+-- What is on show, and how it is ranked and searched.
+create table listing_index (
+  place bigint primary key,
+  listing_id uuid not null unique references listings on delete cascade,
+  organization_id uuid not null,
+  visibility text not null,
+  -- The words of title, summary and labels.
+  headline tsvector not null,
+  -- Those and the words of the description.
+  words tsvector not null
+);
+
+-- Under each word, and each label that a search can be narrowed to, who has it, in the order of publication. A search reads as many
+-- as it answers with; by an index that does not know the order it would have to look at everybody who has the word.
+create table listing_words (
+  word text collate "C",
+  place bigint references listing_index on delete cascade,
+  primary key (word, place)
+);
+create index listing_words_by_place on listing_words (place);
+
+-- Words of texts are in lower case, and so no word is a label.
+create function listing_labels(listing listings) returns text[] language sql immutable parallel safe
+  return array['TYPE:' || listing.agent_type, 'VERIFIED:' || listing.verified]
+    || array(select 'CAPABILITY:' || value from unnest(listing.capabilities) value)
+    || array(select 'CATEGORY:' || value from unnest(listing.categories) value);
+
+create function listings_indexed() returns trigger language plpgsql as $$
+declare
+  headline tsvector;
+  words tsvector;
+begin
+  if tg_op = 'UPDATE' then
+    delete from listing_index where listing_id = new.listing_id;
+  end if;
+  if new.status = 'published' and new.agent_active then
+    headline := to_tsvector('english', concat_ws(' ', new.title, new.summary,
+      array_to_string(new.categories || new.tags || new.capabilities, ' '), new.agent_type));
+    words := headline || to_tsvector('english', new.description);
+    insert into listing_index (place, listing_id, organization_id, visibility, headline, words)
+    values (new.place, new.listing_id, new.organization_id, new.visibility, headline, words);
+    insert into listing_words (word, place)
+    select distinct word, new.place
+    from unnest(tsvector_to_array(words) || listing_labels(new) || array(
+      select 'HEADLINE:' || lexeme from unnest(tsvector_to_array(headline)) lexeme)) word;
+  end if;
+  return null;
+end $$;
+
+create trigger listings_indexed after insert or update on listings
+  for each row execute function listings_indexed();
 
 -- Few as a rule; their listings are not on show.
 create index organizations_not_active on organizations (organization_id) where status <> 'active';

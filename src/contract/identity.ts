@@ -14,6 +14,13 @@ export const agentTypes = [
 ] as const;
 export type AgentType = (typeof agentTypes)[number];
 
+/**
+ * The services in an agent's DID document, by the fragments of their ids. Keys have their `kid` there, and ids in one document must
+ * differ (DID Core 1.0, 5.3 and 5.4): no key may be called by one of these.
+ */
+export const serviceFragments = ['agent-card', 'a2a', 'oasf', 'badge'] as const;
+export type ServiceFragment = (typeof serviceFragments)[number];
+
 /** An agent as it stands, with the public keys it has registered. */
 export interface AgentFacts {
   readonly agentId: string;

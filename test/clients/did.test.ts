@@ -18,8 +18,10 @@ import {
   SignJWT,
 } from 'jose';
 import { getResolver } from 'web-did-resolver';
+import { agentTypes } from '../../src/contract/identity.ts';
 import { BadgeCredential, OasfRecord } from '../../src/features/did/formats.ts';
 import { newAgent } from '../harness.ts';
+import { oasfRecordSchema } from './oasf.ts';
 import { listenSecurely } from './tls.ts';
 
 const t = await listenSecurely();
@@ -115,6 +117,7 @@ describe('a badge', () => {
       assert.deepEqual(credential.type, ['VerifiableCredential', 'AgentBadge']);
       assert.equal(credential.credentialSubject.id, agentDid);
       assert.equal(credential.credentialSubject.badge.name, 'sorter');
+      assert.equal(valid(oasfRecordSchema, credential.credentialSubject.badge), true);
       assert.ok(Date.parse(credential.validUntil) > t.clock.now());
     }
     const [header = '', payload = '', signature = ''] = jws.split('.');
@@ -156,6 +159,29 @@ describe('an OASF record', () => {
     await assert.rejects(verify(tampered(record)), { code: 'ERR_JWS_SIGNATURE_VERIFICATION_FAILED' });
   });
 
+  it('is a record of OASF 0.7.0 for every type of agent, its skill one of the catalogue', async () => {
+    for (const agentType of agentTypes) {
+      const { agentId } = (
+        await t.call('POST', '/api/v1/agents', { token, payload: newAgent({ agentType }) })
+      ).json;
+      const { json } = await t.call('GET', `/api/v1/agents/${agentId}/did/card?format=oasf`);
+      assert.equal(valid(oasfRecordSchema, json), true);
+      assert.equal(valid(OasfRecord, json), true);
+    }
+  });
+
+  it('whose skill has the id of one class and the name of another is refused by both schemas', async () => {
+    const record = await card<{ skills: [{ id: number; name: string }] }>('oasf');
+    const [{ id, name }] = record.skills;
+    for (const skill of [
+      { id: 10902, name },
+      { id, name: 'natural_language_processing/guessing' },
+      { id: 1 },
+    ])
+      for (const schema of [oasfRecordSchema, OasfRecord])
+        assert.notEqual(valid(schema, { ...record, skills: [skill] }), true);
+  });
+
   it('that lacks what the definition requires is refused by the schema', async () => {
     const record = await card<Record<string, unknown>>('oasf');
     for (const field of [
@@ -169,7 +195,7 @@ describe('an OASF record', () => {
       'locators',
     ]) {
       const { [field]: _, ...rest } = record;
-      assert.notEqual(valid(OasfRecord, rest), true, field);
+      for (const schema of [oasfRecordSchema, OasfRecord]) assert.notEqual(valid(schema, rest), true, field);
     }
   });
 });

@@ -1,5 +1,5 @@
 import Type, { type Static } from 'typebox';
-import { agentTypes } from '../../contract/identity.ts';
+import { agentTypes, serviceFragments } from '../../contract/identity.ts';
 import { pageSizes } from '../../contract/limits.ts';
 import { scopes } from '../../contract/scopes.ts';
 import { literals, PageOf, pageQuery, Timestamp, Uuid } from '../../contract/shapes.ts';
@@ -82,7 +82,7 @@ const PublicJwk = Type.Object(
     kid: Type.Optional(
       Type.String({
         pattern: '^[\\w.~:/+=-]{1,128}$',
-        description: '1 to 128 letters, digits or . _ ~ : / + = -',
+        description: `1 to 128 letters, digits or . _ ~ : / + = -, but none of ${serviceFragments.join(', ')}`,
       }),
     ),
     use: Type.Optional(literals(['sig'])),

@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import type { AgentFacts } from '../../contract/identity.ts';
+import { type AgentFacts, serviceFragments } from '../../contract/identity.ts';
 import { operatorScope, organizationScopes, type Scope, scopes } from '../../contract/scopes.ts';
 import { type Actor, type Caller, isOperator, refuseAmplification, tenantOf } from '../../kernel/caller.ts';
 import { isoTime } from '../../kernel/clock.ts';
@@ -243,6 +243,8 @@ const changedFields = (before: Agent, change: AgentChange): string[] =>
     .filter(([field, value]) => !isDeepStrictEqual(value, before[field as keyof AgentChange]))
     .map(([field]) => field);
 
+const reservedKids: ReadonlySet<string> = new Set(serviceFragments);
+
 async function readKeys(
   wanted: KeySet,
   read: AgentDeps['readPublicKey'],
@@ -253,6 +255,8 @@ async function readKeys(
     const refuse = (message: string) => problems.push({ in: 'body', field: `keys[${index}]`, message });
     try {
       const usable = await read(key);
+      if (reservedKids.has(usable.kid))
+        refuse(`has the kid ${usable.kid}, which is the id of a service in the agent's DID document`);
       if (keys.some(({ kid }) => kid === usable.kid))
         refuse(`has the kid ${usable.kid}, which another key has too`);
       keys.push(usable);

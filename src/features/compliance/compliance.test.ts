@@ -1,6 +1,9 @@
 import assert from 'node:assert/strict';
 import { generateKeyPairSync } from 'node:crypto';
-import { describe, it } from 'node:test';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, describe, it } from 'node:test';
 import { exportJWK } from 'jose';
 import { execute, newAgent, startApp, type TestApp } from '../../../test/harness.ts';
 import { until } from '../../../test/programs.ts';
@@ -114,6 +117,13 @@ describe('GET /compliance/controls', () => {
     for (const id of ['CC6.6', 'CC6.7', 'C1.1']) assert.equal(await statusOf(id, open), 'fail', id);
   });
 
+  it('fail when policies allow everybody everything', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'countersign-policies-'));
+    after(() => rmSync(folder, { recursive: true, force: true }));
+    writeFileSync(join(folder, 'all.cedar'), 'permit (principal, action, resource);');
+    assert.equal(await statusOf('CC6.3', await startApp({ POLICIES_DIR: folder })), 'fail');
+  });
+
   it('unknown while the database cannot say', async () => {
     nextControls();
     await t.sql('alter table credentials rename to credentials_away');
@@ -192,10 +202,12 @@ describe('GET /compliance/report', () => {
     // Behind the service's back, and without a new time of change.
     const set = (keys: string) =>
       t.sql('update agents set public_keys = $2 where agent_id = $1', [broken, keys]);
-    await set('[{"kty":7,"kid":"k"}]');
-    nextReport();
-    const wrong = (await report(token)).json;
-    assert.deepEqual([wrong.verifiedAgentCount, wrong.agntcyConformance], [living - 1, false]);
+    for (const keys of ['[{"kty":7,"kid":"k"}]', '[{"kty":"EC","kid":"a2a"}]']) {
+      await set(keys);
+      nextReport();
+      const wrong = (await report(token)).json;
+      assert.deepEqual([wrong.verifiedAgentCount, wrong.agntcyConformance], [living - 1, false], keys);
+    }
     await set('[]');
     nextReport();
     const mended = (await report(token)).json;

@@ -1,6 +1,6 @@
 /** Cards as data, unsigned: the spec's own, and the published formats. */
 import type { AgentCard, AgentFacts, CardFacts } from '../../contract/identity.ts';
-import type { A2aCard, BadgeCredential, OasfRecord } from './formats.ts';
+import { type A2aCard, type BadgeCredential, type OasfRecord, oasfSkills } from './formats.ts';
 import type { Names } from './names.ts';
 
 /** E-mails are unique; their local part is what people call the agent. */
@@ -52,16 +52,12 @@ export const a2aCard = (names: Names, facts: AgentFacts, interfaces: readonly st
 });
 
 /** The nearest class of OASF's skill catalogue; the agent's own words are in the annotations. */
-const skills: Readonly<Record<string, { id: number; name: string }>> = {
-  screener: { id: 10901, name: 'natural_language_processing/text_classification/topic_labeling' },
-  classifier: { id: 10901, name: 'natural_language_processing/text_classification/topic_labeling' },
-  extractor: {
-    id: 10301,
-    name: 'natural_language_processing/information_retrieval_synthesis/fact_extraction',
-  },
-  summarizer: { id: 10202, name: 'natural_language_processing/natural_language_generation/summarization' },
+const skills: Readonly<Record<string, OasfRecord['skills'][number]>> = {
+  screener: oasfSkills.topicLabeling,
+  classifier: oasfSkills.topicLabeling,
+  extractor: oasfSkills.factExtraction,
+  summarizer: oasfSkills.summarization,
 };
-const anySkill = { id: 10702, name: 'natural_language_processing/analytical_reasoning/problem_solving' };
 
 export const oasfRecord = (names: Names, facts: AgentFacts): OasfRecord => ({
   schema_version: '0.7.0',
@@ -70,7 +66,7 @@ export const oasfRecord = (names: Names, facts: AgentFacts): OasfRecord => ({
   description: describe(facts),
   authors: [facts.owner],
   created_at: facts.createdAt,
-  skills: [skills[facts.agentType] ?? anySkill],
+  skills: [skills[facts.agentType] ?? oasfSkills.problemSolving],
   locators: [{ type: 'unspecified', url: names.a2aCard(facts.agentId) }],
   annotations: {
     did: names.agent(facts.agentId),

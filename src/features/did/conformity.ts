@@ -6,7 +6,7 @@ import { AgentCard, type AgentFacts } from '../../contract/identity.ts';
 import { isoTime } from '../../kernel/clock.ts';
 import { isShape } from '../../kernel/validation.ts';
 import { a2aCard, badgeCredential, oasfRecord, plainCard } from './card.ts';
-import { agentDocument, type InstanceMethods } from './document.ts';
+import { agentDocument, hasDistinctIds, type InstanceMethods } from './document.ts';
 import type { DidDeps } from './feature.ts';
 import { A2aCard, BadgeCredential, OasfRecord } from './formats.ts';
 import type { Names } from './names.ts';
@@ -50,6 +50,7 @@ export function createConformity(
       const document = agentDocument(names, methods, facts, 'good');
       const verified =
         isDocument(document) &&
+        hasDistinctIds(document) &&
         document.id === names.agent(facts.agentId) &&
         (await badgeHolds(facts, document));
       const cards =

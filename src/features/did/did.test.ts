@@ -58,6 +58,47 @@ describe('GET /.well-known/did.json', () => {
   });
 });
 
+describe('JWT_PREVIOUS_PUBLIC_KEYS', () => {
+  it('an earlier key still asserts, in every document, so that what it signed verifies; it no longer authenticates', async () => {
+    const { publicKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });
+    const earlier = await exportJWK(publicKey);
+    const changed = await startApp({
+      BASE_URL: 'https://id.example.com',
+      JWT_PREVIOUS_PUBLIC_KEYS: publicKey.export({ type: 'spki', format: 'pem' }).toString(),
+    });
+    const { agentId } = await changed.agent();
+    for (const url of ['/.well-known/did.json', `/agents/${agentId}/did.json`]) {
+      const document = (await changed.call('GET', url)).json;
+      const [now, before] = document.verificationMethod;
+      assert.equal(before.publicKeyJwk.n, earlier.n);
+      assert.deepEqual(document.assertionMethod, [now.id, before.id]);
+      assert.ok(!document.authentication.includes(before.id));
+    }
+  });
+});
+
+describe('service_did_documents_generated_total', () => {
+  it('counts every document that is answered, wherever it is asked for, and nothing else', async () => {
+    const [{ agentId }, { agentId: gone }] = [await make(), await make()];
+    await t.call('DELETE', `${api}/agents/${gone}`, { token });
+    for (const [url, more] of [
+      ['/.well-known/did.json', 1],
+      [`${api}/agents/${agentId}/did`, 1],
+      [`/agents/${agentId}/did.json`, 1],
+      [`${api}/agents/${agentId}/did/resolve`, 1],
+      [`${api}/agents/${gone}/did/resolve`, 1],
+      [`${api}/agents/${gone}/did`, 0],
+      [`${api}/agents/${randomUUID()}/did`, 0],
+      [`${api}/agents/${agentId}/did/card`, 0],
+      [`${api}/agents/${agentId}/did/card?format=badge`, 0],
+    ] as const) {
+      const before = await counted();
+      await t.call('GET', url, { token });
+      assert.equal((await counted()) - before, more, url);
+    }
+  });
+});
+
 describe('GET /agents/{agentId}/did', () => {
   it('200: keys of the agent authenticate it, the key of the instance only asserts', async () => {
     const agent = await make({ capabilities: ['resume:read', 'resume:score'] });
@@ -102,6 +143,38 @@ describe('GET /agents/{agentId}/did', () => {
     assert.deepEqual((await t.call('GET', `/agents/${agent.agentId}/did.json`)).json, document);
     // An id in the other case is the same id, and the document says it in one.
     assert.equal((await did(agent.agentId.toUpperCase())).json.id, self);
+  });
+
+  it('has no id twice: 400 VALIDATION_ERROR for a key that is called like a service', async () => {
+    const { agentId } = await make();
+    const key = await publicJwk('ec');
+    const { service } = (await did(agentId)).json;
+    const fragments = service.map(({ id }: { id: string }) => id.split('#')[1]);
+    assert.deepEqual(fragments, ['agent-card', 'a2a', 'oasf', 'badge']);
+    for (const kid of fragments) {
+      const put = await t.call('PUT', `${api}/agents/${agentId}/keys`, {
+        token,
+        payload: {
+          keys: [
+            { ...key, kid: 'fine' },
+            { ...key, kid },
+          ],
+        },
+      });
+      assert.equal(`${put.status} ${put.json.code}`, '400 VALIDATION_ERROR');
+      const [{ field, message }] = put.json.details.fields;
+      assert.equal(field, 'keys[1]');
+      assert.match(message, new RegExp(`kid ${kid}, which is the id of a service`));
+    }
+    await register(agentId, [
+      { ...key, kid: 'A2A' },
+      { ...key, kid: 'badge.1' },
+    ]);
+    const document = (await did(agentId)).json;
+    const ids = [...document.verificationMethod, ...document.service].map(({ id }: { id: string }) => id);
+    assert.equal(new Set(ids).size, 7);
+    const self = `${instance}:agents:${agentId}`;
+    assert.deepEqual(document.authentication, [`${self}#A2A`, `${self}#badge.1`]);
   });
 
   it('404 AGENT_NOT_FOUND for an unknown agent, 400 for what is no UUID', async () => {
@@ -189,6 +262,8 @@ describe('GET /agents/{agentId}/did/resolve', () => {
     const { token: foreign } = await agentIn(organizationId, ['agents:read', 'agents:write'], 'admin');
     assert.equal((await resolve(agentId, foreign)).json.code, 'AGENT_NOT_FOUND');
     assert.equal((await t.call('GET', `${api}/agents/${agentId}/did/resolve`)).status, 401);
+    assert.equal((await resolve(randomUUID())).json.code, 'AGENT_NOT_FOUND');
+    assert.equal((await resolve('x')).json.code, 'VALIDATION_ERROR');
   });
 });
 

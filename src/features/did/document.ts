@@ -1,5 +1,5 @@
 /** DID documents, after W3C DID Core 1.0. */
-import type { AgentFacts } from '../../contract/identity.ts';
+import type { AgentFacts, ServiceFragment } from '../../contract/identity.ts';
 import type { PublicKey } from '../../kernel/signer.ts';
 import type { Names } from './names.ts';
 import type { DidDocument } from './schema.ts';
@@ -84,14 +84,22 @@ const ownMethods = (names: Names, { agentId, publicKeys }: AgentFacts) =>
     publicKeyJwk: publicKeyJwk(key),
   }));
 
+const services: Record<ServiceFragment, [type: string, endpoint: (names: Names, agentId: string) => string]> =
+  {
+    'agent-card': ['AgentCard', (names, agentId) => names.card(agentId)],
+    a2a: ['A2AAgentCard', (names, agentId) => names.a2aCard(agentId)],
+    oasf: ['OASFRecord', (names, agentId) => names.card(agentId, 'oasf')],
+    badge: ['AgentBadge', (names, agentId) => names.card(agentId, 'badge')],
+  };
+
 const servicesOf = (names: Names, agentId: string) =>
-  [
-    ['agent-card', 'AgentCard', names.card(agentId)],
-    ['a2a', 'A2AAgentCard', names.a2aCard(agentId)],
-    ['oasf', 'OASFRecord', names.card(agentId, 'oasf')],
-    ['badge', 'AgentBadge', names.card(agentId, 'badge')],
-  ].map(([fragment, type, serviceEndpoint]) => ({
+  Object.entries(services).map(([fragment, [type, endpoint]]) => ({
     id: `${names.agent(agentId)}#${fragment}`,
-    type: type as string,
-    serviceEndpoint: serviceEndpoint as string,
+    type,
+    serviceEndpoint: endpoint(names, agentId),
   }));
+
+export const hasDistinctIds = ({ verificationMethod, service = [] }: DidDocument): boolean => {
+  const ids = [...verificationMethod, ...service].map(({ id }) => id);
+  return new Set(ids).size === ids.length;
+};

@@ -52,18 +52,40 @@ export const A2aCard = Type.Object(
 );
 export type A2aCard = Static<typeof A2aCard>;
 
-const OasfClass = Type.Object({ id: Type.Integer({ minimum: 1 }), name: Text }, strict);
+/**
+ * Those of OASF's skills that we speak of. In the schema of 0.7.0 every class has one id and one name, and a record whose two do not
+ * belong together is none.
+ */
+export const oasfSkills = {
+  topicLabeling: { id: 10901, name: 'natural_language_processing/text_classification/topic_labeling' },
+  factExtraction: {
+    id: 10301,
+    name: 'natural_language_processing/information_retrieval_synthesis/fact_extraction',
+  },
+  summarization: {
+    id: 10202,
+    name: 'natural_language_processing/natural_language_generation/summarization',
+  },
+  problemSolving: { id: 10702, name: 'natural_language_processing/analytical_reasoning/problem_solving' },
+} as const;
+
+const OasfSkill = Type.Unsafe<{ id: number; name: string }>(
+  Type.Union(
+    Object.values(oasfSkills).map(({ id, name }) =>
+      Type.Object({ id: Type.Literal(id), name: Type.Literal(name) }, strict),
+    ),
+  ),
+);
 
 export const OasfRecord = Type.Object(
   {
-    schema_version: Type.String({ pattern: '^\\d+\\.\\d+\\.\\d+$' }),
+    schema_version: Type.Literal('0.7.0'),
     name: Text,
     version: Text,
     description: Text,
     authors: Type.Array(Text, { minItems: 1 }),
     created_at: Timestamp,
-    skills: Type.Array(OasfClass, { minItems: 1 }),
-    domains: Type.Optional(Type.Array(OasfClass)),
+    skills: Type.Array(OasfSkill, { minItems: 1 }),
     locators: Type.Array(
       Type.Object(
         {

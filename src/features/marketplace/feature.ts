@@ -1,5 +1,6 @@
 /**
- * Marketplace: agents that their organizations offer to others, or to their own people. Owns `listings` and `listing_counts`.
+ * Marketplace: agents that their organizations offer to others, or to their own people. Owns `listings`, `listing_counts`,
+ * `listing_index` and `listing_words`.
  * What a listing says of its agent (type, version, capabilities, whether it is active and verified) is the registry's: it is
  * copied in the transaction of every change of the agent, by way of the ledger, so a search reads one table and is never wrong.
  * A read model beside that: whether an organization is active is looked up in `organizations`.

@@ -342,6 +342,58 @@ describe('GET /marketplace/agents', () => {
     assert.deepEqual([beyond.json.total, beyond.json.data], [2, []]);
   });
 
+  it('200: either word with or, a phrase as it stands, and a label is no word that can be typed', async () => {
+    const mark = `m${randomUUID().replaceAll('-', '')}`;
+    const red = await publish({
+      title: 'One',
+      description: `${mark} the red fox runs`,
+      categories: ['animals'],
+    });
+    const blue = await publish({ title: 'Two', description: `${mark} a fox of blue colour` });
+    const found = async (q: string) =>
+      (await search(`q=${encodeURIComponent(q)}`)).json.data.map(
+        ({ listingId }: { listingId: string }) => listingId,
+      );
+    assert.deepEqual(await found(`${mark} red or ${mark} blue`), [blue.listingId, red.listingId]);
+    assert.deepEqual(await found(`${mark} "red fox"`), [red.listingId]);
+    assert.deepEqual(await found(`${mark} "blue fox"`), []);
+    assert.deepEqual(await found(`${mark} -blue or ${mark} -red`), [blue.listingId, red.listingId]);
+    for (const label of ['CATEGORY:animals', 'category:animals', 'HEADLINE:one', 'VERIFIED:true'])
+      assert.deepEqual(await found(`${mark} ${label} -one -two`), []);
+    assert.equal((await search('category=animals&agentType=screener')).json.total, 1);
+    const words = Array.from({ length: 9 }, (_, n) => `word${n}`).join(' ');
+    const long = await publish({ title: 'Three', description: `${mark} ${words} ${'x'.repeat(2_040)}` });
+    assert.deepEqual(await found(`${mark} ${words}`), [long.listingId]);
+    assert.deepEqual(await found(`${mark} ${words} word9`), []);
+  });
+
+  it('200: of many hits two hundred can be paged through, an old one whose title fits before all newer ones', async () => {
+    const mark = `m${randomUUID().replaceAll('-', '')}`;
+    const old = await publish({ title: `The ${mark}` });
+    await t.sql(
+      `with made as (
+         insert into agents (agent_id, organization_id, email, agent_type, version, capabilities, owner, deployment_env, status,
+                             allowed_scopes, created_at, updated_at)
+         select gen_random_uuid(), $1::uuid, $2 || n || '@example.com', 'router', '1.0.0', array['a:b'], 'o', 'staging', 'active', '{}',
+                now(), now() from generate_series(1, 230) n returning agent_id
+       )
+       insert into listings (listing_id, agent_id, organization_id, title, summary, description, categories, tags, endpoints, pricing,
+                             visibility, status, published_at, created_at, updated_at, agent_type, version, capabilities,
+                             agent_active, verified)
+       select gen_random_uuid(), agent_id, $1::uuid, 'Agent', 'One of many', 'about ' || $2, '{}', '{}', '[]', '{"model":"free"}', 'public',
+              'published', now(), now(), now(), 'router', '1.0.0', array['a:b'], true, true from made`,
+      [organizationId, mark],
+    );
+    const seen: string[] = [];
+    for (const page of [1, 2, 3]) {
+      const { json } = await search(`q=${mark}&limit=100&page=${page}`);
+      assert.equal(json.total, 200);
+      seen.push(...json.data.map(({ listingId }: { listingId: string }) => listingId));
+    }
+    assert.equal(seen[0], old.listingId);
+    assert.deepEqual([seen.length, new Set(seen).size], [200, 200]);
+  });
+
   it('200 for whatever is typed: search syntax is text', async () => {
     for (const q of [
       "'",
@@ -370,6 +422,10 @@ describe('GET /marketplace/agents', () => {
       const answer = await search(`q=${encodeURIComponent(q)}`);
       assert.equal(answer.status, 200, `${q}: ${answer.text}`);
     }
+    for (const q of ['the', ' ', '-', '""', 'or', 'the or of', '!'])
+      assert.equal((await search(`q=${encodeURIComponent(q)}`)).json.total, 0, q);
+    const [, ...many] = Array.from({ length: 40 }, (_, n) => `x${n}`);
+    assert.equal((await search(`q=${many.join('+')}`)).json.total, 0);
     for (const filter of ["capability=';--", 'capability={a,b}', 'category=%27', 'capability='])
       assert.equal((await search(filter)).json.total, 0);
     assert.ok((await search('q=')).json.total > 0);
@@ -391,6 +447,48 @@ describe('GET /marketplace/agents', () => {
       assert.equal(said(await search(query)), '400 VALIDATION_ERROR', query.slice(0, 40));
     assert.equal(said(await show('x')), '400 VALIDATION_ERROR');
     assert.equal((await search('nonsense=1')).status, 200);
+  });
+});
+
+describe('what is searched', () => {
+  it('is what is on show, whatever was done before, and nothing of it is left when a listing is gone', async () => {
+    const mark = `m${randomUUID().replaceAll('-', '')}`;
+    const { listingId } = await publish(
+      { tags: [mark], categories: ['tidy-things'] },
+      { capabilities: ['dust:sweep'] },
+    );
+    for (const q of [mark, `${mark} dust`, `${mark} tidy`])
+      assert.equal((await search(`q=${encodeURIComponent(q)}`)).json.total, 1, q);
+    await Promise.all(
+      Array.from({ length: 30 }, (_, n) =>
+        patch(listingId, n % 3 ? { summary: `Summary ${n}` } : { status: n % 2 ? 'withdrawn' : 'published' }),
+      ),
+    );
+    const wrong = await t.sql(
+      `select l.listing_id, i.listing_id from (select * from listings where status = 'published' and agent_active) l
+       full join listing_index i using (listing_id) where l.listing_id is null or i.listing_id is null or l.place <> i.place`,
+    );
+    assert.deepEqual(wrong, []);
+    assert.equal((await t.call('DELETE', `${own}/${listingId}`, { token })).status, 204);
+    assert.deepEqual(await t.sql('select 1 from listing_words where word = $1', [mark]), []);
+  });
+
+  it('200: an edited listing keeps its place, one that is published again is the newest', async () => {
+    const mark = `m${randomUUID().replaceAll('-', '')}`;
+    const [first, second] = [await publish({ tags: [mark] }), await publish({ tags: [mark] })];
+    const order = async () =>
+      (await search(`q=${mark}`)).json.data.map(({ listingId }: { listingId: string }) => listingId);
+    await patch(first.listingId, { summary: 'Changed.' });
+    for (const status of ['suspended', 'active'])
+      await t.call('PATCH', `${api}/agents/${first.agentId}`, { token, payload: { status } });
+    assert.deepEqual(await order(), [second.listingId, first.listingId]);
+    await patch(first.listingId, { status: 'withdrawn' });
+    await patch(first.listingId, { status: 'published' });
+    assert.deepEqual(await order(), [first.listingId, second.listingId]);
+    const browsed = (await search('limit=2')).json.data.map(
+      ({ listingId }: { listingId: string }) => listingId,
+    );
+    assert.deepEqual(browsed, [first.listingId, second.listingId]);
   });
 });
 

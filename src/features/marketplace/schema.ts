@@ -9,7 +9,7 @@ export const visibilities = ['public', 'organization'] as const;
 
 /** In bytes: a limit on what is kept, whatever the alphabet. */
 export const maxDescriptionBytes = 8_192;
-/** A search looks at this many of the newest that fit, and counts no further. */
+/** A search finds at most this many, and counts no further. */
 export const searchDepth = 200;
 
 const line = (maxLength: number) =>
@@ -120,7 +120,12 @@ export type ListingQuery = Static<typeof ListingQuery>;
 
 export const SearchQuery = Type.Object({
   ...pageQuery(pageSizes.standard),
-  q: Type.Optional(Type.String({ maxLength: 200 })),
+  q: Type.Optional(
+    Type.String({
+      maxLength: 200,
+      description: `words, "phrases", -exclusions, or; with this, capability, category or verified at most ${searchDepth} are found, and total counts no further`,
+    }),
+  ),
   capability: Type.Optional(Type.String({ maxLength: 128 })),
   agentType: Type.Optional(literals(agentTypes)),
   category: Type.Optional(Type.String({ maxLength: 40 })),

@@ -16,6 +16,7 @@ import {
   type NewListing,
   type SearchQuery,
 } from './schema.ts';
+import { searchListings } from './search-store.ts';
 import {
   deleteListing,
   findListing,
@@ -24,7 +25,6 @@ import {
   listListings,
   lockListing,
   type StoredListing,
-  searchListings,
   updateListing,
 } from './store.ts';
 import { type Transition, transitions } from './transitions.ts';

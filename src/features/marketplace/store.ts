@@ -2,13 +2,12 @@ import type { AgentFacts } from '../../contract/identity.ts';
 import type { Queryable } from '../../kernel/db.ts';
 import { offsetOf } from '../../kernel/page.ts';
 import { join, type Sql, sql } from '../../kernel/sql.ts';
-import { type Listing, type ListingQuery, type SearchQuery, searchDepth } from './schema.ts';
-import { readWords } from './words.ts';
+import type { Listing, ListingQuery } from './schema.ts';
 
 /** What a row holds; `did` and `cardUrl` follow from the agent's id. */
 export type StoredListing = Omit<Listing, 'did' | 'cardUrl'>;
 
-const columns = sql`
+export const columns = sql`
   l.listing_id as "listingId", l.agent_id as "agentId", l.organization_id as "organizationId", l.title, l.summary,
   l.description, l.categories, l.tags, l.capabilities, l.agent_type as "agentType", l.version, l.endpoints,
   l.documentation_url as "documentationUrl", l.pricing, l.visibility, l.verified, l.status,
@@ -86,7 +85,7 @@ export async function listListings(db: Queryable, tenant: string | undefined, qu
   return { rows, total: await countFrom(db, matches) };
 }
 
-const countFrom = async (db: Queryable, matches: Sql): Promise<number> => {
+export const countFrom = async (db: Queryable, matches: Sql): Promise<number> => {
   const { total } = await db.one<{ total: number }>(
     'listings.count',
     sql`select coalesce(sum(l.listings), 0)::bigint as total from listing_counts l where ${matches}`,
@@ -94,11 +93,14 @@ const countFrom = async (db: Queryable, matches: Sql): Promise<number> => {
   return total;
 };
 
-/** On show to somebody of this organization, or to anybody. Also holds for `listing_counts`, which has the same columns. */
-const shownTo = (organizationId: string | undefined) => sql`
-  l.status = 'published' and l.agent_active
-  and ${organizationId === undefined ? sql`l.visibility = 'public'` : sql`(l.visibility = 'public' or l.organization_id = ${organizationId})`}
+/** Of what is on show: to somebody of this organization, or to anybody. */
+export const seenBy = (organizationId: string | undefined) => sql`
+  ${organizationId === undefined ? sql`l.visibility = 'public'` : sql`(l.visibility = 'public' or l.organization_id = ${organizationId})`}
   and l.organization_id not in (select o.organization_id from organizations o where o.status <> 'active')`;
+
+/** Also holds for `listing_counts`, which has the same columns. */
+export const shownTo = (organizationId: string | undefined) =>
+  sql`l.status = 'published' and l.agent_active and ${seenBy(organizationId)}`;
 
 export const findShown = (
   db: Queryable,
@@ -109,58 +111,6 @@ export const findShown = (
     'listings.findShown',
     sql`select ${columns} from listings l where l.listing_id = ${listingId} and ${shownTo(organizationId)}`,
   );
-
-/** What the counted columns do not tell apart. */
-function narrowing({ q, capability, category, verified }: SearchQuery): Sql[] {
-  return [
-    ...(q ? [sql`l.search @@ websearch_to_tsquery('english', ${readWords(q)})`] : []),
-    ...(capability === undefined ? [] : [sql`l.capabilities @> array[${capability}]`]),
-    ...(category === undefined ? [] : [sql`l.categories @> array[${category}]`]),
-    ...(verified === undefined ? [] : [sql`l.verified = ${verified === 'true'}`]),
-  ];
-}
-
-/**
- * Without a narrowing condition: all of them, and `total` as it is counted already. With one: the newest that fit, up to
- * `searchDepth`, those first whose title, summary and labels fit best; `total` is how many those are. So the work for a word that
- * is in every listing is bounded, too.
- */
-export async function searchListings(
-  db: Queryable,
-  organizationId: string | undefined,
-  query: SearchQuery,
-): Promise<{ rows: StoredListing[]; total: number }> {
-  const { agentType, limit, q } = query;
-  const narrow = narrowing(query);
-  const shown = sql`${shownTo(organizationId)} and ${agentType === undefined ? sql`true` : sql`l.agent_type = ${agentType}`}`;
-  if (narrow.length === 0) {
-    const rows = await db.many<StoredListing>(
-      'listings.browse',
-      sql`select ${columns} from listings l where ${shown}
-          order by l.published_at desc, l.listing_id desc limit ${limit} offset ${offsetOf(query)}`,
-    );
-    return { rows, total: await countFrom(db, shown) };
-  }
-  // Of the hits alone: ranked any earlier, every listing that fits would be.
-  const rank = q ? sql`ts_rank(h.headline, websearch_to_tsquery('english', ${readWords(q)}))` : sql`0`;
-  const found = await db.many<StoredListing & { total: number }>(
-    'listings.search',
-    sql`with hits as materialized (
-          select l.listing_id, l.published_at, l.headline from listings l
-          where ${shown} and ${join(narrow, ' and ')}
-          order by l.published_at desc, l.listing_id desc limit ${searchDepth}
-        ), page as (
-          select h.listing_id, h.published_at, ${rank} as rank from hits h
-          order by rank desc, h.published_at desc, h.listing_id desc limit ${limit} offset ${offsetOf(query)}
-        )
-        select counted.total, ${columns}
-        from (select count(*) as total from hits) counted
-        left join (page join listings l using (listing_id)) on true
-        order by page.rank desc, page.published_at desc, page.listing_id desc`,
-  );
-  const rows = found.filter(({ listingId }) => listingId !== null).map(({ total: _, ...row }) => row);
-  return { rows, total: found[0]?.total ?? 0 };
-}
 
 /** Which of these agents have a listing; held until the transaction ends. */
 export async function lockListed(tx: Queryable, agentIds: readonly string[]): Promise<string[]> {

@@ -5,11 +5,45 @@
 const term = /(-?)-*(?:"([^"]*)"|([^\s"]+))/g;
 const maxTerms = 30;
 
-export function readWords(typed: string): string {
-  const terms: string[] = [];
+interface Term {
+  readonly text: string;
+  readonly excluded: boolean;
+  readonly phrase: boolean;
+}
+
+function readTerms(typed: string): Term[] {
+  const terms: Term[] = [];
   for (const [, not = '', phrase, word] of typed.matchAll(term)) {
     const text = (phrase ?? word ?? '').replace(/^-+/, '').trim();
-    if (text !== '') terms.push(`${not}${phrase === undefined ? text : `"${text}"`}`);
+    if (text !== '') terms.push({ text, excluded: not === '-', phrase: phrase !== undefined });
   }
-  return terms.slice(0, maxTerms).join(' ');
+  return terms.slice(0, maxTerms);
+}
+
+export const readWords = (typed: string): string =>
+  readTerms(typed)
+    .map(({ text, excluded, phrase }) => `${excluded ? '-' : ''}${phrase ? `"${text}"` : text}`)
+    .join(' ');
+
+/** One side of an `or`: the words that a text must have. `exact`: a text that has them fits, and need not be read. */
+export interface Choice {
+  readonly words: readonly string[];
+  readonly exact: boolean;
+  readonly excludes: boolean;
+}
+
+export function readChoices(typed: string): Choice[] {
+  const choices: Term[][] = [[]];
+  for (const one of readTerms(typed)) {
+    if (one.text.toLowerCase() === 'or' && !one.phrase && !one.excluded) choices.push([]);
+    else choices.at(-1)?.push(one);
+  }
+  const plain = /^[\p{L}\p{N}]+$/u;
+  return choices.map((terms) => ({
+    words: terms.filter(({ excluded }) => !excluded).map(({ text }) => text),
+    excludes: terms.some(({ excluded }) => excluded),
+    exact:
+      choices.length === 1 &&
+      terms.every(({ text, excluded, phrase }) => !excluded && !phrase && plain.test(text)),
+  }));
 }
