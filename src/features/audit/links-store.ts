@@ -1,6 +1,6 @@
 /** What the sequencer reads and writes. */
 import type { Queryable, Tx } from '../../kernel/db.ts';
-import { prepared, sql } from '../../kernel/sql.ts';
+import { listOf, prepared, sql } from '../../kernel/sql.ts';
 import type { Link } from './chain.ts';
 import type { Checkpoint } from './statements.ts';
 import type { KeyRow } from './trust.ts';
@@ -142,10 +142,12 @@ export const insertLinks = (tx: Tx, links: readonly (Link & { organizationId: st
     prepared(sql`
       insert into audit_links (organization_id, sequence, event_id, occurred_at, event_hash, hash, linked_on)
       select organization_id, sequence, event_id, occurred_at, decode(event_hash, 'hex'), decode(hash, 'hex'), linked_on
-      from unnest(${links.map((link) => link.organizationId)}::uuid[], ${links.map((link) => link.sequence)}::bigint[],
-                  ${links.map((link) => link.eventId)}::uuid[], ${links.map((link) => link.time)}::timestamptz[],
-                  ${links.map((link) => link.eventHash)}::text[], ${links.map((link) => link.hash)}::text[],
-                  ${links.map((link) => link.linkedOn)}::date[])
+      from unnest(${listOf(links.map((link) => link.organizationId))}::uuid[],
+                  ${listOf(links.map((link) => String(link.sequence)))}::bigint[],
+                  ${listOf(links.map((link) => link.eventId))}::uuid[],
+                  ${listOf(links.map((link) => link.time))}::timestamptz[],
+                  ${listOf(links.map((link) => link.eventHash))}, ${listOf(links.map((link) => link.hash))},
+                  ${listOf(links.map((link) => link.linkedOn))}::date[])
            as made (organization_id, sequence, event_id, occurred_at, event_hash, hash, linked_on)`),
   );
 

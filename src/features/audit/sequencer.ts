@@ -3,6 +3,7 @@
  * transaction, so that every link is covered. One at a time across nodes. It extends only what it can vouch for: a chain
  * whose head is not what was signed stays as it is, and verification says so.
  */
+import { setImmediate } from 'node:timers/promises';
 import type { Clock } from '../../kernel/clock.ts';
 import type { Db, Tx } from '../../kernel/db.ts';
 import { takeLock, tryLock } from '../../kernel/locks.ts';
@@ -45,6 +46,7 @@ export interface Sequencer {
 }
 
 const batchSize = 4_000;
+const eventsAtOnce = 100;
 /** Transactions pass without leaving events, too; how many may before it is written down how far we are. */
 const unsettledAtMost = 50_000n;
 /** After a change of keys rows still come in that were sealed with the earlier one. */
@@ -103,7 +105,12 @@ export function createSequencer(deps: SequencerDeps): Sequencer {
     const last = cursor && (await endOfBatch(tx, after, before, batchSize));
     const bounds = { before, last, reached: wentBack ? undefined : now.reached };
     const found = await findUnlinked(tx, after, bounds, batchSize);
-    const ours = found.filter(isOurs);
+    const ours: Candidate[] = [];
+    const pause = createPause();
+    for (const event of found) {
+      if (isOurs(event)) ours.push(event);
+      await pause();
+    }
     if (ours.length < found.length) reportForeign(found.find((event) => !ours.includes(event)) as Candidate);
     await link(tx, ours);
 
@@ -139,11 +146,14 @@ export function createSequencer(deps: SequencerDeps): Sequencer {
     const heads = await soundHeads(tx, [...chains.keys()]);
     const links: (Link & { organizationId: string })[] = [];
     const checkpoints: Promise<CheckpointRow>[] = [];
+    const pause = createPause();
     for (const [organizationId, head] of heads) {
       const at = new Date(Math.max(clock.now(), Date.parse(head.at))).toISOString();
-      const added = extend(head, chains.get(organizationId) ?? [], at.slice(0, 10));
+      const added = await extend(head, chains.get(organizationId) ?? [], at.slice(0, 10), pause);
       for (const each of added) links.push({ ...each, organizationId });
-      checkpoints.push(takeCheckpoint(organizationId, head, added.at(-1) as Link, at));
+      const taken = takeCheckpoint(organizationId, head, added.at(-1) as Link, at);
+      taken.catch(() => {});
+      checkpoints.push(taken);
     }
     const rows = await Promise.all(checkpoints);
     await insertLinks(tx, links);
@@ -209,16 +219,35 @@ function isInPlace({ canonical, eventId, organizationId, timestamp }: Candidate)
   }
 }
 
-function extend(head: Position, events: readonly Candidate[], linkedOn: string): Link[] {
+async function extend(
+  head: Position,
+  events: readonly Candidate[],
+  linkedOn: string,
+  pause: Pause,
+): Promise<Link[]> {
+  const links: Link[] = [];
   let previous = head.head;
-  return events.map((event, index) => {
+  for (const event of events) {
     const link = {
-      sequence: head.size + index + 1,
+      sequence: head.size + links.length + 1,
       eventId: event.eventId,
       time: microseconds(event.timestamp),
       eventHash: eventHash(event),
     };
     previous = linkHash(previous, linkRecord(link));
-    return { ...link, hash: previous, linkedOn };
-  });
+    links.push({ ...link, hash: previous, linkedOn });
+    await pause();
+  }
+  return links;
+}
+
+type Pause = () => Promise<void> | undefined;
+
+/** Every so often requests have their turn: a second of a busy service's events is much to hash in one go. */
+function createPause(): Pause {
+  let since = 0;
+  return () => {
+    since = (since + 1) % eventsAtOnce;
+    return since === 0 ? setImmediate() : undefined;
+  };
 }
