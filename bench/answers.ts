@@ -7,7 +7,7 @@ import { accessToken, agentRequest, ask, introspectionRequest, tokenRequest } fr
 import { seconds, takeTurns, whole } from './rounds.ts';
 import type { Bench, Result } from './run.ts';
 import { serveOurs, serveProgram, whileServing } from './serving.ts';
-import { connections } from './tokens.ts';
+import { connections, warmUp } from './tokens.ts';
 
 const different = agentsPerOrganization;
 
@@ -57,8 +57,8 @@ async function measure(url: string, { what, floor, requests }: Question, say: Be
   return whileServing([bare], async ([other]) => {
     const [ourLoad, bareLoad] = [url, other.url].map((at) => createLoad({ url: at, connections, requests }));
     if (!ourLoad || !bareLoad) throw new Error('unreachable');
-    await bareLoad.run(seconds);
-    await ourLoad.run(seconds);
+    await warmUp(bareLoad);
+    await warmUp(ourLoad);
     const { ratio, ours, theirs } = await takeTurns({
       ours: () => ourLoad.run(seconds),
       theirs: () => bareLoad.run(seconds),

@@ -9,7 +9,7 @@ import { accessToken, basicTokenRequest, tokenPath } from './requests.ts';
 import { seconds, takeTurns, whole } from './rounds.ts';
 import type { Bench, Result } from './run.ts';
 import { serveOurs, serveProgram, whileServing } from './serving.ts';
-import { callers, connections } from './tokens.ts';
+import { callers, connections, warmUp } from './tokens.ts';
 
 const floor = 1.5;
 
@@ -31,8 +31,8 @@ export const peers = ({ databaseUrl, folder, say }: Bench): Promise<Result[]> =>
       const ourLoad = createLoad({ url: ours.url, connections, requests: requestsAt(tokenPath) });
       const theirLoad = createLoad({ url: theirs.url, connections, requests: requestsAt('/token') });
       say('warming up');
-      await theirLoad.run(seconds);
-      await ourLoad.run(seconds);
+      await warmUp(theirLoad);
+      await warmUp(ourLoad);
       const turns = await takeTurns({
         ours: () => ourLoad.run(seconds),
         theirs: () => theirLoad.run(seconds),

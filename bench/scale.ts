@@ -9,7 +9,7 @@ import { tokenRequest } from './requests.ts';
 import { fromEnvironment, seconds, takeTurns, whole } from './rounds.ts';
 import type { Bench, Result } from './run.ts';
 import { serveOurs, whileServing } from './serving.ts';
-import { callers, connections } from './tokens.ts';
+import { callers, connections, warmUp } from './tokens.ts';
 
 const agents = fromEnvironment('BENCH_AGENTS', 1_000_000);
 const auditRows = fromEnvironment('BENCH_AUDIT_ROWS', 10_000_000);
@@ -30,8 +30,8 @@ export const scale = ({ databaseUrl, say }: Bench): Promise<Result[]> =>
         const fullLoad = await loadOf(full, ours.url);
         const emptyLoad = await loadOf(empty, other.url);
         say('warming up');
-        await emptyLoad.run(seconds);
-        await fullLoad.run(seconds);
+        await warmUp(emptyLoad);
+        await warmUp(fullLoad);
         const turns = await takeTurns({
           ours: () => fullLoad.run(seconds),
           theirs: () => emptyLoad.run(seconds),
@@ -70,6 +70,10 @@ async function fill(client: pg.Client, say: Bench['say']): Promise<void> {
     say(`${whole(last * agentsPerOrganization)} of ${whole(agents)} agents`);
   }
   await fillAudit(client, auditRows, say);
+  // As if linked long ago: the sequencer goes on from here.
+  await client.query(
+    'update audit_progress set (settled_before, reached) = (select xid, xid from pg_snapshot_xmax(pg_current_snapshot()) xid)',
+  );
   say('vacuum, analyze, checkpoint');
   await client.query('vacuum (analyze, freeze)');
   await client.query('checkpoint');

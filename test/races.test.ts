@@ -2,6 +2,8 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { describe, it } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { tryTurn } from '../src/kernel/locks.ts';
 import { sql } from '../src/kernel/sql.ts';
 import { type Answer, newAgent, startApp } from './harness.ts';
 
@@ -146,5 +148,45 @@ describe('races', () => {
     release();
     await change;
     assert.equal((await waiting).status, 200);
+  });
+
+  it('a credential that is being revoked: whoever asks with it is answered when that is done, and refused', async () => {
+    const client = await t.agent();
+    const { promise: released, resolve: release } = Promise.withResolvers<void>();
+    const { promise: holding, resolve: isHeld } = Promise.withResolvers<void>();
+    const change = t.app.db.transaction(async (tx) => {
+      await tx.run(
+        'test.revoke',
+        sql`update credentials set status = 'revoked', revoked_at = now() where agent_id = ${client.agentId}`,
+      );
+      isHeld();
+      await released;
+    });
+    await holding;
+    const waiting = ask(client);
+    const first = await Promise.race([waiting, sleep(200, 'waits')]);
+    release();
+    await change;
+    assert.deepEqual([first, (await waiting).status], ['waits', 401]);
+  });
+
+  it('a token that is being issued: whoever changes the agent or its credential waits until it is', async () => {
+    const client = await t.agent();
+    for (const table of ['agents', 'credentials']) {
+      const { promise: released, resolve: release } = Promise.withResolvers<void>();
+      const { promise: holding, resolve: isHeld } = Promise.withResolvers<void>();
+      const issuing = t.app.db.transaction(async (tx) => {
+        await tryTurn(tx, 'agent', [client.agentId]);
+        isHeld();
+        await released;
+      });
+      await holding;
+      const change = t.sql(`update ${table} set status = status where agent_id = $1`, [client.agentId]);
+      const first = await Promise.race([change, sleep(200, 'waits')]);
+      release();
+      await issuing;
+      await change;
+      assert.equal(first, 'waits', table);
+    }
   });
 });

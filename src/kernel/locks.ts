@@ -1,6 +1,6 @@
 /** Advisory locks, all in one table so that no two meanings share a number. Held until the transaction ends. */
 import type { Queryable, Tx } from './db.ts';
-import { prepared, sql } from './sql.ts';
+import { listOf, prepared, sql } from './sql.ts';
 
 const keys = {
   migrations: 7_263_544_001,
@@ -12,7 +12,10 @@ const keys = {
   streamNats: 7_263_544_012,
 } as const;
 
-/** Of things that come in numbers, each with a lock of its own. Two may share one by chance: they then wait for each other. */
+/**
+ * Of things that come in numbers, each with a lock of its own. Two may share one by chance: they then wait for each other.
+ * Agents are taken alone by triggers, too (migration 0016).
+ */
 const kinds = { tokenQuota: 1, agent: 2, delegationTree: 3, trustPolicy: 4 } as const;
 
 /** One transaction at a time across all nodes; the others wait. */
@@ -64,7 +67,7 @@ export async function takeTurn(
   ids: readonly string[],
   how: 'together' | 'alone',
 ): Promise<void> {
-  const inOrder = [...new Set(ids)].sort();
+  const inOrder = [...new Set(ids.map((id) => id.toLowerCase()))].sort();
   await tx.many(
     `lock.${kind}.${how}`,
     prepared(
@@ -73,4 +76,18 @@ export async function takeTurn(
         : sql`select pg_advisory_xact_lock_shared(${lockOf(kind)}) from unnest(${inOrder}::text[]) as asked (id)`,
     ),
   );
+}
+
+/** The same, together with others and without waiting: answers who cannot be had now, because somebody has or awaits them alone. */
+export async function tryTurn(
+  tx: Queryable,
+  kind: keyof typeof kinds,
+  ids: readonly string[],
+): Promise<Set<string>> {
+  const rows = await tx.many<{ id: string }>(
+    `lock.${kind}.tryTogether`,
+    prepared(sql`
+      select id from unnest(${listOf(ids)}) as asked (id) where not pg_try_advisory_xact_lock_shared(${lockOf(kind)})`),
+  );
+  return new Set(rows.map(({ id }) => id));
 }

@@ -10,7 +10,7 @@ import { hashSecret, nobodysHash, sameHash } from '../../kernel/secrets.ts';
 import type { Presented } from './client.ts';
 import type { TokenDeps } from './feature.ts';
 import {
-  findClients,
+  busy,
   findKeyHolder,
   findStandings,
   holdClients,
@@ -39,9 +39,6 @@ export interface Held {
   readonly standing: Standing | undefined;
   readonly failure?: string;
 }
-
-/** Somebody is changing the agent or its credential just now: it must be waited for before anything can be said. */
-export const busy = Symbol('busy');
 
 export interface Moment {
   readonly now: Date;
@@ -112,13 +109,11 @@ async function holdSecrets(tx: Tx, claims: readonly ClaimOf<'secret'>[], held: H
   const clients = await holdClients(tx, claims, moment.now, moment);
   for (const [index, claim] of claims.entries()) {
     const client = clients[index];
-    const matched = sameHash(claim.secretHash, client?.secretHash ?? nobodysHash);
-    if (client && matched) held.set(claim, { standing: client });
+    if (client === busy) held.set(claim, busy);
+    const known = client === busy ? undefined : client;
+    const matched = sameHash(claim.secretHash, known?.secretHash ?? nobodysHash);
+    if (known && matched) held.set(claim, { standing: known });
   }
-  const missing = claims.filter((claim) => !held.has(claim));
-  if (moment.waiting || missing.length === 0) return;
-  const there = await findClients(tx, missing, moment.now);
-  for (const [index, claim] of missing.entries()) if (there[index]) held.set(claim, busy);
 }
 
 async function holdAssertions(
@@ -133,16 +128,18 @@ async function holdAssertions(
     claims.map(({ agentId }) => agentId),
     { waiting },
   );
-  // It was there a moment ago, when its keys were read.
-  const there = claims.filter((claim) => waiting || holders.has(claim.agentId));
-  for (const claim of claims) if (!there.includes(claim)) held.set(claim, busy);
-  const sound = there.filter((claim) => isDeepStrictEqual(holders.get(claim.agentId)?.keys, claim.keys));
+  const holderOf = (claim: Claim) => {
+    const holder = holders.get(claim.agentId);
+    return holder === busy ? undefined : holder;
+  };
+  for (const claim of claims) if (holders.get(claim.agentId) === busy) held.set(claim, busy);
+  const sound = claims.filter((claim) => isDeepStrictEqual(holderOf(claim)?.keys, claim.keys));
   const isFirstUse = await insertAssertions(
     tx,
     sound.filter(({ used }) => !used),
   );
   for (const claim of sound) {
-    const standing = holders.get(claim.agentId);
+    const standing = holderOf(claim);
     held.set(
       claim,
       claim.used || isFirstUse(claim) ? { standing } : { standing, failure: 'the assertion was used before' },

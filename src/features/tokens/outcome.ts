@@ -6,9 +6,9 @@
 import type { Tx } from '../../kernel/db.ts';
 import { createGatherer } from '../../kernel/gather.ts';
 import type { Entry } from '../../kernel/ledger.ts';
-import { busy, type Claim, type Held, holdClaims } from './claim.ts';
+import { type Claim, type Held, holdClaims } from './claim.ts';
 import type { PlanLimit, TokenDeps } from './feature.ts';
-import type { Standing } from './store.ts';
+import { busy, type Standing } from './store.ts';
 
 export interface Request<T> {
   readonly claim: Claim;

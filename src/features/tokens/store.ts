@@ -1,7 +1,7 @@
 /** Writes `token_revocations` and `used_assertions`; reads across agents, organizations and credentials. */
 import type { PlanTier } from '../../contract/limits.ts';
 import type { Queryable } from '../../kernel/db.ts';
-import { takeTurn } from '../../kernel/locks.ts';
+import { takeTurn, tryTurn } from '../../kernel/locks.ts';
 import { listOf, prepared, sql } from '../../kernel/sql.ts';
 
 export interface Standing {
@@ -26,8 +26,6 @@ export interface Client extends Standing {
   readonly secretHash: Buffer;
 }
 
-const awaitTurn = (tx: Queryable, agentIds: readonly string[]) => takeTurn(tx, 'agent', agentIds, 'together');
-
 type Asked = readonly { readonly agentId: string; readonly secretHash: Buffer }[];
 
 /** The hash is looked up, so a thousand credentials cost no more than one. */
@@ -44,69 +42,63 @@ const clientsAsked = (asked: Asked, now: Date) => sql`
   join credentials c on c.agent_id = a.agent_id and c.secret_hash = asked.secret_hash
   where c.status = 'active' and (c.expires_at is null or c.expires_at > ${now})`;
 
-const inOrder = (asked: Asked, rows: readonly (Client & { position: number })[]) => {
-  const found = new Map(rows.map((row) => [row.position, row]));
-  return asked.map((_, index): Client | undefined => found.get(index + 1));
-};
+/** Somebody is changing the agent or a credential of it just now: it must be waited for before anything can be said. */
+export const busy = Symbol('busy');
+
+/** Takes the agents' locks, so that they and their credentials stay as they are; answers which cannot be had without waiting. */
+async function hold(tx: Queryable, agentIds: readonly string[], waiting: boolean): Promise<Set<string>> {
+  if (!waiting) return tryTurn(tx, 'agent', agentIds);
+  await takeTurn(tx, 'agent', agentIds, 'together');
+  return new Set();
+}
 
 /**
- * In the order asked: the agent whose active credential has this secret, as it stands. Agent and credential are kept from
- * changing until the transaction ends, the agent first, as everybody does. Those that somebody is changing just now are
- * left out, unless there is time to wait for them.
+ * In the order asked: the agent whose active credential has this secret, as it stands until the transaction ends. The locks
+ * come first: what is read then is what they keep.
  */
 export async function holdClients(
   tx: Queryable,
   asked: Asked,
   now: Date,
   { waiting }: { waiting: boolean },
-): Promise<(Client | undefined)[]> {
-  const query = clientsAsked(asked, now);
-  if (waiting)
-    await awaitTurn(
-      tx,
-      asked.map(({ agentId }) => agentId),
-    );
-  const rows = waiting
-    ? await tx.many<Client & { position: number }>(
-        'tokens.awaitClients',
-        sql`${query} order by a.agent_id for share of a, c`,
-      )
-    : await tx.many<Client & { position: number }>(
-        'tokens.holdClients',
-        prepared(sql`${query} for share of a, c skip locked`),
-      );
-  return inOrder(asked, rows);
+): Promise<(Client | typeof busy | undefined)[]> {
+  const agentIds = asked.map(({ agentId }) => agentId);
+  const [taken, rows] = await Promise.all([
+    hold(tx, agentIds, waiting),
+    tx.many<Client & { position: number }>('tokens.clients', prepared(clientsAsked(asked, now))),
+  ]);
+  const found = new Map(rows.map((row) => [row.position, row]));
+  return asked.map(({ agentId }, index) => {
+    const client = found.get(index + 1);
+    return client && taken.has(agentId) ? busy : client;
+  });
 }
 
-/** The same without holding them: tells who is merely busy from who is not there. */
-export async function findClients(db: Queryable, asked: Asked, now: Date): Promise<(Client | undefined)[]> {
-  return inOrder(asked, await db.many('tokens.findClients', prepared(clientsAsked(asked, now))));
-}
-
-/** The agents as they stand, kept from being suspended or given other keys until the transaction ends. */
+/** By id, in the same way: those that can be had, and whether the others are busy. */
 export async function holdKeyHolders(
   tx: Queryable,
   agentIds: readonly string[],
   { waiting }: { waiting: boolean },
-): Promise<Map<string, KeyHolder>> {
-  if (waiting) await awaitTurn(tx, agentIds);
-  const rows = await tx.many<KeyHolder>(
-    'tokens.holdKeyHolders',
-    sql`select ${standing}, a.public_keys as keys
-        from agents a join organizations o using (organization_id)
-        where a.agent_id = any(${agentIds}::uuid[]) order by a.agent_id
-        for share of a ${waiting ? sql`` : sql`skip locked`}`,
-  );
-  return new Map(rows.map((row) => [row.agentId, row]));
+): Promise<Map<string, KeyHolder | typeof busy>> {
+  const [taken, rows] = await Promise.all([
+    hold(tx, agentIds, waiting),
+    tx.many<KeyHolder>(
+      'tokens.keyHolders',
+      sql`select ${standing}, a.public_keys as keys
+          from agents a join organizations o using (organization_id)
+          where a.agent_id = any(${agentIds}::uuid[])`,
+    ),
+  ]);
+  return new Map(rows.map((row) => [row.agentId, taken.has(row.agentId) ? busy : row]));
 }
 
 /** The agent as it stands, kept from changing until the transaction ends; waited for when somebody is changing it. */
 export async function holdStanding(tx: Queryable, agentId: string): Promise<Standing | undefined> {
-  await awaitTurn(tx, [agentId]);
+  await hold(tx, [agentId], true);
   return tx.maybe(
     'tokens.holdStanding',
     sql`select ${standing} from agents a join organizations o using (organization_id)
-        where a.agent_id = ${agentId} for share of a`,
+        where a.agent_id = ${agentId}`,
   );
 }
 
