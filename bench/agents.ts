@@ -9,8 +9,13 @@ export interface Agent {
   readonly organizationId: string;
 }
 
-/** Organizations number `from` to `to`, each with its thousand agents. */
-export async function fillAgents(client: pg.Client, from: number, to: number): Promise<void> {
+/** Organizations number `from` to `to`, each with so many agents. */
+export async function fillAgents(
+  client: pg.Client,
+  from: number,
+  to: number,
+  agentsEach = agentsPerOrganization,
+): Promise<void> {
   await client.query(
     `insert into organizations (organization_id, name, slug, plan_tier, status, created_at, updated_at)
      select gen_random_uuid(), 'Bench ' || i, 'bench-' || i, 'enterprise', 'active', now(), now()
@@ -26,7 +31,7 @@ export async function fillAgents(client: pg.Client, from: number, to: number): P
             array['agents:read', 'tokens:read'], now() - n * interval '1 second', now()
      from organizations o, generate_series(1, $3::int) n
      where o.slug in (select 'bench-' || i from generate_series($1::int, $2::int) i)`,
-    [from, to, agentsPerOrganization],
+    [from, to, agentsEach],
   );
   // The same as secretOf.
   await client.query(

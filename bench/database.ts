@@ -37,11 +37,12 @@ export async function prepareDatabase(
   databaseUrl: string,
   keys: KeyPems,
   organizations: number,
+  agentsEach?: number,
 ): Promise<void> {
   // Starting is migrating.
   await whileServing([serveOurs(databaseUrl, keys)], async () => {});
   await withClient(databaseUrl, async (client) => {
-    await fillAgents(client, 1, organizations);
+    await fillAgents(client, 1, organizations, agentsEach);
     await client.query('vacuum analyze');
   });
 }

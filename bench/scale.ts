@@ -13,6 +13,7 @@ import { callers, connections, warmUp } from './tokens.ts';
 
 const agents = fromEnvironment('BENCH_AGENTS', 1_000_000);
 const auditRows = fromEnvironment('BENCH_AUDIT_ROWS', 10_000_000);
+const organizations = Math.ceil(agents / agentsPerOrganization);
 const floor = 0.9;
 const organizationsAtOnce = 50;
 
@@ -21,9 +22,9 @@ export const scale = ({ databaseUrl, say }: Bench): Promise<Result[]> =>
   withDatabase(databaseUrl, 'bench_empty', (empty) =>
     withDatabase(databaseUrl, 'bench_full', async (full) => {
       const keys = generateKeyPair();
-      for (const database of [empty, full]) {
-        await prepareDatabase(database, keys, callers / agentsPerOrganization);
-      }
+      // As many organizations in both: every one of them has a chain of events, whose head is signed while it grows.
+      await prepareDatabase(empty, keys, organizations, Math.ceil(callers / organizations));
+      await prepareDatabase(full, keys, callers / agentsPerOrganization);
       await withClient(full, (client) => fill(client, say));
       return whileServing([serveOurs(full, keys), serveOurs(empty, keys)], async ([ours, other]) => {
         const since = new Date();
@@ -59,7 +60,6 @@ const loadOf = async (database: string, url: string): Promise<Load> => {
 async function fill(client: pg.Client, say: Bench['say']): Promise<void> {
   // Only here: whoever is measured waits for the disk.
   await client.query('set synchronous_commit = off');
-  const organizations = Math.ceil(agents / agentsPerOrganization);
   for (
     let first = callers / agentsPerOrganization + 1;
     first <= organizations;
