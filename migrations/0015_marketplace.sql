@@ -69,6 +69,13 @@ create table listing_words (
 );
 create index listing_words_by_place on listing_words (place);
 
+-- Words alone, whatever stands between them: left to itself the parser would take `ci/cd` for a path and `<agent>` for a tag, and where
+-- the locale is C a dash or a curly quote for a letter. The same is done to what somebody looks for (features/marketplace/words.ts).
+create function listing_text(text text) returns text language sql immutable parallel safe
+  return regexp_replace(normalize(text, NFKC),
+    '[\u0001-\u002f\u003a-\u0040\u005b-\u0060\u007b-\u00bf\u00d7\u00f7\u2000-\u206f\u2190-\u2bff\u3000-\u303f'
+    '\ufe00-\ufe0f\ufeff\uff00-\uff0f\uff61-\uff65\U0001f000-\U0001faff]+', ' ', 'g');
+
 -- Words of texts are in lower case, and so no word is a label.
 create function listing_labels(listing listings) returns text[] language sql immutable parallel safe
   return array['TYPE:' || listing.agent_type, 'VERIFIED:' || listing.verified]
@@ -84,9 +91,9 @@ begin
     delete from listing_index where listing_id = new.listing_id;
   end if;
   if new.status = 'published' and new.agent_active then
-    headline := to_tsvector('english', concat_ws(' ', new.title, new.summary,
-      array_to_string(new.categories || new.tags || new.capabilities, ' '), new.agent_type));
-    words := headline || to_tsvector('english', new.description);
+    headline := to_tsvector('english', listing_text(concat_ws(' ', new.title, new.summary,
+      array_to_string(new.categories || new.tags || new.capabilities, ' '), new.agent_type)));
+    words := headline || to_tsvector('english', listing_text(new.description));
     insert into listing_index (place, listing_id, organization_id, visibility, headline, words)
     values (new.place, new.listing_id, new.organization_id, new.visibility, headline, words);
     insert into listing_words (word, place)

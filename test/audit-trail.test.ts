@@ -307,6 +307,8 @@ describe('a refused access token', () => {
         [{ ...failure, action: 'authentication.refused', agent_id: nobody }],
         id,
       );
+      const blank = await eventsOf(() => send(t, request, 'x y', from));
+      assert.deepEqual([blank.result.status, blank.written.length], [401, 1], id);
       const silent = await eventsOf(() => send(t, request, undefined, from));
       assert.deepEqual([silent.result.status, silent.written], [401, []], id);
     }

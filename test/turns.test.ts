@@ -2,8 +2,10 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { takeTurn } from '../src/kernel/locks.ts';
 import { delegating } from './delegations.ts';
 import { type Answer, startApp } from './harness.ts';
+import { until } from './programs.ts';
 import { createTrust } from './trust.ts';
 
 const t = await startApp({ WEBHOOK_ALLOW_PRIVATE_TARGETS: 'true', RATE_LIMIT_PER_MINUTE: '1000000' });
@@ -82,4 +84,33 @@ describe('30 clients ask without a pause', () => {
       assert.ok(took < 8_000, `took ${took} ms`);
     });
   }
+});
+
+describe('whoever redeems a delegation', () => {
+  it('takes all its agents in one order, and holds none while it waits for the first', async () => {
+    const two = [await t.agent(), await t.agent()];
+    const [first, second] = two.toSorted((one, other) => (one.agentId < other.agentId ? -1 : 1));
+    assert.ok(first && second);
+    const lent = await lend(await t.token(undefined, first), second, ['agents:read']);
+    const { promise: released, resolve: release } = Promise.withResolvers<void>();
+    const { promise: holding, resolve: isHeld } = Promise.withResolvers<void>();
+    const change = t.app.db.transaction(async (tx) => {
+      await takeTurn(tx, 'agent', [first.agentId], 'alone');
+      isHeld();
+      await released;
+    });
+    await holding;
+    const redeeming = redeem(second, lent.delegationToken);
+    await until('it waits', async () => {
+      const waiting = await t.sql(
+        `select from pg_locks join pg_database d on d.oid = database
+         where locktype = 'advisory' and not granted and datname = current_database()`,
+      );
+      return waiting.length > 0 || undefined;
+    });
+    const [held] = await t.sql('select pg_try_advisory_xact_lock(2, hashtext($1)) as free', [second.agentId]);
+    release();
+    await change;
+    assert.deepEqual([held, (await redeeming).status], [{ free: true }, 200]);
+  });
 });

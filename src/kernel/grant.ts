@@ -59,6 +59,8 @@ export interface Grant {
   readonly grantType: string;
   /** The form fields that only this grant reads: optional strings. */
   readonly fields: Readonly<Record<string, TSchema>>;
+  /** The agents besides the client that `redeem` will hold: all are taken at once, so that no two wait for each other. */
+  parties(form: GrantRequest['form']): Promise<readonly string[]>;
   /**
    * Refuses by a TokenError, before it has written anything: the transaction may be committed all the same, with the record
    * of the refusal.
@@ -73,6 +75,8 @@ export interface OutsideProof {
   readonly agentId: string | undefined;
   readonly scope: string | undefined;
   readonly origin: Origin;
+  /** Whom whatever is issued for it will hold besides. */
+  readonly parties: readonly string[];
   countAgainst(subject: { clientId: string } | 'address'): Promise<void>;
 }
 

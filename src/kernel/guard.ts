@@ -130,11 +130,12 @@ export function createGuard(deps: GuardDeps): Guard {
   const identified = async (
     visit: Visit,
     entry: RouteEntry | undefined,
-    token: string | undefined,
+    { shown, token }: { shown: boolean; token: string | undefined },
     identity: Identity | undefined,
   ): Promise<Identity> => {
     if (!identity) {
       if (token !== undefined) await refuse(visit, entry, await explain(token));
+      else if (shown) await refuse(visit, entry, { ...stranger, reason: 'malformed' });
       return refuseUnidentified(token, resourceMetadata);
     }
     if (identity.organizationStatus !== 'active') {
@@ -173,7 +174,8 @@ export function createGuard(deps: GuardDeps): Guard {
         return countInOwnWindow(reply, visit, entry, known);
       }
 
-      const identity = await identified(visit, entry, token, known);
+      const shown = request.headers.authorization !== undefined;
+      const identity = await identified(visit, entry, { shown, token }, known);
       if (entry?.quota !== 'free') await countCall(identity);
       if (access.kind === 'scope') requireScope(identity, access.scope, resourceMetadata);
       const caller = callerOf(identity, visit);

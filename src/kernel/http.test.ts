@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict';
-import { connect } from 'node:net';
+import { type AddressInfo, connect } from 'node:net';
 import { after, describe, it } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { decodeJwt } from 'jose';
 import Type from 'typebox';
 import { startApp } from '../../test/harness.ts';
+import { until } from '../../test/programs.ts';
 import { createMemoryKv } from '../adapters/memory-kv.ts';
 import { systemClock } from './clock.ts';
 import { createHttp, type HttpDeps } from './http.ts';
@@ -30,7 +31,7 @@ async function startServer(config: Partial<HttpDeps['config']> = {}) {
     requirePermission: async () => {},
     countCall() {},
     resourceMetadata: 'http://countersign.test/metadata',
-    routes: [probe, upload, fault],
+    routes: [probe, upload, fault, long],
   });
   after(() => http.close());
   return http;
@@ -72,6 +73,29 @@ const fault = at('GET', '/fault', Type.Object({ needed: Type.String() }), ({ hea
   const name = String(headers['x-fault']);
   if (name === 'shape') return { password: 'hunter2' };
   throw name === 'refusal' ? Object.assign(new Error('password=hunter2'), { statusCode: 422 }) : faults[name];
+});
+
+const long = at('GET', '/long', Type.Object({ text: Type.String() }), () => ({
+  text: 'x'.repeat(40_000_000),
+}));
+
+describe('a client that does not read its answer', () => {
+  it('is let go of', async () => {
+    const { server } = await startServer({ stalledMs: 500 });
+    await server.listen({ host: '127.0.0.1', port: 0 });
+    const { port } = server.server.address() as AddressInfo;
+    const socket = connect(port, '127.0.0.1');
+    after(() => socket.destroy());
+    socket.on('error', () => {});
+    socket.pause();
+    socket.write('GET /long HTTP/1.1\r\nhost: x\r\n\r\n');
+    const open = () =>
+      new Promise<number>((resolve, reject) =>
+        server.server.getConnections((error, count) => (error ? reject(error) : resolve(count))),
+      );
+    await until('it is connected', async () => (await open()) === 1 || undefined);
+    await until('it is gone', async () => (await open()) === 0 || undefined);
+  });
 });
 
 describe('a request id', () => {

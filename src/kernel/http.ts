@@ -44,7 +44,10 @@ declare module 'fastify' {
 }
 
 export interface HttpDeps extends GuardDeps {
-  readonly config: Pick<Config, 'trustProxy' | 'corsOrigin' | 'baseUrl'>;
+  readonly config: Pick<Config, 'trustProxy' | 'corsOrigin' | 'baseUrl'> & {
+    /** How long nothing may move on a connection, if not as long as usual. */
+    readonly stalledMs?: number;
+  };
   readonly log: Log;
   readonly routes: readonly RouteEntry[];
 }
@@ -65,6 +68,8 @@ const overloadLineMs = 1_000;
 /** A request, headers and body together, must arrive within this. */
 const requestTimeoutMs = 30_000;
 const headersTimeoutMs = 15_000;
+/** On a connection on which nothing moves for so long, such as one whose client does not read its answer, nobody waits any more. */
+const stalledMs = 180_000;
 const lingerMs = 250;
 
 export async function createHttp(deps: HttpDeps): Promise<Http> {
@@ -85,6 +90,7 @@ export async function createHttp(deps: HttpDeps): Promise<Http> {
     trustProxy: config.trustProxy ?? false,
     bodyLimit: maxBodyBytes,
     requestTimeout: requestTimeoutMs,
+    connectionTimeout: config.stalledMs ?? stalledMs,
     http: {
       headersTimeout: headersTimeoutMs,
       connectionsCheckingInterval: 2_000,

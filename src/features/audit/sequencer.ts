@@ -3,10 +3,10 @@
  * transaction, so that every link is covered. One at a time across nodes. It extends only what it can vouch for: a chain
  * whose head is not what was signed stays as it is, and verification says so.
  */
-import { setImmediate } from 'node:timers/promises';
 import type { Clock } from '../../kernel/clock.ts';
 import type { Db, Tx } from '../../kernel/db.ts';
 import { takeLock, tryLock } from '../../kernel/locks.ts';
+import { createPause, type Pause } from '../../kernel/pause.ts';
 import type { Signer } from '../../kernel/signer.ts';
 import type { Alarm } from './alarm.ts';
 import { eventHash, type Link, linkHash, linkRecord, microseconds } from './chain.ts';
@@ -46,6 +46,7 @@ export interface Sequencer {
 }
 
 const batchSize = 4_000;
+/** A second of a busy service's events is much to hash in one go. */
 const eventsAtOnce = 100;
 /** Transactions pass without leaving events, too; how many may before it is written down how far we are. */
 const unsettledAtMost = 50_000n;
@@ -106,7 +107,7 @@ export function createSequencer(deps: SequencerDeps): Sequencer {
     const bounds = { before, last, reached: wentBack ? undefined : now.reached };
     const found = await findUnlinked(tx, after, bounds, batchSize);
     const ours: Candidate[] = [];
-    const pause = createPause();
+    const pause = createPause(eventsAtOnce);
     for (const event of found) {
       if (isOurs(event)) ours.push(event);
       await pause();
@@ -146,7 +147,7 @@ export function createSequencer(deps: SequencerDeps): Sequencer {
     const heads = await soundHeads(tx, [...chains.keys()]);
     const links: (Link & { organizationId: string })[] = [];
     const checkpoints: Promise<CheckpointRow>[] = [];
-    const pause = createPause();
+    const pause = createPause(eventsAtOnce);
     for (const [organizationId, head] of heads) {
       const at = new Date(Math.max(clock.now(), Date.parse(head.at))).toISOString();
       const added = await extend(head, chains.get(organizationId) ?? [], at.slice(0, 10), pause);
@@ -239,15 +240,4 @@ async function extend(
     await pause();
   }
   return links;
-}
-
-type Pause = () => Promise<void> | undefined;
-
-/** Every so often requests have their turn: a second of a busy service's events is much to hash in one go. */
-function createPause(): Pause {
-  let since = 0;
-  return () => {
-    since = (since + 1) % eventsAtOnce;
-    return since === 0 ? setImmediate() : undefined;
-  };
 }

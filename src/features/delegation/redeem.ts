@@ -17,7 +17,7 @@ export const tokenExchange = 'urn:ietf:params:oauth:grant-type:token-exchange';
 const Field = (maxLength: number) => Type.Optional(Type.String({ maxLength }));
 
 export function createExchange(deps: DelegationDeps): Grant {
-  const { clock, issuer, holdAgents, mint, count } = deps;
+  const { db, clock, issuer, holdAgents, mint, count } = deps;
   const tokens = createDelegationTokens(deps);
 
   const requireLive = (link: Link) => {
@@ -34,6 +34,12 @@ export function createExchange(deps: DelegationDeps): Grant {
       audience: Field(1024),
       actor_token: Field(limits.delegation.maxTokenLength),
       actor_token_type: Field(128),
+    },
+
+    async parties({ subject_token }) {
+      const proven = subject_token ? await tokens.read(subject_token, { expiredToo: true }) : undefined;
+      const found = proven && (await findChain(db, proven.chainId));
+      return found ? partiesOf(found) : [];
     },
 
     async redeem(tx, { client, form, audience, origin }) {

@@ -342,6 +342,31 @@ describe('GET /marketplace/agents', () => {
     assert.deepEqual([beyond.json.total, beyond.json.data], [2, []]);
   });
 
+  const written: [string, string[]][] = [
+    [
+      'Invoice→ledger “smart” matcher',
+      ['invoice', 'ledger', 'smart', '“smart”', 'matcher — ledger', 'smart…', 'ledger 😀'],
+    ],
+    [
+      'Überprüfung «Quixotic» Rechnung–Leser',
+      ['quixotic', 'rechnung', 'leser', 'überprüfung', 'Überprüfung'.normalize('NFD')],
+    ],
+    ['请求，审核 代理', ['请求', '审核', '代理']],
+    ['CI/CD helper', ['ci', 'cd', 'CI CD', 'ci/cd', '“ci/cd helper”']],
+    ['C++ & Node.js linter', ['node', 'node.js', 'linter', 'c++']],
+    ['AI <agent> for R&D', ['agent', 'ai', 'r&d', '<agent>']],
+    ['GPT-4 ﬁnder', ['gpt 4', 'gpt-4', 'finder', '\u200bfinder']],
+  ];
+  for (const [title, questions] of written)
+    it(`200: "${title}" is found by its words, whatever stands between them`, async () => {
+      const { listingId } = await publish({ title });
+      for (const q of questions) {
+        const { json } = await search(`q=${encodeURIComponent(q)}`);
+        const ids = json.data.map((listing: { listingId: string }) => listing.listingId);
+        assert.ok(ids.includes(listingId), q);
+      }
+    });
+
   it('200: either word with or, a phrase as it stands, and a label is no word that can be typed', async () => {
     const mark = `m${randomUUID().replaceAll('-', '')}`;
     const red = await publish({

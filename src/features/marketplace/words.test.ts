@@ -12,7 +12,7 @@ describe('readWords', () => {
       'invoice reader': 'invoice reader',
       '"invoice reader" -slow or fast': '"invoice reader" -slow or fast',
       '-"two words"': '-"two words"',
-      'e-mail': 'e-mail',
+      'e-mail': '"e mail"',
       '---x': '-x',
       '- x': 'x',
       '"open': 'open',

@@ -13,12 +13,22 @@ interface Term {
 
 function readTerms(typed: string): Term[] {
   const terms: Term[] = [];
-  for (const [, not = '', phrase, word] of typed.matchAll(term)) {
-    const text = (phrase ?? word ?? '').replace(/^-+/, '').trim();
-    if (text !== '') terms.push({ text, excluded: not === '-', phrase: phrase !== undefined });
+  const plain = typed.normalize('NFKC').replace(/[“”„‟«»]/g, '"');
+  for (const [, not = '', phrase, word] of plain.matchAll(term)) {
+    const text = wordsIn(phrase ?? word ?? '');
+    // What is written as one, such as ci/cd, is looked for as one.
+    const together = phrase !== undefined || text.includes(' ');
+    if (text !== '') terms.push({ text, excluded: not === '-', phrase: together });
   }
   return terms.slice(0, maxTerms);
 }
+
+/** Without all that is no part of a word, as the migration has it for what is searched. */
+const wordsIn = (text: string): string =>
+  text
+    .replace(/[\uFE00-\uFE0F]/g, '')
+    .replace(/[^\p{L}\p{N}\p{M}]+/gu, ' ')
+    .trim();
 
 export const readWords = (typed: string): string =>
   readTerms(typed)

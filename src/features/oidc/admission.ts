@@ -8,8 +8,10 @@ import type { TokenErrorCode } from '../../contract/errors.ts';
 import { isoTime } from '../../kernel/clock.ts';
 import type { Tx } from '../../kernel/db.ts';
 import { failToken, TokenError } from '../../kernel/fail.ts';
+import { createGate } from '../../kernel/gather.ts';
 import type { Issue, IssuedToken, OutsideProof, ProvenClient } from '../../kernel/grant.ts';
 import { isUuid, nobody, stranger } from '../../kernel/ids.ts';
+import { takeTurn } from '../../kernel/locks.ts';
 import { isRefused, type Unverified } from '../../kernel/outside.ts';
 import { type Chosen, createChoose } from './candidates.ts';
 import type { OidcDeps } from './feature.ts';
@@ -31,6 +33,9 @@ const told = 'the token is not one that is trusted here';
 /** Of clocks that differ: how long past its end a token might still be shown to us. */
 const leewaySeconds = 60;
 const maxRecorded = 256;
+/** Each may have to wait for somebody, and has a connection meanwhile. */
+const admissionsAtOnce = 4;
+const admissionsWaiting = 400;
 
 interface About {
   readonly organizationId: string;
@@ -42,6 +47,8 @@ export function createAdmission(deps: OidcDeps): Admit {
   const { db, clock, ledger, metrics, outside, issuer: ourselves } = deps;
   const { holdStanding, findStanding } = deps;
   const choose = createChoose(deps);
+  const gate = createGate(admissionsAtOnce, admissionsWaiting);
+  const inGate = <T>(work: (tx: Tx) => Promise<T>) => gate(() => db.transaction(work));
 
   const recordRefusal = async ({ origin }: OutsideProof, about: About, error: TokenError) => {
     const { organizationId, agentId } = about;
@@ -95,7 +102,9 @@ export function createAdmission(deps: OidcDeps): Admit {
       const { policy: seen } = chosen;
       about = { ...(seen ?? (await aboutNobody(proof))), metadata: vouchedBy(seen, token) };
       if ('problem' in chosen) return failToken(words.proof, told, chosen.problem);
-      return await db.transaction(async (tx) => {
+      return await inGate(async (tx) => {
+        // Agents before policies, and all of them at once: the order of everybody who holds both.
+        await takeTurn(tx, 'agent', [chosen.policy.agentId, ...proof.parties], 'together');
         const policy = await prove(tx, token, chosen, words);
         await proof.countAgainst({ clientId: policy.agentId });
         refuseScopesBeyond(policy, proof.scope, words);

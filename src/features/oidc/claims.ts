@@ -21,6 +21,9 @@ export const nameOf = (claim: string): string => {
   return name === undefined || deeper.length > 0 ? claim : name;
 };
 
+/** The claim at the top that it is in. */
+export const topOf = (claim: string): string => pathOf(claim)[0] ?? '';
+
 const pathOf = (claim: string): string[] =>
   claim.startsWith('/')
     ? claim

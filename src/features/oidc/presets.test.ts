@@ -204,6 +204,8 @@ describe('who the caller is', () => {
     ['custom', null, [on('aud', 'equals', 'x')]],
     ['custom', null, [on('/environment', 'equals', 'prod')]],
     ['custom', null, [on('/iss', 'equals', 'https://issuer.example')]],
+    ['custom', null, [on('/aud/0', 'equals', 'https://us.example')]],
+    ['custom', null, [on('/amr/0', 'equals', 'pwd')]],
     ['custom', null, [on('/sub', 'equals', 'environment:prod')]],
     ['custom', null, [on('team', 'exists')]],
     ['custom', null, [on('team', 'glob', '*')]],

@@ -2,7 +2,7 @@
  * What is known about the providers: where their tokens come from, and what in them says who the caller is. A policy that
  * pins nothing of that would let in every customer of the provider, and is refused.
  */
-import { nameOf } from './claims.ts';
+import { nameOf, topOf } from './claims.ts';
 import { isGlob, startsFixed } from './glob.ts';
 import type { Condition, Provider } from './schema.ts';
 
@@ -133,6 +133,8 @@ function pins(provider: Provider, preset: Preset, { claim, operator, values = []
   if (name === 'sub') return values.every((value) => preset.identifiedBy(value));
   const custom = provider === 'custom';
   const begins = custom ? hasBeginning : startsFixed;
-  const says = custom ? !weak.has(name) : [claim, name].some((word) => preset.identifying.includes(word));
+  const says = custom
+    ? !weak.has(topOf(claim))
+    : [claim, name].some((word) => preset.identifying.includes(word));
   return says && values.every((value) => operator !== 'glob' || !isGlob(value) || begins(value));
 }

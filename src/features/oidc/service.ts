@@ -58,10 +58,13 @@ export function createPolicyService(deps: OidcDeps): PolicyService {
     });
   };
 
-  /** A policy first, then its agent: whoever comes in by a policy takes them in the same order. */
+  /** The agent first, then the policy: whoever comes in by a policy takes them in the same order. */
   const held = async (tx: Tx, caller: Caller, policyId: string) => {
-    const policy = (await lockPolicy(tx, tenantOf(caller), policyId)) ?? fail('TRUST_POLICY_NOT_FOUND');
-    return { policy, agent: await holdAgent(tx, caller, policy.agentId) };
+    const tenant = tenantOf(caller);
+    const found = (await findPolicy(tx, tenant, policyId)) ?? fail('TRUST_POLICY_NOT_FOUND');
+    const agent = await holdAgent(tx, caller, found.agentId);
+    const policy = (await lockPolicy(tx, tenant, policyId)) ?? fail('TRUST_POLICY_NOT_FOUND');
+    return { policy, agent };
   };
 
   /** Nobody lets others in as somebody whom they could not be themselves. */

@@ -2,10 +2,13 @@ import type { TokenErrorCode } from '../../contract/errors.ts';
 import { isScope, type Scope, scopes } from '../../contract/scopes.ts';
 import { audienceOf } from '../../kernel/audience.ts';
 import type { Origin } from '../../kernel/caller.ts';
+import type { Tx } from '../../kernel/db.ts';
 import { failToken, TokenError } from '../../kernel/fail.ts';
+import { createGate } from '../../kernel/gather.ts';
 import type { Grant, IssuedToken, OutsideProof } from '../../kernel/grant.ts';
 import { nobody } from '../../kernel/ids.ts';
 import type { Entry } from '../../kernel/ledger.ts';
+import { takeTurn } from '../../kernel/locks.ts';
 import { type Claim, createReadClaim, type Held, holdClaims } from './claim.ts';
 import { type Presented, presentedClient } from './client.ts';
 import type { TokenDeps } from './feature.ts';
@@ -46,10 +49,16 @@ const rfcWords: Words = {
   badResource: 'invalid_target',
 };
 
+/** Each may have to wait for somebody, and has a connection meanwhile. */
+const redemptionsAtOnce = 4;
+const redemptionsWaiting = 400;
+
 export function createTokenService(deps: TokenDeps, { draft }: Minter): TokenService {
   const { db, clock, ledger, metrics, issuer, outsideProofs } = deps;
   const readClaim = createReadClaim(deps);
   const settle = createSettle<IssuedToken>(deps);
+  const gate = createGate(redemptionsAtOnce, redemptionsWaiting);
+  const inGate = <T>(work: (tx: Tx) => Promise<T>) => gate(() => db.transaction(work));
   const grants = new Map(deps.grants.map((grant) => [grant.grantType, grant]));
   const fields = Object.keys(tokenRequestOf(deps.grants).properties);
 
@@ -115,10 +124,14 @@ export function createTokenService(deps: TokenDeps, { draft }: Minter): TokenSer
         failToken(words.badResource, 'resource must be an absolute http(s) URI without a fragment'));
 
   /** Somebody else's word for the client, if it is not its own that is presented. */
-  const outsideProofIn = (asked: TokenAsked, presented: Presented): OutsideProof | undefined => {
+  const outsideProofIn = (
+    asked: TokenAsked,
+    presented: Presented,
+    parties: readonly string[] = [],
+  ): OutsideProof | undefined => {
     if (presented.kind !== 'assertion' || !outsideProofs.isOutside(presented.assertion)) return undefined;
     const { client_id: agentId, scope } = asked.form;
-    return { ...asked, token: presented.assertion, agentId, scope };
+    return { ...asked, token: presented.assertion, agentId, scope, parties };
   };
 
   /** Together with others of the same moment. */
@@ -145,11 +158,13 @@ export function createTokenService(deps: TokenDeps, { draft }: Minter): TokenSer
     const { form, origin } = asked;
     const audience = audienceIn(asked, rfcWords);
     const presented = presentedClient(form, asked.authorization);
-    const proof = outsideProofIn(asked, presented);
+    const parties = await grant.parties(form);
+    const proof = outsideProofIn(asked, presented, parties);
     if (proof)
       return outsideProofs.admit(proof, (tx, client) => grant.redeem(tx, { client, form, audience, origin }));
     const claim = await claimIn(presented, rfcWords);
-    const outcome = await db.transaction(async (tx) => {
+    const outcome = await inGate(async (tx) => {
+      await takeTurn(tx, 'agent', [claim.agentId, ...parties], 'together');
       const [holding] = await holdClaims(tx, [claim], { now: new Date(clock.now()), waiting: true });
       const held = holding as Held;
       try {
