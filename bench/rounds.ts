@@ -63,9 +63,11 @@ const settled = async <T>(turn: () => Promise<T>): Promise<T> => {
   return turn();
 };
 
-/** Of an even number the lower: a figure of ours is not to look better than it is. */
-export const median = (values: readonly number[]): number =>
-  values.toSorted((a, b) => a - b)[Math.ceil(values.length / 2) - 1] ?? Number.NaN;
+export const median = (values: readonly number[]): number => {
+  const sorted = values.toSorted((a, b) => a - b);
+  const [low = Number.NaN, high = low] = sorted.slice(Math.ceil(sorted.length / 2) - 1);
+  return sorted.length % 2 === 1 ? low : (low + high) / 2;
+};
 
 export const quantile = (values: readonly number[], part: number): number =>
   values.toSorted((a, b) => a - b)[Math.min(values.length - 1, Math.floor(values.length * part))] ??
