@@ -176,7 +176,7 @@ describe('races', () => {
       const { promise: released, resolve: release } = Promise.withResolvers<void>();
       const { promise: holding, resolve: isHeld } = Promise.withResolvers<void>();
       const issuing = t.app.db.transaction(async (tx) => {
-        await tryTurn(tx, 'agent', [client.agentId]);
+        await tryTurn(tx, 'agent', [client.agentId], 'together');
         isHeld();
         await released;
       });

@@ -34,28 +34,6 @@ export async function tryLock(tx: Tx, name: keyof typeof keys): Promise<boolean>
 
 const lockOf = (kind: keyof typeof kinds) => sql`${kinds[kind]}::int, hashtext(id)`;
 
-/** Those of the locks that were free, without waiting. */
-export async function tryLocks(
-  tx: Tx,
-  kind: keyof typeof kinds,
-  ids: readonly string[],
-): Promise<Set<string>> {
-  const rows = await tx.many<{ id: string }>(
-    `lock.${kind}.try`,
-    prepared(sql`
-      select id from unnest(${ids}::text[]) as asked (id) where pg_try_advisory_xact_lock(${lockOf(kind)})`),
-  );
-  return new Set(rows.map(({ id }) => id));
-}
-
-/** One of them, waiting for whoever has it. */
-export async function awaitLock(tx: Tx, kind: keyof typeof kinds, id: string): Promise<void> {
-  await tx.run(
-    `lock.${kind}`,
-    sql`select pg_advisory_xact_lock(${lockOf(kind)}) from (select ${id}::text as id) as asked`,
-  );
-}
-
 /**
  * Asked before rows are held, by many together or by one alone. PostgreSQL lets whoever shares a row in past somebody who waits to
  * have it alone, so while requests keep coming that one would never have its turn. Here everybody has theirs in the order
@@ -78,16 +56,20 @@ export async function takeTurn(
   );
 }
 
-/** The same, together with others and without waiting: answers who cannot be had now, because somebody has or awaits them alone. */
+/** The same without waiting: answers who cannot be had now, because somebody else has or awaits them. */
 export async function tryTurn(
   tx: Queryable,
   kind: keyof typeof kinds,
   ids: readonly string[],
+  how: 'together' | 'alone',
 ): Promise<Set<string>> {
   const rows = await tx.many<{ id: string }>(
-    `lock.${kind}.tryTogether`,
-    prepared(sql`
-      select id from unnest(${listOf(ids)}) as asked (id) where not pg_try_advisory_xact_lock_shared(${lockOf(kind)})`),
+    `lock.${kind}.${how}.try`,
+    prepared(
+      how === 'alone'
+        ? sql`select id from unnest(${listOf(ids)}) as asked (id) where not pg_try_advisory_xact_lock(${lockOf(kind)})`
+        : sql`select id from unnest(${listOf(ids)}) as asked (id) where not pg_try_advisory_xact_lock_shared(${lockOf(kind)})`,
+    ),
   );
   return new Set(rows.map(({ id }) => id));
 }

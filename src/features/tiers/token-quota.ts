@@ -7,7 +7,7 @@
 import type { PlanTier } from '../../contract/limits.ts';
 import type { Clock } from '../../kernel/clock.ts';
 import type { Queryable, Tx } from '../../kernel/db.ts';
-import { awaitLock, tryLocks } from '../../kernel/locks.ts';
+import { takeTurn, tryTurn } from '../../kernel/locks.ts';
 import type { Metrics } from '../../kernel/metrics.ts';
 import { isLimited, type LimitReached, limitsOf, reached } from './limits.ts';
 
@@ -57,9 +57,7 @@ export function createTokenQuota({ clock, metrics, tokensAt }: TokenQuotaDeps): 
         now,
       );
     // Both go out together; the count is read once the locks are there.
-    const [mine, counts] = waiting
-      ? [await takeAll(tx, locks), await lookUp()]
-      : await Promise.all([tryLocks(tx, 'tokenQuota', locks), lookUp()]);
+    const [taken, counts] = await Promise.all([hold(tx, locks, waiting), lookUp()]);
     const used = new Map(counts);
     const usedBy = (id: string) => used.get(id) ?? 0;
 
@@ -83,7 +81,7 @@ export function createTokenQuota({ clock, metrics, tokensAt }: TokenQuotaDeps): 
         return reached(limitType, limit, planTier, now);
       }
       const isClose = applying.some(([, id, limit]) => limit - usedBy(id) <= plenty);
-      if (isClose && !mine.has(lockOf(asker))) return 'busy';
+      if (isClose && taken.has(lockOf(asker))) return 'busy';
       for (const [, id] of checks) used.set(id, usedBy(id) + 1);
       return undefined;
     };
@@ -99,10 +97,11 @@ const hasLimit = (asker: TokenAsker): boolean => {
 const lockOf = (asker: TokenAsker): string =>
   isLimited(limitsOf(asker).tokens_per_day) ? asker.organizationId : asker.agentId;
 
-/** In order, as everybody takes them. */
-const distinct = (ids: readonly string[]): string[] => [...new Set(ids)].sort();
+const distinct = (ids: readonly string[]): string[] => [...new Set(ids)];
 
-async function takeAll(tx: Tx, locks: readonly string[]): Promise<Set<string>> {
-  for (const lock of locks) await awaitLock(tx, 'tokenQuota', lock);
-  return new Set(locks);
+/** Answers which of them somebody else has. */
+async function hold(tx: Tx, locks: readonly string[], waiting: boolean): Promise<Set<string>> {
+  if (!waiting) return tryTurn(tx, 'tokenQuota', locks, 'alone');
+  await takeTurn(tx, 'tokenQuota', locks, 'alone');
+  return new Set();
 }

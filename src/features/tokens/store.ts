@@ -47,7 +47,7 @@ export const busy = Symbol('busy');
 
 /** Takes the agents' locks, so that they and their credentials stay as they are; answers which cannot be had without waiting. */
 async function hold(tx: Queryable, agentIds: readonly string[], waiting: boolean): Promise<Set<string>> {
-  if (!waiting) return tryTurn(tx, 'agent', agentIds);
+  if (!waiting) return tryTurn(tx, 'agent', agentIds, 'together');
   await takeTurn(tx, 'agent', agentIds, 'together');
   return new Set();
 }
