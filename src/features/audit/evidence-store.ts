@@ -247,7 +247,11 @@ export async function countSettledWithin(
   return events;
 }
 
-/** One event that nothing links, for whoever asks which; among those of a period, if one is given. */
+/**
+ * One event that nothing links, for whoever asks which; among those of a period, if one is given. A link is looked up by
+ * its event's id alone (`offset 0` keeps the other conditions out of the look-up): before a table has statistics, the
+ * planner takes all links of an organization for a handful, and reads them once for every event.
+ */
 export const findStray = (
   tx: Tx,
   organizationId: string,
@@ -257,13 +261,14 @@ export const findStray = (
   tx.maybe(
     'audit.stray',
     sql`select e.event_id as "eventId" from audit_events e
-        left join lateral (
-          select true as yes from audit_links l
-          where l.event_id = e.event_id and l.occurred_at = e.occurred_at and l.organization_id = e.organization_id
-          limit 1
-        ) linked on true
-        where e.organization_id = ${organizationId} and linked.yes is null
+        where e.organization_id = ${organizationId}
           ${period ? sql`and e.occurred_at between ${isoOf(period.from)} and ${isoOf(period.to)}` : sql``}
+          and not exists (
+            select from (
+              select l.organization_id, l.occurred_at from audit_links l where l.event_id = e.event_id offset 0
+            ) linked
+            where linked.organization_id = e.organization_id and linked.occurred_at = e.occurred_at
+          )
           and ${isSettled(settled)}
         limit 1`,
   );
