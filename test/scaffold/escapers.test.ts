@@ -74,6 +74,7 @@ const texts: readonly string[] = [
     ),
     10_000,
   ),
+  '',
 ];
 const expected = texts.map((text) => Buffer.from(text).toString('hex'));
 
@@ -165,8 +166,8 @@ ${groups.map((_, at) => `    print(T${at}.TEXTS);`).join('\n')}
       execute('sh', file)
         .split('\0')
         .slice(0, -1)
-        .map((text) => Buffer.from(text).toString('hex'))
-        .join('\n'),
+        .map((text) => `${Buffer.from(text).toString('hex')}\n`)
+        .join(''),
     // No program's environment can hold it.
     suits: (text) => !text.includes('\0'),
   },
@@ -180,7 +181,7 @@ describe('a literal is read back as the text it was made from', { concurrency: 2
       if (program !== 'node' && !findProgram(program)) return skipWithout(t, program);
       const suiting = texts.filter(suits);
       writeFileSync(join(folder, file), source(suiting.map(literal)));
-      const read = run(join(folder, file)).trimEnd().split('\n');
+      const read = run(join(folder, file)).split('\n').slice(0, -1);
       const wanted = expected.filter((_, at) => suits(texts[at] as string));
       const wrong = wanted.findIndex((hex, at) => read[at] !== hex);
       assert.equal(
