@@ -27,51 +27,72 @@ export function createOutbound(options: OutboundOptions): Outbound {
   let opening: Promise<Agent> | undefined;
   let closed = false;
 
-  const exchange = async (url: URL, request: OutboundRequest, signal: AbortSignal) => {
-    opening ??= openAgent(options);
-    const agent = await opening;
-    if (closed) throw new OutboundProblem('unreachable', 'this process is stopping');
-    const response = await agent.request({
-      origin: url.origin,
-      path: url.pathname + url.search,
-      method: request.method,
-      headers: { ...request.headers },
-      body: request.body ?? null,
-      signal,
-    });
-    return { status: response.statusCode, headers: response.headers, ...(await read(response, request)) };
-  };
-
-  const send = async (request: OutboundRequest): Promise<OutboundAnswer> => {
-    const url = targetOf(request.url);
-    const deadline = new AbortController();
-    let timer: NodeJS.Timeout | undefined;
-    // undici hears the signal only once it has a connection, so the clock runs beside it.
-    const late = new Promise<never>((_resolve, reject) => {
-      timer = setTimeout(() => {
-        deadline.abort();
-        const message = `${url.host} did not answer in full within ${request.timeoutMs} ms`;
-        reject(new OutboundProblem('timeout', message));
-      }, request.timeoutMs);
-    });
-    const exchanged = exchange(url, request, deadline.signal);
-    exchanged.catch(() => {});
-    try {
-      return await Promise.race([exchanged, late]);
-    } catch (error) {
-      throw problemOf(error, url.host);
-    } finally {
-      clearTimeout(timer);
-    }
-  };
-
   return {
-    send,
+    async send(request) {
+      const url = targetOf(request.url);
+      opening ??= openAgent(options);
+      const agent = await opening;
+      if (closed) throw new OutboundProblem('unreachable', 'this process is stopping');
+      try {
+        return await exchange(agent, url, request);
+      } catch (error) {
+        throw problemOf(error, url.host);
+      }
+    },
     async close() {
       closed = true;
       await (await opening)?.destroy();
     },
   };
+}
+
+/**
+ * By `dispatch`, the innermost way that undici has: a stream for each answer would cost as much as the rest of the call. Whoever
+ * leaves before the end takes the connection along, so that no more is sent than was read.
+ */
+function exchange(agent: Agent, url: URL, request: OutboundRequest): Promise<OutboundAnswer> {
+  const { method, headers = {}, body = null, timeoutMs, maxBytes, longAnswer } = request;
+  const { promise, resolve, reject } = Promise.withResolvers<OutboundAnswer>();
+  const chunks: Buffer[] = [];
+  let size = 0;
+  let said: Pick<OutboundAnswer, 'status' | 'headers'> = { status: 0, headers: {} };
+  let connection: Dispatcher.DispatchController | undefined;
+  let left: OutboundProblem | undefined;
+
+  const answer = (cut: boolean) =>
+    resolve({ ...said, body: Buffer.concat(chunks).subarray(0, maxBytes), cut });
+  const leave = (problem: OutboundProblem) => {
+    left = problem;
+    connection?.abort(problem);
+    reject(problem);
+  };
+  // It covers the look-up and the connection too, of which undici says nothing before they are there.
+  const timer = setTimeout(
+    () => leave(new OutboundProblem('timeout', `${url.host} did not answer in full within ${timeoutMs} ms`)),
+    timeoutMs,
+  );
+  agent.dispatch(
+    { origin: url.origin, path: url.pathname + url.search, method, headers: { ...headers }, body },
+    {
+      onRequestStart(controller) {
+        connection = controller;
+        if (left) controller.abort(left);
+      },
+      onResponseStart(_, status, received) {
+        said = { status, headers: received };
+      },
+      onResponseData(_, chunk) {
+        chunks.push(chunk);
+        size += chunk.length;
+        if (size <= maxBytes) return;
+        if (longAnswer === 'cut') answer(true);
+        leave(new OutboundProblem('tooLarge', `the answer is longer than ${maxBytes} bytes`));
+      },
+      onResponseEnd: () => answer(false),
+      onResponseError: (_, error) => reject(error),
+    },
+  );
+  return promise.finally(() => clearTimeout(timer));
 }
 
 async function openAgent({ allowPrivate, resolve, isPublic }: OutboundOptions): Promise<Agent> {
@@ -105,20 +126,6 @@ function targetOf(text: string): URL {
   if (url.username || url.password)
     throw new OutboundProblem('protocol', 'the address must not carry credentials');
   return url;
-}
-
-/** Leaving the loop early ends the connection, so that no more is sent than was read. */
-async function read({ body }: Dispatcher.ResponseData, { maxBytes, longAnswer }: OutboundRequest) {
-  const chunks: Buffer[] = [];
-  let size = 0;
-  for await (const chunk of body as AsyncIterable<Buffer>) {
-    chunks.push(chunk);
-    size += chunk.length;
-    if (size <= maxBytes) continue;
-    if (longAnswer === 'cut') return { body: Buffer.concat(chunks).subarray(0, maxBytes), cut: true };
-    throw new OutboundProblem('tooLarge', `the answer is longer than ${maxBytes} bytes`);
-  }
-  return { body: Buffer.concat(chunks), cut: false };
 }
 
 const reasons: Record<string, OutboundReason> = {

@@ -4,15 +4,15 @@
  */
 import type { Job, Want } from './queue-store.ts';
 
-/** Of one process, over all lanes. */
-const maxHeld = 400;
+/** Of one process, over all lanes. Claims are a moment apart: what is held must last a quick receiver until the next. */
+const maxHeld = 1_600;
 const maxSends = 200;
 /** Of one organization, whatever the number of its receivers: slow ones that never fail must leave room for others. */
 const maxSendsOfOne = maxSends / 4;
 const maxHeldOfOne = maxHeld / 4;
 /** Receivers that fail never take more than this of it; each of them has one send under way. */
 const maxFailing = 100;
-const maxSupply = 100;
+const maxSupply = 400;
 /** Times the sends that may be under way: what a receiver of whom nothing is known gets at first. */
 const firstSupply = 4;
 const quickMs = 500;
