@@ -66,7 +66,7 @@ describe('lanes', () => {
       Array.from({ length: 100 }, (_, index) => jobFor(`dead-${index}`, true)),
     );
     const { room, failingRoom } = failing.want();
-    assert.deepEqual([room, failingRoom], [300, 0]);
+    assert.deepEqual([room, failingRoom], [1_500, 0]);
     const [first] = failing.next();
     assert.equal(finish(failing, first as Job), true);
     assert.equal(failing.want().failingRoom, 1);
