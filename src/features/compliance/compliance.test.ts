@@ -311,8 +311,6 @@ describe('GET /compliance/agent-cards', () => {
     await until(
       'all of them are verified',
       async () => (await report(token)).json.verifiedAgentCount === expected.length || undefined,
-      undefined,
-      60_000,
     );
   });
 
