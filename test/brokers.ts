@@ -144,7 +144,7 @@ export async function startKafka(
       },
     );
   const formatting = run('kafka.tools.StorageTool', 'format', '-t', 'MkU3OEVBNTcwNTJENDM2Qg', '-c', file);
-  if ((await formatting.gone()) !== 0) throw new Error(formatting.output());
+  if ((await formatting.gone(300_000)) !== 0) throw new Error(formatting.output());
 
   const common = { clientId: 'tests', bootstrapBrokers: [`127.0.0.1:${port}`], retries: 0, ...login };
   const listTopics = async (): Promise<string[]> => {
@@ -157,13 +157,13 @@ export async function startKafka(
   };
   const start = async () => {
     const program = run('kafka.Kafka', file);
-    await until('kafka', async () => (await listTopics()) && true, program, 90_000);
+    await until('kafka', async () => (await listTopics()) && true, program);
     return program;
   };
   const onTopics = async <T>(
     ask: (consumer: StringConsumer, topics: string[], count: number) => Promise<T>,
   ): Promise<T | undefined> => {
-    const topics = await listTopics();
+    const topics = await until('the topics', listTopics);
     if (topics.length === 0) return undefined;
     const consumer = new Consumer({
       ...common,

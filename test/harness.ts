@@ -31,6 +31,9 @@ export function createTestClock(): TestClock {
   };
 }
 
+/** The beginning of a minute, so that no rate window ends in between. */
+export const startOfMinute = (clock: TestClock): void => clock.advance(60_000 - (clock.now() % 60_000));
+
 /** A database cloned from the migrated template; dropped when the test file ends. */
 export async function createDatabase(): Promise<string> {
   const template = new URL(need('TEST_POSTGRES_URL'));

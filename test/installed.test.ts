@@ -57,7 +57,7 @@ for (const signal of ['SIGTERM', 'SIGINT'] as const) {
   });
 }
 
-test('the packed package works where it is installed', async (t) => {
+test('the packed package works where it is installed', { timeout: 900_000 }, async (t) => {
   const npm = process.env.npm_execpath;
   if (!npm) return skipWithout(t, 'npm');
   const folder = mkdtempSync(join(tmpdir(), 'countersign-installed-'));

@@ -54,7 +54,7 @@ export function startProgram(
     output: () => printed,
     stdout: () => stdout,
     ended: () => end,
-    async gone(ms = 60_000) {
+    async gone(ms = 180_000) {
       const patience = new AbortController();
       const late = sleep(ms, undefined, { signal: patience.signal }).then(() => {
         throw new Error(`${command} ${args.join(' ')} is not gone after ${ms} ms\n${printed}`);
@@ -76,10 +76,15 @@ export const startCountersign = (
     ...(cwd !== undefined && { cwd }),
   });
 
-/** Below the range that the system gives to outgoing connections, so that none takes it before the server does. */
+let portsGiven = 0;
+
+/**
+ * Below the range that the system gives to outgoing connections, so that none takes it before the server does; and for
+ * each process another hundred, so that neither does a test file that runs beside this one.
+ */
 export async function freePort(): Promise<number> {
   for (;;) {
-    const port = 10_000 + Math.floor(Math.random() * 20_000);
+    const port = 10_000 + (process.pid % 200) * 100 + (portsGiven++ % 100);
     const server = createServer().listen(port, '127.0.0.1');
     const free = await once(server, 'listening').then(
       () => true,
@@ -95,7 +100,7 @@ export async function until<T>(
   what: string,
   ask: () => Promise<T | undefined>,
   program?: Program,
-  ms = 30_000,
+  ms = 120_000,
 ): Promise<T> {
   const deadline = performance.now() + ms;
   for (;;) {

@@ -81,7 +81,7 @@ describe('30 clients ask without a pause', () => {
       ended = true;
       await Promise.all(asking);
       assert.ok(status === 200 || status === 204, text);
-      assert.ok(took < 8_000, `took ${took} ms`);
+      assert.ok(took < 19_000, `took ${took} ms`);
     });
   }
 });

@@ -10,7 +10,7 @@ import {
   ResourcePatternTypes,
   ResourceTypes,
 } from '@platformatic/kafka';
-import { startKafka, startNats, type TestBroker } from '../../test/brokers.ts';
+import { startKafka, startNats, type TestBroker, withoutRepeats } from '../../test/brokers.ts';
 import { skipWithout } from '../../test/harness.ts';
 import { freePort, until } from '../../test/programs.ts';
 import { startRelay } from '../../test/relay.ts';
@@ -78,10 +78,17 @@ for (const kind of kinds) {
     const [one, other] = [ids.uuid(), ids.uuid()];
     const sent = [...messagesOf(300, one), ...messagesOf(200, other), ...messagesOf(5, one)];
 
+    // A broker that has just started may not know yet what it leads.
+    const first = messagesOf(1, ids.uuid());
+    await until('the broker takes messages', () => broker.publish(first, going).then(() => true));
+    /** Without that one, which may be there more than once. */
+    const receivedSince = async () =>
+      (await server.received()).filter(({ value }) => value !== first[0]?.envelope);
+
     // Every message is stored under its place and key, as it was.
     {
       await broker.publish(sent, going);
-      const received = await server.received();
+      const received = await receivedSince();
       assert.equal(received.length, sent.length);
       for (const organizationId of [one, other]) {
         assert.deepEqual(
@@ -100,9 +107,9 @@ for (const kind of kinds) {
     // Every event type has its place from the first message on.
     {
       const kindsOfEvents = webhookEvents.flatMap((type) => messagesOf(1, other, type));
-      await broker.publish(kindsOfEvents, going);
+      await until('every type is taken', () => broker.publish(kindsOfEvents, going).then(() => true));
       sent.push(...kindsOfEvents);
-      assert.equal((await server.received()).length, sent.length);
+      assert.equal(withoutRepeats(await receivedSince()).length, sent.length);
     }
 
     // Killed: refused in bounded time; back again: taken by the same port.
@@ -115,7 +122,7 @@ for (const kind of kinds) {
       // A broker that has just started may not know yet what it leads.
       await until('the broker takes messages again', () => broker.publish(batch, going).then(() => true));
       sent.push(...batch);
-      const values = (await server.received()).map(({ value }) => value);
+      const values = (await receivedSince()).map(({ value }) => value);
       assert.deepEqual(new Set(values), new Set(sent.map(({ envelope }) => envelope)));
     }
 

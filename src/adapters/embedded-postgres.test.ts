@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { readdirSync, readlinkSync } from 'node:fs';
+import { existsSync, readdirSync, readlinkSync } from 'node:fs';
 import {
   chmod,
   chown,
@@ -125,11 +125,13 @@ describe('embedded PostgreSQL', { concurrency: 3 }, () => {
       message: new RegExp(`${dataDir} is in use.*pid ${first.pid}, port \\d+.*Stop that process`),
     };
     await assert.rejects(startEmbeddedPostgres({ dataDir, settings }), refusal);
-    await rows(
+    const [lost] = await rows<{ pid: number }>(
       first.url,
-      "select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'countersign launcher'",
+      "select pid, pg_terminate_backend(pid) from pg_stat_activity where application_name = 'countersign launcher'",
     );
-    await sleep(200);
+    assert.ok(lost);
+    const claimed = `select from pg_locks where locktype = 'advisory' and granted and pid <> ${lost.pid}`;
+    await eventually(async () => (await rows(first.url, claimed)).length > 0);
     await assert.rejects(
       startEmbeddedPostgres({ dataDir, settings }),
       refusal,
@@ -157,7 +159,7 @@ describe('embedded PostgreSQL', { concurrency: 3 }, () => {
     await first.stop();
     // PostgreSQL overlooks by itself the pid of its parent and of processes of other users: this is neither.
     const { uid, gid } = await stat(dataDir);
-    const other = spawn('sleep', ['60'], { cwd: dataDir, ...(needsRoot ? {} : { uid, gid }) });
+    const other = spawn('sleep', ['600'], { cwd: dataDir, ...(needsRoot ? {} : { uid, gid }) });
     t.after(() => other.kill());
     await writeFile(join(dataDir, 'postmaster.pid'), [other.pid, ...lines.slice(1)].join('\n'));
     const second = await start(t, { dataDir });
@@ -167,20 +169,27 @@ describe('embedded PostgreSQL', { concurrency: 3 }, () => {
   });
 
   test('a kill during initdb is overcome', async (t) => {
-    const dataDir = await newDataDir(t);
-    const { child } = launchChild(t, dataDir);
-    const unfinished = async () =>
+    const unfinishedIn = async (dataDir: string) =>
       (await readdir(dirname(dataDir))).find((name) => name.includes('.unfinished-'));
-    await eventually(async () => {
-      const name = await unfinished();
-      return name && (await readdir(join(dirname(dataDir), name))).includes('data');
-    });
-    child.kill('SIGKILL');
-    await once(child, 'exit');
-    assert.ok(await unfinished(), 'the kill came in time');
+    /** The directory, unless initdb was quicker. */
+    const killDuringInitdb = async (): Promise<string | undefined> => {
+      const dataDir = await newDataDir(t);
+      const { child, stderr } = launchChild(t, dataDir);
+      await eventually(async () => {
+        assert.equal(child.exitCode, null, stderr());
+        const inside = join(dirname(dataDir), (await unfinishedIn(dataDir)) ?? '.none');
+        return existsSync(dataDir) || (await readdir(inside).catch((): string[] => [])).includes('data');
+      });
+      child.kill('SIGKILL');
+      await once(child, 'exit');
+      return (await unfinishedIn(dataDir)) && dataDir;
+    };
+    let dataDir: string | undefined;
+    for (let tries = 0; tries < 3 && !dataDir; tries += 1) dataDir = await killDuringInitdb();
+    assert.ok(dataDir, 'the kill came in time');
     const { url } = await start(t, { dataDir });
     assert.deepEqual(await rows(url, 'select 1 as one'), [{ one: 1 }]);
-    assert.equal(await unfinished(), undefined);
+    assert.equal(await unfinishedIn(dataDir), undefined);
   });
 
   test('a process that exits without stop() takes the server with it', async (t) => {
@@ -438,7 +447,7 @@ async function ordinaryUser(): Promise<Account | undefined> {
   return account && (await canEnter(account, here)) ? account : undefined;
 }
 
-async function rows(url: string, query: string): Promise<unknown[]> {
+async function rows<Row = unknown>(url: string, query: string): Promise<Row[]> {
   const client = new pg.Client({ connectionString: url });
   await client.connect();
   try {
@@ -480,7 +489,7 @@ function workingFolder(pid: number): string {
   }
 }
 
-async function eventually(holds: () => unknown, patience = 10_000): Promise<void> {
+async function eventually(holds: () => unknown, patience = 60_000): Promise<void> {
   const deadline = Date.now() + patience;
   while (!(await holds())) {
     assert.ok(Date.now() < deadline, `not within ${patience} ms: ${holds}`);

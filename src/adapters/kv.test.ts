@@ -50,9 +50,9 @@ for (const [name, { open, missing }] of Object.entries(adapters)) {
         assert.equal(await kv.get('a'), null);
       });
       await t.test('values vanish after their time', async () => {
-        await kv.set('short', 'x', { ttlMs: 500 });
+        await kv.set('short', 'x', { ttlMs: 2_000 });
         assert.equal(await kv.get('short'), 'x');
-        await sleep(600);
+        await sleep(2_100);
         assert.equal(await kv.get('short'), null);
       });
       await t.test(
@@ -60,12 +60,12 @@ for (const [name, { open, missing }] of Object.entries(adapters)) {
         async () => {
           const won = await Promise.all(
             Array.from({ length: 50 }, (_, i) =>
-              kv.set('once', String(i), { ttlMs: 500, onlyIfAbsent: true }),
+              kv.set('once', String(i), { ttlMs: 2_000, onlyIfAbsent: true }),
             ),
           );
           assert.equal(won.filter(Boolean).length, 1);
-          await sleep(600);
-          assert.equal(await kv.set('once', 'again', { ttlMs: 500, onlyIfAbsent: true }), true);
+          await sleep(2_100);
+          assert.equal(await kv.set('once', 'again', { ttlMs: 2_000, onlyIfAbsent: true }), true);
         },
       );
       await t.test('getMany keeps order and shows gaps', async () => {
@@ -88,11 +88,11 @@ for (const [name, { open, missing }] of Object.entries(adapters)) {
       await t.test(
         'a counter vanishes a fixed time after its first increment, however often it is raised',
         async () => {
-          await kv.increment('w', { ttlMs: 150 });
-          await sleep(100);
-          assert.equal(await kv.increment('w', { ttlMs: 150 }), 2);
-          await sleep(100);
-          assert.equal(await kv.increment('w', { ttlMs: 150 }), 1);
+          await kv.increment('w', { ttlMs: 3_000 });
+          await sleep(1_000);
+          assert.equal(await kv.increment('w', { ttlMs: 3_000 }), 2);
+          await sleep(2_500);
+          assert.equal(await kv.increment('w', { ttlMs: 3_000 }), 1);
         },
       );
       await t.test(
@@ -110,12 +110,12 @@ for (const [name, { open, missing }] of Object.entries(adapters)) {
         },
       );
       await t.test('raise: up and never down, and the time it was given first stays', async () => {
-        await kv.raise('mark', 5, { ttlMs: 500 });
+        await kv.raise('mark', 5, { ttlMs: 2_000 });
         await kv.raise('mark', 3, { ttlMs: 60_000 });
         assert.equal(await kv.get('mark'), '5');
         await kv.raise('mark', 8, { ttlMs: 60_000 });
         assert.equal(await kv.get('mark'), '8');
-        await sleep(600);
+        await sleep(2_100);
         assert.equal(await kv.get('mark'), null);
       });
       await t.test('commands feed the histogram', async () => {

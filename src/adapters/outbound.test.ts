@@ -5,6 +5,7 @@ import { createServer, type Server } from 'node:net';
 import { networkInterfaces } from 'node:os';
 import { after, before, test } from 'node:test';
 import { forbiddenHosts } from '../../test/forbidden-hosts.ts';
+import { freePort } from '../../test/programs.ts';
 import { startReceiver, trustTestAuthority } from '../../test/receivers.ts';
 import { OutboundProblem, type OutboundReason } from '../kernel/outbound.ts';
 import { isPublicAddress } from './outbound/addresses.ts';
@@ -174,7 +175,7 @@ test('a name that changes its address after the check leads to the address that 
   });
   const there = await startReceiver(
     (_request, response) => void response.writeHead(200, { connection: 'close' }).end('there'),
-    { host: '127.0.0.2', tls: false },
+    { host: '127.0.0.2', port: await freePort(), tls: false },
   );
   const here = await startReceiver(undefined, { host: '127.0.0.1', port: there.port, tls: false });
   const url = `http://receiver.test:${there.port}/`;
@@ -219,8 +220,11 @@ test('a receiver that never answers, drips its head or drips its body is cut off
       drip(incoming.socket, 'head');
     }),
   ];
-  for (const { url } of receivers)
-    await assert.rejects(outbound.send(get(url, { timeoutMs: 400 })), refused('timeout'));
+  await Promise.all(
+    receivers.map(({ url }) =>
+      assert.rejects(outbound.send(get(url, { timeoutMs: 3_000 })), refused('timeout')),
+    ),
+  );
   while (closed.length < 3) await new Promise((resolve) => setTimeout(resolve, 10));
   assert.deepEqual(closed.sort(), ['body', 'head', 'silent']);
 });

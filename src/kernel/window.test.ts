@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { beforeEach, describe, it } from 'node:test';
-import { type Answer, startApp } from '../../test/harness.ts';
+import { type Answer, startApp, startOfMinute } from '../../test/harness.ts';
 import { createMemoryKv } from '../adapters/memory-kv.ts';
 import { systemClock } from './clock.ts';
 import { type Kv, KvAway } from './kv.ts';
@@ -12,7 +12,7 @@ const agents = [await t.agent(), await t.agent()] as const;
 const [first, second] = agents;
 
 // Every test begins with a window of its own, so that none is cut in two by a minute that ends meanwhile.
-const nextMinute = () => t.clock.advance(60_000 - (t.clock.now() % 60_000));
+const nextMinute = () => startOfMinute(t.clock);
 beforeEach(nextMinute);
 
 const list = (token?: string, remoteAddress = '192.0.2.1') =>

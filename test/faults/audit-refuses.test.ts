@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { beforeEach, describe, it } from 'node:test';
 import { scopes } from '../../src/contract/scopes.ts';
-import { type Answer, startApp } from '../harness.ts';
+import { type Answer, startApp, startOfMinute } from '../harness.ts';
 import {
   asTarget,
   changesNothing,
@@ -129,8 +129,7 @@ describe('token requests of the same moment', () => {
     const wrong = await Promise.all(Array.from({ length: 5 }, makeTarget));
     const unlucky = await Promise.all(Array.from({ length: 3 }, makeTarget));
     await mark(...unlucky.map(({ agentId }) => agentId));
-    // No window ends in the middle.
-    t.clock.advance(60_000 - (t.clock.now() % 60_000));
+    startOfMinute(t.clock);
     const windowsBefore = (await Promise.all(others.map((target) => ask(target)))).map(remaining);
 
     for (let round = 1; round <= 5; round += 1) {

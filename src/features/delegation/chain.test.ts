@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { decodeJwt } from 'jose';
 import { type Client, delegating, type Lent } from '../../../test/delegations.ts';
-import { type Answer, startApp } from '../../../test/harness.ts';
+import { type Answer, startApp, startOfMinute } from '../../../test/harness.ts';
 import { createPruneLoop } from './loops.ts';
 
 const t = await startApp();
@@ -410,6 +410,7 @@ describe('agents of a chain', () => {
     const remaining = async (token: string) =>
       Number((await t.call('GET', '/api/v1/delegations', { token })).headers['x-ratelimit-remaining']);
     const own = await t.token(undefined, cast[1]);
+    startOfMinute(t.clock);
     const before = await remaining(own);
     assert.equal(await remaining(String(link?.token)), before - 1);
     assert.equal(await remaining(own), before - 2);

@@ -4,7 +4,7 @@ import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import { decodeJwt } from 'jose';
 import { accessTokenType, delegating, jwtType, type Lent, tokenExchange } from '../../../test/delegations.ts';
-import { newAgent, startApp } from '../../../test/harness.ts';
+import { newAgent, startApp, startOfMinute } from '../../../test/harness.ts';
 import { makeKey, startOidcProvider } from '../../../test/issuers.ts';
 import { createTrust, ours } from '../../../test/trust.ts';
 import { organizationScopes } from '../../contract/scopes.ts';
@@ -310,6 +310,7 @@ describe('the rate window', () => {
     const remaining = async (assertion: string, given: Pick<Lent, 'delegationToken'>) =>
       Number((await redeem(assertion, given)).headers['x-ratelimit-remaining']);
     const nobody = await policy.sign({ sub: 'somebody' });
+    startOfMinute(t.clock);
     const [client, address] = [await remaining(token, lent), await remaining(nobody, lent)];
     assert.equal(await remaining(token, { delegationToken: 'garbage' }), client - 1);
     assert.equal(await remaining(nobody, lent), address - 1);

@@ -49,9 +49,13 @@ describe('POST /oidc/trust-policies/{policyId}/test', () => {
     const iat = seconds() - 1_000;
     const wrong = await issuer.sign({ sub: 'x', aud: ['y', 'z'], iat }, { key: await makeKey() });
     await patch(policy.policyId, { status: 'disabled' });
+    const youngest = seconds() - iat;
     const { matched, checks } = await test(policy.policyId, wrong);
+    const oldest = seconds() - iat;
     assert.equal(matched, false);
     const failed = checks.filter(({ ok }: { ok: boolean }) => !ok);
+    const age = Number.parseInt(failed.at(-1)?.actual, 10);
+    assert.ok(age >= youngest && age <= oldest, `${age} s`);
     assert.deepEqual(
       failed.map(({ name, expected, actual }: Record<string, string>) => [name, expected, actual]),
       [
@@ -60,7 +64,7 @@ describe('POST /oidc/trust-policies/{policyId}/test', () => {
         ['audience', ours, 'y, z'],
         ['subject', policy.subject, 'x'],
         ['condition team equals', 'a', null],
-        ['age', 'at most 600 s', `${seconds() - iat} s`],
+        ['age', 'at most 600 s', `${age} s`],
       ],
     );
     assert.deepEqual(await test(policy.policyId, 'garbage'), {

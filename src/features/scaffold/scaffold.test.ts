@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { describe, it } from 'node:test';
 import { unzipSync } from 'fflate';
-import { newAgent, startApp } from '../../../test/harness.ts';
+import { newAgent, startApp, startOfMinute } from '../../../test/harness.ts';
 import { createWorld } from '../../../test/world.ts';
 import { languages } from './schema.ts';
 
@@ -46,9 +46,6 @@ const register = async (organizationId: string, changes: object): Promise<string
       payload: newAgent({ organization_id: organizationId, ...changes }),
     })
   ).json.agentId;
-
-/** The tests' clock, moved to the beginning of a minute, so that no window ends in between. */
-const startOfMinute = () => t.clock.advance(60_000 - (t.clock.now() % 60_000));
 
 describe('GET /sdk/scaffold/{agentId}', () => {
   it('200 a TypeScript project by default, named after the agent', async () => {
@@ -197,7 +194,7 @@ describe('GET /sdk/scaffold/{agentId}', () => {
     const { organizationId, agentId, token } = await member();
     const colleague = (await agentIn(organizationId, [])).token;
     const elsewhere = await member();
-    startOfMinute();
+    startOfMinute(t.clock);
     for (let count = 1; count <= 10; count += 1) {
       const { status, headers } = await ask(agentId, count % 2 ? token : colleague, '?language=go');
       assert.equal(status, 200);
@@ -221,7 +218,7 @@ describe('GET /sdk/scaffold/{agentId}', () => {
 
   it('429 RATE_LIMIT_EXCEEDED for all but ten of fifty at once', async () => {
     const { agentId, token } = await member();
-    startOfMinute();
+    startOfMinute(t.clock);
     const answers = await Promise.all(
       Array.from({ length: 50 }, () => ask(agentId, token, '?language=rust')),
     );

@@ -125,7 +125,7 @@ describe('GET /usage', () => {
   it('400 VALIDATION_ERROR for more than 10,000 rows, which /usage/export gives', async () => {
     const tenant = await tenantOn(t, { planTier: 'enterprise' });
     await t.sql(
-      `insert into usage_days select $1, current_date, 'webhook_deliveries', gen_random_uuid(), shard, 1
+      `insert into usage_days select $1, (now() at time zone 'UTC')::date, 'webhook_deliveries', gen_random_uuid(), shard, 1
        from generate_series(1, 10001), generate_series(1, 1) shard`,
       [tenant.organizationId],
     );

@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, describe, it } from 'node:test';
-import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
+import { until } from '../../../test/programs.ts';
 import { startReceiver } from '../../../test/receivers.ts';
 import { api, startDelivering } from '../../../test/subscribers.ts';
 import { createWorld } from '../../../test/world.ts';
@@ -30,8 +30,10 @@ const session = async () => {
 
 /** Until another session waits for a lock that this one holds. */
 const untilWaitedFor = async (client: pg.Client) => {
-  const waiting = 'select 1 from pg_stat_activity where pg_backend_pid() = any(pg_blocking_pids(pid))';
-  while ((await client.query(waiting)).rowCount === 0) await sleep(5);
+  const { rows } = await client.query('select pg_backend_pid() as pid');
+  // On a connection of its own: within a transaction PostgreSQL keeps showing what it showed first.
+  const waiting = 'select from pg_stat_activity where $1::int = any(pg_blocking_pids(pid))';
+  await until('it is waited for', async () => (await t.sql(waiting, [rows[0].pid])).length > 0 || undefined);
 };
 
 interface PlanNode {
