@@ -13,7 +13,7 @@ export const callers = 10_000;
 /** Enough to keep every part busy; with more, each would only wait longer. */
 export const connections = fromEnvironment('BENCH_CONNECTIONS', 32);
 /** Until the compiler has done its work; a server that has run for a minute is what is measured. */
-export const warmUp = (load: Load) => load.run(3 * seconds);
+export const warmUp = (load: Load) => load.run(6 * seconds);
 const floor = 0.5;
 const ceilingMs = 50;
 
