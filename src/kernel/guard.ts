@@ -85,7 +85,7 @@ export function createGuard(deps: GuardDeps): Guard {
     applyWindow(reply, visit.counted, clientId);
   };
 
-  /** The headers then tell of whichever window will close first: that is the one a client has to mind, unless told otherwise. */
+  /** The headers go on telling of the window that all routes share, until this one is what refuses, or unless told otherwise. */
   const countInOwnWindow = async (
     reply: FastifyReply,
     visit: Visit,
@@ -99,8 +99,7 @@ export function createGuard(deps: GuardDeps): Guard {
         ? `organization:${identity.organizationId}`
         : subjectOf(visit, identity?.agentId);
     const own = await window.count(`route:${entry.id}:${whose}`, perMinute);
-    const closesFirst = own.remaining <= (visit.counted?.remaining ?? Number.POSITIVE_INFINITY);
-    if (own.exceeded || closesFirst || shown === 'own') applyWindow(reply, own, identity?.agentId);
+    if (own.exceeded || shown === 'own') applyWindow(reply, own, identity?.agentId);
   };
 
   const applyWindow = (reply: FastifyReply, state: WindowState, clientId?: string) => {
@@ -161,8 +160,7 @@ export function createGuard(deps: GuardDeps): Guard {
       const token = bearerToken(request.headers.authorization);
       const known = token === undefined ? undefined : await identify(token);
 
-      if (entry?.limit === 'afterVerification') applyWindow(reply, await window.peek(subjectOf(visit)));
-      else await countAgainst(reply, visit, known?.agentId);
+      if (entry?.limit !== 'afterVerification') await countAgainst(reply, visit, known?.agentId);
 
       // Only the 404 handler has no entry; a route cannot be mounted without one.
       const access: Access = entry?.access ?? { kind: 'open' };

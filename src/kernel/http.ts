@@ -232,13 +232,28 @@ export async function createHttp(deps: HttpDeps): Promise<Http> {
     });
   }
 
-  async function answerError(error: unknown, request: FastifyRequest, reply: FastifyReply) {
+  async function answerError(thrown: unknown, request: FastifyRequest, reply: FastifyReply) {
     const { failures = 'envelope', malformed } = request.routeOptions?.config?.entry ?? {};
-    const { status, headers, body, ours } = formatError(error, failures, malformed?.(request.body));
+    const format = (error: unknown) => formatError(error, failures, malformed?.(request.body));
+    const error = format(thrown).ours ? thrown : await countUnproven(thrown, request, reply);
+    const { status, headers, body, ours } = format(error);
     if (error instanceof Overloaded) sayOverloaded(request);
     else if (ours)
       log.error({ err: error, requestId: request.id, route: request.routeOptions?.url }, 'request failed');
     return reply.code(status).headers(headers).type('application/json; charset=utf-8').send(body);
+  }
+
+  /** Where clients are counted once they are proven, whoever has proven nothing is counted by the address: refused as it was, or for that. */
+  async function countUnproven(
+    thrown: unknown,
+    { visit, routeOptions }: FastifyRequest,
+    reply: FastifyReply,
+  ) {
+    if (!visit || visit.counted || routeOptions?.config?.entry?.limit !== 'afterVerification') return thrown;
+    return guard.countAgainst(reply, visit, undefined).then(
+      () => thrown,
+      (refusal) => refusal,
+    );
   }
 
   /** Refusals come by the hundred then, and a line for each would be one thing more to do. */

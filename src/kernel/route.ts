@@ -45,12 +45,11 @@ export const scope = (name: Scope) => ({ kind: 'scope', scope: name }) as const;
 
 /**
  * `caller`: one request against the verified client, else against the IP address.
- * `afterVerification`: the guard only refuses an address that is over its limit; the handler counts, against the client
- * whose secret proved right or against the address, so that nobody can lock out a client by its public id.
+ * `afterVerification`: the handler counts, against the client whose secret proved right or against the address, so that
+ * nobody can lock out a client by its public id. What fails before it has counted is counted against the address.
  * `perMinute`: as `caller`, and whoever has passed every other step of the guard is counted once more, in a window that
  * belongs to this route alone: each caller's own, or one that the callers of an organization share; the address's when
- * nobody is authenticated. The headers tell of whichever of the two windows has less left, or, with `shown: 'own'`, of
- * this one whenever it was counted.
+ * nobody is authenticated. The headers tell of it when it refuses, or, with `shown: 'own'`, whenever it was counted.
  */
 export type Limit =
   | 'caller'

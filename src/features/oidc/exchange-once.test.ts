@@ -110,9 +110,13 @@ describe('the rate window', () => {
     const replays = [];
     for (let count = 0; count < 9; count += 1) replays.push((await bring(token, '192.0.2.2')).status);
     assert.deepEqual(replays, [...Array(8).fill(400), 429]);
-    assert.equal((await bring(await own.sign(), '192.0.2.2')).status, 429);
-    const { status, headers } = await bring(await own.sign(), '192.0.2.1');
-    assert.deepEqual([status, headers['x-ratelimit-remaining']], [200, '6']);
+    for (const [address, left] of [
+      ['192.0.2.2', '6'],
+      ['192.0.2.1', '5'],
+    ] as const) {
+      const { status, headers } = await bring(await own.sign(), address);
+      assert.deepEqual([status, headers['x-ratelimit-remaining']], [200, left]);
+    }
   });
 });
 

@@ -35,6 +35,11 @@ describe('the daily limit of API calls', () => {
     });
     assert.match(refused?.json.message, /1000 API calls.*plan: free.*anew at/);
     assert.ok(Math.abs(Number(refused?.headers['retry-after']) - seconds) <= 60);
+    assert.equal(refused?.headers['x-ratelimit-remaining'], '0');
+    assert.equal(
+      Number(refused?.headers['x-ratelimit-reset']) * 1000,
+      Date.parse(refused?.json.details.resetsAt),
+    );
     assert.equal(await callsToday(tenant), limit, 'what was refused is not counted');
     const { organizationId } = tenant;
     assert.equal(await metric('service_tenant_api_calls_total', `org_id="${organizationId}",tier="free"`), 1);

@@ -103,11 +103,16 @@ export function createCallQuota(deps: CallQuotaDeps): CallQuota {
       limit_type: limitType,
     });
     const { resetsAt, description } = reached(limitType, limit, planTier, now);
-    const seconds = Math.max(1, Math.ceil(((resetOf(limitType, now) ?? now) - now) / 1000));
+    const resetAt = Math.ceil((resetOf(limitType, now) ?? now) / 1000);
     return fail('tier_limit_exceeded', {
       message: `${description}.`,
       details: { tier: planTier, limitType, limit, resetsAt },
-      headers: { 'retry-after': String(seconds) },
+      // The window of this minute has nothing to say any more.
+      headers: {
+        'retry-after': String(Math.max(1, Math.ceil(resetAt - now / 1000))),
+        'x-ratelimit-remaining': '0',
+        'x-ratelimit-reset': String(resetAt),
+      },
     });
   };
 
