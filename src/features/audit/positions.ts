@@ -28,9 +28,14 @@ export interface Positions {
   beginning(organizationId: string): Position;
   remember(organizationId: string, position: Position): void;
   remembered(organizationId: string): Position | undefined;
-  known(): readonly string[];
-  /** The end of each chain, checked; chains that have none are left out. */
-  newest(db: Queryable, organizationIds: readonly string[]): Promise<Map<string, Found>>;
+  /** All of it, as it is now: what is read in a snapshot must be held against what was known before that was taken. */
+  known(): ReadonlyMap<string, Position>;
+  /** The end of each chain, checked; chains that have none are left out. What was known when it is asked, unless told. */
+  newest(
+    db: Queryable,
+    organizationIds: readonly string[],
+    known?: ReadonlyMap<string, Position>,
+  ): Promise<Map<string, Found>>;
   /** What retention has said about this organization last. */
   anchor(db: Queryable, organizationId: string): Promise<{ anchor?: Anchor; problem?: string }>;
 }
@@ -81,9 +86,12 @@ export function createPositions(deps: { keyring: Keyring; readStatement: ReadSta
   const { keyring, readStatement } = deps;
   const seen = new Map<string, Position>();
 
-  const judge = async (row: CheckpointRow, keys: readonly PublicKey[]): Promise<Found> => {
+  const judge = async (
+    row: CheckpointRow,
+    keys: readonly PublicKey[],
+    before: Position | undefined,
+  ): Promise<Found> => {
     const position = positionOf(row);
-    const before = seen.get(row.organizationId);
     const known = before?.hash === position.hash && agrees(row, claimed('checkpoint', row.signed));
     if (!known && !(await isGenuine(readStatement, row, keys)))
       return { problem: `checkpoint ${row.number} is not what a trusted key has signed` };
@@ -101,11 +109,15 @@ export function createPositions(deps: { keyring: Keyring; readStatement: ReadSta
       : { problem: `anchor ${row.number} is not what a trusted key has signed` };
   };
 
-  const afterRetention = async (db: Queryable, organizationId: string): Promise<Found | undefined> => {
+  const afterRetention = async (
+    db: Queryable,
+    organizationId: string,
+    before: Position | undefined,
+  ): Promise<Found | undefined> => {
     const { anchor: last, problem } = await anchor(db, organizationId);
     if (problem !== undefined) return { problem };
     const position = last ? afterAnchor(last) : beginningOf(organizationId);
-    return cutBack(seen.get(organizationId), position) ?? (last && { position });
+    return cutBack(before, position) ?? (last && { position });
   };
 
   return {
@@ -115,21 +127,24 @@ export function createPositions(deps: { keyring: Keyring; readStatement: ReadSta
       if ((seen.get(organizationId)?.number ?? 0) < position.number) seen.set(organizationId, position);
     },
     remembered: (organizationId) => seen.get(organizationId),
-    known: () => [...seen.keys()],
-    async newest(db, organizationIds) {
+    known: () => new Map(seen),
+    async newest(db, organizationIds, known = some(seen, organizationIds)) {
       const { keys } = await keyring.trust(db);
       const found = new Map<string, Found>();
       for (const row of await findHeads(db, organizationIds))
-        found.set(row.organizationId, await judge(row, keys));
+        found.set(row.organizationId, await judge(row, keys, known.get(row.organizationId)));
       for (const organizationId of organizationIds) {
         if (found.has(organizationId)) continue;
-        const end = await afterRetention(db, organizationId);
+        const end = await afterRetention(db, organizationId, known.get(organizationId));
         if (end) found.set(organizationId, end);
       }
       return found;
     },
   };
 }
+
+const some = (all: ReadonlyMap<string, Position>, ids: readonly string[]) =>
+  new Map(ids.flatMap((id) => (all.has(id) ? [[id, all.get(id) as Position]] : [])));
 
 /** What was seen earlier must still be there. */
 export function cutBack(before: Position | undefined, now: Position): Found | undefined {

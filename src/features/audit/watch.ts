@@ -22,6 +22,8 @@ const allowanceMs = 600_000;
 
 interface Round {
   readonly tx: Tx;
+  /** Before the snapshot was taken: chains grow meanwhile, and what is remembered of them since is not in it. */
+  readonly known: ReadonlyMap<string, Position>;
   readonly keys: readonly PublicKey[];
   readonly settled: Settled;
   readonly rowByRow: boolean;
@@ -40,8 +42,8 @@ export function createWatch(deps: VerifierDeps): () => Promise<boolean> {
 
   /** From where this process has been, or else over the newest part. */
   const checkNew = async (round: Round, organizationId: string) => {
-    const { tx, keys } = round;
-    const newest = (await positions.newest(tx, [organizationId])).get(organizationId);
+    const { tx, keys, known: before } = round;
+    const newest = (await positions.newest(tx, [organizationId], before)).get(organizationId);
     if (newest?.problem !== undefined) return alarm.raise({ organizationId, problem: newest.problem });
     if (!newest?.position) return;
     const known = walkedTo.get(organizationId);
@@ -100,27 +102,28 @@ export function createWatch(deps: VerifierDeps): () => Promise<boolean> {
   };
 
   /** A few of the chains that this process has seen: they must still end where they ended, or later. */
-  const checkRemembered = async ({ tx }: Round) => {
-    const known = positions.known();
-    const some = known.slice(looked, looked + chainsAtMost);
-    looked = looked + chainsAtMost < known.length ? looked + chainsAtMost : 0;
-    for (const [organizationId, { problem }] of await positions.newest(tx, some))
+  const checkRemembered = async ({ tx, known }: Round) => {
+    const some = [...known.keys()].slice(looked, looked + chainsAtMost);
+    looked = looked + chainsAtMost < known.size ? looked + chainsAtMost : 0;
+    for (const [organizationId, { problem }] of await positions.newest(tx, some, known))
       if (problem !== undefined) alarm.raise({ organizationId, problem });
   };
 
-  const look = (seen: string, since: string, rowByRow: boolean) =>
-    db.transaction(async (tx) => {
+  const look = (seen: string, since: string, rowByRow: boolean) => {
+    const known = positions.known();
+    return db.transaction(async (tx) => {
       await takeSnapshot(tx);
       const settled = await settledIn(tx, seen);
       const { keys, problem } = await keyring.trust(tx);
       if (problem !== undefined) return alarm.raise({ problem });
       alarm.clear(undefined);
-      const round = { tx, keys, settled, rowByRow };
+      const round = { tx, known, keys, settled, rowByRow };
       await checkRemembered(round);
       const grown = await findGrown(tx, since);
       for (const organizationId of grown.slice(0, chainsAtMost)) await checkNew(round, organizationId);
       await checkOld(round);
     });
+  };
 
   const round = async (): Promise<boolean> => {
     const seen = await drain();
