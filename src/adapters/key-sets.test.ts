@@ -122,6 +122,19 @@ describe('how often an issuer is asked', () => {
   });
 });
 
+describe('an issuer that keeps us waiting', () => {
+  it('is left alone afterwards as long as one that refuses at once', async () => {
+    const issuer = await partner();
+    issuer.answering = (_, response) => {
+      t.clock.advance(5_001);
+      response.writeHead(503).end();
+    };
+    for (let count = 0; count < 3; count += 1)
+      assert.equal(await verdict(await issuer.sign()), 'keys_unavailable');
+    assert.equal(fetches(issuer), 1);
+  });
+});
+
 describe('what it may answer', () => {
   const answers: [string, (issuer: Issuer) => Issuer['answering']][] = [
     [

@@ -103,6 +103,8 @@ export function createKeySets({ outbound, clock, log, allowHttp }: KeySetDeps): 
       Object.assign(into, { keys, failures: 0, freshUntil: clock.now() + freshForMs });
     } catch (error) {
       into.failures += 1;
+      // One that keeps us waiting is left alone as long as one that refuses at once.
+      into.askedAt = clock.now();
       log.warn({ issuer, problem: (error as Error).message }, "an issuer's key set could not be read");
     }
   };

@@ -170,7 +170,9 @@ export const createAssertions = (clock: Clock): Assertions => ({
         currentDate: new Date(now),
       });
       const { jti, exp = 0 } = payload;
-      if (typeof jti !== 'string' || jti === '' || jti.length > 256 || jti.includes('\0')) return undefined;
+      if (typeof jti !== 'string' || jti === '' || jti.length > 256) return undefined;
+      // Neither can be kept as it is, and so not be told from another.
+      if (jti.includes('\0') || !jti.isWellFormed()) return undefined;
       if (exp * 1000 > now + assertionSeconds * 1000) return undefined;
       return { assertionId: jti, expiresAt: new Date(exp * 1000) };
     } catch {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
-import { describe, it } from 'node:test';
+import { describe, it, mock } from 'node:test';
 import { startApp } from '../../../test/harness.ts';
 import { until } from '../../../test/programs.ts';
 
@@ -51,5 +51,17 @@ describe('GET /metrics', () => {
       'no connection in use',
       async () => /^service_db_pool_active_connections 0$/m.test((await read()).text) || undefined,
     );
+  });
+  it('is written once for all who ask at once, after they asked', async () => {
+    const { metrics } = t.app;
+    const text = metrics.text.bind(metrics);
+    let written = 0;
+    mock.method(metrics, 'text', () => {
+      written += 1;
+      return text();
+    });
+    const answers = await Promise.all(Array.from({ length: 50 }, read));
+    assert.deepEqual(new Set(answers.map(({ status }) => status)), new Set([200]));
+    assert.ok(written >= 1 && written <= 3, `written ${written} times`);
   });
 });

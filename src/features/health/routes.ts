@@ -3,7 +3,7 @@ import { literals } from '../../contract/shapes.ts';
 import { metricsContentType } from '../../kernel/metrics.ts';
 import { open, type RouteEntry, rootRoute, secret } from '../../kernel/route.ts';
 import type { HealthDeps } from './feature.ts';
-import { checkHealth } from './service.ts';
+import { checkHealth, createExposition } from './service.ts';
 
 const Health = Type.Object(
   {
@@ -36,6 +36,6 @@ export const healthRoutes = (deps: HealthDeps): RouteEntry[] => [
     limit: 'caller',
     produces: metricsContentType,
     schema: { response: { 200: Type.String() } },
-    handler: () => deps.metricsText(),
+    handler: createExposition(deps),
   }),
 ];

@@ -1,4 +1,5 @@
 import { fail } from '../../kernel/fail.ts';
+import { createGatherer } from '../../kernel/gather.ts';
 import type { HealthDeps } from './feature.ts';
 
 /** Without the database nothing works; without Redis everything does, with limits counted per process. */
@@ -14,4 +15,18 @@ export async function checkHealth({ db, kv }: HealthDeps) {
     });
   }
   return { status: 'ok' as const, checks: { database: 'ok' as const, redis: redisState } };
+}
+
+/** A megabyte when much is going on: whoever asks while it is being written gets the next one, together and as the same bytes. */
+export function createExposition({ metricsText }: HealthDeps): () => Promise<Buffer> {
+  const writeFor = createGatherer({
+    run: async (askers: readonly null[]) => {
+      const bytes = Buffer.from(await metricsText());
+      return askers.map(() => bytes);
+    },
+    atMost: 1_000,
+    atOnce: 1,
+    waiting: 1_000,
+  });
+  return () => writeFor(null);
 }

@@ -127,6 +127,10 @@ describe('private_key_jwt', () => {
       assert.deepEqual([status, json.error], [401, 'invalid_client'], JSON.stringify(json));
     });
   }
+  it('401 invalid_client for a jti that is no text, which does not use up the one it would be kept as', async () => {
+    assert.equal((await ask(await sign(claims({ jti: 'one\ud800' })))).status, 401);
+    assert.equal((await ask(await sign(claims({ jti: 'one\ufffd' })))).status, 200);
+  });
   it('401 invalid_client with Basic beside it, and for an agent without keys', async () => {
     const basic = Buffer.from(`${t.operator.clientId}:${t.operator.clientSecret}`).toString('base64');
     assert.equal((await ask(await sign(claims()), {}, { authorization: `Basic ${basic}` })).status, 401);
