@@ -149,6 +149,26 @@ describe('dev', () => {
     await stop(program, folder, port);
   });
 
+  test('a PostgreSQL that is killed is started again with all that was acknowledged, twice', async () => {
+    const program = await start(folder, port);
+    for (let round = 0; round < 2; round += 1) {
+      const { json } = await call(admin, 'POST', '/agents', newAgent());
+      const killed = await findPostmaster(clusterOf(folder));
+      assert.ok(killed);
+      process.kill(killed, 'SIGKILL');
+      const answered = async () =>
+        (await call(admin, 'GET', `/agents/${json.agentId}`)).status === 200 || undefined;
+      await until('another is at work', async () => {
+        const now = await findPostmaster(clusterOf(folder));
+        return (now !== undefined && now !== killed) || undefined;
+      });
+      await until('the agent is found', answered, program);
+    }
+    const said = () => program.output().match(/PostgreSQL was started again/g)?.length;
+    await until('it is said twice', async () => said() === 2 || undefined, program);
+    await stop(program, folder, port);
+  });
+
   test('on another port, the address of the operator changes and nothing else', async () => {
     const other = await freePort();
     const program = await start(folder, other);

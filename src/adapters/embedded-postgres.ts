@@ -34,6 +34,8 @@ export interface EmbeddedPostgresOptions {
   settings?: Record<string, string>;
   /** Progress for people. */
   say?: (line: string) => void;
+  /** It has ended on its own: nobody stopped it, and nobody else has taken it over. */
+  onEnd?: () => void;
 }
 
 const START_ATTEMPTS = 6;
@@ -47,9 +49,9 @@ interface Job extends Required<Omit<EmbeddedPostgresOptions, 'dataDir'>> {
 class DataDirInUse extends Error {}
 
 export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): Promise<EmbeddedPostgres> {
-  const { dataDir, database = 'countersign', settings = {}, say = () => {} } = options;
+  const { dataDir, database = 'countersign', settings = {}, say = () => {}, onEnd = () => {} } = options;
   const cluster = await prepareCluster({ dataDir, hasty: settings.fsync === 'off', say });
-  const job: Job = { cluster, database, settings, say };
+  const job: Job = { cluster, database, settings, say, onEnd };
   for (let attempt = 1; ; attempt++) {
     const running = (await adopt(job)) ?? (await start(job, attempt < START_ATTEMPTS));
     if (running) return running;
@@ -100,7 +102,7 @@ function startFailure(how: 'gone' | 'silent', server: StartedServer, cluster: Cl
 }
 
 async function takeCharge(server: Server, connection: Connection, job: Job): Promise<EmbeddedPostgres> {
-  const { cluster, database, say } = job;
+  const { cluster, database } = job;
   if (!(await claim(connection))) {
     connection.close();
     throw new DataDirInUse(
@@ -108,7 +110,7 @@ async function takeCharge(server: Server, connection: Connection, job: Job): Pro
         `(pid ${server.pid}, port ${connection.port}). Stop that process first, or use another data directory.`,
     );
   }
-  const ownership = keepOwnership(server, cluster, connection, say);
+  const ownership = keepOwnership(server, cluster, connection, job);
   const forget = endAtExit(server, cluster, ownership.held);
 
   async function end(): Promise<void> {

@@ -2,7 +2,7 @@
 import { randomBytes } from 'node:crypto';
 import { chmodSync, existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { startEmbeddedPostgres } from '../adapters/embedded-postgres.ts';
+import { keepEmbeddedPostgres } from '../adapters/embedded-postgres/keep.ts';
 import type { App } from '../app.ts';
 import { type Config, type Environment, loadConfig } from '../kernel/config.ts';
 import { generateKeyPair } from '../kernel/keypair.ts';
@@ -26,7 +26,7 @@ export async function dev(env: Environment, options: { port?: string; data: stri
     if (env[name]) say(`${name} in the environment is ignored: dev brings its own (use serve).`);
 
   // Whatever keeps PostgreSQL from starting (a folder in use, a missing package, a full disk) is the machine's, not ours.
-  const postgres = await startEmbeddedPostgres({ dataDir: join(data, 'postgres'), say }).catch((error) => {
+  const postgres = await keepEmbeddedPostgres({ dataDir: join(data, 'postgres'), say }).catch((error) => {
     throw new Refusal(error.message, { cause: error });
   });
   lifecycle.onStop(() => postgres.stop());

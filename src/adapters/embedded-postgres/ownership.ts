@@ -35,7 +35,7 @@ export function keepOwnership(
   server: Server,
   cluster: Cluster,
   claimed: Connection,
-  say: (line: string) => void,
+  { say, onEnd }: { say(line: string): void; onEnd(): void },
 ): Ownership {
   let connection = claimed;
   let held = true;
@@ -68,7 +68,9 @@ export function keepOwnership(
       silent: 'does not answer any more',
       'taken over': 'was taken over by another process',
     }[what];
-    if (!released) say(`PostgreSQL (pid ${server.pid}) ${fate}`);
+    if (released) return;
+    say(`PostgreSQL (pid ${server.pid}) ${fate}`);
+    if (what === 'gone') onEnd();
   }
 
   watch();
