@@ -266,7 +266,7 @@ export async function createHttp(deps: HttpDeps): Promise<Http> {
     );
   }
 
-  /** What answered before the guard ran (a CORS preflight) or before the handler counted (a malformed token request). */
+  /** What answered before the guard ran (a CORS preflight), or failed through us before anybody was counted. */
   async function countLate(request: FastifyRequest, reply: FastifyReply) {
     const subject = subjectOf(request.visit ?? visitOf(request));
     // What we could not do is not held against anybody.
