@@ -8,6 +8,7 @@ import { type App, createApp } from '../src/app.ts';
 import { createOperator, type Operator } from '../src/commands/bootstrap.ts';
 import type { Clock } from '../src/kernel/clock.ts';
 import { loadConfig } from '../src/kernel/config.ts';
+import type { Tx } from '../src/kernel/db.ts';
 import { createLog } from '../src/kernel/log.ts';
 
 const need = (name: string): string => {
@@ -202,4 +203,20 @@ export function skipWithout(t: TestContext, what: string): void {
   if (process.env.REQUIRE_ALL === '1') throw new Error(`REQUIRE_ALL=1, but ${what} is not here`);
   if (process.env.TEST_SKIPS) appendFileSync(process.env.TEST_SKIPS, `${t.fullName}: needs ${what}\n`);
   t.skip(`needs ${what}`);
+}
+
+/** A transaction that has done this, and stays open until what is answered is called. */
+export async function keepOpen({ app }: TestApp, work: (tx: Tx) => Promise<unknown>) {
+  const { promise: released, resolve: release } = Promise.withResolvers<void>();
+  const { promise: held, resolve: isHeld } = Promise.withResolvers<void>();
+  const done = app.db.transaction(async (tx) => {
+    await work(tx);
+    isHeld();
+    await released;
+  });
+  await Promise.race([held, done]);
+  return async () => {
+    release();
+    await done;
+  };
 }

@@ -5,7 +5,7 @@ import { describe, it } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { tryTurn } from '../src/kernel/locks.ts';
 import { sql } from '../src/kernel/sql.ts';
-import { type Answer, newAgent, startApp } from './harness.ts';
+import { type Answer, keepOpen, newAgent, startApp } from './harness.ts';
 
 const t = await startApp({ DATABASE_POOL_SIZE: '20' });
 const token = await t.token();
@@ -126,14 +126,9 @@ describe('races', () => {
 
   it('an agent that somebody holds: the others get their tokens meanwhile, it gets its own afterwards', async () => {
     const [held, other] = [await t.agent(), await t.agent()];
-    const { promise: released, resolve: release } = Promise.withResolvers<void>();
-    const { promise: holding, resolve: isHeld } = Promise.withResolvers<void>();
-    const change = t.app.db.transaction(async (tx) => {
-      await tx.run('test.hold', sql`update agents set owner = 'held' where agent_id = ${held.agentId}`);
-      isHeld();
-      await released;
-    });
-    await holding;
+    const release = await keepOpen(t, (tx) =>
+      tx.run('test.hold', sql`update agents set owner = 'held' where agent_id = ${held.agentId}`),
+    );
     let answered = false;
     const waiting = ask(held).finally(() => {
       answered = true;
@@ -145,46 +140,31 @@ describe('races', () => {
       401,
       'a wrong secret waits for nobody',
     );
-    release();
-    await change;
+    await release();
     assert.equal((await waiting).status, 200);
   });
 
   it('a credential that is being revoked: whoever asks with it is answered when that is done, and refused', async () => {
     const client = await t.agent();
-    const { promise: released, resolve: release } = Promise.withResolvers<void>();
-    const { promise: holding, resolve: isHeld } = Promise.withResolvers<void>();
-    const change = t.app.db.transaction(async (tx) => {
-      await tx.run(
+    const release = await keepOpen(t, (tx) =>
+      tx.run(
         'test.revoke',
         sql`update credentials set status = 'revoked', revoked_at = now() where agent_id = ${client.agentId}`,
-      );
-      isHeld();
-      await released;
-    });
-    await holding;
+      ),
+    );
     const waiting = ask(client);
     const first = await Promise.race([waiting, sleep(200, 'waits')]);
-    release();
-    await change;
+    await release();
     assert.deepEqual([first, (await waiting).status], ['waits', 401]);
   });
 
   it('a token that is being issued: whoever changes the agent or its credential waits until it is', async () => {
     const client = await t.agent();
     for (const table of ['agents', 'credentials']) {
-      const { promise: released, resolve: release } = Promise.withResolvers<void>();
-      const { promise: holding, resolve: isHeld } = Promise.withResolvers<void>();
-      const issuing = t.app.db.transaction(async (tx) => {
-        await tryTurn(tx, 'agent', [client.agentId], 'together');
-        isHeld();
-        await released;
-      });
-      await holding;
+      const release = await keepOpen(t, (tx) => tryTurn(tx, 'agent', [client.agentId], 'together'));
       const change = t.sql(`update ${table} set status = status where agent_id = $1`, [client.agentId]);
       const first = await Promise.race([change, sleep(200, 'waits')]);
-      release();
-      await issuing;
+      await release();
       await change;
       assert.equal(first, 'waits', table);
     }

@@ -4,7 +4,7 @@ import { describe, it } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { takeTurn } from '../src/kernel/locks.ts';
 import { delegating } from './delegations.ts';
-import { type Answer, startApp } from './harness.ts';
+import { type Answer, keepOpen, startApp } from './harness.ts';
 import { until } from './programs.ts';
 import { createTrust } from './trust.ts';
 
@@ -92,14 +92,7 @@ describe('whoever redeems a delegation', () => {
     const [first, second] = two.toSorted((one, other) => (one.agentId < other.agentId ? -1 : 1));
     assert.ok(first && second);
     const lent = await lend(await t.token(undefined, first), second, ['agents:read']);
-    const { promise: released, resolve: release } = Promise.withResolvers<void>();
-    const { promise: holding, resolve: isHeld } = Promise.withResolvers<void>();
-    const change = t.app.db.transaction(async (tx) => {
-      await takeTurn(tx, 'agent', [first.agentId], 'alone');
-      isHeld();
-      await released;
-    });
-    await holding;
+    const release = await keepOpen(t, (tx) => takeTurn(tx, 'agent', [first.agentId], 'alone'));
     const redeeming = redeem(second, lent.delegationToken);
     await until('it waits', async () => {
       const waiting = await t.sql(
@@ -109,8 +102,7 @@ describe('whoever redeems a delegation', () => {
       return waiting.length > 0 || undefined;
     });
     const [held] = await t.sql('select pg_try_advisory_xact_lock(2, hashtext($1)) as free', [second.agentId]);
-    release();
-    await change;
+    await release();
     assert.deepEqual([held, (await redeeming).status], [{ free: true }, 200]);
   });
 });

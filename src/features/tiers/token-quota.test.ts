@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { generateKeyPairSync } from 'node:crypto';
 import { describe, it } from 'node:test';
 import { exportJWK, SignJWT } from 'jose';
-import { startApp } from '../../../test/harness.ts';
+import { keepOpen, startApp } from '../../../test/harness.ts';
 import {
   ask,
   atOnce,
@@ -155,20 +155,8 @@ describe('the monthly limit of a client', () => {
 
 describe('a token that somebody else may be issued first', () => {
   /** Another process in the middle of issuing: it holds the lock, and has not committed. */
-  async function holding(id: string) {
-    const { promise: released, resolve: release } = Promise.withResolvers<void>();
-    const { promise: held, resolve: isHeld } = Promise.withResolvers<void>();
-    const done = t.app.db.transaction(async (tx) => {
-      await tx.run('test.hold', sql`select pg_advisory_xact_lock(1, hashtext(${id}))`);
-      isHeld();
-      await released;
-    });
-    await held;
-    return async () => {
-      release();
-      await done;
-    };
-  }
+  const holding = (id: string) =>
+    keepOpen(t, (tx) => tx.run('test.hold', sql`select pg_advisory_xact_lock(1, hashtext(${id}))`));
 
   it('waits for the other one, while other organizations get theirs', async () => {
     const [tenant, other] = [await tenantOn(t), await tenantOn(t)];
