@@ -115,6 +115,23 @@ describe('the gauge', () => {
     assert.equal(await gauge(), '1');
   });
 
+  it('is 0 after an event was put down a second time, under its own id at another time', async () => {
+    await asIntruder(
+      `insert into audit_events (event_id, organization_id, agent_id, action, outcome, ip_address, user_agent, metadata, occurred_at, canonical, seal)
+       select event_id, organization_id, agent_id, action, outcome, ip_address, user_agent, metadata, occurred_at + interval '7 microseconds', canonical, seal
+       from audit_events where organization_id = $1 limit 1`,
+      [first],
+    );
+    await rounds(12);
+    assert.equal(await gauge(), '0');
+    await asIntruder(
+      "delete from audit_events where organization_id = $1 and occurred_at <> date_trunc('milliseconds', occurred_at)",
+      [first],
+    );
+    assert.equal((await audit.verify(first)).finding, undefined);
+    assert.equal(await gauge(), '1');
+  });
+
   it('is 0 after the end of a chain was cut off together with its checkpoint', async () => {
     await asIntruder(
       `delete from audit_events where event_id in (select event_id from audit_links where organization_id = $1 and sequence > 30);

@@ -39,6 +39,8 @@ export interface Candidate {
   readonly eventId: string;
   readonly organizationId: string;
   readonly timestamp: string;
+  /** An honest row has no microseconds, which its timestamp does not show. */
+  readonly exact: boolean;
   readonly canonical: string;
   readonly appendedIn: string;
   readonly seal: string;
@@ -85,7 +87,8 @@ export const findUnlinked = (
 ): Promise<Candidate[]> =>
   tx.many(
     'audit.unlinked',
-    sql`select e.event_id as "eventId", e.organization_id as "organizationId", e.occurred_at as timestamp, e.canonical,
+    sql`select e.event_id as "eventId", e.organization_id as "organizationId", e.occurred_at as timestamp,
+               e.occurred_at = date_trunc('milliseconds', e.occurred_at) as exact, e.canonical,
                e.appended_in::text as "appendedIn", coalesce(encode(e.seal, 'hex'), '') as seal
         from audit_events e
         left join lateral (

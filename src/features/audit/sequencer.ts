@@ -211,7 +211,8 @@ export function createSequencer(deps: SequencerDeps): Sequencer {
 }
 
 /** A copy of a sealed row under another organization or time is no event of that organization or time. */
-function isInPlace({ canonical, eventId, organizationId, timestamp }: Candidate): boolean {
+function isInPlace({ canonical, eventId, organizationId, timestamp, exact }: Candidate): boolean {
+  if (!exact) return false;
   try {
     const said = JSON.parse(canonical);
     return said.eventId === eventId && said.organizationId === organizationId && said.timestamp === timestamp;
