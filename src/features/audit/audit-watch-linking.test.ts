@@ -22,3 +22,25 @@ it('the watch raises no alarm over what others link while it looks', async () =>
   assert.deepEqual(t.logs, []);
   assert.match(await t.app.metrics.text(), /^service_audit_chain_integrity 1$/m);
 });
+
+it('the watch reads what is new, not what it has seen a moment ago once more', async () => {
+  const busy = t.app.ids.uuid();
+  for (let second = 0; second < 12; second += 1) {
+    await record(t, busy, 1_000);
+    t.clock.advance(1_000);
+    await audit.settle();
+  }
+  await audit.watch();
+  await record(t, busy, 1);
+  const before = await pagesRead();
+  await audit.watch();
+  const read = (await pagesRead()) - before;
+  // One, and those of the old part whose turn it is.
+  assert.ok(read >= 1 && read <= 5, `${read} pages of a thousand events`);
+  assert.match(await t.app.metrics.text(), /^service_audit_chain_integrity 1$/m);
+});
+
+async function pagesRead(): Promise<number> {
+  const counted = /^service_db_query_duration_seconds_count{operation="audit.events.bundle"} (\d+)$/m;
+  return Number(counted.exec(await t.app.metrics.text())?.[1] ?? 0);
+}

@@ -3,16 +3,26 @@
  * same order, so little has to be kept; when much has, something is odd, and the reader is told to look row by row.
  */
 import type { Tx } from '../../kernel/db.ts';
+import { millisecondsOf } from './chain.ts';
 import { type EventBundle, type EventCursor, readEventBundle, separator } from './evidence-store.ts';
 
 export interface EventStream {
-  /** Reads on until all events up to that time (16 hexadecimal digits) are there. False when they cannot be had this way. */
-  reach(time: string): Promise<boolean>;
+  /**
+   * Reads on until all events up to the latest time are there, at first from the earliest on. False when they cannot be had
+   * this way.
+   */
+  reach(times: Times): Promise<boolean>;
   /** The text to hash of the event with this id and time; each is given out once. */
   take(key: string): string | undefined;
   /** Lets a page come while the reader is busy. */
   readAhead(): void;
   close(): Promise<void>;
+}
+
+/** In microseconds since 2000, as 16 hexadecimal digits. */
+export interface Times {
+  readonly earliest: string;
+  readonly latest: string;
 }
 
 const pageSize = 1_000;
@@ -24,21 +34,21 @@ interface Page {
   readonly texts: readonly string[];
 }
 
-export function createEventStream(tx: Tx, organizationId: string, since: string): EventStream {
+export function createEventStream(tx: Tx, organizationId: string): EventStream {
   const pages: Page[] = [];
   /** How far the first page has been given out. */
   let next = 0;
   /** Whose turn was not yet. */
   const skipped = new Map<string, string>();
   let kept = 0;
-  let cursor: EventCursor = { time: since, eventId: '00000000-0000-0000-0000-000000000000' };
+  let cursor: EventCursor | undefined;
   let reached = '';
   let ended = false;
   let failed = false;
   let coming: Promise<EventBundle> | undefined;
 
   const readAhead = () => {
-    if (ended || failed || coming) return;
+    if (!cursor || ended || failed || coming) return;
     coming = readEventBundle(tx, organizationId, cursor, pageSize);
     coming.catch(() => {});
   };
@@ -77,8 +87,9 @@ export function createEventStream(tx: Tx, organizationId: string, since: string)
 
   return {
     readAhead,
-    async reach(time) {
-      while (!ended && !failed && reached <= time) {
+    async reach({ earliest, latest }) {
+      cursor ??= { time: isoOf(earliest), eventId: '00000000-0000-0000-0000-000000000000' };
+      while (!ended && !failed && reached <= latest) {
         readAhead();
         const page = (await coming) as EventBundle;
         coming = undefined;
@@ -95,4 +106,10 @@ export function createEventStream(tx: Tx, organizationId: string, since: string)
     },
     close: async () => void (await coming?.catch(() => {})),
   };
+}
+
+/** What no clock of ours has said is no reason to leave anything out. */
+function isoOf(time: string): string {
+  const at = millisecondsOf(time);
+  return at < Date.UTC(3000, 0, 1) ? new Date(at).toISOString() : '-infinity';
 }

@@ -5,7 +5,7 @@
 import type { Tx } from '../../kernel/db.ts';
 import type { PublicKey, ReadStatement } from '../../kernel/signer.ts';
 import type { Finding } from './alarm.ts';
-import { hashText, linkHash, linkProblem } from './chain.ts';
+import { hashText, linkHash, linkProblem, millisecondsOf } from './chain.ts';
 import {
   type LinkBundle,
   readCheckpoints,
@@ -19,7 +19,7 @@ import type { CheckpointRow } from './links-store.ts';
 import type { Period } from './period.ts';
 import { agrees, isGenuine, type Position, positionOf } from './positions.ts';
 import { claimed } from './statements.ts';
-import { createEventStream, type EventStream } from './stream.ts';
+import { createEventStream, type EventStream, type Times } from './stream.ts';
 
 export interface Way {
   readonly organizationId: string;
@@ -56,13 +56,11 @@ type CheckpointsOf = readonly (CheckpointRow & { takenOn: string })[];
 
 const checkpointsAtOnce = 500;
 const linksAtOnce = 1_000;
-/** Clocks differ, and transactions may be open for a while. */
-const allowanceMs = 600_000;
 
 export async function walk(tx: Tx, read: ReadStatement, way: Way): Promise<Walked> {
   const { organizationId } = way;
   const through = way.through ?? Number.MAX_SAFE_INTEGER;
-  const stream = createEventStream(tx, organizationId, streamStart(way));
+  const stream = createEventStream(tx, organizationId);
   const sum: Sum = { head: way.from.head, events: 0, settled: 0, inPeriod: 0 };
   let position = way.from;
   let last: CheckpointRow | undefined;
@@ -85,10 +83,6 @@ export async function walk(tx: Tx, read: ReadStatement, way: Way): Promise<Walke
   return { ...(finding && { finding }), position, events, settled, inPeriod };
 }
 
-/** Events of the first links may be older than the checkpoint before them, but not by much. */
-const streamStart = ({ from }: Way): string =>
-  from.number === 0 ? '-infinity' : new Date(Date.parse(from.at) - allowanceMs).toISOString();
-
 async function walkLinks(
   tx: Tx,
   way: Way,
@@ -106,7 +100,7 @@ async function walkLinks(
   let coming = ask(stretches[0]);
   for (const [index, stretch] of stretches.entries()) {
     const bundle = await coming;
-    const times = bundle?.records ? latestTime(bundle.records) : undefined;
+    const times = bundle?.records ? timesIn(bundle.records) : undefined;
     const there = times !== undefined && (await stream.reach(times));
     // Asked for now, so that the database works while we do.
     coming = ask(stretches[index + 1]);
@@ -130,13 +124,15 @@ async function walkLinks(
 const recordLength = 128;
 const lineLength = 192;
 
-function latestTime(records: string): string {
+function timesIn(records: string): Times {
+  let earliest = 'g';
   let latest = '';
   for (let at = 48; at < records.length; at += lineLength) {
     const time = records.slice(at, at + 16);
     if (time > latest) latest = time;
+    if (time < earliest) earliest = time;
   }
-  return latest;
+  return { earliest, latest };
 }
 
 /** The checkpoints up to the first that does not follow from the one before. */
@@ -203,8 +199,7 @@ function checkBundle(
   return sameDay ? sum : undefined;
 }
 
-const year2000 = Date.UTC(2000, 0, 1);
-const timeOf = (record: string): number => Number.parseInt(record.slice(48, 64), 16) / 1000 + year2000;
+const timeOf = (record: string): number => millisecondsOf(record.slice(48, 64));
 const isWithin = ({ from, to }: Period, time: number): boolean => time >= from && time <= to;
 
 async function checkRows(

@@ -15,10 +15,9 @@ import { afterAnchor, isGenuine, type Position, positionOf } from './positions.t
 import { isUnreadable, type VerifierDeps } from './verify.ts';
 import { walk } from './walk.ts';
 
-/** Per round; more than is new at the usual pace, and a fraction of a second's work. */
+/** Per round, of what is new and of what is old: a fraction of a second's work, however many chains there are. */
 const linksAtMost = 2_500;
 const chainsAtMost = 100;
-const allowanceMs = 600_000;
 
 interface Round {
   readonly tx: Tx;
@@ -41,13 +40,13 @@ export function createWatch(deps: VerifierDeps): () => Promise<boolean> {
   let looked = 0;
 
   /** From where this process has been, or else over the newest part. */
-  const checkNew = async (round: Round, organizationId: string) => {
+  const checkNew = async (round: Round, organizationId: string, links: number) => {
     const { tx, keys, known: before } = round;
     const newest = (await positions.newest(tx, [organizationId], before)).get(organizationId);
     if (newest?.problem !== undefined) return alarm.raise({ organizationId, problem: newest.problem });
     if (!newest?.position) return;
     const known = walkedTo.get(organizationId);
-    const low = newest.position.size - linksAtMost;
+    const low = newest.position.size - links;
     const start = known && known.size >= low ? known : await genuine(tx, keys, organizationId, low);
     if (start) await walkOn(round, organizationId, start);
     walkedTo.set(organizationId, newest.position);
@@ -95,7 +94,7 @@ export function createWatch(deps: VerifierDeps): () => Promise<boolean> {
     if (!from || organizationId === undefined) return;
     const goal = await checkpointFrom(tx, organizationId, from.number, from.size + linksAtMost);
     const to = await walkOn(round, organizationId, from, goal?.number);
-    const period = { from: Date.parse(from.at) - allowanceMs, to: goal ? Date.parse(to.at) : clock.now() };
+    const period = { from: Date.parse(from.at), to: goal ? Date.parse(to.at) : clock.now() };
     const stray = await findStray(tx, organizationId, settled, period);
     if (stray) alarm.raise({ organizationId, eventId: stray.eventId, problem: 'the event is in no link' });
     place = { organizationId, position: goal ? to : undefined };
@@ -119,8 +118,9 @@ export function createWatch(deps: VerifierDeps): () => Promise<boolean> {
       alarm.clear(undefined);
       const round = { tx, known, keys, settled, rowByRow };
       await checkRemembered(round);
-      const grown = await findGrown(tx, since);
-      for (const organizationId of grown.slice(0, chainsAtMost)) await checkNew(round, organizationId);
+      const grown = (await findGrown(tx, since)).slice(0, chainsAtMost);
+      const share = Math.ceil(linksAtMost / grown.length);
+      for (const organizationId of grown) await checkNew(round, organizationId, share);
       await checkOld(round);
     });
   };
