@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import { record } from '../../../test/audit-log.ts';
-import { startApp } from '../../../test/harness.ts';
+import { execute, startApp } from '../../../test/harness.ts';
 
 const t = await startApp({ LOG_LEVEL: 'error' });
 const { audit } = t.app;
@@ -38,6 +38,27 @@ it('the watch reads what is new, not what it has seen a moment ago once more', a
   // One, and those of the old part whose turn it is.
   assert.ok(read >= 1 && read <= 5, `${read} pages of a thousand events`);
   assert.match(await t.app.metrics.text(), /^service_audit_chain_integrity 1$/m);
+});
+
+it('the watch comes to every chain that grows, however many do', async () => {
+  const organizations = Array.from({ length: 150 }, () => t.app.ids.uuid());
+  const grow = async () => {
+    for (const organizationId of organizations) await record(t, organizationId, 1);
+  };
+  await grow();
+  for (let look = 0; look < 2; look += 1) await audit.watch();
+  await grow();
+  await audit.settle();
+  await execute(
+    t.databaseUrl,
+    `set session_replication_role = replica;
+     update audit_events set user_agent = 'somebody else' where (organization_id, event_id) in
+       (select organization_id, event_id from audit_links where sequence = 2
+        and organization_id in (${organizations.map((id) => `'${id}'`).join()}))`,
+  );
+  for (let look = 0; look < 2; look += 1) await audit.watch();
+  const found = organizations.filter((id) => t.logs.some((line) => line.includes(id)));
+  assert.equal(found.length, organizations.length);
 });
 
 async function pagesRead(): Promise<number> {

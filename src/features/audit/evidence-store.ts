@@ -273,11 +273,11 @@ export const findStray = (
         limit 1`,
   );
 
-/** Organizations whose chains have grown since. */
+/** Organizations whose chains have grown since, in the order of their ids. */
 export async function findGrown(tx: Tx, since: string): Promise<string[]> {
   const rows = await tx.many<{ id: string }>(
     'audit.grown',
-    sql`select distinct organization_id as id from audit_checkpoints where taken_at >= ${since}`,
+    sql`select distinct organization_id as id from audit_checkpoints where taken_at >= ${since} order by 1`,
   );
   return rows.map(({ id }) => id);
 }

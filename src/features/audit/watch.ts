@@ -38,6 +38,15 @@ export function createWatch(deps: VerifierDeps): () => Promise<boolean> {
     position: undefined,
   };
   let looked = 0;
+  let lastGrown = '';
+
+  /** As many of the chains that grew as go into a round; the next one begins behind the last of these. */
+  const inTurn = (grown: readonly string[]): string[] => {
+    const [behind, before] = [grown.filter((id) => id > lastGrown), grown.filter((id) => id <= lastGrown)];
+    const some = [...behind, ...before].slice(0, chainsAtMost);
+    lastGrown = some.at(-1) ?? '';
+    return some;
+  };
 
   /** From where this process has been, or else over the newest part. */
   const checkNew = async (round: Round, organizationId: string, links: number) => {
@@ -118,7 +127,7 @@ export function createWatch(deps: VerifierDeps): () => Promise<boolean> {
       alarm.clear(undefined);
       const round = { tx, known, keys, settled, rowByRow };
       await checkRemembered(round);
-      const grown = (await findGrown(tx, since)).slice(0, chainsAtMost);
+      const grown = inTurn(await findGrown(tx, since));
       const share = Math.ceil(linksAtMost / grown.length);
       for (const organizationId of grown) await checkNew(round, organizationId, share);
       await checkOld(round);
