@@ -32,10 +32,11 @@ test('secrets are cut out of log lines by name, at the first four levels', () =>
   }
 });
 
-test('passwords inside URLs are cut out of logged errors', () => {
-  const text = logged((log) =>
-    log.error({ err: new Error('cannot reach postgres://me:s3cret@db/x') }, 'failed'),
-  );
-  assert.doesNotMatch(text, /s3cret/);
-  assert.match(text, /postgres:\/\/me:\*\*\*@db/);
+test('passwords inside URLs are cut out of logged errors and reasons', () => {
+  const message = 'cannot reach postgres://me:s3cret@db/x';
+  for (const fields of [{ err: new Error(message) }, { reason: message }]) {
+    const text = logged((log) => log.error(fields, 'failed'));
+    assert.doesNotMatch(text, /s3cret/);
+    assert.match(text, /postgres:\/\/me:\*\*\*@db/);
+  }
 });

@@ -38,6 +38,7 @@ export function createLog(options: { level: string; destination?: DestinationStr
       timestamp: pino.stdTimeFunctions.isoTime,
       redact: { paths: redactPaths, censor: '[redacted]' },
       serializers: {
+        reason: (text: unknown) => (typeof text === 'string' ? hideUrlPasswords(text) : text),
         err(error: unknown) {
           // Anything can be thrown, and the log is the last place that may fail over it.
           if (!(error instanceof Error)) return hideUrlPasswords(String(error));

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { DatabaseAway } from './db.ts';
 import { createLog } from './log.ts';
 import { createLoops } from './loops.ts';
 
@@ -20,6 +21,30 @@ describe('loops', () => {
     const atStop = rounds;
     await sleep(40);
     assert.equal(rounds, atStop, 'nothing runs after stop');
+  });
+  it('say once that the database is away, and again when it went away again', async () => {
+    const lines: { msg: string; reason?: string; loop?: string }[] = [];
+    const loud = createLog({
+      level: 'info',
+      destination: { write: (line) => void lines.push(JSON.parse(line)) },
+    });
+    let rounds = 0;
+    const run = async () => {
+      rounds += 1;
+      if (rounds <= 5 || rounds === 7) throw new DatabaseAway(new Error('no route'));
+    };
+    const loops = createLoops([{ name: 'patient', everyMs: 1, run }], loud);
+    loops.start();
+    while (rounds < 10) await sleep(1);
+    await loops.stop();
+    assert.deepEqual(
+      lines.map(({ msg, loop, reason }) => [msg, loop, reason]),
+      Array.from({ length: 2 }, () => [
+        'a background loop waits for the database',
+        'patient',
+        'the database is away: no route',
+      ]),
+    );
   });
   it('stop waits for the round under way, and tells it', async () => {
     const seen: string[] = [];

@@ -3,6 +3,7 @@
  * for the run that is under way, so nothing is cut in half.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
+import { DatabaseAway } from './db.ts';
 import type { Log } from './log.ts';
 
 export interface Loop {
@@ -25,6 +26,9 @@ export interface Loops {
   stop(): Promise<void>;
 }
 
+/** An outage is said once by each loop, and again when it lasts. */
+const remindMs = 60_000;
+
 export function createLoops(loops: readonly Loop[], log: Log): Loops {
   const stopping = new AbortController();
   let running: Promise<void>[] = [];
@@ -32,14 +36,24 @@ export function createLoops(loops: readonly Loop[], log: Log): Loops {
   const keepRunning = async (loop: Loop) => {
     const alarm = createAlarmClock(stopping.signal);
     const end = loop.begin?.(alarm.wake);
-    while (!stopping.signal.aborted) {
-      try {
-        await loop.run(stopping.signal);
-      } catch (error) {
+    let awaySaidAt = Number.NEGATIVE_INFINITY;
+    const say = (error: unknown) => {
+      if (!(error instanceof DatabaseAway)) {
         log.error(
           { err: error, loop: loop.name },
           'a background loop failed; it goes on with its next round',
         );
+      } else if (performance.now() - awaySaidAt >= remindMs) {
+        awaySaidAt = performance.now();
+        log.warn({ loop: loop.name, reason: error.message }, 'a background loop waits for the database');
+      }
+    };
+    while (!stopping.signal.aborted) {
+      try {
+        await loop.run(stopping.signal);
+        awaySaidAt = Number.NEGATIVE_INFINITY;
+      } catch (error) {
+        say(error);
       }
       await alarm.sleep(loop.everyMs);
     }
