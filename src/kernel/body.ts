@@ -1,4 +1,7 @@
-/** Reading what clients send, refusing what could trip anything behind it: deep nesting, NUL, lone surrogates, `__proto__`. */
+/**
+ * Reading what clients send, refusing what could trip anything behind it: deep nesting, NUL, lone surrogates, `__proto__`, and
+ * what would be dropped in silence: a field that is given twice.
+ */
 import { ApiError } from './fail.ts';
 import type { RouteEntry } from './route.ts';
 import { shortName, validationError } from './validation.ts';
@@ -28,7 +31,38 @@ export function readJson(bytes: Buffer): unknown {
     refuse('body', 'is not valid JSON');
   }
   refuseUnsafe(value, 'body');
+  const repeated = repeatedField(text);
+  if (repeated !== undefined) refuseFields([repeated]);
   return value;
+}
+
+/** In a text that is JSON: reading it keeps the last of two fields of one name, and who checked it before us may have kept the first. */
+function repeatedField(json: string): string | undefined {
+  const open: (Set<string> | undefined)[] = [];
+  let text = '';
+  for (let at = 0; at < json.length; at += 1) {
+    const sign = json[at];
+    if (sign === '{') open.push(new Set());
+    else if (sign === '[') open.push(undefined);
+    else if (sign === '}' || sign === ']') open.pop();
+    else if (sign === '"') {
+      const end = endOfText(json, at);
+      text = json.slice(at, end + 1);
+      at = end;
+    } else if (sign === ':') {
+      const name: string = JSON.parse(text);
+      const names = open.at(-1);
+      if (names?.has(name)) return name;
+      names?.add(name);
+    }
+  }
+  return undefined;
+}
+
+function endOfText(json: string, start: number): number {
+  let at = start + 1;
+  while (json[at] !== '"') at += json[at] === '\\' ? 2 : 1;
+  return at;
 }
 
 /** Applied to bodies, queries and path parameters alike, before validation and so before SQL. */
@@ -60,12 +94,14 @@ export function refuseBadEncoding(url: string): void {
 /** RFC 6749 §3.2: a parameter must not be given more than once, known or not. */
 export function refuseRepeated(form: unknown): void {
   const repeated = Object.entries(form ?? {}).filter(([, value]) => Array.isArray(value));
-  if (repeated.length === 0) return;
+  if (repeated.length > 0) refuseFields(repeated.slice(0, 5).map(([name]) => name));
+}
+
+function refuseFields(repeated: readonly string[]): never {
+  const message = 'is given more than once';
   throw validationError(
     'body',
-    repeated
-      .slice(0, 5)
-      .map(([name]) => ({ in: 'body', field: shortName(name), message: 'is given more than once' })),
+    repeated.map((name) => ({ in: 'body', field: shortName(name), message })),
   );
 }
 

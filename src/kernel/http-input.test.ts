@@ -128,6 +128,12 @@ const refusals: [number, string, string, [string, string, Asked]][] = [
     'a field is __proto__',
     post(JSON.stringify(newAgent()).replace('{', '{"__proto__":{},')),
   ],
+  ...['"owner"', '"\\u006fwner"'].map((name): (typeof refusals)[0] => [
+    400,
+    'VALIDATION_ERROR',
+    `a field is given twice, once as ${name}`,
+    post(JSON.stringify(newAgent()).replace('{', `{${name}:"somebody else",`)),
+  ]),
   [400, 'VALIDATION_ERROR', 'a field is constructor', agentWith({ constructor: { prototype: {} } })],
   [
     400,
@@ -207,6 +213,16 @@ describe('every answer carries the rate window, security headers and a request i
       assertDecent(answer);
       assert.equal(answer.status, 200, query);
     }
+  });
+  it('201 and what looks like a field given twice may stand in a text', async () => {
+    const owner = 'she said {"owner":"\\","owner":[":"}]';
+    const answer = await t.call('POST', '/api/v1/agents', { token, payload: newAgent({ owner }) });
+    assert.deepEqual([answer.status, answer.json.owner], [201, owner]);
+  });
+  it('names the field that is given twice', async () => {
+    const [method, url, asked] = post('{"capabilities":[{"b":1},{"b":2,"b":{"b":3}}]}');
+    const { json } = await t.call(method as 'POST', url, asked);
+    assert.deepEqual(json.details.fields, [{ in: 'body', field: 'b', message: 'is given more than once' }]);
   });
   it('tells which part of the request was wrong', async () => {
     const nul = 'contains a NUL character';
