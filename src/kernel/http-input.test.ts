@@ -257,6 +257,19 @@ const socketCases: [number, string | undefined, string, string | Buffer][] = [
     'HTTP/1.1 comes without Host',
     'GET /health HTTP/1.1\r\nConnection: close\r\n\r\n',
   ],
+  [400, 'VALIDATION_ERROR', 'there are two Hosts', `GET /health HTTP/1.1\r\nhost: b\r\n${closing}`],
+  [
+    400,
+    'VALIDATION_ERROR',
+    'a token is shown twice',
+    `GET /api/v1/agents HTTP/1.1\r\n${`Authorization: Bearer ${token}\r\n`.repeat(2)}${closing}`,
+  ],
+  [
+    200,
+    undefined,
+    'another header of the same length comes twice',
+    `GET /health HTTP/1.1\r\n${'X-HeaderThirt: 1\r\nX-Ho: 1\r\n'.repeat(2)}${closing}`,
+  ],
   [
     431,
     'HEADERS_TOO_LARGE',

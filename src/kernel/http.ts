@@ -139,7 +139,7 @@ export async function createHttp(deps: HttpDeps): Promise<Http> {
   server.addHook('onRequest', async (request, reply) => {
     request.visit = visitOf(request);
     await guard.admit(request, reply, request.visit, request.routeOptions.config.entry);
-    requireHost(request);
+    requireSoundHeaders(request);
   });
   server.addHook('preValidation', (request, _, done) => {
     refuseUnsafe(request.params, 'path');
@@ -349,11 +349,25 @@ function requestId({ headers }: { headers: Record<string, string | string[] | un
   return typeof given === 'string' && /^[\w.-]{8,64}$/.test(given) ? given : randomUUID();
 }
 
-/** RFC 9112 §3.2; nothing of ours reads the header. */
-function requireHost({ raw, headers }: FastifyRequest): void {
-  if (raw.httpVersion === '1.1' && headers.host === undefined) {
+/** RFC 9112 §3.2, though nothing of ours reads Host. Of two proofs of who calls Node keeps the first, and a proxy may have looked at the other. */
+function requireSoundHeaders({ raw: { httpVersion, rawHeaders } }: FastifyRequest): void {
+  const hosts = timesGiven('host', rawHeaders);
+  if (httpVersion === '1.1' && hosts === 0)
     throw new ApiError('VALIDATION_ERROR', { message: 'An HTTP/1.1 request must carry a Host header.' });
+  if (hosts > 1 || timesGiven('authorization', rawHeaders) > 1)
+    throw new ApiError('VALIDATION_ERROR', {
+      message: 'The headers Host and Authorization must not be given more than once.',
+    });
+}
+
+/** Names and values take turns in the list. Names of another length need not be looked at. */
+function timesGiven(name: string, rawHeaders: readonly string[]): number {
+  let times = 0;
+  for (let at = 0; at < rawHeaders.length; at += 2) {
+    const given = rawHeaders[at] as string;
+    if (given.length === name.length && given.toLowerCase() === name) times += 1;
   }
+  return times;
 }
 
 /** Proxies write all sorts of things into X-Forwarded-For; what is no address must not become a fresh rate window. */
