@@ -66,7 +66,7 @@ async function measure(url: string, { what, floor, requests }: Question, say: Be
     });
     return {
       what: `${what} per second ÷ a bare Fastify route with the same answer`,
-      measured: ratio.toFixed(2),
+      measured: ratio.toFixed(3),
       beside: `${whole(ours)} ÷ ${whole(theirs)}`,
       target: `at least ${floor}`,
       met: ratio >= floor,

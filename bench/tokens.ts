@@ -41,7 +41,7 @@ export const tokens = ({ databaseUrl, say }: Bench): Promise<Result[]> =>
       return [
         {
           what: `tokens per second, ${whole(served)} agents, durable ÷ RSA-2048 signatures per second of all cores`,
-          measured: ratio.toFixed(2),
+          measured: ratio.toFixed(3),
           beside: `${whole(ours)} ÷ ${whole(theirs)}`,
           target: `at least ${floor}`,
           met: ratio >= floor && served === callers,
