@@ -70,7 +70,7 @@ const postgres = await startEmbeddedPostgres({
   settings: { unix_socket_directories: socket },
 });
 const bySocket = new URL(postgres.url);
-bySocket.searchParams.set('host', socket);
+if (process.platform !== 'win32') bySocket.searchParams.set('host', socket);
 for (const signal of ['SIGINT', 'SIGTERM'] as const) {
   process.once(signal, async () => {
     await postgres.stop().catch(() => {});

@@ -57,7 +57,7 @@ export function createOutsideTokens({ keySets, clock }: { keySets: KeySets; cloc
 function readPart(text: string | undefined): Claims | undefined {
   if (!text || !/^[\w-]+$/.test(text)) return undefined;
   try {
-    // Also refuses what could trip anything behind it: deep nesting, NUL, lone surrogates.
+    // Also refuses what could trip anything behind it: deep nesting, NUL, lone surrogates, a claim given twice (RFC 7519 §4).
     const value = readJson(Buffer.from(text, 'base64url'));
     return typeof value === 'object' && value !== null && !Array.isArray(value)
       ? (value as Claims)

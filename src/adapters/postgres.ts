@@ -210,9 +210,15 @@ const readTexts = (value: string): string[] =>
 /** Connections are set to UTC, so most need no arithmetic: `2026-01-02 03:04:05.678+00`, with up to six digits. */
 function wireTime(value: string): string {
   const usual = value.length >= 22 && value[10] === ' ' && value.endsWith('+00');
-  if (!usual) return (readTimestamp(value) as Date).toISOString();
+  if (!usual) return unusualTime(value);
   const milliseconds = value.slice(20, -3).padEnd(3, '0').slice(0, 3);
   return `${value.slice(0, 10)}T${value.slice(11, 19)}.${milliseconds}Z`;
+}
+
+/** `infinity`, and years that no Date has, stay as they are: somebody may have written them, and reading must not fail over it. */
+function unusualTime(value: string): string {
+  const time = readTimestamp(value);
+  return time instanceof Date && !Number.isNaN(time.getTime()) ? time.toISOString() : value;
 }
 
 const readTimestamp = pg.types.getTypeParser(pg.types.builtins.TIMESTAMPTZ);

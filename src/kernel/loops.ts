@@ -26,10 +26,12 @@ export interface Loops {
   stop(): Promise<void>;
 }
 
-/** An outage is said once by each loop, and again when it lasts. */
-const remindMs = 60_000;
-
-export function createLoops(loops: readonly Loop[], log: Log): Loops {
+export function createLoops(
+  loops: readonly Loop[],
+  log: Log,
+  /** An outage is said once by each loop, and again when it has lasted so long. */
+  { remindMs = 60_000 } = {},
+): Loops {
   const stopping = new AbortController();
   let running: Promise<void>[] = [];
 

@@ -202,6 +202,12 @@ describe('sequencers', () => {
     await other.close();
   });
 
+  it('a transaction with more events than are linked at once is linked to its end', async () => {
+    const organizationId = t.app.ids.uuid();
+    await record(t, organizationId, 4_001);
+    const { checked, finding } = await t.app.audit.verify(organizationId);
+    assert.deepEqual([checked, finding], [4_001, undefined]);
+  });
   it('a transaction that stays open delays nothing and is not forgotten', async () => {
     const organizationId = t.app.ids.uuid();
     let finish = () => {};

@@ -30,23 +30,27 @@ it('the watch reads what is new, not what it has seen a moment ago once more', a
     t.clock.advance(1_000);
     await audit.settle();
   }
-  await audit.watch();
+  for (let look = 0; look < 2; look += 1) await audit.watch();
   await record(t, busy, 1);
   const before = await pagesRead();
   await audit.watch();
   const read = (await pagesRead()) - before;
   // One, and those of the old part whose turn it is.
-  assert.ok(read >= 1 && read <= 5, `${read} pages of a thousand events`);
+  assert.ok(read >= 1 && read <= 8, `${read} pages of a thousand events`);
   assert.match(await t.app.metrics.text(), /^service_audit_chain_integrity 1$/m);
 });
 
-it('the watch comes to every chain that grows, however many do', async () => {
-  const organizations = Array.from({ length: 150 }, () => t.app.ids.uuid());
-  const grow = async () => {
-    for (const organizationId of organizations) await record(t, organizationId, 1);
+it('the watch comes to every chain that grows, however many do at once', async () => {
+  const organizations = Array.from({ length: 620 }, () => t.app.ids.uuid());
+  const grow = () => inTens(organizations, (organizationId) => record(t, organizationId, 1));
+  const looks = async () => {
+    for (let look = 0; look < 7; look += 1) {
+      await audit.watch();
+      t.clock.advance(15_000);
+    }
   };
   await grow();
-  for (let look = 0; look < 2; look += 1) await audit.watch();
+  await looks();
   await grow();
   await audit.settle();
   await execute(
@@ -56,10 +60,17 @@ it('the watch comes to every chain that grows, however many do', async () => {
        (select organization_id, event_id from audit_links where sequence = 2
         and organization_id in (${organizations.map((id) => `'${id}'`).join()}))`,
   );
-  for (let look = 0; look < 2; look += 1) await audit.watch();
-  const found = organizations.filter((id) => t.logs.some((line) => line.includes(id)));
-  assert.equal(found.length, organizations.length);
+  await looks();
+  const said = t.logs.join();
+  assert.deepEqual(
+    organizations.filter((id) => !said.includes(id)),
+    [],
+  );
 });
+
+async function inTens<T>(all: readonly T[], work: (one: T) => Promise<unknown>): Promise<void> {
+  for (let at = 0; at < all.length; at += 10) await Promise.all(all.slice(at, at + 10).map(work));
+}
 
 async function pagesRead(): Promise<number> {
   const counted = /^service_db_query_duration_seconds_count{operation="audit.events.bundle"} (\d+)$/m;

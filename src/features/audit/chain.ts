@@ -64,7 +64,7 @@ const hex = (number: number): string => number.toString(16).padStart(16, '0');
 const microsecondsSince2000 = (time: string): number =>
   (Date.parse(`${time.slice(0, 23)}Z`) - year2000) * 1000 + Number(time.slice(23, 26));
 
-/** The time in a record. */
+/** The time in a record, as milliseconds since 1970. */
 export const millisecondsOf = (time: string): number => Number.parseInt(time, 16) / 1000 + year2000;
 
 /** As SQL writes it; events have milliseconds. */

@@ -125,7 +125,8 @@ const linksWithEvents = ({ organizationId, after, through }: Stretch) => sql`
     on e.occurred_at = l.occurred_at and e.event_id = l.event_id and e.organization_id = l.organization_id
   where l.organization_id = ${organizationId} and l.sequence > ${after} and l.sequence <= ${through}`;
 
-const time = sql`to_char(l.occurred_at, 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"')`;
+/** Empty for `infinity`, which no link of ours has. */
+const time = sql`coalesce(to_char(l.occurred_at, 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"'), '')`;
 
 /**
  * Rows by the million cost more to read than to check, so they come as few long texts: links and events apart, since
@@ -273,11 +274,11 @@ export const findStray = (
         limit 1`,
   );
 
-/** Organizations whose chains have grown since, in the order of their ids. */
+/** Organizations whose chains have grown since. */
 export async function findGrown(tx: Tx, since: string): Promise<string[]> {
   const rows = await tx.many<{ id: string }>(
     'audit.grown',
-    sql`select distinct organization_id as id from audit_checkpoints where taken_at >= ${since} order by 1`,
+    sql`select distinct organization_id as id from audit_checkpoints where taken_at >= ${since}`,
   );
   return rows.map(({ id }) => id);
 }

@@ -1,6 +1,6 @@
 /** What the sequencer reads and writes. */
 import type { Queryable, Tx } from '../../kernel/db.ts';
-import { listOf, prepared, sql } from '../../kernel/sql.ts';
+import { listOf, prepared, type Sql, sql } from '../../kernel/sql.ts';
 import type { Link } from './chain.ts';
 import type { Checkpoint } from './statements.ts';
 import type { KeyRow } from './trust.ts';
@@ -59,18 +59,23 @@ export interface Bounds {
   readonly reached: string | undefined;
 }
 
+/** The columns are `e`'s. The first condition is the index's. */
+const isBehind = ({ appendedIn, timestamp, eventId }: Cursor): Sql =>
+  sql`e.appended_in >= ${appendedIn}::xid8
+      and (e.appended_in, e.occurred_at, e.event_id) > (${appendedIn}::xid8, ${timestamp}::timestamptz, ${eventId}::uuid)`;
+
 /** Where so many events end, so that what is sorted is not all that is waiting. */
 export async function endOfBatch(
   tx: Tx,
-  { appendedIn }: Cursor,
+  after: Cursor,
   before: string | undefined,
   events: number,
 ): Promise<string | undefined> {
   const end = await tx.maybe<{ appendedIn: string }>(
     'audit.unlinked.end',
-    sql`select appended_in::text as "appendedIn" from audit_events
-        where appended_in >= ${appendedIn}::xid8 ${before === undefined ? sql`` : sql`and appended_in < ${before}::xid8`}
-        order by appended_in offset ${events} limit 1`,
+    sql`select e.appended_in::text as "appendedIn" from audit_events e
+        where ${isBehind(after)} ${before === undefined ? sql`` : sql`and e.appended_in < ${before}::xid8`}
+        order by e.appended_in offset ${events} limit 1`,
   );
   return end?.appendedIn;
 }
@@ -97,9 +102,7 @@ export const findUnlinked = (
                 l.event_id = e.event_id and l.linked_on >= (e.occurred_at at time zone 'UTC')::date - 1
           limit 1
         ) linked on true
-        where e.appended_in >= ${after.appendedIn}::xid8
-          and (e.appended_in, e.occurred_at, e.event_id)
-              > (${after.appendedIn}::xid8, ${after.timestamp}::timestamptz, ${after.eventId}::uuid)
+        where ${isBehind(after)}
           ${before === undefined ? sql`` : sql`and e.appended_in < ${before}::xid8`}
           ${last === undefined ? sql`` : sql`and e.appended_in <= ${last}::xid8`}
           and linked.yes is null

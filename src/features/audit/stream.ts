@@ -108,7 +108,7 @@ export function createEventStream(tx: Tx, organizationId: string): EventStream {
   };
 }
 
-/** What no clock of ours has said is no reason to leave anything out. */
+/** Times before 2000 come as ffff…, infinity as 7fff…, and no Date is so far off: none of these is a place to begin at. */
 function isoOf(time: string): string {
   const at = millisecondsOf(time);
   return at < Date.UTC(3000, 0, 1) ? new Date(at).toISOString() : '-infinity';

@@ -1,4 +1,4 @@
-import type { Tx } from '../../kernel/db.ts';
+import { DatabaseAway, type Tx } from '../../kernel/db.ts';
 import { createGatherer } from '../../kernel/gather.ts';
 import type { PublicKey } from '../../kernel/signer.ts';
 import {
@@ -15,8 +15,9 @@ import { afterAnchor, isGenuine, type Position, positionOf } from './positions.t
 import { isUnreadable, type VerifierDeps } from './verify.ts';
 import { walk } from './walk.ts';
 
-/** Per round, of what is new and of what is old: a fraction of a second's work, however many chains there are. */
-const linksAtMost = 2_500;
+/** Per round and however many chains there are: a fraction of a second's work. The last checkpoint is walked to its end. */
+const newLinksAtMost = 10_000;
+const oldLinksAtMost = 2_500;
 const chainsAtMost = 100;
 
 interface Round {
@@ -38,33 +39,55 @@ export function createWatch(deps: VerifierDeps): () => Promise<boolean> {
     position: undefined,
   };
   let looked = 0;
-  let lastGrown = '';
+  /** Chains that have grown since we came to them; whoever has waited longest comes first. */
+  const waiting = new Set<string>();
 
-  /** As many of the chains that grew as go into a round; the next one begins behind the last of these. */
-  const inTurn = (grown: readonly string[]): string[] => {
-    const [behind, before] = [grown.filter((id) => id > lastGrown), grown.filter((id) => id <= lastGrown)];
-    const some = [...behind, ...before].slice(0, chainsAtMost);
-    lastGrown = some.at(-1) ?? '';
-    return some;
-  };
-
-  /** From where this process has been, or else over the newest part. */
-  const checkNew = async (round: Round, organizationId: string, links: number) => {
-    const { tx, keys, known: before } = round;
+  /** Answers how many links it walked: those since this process has been there, or else the newest. */
+  const checkNew = async (round: Round, organizationId: string, links: number): Promise<number> => {
+    const { tx, known: before } = round;
     const newest = (await positions.newest(tx, [organizationId], before)).get(organizationId);
-    if (newest?.problem !== undefined) return alarm.raise({ organizationId, problem: newest.problem });
-    if (!newest?.position) return;
-    const known = walkedTo.get(organizationId);
-    const low = newest.position.size - links;
-    const start = known && known.size >= low ? known : await genuine(tx, keys, organizationId, low);
+    if (newest?.problem !== undefined) alarm.raise({ organizationId, problem: newest.problem });
+    if (!newest?.position) return 0;
+    const { position } = newest;
+    const start = await startOf(round, organizationId, position.size - links);
     if (start) await walkOn(round, organizationId, start);
-    walkedTo.set(organizationId, newest.position);
-    positions.remember(organizationId, newest.position);
+    walkedTo.set(organizationId, position);
+    positions.remember(organizationId, position);
+    return start ? position.size - start.size : 0;
   };
 
-  const genuine = async (tx: Tx, keys: readonly PublicKey[], organizationId: string, size: number) => {
-    const row = await checkpointUpTo(tx, organizationId, size);
-    return row && (await isGenuine(readStatement, row, keys)) ? positionOf(row) : undefined;
+  const startOf = async (
+    { tx, keys }: Round,
+    organizationId: string,
+    low: number,
+  ): Promise<Position | undefined> => {
+    const known = walkedTo.get(organizationId);
+    if (known && known.size >= low) return known;
+    const row = await checkpointUpTo(tx, organizationId, low);
+    if (!row) return positions.beginning(organizationId);
+    if (await isGenuine(readStatement, row, keys)) return positionOf(row);
+    alarm.raise({ organizationId, problem: `checkpoint ${row.number} is not what a trusted key has signed` });
+    return undefined;
+  };
+
+  /**
+   * What can be read in no way, somebody has made so. The round ends there, since SQL may not go on; the next one leaves the chain
+   * out, so that it cannot keep the watch from the others.
+   */
+  const orLeaveOut = async <T>(
+    { rowByRow }: Round,
+    organizationId: string,
+    work: () => Promise<T>,
+    leaveOut: () => void,
+  ): Promise<T> => {
+    try {
+      return await work();
+    } catch (error) {
+      if (error instanceof DatabaseAway || (isUnreadable(error) && !rowByRow)) throw error;
+      alarm.raise({ organizationId, problem: 'what is recorded cannot be read' });
+      leaveOut();
+      throw error;
+    }
   };
 
   const walkOn = async (
@@ -85,7 +108,7 @@ export function createWatch(deps: VerifierDeps): () => Promise<boolean> {
 
   /** One piece of one chain, and the events of that time; then the next piece, or the next chain. */
   const checkOld = async (round: Round) => {
-    const { tx, settled } = round;
+    const { tx } = round;
     if (!place.position) {
       const next = await findChainAfter(tx, place.organizationId);
       if (!next) {
@@ -101,12 +124,36 @@ export function createWatch(deps: VerifierDeps): () => Promise<boolean> {
     }
     const { organizationId, position: from } = place;
     if (!from || organizationId === undefined) return;
-    const goal = await checkpointFrom(tx, organizationId, from.number, from.size + linksAtMost);
+    const position = await orLeaveOut(
+      round,
+      organizationId,
+      () => checkPiece(round, organizationId, from),
+      () => {
+        place = { organizationId, position: undefined };
+      },
+    );
+    place = { organizationId, position };
+  };
+
+  /** Answers where the next piece begins; undefined at the end of the chain, and where something keeps us from going on. */
+  const checkPiece = async (round: Round, organizationId: string, from: Position) => {
+    const { tx, settled } = round;
+    const goal = await checkpointFrom(tx, organizationId, from.number, from.size + oldLinksAtMost);
     const to = await walkOn(round, organizationId, from, goal?.number);
     const period = { from: Date.parse(from.at), to: goal ? Date.parse(to.at) : clock.now() };
     const stray = await findStray(tx, organizationId, settled, period);
     if (stray) alarm.raise({ organizationId, eventId: stray.eventId, problem: 'the event is in no link' });
-    place = { organizationId, position: goal ? to : undefined };
+    return goal && to.number > from.number ? to : undefined;
+  };
+
+  const checkWaiting = async (round: Round) => {
+    let left = newLinksAtMost;
+    for (const organizationId of [...waiting].slice(0, chainsAtMost)) {
+      if (left <= 0) return;
+      const done = () => waiting.delete(organizationId);
+      left -= await orLeaveOut(round, organizationId, () => checkNew(round, organizationId, left), done);
+      done();
+    }
   };
 
   /** A few of the chains that this process has seen: they must still end where they ended, or later. */
@@ -127,10 +174,9 @@ export function createWatch(deps: VerifierDeps): () => Promise<boolean> {
       alarm.clear(undefined);
       const round = { tx, known, keys, settled, rowByRow };
       await checkRemembered(round);
-      const grown = inTurn(await findGrown(tx, since));
-      const share = Math.ceil(linksAtMost / grown.length);
-      for (const organizationId of grown) await checkNew(round, organizationId, share);
+      for (const organizationId of await findGrown(tx, since)) waiting.add(organizationId);
       await checkOld(round);
+      await checkWaiting(round);
     });
   };
 

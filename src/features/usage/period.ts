@@ -29,8 +29,8 @@ export function periodAsked(
   const to = read('to') ?? Date.parse(dayOf(now));
   const from = first ?? to - (limits.usageDays.default - 1) * dayMs;
   if (from > to) refuse('from', `must not be after to, which is ${dayOf(to)}`);
-  else if (to - from >= limits.usageDays.max * dayMs)
-    refuse('from', `and to may span at most ${limits.usageDays.max} days`);
+  else if (to - from > limits.usageDays.max * dayMs)
+    refuse('from', `and to may lie at most ${limits.usageDays.max} days apart`);
   if (problems.length > 0) throw validationError('query', problems);
   return { from: dayOf(from), to: dayOf(to) };
 }
