@@ -268,6 +268,19 @@ describe('GET /audit', () => {
   });
 });
 
+describe('the ends of time', () => {
+  for (const date of ['0000-01-01', '0001-01-01T00:00:00%2B14:00', '9999-12-31', '9999-12-31T23:59:59-14:00'])
+    for (const field of ['fromDate', 'toDate'])
+      it(`no 5xx for ${field}=${date}`, async () => {
+        for (const path of ['', '/verify']) {
+          const { status } = await t.call('GET', `/api/v1/audit${path}?${field}=${date}`, {
+            token: await t.token(),
+          });
+          assert.ok(status === 200 || status === 400, `${path} answers ${status}`);
+        }
+      });
+});
+
 describe('GET /audit/{eventId}', () => {
   it('200 the event as the list shows it, its id in either case; every one of them', async () => {
     const token = await t.token(undefined, theirs);

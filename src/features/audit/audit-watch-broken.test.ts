@@ -22,8 +22,9 @@ const edited = (organizationId: string, sequence: number) =>
     (select event_id from audit_links where organization_id = '${organizationId}' and sequence = ${sequence})`);
 
 /** A chain with so many events under each of its checkpoints. */
-async function chainOf(...perCheckpoint: number[]): Promise<string> {
-  const organizationId = t.app.ids.uuid();
+const chainOf = (...perCheckpoint: number[]) => chainCalled(t.app.ids.uuid(), perCheckpoint);
+
+async function chainCalled(organizationId: string, perCheckpoint: readonly number[]): Promise<string> {
   for (const events of perCheckpoint) {
     await record(t, organizationId, events);
     t.clock.advance(1_000);
@@ -68,10 +69,12 @@ it('finds an edit in a chain that it has never seen', async () => {
 });
 
 it('says so when the checkpoint that it would begin at is not genuine', async () => {
-  const organizationId = await chainOf(1_000, 1_000, 6_000, 6_000);
+  // The old part is gone through in the order of the ids, and begins with another chain.
+  const last = 'ffffffff-ffff-4fff-bfff-ffffffffffff';
+  const organizationId = await chainCalled(last, [1_000, 1_000, 6_000, 6_000]);
   await asIntruder(`update audit_checkpoints set signed = left(signed, -4) || 'AAAA'
     where organization_id = '${organizationId}' and number = 2`);
-  // The newest ten thousand begin behind it; the old part has begun with another chain.
+  // The newest ten thousand begin behind it.
   await rounds(1);
   assert.deepEqual(problems(), ['checkpoint 2 is not what a trusted key has signed']);
 });
@@ -83,6 +86,7 @@ it('comes to the other chains though a checkpoint of one is gone', async () => {
   assert.equal(await gauge(), '1');
   t.clock.advance(3_600_000);
   await asIntruder(`delete from audit_checkpoints where organization_id = '${held}' and number = 2`);
+  await rounds(12);
   await edited(other, 2);
   await rounds(12);
   const named = (id: string) => t.logs.some((line) => line.includes('NOT INTACT') && line.includes(id));
@@ -123,3 +127,83 @@ for (const [what, table, assignment] of [
     const named = (id: string) => t.logs.some((line) => line.includes('NOT INTACT') && line.includes(id));
     assert.deepEqual([named(organizationId), named(other)], [true, true]);
   });
+
+const copyOf = (organizationId: string, sequence: number, changes: Record<string, string>) => {
+  const columns = {
+    event_id: 'e.event_id',
+    organization_id: 'e.organization_id',
+    agent_id: 'e.agent_id',
+    action: 'e.action',
+    outcome: 'e.outcome',
+    ip_address: 'e.ip_address',
+    user_agent: 'e.user_agent',
+    metadata: 'e.metadata',
+    occurred_at: 'e.occurred_at',
+    canonical: 'e.canonical',
+    seal: 'e.seal',
+    appended_in: "'5'",
+    ...changes,
+  };
+  return `insert into audit_events (${Object.keys(columns).join()}) select ${Object.values(columns).join()}
+    from audit_events e join audit_links l on l.event_id = e.event_id
+    where l.organization_id = '${organizationId}' and l.sequence = ${sequence};`;
+};
+
+const forged = '00000000-0000-7000-8000-00000000f0f0';
+for (const [what, tampering] of [
+  [
+    'a forged event has a link that nobody counts',
+    (id: string) => `${copyOf(id, 2, { event_id: `'${forged}'` })}
+      insert into audit_links (organization_id, sequence, event_id, occurred_at, event_hash, hash, linked_on)
+      select organization_id, 0, '${forged}', occurred_at, event_hash, hash, linked_on
+      from audit_links where organization_id = '${id}' and sequence = 2`,
+  ],
+  [
+    'a forged event is of tomorrow',
+    (id: string) =>
+      copyOf(id, 2, { event_id: `'${forged}'`, occurred_at: "e.occurred_at + interval '1 day'" }),
+  ],
+  [
+    'a link stands behind the last checkpoint of a chain that nobody extends',
+    (id: string) =>
+      `insert into audit_links (organization_id, sequence, event_id, occurred_at, event_hash, hash, linked_on)
+       select organization_id, 4, '${forged}', occurred_at, event_hash, hash, linked_on
+       from audit_links where organization_id = '${id}' and sequence = 3`,
+  ],
+  [
+    'there is a checkpoint before the first',
+    (id: string) =>
+      `insert into audit_checkpoints (organization_id, number, size, head, previous, taken_at, taken_on, key_id, signed)
+       select organization_id, 0, 0, head, null, taken_at, taken_on, key_id, signed
+       from audit_checkpoints where organization_id = '${id}' and number = 1`,
+  ],
+] as const)
+  it(`tells when ${what}, and so does verification`, async () => {
+    const organizationId = await chainOf(3);
+    await rounds(4);
+    assert.equal(await gauge(), '1');
+    t.clock.advance(3_600_000);
+    await asIntruder(tampering(organizationId));
+    await rounds(6);
+    assert.equal(await gauge(), '0');
+    assert.ok((await t.app.audit.verify(organizationId)).finding);
+  });
+
+it('what was recorded while a chain was spoilt is linked once that is undone and the sequencer is sent back', async () => {
+  const organizationId = await chainOf(3);
+  await asIntruder(
+    `insert into audit_links (organization_id, sequence, event_id, occurred_at, event_hash, hash, linked_on)
+     select organization_id, 4, '${forged}', occurred_at, event_hash, hash, linked_on
+     from audit_links where organization_id = '${organizationId}' and sequence = 3`,
+  );
+  await record(t, organizationId, 2);
+  await t.app.audit.settle();
+  assert.ok((await t.app.audit.verify(organizationId)).finding);
+  await asIntruder(`delete from audit_links where event_id = '${forged}'`);
+  await t.sql("update audit_progress set settled_before = '0'");
+  const { checked, finding } = await t.app.audit.verify(organizationId);
+  assert.deepEqual([checked, finding], [5, undefined]);
+  await record(t, organizationId, 1);
+  assert.equal((await t.app.audit.verify(organizationId)).checked, 6);
+  assert.equal(await gauge(), '1');
+});

@@ -266,13 +266,27 @@ export const findStray = (
           ${period ? sql`and e.occurred_at between ${isoOf(period.from)} and ${isoOf(period.to)}` : sql``}
           and not exists (
             select from (
-              select l.organization_id, l.occurred_at from audit_links l where l.event_id = e.event_id offset 0
+              select l.organization_id, l.occurred_at, l.sequence from audit_links l
+              where l.event_id = e.event_id offset 0
             ) linked
             where linked.organization_id = e.organization_id and linked.occurred_at = e.occurred_at
+              and linked.sequence > 0
           )
           and ${isSettled(settled)}
         limit 1`,
   );
+
+/** Links and checkpoints are counted from one: nobody would come by what stands before. */
+export async function hasUncounted(tx: Tx, organizationId: string): Promise<boolean> {
+  const { found } = await tx.one<{ found: boolean }>(
+    'audit.uncounted',
+    sql`select exists (select from audit_links where organization_id = ${organizationId} and sequence < 1)
+            or exists (select from audit_checkpoints where organization_id = ${organizationId} and number < 1) as found`,
+  );
+  return found;
+}
+
+export const uncounted = 'there is a link or a checkpoint before the first';
 
 /** Organizations whose chains have grown since. */
 export async function findGrown(tx: Tx, since: string): Promise<string[]> {

@@ -21,8 +21,12 @@ const dayMs = 86_400_000;
 const retentionMs = limits.auditRetentionDays * dayMs;
 /** Who asks for exactly the last 90 days has worked that out a moment ago, by a clock of its own. */
 const graceMs = 60_000;
-/** The last that SQL and ISO 8601 write alike. */
-const latest = Date.UTC(9999, 11, 31);
+/** As far as SQL and ISO 8601 write time alike. */
+const earliest = Date.parse('0001-01-01T00:00:00Z');
+const latest = Date.parse('9999-12-31T23:59:59.999Z');
+
+/** For arithmetic at either end. */
+export const withinTime = (time: number): number => Math.min(Math.max(time, earliest), latest);
 
 /** What is older is gone, even where its partition is still there. */
 export const oldestKept = (now: number): number => now - retentionMs;
@@ -84,7 +88,8 @@ function timeIn(text: string): { start: number; end: number; isDay: boolean } | 
   const midnight = Date.parse(day);
   // The 31st of April would be read as the 1st of May.
   if (Number.isNaN(midnight) || new Date(midnight).toISOString().slice(0, 10) !== day) return undefined;
-  if (time === undefined) return { start: midnight, end: midnight + dayMs - 1, isDay: true };
   const moment = Date.parse(text);
-  return Number.isNaN(moment) ? undefined : { start: moment, end: moment, isDay: false };
+  if (Number.isNaN(moment)) return undefined;
+  const isDay = time === undefined;
+  return { start: withinTime(moment), end: withinTime(isDay ? midnight + dayMs - 1 : moment), isDay };
 }

@@ -8,14 +8,16 @@ import {
   countSettledWithin,
   findStray,
   firstCheckpointSince,
+  hasUncounted,
   lastCheckpointBefore,
   type Settled,
   settledIn,
   takeSnapshot,
+  uncounted,
 } from './evidence-store.ts';
 import type { Keyring } from './keyring.ts';
 import { findLastSequences } from './links-store.ts';
-import type { Period } from './period.ts';
+import { type Period, withinTime } from './period.ts';
 import { afterAnchor, cutBack, isGenuine, type Position, type Positions, positionOf } from './positions.ts';
 import { type Walked, walk } from './walk.ts';
 
@@ -67,6 +69,8 @@ export function createVerifier(deps: VerifierDeps): Verifier {
       if (problem !== undefined) return { checked: 0, finding: { problem } };
       const { anchor, problem: badAnchor } = await positions.anchor(tx, organizationId);
       if (badAnchor !== undefined) return { checked: 0, finding: { organizationId, problem: badAnchor } };
+      if (await hasUncounted(tx, organizationId))
+        return { checked: 0, finding: { organizationId, problem: uncounted } };
       const way = {
         organizationId,
         from: anchor ? afterAnchor(anchor) : positions.beginning(organizationId),
@@ -94,7 +98,7 @@ export function createVerifier(deps: VerifierDeps): Verifier {
   /** From the last checkpoint before the period to the first behind it; undefined when that is everything. */
   const partOf = async (tx: Tx, organizationId: string, { from, to }: Period) => {
     const { keys } = await keyring.trust(tx);
-    const iso = (time: number) => new Date(time).toISOString();
+    const iso = (time: number) => new Date(withinTime(time)).toISOString();
     const before = await lastCheckpointBefore(tx, organizationId, iso(from - allowanceMs));
     const behind = await firstCheckpointSince(tx, organizationId, iso(to + allowanceMs));
     if (!before || !(await isGenuine(readStatement, before, keys))) return undefined;

@@ -7,10 +7,14 @@ import {
   findChainAfter,
   findGrown,
   findStray,
+  hasUncounted,
   type Settled,
   settledIn,
   takeSnapshot,
+  uncounted,
 } from './evidence-store.ts';
+import { findLastSequences } from './links-store.ts';
+import { withinTime } from './period.ts';
 import { afterAnchor, isGenuine, type Position, positionOf } from './positions.ts';
 import { isUnreadable, type VerifierDeps } from './verify.ts';
 import { walk } from './walk.ts';
@@ -140,9 +144,14 @@ export function createWatch(deps: VerifierDeps): () => Promise<boolean> {
     const { tx, settled } = round;
     const goal = await checkpointFrom(tx, organizationId, from.number, from.size + oldLinksAtMost);
     const to = await walkOn(round, organizationId, from, goal?.number);
-    const period = { from: Date.parse(from.at), to: goal ? Date.parse(to.at) : clock.now() };
-    const stray = await findStray(tx, organizationId, settled, period);
+    // Events of days to come have no business there either.
+    const end = goal ? Date.parse(to.at) : withinTime(Number.POSITIVE_INFINITY);
+    const stray = await findStray(tx, organizationId, settled, { from: Date.parse(from.at), to: end });
     if (stray) alarm.raise({ organizationId, eventId: stray.eventId, problem: 'the event is in no link' });
+    if (await hasUncounted(tx, organizationId)) alarm.raise({ organizationId, problem: uncounted });
+    const [last] = goal ? [] : await findLastSequences(tx, [organizationId]);
+    if (last && last.sequence > to.size)
+      alarm.raise({ organizationId, problem: 'there are links that no checkpoint covers' });
     return goal && to.number > from.number ? to : undefined;
   };
 
