@@ -266,11 +266,9 @@ export const findStray = (
           ${period ? sql`and e.occurred_at between ${isoOf(period.from)} and ${isoOf(period.to)}` : sql``}
           and not exists (
             select from (
-              select l.organization_id, l.occurred_at, l.sequence from audit_links l
-              where l.event_id = e.event_id offset 0
+              select l.organization_id, l.occurred_at from audit_links l where l.event_id = e.event_id offset 0
             ) linked
             where linked.organization_id = e.organization_id and linked.occurred_at = e.occurred_at
-              and linked.sequence > 0
           )
           and ${isSettled(settled)}
         limit 1`,
