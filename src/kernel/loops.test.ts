@@ -47,12 +47,12 @@ describe('loops', () => {
     );
   });
   it('say again that the database is away, when it stays so', async () => {
-    let lines = 0;
-    const loud = createLog({ level: 'info', destination: { write: () => void (lines += 1) } });
+    const lines: string[] = [];
+    const loud = createLog({ level: 'info', destination: { write: (line) => void lines.push(line) } });
     const run = () => Promise.reject(new DatabaseAway(new Error('no route')));
     const loops = createLoops([{ name: 'patient', everyMs: 1, run }], loud, { remindMs: 5 });
     loops.start();
-    while (lines < 3) await sleep(1);
+    while (lines.length < 3) await sleep(1);
     await loops.stop();
   });
   it('stop waits for the round under way, and tells it', async () => {
