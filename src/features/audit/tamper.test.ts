@@ -16,6 +16,17 @@ for (const events of perPass) {
   t.clock.advance(1_000);
   await t.app.audit.settle();
 }
+// While a transaction is open anywhere on the server, what was appended since is looked at again, and would be linked anew.
+await until('all of it is settled', async () => {
+  await record(t, t.app.ids.uuid(), 1);
+  await t.app.audit.settle();
+  const [row] = await t.sql<{ settled: boolean }>(
+    `select not exists (select from audit_events, audit_progress
+                        where organization_id = $1 and appended_in >= settled_before) as settled`,
+    [organizationId],
+  );
+  return row?.settled || undefined;
+});
 const size = perPass.reduce((sum, events) => sum + events, 0);
 const checkpoints = perPass.length;
 
