@@ -45,14 +45,14 @@ export function periodAsked(asked: Asked, now: number): Period {
   }
   return {
     from: Math.max(first?.start ?? oldest, oldest),
-    to: Math.min(last?.end ?? latest, latest),
+    to: last?.end ?? latest,
   };
 }
 
 /** For questions about whatever there is: an end that was not asked for stays open. */
 export function openPeriod(asked: Asked): Partial<Period> {
   const { first, last } = readAsked(asked);
-  return { ...(first && { from: first.start }), ...(last && { to: Math.min(last.end, latest) }) };
+  return { ...(first && { from: first.start }), ...(last && { to: last.end }) };
 }
 
 function readAsked({ fromDate, toDate }: Asked) {
