@@ -50,7 +50,8 @@ export const answers = ({ databaseUrl, say }: Bench): Promise<Result[]> =>
 
 /** The bare server gets the same bytes, and returns one of our own answers. */
 async function measure(url: string, { what, floor, requests }: Question, say: Bench['say']): Promise<Result> {
-  const [first = {}] = requests;
+  const [first] = requests;
+  if (!first) throw new Error('nothing to ask for');
   const answer = await ask<{ active?: boolean }>(url, first);
   if (answer.active === false) throw new Error('the token is not active');
   const bare = serveProgram('bare-fastify.ts', { ANSWER: JSON.stringify(answer) });

@@ -1,8 +1,18 @@
-/** The load: keep-alive connections on loopback, each sending its next request as soon as the last one is answered. */
-import autocannon from 'autocannon';
+/**
+ * The load: keep-alive connections on loopback, each sending its next request as soon as the last one is answered. Requests
+ * are made into bytes beforehand and answers are looked at no closer than to see that they are good and where they end: what
+ * the load costs is taken from the server that it measures.
+ */
+import { once } from 'node:events';
+import { connect, type Socket } from 'node:net';
 import type { Rated } from './rounds.ts';
 
-export type Request = Pick<autocannon.Request, 'method' | 'path' | 'headers' | 'body'>;
+export interface Request {
+  readonly method: 'GET' | 'POST';
+  readonly path: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body?: string;
+}
 
 export interface Measured extends Rated {
   /** Of the measured time only, in no order. */
@@ -19,73 +29,105 @@ export interface Load {
 export interface LoadOptions {
   readonly url: string;
   readonly connections: number;
-  /** Sent in turn, across all connections and runs; at least one for each connection. */
+  /** Sent in turn, across all connections and runs. */
   readonly requests: readonly Request[];
 }
 
-const warmSeconds = 1;
+const warmMs = 1_000;
+/** Nobody we measure takes that long; a server that hangs ends the bench. */
+const patienceMs = 10_000;
 
 export function createLoad({ url, connections, requests }: LoadOptions): Load {
+  const { hostname, port, host } = new URL(url);
+  const sent = requests.map((request) => bytesOf(request, host));
+  let next = 0;
   let answers = 0;
-  const hands = deal(requests, connections);
 
   return {
     answers: () => answers,
     async run(seconds) {
-      const free = [...hands];
-      const milliseconds: number[] = [];
-      let refused: string | undefined;
-      let from = Number.POSITIVE_INFINITY;
-      const setupClient = (client: autocannon.Client) => {
-        const hand = free.pop() ?? { requests: [], next: 0 };
-        client.setRequests(fromNext(hand));
-        let text: Buffer | undefined;
-        client.on('body', (chunk) => {
-          text = chunk;
-        });
-        client.on('response', (status, _bytes, duration) => {
-          const now = performance.now();
-          hand.next += 1;
-          const good = status >= 200 && status < 300;
-          if (good) answers += 1;
-          else refused ??= `${status}: ${text}`;
-          if (!good || now >= from + seconds * 1000) instance.stop();
-          else if (now >= from) milliseconds.push(duration);
-        });
-      };
-      const { promise, resolve, reject } = Promise.withResolvers<autocannon.Result>();
-      const instance = autocannon(
-        { url, connections, duration: warmSeconds + seconds + 1, sampleInt: 100, setupClient },
-        (error, result) => (error ? reject(error) : resolve(result)),
+      const sockets = await Promise.all(
+        Array.from({ length: connections }, () => open(hostname, Number(port))),
       );
-      instance.on('start', () => {
-        from = performance.now() + warmSeconds * 1000;
-      });
-      const { errors } = await promise;
-      if (refused !== undefined) throw new Error(`${url} answered ${refused}`);
-      if (errors > 0) throw new Error(`${url}: ${errors} connections failed or timed out`);
+      const milliseconds: number[] = [];
+      const from = performance.now() + warmMs;
+      const until = from + seconds * 1000;
+      const keepAsking = async ({ socket, answered }: Connection) => {
+        for (;;) {
+          const asked = performance.now();
+          socket.write(sent[next++ % sent.length] as Buffer);
+          await answered();
+          const now = performance.now();
+          answers += 1;
+          if (now >= until) return;
+          if (now >= from) milliseconds.push(now - asked);
+        }
+      };
+      try {
+        await Promise.all(sockets.map(keepAsking));
+      } catch (error) {
+        throw new Error(`${url}: ${error instanceof Error ? error.message : error}`);
+      } finally {
+        for (const { socket } of sockets) socket.destroy();
+      }
       return { perSecond: milliseconds.length / seconds, milliseconds };
     },
   };
 }
 
-interface Hand {
-  readonly requests: readonly Request[];
-  next: number;
+function bytesOf({ method, path, headers, body = '' }: Request, host: string): Buffer {
+  const all = { host, ...headers, ...(body && { 'content-length': String(Buffer.byteLength(body)) }) };
+  const lines = Object.entries(all).map(([name, value]) => `${name}: ${value}\r\n`);
+  return Buffer.from(`${method} ${path} HTTP/1.1\r\n${lines.join('')}\r\n${body}`);
 }
 
-/**
- * Left to itself autocannon gives each connection all requests, from the first on, and a copy of each. Dealt out like
- * cards, each is made into bytes once, before the start, and sending one costs nothing more.
- */
-const deal = (requests: readonly Request[], connections: number): Hand[] =>
-  Array.from({ length: connections }, (_, place) => ({
-    requests: requests.filter((_, card) => card % connections === place),
-    next: 0,
-  }));
+interface Connection {
+  readonly socket: Socket;
+  /** When the next answer is there and good. */
+  answered(): Promise<void>;
+}
 
-/** Goes on where the run before stopped. Copies, because autocannon writes into what it gets. */
-function fromNext({ requests, next }: Hand): Request[] {
-  const first = next % requests.length;
-  return [...requests.slice(first), ...requests.slice(0, first)].map((request) => ({ ...request }));
+async function open(host: string, port: number): Promise<Connection> {
+  let waiting = Promise.withResolvers<void>();
+  let answer = '';
+  const hear = (piece: string) => {
+    answer += piece;
+    const end = endOf(answer);
+    if (answer.length < end) return;
+    if (isGood.test(answer) && answer.length === end) waiting.resolve();
+    else waiting.reject(new Error(`answered ${answer}`));
+    answer = '';
+  };
+  const socket = connect({
+    host,
+    port,
+    noDelay: true,
+    onread: {
+      buffer: Buffer.alloc(64 * 1024),
+      callback(bytes, buffer) {
+        hear(Buffer.from(buffer.buffer, buffer.byteOffset, bytes).toString('latin1'));
+        return true;
+      },
+    },
+  });
+  socket.setTimeout(patienceMs, () => socket.destroy(new Error('no answer for too long')));
+  socket.on('error', (error) => waiting.reject(error));
+  socket.on('close', () => waiting.reject(new Error('the connection was closed')));
+  await once(socket, 'connect');
+  return {
+    socket,
+    answered() {
+      waiting = Promise.withResolvers();
+      return waiting.promise;
+    },
+  };
+}
+
+const isGood = /^HTTP\/1\.1 2/;
+const bodyLength = /\r\ncontent-length: (\d+)\r\n/i;
+
+/** Infinite while its headers are not all there. An answer without a Content-Length ends with its headers, and so is no good. */
+function endOf(answer: string): number {
+  const headers = answer.indexOf('\r\n\r\n') + 4;
+  return headers < 4 ? Number.POSITIVE_INFINITY : headers + Number(bodyLength.exec(answer)?.[1] ?? 0);
 }

@@ -26,7 +26,8 @@ export const peers = ({ databaseUrl, folder, say }: Bench): Promise<Result[]> =>
       const since = new Date();
       const requestsAt = (path: string) =>
         agents.map((agent) => basicTokenRequest(path, agent.agentId, secretOf(agent)));
-      const [first = {}] = requestsAt('/token');
+      const [first] = requestsAt('/token');
+      if (!first) throw new Error('nothing to ask for');
       requireRs256(await accessToken(theirs.url, first));
       const ourLoad = createLoad({ url: ours.url, connections, requests: requestsAt(tokenPath) });
       const theirLoad = createLoad({ url: theirs.url, connections, requests: requestsAt('/token') });

@@ -23,8 +23,8 @@ export const basicTokenRequest = (path: string, id: string, secret: string): Req
 export async function ask<T>(url: string, { method, path, headers, body }: Request): Promise<T> {
   const response = await fetch(`${url}${path}`, {
     method: method ?? 'GET',
-    headers: headers as Record<string, string>,
-    ...(body !== undefined && { body: body as string }),
+    headers,
+    ...(body !== undefined && { body }),
   });
   if (!response.ok) throw new Error(`${method} ${path}: ${response.status} ${await response.text()}`);
   return (await response.json()) as T;
