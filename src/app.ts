@@ -21,7 +21,7 @@ import { createReferencePage } from './adapters/scalar.ts';
 import { createEventReader } from './adapters/stripe.ts';
 import { createTemplates } from './adapters/templates.ts';
 import { archive } from './adapters/zip.ts';
-import { type Agents, createAgents } from './features/agents/feature.ts';
+import { type Agents, agentsChange, createAgents } from './features/agents/feature.ts';
 import { createAnalytics } from './features/analytics/feature.ts';
 import { createAudit } from './features/audit/feature.ts';
 import { createBilling } from './features/billing/feature.ts';
@@ -42,6 +42,7 @@ import { createTiers, type Tiers } from './features/tiers/feature.ts';
 import { createStandings, createTokens, type Tokens } from './features/tokens/feature.ts';
 import { createUsage, shardFrom } from './features/usage/feature.ts';
 import { createDeliveries, createWebhooks } from './features/webhooks/feature.ts';
+import { createAnnounced } from './kernel/announced.ts';
 import type { Caller } from './kernel/caller.ts';
 import { type Clock, systemClock } from './kernel/clock.ts';
 import type { Config } from './kernel/config.ts';
@@ -96,10 +97,12 @@ export async function createApp({
     shard: shardFrom(ids),
     limitsOf: (caller) => tiers.standing(caller),
   });
+  const announced = createAnnounced({ kv, clock });
   const standings = createStandings({
     db,
     kv,
     clock,
+    announced,
     findChains: (chainIds) => delegations.findParts(chainIds),
   });
   const listings: LedgerListener = {
@@ -129,13 +132,14 @@ export async function createApp({
   const ledger = createLedger({
     clock,
     ids,
-    // Whoever may have to wait comes before the standings, whose announcement must outlast all that follows until the commit.
+    // Whoever may have to wait comes before what is announced, since that must outlast all that follows until the commit.
     listeners: [
       audit.listener,
       chainsEndWithAgents,
       listings,
       deliveries.listener,
       standings.listener,
+      agentsChange(announced),
       usage.listener,
       ...(streams ? [streams.listener] : []),
     ],
@@ -164,6 +168,7 @@ export async function createApp({
   });
   const agents: Agents = createAgents({
     ...basics,
+    announced,
     multiTenant: config.multiTenant,
     holdPlan: organizations.holdPlan,
     refuseImpersonation: organizations.refuseImpersonation,
@@ -335,6 +340,7 @@ export async function createApp({
   });
   const loops = createLoops(
     [
+      ...announced.loops,
       ...audit.loops,
       ...tokens.loops,
       ...delegations.loops,

@@ -1,4 +1,4 @@
-/** Whether a token still holds is looked up in Redis first. Whatever happens to Redis, what was ended stays ended. */
+/** Whether a token still holds, and what an agent is, is looked up in Redis first. Whatever happens to Redis, what was changed stays so. */
 import assert from 'node:assert/strict';
 import { describe, type TestContext, test } from 'node:test';
 import { createDatabase, environment, newAgent, skipWithout } from '../harness.ts';
@@ -23,11 +23,18 @@ interface Node extends Service {
   isActive(bearer: Bearer): Promise<boolean>;
   revoke(bearer: Bearer): Promise<number>;
   send(method: string, path: string, payload: object): Promise<{ status: number; json: Made }>;
+  /** The agent's version and status, as this node tells them. */
+  tells(agentId: string): Promise<string>;
 }
 
 interface Made {
   readonly agentId: string;
   readonly organizationId: string;
+}
+
+interface Told {
+  readonly version: string;
+  readonly status: string;
 }
 
 async function startNode(env: Record<string, string>, operator: Client): Promise<Node> {
@@ -49,6 +56,10 @@ async function startNode(env: Record<string, string>, operator: Client): Promise
     },
     async isActive(bearer) {
       return ((await (await form('/token/introspect', bearer)).json()) as { active: boolean }).active;
+    },
+    async tells(agentId) {
+      const { version, status } = (await (await ask(`/agents/${agentId}`, { headers })).json()) as Told;
+      return `${version} ${status}`;
     },
     revoke: async (bearer) => (await form('/token/revoke', bearer)).status,
     async send(method, path, payload) {
@@ -81,7 +92,7 @@ async function visitor(node: Node) {
   return { organizationId, agentId, bearer };
 }
 
-describe('what Redis keeps about tokens', { concurrency: 2 }, () => {
+describe('what Redis keeps', { concurrency: 2 }, () => {
   test('is seen by every node: what one of them ends is over at the others at once', async (t) => {
     const started = await start(t);
     if (!started) return;
@@ -105,6 +116,34 @@ describe('what Redis keeps about tokens', { concurrency: 2 }, () => {
     assert.equal(await other.isActive(homeless.bearer), false);
     await one.send('PATCH', `/organizations/${homeless.organizationId}`, { status: 'active' });
     assert.equal(await other.uses(homeless.bearer), 200);
+  });
+
+  test('about agents too: what one node changes the others tell at once, and a lost Redis brings nothing back', async (t) => {
+    const started = await start(t);
+    if (!started) return;
+    const { redis, env, operator } = started;
+    const [one, other] = await Promise.all([startNode(env, operator), startNode(env, operator)]);
+    const { agentId } = await visitor(one);
+    const change = (payload: object) => one.send('PATCH', `/agents/${agentId}`, payload);
+    const keys = () => onRedis(redis.port, (client) => client.keys(`countersign:agent:*:${agentId}`));
+    const both = async () => [await one.tells(agentId), await other.tells(agentId)];
+
+    assert.deepEqual(await both(), ['1.0.0 active', '1.0.0 active']);
+    assert.equal((await keys()).length, 1, 'Redis is asked');
+    await change({ version: '2.0.0' });
+    assert.deepEqual(await both(), ['2.0.0 active', '2.0.0 active']);
+
+    await onRedis(redis.port, (client) => client.flushall());
+    assert.deepEqual(await both(), ['2.0.0 active', '2.0.0 active']);
+    await change({ status: 'suspended' });
+    assert.deepEqual(await both(), ['2.0.0 suspended', '2.0.0 suspended']);
+
+    redis.program.kill('SIGKILL');
+    await redis.program.ended();
+    await change({ status: 'active' });
+    assert.deepEqual(await both(), ['2.0.0 active', '2.0.0 active']);
+    await startRedis(redis.port);
+    assert.deepEqual(await both(), ['2.0.0 active', '2.0.0 active']);
   });
 
   test('flushed or lost: nothing revoked comes back, and the rest goes on', async (t) => {

@@ -2,6 +2,7 @@
  * Agents: the registry of who exists and whose they are. Owns `agents`, their public keys included, and `agent_counts`.
  * Secrets are the credentials feature's, tokens the tokens feature's; what a plan allows, the organizations'.
  */
+import type { Announced } from '../../kernel/announced.ts';
 import type { Caller } from '../../kernel/caller.ts';
 import type { Clock } from '../../kernel/clock.ts';
 import type { Db, Tx } from '../../kernel/db.ts';
@@ -13,7 +14,10 @@ import { agentRoutes } from './routes.ts';
 import type { Agent, PublicJwk } from './schema.ts';
 import { type AgentService, createAgentService } from './service.ts';
 
+export { agentsChange } from './remembered.ts';
+
 export interface AgentDeps {
+  readonly announced: Announced;
   readonly db: Db;
   readonly clock: Clock;
   readonly ids: Ids;

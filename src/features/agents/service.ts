@@ -9,6 +9,7 @@ import { createGatherer } from '../../kernel/gather.ts';
 import { type Page, pageOf } from '../../kernel/page.ts';
 import { type FieldProblem, validationError } from '../../kernel/validation.ts';
 import type { AgentDeps } from './feature.ts';
+import { createRemembered } from './remembered.ts';
 import type { Agent, AgentChange, AgentQuery, KeySet, NewAgent, PublicJwk } from './schema.ts';
 import {
   countLiving,
@@ -81,6 +82,8 @@ export function createAgentService(deps: AgentDeps): AgentService {
     atOnce: 1,
     waiting: 2_000,
   });
+
+  const recallAgent = createRemembered(deps, findAgent);
 
   const register: AgentService['register'] = async (tx, actor, wanted, agentId = ids.uuid()) => {
     const now = isoTime(clock);
@@ -169,7 +172,7 @@ export function createAgentService(deps: AgentDeps): AgentService {
     },
 
     async get(caller, agentId) {
-      const agent = await findAgent(agentId);
+      const agent = await recallAgent(agentId);
       const tenant = tenantOf(caller);
       return agent && (tenant === undefined || agent.organizationId === tenant)
         ? agent

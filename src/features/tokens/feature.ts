@@ -87,7 +87,7 @@ export function createTokens(deps: TokenDeps): Tokens {
       createLiveTokens(deps, inspector.inspect),
       deps.grants,
     ),
-    loops: [createExpiryLoop(deps), ...deps.standings.loops],
+    loops: [createExpiryLoop(deps)],
     mint: minter.mint,
     ...inspector,
     holdStanding: minter.holdStanding,

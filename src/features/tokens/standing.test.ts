@@ -3,6 +3,7 @@ import { describe, it } from 'node:test';
 import { decodeJwt } from 'jose';
 import { startApp } from '../../../test/harness.ts';
 import { createMemoryKv } from '../../adapters/memory-kv.ts';
+import { createAnnounced } from '../../kernel/announced.ts';
 import type { Db } from '../../kernel/db.ts';
 import { createIds } from '../../kernel/ids.ts';
 import { createLedger } from '../../kernel/ledger.ts';
@@ -68,7 +69,13 @@ describe('what is known about a token', () => {
       },
     };
     const kv = createMemoryKv(t.clock);
-    const standings = createStandings({ db: slow, kv, clock: t.clock, findChains: async () => [] });
+    const standings = createStandings({
+      db: slow,
+      kv,
+      clock: t.clock,
+      announced: createAnnounced({ kv, clock: t.clock }),
+      findChains: async () => [],
+    });
     const early = standings.of(subject);
     await read;
 

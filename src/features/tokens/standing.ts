@@ -1,31 +1,17 @@
 /**
  * Whether a token, its agent and its organization are in good standing, and what a delegated one rests on besides: the truth
- * is in PostgreSQL, and what was read there is kept in the key-value store for a few seconds, so that most questions cost
- * one look there and no SQL.
- *
- * A change is announced in the store before it commits, and for as long as a reader could still bring an older answer
- * everybody who asks about the agent or organization is sent to PostgreSQL. Nothing is believed because it is missing: a
- * store that was flushed, or drops keys, costs queries and never revives a token.
+ * is in PostgreSQL, and what was read there is believed for a few seconds unless a change is announced (kernel/announced.ts).
  */
 import type { EventType } from '../../contract/events.ts';
+import type { Announced } from '../../kernel/announced.ts';
 import type { Delegation } from '../../kernel/caller.ts';
 import type { Clock } from '../../kernel/clock.ts';
 import type { Db } from '../../kernel/db.ts';
-import { type Kv, KvAway } from '../../kernel/kv.ts';
+import type { Kv } from '../../kernel/kv.ts';
 import type { Happening, LedgerListener } from '../../kernel/ledger.ts';
-import type { Loop } from '../../kernel/loops.ts';
-import { createRecent } from '../../kernel/recent.ts';
+import { createReader } from '../../kernel/recent.ts';
 import { findStanding, findStandings, type Standing } from './store.ts';
 
-/** How long an answer is believed: also the longest that a change can go unnoticed when it could not be announced. */
-const believedMs = 10_000;
-/**
- * Longer than what follows an announcement until its commit, and than a reader can be on its way with an older answer:
- * statements are cut after 20 seconds.
- */
-const announcedMs = 60_000;
-
-const changing = 'changing';
 const live = 'live';
 const revoked = 'revoked';
 
@@ -55,7 +41,6 @@ export interface Standings {
   of(subject: TokenSubject): Promise<TokenStanding | undefined>;
   /** Hears of every change by way of the ledger, so no feature has to think of it. */
   readonly listener: LedgerListener;
-  readonly loops: readonly Loop[];
 }
 
 export type AgentPart = Pick<Standing, 'agentStatus' | 'allowedScopes' | 'tokensEndedAt'>;
@@ -106,49 +91,11 @@ export function createStandings(deps: {
   db: Db;
   kv: Kv;
   clock: Clock;
+  announced: Announced;
   /** The links of a chain, in the order asked; those that are not there are left out. */
   findChains(chainIds: readonly string[]): Promise<readonly ChainPart[]>;
 }): Standings {
-  const { db, kv, clock, findChains } = deps;
-  /** What could not be announced, and until when it matters. */
-  const untold = new Map<string, number>();
-
-  const announce = async (keys: readonly string[]) => {
-    if (keys.length === 0) return;
-    for (const key of keys) {
-      // At the end, so that the oldest come first and leave first.
-      untold.delete(key);
-      untold.set(key, clock.now() + announcedMs);
-    }
-    await tell(keys);
-  };
-
-  const tellOne = async (key: string) => {
-    const until = untold.get(key);
-    if (until === undefined) return;
-    if (until > clock.now()) await kv.set(key, changing, { ttlMs: announcedMs });
-    if (untold.get(key) === until) untold.delete(key);
-  };
-
-  /** Answers whether the store knows of these. */
-  const tell = async (keys: Iterable<string>): Promise<boolean> => {
-    try {
-      await Promise.all([...keys].map(tellOne));
-      return true;
-    } catch (error) {
-      if (!(error instanceof KvAway)) throw error;
-      return false;
-    }
-  };
-
-  let telling: Promise<boolean> | undefined;
-  /** All that is untold, by one for all who ask meanwhile. */
-  const tellRest = (): Promise<boolean> => {
-    telling ??= tell(untold.keys()).finally(() => {
-      telling = undefined;
-    });
-    return telling;
-  };
+  const { db, kv, clock, announced, findChains } = deps;
 
   /** Undefined when there is no such agent, or a part of what it rests on is not there. */
   const find = async (subject: TokenSubject): Promise<(TokenStanding & { revoked: boolean }) | undefined> => {
@@ -167,86 +114,34 @@ export function createStandings(deps: {
     return complete ? { ...found, backing } : undefined;
   };
 
-  const recall = async (subject: TokenSubject): Promise<TokenStanding | typeof revoked | undefined> => {
-    if (untold.size > 0 && !(await tellRest())) return undefined;
-    try {
-      return read(subject, await kv.getMany(keysOf(subject)));
-    } catch (error) {
-      if (!(error instanceof KvAway)) throw error;
-      return undefined;
-    }
-  };
-
-  /** Never over something that is there: it may be the announcement of a change that we have not seen. */
-  const remember = async (
-    subject: TokenSubject,
-    found: TokenStanding & { revoked: boolean },
-    readAt: number,
-  ) => {
-    // Believed from when it was read, however long it took to get here.
-    const ttlMs = Math.ceil(believedMs - (clock.now() - readAt));
-    if (ttlMs <= 0) return;
-    const values = valuesOf(found);
-    try {
-      await Promise.all(
-        keysOf(subject).map((key, index) =>
-          kv.set(key, values[index] as string, { ttlMs, onlyIfAbsent: true }),
-        ),
-      );
-    } catch (error) {
-      if (!(error instanceof KvAway)) throw error;
-    }
-  };
-
   /** A revocation that has been committed stays true; until the token would have expired there is nothing to ask. */
-  const keepRevoked = ({ metadata: { tokenId, expiresAt } }: Happening) => {
+  const keepRevoked = ({ type, metadata: { tokenId, expiresAt } }: Happening) => {
+    if (type !== 'token.revoked') return;
     const ttlMs = Date.parse(String(expiresAt)) - clock.now();
     if (ttlMs > 0) kv.set(tokenKey(String(tokenId)), revoked, { ttlMs }).catch(() => {});
   };
 
   return {
     async of(subject) {
-      const known = await recall(subject);
+      const keys = keysOf(subject);
+      const known = read(subject, await announced.recall(keys));
       if (known) return known === revoked ? undefined : known;
       const readAt = clock.now();
       const found = await find(subject);
       if (!found) return undefined;
-      await remember(subject, found, readAt);
+      const values = valuesOf(found);
+      await announced.keep(
+        keys.map((key, index) => [key, values[index] as string]),
+        readAt,
+      );
       return found.revoked ? undefined : found;
     },
-    listener: {
-      inTransaction: (_, happenings) => announce(happenings.flatMap(changedKeys)),
-      /** Once more, for a store that lost the announcement before the commit. */
-      afterCommit(happenings) {
-        announce(happenings.flatMap(changedKeys)).then(
-          () => happenings.filter(({ type }) => type === 'token.revoked').forEach(keepRevoked),
-          () => {},
-        );
-      },
-    },
-    loops: [
-      {
-        name: 'tokens-untold',
-        everyMs: 1_000,
-        everywhere: true,
-        async run() {
-          await tellRest();
-        },
-      },
-    ],
+    listener: announced.listener(changedKeys, keepRevoked),
   };
 }
 
-const partsRead = createRecent<unknown>(10_000);
-
-/** The same text is read once: it comes with every request. */
-function partIn<Part>(text: string | null | undefined): Part {
-  const known = partsRead.get(String(text));
-  if (known) return known as Part;
-  const part = JSON.parse(String(text));
-  partsRead.set(String(text), part);
-  return part;
-}
+const readPart = createReader<unknown>(10_000);
+const partIn = <Part>(text: string | null | undefined): Part => readPart(String(text)) as Part;
 
 function read(
   subject: TokenSubject,
@@ -254,8 +149,7 @@ function read(
 ): TokenStanding | typeof revoked | undefined {
   const [token, agent, organization, ...rest] = values;
   if (token === revoked) return revoked;
-  if (token !== live || [agent, organization, ...rest].some((value) => !value || value === changing))
-    return undefined;
+  if (token !== live || [agent, organization, ...rest].some((value) => !value)) return undefined;
   const { agentId, organizationId, delegation } = subject;
   const parts = rest.map(partIn<never>);
   const others = othersOf(subject).length;

@@ -1,0 +1,119 @@
+/**
+ * What was read in PostgreSQL, kept in the key-value store for a few seconds, so that most questions cost one look there and no
+ * SQL.
+ *
+ * A change is announced in the store before it commits, and for as long as a reader could still bring an older answer
+ * everybody who asks is sent to PostgreSQL. Nothing is believed because it is missing: a store that was flushed, or drops
+ * keys, costs queries and never brings back what has been.
+ */
+import type { Clock } from './clock.ts';
+import { type Kv, KvAway } from './kv.ts';
+import type { Happening, LedgerListener } from './ledger.ts';
+import type { Loop } from './loops.ts';
+
+/** How long an answer is believed: also the longest that a change can go unnoticed when it could not be announced. */
+const believedMs = 10_000;
+/**
+ * Longer than what follows an announcement until its commit, and than a reader can be on its way with an older answer:
+ * statements are cut after 20 seconds.
+ */
+const announcedMs = 60_000;
+
+const changing = 'changing';
+
+export interface Announced {
+  /** What is kept under each of the keys; null where PostgreSQL has to be asked. */
+  recall(keys: readonly string[]): Promise<readonly (string | null)[]>;
+  /** Keeps what was read, and when, by the clock, the reading began. */
+  keep(entries: readonly (readonly [key: string, value: string])[], readAt: number): Promise<void>;
+  /** For the ledger: announces the keys of what happened, and afterwards calls for each. */
+  listener(
+    keysOf: (happening: Happening) => readonly string[],
+    afterwards?: (happening: Happening) => void,
+  ): LedgerListener;
+  readonly loops: readonly Loop[];
+}
+
+export function createAnnounced({ kv, clock }: { kv: Kv; clock: Clock }): Announced {
+  /** What could not be announced, and until when it matters. */
+  const untold = new Map<string, number>();
+
+  const announce = async (keys: readonly string[]) => {
+    if (keys.length === 0) return;
+    for (const key of keys) {
+      // At the end, so that the oldest come first and leave first.
+      untold.delete(key);
+      untold.set(key, clock.now() + announcedMs);
+    }
+    await tell(keys);
+  };
+
+  const tellOne = async (key: string) => {
+    const until = untold.get(key);
+    if (until === undefined) return;
+    if (until > clock.now()) await kv.set(key, changing, { ttlMs: announcedMs });
+    if (untold.get(key) === until) untold.delete(key);
+  };
+
+  /** Answers whether the store knows of these. */
+  const tell = (keys: Iterable<string>): Promise<boolean> =>
+    unlessAway(
+      Promise.all([...keys].map(tellOne)).then(() => true),
+      false,
+    );
+
+  let telling: Promise<boolean> | undefined;
+  /** All that is untold, by one for all who ask meanwhile. */
+  const tellRest = (): Promise<boolean> => {
+    telling ??= tell(untold.keys()).finally(() => {
+      telling = undefined;
+    });
+    return telling;
+  };
+
+  return {
+    async recall(keys) {
+      const nothing = keys.map(() => null);
+      if (untold.size > 0 && !(await tellRest())) return nothing;
+      const values = await unlessAway(kv.getMany(keys), nothing);
+      return values.map((value) => (value === changing ? null : value));
+    },
+
+    async keep(entries, readAt) {
+      // Believed from when it was read, however long it took to get here.
+      const ttlMs = Math.ceil(believedMs - (clock.now() - readAt));
+      if (ttlMs <= 0) return;
+      // Never over something that is there: it may be the announcement of a change that we have not seen.
+      const kept = entries.map(([key, value]) => kv.set(key, value, { ttlMs, onlyIfAbsent: true }));
+      await unlessAway(Promise.all(kept), undefined);
+    },
+
+    listener: (keysOf, afterwards) => ({
+      inTransaction: (_, happenings) => announce(happenings.flatMap(keysOf)),
+      /** Once more, for a store that lost the announcement before the commit. */
+      afterCommit(happenings) {
+        announce(happenings.flatMap(keysOf)).then(
+          () => afterwards && happenings.forEach(afterwards),
+          () => {},
+        );
+      },
+    }),
+
+    loops: [
+      {
+        name: 'untold-changes',
+        everyMs: 1_000,
+        everywhere: true,
+        async run() {
+          await tellRest();
+        },
+      },
+    ],
+  };
+}
+
+const unlessAway = <T, Otherwise>(asked: Promise<T>, otherwise: Otherwise): Promise<T | Otherwise> =>
+  asked.catch((error) => {
+    if (!(error instanceof KvAway)) throw error;
+    return otherwise;
+  });
