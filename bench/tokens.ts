@@ -11,7 +11,7 @@ import { signaturesPerSecond } from './signatures.ts';
 
 export const callers = 10_000;
 /** Enough to keep every part busy; with more, each would only wait longer. */
-export const connections = fromEnvironment('BENCH_CONNECTIONS', 32);
+export const connections = fromEnvironment('BENCH_CONNECTIONS', 40);
 /** Until the compiler has done its work; a server that has run for a minute is what is measured. */
 export const warmUp = (load: Load) => load.run(6 * seconds);
 const floor = 0.5;
