@@ -14,9 +14,9 @@ export function createMemoryKv(clock: Clock): Kv {
   const entries = new Map<string, Entry>();
   let turn = entries.keys();
 
-  const live = (key: string): Entry | undefined => {
+  const live = (key: string, now = clock.now()): Entry | undefined => {
     const entry = entries.get(key);
-    if (entry && entry.expiresAt > clock.now()) return entry;
+    if (!entry || entry.expiresAt > now) return entry;
     entries.delete(key);
     return undefined;
   };
@@ -35,7 +35,8 @@ export function createMemoryKv(clock: Clock): Kv {
       return live(key)?.value ?? null;
     },
     async getMany(keys) {
-      return keys.map((key) => live(key)?.value ?? null);
+      const now = clock.now();
+      return keys.map((key) => live(key, now)?.value ?? null);
     },
     async set(key, value, { ttlMs, onlyIfAbsent }) {
       if (onlyIfAbsent && live(key)) return false;

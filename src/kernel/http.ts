@@ -7,7 +7,6 @@ import { isIP, type Socket } from 'node:net';
 import { Readable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import cors from '@fastify/cors';
-import formbody from '@fastify/formbody';
 import Fastify, {
   type FastifyBaseLogger,
   type FastifyInstance,
@@ -16,6 +15,7 @@ import Fastify, {
   LogController,
 } from 'fastify';
 import {
+  readForm,
   readJson,
   refuseBadEncoding,
   refuseImmutable,
@@ -191,7 +191,11 @@ export async function createHttp(deps: HttpDeps): Promise<Http> {
     for (const entry of routes) if ((entry.accepts ?? 'json') === 'json') mount(json, entry);
   });
   await server.register(async (form) => {
-    await form.register(formbody);
+    form.addContentTypeParser(
+      'application/x-www-form-urlencoded',
+      { parseAs: 'buffer' },
+      async (_: FastifyRequest, body: Buffer) => readForm(body),
+    );
     for (const entry of routes) if (entry.accepts === 'form') mount(form, entry);
   });
   await server.register(async (raw) => {

@@ -6,7 +6,7 @@ import { isUuid, stranger, timeOfUuid } from '../../kernel/ids.ts';
 import { createRecent } from '../../kernel/recent.ts';
 import type { Claims } from '../../kernel/signer.ts';
 import type { TokenDeps } from './feature.ts';
-import type { AgentPart, Backing } from './standing.ts';
+import { type AgentPart, type Backing, subjectOf, type TokenSubject } from './standing.ts';
 import type { Standing } from './store.ts';
 
 const textClaims = ['aud', 'sub', 'client_id', 'scope', 'organization_id', 'jti'] as const;
@@ -30,7 +30,7 @@ const isOurShape = (claims: Claims): claims is OurClaims =>
 interface Verified {
   readonly claims: OurClaims;
   readonly scopes: readonly Scope[];
-  readonly delegation?: Delegation;
+  readonly subject: TokenSubject;
 }
 
 export interface Inspected {
@@ -75,7 +75,8 @@ export function createInspector({ clock, signer, standings, issuer }: TokenDeps)
     if (!delegation && (claims.sub !== claims.client_id || 'act' in claims || 'chain_id' in claims))
       return undefined;
     const scopes = claims.scope.split(' ').filter(isScope);
-    const entry = { claims, scopes, ...(delegation && { delegation }) };
+    const { client_id: agentId, organization_id: organizationId, jti: tokenId } = claims;
+    const entry = { claims, scopes, subject: subjectOf({ tokenId, agentId, organizationId, delegation }) };
     if (!isOver(entry)) verified.set(token, entry);
     return entry;
   };
@@ -92,10 +93,10 @@ export function createInspector({ clock, signer, standings, issuer }: TokenDeps)
   const inspect: Inspect = async (token, audience) => {
     const entry = await verify(token);
     if (!entry || (audience !== undefined && entry.claims.aud !== audience)) return undefined;
-    const { claims, delegation } = entry;
+    const { claims, subject } = entry;
+    const { tokenId, delegation } = subject;
     if (isOver(entry) && !delegation) return undefined;
-    const { client_id: agentId, organization_id: organizationId, jti: tokenId } = claims;
-    const standing = await standings.of({ tokenId, agentId, organizationId, delegation });
+    const standing = await standings.of(subject);
     if (standing?.agentStatus !== 'active' || isFromBefore(tokenId, standing)) return undefined;
     const ended = standing.backing && endOf(tokenId, standing.backing);
     if (isOver(entry) && !ended) return undefined;

@@ -8,7 +8,7 @@ import type { Db } from '../../kernel/db.ts';
 import { createIds } from '../../kernel/ids.ts';
 import { createLedger } from '../../kernel/ledger.ts';
 import { sql } from '../../kernel/sql.ts';
-import { createStandings } from './standing.ts';
+import { createStandings, subjectOf } from './standing.ts';
 
 const t = await startApp();
 const operator = await t.token();
@@ -52,11 +52,11 @@ describe('what is known about a token', () => {
   it('is not brought back by an answer that was read before a change and kept after it', async () => {
     const agent = await t.agent();
     const { jti } = decodeJwt(await t.token(undefined, agent));
-    const subject = {
+    const subject = subjectOf({
       tokenId: String(jti),
       agentId: agent.agentId,
       organizationId: t.operator.organizationId,
-    };
+    });
     const { promise: read, resolve: haveRead } = Promise.withResolvers<void>();
     const { promise: changed, resolve: letGo } = Promise.withResolvers<void>();
     const slow: Db = {

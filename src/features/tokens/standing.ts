@@ -15,11 +15,18 @@ import { findStanding, findStandings, type Standing } from './store.ts';
 const live = 'live';
 const revoked = 'revoked';
 
-export interface TokenSubject {
+interface Token {
   readonly tokenId: string;
   readonly agentId: string;
   readonly organizationId: string;
   readonly delegation?: Delegation | undefined;
+}
+
+/** A token, and what to ask about it: worked out once, for a token comes many times. */
+export interface TokenSubject extends Token {
+  /** The agents of its chain besides its own. */
+  readonly others: readonly string[];
+  readonly keys: readonly string[];
 }
 
 /** One link of a chain of delegations. */
@@ -53,19 +60,23 @@ const organizationKey = (organizationId: string) => `standing:2:organization:${o
 
 const chainKey = (chainId: string) => `standing:2:chain:${chainId}`;
 
-const othersOf = ({ agentId, delegation }: TokenSubject): string[] =>
+const othersOf = ({ agentId, delegation }: Token): string[] =>
   delegation
     ? [...new Set([delegation.subjectId, ...delegation.actorIds])].filter((id) => id !== agentId)
     : [];
 
-/** In this order everywhere. */
-const keysOf = (subject: TokenSubject) => [
-  tokenKey(subject.tokenId),
-  agentKey(subject.agentId),
-  organizationKey(subject.organizationId),
-  ...othersOf(subject).map(agentKey),
-  ...(subject.delegation?.chainIds ?? []).map(chainKey),
-];
+export function subjectOf(token: Token): TokenSubject {
+  const others = othersOf(token);
+  // In the order of `valuesOf`.
+  const keys = [
+    tokenKey(token.tokenId),
+    agentKey(token.agentId),
+    organizationKey(token.organizationId),
+    ...others.map(agentKey),
+    ...(token.delegation?.chainIds ?? []).map(chainKey),
+  ];
+  return { ...token, others, keys };
+}
 
 const agentPart = ({ agentStatus, allowedScopes, tokensEndedAt }: AgentPart): AgentPart => ({
   agentStatus,
@@ -99,8 +110,7 @@ export function createStandings(deps: {
 
   /** Undefined when there is no such agent, or a part of what it rests on is not there. */
   const find = async (subject: TokenSubject): Promise<(TokenStanding & { revoked: boolean }) | undefined> => {
-    const { agentId, tokenId, organizationId, delegation } = subject;
-    const others = othersOf(subject);
+    const { agentId, tokenId, organizationId, delegation, others } = subject;
     const [found, agents, chains] = await Promise.all([
       findStanding(db, agentId, tokenId),
       others.length > 0 ? findStandings(db, others) : undefined,
@@ -123,7 +133,7 @@ export function createStandings(deps: {
 
   return {
     async of(subject) {
-      const keys = keysOf(subject);
+      const { keys } = subject;
       const known = read(subject, await announced.recall(keys));
       if (known) return known === revoked ? undefined : known;
       const readAt = clock.now();
@@ -141,7 +151,7 @@ export function createStandings(deps: {
 }
 
 const readPart = createReader<unknown>(10_000);
-const partIn = <Part>(text: string | null | undefined): Part => readPart(String(text)) as Part;
+const partIn = <Part>(text: string | null): Part => readPart(String(text)) as Part;
 
 function read(
   subject: TokenSubject,
@@ -149,17 +159,18 @@ function read(
 ): TokenStanding | typeof revoked | undefined {
   const [token, agent, organization, ...rest] = values;
   if (token === revoked) return revoked;
-  if (token !== live || [agent, organization, ...rest].some((value) => !value)) return undefined;
-  const { agentId, organizationId, delegation } = subject;
-  const parts = rest.map(partIn<never>);
-  const others = othersOf(subject).length;
-  return {
+  if (token !== live || !agent || !organization || rest.includes(null)) return undefined;
+  const { agentId, organizationId, delegation, others } = subject;
+  const standing = {
     agentId,
     organizationId,
     ...partIn<OrganizationPart>(organization),
     ...partIn<AgentPart>(agent),
-    ...(delegation && { backing: { agents: parts.slice(0, others), chains: parts.slice(others) } }),
   };
+  if (!delegation) return standing;
+  const parts = rest.map(partIn<never>);
+  const backing = { agents: parts.slice(0, others.length), chains: parts.slice(others.length) };
+  return { ...standing, backing };
 }
 
 /** Whose standing an event may change. A table of all events, so that a new one cannot be forgotten here. */
