@@ -162,6 +162,7 @@ const refusals: [number, string, string, () => Promise<Answer>][] = [
   [400, 'unsupported_grant_type', 'the body is text', () => send(goodText, { 'content-type': 'text/plain' })],
   [400, 'unsupported_grant_type', 'there is no body', () => t.call('POST', '/api/v1/token')],
   [400, 'unsupported_grant_type', 'a field holds NUL', () => t.askToken({ ...good, scope: 'a\0b' })],
+  [400, 'unsupported_grant_type', 'a field is not encoded soundly', () => send(`${goodText}&zz=%zz`)],
   [400, 'unsupported_grant_type', 'a field is __proto__', () => send(`${goodText}&__proto__=1`)],
   [401, 'invalid_client', 'the secret is endless', () => send(`${goodText}${'x'.repeat(20_000)}`)],
   [400, 'unsupported_grant_type', 'an unknown field is repeated', () => send(`${goodText}&zz=1&zz=2`)],
