@@ -88,14 +88,14 @@ interface Connection {
 }
 
 async function open(host: string, port: number): Promise<Connection> {
-  let waiting = Promise.withResolvers<void>();
+  let waiting: PromiseWithResolvers<void> | undefined;
   let answer = '';
   const hear = (piece: string) => {
     answer += piece;
     const end = endOf(answer);
     if (answer.length < end) return;
-    if (isGood.test(answer) && answer.length === end) waiting.resolve();
-    else waiting.reject(new Error(`answered ${answer}`));
+    if (isGood.test(answer) && answer.length === end) waiting?.resolve();
+    else waiting?.reject(new Error(`answered ${answer}`));
     answer = '';
   };
   const socket = connect({
@@ -111,8 +111,8 @@ async function open(host: string, port: number): Promise<Connection> {
     },
   });
   socket.setTimeout(patienceMs, () => socket.destroy(new Error('no answer for too long')));
-  socket.on('error', (error) => waiting.reject(error));
-  socket.on('close', () => waiting.reject(new Error('the connection was closed')));
+  socket.on('error', (error) => waiting?.reject(error));
+  socket.on('close', () => waiting?.reject(new Error('the connection was closed')));
   await once(socket, 'connect');
   return {
     socket,

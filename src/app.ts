@@ -100,7 +100,6 @@ export async function createApp({
   const announced = createAnnounced({ kv, clock });
   const standings = createStandings({
     db,
-    kv,
     clock,
     announced,
     findChains: (chainIds) => delegations.findParts(chainIds),

@@ -26,6 +26,8 @@ export interface Announced {
   recall(keys: readonly string[]): Promise<readonly (string | null)[]>;
   /** Keeps what was read, and when, by the clock, the reading began. */
   keep(entries: readonly (readonly [key: string, value: string])[], readAt: number): Promise<void>;
+  /** Keeps what cannot change any more. */
+  keepFinal(key: string, value: string, until: number): Promise<void>;
   /** For the ledger: announces the keys of what happened, and afterwards calls for each. */
   listener(
     keysOf: (happening: Happening) => readonly string[],
@@ -35,13 +37,12 @@ export interface Announced {
 }
 
 export function createAnnounced({ kv, clock }: { kv: Kv; clock: Clock }): Announced {
-  /** What could not be announced, and until when it matters. */
+  /** What could not be announced, and until when it matters; the oldest first. */
   const untold = new Map<string, number>();
 
   const announce = async (keys: readonly string[]) => {
     if (keys.length === 0) return;
     for (const key of keys) {
-      // At the end, so that the oldest come first and leave first.
       untold.delete(key);
       untold.set(key, clock.now() + announcedMs);
     }
@@ -51,41 +52,47 @@ export function createAnnounced({ kv, clock }: { kv: Kv; clock: Clock }): Announ
   const tellOne = async (key: string) => {
     const until = untold.get(key);
     if (until === undefined) return;
-    if (until > clock.now()) await kv.set(key, changing, { ttlMs: announcedMs });
+    await kv.set(key, changing, { ttlMs: announcedMs });
     if (untold.get(key) === until) untold.delete(key);
   };
 
-  /** Answers whether the store knows of these. */
-  const tell = (keys: Iterable<string>): Promise<boolean> =>
-    unlessAway(
-      Promise.all([...keys].map(tellOne)).then(() => true),
-      false,
-    );
+  /** The first alone, to find out whether the store is there: thousands may be waiting for it. */
+  const tell = async ([first, ...others]: readonly string[]): Promise<void> => {
+    if (first === undefined) return;
+    const told = tellOne(first).then(() => Promise.all(others.map(tellOne)));
+    await unlessAway(told, undefined);
+  };
 
-  let telling: Promise<boolean> | undefined;
-  /** All that is untold, by one for all who ask meanwhile. */
-  const tellRest = (): Promise<boolean> => {
-    telling ??= tell(untold.keys()).finally(() => {
-      telling = undefined;
-    });
-    return telling;
+  const tellRest = async () => {
+    for (const [key, until] of untold) {
+      if (until > clock.now()) break;
+      untold.delete(key);
+    }
+    await tell([...untold.keys()]);
   };
 
   return {
     async recall(keys) {
-      const nothing = keys.map(() => null);
-      if (untold.size > 0 && !(await tellRest())) return nothing;
-      const values = await unlessAway(kv.getMany(keys), nothing);
-      return values.map((value) => (value === changing ? null : value));
+      const values = await unlessAway(kv.getMany(keys), []);
+      const now = clock.now();
+      return keys.map((key, index) => (untold.has(key) ? null : believable(values[index], now)));
     },
 
     async keep(entries, readAt) {
       // Believed from when it was read, however long it took to get here.
-      const ttlMs = Math.ceil(believedMs - (clock.now() - readAt));
+      const until = readAt + believedMs;
+      const ttlMs = Math.ceil(until - clock.now());
       if (ttlMs <= 0) return;
       // Never over something that is there: it may be the announcement of a change that we have not seen.
-      const kept = entries.map(([key, value]) => kv.set(key, value, { ttlMs, onlyIfAbsent: true }));
+      const kept = entries.map(([key, value]) =>
+        kv.set(key, stamped(until, value), { ttlMs, onlyIfAbsent: true }),
+      );
       await unlessAway(Promise.all(kept), undefined);
+    },
+
+    async keepFinal(key, value, until) {
+      const ttlMs = Math.ceil(until - clock.now());
+      if (ttlMs > 0) await unlessAway(kv.set(key, stamped(until, value), { ttlMs }), undefined);
     },
 
     listener: (keysOf, afterwards) => ({
@@ -99,18 +106,20 @@ export function createAnnounced({ kv, clock }: { kv: Kv; clock: Clock }): Announ
       },
     }),
 
-    loops: [
-      {
-        name: 'untold-changes',
-        everyMs: 1_000,
-        everywhere: true,
-        async run() {
-          await tellRest();
-        },
-      },
-    ],
+    loops: [{ name: 'untold-changes', everyMs: 1_000, everywhere: true, run: tellRest }],
   };
 }
+
+/**
+ * A write can be under way for minutes, when a connection stands still and comes back, and be given its time to live only
+ * then: so what is kept says itself how long it holds.
+ */
+const stamped = (until: number, value: string): string =>
+  `${String(Math.floor(until)).padStart(stampLength, '0')} ${value}`;
+const stampLength = 14;
+
+const believable = (kept: string | null | undefined, now: number): string | null =>
+  kept && Number(kept.slice(0, stampLength)) > now ? kept.slice(stampLength + 1) : null;
 
 const unlessAway = <T, Otherwise>(asked: Promise<T>, otherwise: Otherwise): Promise<T | Otherwise> =>
   asked.catch((error) => {

@@ -64,8 +64,14 @@ describe('an agent that was read', () => {
       })
     ).json;
     const foreign = await t.token(undefined, await t.agent({ organization_id: organizationId }));
+    const stepsTo = async (id: string) => {
+      const before = Number(await lookUps());
+      const { code } = await call('GET', id, undefined, foreign);
+      return [code, Number(await lookUps()) - before];
+    };
     assert.equal((await call('GET', agentId)).agentId, agentId);
-    assert.equal((await call('GET', agentId, undefined, foreign)).code, 'AGENT_NOT_FOUND');
+    for (const id of [agentId, crypto.randomUUID(), agentId])
+      assert.deepEqual(await stepsTo(id), ['AGENT_NOT_FOUND', 1], 'as if it were not there');
   });
 
   it('is not brought back by a reading from before a change that is kept after it', async () => {
@@ -84,14 +90,15 @@ describe('an agent that was read', () => {
       return (answers[asked - 1] as PromiseWithResolvers<Agent>).promise;
     });
 
-    const early = recall(agentId);
+    const anybody = () => true;
+    const early = recall(agentId, anybody);
     await t.app.db.transaction((tx) =>
       ledger.record(tx, { requestId: 'test', ipAddress: '', userAgent: '' }, 'agent.updated', older),
     );
     answers[0]?.resolve(older);
     assert.equal((await early)?.version, older.version, 'as it was when it was read');
     answers[1]?.resolve({ ...older, version: '2.0.0' });
-    assert.equal((await recall(agentId))?.version, '2.0.0');
+    assert.equal((await recall(agentId, anybody))?.version, '2.0.0');
     assert.equal(asked, 2);
   });
 });

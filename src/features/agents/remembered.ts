@@ -8,20 +8,21 @@ import type { Agent } from './schema.ts';
 /** The number changes with the shape of what is kept: nodes of two versions may share a store. */
 const keyOf = (agentId: string) => `agent:1:${agentId.toLowerCase()}`;
 
-type FindAgent = (agentId: string) => Promise<Agent | undefined>;
-
 export function createRemembered(
   { announced, clock }: Pick<AgentDeps, 'announced' | 'clock'>,
-  find: FindAgent,
-): FindAgent {
-  const read = createReader<Agent>(10_000);
-  return async (agentId) => {
+  find: (agentId: string) => Promise<Agent | undefined>,
+) {
+  const read = createReader<Agent>(2_000);
+  /** One that is not shown takes the same steps as one that is not there: how long they take must not tell it. */
+  return async (agentId: string, isShown: (agent: Agent) => boolean): Promise<Agent | undefined> => {
     const key = keyOf(agentId);
     const [known] = await announced.recall([key]);
-    if (known) return read(known);
+    const remembered = known ? read(known) : undefined;
+    if (remembered && isShown(remembered)) return remembered;
     const readAt = clock.now();
     const agent = await find(agentId);
-    if (agent) await announced.keep([[key, JSON.stringify(agent)]], readAt);
+    if (!agent || !isShown(agent)) return undefined;
+    await announced.keep([[key, JSON.stringify(agent)]], readAt);
     return agent;
   };
 }

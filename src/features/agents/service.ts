@@ -172,11 +172,9 @@ export function createAgentService(deps: AgentDeps): AgentService {
     },
 
     async get(caller, agentId) {
-      const agent = await recallAgent(agentId);
       const tenant = tenantOf(caller);
-      return agent && (tenant === undefined || agent.organizationId === tenant)
-        ? agent
-        : fail('AGENT_NOT_FOUND');
+      const isShown = (agent: Agent) => tenant === undefined || agent.organizationId === tenant;
+      return (await recallAgent(agentId, isShown)) ?? fail('AGENT_NOT_FOUND');
     },
 
     find: findAgent,

@@ -71,7 +71,6 @@ describe('what is known about a token', () => {
     const kv = createMemoryKv(t.clock);
     const standings = createStandings({
       db: slow,
-      kv,
       clock: t.clock,
       announced: createAnnounced({ kv, clock: t.clock }),
       findChains: async () => [],

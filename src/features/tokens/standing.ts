@@ -7,7 +7,6 @@ import type { Announced } from '../../kernel/announced.ts';
 import type { Delegation } from '../../kernel/caller.ts';
 import type { Clock } from '../../kernel/clock.ts';
 import type { Db } from '../../kernel/db.ts';
-import type { Kv } from '../../kernel/kv.ts';
 import type { Happening, LedgerListener } from '../../kernel/ledger.ts';
 import { createReader } from '../../kernel/recent.ts';
 import { findStanding, findStandings, type Standing } from './store.ts';
@@ -54,11 +53,11 @@ export type AgentPart = Pick<Standing, 'agentStatus' | 'allowedScopes' | 'tokens
 type OrganizationPart = Pick<Standing, 'organizationStatus' | 'planTier' | 'maxTokensPerMonth'>;
 
 /** The number changes with the shape of what is kept: nodes of two versions may share a store. */
-const tokenKey = (tokenId: string) => `standing:2:token:${tokenId}`;
-const agentKey = (agentId: string) => `standing:2:agent:${agentId}`;
-const organizationKey = (organizationId: string) => `standing:2:organization:${organizationId}`;
+const tokenKey = (tokenId: string) => `standing:3:token:${tokenId}`;
+const agentKey = (agentId: string) => `standing:3:agent:${agentId}`;
+const organizationKey = (organizationId: string) => `standing:3:organization:${organizationId}`;
 
-const chainKey = (chainId: string) => `standing:2:chain:${chainId}`;
+const chainKey = (chainId: string) => `standing:3:chain:${chainId}`;
 
 const othersOf = ({ agentId, delegation }: Token): string[] =>
   delegation
@@ -100,13 +99,12 @@ const valuesOf = (found: TokenStanding & { revoked: boolean }): string[] => [
 
 export function createStandings(deps: {
   db: Db;
-  kv: Kv;
   clock: Clock;
   announced: Announced;
   /** The links of a chain, in the order asked; those that are not there are left out. */
   findChains(chainIds: readonly string[]): Promise<readonly ChainPart[]>;
 }): Standings {
-  const { db, kv, clock, announced, findChains } = deps;
+  const { db, clock, announced, findChains } = deps;
 
   /** Undefined when there is no such agent, or a part of what it rests on is not there. */
   const find = async (subject: TokenSubject): Promise<(TokenStanding & { revoked: boolean }) | undefined> => {
@@ -127,8 +125,7 @@ export function createStandings(deps: {
   /** A revocation that has been committed stays true; until the token would have expired there is nothing to ask. */
   const keepRevoked = ({ type, metadata: { tokenId, expiresAt } }: Happening) => {
     if (type !== 'token.revoked') return;
-    const ttlMs = Date.parse(String(expiresAt)) - clock.now();
-    if (ttlMs > 0) kv.set(tokenKey(String(tokenId)), revoked, { ttlMs }).catch(() => {});
+    announced.keepFinal(tokenKey(String(tokenId)), revoked, Date.parse(String(expiresAt))).catch(() => {});
   };
 
   return {
