@@ -1,4 +1,4 @@
-/** What is asked most, beside a Fastify route that has the answer ready: what authentication and the database cost. */
+/** What is asked most, beside a Fastify route that has the answer ready: what it costs to find out who asks and what may be believed. */
 import { generateKeyPair } from '../src/kernel/keypair.ts';
 import { agentsPerOrganization, someAgents } from './agents.ts';
 import { prepareDatabase, withClient, withDatabase } from './database.ts';

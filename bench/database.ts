@@ -63,8 +63,7 @@ export async function requireDurable(databaseUrl: string, since: Date, answers: 
       [since],
     );
     const { tokens = 0, agents = 0 } = rows[0] ?? {};
-    // Requests that were cut off at the end of a run leave a row without an answer, never the other way round.
-    if (tokens < answers)
+    if (tokens !== answers)
       throw new Error(`${answers} tokens were answered, but ${tokens} are in the audit log`);
     return agents;
   });

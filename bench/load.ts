@@ -46,9 +46,7 @@ export function createLoad({ url, connections, requests }: LoadOptions): Load {
   return {
     answers: () => answers,
     async run(seconds) {
-      const sockets = await Promise.all(
-        Array.from({ length: connections }, () => open(hostname, Number(port))),
-      );
+      const opened: Connection[] = [];
       const milliseconds: number[] = [];
       const from = performance.now() + warmMs;
       const until = from + seconds * 1000;
@@ -64,11 +62,12 @@ export function createLoad({ url, connections, requests }: LoadOptions): Load {
         }
       };
       try {
-        await Promise.all(sockets.map(keepAsking));
+        while (opened.length < connections) opened.push(await open(hostname, Number(port)));
+        await Promise.all(opened.map(keepAsking));
       } catch (error) {
-        throw new Error(`${url}: ${error instanceof Error ? error.message : error}`);
+        throw new Error(`${url}: ${error instanceof Error ? error.message : error}`, { cause: error });
       } finally {
-        for (const { socket } of sockets) socket.destroy();
+        for (const { socket } of opened) socket.destroy();
       }
       return { perSecond: milliseconds.length / seconds, milliseconds };
     },
@@ -98,14 +97,15 @@ async function open(host: string, port: number): Promise<Connection> {
     else waiting?.reject(new Error(`answered ${answer}`));
     answer = '';
   };
+  const buffer = Buffer.alloc(64 * 1024);
   const socket = connect({
     host,
     port,
     noDelay: true,
     onread: {
-      buffer: Buffer.alloc(64 * 1024),
-      callback(bytes, buffer) {
-        hear(Buffer.from(buffer.buffer, buffer.byteOffset, bytes).toString('latin1'));
+      buffer,
+      callback(bytes) {
+        hear(buffer.toString('latin1', 0, bytes));
         return true;
       },
     },
@@ -126,8 +126,8 @@ async function open(host: string, port: number): Promise<Connection> {
 const isGood = /^HTTP\/1\.1 2/;
 const bodyLength = /\r\ncontent-length: (\d+)\r\n/i;
 
-/** Infinite while its headers are not all there. An answer without a Content-Length ends with its headers, and so is no good. */
+/** Infinite while its headers are not all there. An answer that does not say its length ends nowhere, and is no good. */
 function endOf(answer: string): number {
   const headers = answer.indexOf('\r\n\r\n') + 4;
-  return headers < 4 ? Number.POSITIVE_INFINITY : headers + Number(bodyLength.exec(answer)?.[1] ?? 0);
+  return headers < 4 ? Number.POSITIVE_INFINITY : headers + Number(bodyLength.exec(answer)?.[1]);
 }

@@ -22,7 +22,7 @@ export const basicTokenRequest = (path: string, id: string, secret: string): Req
 /** One request outside the load: the answer's JSON. */
 export async function ask<T>(url: string, { method, path, headers, body }: Request): Promise<T> {
   const response = await fetch(`${url}${path}`, {
-    method: method ?? 'GET',
+    method,
     headers,
     ...(body !== undefined && { body }),
   });

@@ -57,7 +57,7 @@ export async function takeTurns<Ours extends Rated, Theirs extends Rated>(
   };
 }
 
-/** Requests that were under way when the side before stopped are finished by then. */
+/** What the side before left to be done in the background is mostly done by then. */
 const settled = async <T>(turn: () => Promise<T>): Promise<T> => {
   await sleep(300);
   return turn();

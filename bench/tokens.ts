@@ -10,7 +10,7 @@ import { serveOurs, whileServing } from './serving.ts';
 import { signaturesPerSecond } from './signatures.ts';
 
 export const callers = 10_000;
-/** Enough to keep every part busy; with more, each would only wait longer. */
+/** Enough to keep every part busy, with a load that answers at once; with more, each would only wait longer. */
 export const connections = fromEnvironment('BENCH_CONNECTIONS', 40);
 /** Until the compiler has done its work; a server that has run for a minute is what is measured. */
 export const warmUp = (load: Load) => load.run(6 * seconds);

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { setImmediate } from 'node:timers/promises';
 import { createMemoryKv } from '../adapters/memory-kv.ts';
 import { createAnnounced } from './announced.ts';
 import type { Tx } from './db.ts';
@@ -97,6 +98,24 @@ describe('what is kept', () => {
     assert.equal(await t.recall('a'), 'over');
     t.pass(1_000);
     assert.equal(await t.recall('a'), null);
+  });
+});
+
+describe('a change', () => {
+  it('is announced once more after its commit, to a store that has lost it, and then followed up', async () => {
+    const t = start();
+    const followed: string[] = [];
+    const { afterCommit } = t.announced.listener(
+      ({ agentId }) => [agentId],
+      ({ agentId }) => followed.push(agentId),
+    );
+    await t.announce('a');
+    await t.store.delete('a');
+    await t.announced.keep([['a', 'older']], t.now());
+    afterCommit?.([{ agentId: 'a' } as Happening]);
+    await setImmediate();
+    assert.equal(await t.recall('a'), null);
+    assert.deepEqual(followed, ['a']);
   });
 });
 

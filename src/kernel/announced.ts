@@ -24,11 +24,11 @@ const changing = 'changing';
 export interface Announced {
   /** What is kept under each of the keys; null where PostgreSQL has to be asked. */
   recall(keys: readonly string[]): Promise<readonly (string | null)[]>;
-  /** Keeps what was read, and when, by the clock, the reading began. */
+  /** Keeps what was read, unless something is there; `readAt` is when, by the clock, the reading began. */
   keep(entries: readonly (readonly [key: string, value: string])[], readAt: number): Promise<void>;
   /** Keeps what cannot change any more. */
   keepFinal(key: string, value: string, until: number): Promise<void>;
-  /** For the ledger: announces the keys of what happened, and afterwards calls for each. */
+  /** For the ledger: announces the keys of what happened. Once it has committed, and the store heard of it or is away, calls for each. */
   listener(
     keysOf: (happening: Happening) => readonly string[],
     afterwards?: (happening: Happening) => void,
@@ -99,10 +99,9 @@ export function createAnnounced({ kv, clock }: { kv: Kv; clock: Clock }): Announ
       inTransaction: (_, happenings) => announce(happenings.flatMap(keysOf)),
       /** Once more, for a store that lost the announcement before the commit. */
       afterCommit(happenings) {
-        announce(happenings.flatMap(keysOf)).then(
-          () => afterwards && happenings.forEach(afterwards),
-          () => {},
-        );
+        announce(happenings.flatMap(keysOf))
+          .then(() => afterwards && happenings.forEach(afterwards))
+          .catch(() => {});
       },
     }),
 

@@ -49,6 +49,16 @@ describe('what is known about a token', () => {
     assert.equal((await introspect(token)).scope, 'tokens:read');
   });
 
+  it('that was revoked is asked of nobody, as long as it would have lived', async () => {
+    const token = await t.token(undefined, await t.agent());
+    await t.form('/api/v1/token/revoke', { token }, operator);
+    t.clock.advance(61_000);
+    assert.equal((await introspect(await t.token())).active, true, 'what is known of the asker is fresh');
+    const before = await queries();
+    assert.equal((await introspect(token)).active, false);
+    assert.deepEqual(await queries(), before);
+  });
+
   it('is not brought back by an answer that was read before a change and kept after it', async () => {
     const agent = await t.agent();
     const { jti } = decodeJwt(await t.token(undefined, agent));

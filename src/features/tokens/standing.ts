@@ -148,7 +148,7 @@ export function createStandings(deps: {
 }
 
 const readPart = createReader<unknown>(10_000);
-const partIn = <Part>(text: string | null): Part => readPart(String(text)) as Part;
+const partIn = <Part>(text: string): Part => readPart(text) as Part;
 
 function read(
   subject: TokenSubject,
@@ -165,7 +165,7 @@ function read(
     ...partIn<AgentPart>(agent),
   };
   if (!delegation) return standing;
-  const parts = rest.map(partIn<never>);
+  const parts = rest.map((text) => partIn<never>(text as string));
   const backing = { agents: parts.slice(0, others.length), chains: parts.slice(others.length) };
   return { ...standing, backing };
 }
