@@ -2,7 +2,6 @@
  * The house: adapters are opened, features are made and handed what they need of one another, routes and loops are
  * collected. Read it top to bottom; nothing else knows every feature.
  */
-import type { KeyObject } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { openFoundations } from './adapters/foundations.ts';
@@ -10,13 +9,11 @@ import {
   assertionAlgorithms,
   createAssertions,
   createAttestationReader,
-  createSigner,
   createStatementReader,
   readPublicKey,
 } from './adapters/keys.ts';
 import { openStreaming, openStripe } from './adapters/open.ts';
 import { createOutbound } from './adapters/outbound.ts';
-import { createPostgres } from './adapters/postgres.ts';
 import { createReferencePage } from './adapters/scalar.ts';
 import { createEventReader } from './adapters/stripe.ts';
 import { createTemplates } from './adapters/templates.ts';
@@ -47,19 +44,16 @@ import type { Caller } from './kernel/caller.ts';
 import { type Clock, systemClock } from './kernel/clock.ts';
 import type { Config } from './kernel/config.ts';
 import { createHttp, type Http } from './kernel/http.ts';
-import type { KeyPair } from './kernel/keypair.ts';
 import { createLedger, type LedgerListener } from './kernel/ledger.ts';
 import type { Log } from './kernel/log.ts';
 import { createLoops } from './kernel/loops.ts';
-import { createMetrics, type Metrics } from './kernel/metrics.ts';
+import type { Metrics } from './kernel/metrics.ts';
 import { migrate } from './kernel/migrations.ts';
 import type { Outbound } from './kernel/outbound.ts';
 import { askedByAStranger, createRequirePermission } from './kernel/policy.ts';
 import { createRecordRefusal } from './kernel/refusals.ts';
 import { createVault } from './kernel/vault.ts';
 import { createRateWindow } from './kernel/window.ts';
-
-export { verifyExport } from './features/audit/offline.ts';
 
 /** Beside the code, in a checkout as in the published package. */
 const scaffolds = fileURLToPath(new URL('../scaffolds/', import.meta.url));
@@ -385,21 +379,4 @@ export async function createApp({
       await base.close();
     },
   };
-}
-
-/** The audit log alone, for whoever checks or exports it at the console. */
-export async function openAudit(options: {
-  databaseUrl: string;
-  signingKeys: KeyPair;
-  previousPublicKeys: readonly KeyObject[];
-  issuer: string;
-  log: Log;
-}) {
-  const { databaseUrl, signingKeys, log } = options;
-  const clock = systemClock;
-  const metrics = createMetrics();
-  const db = createPostgres({ url: databaseUrl, poolSize: 2, log, metrics, patient: true });
-  const signer = await createSigner({ ...options, ...signingKeys, clock });
-  const audit = createAudit({ db, clock, log, metrics, signer, readStatement: createStatementReader() });
-  return { audit, close: () => db.close() };
 }

@@ -9,7 +9,8 @@ const mayImport: Record<string, readonly string[]> = {
   adapters: ['contract', 'kernel', 'adapters'],
   features: ['contract', 'kernel'],
   'app.ts': ['contract', 'kernel', 'adapters', 'features'],
-  commands: ['contract', 'kernel', 'adapters', 'app.ts', 'commands'],
+  'audit-app.ts': ['kernel', 'adapters', 'features'],
+  commands: ['contract', 'kernel', 'adapters', 'app.ts', 'audit-app.ts', 'commands'],
   'main.ts': ['kernel', 'commands'],
 };
 

@@ -4,7 +4,7 @@ import { open as openPath } from 'node:fs/promises';
 import { createInterface } from 'node:readline';
 import { finished } from 'node:stream/promises';
 import { createStatementReader, describePublicKey } from '../adapters/keys.ts';
-import { openAudit, verifyExport } from '../app.ts';
+import { openAudit, verifyExport } from '../audit-app.ts';
 import { type Environment, loadVariable } from '../kernel/config.ts';
 import { isUuid } from '../kernel/ids.ts';
 import { belongTogether } from '../kernel/keypair.ts';

@@ -1,0 +1,27 @@
+/** The audit log alone, without the house around it: for whoever checks or exports it at the console. */
+import type { KeyObject } from 'node:crypto';
+import { createSigner, createStatementReader } from './adapters/keys.ts';
+import { createPostgres } from './adapters/postgres.ts';
+import { createAudit } from './features/audit/feature.ts';
+import { systemClock } from './kernel/clock.ts';
+import type { KeyPair } from './kernel/keypair.ts';
+import type { Log } from './kernel/log.ts';
+import { createMetrics } from './kernel/metrics.ts';
+
+export { verifyExport } from './features/audit/offline.ts';
+
+export async function openAudit(options: {
+  databaseUrl: string;
+  signingKeys: KeyPair;
+  previousPublicKeys: readonly KeyObject[];
+  issuer: string;
+  log: Log;
+}) {
+  const { databaseUrl, signingKeys, log } = options;
+  const clock = systemClock;
+  const metrics = createMetrics();
+  const db = createPostgres({ url: databaseUrl, poolSize: 2, log, metrics, patient: true });
+  const signer = await createSigner({ ...options, ...signingKeys, clock });
+  const audit = createAudit({ db, clock, log, metrics, signer, readStatement: createStatementReader() });
+  return { audit, close: () => db.close() };
+}
