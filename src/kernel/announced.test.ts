@@ -59,6 +59,17 @@ describe('what is kept', () => {
     assert.equal(await t.recall('b'), null);
   });
 
+  it('comes back as it was given, and is read once, however often it is asked for', async () => {
+    const t = start();
+    const agent = { name: 'a', scopes: ['one', 'two'], endedAt: null };
+    await t.announced.keep([['a', agent]], t.now());
+    assert.deepEqual(await t.recall('a'), agent);
+    assert.equal(await t.recall('a'), await t.recall('a'));
+    await t.store.delete('a');
+    await t.announced.keep([['a', { ...agent, name: 'b' }]], t.now());
+    assert.deepEqual(await t.recall('a'), { ...agent, name: 'b' });
+  });
+
   it('is not believed when it got there late, whatever time to live it got then', async () => {
     const t = start();
     await t.announced.keep([['a', 'one']], t.now());
@@ -70,7 +81,16 @@ describe('what is kept', () => {
 
   it('is not believed when it is nothing of ours', async () => {
     const t = start();
-    for (const text of ['', '{}', 'garbage', '9', 'null']) {
+    for (const text of [
+      '',
+      '{}',
+      '[]',
+      'garbage',
+      '9',
+      'null',
+      '{"until":"9e99","value":1}',
+      '{"until":9e99}',
+    ]) {
       await t.store.set('a', text, { ttlMs: 1_000 });
       assert.equal(await t.recall('a'), null, text);
     }

@@ -10,6 +10,7 @@ import type { Clock } from './clock.ts';
 import { type Kv, KvAway } from './kv.ts';
 import type { Happening, LedgerListener } from './ledger.ts';
 import type { Loop } from './loops.ts';
+import { createRecent } from './recent.ts';
 
 /** How long an answer is believed: also the longest that a change can go unnoticed when it could not be announced. */
 const believedMs = 10_000;
@@ -19,15 +20,26 @@ const believedMs = 10_000;
  */
 const announcedMs = 60_000;
 
-const changing = 'changing';
+/**
+ * A write can be under way for minutes, when a connection stands still and comes back, and be given its time to live only
+ * then: so what is kept says itself how long it holds.
+ */
+interface Kept {
+  readonly until: number;
+  readonly value: unknown;
+}
+
+const textOf = (kept: Kept): string => JSON.stringify(kept);
+const nothing: Kept = { until: 0, value: null };
+const changing = textOf(nothing);
 
 export interface Announced {
-  /** What is kept under each of the keys; null where PostgreSQL has to be asked. */
-  recall(keys: readonly string[]): Promise<readonly (string | null)[]>;
-  /** Keeps what was read, unless something is there; `readAt` is when, by the clock, the reading began. */
-  keep(entries: readonly (readonly [key: string, value: string])[], readAt: number): Promise<void>;
+  /** What is kept under each of the keys; null where PostgreSQL has to be asked. It is shared: nobody may change it. */
+  recall(keys: readonly string[]): Promise<readonly unknown[]>;
+  /** Keeps what was read, as JSON, unless something is there; `readAt` is when, by the clock, the reading began. */
+  keep(entries: readonly (readonly [key: string, value: unknown])[], readAt: number): Promise<void>;
   /** Keeps what cannot change any more. */
-  keepFinal(key: string, value: string, until: number): Promise<void>;
+  keepFinal(key: string, value: unknown, until: number): Promise<void>;
   /** For the ledger: announces the keys of what happened. Once it has committed, and the store heard of it or is away, calls for each. */
   listener(
     keysOf: (happening: Happening) => readonly string[],
@@ -39,6 +51,7 @@ export interface Announced {
 export function createAnnounced({ kv, clock }: { kv: Kv; clock: Clock }): Announced {
   /** What could not be announced, and until when it matters; the oldest first. */
   const untold = new Map<string, number>();
+  const readKept = createReadKept();
 
   const announce = async (keys: readonly string[]) => {
     if (keys.length === 0) return;
@@ -75,7 +88,12 @@ export function createAnnounced({ kv, clock }: { kv: Kv; clock: Clock }): Announ
     async recall(keys) {
       const values = await unlessAway(kv.getMany(keys), []);
       const now = clock.now();
-      return keys.map((key, index) => (untold.has(key) ? null : believable(values[index], now)));
+      return keys.map((key, index) => {
+        const text = values[index];
+        if (!text || untold.has(key)) return null;
+        const { until, value } = readKept(text);
+        return until > now ? value : null;
+      });
     },
 
     async keep(entries, readAt) {
@@ -85,14 +103,14 @@ export function createAnnounced({ kv, clock }: { kv: Kv; clock: Clock }): Announ
       if (ttlMs <= 0) return;
       // Never over something that is there: it may be the announcement of a change that we have not seen.
       const kept = entries.map(([key, value]) =>
-        kv.set(key, stamped(until, value), { ttlMs, onlyIfAbsent: true }),
+        kv.set(key, textOf({ until, value }), { ttlMs, onlyIfAbsent: true }),
       );
       await unlessAway(Promise.all(kept), undefined);
     },
 
     async keepFinal(key, value, until) {
       const ttlMs = Math.ceil(until - clock.now());
-      if (ttlMs > 0) await unlessAway(kv.set(key, stamped(until, value), { ttlMs }), undefined);
+      if (ttlMs > 0) await unlessAway(kv.set(key, textOf({ until, value }), { ttlMs }), undefined);
     },
 
     listener: (keysOf, afterwards) => ({
@@ -109,16 +127,30 @@ export function createAnnounced({ kv, clock }: { kv: Kv; clock: Clock }): Announ
   };
 }
 
-/**
- * A write can be under way for minutes, when a connection stands still and comes back, and be given its time to live only
- * then: so what is kept says itself how long it holds.
- */
-const stamped = (until: number, value: string): string =>
-  `${String(Math.floor(until)).padStart(stampLength, '0')} ${value}`;
-const stampLength = 14;
+/** Enough for the tokens, agents and organizations of a busy moment. */
+const textsRemembered = 20_000;
 
-const believable = (kept: string | null | undefined, now: number): string | null =>
-  kept && Number(kept.slice(0, stampLength)) > now ? kept.slice(stampLength + 1) : null;
+/** Each text once: the same come with every request. */
+function createReadKept(): (text: string) => Kept {
+  const known = createRecent<Kept>(textsRemembered);
+  return (text) => {
+    const before = known.get(text);
+    if (before) return before;
+    const kept = keptIn(text);
+    known.set(text, kept);
+    return kept;
+  };
+}
+
+/** Whatever else may stand there is nothing of ours. */
+function keptIn(text: string): Kept {
+  try {
+    const { until, value = null } = JSON.parse(text) ?? nothing;
+    return typeof until === 'number' ? { until, value } : nothing;
+  } catch {
+    return nothing;
+  }
+}
 
 const unlessAway = <T, Otherwise>(asked: Promise<T>, otherwise: Otherwise): Promise<T | Otherwise> =>
   asked.catch((error) => {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
-import { createReader, createRecent } from './recent.ts';
+import { createRecent } from './recent.ts';
 
 describe('what was asked for lately', () => {
   it('is remembered, and the newest value counts', () => {
@@ -55,14 +55,5 @@ describe('what was asked for lately', () => {
         for (const name of written.slice(-atMost / 2)) assert.equal(recent.get(name), latest.get(name));
       }),
     );
-  });
-});
-
-describe('a text that comes often', () => {
-  it('is read once, and what was read is shared', () => {
-    const read = createReader<{ a: number }>(10);
-    assert.deepEqual(read('{"a":1}'), { a: 1 });
-    assert.equal(read('{"a":1}'), read('{"a":1}'));
-    assert.notEqual(read('{"a":2}'), read('{"a":1}'));
   });
 });

@@ -28,15 +28,3 @@ export function createRecent<V>(atMost: number): Recent<V> {
     },
   };
 }
-
-/** Reads JSON; the same text once, where it comes with every request. What is read is shared. */
-export function createReader<T>(atMost: number): (text: string) => Readonly<T> {
-  const readLately = createRecent<Readonly<T>>(atMost);
-  return (text) => {
-    const known = readLately.get(text);
-    if (known !== undefined) return known;
-    const read = JSON.parse(text);
-    readLately.set(text, read);
-    return read;
-  };
-}

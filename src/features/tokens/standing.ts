@@ -8,7 +8,6 @@ import type { Delegation } from '../../kernel/caller.ts';
 import type { Clock } from '../../kernel/clock.ts';
 import type { Db } from '../../kernel/db.ts';
 import type { Happening, LedgerListener } from '../../kernel/ledger.ts';
-import { createReader } from '../../kernel/recent.ts';
 import { findStanding, findStandings, type Standing } from './store.ts';
 
 const live = 'live';
@@ -53,11 +52,11 @@ export type AgentPart = Pick<Standing, 'agentStatus' | 'allowedScopes' | 'tokens
 type OrganizationPart = Pick<Standing, 'organizationStatus' | 'planTier' | 'maxTokensPerMonth'>;
 
 /** The number changes with the shape of what is kept: nodes of two versions may share a store. */
-const tokenKey = (tokenId: string) => `standing:3:token:${tokenId}`;
-const agentKey = (agentId: string) => `standing:3:agent:${agentId}`;
-const organizationKey = (organizationId: string) => `standing:3:organization:${organizationId}`;
+const tokenKey = (tokenId: string) => `standing:4:token:${tokenId}`;
+const agentKey = (agentId: string) => `standing:4:agent:${agentId}`;
+const organizationKey = (organizationId: string) => `standing:4:organization:${organizationId}`;
 
-const chainKey = (chainId: string) => `standing:3:chain:${chainId}`;
+const chainKey = (chainId: string) => `standing:4:chain:${chainId}`;
 
 const othersOf = ({ agentId, delegation }: Token): string[] =>
   delegation
@@ -89,12 +88,12 @@ const organizationPart = ({
   maxTokensPerMonth,
 }: OrganizationPart): OrganizationPart => ({ organizationStatus, planTier, maxTokensPerMonth });
 
-const valuesOf = (found: TokenStanding & { revoked: boolean }): string[] => [
+const valuesOf = (found: TokenStanding & { revoked: boolean }): unknown[] => [
   found.revoked ? revoked : live,
-  JSON.stringify(agentPart(found)),
-  JSON.stringify(organizationPart(found)),
-  ...(found.backing?.agents ?? []).map((agent) => JSON.stringify(agentPart(agent))),
-  ...(found.backing?.chains ?? []).map((chain) => JSON.stringify(chain)),
+  agentPart(found),
+  organizationPart(found),
+  ...(found.backing?.agents ?? []).map(agentPart),
+  ...(found.backing?.chains ?? []),
 ];
 
 export function createStandings(deps: {
@@ -138,7 +137,7 @@ export function createStandings(deps: {
       if (!found) return undefined;
       const values = valuesOf(found);
       await announced.keep(
-        keys.map((key, index) => [key, values[index] as string]),
+        keys.map((key, index) => [key, values[index]]),
         readAt,
       );
       return found.revoked ? undefined : found;
@@ -147,13 +146,7 @@ export function createStandings(deps: {
   };
 }
 
-const readPart = createReader<unknown>(10_000);
-const partIn = <Part>(text: string): Part => readPart(text) as Part;
-
-function read(
-  subject: TokenSubject,
-  values: readonly (string | null)[],
-): TokenStanding | typeof revoked | undefined {
+function read(subject: TokenSubject, values: readonly unknown[]): TokenStanding | typeof revoked | undefined {
   const [token, agent, organization, ...rest] = values;
   if (token === revoked) return revoked;
   if (token !== live || !agent || !organization || rest.includes(null)) return undefined;
@@ -161,12 +154,14 @@ function read(
   const standing = {
     agentId,
     organizationId,
-    ...partIn<OrganizationPart>(organization),
-    ...partIn<AgentPart>(agent),
+    ...(organization as OrganizationPart),
+    ...(agent as AgentPart),
   };
   if (!delegation) return standing;
-  const parts = rest.map((text) => partIn<never>(text as string));
-  const backing = { agents: parts.slice(0, others.length), chains: parts.slice(others.length) };
+  const backing = {
+    agents: rest.slice(0, others.length) as AgentPart[],
+    chains: rest.slice(others.length) as ChainPart[],
+  };
   return { ...standing, backing };
 }
 
