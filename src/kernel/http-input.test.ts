@@ -304,6 +304,42 @@ describe('so does what is said on the socket itself', () => {
     assert.ok(answer);
     assertRefused(answer, 413, 'PAYLOAD_TOO_LARGE');
   });
+  for (const [how, connection] of [
+    ['on a connection that goes on', 'keep-alive'],
+    ['on one that is closed then', 'close'],
+  ]) {
+    it(`413 PAYLOAD_TOO_LARGE reaches a client that sends 4 MB before it reads, ${how}`, {
+      timeout: 20_000,
+    }, async () => {
+      const body = Buffer.alloc(4_000_000, 'x');
+      const head =
+        `POST /api/v1/agents HTTP/1.1\r\nHost: a\r\nConnection: ${connection}\r\nAuthorization: Bearer ${token}\r\n` +
+        `Content-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n`;
+      for (let time = 0; time < 10; time += 1) {
+        const socket = connect({ port: Number(port), host: '127.0.0.1', allowHalfOpen: true });
+        // Nothing is read meanwhile, and a reset would fail the write.
+        await new Promise<void>((done, failed) => {
+          socket.on('error', failed);
+          socket.write(head);
+          socket.write(body, () => done());
+        });
+        const [answer] = await once(socket, 'data');
+        assert.match(String(answer), /^HTTP\/1\.1 413 /);
+        socket.destroy();
+      }
+    });
+  }
+  it('a body that is refused and never ends is not waited for', {
+    timeout: 10_000,
+  }, async () => {
+    const socket = connect(Number(port), '127.0.0.1').on('error', () => {});
+    socket.write(
+      'POST /api/v1/agents HTTP/1.1\r\nHost: a\r\nConnection: close\r\nContent-Type: application/json\r\nContent-Length: 4000000\r\n\r\nx',
+    );
+    const [answer] = await once(socket, 'data');
+    assert.match(String(answer), /^HTTP\/1\.1 401 /);
+    await once(socket, 'close');
+  });
   it('answers pipelined requests in order', async () => {
     const statuses = (
       await sendRaw(

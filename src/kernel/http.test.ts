@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
-import { type AddressInfo, connect } from 'node:net';
+import { once } from 'node:events';
+import { type AddressInfo, connect, type Socket } from 'node:net';
 import { after, describe, it } from 'node:test';
 import { decodeJwt } from 'jose';
 import Type from 'typebox';
@@ -284,6 +285,7 @@ it('408 REQUEST_TIMEOUT for slow clients; silent and refused ones are closed as 
     'GET /probe HTTP/1.1\r\nHost: a\r\nX-Slo',
     'POST /upload HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nContent-Length: 9\r\n\r\n{',
     '\x01garbage\r\n\r\n',
+    'POST /nowhere HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nContent-Length: 9\r\n\r\n{',
     ...Array.from({ length: 200 }, () => ''),
   ].map((bytes) => {
     // A client that never closes its side, whatever it is told.
@@ -298,10 +300,30 @@ it('408 REQUEST_TIMEOUT for slow clients; silent and refused ones are closed as 
   await until('all are accepted', async () => accepted >= heard.length || undefined);
   assert.equal((await fetch(`http://127.0.0.1:${port}/probe`)).status, 200);
   await until('all but that one are closed', async () => (await open()) <= 1 || undefined);
-  const [headers, body, garbage] = heard.map(({ text }) => text);
+  const [headers, body, garbage, early] = heard.map(({ text }) => text);
   for (const text of [headers, body]) {
     assert.match(text ?? '', /^HTTP\/1.1 408 [\s\S]*x-ratelimit-reset: \d+[\s\S]*"code":"REQUEST_TIMEOUT"/);
   }
   assert.match(garbage ?? '', /^HTTP\/1.1 400 /);
+  assert.deepEqual(
+    early?.match(/HTTP\/1.1 \d+/g),
+    ['HTTP/1.1 404'],
+    'answered before its body, and only then',
+  );
   assert.deepEqual(logs, []);
+});
+
+it('closing lets nobody new in from that moment, and whoever was there is still answered', async () => {
+  const http = await startServer();
+  const { port } = new URL(await http.server.listen({ host: '127.0.0.1', port: 0 }));
+  const ask = (socket: Socket) => {
+    socket.write('GET /probe HTTP/1.1\r\nHost: a\r\n\r\n');
+    return once(socket, 'data').then(String);
+  };
+  const idle = connect(Number(port), '127.0.0.1');
+  assert.match(await ask(idle), /connection: keep-alive/i);
+  const closed = http.close();
+  await assert.rejects(once(connect(Number(port), '127.0.0.1'), 'connect'), { code: 'ECONNREFUSED' });
+  assert.match(await ask(idle), /^HTTP\/1.1 200 [\s\S]*connection: close/i);
+  await closed;
 });

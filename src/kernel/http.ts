@@ -3,7 +3,9 @@
  * It knows no feature; app.ts hands it the list of route entries.
  */
 import { randomUUID } from 'node:crypto';
-import { isIP, type Socket } from 'node:net';
+import { once } from 'node:events';
+import type { IncomingMessage } from 'node:http';
+import { Server as NetServer, type Socket } from 'node:net';
 import { Readable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import cors from '@fastify/cors';
@@ -30,6 +32,7 @@ import { Overloaded } from './gather.ts';
 import { createGuard, type GuardDeps, subjectOf, type Visit, windowHeaders } from './guard.ts';
 import type { Log } from './log.ts';
 import { documentRoutes, type OpenApi, schemaOf } from './openapi.ts';
+import { requestId, requireSoundHeaders, visitOf } from './request.ts';
 import { type RouteEntry, successStatus } from './route.ts';
 import { chooseSecurityHeaders } from './security-headers.ts';
 import { validatorCompiler } from './validation.ts';
@@ -71,12 +74,15 @@ const headersTimeoutMs = 15_000;
 /** On a connection on which nothing moves for so long, such as one whose client does not read its answer, nobody waits any more. */
 const stalledMs = 180_000;
 const lingerMs = 250;
+const hearOutMs = 1_000;
 
 export async function createHttp(deps: HttpDeps): Promise<Http> {
   const { config, log, routes, window, metrics } = deps;
   const guard = createGuard(deps);
   const securityHeaders = chooseSecurityHeaders(config.baseUrl.startsWith('https:'));
   const refused = new WeakSet<Socket>();
+  /** The last request on a socket that was answered before all of it had come. */
+  const answeredEarly = new WeakMap<Socket, IncomingMessage>();
   let closing = false;
   let overloadSaidAt = Number.NEGATIVE_INFINITY;
 
@@ -157,10 +163,12 @@ export async function createHttp(deps: HttpDeps): Promise<Http> {
   server.addHook('onSend', (request, reply, _, done) => {
     reply.header('x-request-id', request.id);
     if (closing) reply.header('connection', 'close');
-    if (request.visit?.counted) return done();
-    countLate(request, reply).then(() => done(), done);
+    const staysOpen = reply.raw.shouldKeepAlive && !reply.hasHeader('connection');
+    if (request.visit?.counted && (staysOpen || request.raw.complete)) return done();
+    finishLate(request, reply).then(() => done(), done);
   });
   server.addHook('onResponse', (request, reply, done) => {
+    if (!request.raw.complete) answeredEarly.set(request.raw.socket, request.raw);
     const labels = {
       method: knownMethods.has(request.method) ? request.method : 'OTHER',
       route: request.routeOptions.url ?? 'unmatched',
@@ -244,6 +252,8 @@ export async function createHttp(deps: HttpDeps): Promise<Http> {
     if (error instanceof Overloaded) sayOverloaded(request);
     else if (ours)
       log.error({ err: error, requestId: request.id, route: request.routeOptions?.url }, 'request failed');
+    // The framework would close the connection of a body that is too long; read on and dropped, it leaves the client its answer.
+    if (status === 413) reply.removeHeader('connection');
     return reply.code(status).headers(headers).type('application/json; charset=utf-8').send(body);
   }
 
@@ -270,6 +280,11 @@ export async function createHttp(deps: HttpDeps): Promise<Http> {
     );
   }
 
+  async function finishLate(request: FastifyRequest, reply: FastifyReply) {
+    if (!request.visit?.counted) await countLate(request, reply);
+    await hearOut(request.raw);
+  }
+
   /** What answered before the guard ran (a CORS preflight), or failed through us before anybody was counted. */
   async function countLate(request: FastifyRequest, reply: FastifyReply) {
     const subject = subjectOf(request.visit ?? visitOf(request));
@@ -290,7 +305,9 @@ export async function createHttp(deps: HttpDeps): Promise<Http> {
     // Whatever else arrives on a refused socket fails too; the first failure has been answered.
     if (refused.has(socket)) return;
     refused.add(socket);
-    if (error.code === 'ECONNRESET' || !socket.writable) return void socket.destroy();
+    // A request is answered once, whatever becomes of the rest of it.
+    const hasItsAnswer = answeredEarly.get(socket)?.complete === false;
+    if (error.code === 'ECONNRESET' || !socket.writable || hasItsAnswer) return void socket.destroy();
     const refusal = new ApiError(
       error.code === 'HPE_HEADER_OVERFLOW'
         ? 'HEADERS_TOO_LARGE'
@@ -325,12 +342,30 @@ export async function createHttp(deps: HttpDeps): Promise<Http> {
     openapi,
     async close(graceMs = 10_000) {
       closing = true;
-      if (server.server.listening) await sleep(farewellMs);
+      const drained = server.server.listening ? stopListening(server.server) : undefined;
+      if (drained) await sleep(farewellMs);
       const cut = setTimeout(() => server.server.closeAllConnections(), graceMs);
       await server.close();
+      await drained;
       clearTimeout(cut);
     },
   };
+}
+
+/** Nobody new from now on; those who are there stay, also the idle, whom the HTTP server's own `close` would end. */
+const stopListening = (server: FastifyInstance['server']): Promise<void> =>
+  new Promise((drained) => NetServer.prototype.close.call(server, () => drained()));
+
+/**
+ * Closing a connection on what is still arriving would reset it, and the answer with it: so whoever is about to be closed is heard
+ * out for a moment.
+ */
+async function hearOut(request: IncomingMessage): Promise<void> {
+  if (request.complete) return;
+  const late = new AbortController();
+  const over = once(request.resume(), 'close', { signal: late.signal }).catch(() => {});
+  await Promise.race([over, sleep(hearOutMs, undefined, { signal: late.signal }).catch(() => {})]);
+  late.abort();
 }
 
 /** What is written as it comes, instead of being held in memory. */
@@ -346,46 +381,3 @@ const knownMethods: ReadonlySet<string> = new Set([
   'DELETE',
   'OPTIONS',
 ]);
-
-/** A client may bring its own id, if it is harmless in a log line and a header. */
-function requestId({ headers }: { headers: Record<string, string | string[] | undefined> }): string {
-  const given = headers['x-request-id'];
-  return typeof given === 'string' && /^[\w.-]{8,64}$/.test(given) ? given : randomUUID();
-}
-
-/** RFC 9112 §3.2, though nothing of ours reads Host. Of two proofs of who calls Node keeps the first, and a proxy may have looked at the other. */
-function requireSoundHeaders({ raw: { httpVersion, rawHeaders } }: FastifyRequest): void {
-  const hosts = timesGiven('host', rawHeaders);
-  if (httpVersion === '1.1' && hosts === 0)
-    throw new ApiError('VALIDATION_ERROR', { message: 'An HTTP/1.1 request must carry a Host header.' });
-  if (hosts > 1 || timesGiven('authorization', rawHeaders) > 1)
-    throw new ApiError('VALIDATION_ERROR', {
-      message: 'The headers Host and Authorization must not be given more than once.',
-    });
-}
-
-/** Names and values take turns in the list. Names of another length need not be looked at. */
-function timesGiven(name: string, rawHeaders: readonly string[]): number {
-  let times = 0;
-  for (let at = 0; at < rawHeaders.length; at += 2) {
-    const given = rawHeaders[at] as string;
-    if (given.length === name.length && given.toLowerCase() === name) times += 1;
-  }
-  return times;
-}
-
-/** Proxies write all sorts of things into X-Forwarded-For; what is no address must not become a fresh rate window. */
-function addressOf(request: FastifyRequest): string {
-  if (isIP(request.ip) === 4) return request.ip;
-  const given = request.ip.replace(/^\[(.*)\](:\d+)?$/, '$1').replace(/^(\d+\.\d+\.\d+\.\d+):\d+$/, '$1');
-  const plain = given.replace(/^::ffff:(?=\d+\.\d+\.\d+\.\d+$)/i, '');
-  return isIP(plain) ? plain.toLowerCase() : (request.socket.remoteAddress ?? 'unknown');
-}
-
-const visitOf = (request: FastifyRequest): Visit => ({
-  origin: {
-    requestId: request.id,
-    ipAddress: addressOf(request),
-    userAgent: (request.headers['user-agent'] ?? '').slice(0, 512),
-  },
-});

@@ -1,0 +1,49 @@
+/** What a request says of itself, before anybody has looked into it. */
+import { randomUUID } from 'node:crypto';
+import { isIP } from 'node:net';
+import type { FastifyRequest } from 'fastify';
+import { ApiError } from './fail.ts';
+import type { Visit } from './guard.ts';
+
+/** A client may bring its own id, if it is harmless in a log line and a header. */
+export function requestId({ headers }: { headers: Record<string, string | string[] | undefined> }): string {
+  const given = headers['x-request-id'];
+  return typeof given === 'string' && /^[\w.-]{8,64}$/.test(given) ? given : randomUUID();
+}
+
+/** RFC 9112 §3.2, though nothing of ours reads Host. Of two proofs of who calls Node keeps the first, and a proxy may have looked at the other. */
+export function requireSoundHeaders({ raw: { httpVersion, rawHeaders } }: FastifyRequest): void {
+  const hosts = timesGiven('host', rawHeaders);
+  if (httpVersion === '1.1' && hosts === 0)
+    throw new ApiError('VALIDATION_ERROR', { message: 'An HTTP/1.1 request must carry a Host header.' });
+  if (hosts > 1 || timesGiven('authorization', rawHeaders) > 1)
+    throw new ApiError('VALIDATION_ERROR', {
+      message: 'The headers Host and Authorization must not be given more than once.',
+    });
+}
+
+/** Names and values take turns in the list. Names of another length need not be looked at. */
+function timesGiven(name: string, rawHeaders: readonly string[]): number {
+  let times = 0;
+  for (let at = 0; at < rawHeaders.length; at += 2) {
+    const given = rawHeaders[at] as string;
+    if (given.length === name.length && given.toLowerCase() === name) times += 1;
+  }
+  return times;
+}
+
+/** Proxies write all sorts of things into X-Forwarded-For; what is no address must not become a fresh rate window. */
+function addressOf(request: FastifyRequest): string {
+  if (isIP(request.ip) === 4) return request.ip;
+  const given = request.ip.replace(/^\[(.*)\](:\d+)?$/, '$1').replace(/^(\d+\.\d+\.\d+\.\d+):\d+$/, '$1');
+  const plain = given.replace(/^::ffff:(?=\d+\.\d+\.\d+\.\d+$)/i, '');
+  return isIP(plain) ? plain.toLowerCase() : (request.socket.remoteAddress ?? 'unknown');
+}
+
+export const visitOf = (request: FastifyRequest): Visit => ({
+  origin: {
+    requestId: request.id,
+    ipAddress: addressOf(request),
+    userAgent: (request.headers['user-agent'] ?? '').slice(0, 512),
+  },
+});
