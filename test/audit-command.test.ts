@@ -1,10 +1,13 @@
 /** `countersign audit …` as an operator runs it, with the database and without. */
 import assert from 'node:assert/strict';
+import { createPrivateKey, createPublicKey } from 'node:crypto';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, describe, it } from 'node:test';
+import { openAudit } from '../src/audit-app.ts';
 import { generateKeyPair } from '../src/kernel/keypair.ts';
+import { createLog } from '../src/kernel/log.ts';
 import { record } from './audit-log.ts';
 import { environment, execute, startApp } from './harness.ts';
 import { startCountersign } from './programs.ts';
@@ -21,6 +24,7 @@ const { DATABASE_URL, JWT_PRIVATE_KEY, JWT_PUBLIC_KEY } = environment(t.database
 const online = { DATABASE_URL, JWT_PRIVATE_KEY, JWT_PUBLIC_KEY };
 const offline = { JWT_PUBLIC_KEY };
 const exported = join(folder, 'log.jsonl');
+const noticed: string[] = [];
 
 async function audit(env: Record<string, string>, ...args: string[]) {
   const program = startCountersign(['audit', ...args], env);
@@ -62,6 +66,61 @@ describe('audit export and verify', () => {
     const lines = stdout.trim().split('\n');
     assert.equal(lines.filter((line) => JSON.parse(line).kind === 'link').length, 10);
     assert.equal((await audit(offline, 'verify', write('one.jsonl', lines))).code, 0);
+  });
+
+  it('exit 1: nothing is known of the organization', async () => {
+    const { code, output } = await audit(online, 'verify', '--organization', t.app.ids.uuid());
+    assert.equal(code, 1);
+    assert.match(output, /^countersign: the log has nothing of an organization [\w-]+$/m);
+  });
+
+  it('exit 1: what nobody has linked yet was changed, in an organization that has no chain so far', async () => {
+    const young = t.app.ids.uuid();
+    await record(t, young, 3);
+    const change = (from: string, to: string) =>
+      asIntruder(
+        `update audit_events set outcome = '${to}' where outcome = '${from}' and organization_id = '${young}'`,
+      );
+    await change('success', 'failure');
+    const { code, stdout } = await audit(online, 'verify');
+    await change('failure', 'success');
+    assert.equal(code, 1);
+    assert.match(stdout, new RegExp(`^NOT INTACT: [\\s\\S]*organization {2}${young}`));
+    assert.equal((await audit(online, 'verify')).code, 0);
+  });
+
+  it('exit 1: events are left, and their whole chain is gone', async () => {
+    const orphaned = t.app.ids.uuid();
+    await record(t, orphaned, 3);
+    await t.app.audit.settle();
+    const evidence = ['audit_links', 'audit_checkpoints'];
+    const take = evidence.map(
+      (table) =>
+        `create table kept_${table} as select * from ${table} where organization_id = '${orphaned}';` +
+        `delete from ${table} where organization_id = '${orphaned}'`,
+    );
+    // As it is when no transaction is open any more, in whatever database of this server, that was when they were linked.
+    const settled = 'update audit_progress set settled_before = pg_snapshot_xmax(pg_current_snapshot())';
+    const giveBack = evidence.map((table) => `insert into ${table} select * from kept_${table}`);
+    await asIntruder([settled, ...take].join(';'));
+    const { code, stdout } = await audit(online, 'verify');
+    const watching = await openAudit({
+      databaseUrl: t.databaseUrl,
+      signingKeys: {
+        privateKey: createPrivateKey(JWT_PRIVATE_KEY),
+        publicKey: createPublicKey(JWT_PUBLIC_KEY),
+      },
+      previousPublicKeys: [],
+      issuer: 'http://localhost:3000',
+      log: createLog({ level: 'error', destination: { write: (line) => void noticed.push(line) } }),
+    });
+    while (!(await watching.audit.watch()));
+    await watching.close();
+    await asIntruder(giveBack.join(';'));
+    assert.equal(code, 1);
+    assert.match(stdout, /^NOT INTACT: the event is in no link/);
+    assert.match(noticed.join(), new RegExp(`NOT INTACT.*${orphaned}|${orphaned}.*NOT INTACT`));
+    assert.equal((await audit(online, 'verify')).code, 0);
   });
 
   it('exit 1: an export that was changed, saying where', async () => {

@@ -70,7 +70,10 @@ async function verifyDatabase(
 ): Promise<Finding | undefined> {
   const { audit, close } = await open(env);
   try {
-    const chains = organizationId === undefined ? await audit.chains() : [organizationId];
+    const all = await audit.organizations();
+    if (organizationId !== undefined && !all.includes(organizationId))
+      throw new Refusal(`the log has nothing of an organization ${organizationId}`);
+    const chains = organizationId === undefined ? all : [organizationId];
     const tell = progress('checked');
     let events = 0;
     for (const chain of chains) {

@@ -1,7 +1,7 @@
 /** What verification reads. It runs in one snapshot, so that nothing is appended, linked or dropped under its eyes. */
 import type { Queryable, Tx } from '../../kernel/db.ts';
 import { offsetOf, type PageRequest } from '../../kernel/page.ts';
-import { prepared, type Sql, sql } from '../../kernel/sql.ts';
+import { join, prepared, raw, type Sql, sql } from '../../kernel/sql.ts';
 import type { Link, StoredEvent } from './chain.ts';
 import type { CheckpointRow } from './links-store.ts';
 import type { Period } from './period.ts';
@@ -295,17 +295,31 @@ export async function findGrown(tx: Tx, since: string): Promise<string[]> {
   return rows.map(({ id }) => id);
 }
 
-/** The next organization that has a chain, by its id. */
-export const findChainAfter = (
+/** The next organization in the log, by its id: by what it has of anything, lest one whose evidence is gone be passed over. */
+export async function findOrganizationAfter(
   tx: Tx,
   organizationId: string | undefined,
-): Promise<{ id: string } | undefined> =>
-  tx.maybe(
-    'audit.chains.after',
-    sql`select organization_id as id from audit_checkpoints
-        where ${organizationId === undefined ? sql`true` : sql`organization_id > ${organizationId}`}
-        order by organization_id limit 1`,
+): Promise<string | undefined> {
+  const behind = organizationId === undefined ? sql`true` : sql`organization_id > ${organizationId}`;
+  const first = ['audit_events', 'audit_links', 'audit_checkpoints'].map(
+    (table) =>
+      sql`(select organization_id as id from ${raw(table)} where ${behind} order by organization_id limit 1)`,
   );
+  const next = await tx.maybe<{ id: string }>(
+    'audit.organizations.after',
+    sql`select id from (${join(first, ' union all ')}) as first order by id limit 1`,
+  );
+  return next?.id;
+}
+
+export async function findOrganizations(tx: Tx): Promise<string[]> {
+  const found: string[] = [];
+  for (;;) {
+    const next = await findOrganizationAfter(tx, found.at(-1));
+    if (next === undefined) return found;
+    found.push(next);
+  }
+}
 
 /** The last checkpoint that covers no more than so many links. */
 export const checkpointUpTo = (

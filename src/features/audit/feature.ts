@@ -14,6 +14,7 @@ import type { RouteEntry } from '../../kernel/route.ts';
 import type { ReadStatement, Signer } from '../../kernel/signer.ts';
 import { createAlarm } from './alarm.ts';
 import { sealTag } from './chain.ts';
+import { findOrganizations } from './evidence-store.ts';
 import { type ExportOptions, exportLog } from './export.ts';
 import { createIntegrity, type Integrity } from './integrity.ts';
 import { keptProblem } from './kept.ts';
@@ -29,7 +30,6 @@ import { createPositions } from './positions.ts';
 import { createProof } from './proof.ts';
 import { createAuditReader } from './read.ts';
 import { createRetention } from './retention.ts';
-import { findChains } from './retention-store.ts';
 import { auditRoutes } from './routes.ts';
 import { createSequencer } from './sequencer.ts';
 import { append } from './store.ts';
@@ -55,8 +55,8 @@ export interface Audit {
   settle(): Promise<void>;
   readonly verify: Verifier['verify'];
   readonly integrity: Integrity;
-  /** Every organization that has a chain. */
-  chains(): Promise<string[]>;
+  /** Every organization in the log, when all that was recorded until now has been linked. */
+  organizations(): Promise<string[]>;
   /** Why a checkpoint that was kept elsewhere is no part of the log; undefined when it is. */
   keptProblem(signed: string): Promise<string | undefined>;
   /** Writes the log with its evidence; answers how many events there were. */
@@ -96,7 +96,10 @@ export function createAudit(deps: AuditDeps): Audit {
     },
     verify: verifier.verify,
     integrity: createIntegrity({ db, clock, alarm, positions, verifier, watch }),
-    chains: () => db.transaction(findChains),
+    async organizations() {
+      await drain();
+      return db.transaction(findOrganizations);
+    },
     keptProblem: (signed) => keptProblem({ db, readStatement, keyring, positions }, signed),
     async export(options) {
       await drain();

@@ -4,8 +4,8 @@ import type { PublicKey } from '../../kernel/signer.ts';
 import {
   checkpointFrom,
   checkpointUpTo,
-  findChainAfter,
   findGrown,
+  findOrganizationAfter,
   findStray,
   hasUncounted,
   type Settled,
@@ -114,16 +114,16 @@ export function createWatch(deps: VerifierDeps): () => Promise<boolean> {
   const checkOld = async (round: Round) => {
     const { tx } = round;
     if (!place.position) {
-      const next = await findChainAfter(tx, place.organizationId);
-      if (!next) {
+      const next = await findOrganizationAfter(tx, place.organizationId);
+      if (next === undefined) {
         place = { organizationId: undefined, position: undefined };
         return;
       }
-      const { anchor, problem } = await positions.anchor(tx, next.id);
-      if (problem !== undefined) alarm.raise({ organizationId: next.id, problem });
+      const { anchor, problem } = await positions.anchor(tx, next);
+      if (problem !== undefined) alarm.raise({ organizationId: next, problem });
       place = {
-        organizationId: next.id,
-        position: anchor ? afterAnchor(anchor) : positions.beginning(next.id),
+        organizationId: next,
+        position: anchor ? afterAnchor(anchor) : positions.beginning(next),
       };
     }
     const { organizationId, position: from } = place;
