@@ -187,6 +187,24 @@ describe('dev', () => {
     await stop(program, folder, port);
   });
 
+  test('with a secret that was revoked the operator gets a new one', async () => {
+    const first = await start(folder, port);
+    const { clientSecret } = adminOf(folder);
+    const headers = await authorize(admin.baseUrl, adminOf(folder));
+    const credentials = `${admin.baseUrl}/api/v1/agents/${admin.agentId}/credentials`;
+    const listed = await fetch(`${credentials}?status=active&limit=100`, { headers });
+    for (const { credentialId } of ((await listed.json()) as { data: { credentialId: string }[] }).data)
+      assert.equal(
+        (await fetch(`${credentials}/${credentialId}`, { method: 'DELETE', headers })).status,
+        204,
+      );
+    await stop(first, folder, port);
+    const second = await start(folder, port);
+    assert.notEqual(adminOf(folder).clientSecret, clientSecret);
+    assert.equal((await call(adminOf(folder), 'GET', '/agents')).status, 200);
+    await stop(second, folder, port);
+  });
+
   test('a second one on the same folder is refused and does the first no harm', async () => {
     const first = await start(folder, port);
     const before = adminOf(folder);

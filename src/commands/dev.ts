@@ -80,21 +80,25 @@ function encryptionKey(data: string): string {
   return readFileSync(file, 'utf8').trim();
 }
 
-/** The operator of the last start, if the database still knows it; otherwise a new one, or a new secret for the old. */
+/** The operator of the last start, if it still is that and its secret works; otherwise a new one, or a new secret for the old. */
 async function adminOf(app: App, file: string, baseUrl: string): Promise<Admin> {
   const operator = await app.db.transaction((tx) => app.agents.findOperator(tx));
   const remembered = readAdmin(file);
-  const admin =
-    remembered && remembered.agentId === operator?.agentId
-      ? { ...remembered, baseUrl }
-      : { baseUrl, ...(await createOperator(app, true)) };
+  const isSame = remembered !== undefined && remembered.agentId === operator?.agentId;
+  const works = isSame && (await app.credentials.isGood(remembered.agentId, remembered.clientSecret));
+  const admin = works ? { ...remembered, baseUrl } : { baseUrl, ...(await createOperator(app, true)) };
   writePrivately(file, `${JSON.stringify(admin, null, 2)}\n`);
   return admin;
 }
 
+/** Undefined when there is none, or somebody has been at it. */
 function readAdmin(file: string): Admin | undefined {
   try {
-    return JSON.parse(readFileSync(file, 'utf8'));
+    const admin = JSON.parse(readFileSync(file, 'utf8'));
+    const isWhole = [admin.agentId, admin.clientId, admin.clientSecret].every(
+      (text) => typeof text === 'string',
+    );
+    return isWhole ? admin : undefined;
   } catch {
     return undefined;
   }

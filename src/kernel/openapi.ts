@@ -11,9 +11,7 @@ export function schemaOf(entry: RouteEntry): FastifySchema {
   const failure = entry.failures === 'oauth' ? TokenErrorBody : ErrorEnvelope;
   const success = Object.entries(response).map(([status, schema]) => [
     status,
-    entry.produces
-      ? { description: 'Success', content: { [mediaTypeOf(entry.produces)]: { schema } } }
-      : schema,
+    entry.produces ? { description: 'Success', content: contentOf(entry, schema) } : schema,
   ]);
   return {
     ...(params && { params }),
@@ -33,6 +31,9 @@ export function schemaOf(entry: RouteEntry): FastifySchema {
     },
   };
 }
+
+const contentOf = ({ produces = '', alsoProduces = [] }: RouteEntry, schema: unknown) =>
+  Object.fromEntries([produces, ...alsoProduces].map((type) => [mediaTypeOf(type), { schema }]));
 
 /** Without its parameters: that is how Fastify looks up which schema filters the answer. */
 const mediaTypeOf = (produces: string): string => produces.split(';')[0] as string;

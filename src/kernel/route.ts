@@ -110,8 +110,10 @@ export interface RouteSpec<S extends RouteSchema, A extends Access> {
   readonly immutable?: readonly string[];
   /** The body may be left out; the handler then sees an empty object. */
   readonly optionalBody?: boolean;
-  /** Content type of the success answer when it is not JSON; the handler may set another. */
+  /** Content type of the success answer when it is not JSON. */
   readonly produces?: string;
+  /** Others that the handler may set instead. */
+  readonly alsoProduces?: readonly string[];
   /** Left out of the OpenAPI document. */
   readonly hidden?: boolean;
   /** Its result is the answer; pieces of text, as an async iterable, are sent one by one as they come. */

@@ -124,6 +124,32 @@ describe('Redis', { concurrency: 2 }, () => {
     assert.equal(remaining.at(-1), 0);
   });
 
+  test('full of what nobody of us has written: it is as good as empty', async (t) => {
+    const started = await startWithRedis(t);
+    if (!started) return;
+    const { redis, operator, service } = started;
+    const headers = await authorize(service.url, operator);
+    const paths = [`/agents/${operator.clientId}`, '/compliance/report', '/tiers/status', '/agents'];
+    const askAll = () => Promise.all(paths.map((path) => fetch(`${service.url}/api/v1${path}`, { headers })));
+    for (const junk of ['junk', '{}', 'null', '', '[1]']) {
+      await askAll();
+      await onRedis(redis.port, async (client) => {
+        const kept = (await client.keys('countersign:*')).filter((key) => !/window|calls/.test(key));
+        assert.ok(
+          kept.some((key) => key.includes('compliance')) && kept.some((key) => key.includes('agent')),
+        );
+        for (const key of kept) await client.set(key, junk, 'PX', 60_000);
+      });
+      const answers = await askAll();
+      const statuses = answers.map(({ status }) => status);
+      assert.ok(
+        statuses.every((status) => status < 500),
+        `${junk}: ${statuses}`,
+      );
+      await onRedis(redis.port, (client) => client.flushall());
+    }
+  });
+
   test('away at the start: the service starts, finds it later, and stops without it', async (t) => {
     const redis = await startRedis();
     if (!redis) return skipWithout(t, 'redis-server');

@@ -60,8 +60,8 @@ export function createReports(deps: ComplianceDeps, verification: Verification):
 
   return {
     async of(organizationId) {
-      const kept = await withoutKv(null, () => kv.get(keyOf(organizationId)));
-      if (kept !== null) return { ...(JSON.parse(kept) as Report), from_cache: true };
+      const kept = readReport(await withoutKv(null, () => kv.get(keyOf(organizationId))));
+      if (kept?.tenantId === organizationId) return { ...kept, from_cache: true };
       const report = underWay.get(organizationId) ?? generate(organizationId);
       underWay.set(organizationId, report);
       try {
@@ -71,6 +71,15 @@ export function createReports(deps: ComplianceDeps, verification: Verification):
       }
     },
   };
+}
+
+/** What is no report of ours, whoever put it there, is as good as nothing. */
+function readReport(text: string | null): Report | undefined {
+  try {
+    return JSON.parse(text ?? 'null') ?? undefined;
+  } catch {
+    return undefined;
+  }
 }
 
 /** The store only saves work: without it every report is a new one. */

@@ -10,6 +10,7 @@ import type { CredentialDeps, Owner } from './feature.ts';
 import type { Credential, CredentialQuery, CredentialWithSecret, NewCredential } from './schema.ts';
 import {
   countExpiring,
+  hasSecret,
   insertCredential,
   listCredentials,
   lockCredential,
@@ -31,6 +32,8 @@ export interface CredentialService {
   revoke(caller: Caller, path: CredentialPath): Promise<void>;
   /** The change itself, for callers that have settled who may: `generate`, and bootstrap. */
   mint(tx: Tx, actor: Actor, owner: Owner, expiresAt: string | null): Promise<CredentialWithSecret>;
+  /** Whether it is a secret by which the agent can prove itself now: for a console that has kept one. */
+  isGood(agentId: string, clientSecret: string): Promise<boolean>;
   /** With the agent's end; told by the event of that. */
   revokeAllOf(tx: Tx, agentId: string): Promise<void>;
   /** Active credentials that expire within a week. */
@@ -75,6 +78,7 @@ export function createCredentialService(deps: CredentialDeps): CredentialService
 
   return {
     mint,
+    isGood: (agentId, clientSecret) => hasSecret(db, agentId, hashSecret(clientSecret), isoTime(clock)),
 
     async generate(caller, agentId, wanted) {
       const expiresAt = futureTime(wanted.expiresAt, clock.now()) ?? null;

@@ -72,6 +72,22 @@ export async function markAllRevoked(db: Queryable, agentId: string, now: string
   );
 }
 
+export async function hasSecret(
+  db: Queryable,
+  agentId: string,
+  secretHash: Buffer,
+  now: string,
+): Promise<boolean> {
+  const { has } = await db.one<{ has: boolean }>(
+    'credentials.hasSecret',
+    sql`select exists (
+          select from credentials
+          where agent_id = ${agentId} and secret_hash = ${secretHash} and status = 'active'
+            and (expires_at is null or expires_at > ${now})) as has`,
+  );
+  return has;
+}
+
 export async function countExpiring(db: Queryable, from: Date, to: Date): Promise<number> {
   const { total } = await db.one<{ total: number }>(
     'credentials.countExpiring',

@@ -36,6 +36,7 @@ export const usageRoutes = (usage: UsageService, limitsOf: UsageDeps['limitsOf']
     access: bearer(),
     limit: 'caller',
     produces: 'text/csv',
+    alsoProduces: ['application/x-ndjson'],
     schema: { query: UsageExportQuery, response: { 200: UsageExport } },
     async handler({ caller, query, header }) {
       const { name, contentType, text } = await usage.export(caller, query);
