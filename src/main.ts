@@ -82,6 +82,12 @@ audit
   .option('--output <file>', 'where to (default: standard output)')
   .action(async (options) => (await import('./commands/audit.ts')).exportAudit(process.env, options));
 
+/** By SQLSTATE: what a database says that is not, or not yet, one of ours. */
+const foreignDatabase: Readonly<Record<string, string>> = {
+  '42P01': 'the database lacks our tables; `countersign migrate` makes them',
+  '42P07': 'the database has tables of the same names that are not ours; give us one of our own',
+};
+
 try {
   await program.parseAsync();
 } catch (error) {
@@ -94,5 +100,9 @@ function explain(error: unknown): string {
   const plain = [ConfigProblems, PolicyProblem, Refusal].some((kind) => error instanceof kind);
   if (plain) return `countersign: ${(error as Error).message}`;
   if (error instanceof DatabaseAway) return `countersign: cannot start, ${error.message} (see DATABASE_URL)`;
+  const { code = '', syscall, message } = (error ?? {}) as NodeJS.ErrnoException;
+  if (syscall !== undefined) return `countersign: ${message}`;
+  const wrongDatabase = foreignDatabase[code];
+  if (wrongDatabase !== undefined) return `countersign: ${wrongDatabase}: ${message} (see DATABASE_URL)`;
   return error instanceof Error ? `countersign: ${error.stack ?? error.message}` : String(error);
 }

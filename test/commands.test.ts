@@ -5,6 +5,7 @@ import { once } from 'node:events';
 import { readdirSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { describe, test } from 'node:test';
+import { fileURLToPath } from 'node:url';
 import { createDatabase, createEmptyDatabase, environment, execute } from './harness.ts';
 import {
   askToken,
@@ -40,6 +41,34 @@ const pems = (type: 'rsa' | 'ec', modulusLength = 2048) => {
     JWT_PUBLIC_KEY: publicKey.export({ type: 'spki', format: 'pem' }).toString(),
   };
 };
+
+describe('what is not as a command needs it is said in one line', { concurrency: 3 }, () => {
+  const cases: { title: string; args: string[]; holds?: string; says: RegExp }[] = [
+    {
+      title: 'a database that was never migrated',
+      args: ['audit', 'verify'],
+      says: /the database lacks our tables; `countersign migrate` makes them: .*\(see DATABASE_URL\)/,
+    },
+    {
+      title: "a database with somebody else's tables",
+      args: ['migrate'],
+      holds: 'create table agents (name text)',
+      says: /tables of the same names that are not ours.*"agents" already exists \(see DATABASE_URL\)/,
+    },
+    {
+      title: 'a folder for the data that is a file',
+      args: ['dev', '--data', fileURLToPath(import.meta.url)],
+      says: /EEXIST.*commands\.test\.ts/,
+    },
+  ];
+  for (const { title, args, holds, says } of cases) {
+    test(title, async () => {
+      const databaseUrl = await createEmptyDatabase();
+      if (holds !== undefined) await execute(databaseUrl, holds);
+      assert.match(await refusalOf(startCountersign(args, environment(databaseUrl))), says);
+    });
+  }
+});
 
 describe('serve refuses to start', { concurrency: 3 }, () => {
   const cases: { title: string; env: Record<string, string>; says: RegExp[] }[] = [

@@ -45,7 +45,7 @@ export const tenantOf = (caller: Caller): string | undefined =>
 export function refuseAmplification(caller: Caller, granted: readonly string[]): void {
   if (isOperator(caller)) return;
   const held: ReadonlySet<string> = caller.scopes;
-  const exceeded = granted.filter((scope) => !held.has(scope));
+  const exceeded = [...new Set(granted)].filter((scope) => !held.has(scope));
   if (exceeded.length > 0) {
     fail('FORBIDDEN', {
       message: `This concerns scopes that your own token lacks: ${exceeded.join(', ')}.`,

@@ -1,6 +1,6 @@
 /**
  * The stretch of time that a question about the log is about: what was asked, within what is kept. Days are those of UTC; a
- * date without a time means the whole day.
+ * date without a time means the whole day, and a time without a zone is UTC.
  */
 import { limits } from '../../contract/limits.ts';
 import { ApiError } from '../../kernel/fail.ts';
@@ -61,7 +61,7 @@ function readAsked({ fromDate, toDate }: Asked) {
     if (text === undefined) return undefined;
     const time = timeIn(text);
     if (time === undefined) {
-      const message = 'must be an ISO 8601 date, or time with its zone, such as 2030-01-31T12:00:00Z';
+      const message = 'must be an ISO 8601 date or time, such as 2030-01-31T12:00:00Z';
       problems.push({ in: 'query', field, message });
     }
     return time;
@@ -80,15 +80,18 @@ const retentionExceeded = (field: string, oldest: number) =>
     details: { field, oldest: new Date(oldest).toISOString(), retentionDays: limits.auditRetentionDays },
   });
 
-const written = /^(\d{4}-\d\d-\d\d)(T\d\d:\d\d(:\d\d(\.\d{1,9})?)?(Z|[+-]\d\d:\d\d))?$/;
+/** A `+` that nobody has encoded arrives as a space. */
+const written =
+  /^(\d{4}-\d\d-\d\d)(?:(T\d\d:\d\d(?::\d\d(?:\.\d{1,9})?)?)(?:Z|([+ -])(\d\d)(?::?(\d\d))?)?)?$/;
 
 function timeIn(text: string): { start: number; end: number; isDay: boolean } | undefined {
-  const [, day, time] = written.exec(text) ?? [];
+  const [, day, time, sign, hours, minutes = '00'] = written.exec(text) ?? [];
   if (day === undefined) return undefined;
   const midnight = Date.parse(day);
   // The 31st of April would be read as the 1st of May.
   if (Number.isNaN(midnight) || new Date(midnight).toISOString().slice(0, 10) !== day) return undefined;
-  const moment = Date.parse(text);
+  const zone = sign === undefined ? 'Z' : `${sign === '-' ? '-' : '+'}${hours}:${minutes}`;
+  const moment = time === undefined ? midnight : Date.parse(`${day}${time}${zone}`);
   if (Number.isNaN(moment)) return undefined;
   const isDay = time === undefined;
   return { start: withinTime(moment), end: withinTime(isDay ? midnight + dayMs - 1 : moment), isDay };

@@ -25,7 +25,7 @@ export const AuditPage = PageOf(AuditEvent, 'AuditPage');
 const AuditDate = (meaning: string) =>
   Type.String({
     maxLength: 40,
-    description: `${meaning}: an ISO 8601 date (of UTC), or time with its zone, such as 2030-01-31T12:00:00Z`,
+    description: `${meaning}: an ISO 8601 date or time (of UTC, unless it names a zone), such as 2030-01-31T12:00:00Z`,
   });
 
 export const periodQuery = {
