@@ -164,8 +164,10 @@ export async function createHttp(deps: HttpDeps): Promise<Http> {
     reply.header('x-request-id', request.id);
     if (closing) reply.header('connection', 'close');
     const staysOpen = reply.raw.shouldKeepAlive && !reply.hasHeader('connection');
-    if (request.visit?.counted && (staysOpen || request.raw.complete)) return done();
-    finishLate(request, reply).then(() => done(), done);
+    const isDone = staysOpen || request.raw.complete;
+    if (request.visit?.counted && isDone) return done();
+    const counted = request.visit?.counted ? Promise.resolve() : countLate(request, reply);
+    counted.then(() => (isDone ? undefined : hearOut(request.raw))).then(() => done(), done);
   });
   server.addHook('onResponse', (request, reply, done) => {
     if (!request.raw.complete) answeredEarly.set(request.raw.socket, request.raw);
@@ -280,11 +282,6 @@ export async function createHttp(deps: HttpDeps): Promise<Http> {
     );
   }
 
-  async function finishLate(request: FastifyRequest, reply: FastifyReply) {
-    if (!request.visit?.counted) await countLate(request, reply);
-    await hearOut(request.raw);
-  }
-
   /** What answered before the guard ran (a CORS preflight), or failed through us before anybody was counted. */
   async function countLate(request: FastifyRequest, reply: FastifyReply) {
     const subject = subjectOf(request.visit ?? visitOf(request));
@@ -361,7 +358,6 @@ const stopListening = (server: FastifyInstance['server']): Promise<void> =>
  * out for a moment.
  */
 async function hearOut(request: IncomingMessage): Promise<void> {
-  if (request.complete) return;
   const late = new AbortController();
   const over = once(request.resume(), 'close', { signal: late.signal }).catch(() => {});
   await Promise.race([over, sleep(hearOutMs, undefined, { signal: late.signal }).catch(() => {})]);
