@@ -2,7 +2,7 @@
  * `npm test [-- files…]`: starts a real PostgreSQL, migrates a template database that every test file clones, runs the
  * tests with node:test, and closes with what was skipped and why. REQUIRE_ALL=1 turns a skip into a failure.
  */
-import { spawn } from 'node:child_process';
+import { type ChildProcess, spawn } from 'node:child_process';
 import { chmodSync, existsSync, globSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -27,9 +27,10 @@ const postgres = await startEmbeddedPostgres({
   database: 'template_countersign',
   settings: { fsync: 'off', max_connections: '200' },
 });
-// Ctrl-C reaches the tests as well; what is left for us is the server.
+let running: ChildProcess | undefined;
 for (const signal of ['SIGINT', 'SIGTERM'] as const) {
   process.once(signal, async () => {
+    running?.kill();
     await postgres.stop().catch(() => {});
     rmSync(folder, { recursive: true, force: true });
     process.exit(130);
@@ -73,6 +74,7 @@ function runTests(env: NodeJS.ProcessEnv): Promise<number> {
     ['--test', '--test-concurrency=3', '--test-timeout=300000', ...files],
     { stdio: 'inherit', env },
   );
+  running = child;
   return new Promise((resolve) => child.on('exit', (code) => resolve(code ?? 1)));
 }
 

@@ -114,6 +114,8 @@ async function openAgent({ allowPrivate, resolve, isPublic }: OutboundOptions): 
     pipelining: 1,
     // Most receivers close a connection that has been idle for some seconds; what is sent at that moment would be lost on the way.
     keepAliveTimeout: 1_000,
+    // Whatever the receiver says of it.
+    keepAliveMaxTimeout: 1_000,
     // The deadline of each call covers both.
     headersTimeout: 0,
     bodyTimeout: 0,

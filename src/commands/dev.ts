@@ -1,5 +1,5 @@
 /** `countersign dev`: supplies the variables (a real PostgreSQL, no Redis, keys of its own) and then runs what `serve` runs. */
-import { randomBytes } from 'node:crypto';
+import { createPublicKey, randomBytes } from 'node:crypto';
 import { chmodSync, existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { keepEmbeddedPostgres } from '../adapters/embedded-postgres/keep.ts';
@@ -61,17 +61,31 @@ const say = (text: string) => console.log(text);
 function signingKeys(data: string): Environment {
   const privateFile = join(data, 'signing-key.pem');
   const publicFile = join(data, 'signing-key.pub.pem');
-  if (!existsSync(privateFile) || !existsSync(publicFile)) {
+  if (!existsSync(privateFile)) {
     const { privatePem, publicPem } = generateKeyPair();
     writePrivately(publicFile, publicPem);
     writePrivately(privateFile, privatePem);
   }
+  if (!existsSync(publicFile)) writePrivately(publicFile, publicHalf(privateFile));
   return {
     JWT_PRIVATE_KEY: '',
     JWT_PUBLIC_KEY: '',
     JWT_PRIVATE_KEY_FILE: privateFile,
     JWT_PUBLIC_KEY_FILE: publicFile,
   };
+}
+
+/** What tokens, audit log and DIDs rest on is never made anew while it is there. */
+function publicHalf(privateFile: string): string {
+  try {
+    return createPublicKey(readFileSync(privateFile, 'utf8'))
+      .export({ type: 'spki', format: 'pem' })
+      .toString();
+  } catch {
+    throw new Refusal(
+      `${privateFile} holds no private key: bring back the right one, or remove it to begin with another`,
+    );
+  }
 }
 
 function encryptionKey(data: string): string {

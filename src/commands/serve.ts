@@ -1,5 +1,6 @@
 /** `countersign serve`: HTTP and, unless told otherwise, the background loops, in one process or several. */
 import cluster from 'node:cluster';
+import { lookup } from 'node:dns/promises';
 import { type App, createApp } from '../app.ts';
 import { type Config, type Environment, loadConfig } from '../kernel/config.ts';
 import { createLifecycle, type Lifecycle } from '../kernel/lifecycle.ts';
@@ -51,7 +52,7 @@ export async function startServer(
 
 async function listen(app: App, { host, port }: Config): Promise<void> {
   try {
-    await app.http.server.listen({ host, port });
+    await app.http.server.listen({ host: await oneAddress(host), port });
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     if (code === 'EADDRINUSE')
@@ -63,3 +64,7 @@ async function listen(app: App, { host, port }: Config): Promise<void> {
     throw error;
   }
 }
+
+/** By this name the framework would open a second server for the second address, without our handling of connections. */
+const oneAddress = async (host: string): Promise<string> =>
+  host === 'localhost' ? (await lookup(host, { order: 'ipv4first' })).address : host;

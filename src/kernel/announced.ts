@@ -91,7 +91,7 @@ export function createAnnounced({ kv, clock }: { kv: Kv; clock: Clock }): Announ
       return keys.map((key, index) => {
         const text = values[index];
         if (!text || untold.has(key)) return null;
-        const { until, value } = readKept(text);
+        const { until, value } = readKept(key, text);
         return until > now ? value : null;
       });
     },
@@ -127,17 +127,17 @@ export function createAnnounced({ kv, clock }: { kv: Kv; clock: Clock }): Announ
   };
 }
 
-/** Enough for the tokens, agents and organizations of a busy moment. */
-const textsRemembered = 20_000;
+/** Characters: enough for the tokens, agents and organizations of a busy moment. */
+const remembered = 16_000_000;
 
-/** Each text once: the same come with every request. */
-function createReadKept(): (text: string) => Kept {
-  const known = createRecent<Kept>(textsRemembered);
-  return (text) => {
-    const before = known.get(text);
-    if (before) return before;
+/** Each text once: the same comes with every request for ten seconds, and then another in its place. */
+function createReadKept(): (key: string, text: string) => Kept {
+  const known = createRecent<{ text: string; kept: Kept }>(remembered, ({ text }) => text.length);
+  return (key, text) => {
+    const before = known.get(key);
+    if (before?.text === text) return before.kept;
     const kept = keptIn(text);
-    known.set(text, kept);
+    known.set(key, { text, kept });
     return kept;
   };
 }

@@ -2,12 +2,7 @@
  * The HTTP server: Fastify with safer defaults, the guard before every route, one error formatter behind it.
  * It knows no feature; app.ts hands it the list of route entries.
  */
-import { randomUUID } from 'node:crypto';
-import { once } from 'node:events';
-import type { IncomingMessage } from 'node:http';
-import { Server as NetServer, type Socket } from 'node:net';
 import { Readable } from 'node:stream';
-import { setTimeout as sleep } from 'node:timers/promises';
 import cors from '@fastify/cors';
 import Fastify, {
   type FastifyBaseLogger,
@@ -26,7 +21,8 @@ import {
   refuseUnsafe,
 } from './body.ts';
 import type { Config } from './config.ts';
-import { envelope, formatError } from './errors.ts';
+import { createConnections } from './connections.ts';
+import { formatError } from './errors.ts';
 import { ApiError } from './fail.ts';
 import { Overloaded } from './gather.ts';
 import { createGuard, type GuardDeps, subjectOf, type Visit, windowHeaders } from './guard.ts';
@@ -65,25 +61,18 @@ export interface Http {
 const maxBodyBytes = 256 * 1024;
 /** Forms are a handful of fields, and a long one of many small fields costs more to read than it looks. */
 const maxFormBytes = 32 * 1024;
-/** Before connections that look idle are closed: what a client has sent on one may still be on its way. */
-const farewellMs = 250;
 const overloadLineMs = 1_000;
 /** A request, headers and body together, must arrive within this. */
 const requestTimeoutMs = 30_000;
 const headersTimeoutMs = 15_000;
 /** On a connection on which nothing moves for so long, such as one whose client does not read its answer, nobody waits any more. */
 const stalledMs = 180_000;
-const lingerMs = 250;
-const hearOutMs = 1_000;
 
 export async function createHttp(deps: HttpDeps): Promise<Http> {
   const { config, log, routes, window, metrics } = deps;
   const guard = createGuard(deps);
   const securityHeaders = chooseSecurityHeaders(config.baseUrl.startsWith('https:'));
-  const refused = new WeakSet<Socket>();
-  /** The last request on a socket that was answered before all of it had come. */
-  const answeredEarly = new WeakMap<Socket, IncomingMessage>();
-  let closing = false;
+  const connections = createConnections({ window, securityHeaders });
   let overloadSaidAt = Number.NEGATIVE_INFINITY;
 
   const server: FastifyInstance = Fastify({
@@ -106,7 +95,7 @@ export async function createHttp(deps: HttpDeps): Promise<Http> {
     return503OnClosing: false,
     // A path that is no id is refused as such, however long: the headers of a request are bounded anyway.
     routerOptions: { maxParamLength: 16_384 },
-    clientErrorHandler: (error, socket) => void refuseSocket(error, socket),
+    clientErrorHandler: (error, socket) => void connections.refuse(error, socket),
     frameworkErrors: (error, request, reply) => void answerUnroutable(error, request, reply),
   });
   server.decorateRequest('visit', null);
@@ -161,30 +150,15 @@ export async function createHttp(deps: HttpDeps): Promise<Http> {
     done();
   });
   server.addHook('onSend', (request, reply, _, done) => {
-    reply.header('x-request-id', request.id);
-    if (closing) reply.header('connection', 'close');
-    const staysOpen = reply.raw.shouldKeepAlive && !reply.hasHeader('connection');
-    const isDone = staysOpen || request.raw.complete;
-    if (request.visit?.counted && isDone) return done();
-    const counted = request.visit?.counted ? Promise.resolve() : countLate(request, reply);
-    counted.then(() => (isDone ? undefined : hearOut(request.raw))).then(() => done(), done);
+    const ready = prepareToSend(request, reply);
+    if (ready) ready.then(() => done(), done);
+    else done();
   });
   server.addHook('onResponse', (request, reply, done) => {
-    if (!request.raw.complete) answeredEarly.set(request.raw.socket, request.raw);
-    const labels = {
-      method: knownMethods.has(request.method) ? request.method : 'OTHER',
-      route: request.routeOptions.url ?? 'unmatched',
-      status_code: String(reply.statusCode),
-    };
-    metrics.count('service_http_requests_total', labels);
-    metrics.observe('service_http_request_duration_seconds', labels, reply.elapsedTime / 1000);
-    if (log.isLevelEnabled('debug'))
-      log.debug({ requestId: request.id, ...labels, ms: Math.round(reply.elapsedTime) }, 'request');
+    noteSent(request, reply);
     done();
   });
-  server.addHook('preClose', async () => {
-    closing = true;
-  });
+  server.addHook('preClose', async () => connections.startClosing());
 
   server.setErrorHandler(answerError);
   server.setNotFoundHandler(() => {
@@ -290,78 +264,36 @@ export async function createHttp(deps: HttpDeps): Promise<Http> {
     reply.headers(windowHeaders(await state));
   }
 
+  /** Every answer passes here before it is written; undefined when nothing has to be waited for, as it mostly is. */
+  function prepareToSend(request: FastifyRequest, reply: FastifyReply): Promise<void> | undefined {
+    reply.header('x-request-id', request.id);
+    const hearing = connections.beforeAnswer(request.raw, reply);
+    if (request.visit?.counted) return hearing?.();
+    return countLate(request, reply).then(hearing);
+  }
+
+  function noteSent(request: FastifyRequest, reply: FastifyReply) {
+    connections.afterAnswer(request.raw);
+    const labels = {
+      method: knownMethods.has(request.method) ? request.method : 'OTHER',
+      route: request.routeOptions?.url ?? 'unmatched',
+      status_code: String(reply.statusCode),
+    };
+    metrics.count('service_http_requests_total', labels);
+    metrics.observe('service_http_request_duration_seconds', labels, reply.elapsedTime / 1000);
+    if (log.isLevelEnabled('debug'))
+      log.debug({ requestId: request.id, ...labels, ms: Math.round(reply.elapsedTime) }, 'request');
+  }
+
   /** An address the router cannot even read: Fastify runs no hooks for it. */
   async function answerUnroutable(error: unknown, request: FastifyRequest, reply: FastifyReply) {
-    await countLate(request, reply);
-    reply.headers({ ...securityHeaders, 'x-request-id': request.id });
+    reply.headers(securityHeaders);
+    reply.raw.once('finish', () => noteSent(request, reply));
+    await prepareToSend(request, reply);
     await answerError(error, request, reply);
   }
 
-  /** Bytes that were no HTTP request: there is no reply object, so the answer is written by hand. */
-  async function refuseSocket(error: Error & { code?: string }, socket: Socket) {
-    // Whatever else arrives on a refused socket fails too; the first failure has been answered.
-    if (refused.has(socket)) return;
-    refused.add(socket);
-    // A request is answered once, whatever becomes of the rest of it.
-    const hasItsAnswer = answeredEarly.get(socket)?.complete === false;
-    if (error.code === 'ECONNRESET' || !socket.writable || hasItsAnswer) return void socket.destroy();
-    const refusal = new ApiError(
-      error.code === 'HPE_HEADER_OVERFLOW'
-        ? 'HEADERS_TOO_LARGE'
-        : error.code === 'ERR_HTTP_REQUEST_TIMEOUT'
-          ? 'REQUEST_TIMEOUT'
-          : 'VALIDATION_ERROR',
-      error.code?.startsWith('HPE_') && error.code !== 'HPE_HEADER_OVERFLOW'
-        ? { message: 'This is not a well-formed HTTP request.' }
-        : {},
-    );
-    const state = await window.count(`ip:${socket.remoteAddress ?? 'unknown'}`);
-    const body = JSON.stringify(envelope(refusal));
-    const headers = {
-      ...windowHeaders(state),
-      ...securityHeaders,
-      'content-type': 'application/json; charset=utf-8',
-      'content-length': Buffer.byteLength(body),
-      'x-request-id': randomUUID(),
-      connection: 'close',
-    };
-    const head = Object.entries(headers)
-      .map(([name, value]) => `${name}: ${value}\r\n`)
-      .join('');
-    if (socket.writable) socket.end(`HTTP/1.1 ${refusal.status} Refused\r\n${head}\r\n${body}`);
-    // What is still arriving is read and dropped for a moment: closing on it would reset the connection, and the
-    // answer with it. Nobody gets to keep a refused socket, though.
-    setTimeout(() => socket.destroy(), lingerMs).unref();
-  }
-
-  return {
-    server,
-    openapi,
-    async close(graceMs = 10_000) {
-      closing = true;
-      const drained = server.server.listening ? stopListening(server.server) : undefined;
-      if (drained) await sleep(farewellMs);
-      const cut = setTimeout(() => server.server.closeAllConnections(), graceMs);
-      await server.close();
-      await drained;
-      clearTimeout(cut);
-    },
-  };
-}
-
-/** Nobody new from now on; those who are there stay, also the idle, whom the HTTP server's own `close` would end. */
-const stopListening = (server: FastifyInstance['server']): Promise<void> =>
-  new Promise((drained) => NetServer.prototype.close.call(server, () => drained()));
-
-/**
- * Closing a connection on what is still arriving would reset it, and the answer with it: so whoever is about to be closed is heard
- * out for a moment.
- */
-async function hearOut(request: IncomingMessage): Promise<void> {
-  const late = new AbortController();
-  const over = once(request.resume(), 'close', { signal: late.signal }).catch(() => {});
-  await Promise.race([over, sleep(hearOutMs, undefined, { signal: late.signal }).catch(() => {})]);
-  late.abort();
+  return { server, openapi, close: (graceMs) => connections.close(server, graceMs) };
 }
 
 /** What is written as it comes, instead of being held in memory. */
