@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { setImmediate } from 'node:timers/promises';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import { createMemoryKv } from '../adapters/memory-kv.ts';
 import { createAnnounced } from './announced.ts';
 import type { Tx } from './db.ts';
@@ -171,4 +173,32 @@ describe('while the store is away', () => {
     await t.tellRest();
     assert.equal(t.refusals() - before, 2, 'nothing is left to tell');
   });
+});
+
+it('what is kept again every ten seconds does not pile up in memory', async () => {
+  const t = start();
+  const long = 'x'.repeat(50_000);
+  setFlagsFromString('--expose-gc');
+  const collect = runInNewContext('gc') as () => void;
+  const inUse = () => {
+    collect();
+    return process.memoryUsage().heapUsed;
+  };
+  const keys = Array.from({ length: 20 }, (_, index) => `key-${index}`);
+  const readAll = async (round: number) => {
+    await t.announced.keep(
+      keys.map((key) => [key, { key, round, long }]),
+      t.now(),
+    );
+    assert.deepEqual(
+      await Promise.all(keys.map(t.recall)),
+      keys.map((key) => ({ key, round, long })),
+    );
+    t.pass(10_000);
+  };
+  await readAll(0);
+  const before = inUse();
+  for (let round = 1; round <= 100; round += 1) await readAll(round);
+  const grown = (inUse() - before) / 1e6;
+  assert.ok(grown < 70, `${Math.round(grown)} MB more for the same million characters`);
 });

@@ -25,8 +25,7 @@ export interface Connections {
   close(server: FastifyInstance, graceMs?: number): Promise<void>;
 }
 
-/** Before connections that look idle are closed: what a client has sent on one may still be on its way. */
-const farewellMs = 250;
+const usualFarewellMs = 250;
 /** How long a refused socket is still read from. */
 const lingerMs = 250;
 const hearOutMs = 1_000;
@@ -34,8 +33,10 @@ const hearOutMs = 1_000;
 export function createConnections(deps: {
   readonly window: RateWindow;
   readonly securityHeaders: Readonly<Record<string, string>>;
+  /** Before connections that look idle are closed: what a client has sent on one may still be on its way. */
+  readonly farewellMs?: number | undefined;
 }): Connections {
-  const { window, securityHeaders } = deps;
+  const { window, securityHeaders, farewellMs = usualFarewellMs } = deps;
   const refused = new WeakSet<Socket>();
   /** The last request on each socket that was answered before all of it had come. */
   const answeredEarly = new Map<Socket, IncomingMessage>();

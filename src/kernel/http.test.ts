@@ -20,10 +20,11 @@ const logs: string[] = [];
 /** The server alone, with routes made up for the test. */
 async function startServer(config: Partial<HttpDeps['config']> = {}) {
   const kv = createMemoryKv(systemClock);
+  const metrics = createMetrics();
   const http = await createHttp({
     config: { trustProxy: undefined, corsOrigin: undefined, baseUrl: 'http://countersign.test', ...config },
     log: createLog({ level: 'error', destination: { write: (line) => void logs.push(line) } }),
-    metrics: createMetrics(),
+    metrics,
     window: createRateWindow({ kv, fallback: kv, clock: systemClock, perMinute: 100_000 }),
     identify: async () => undefined,
     explain: async () => ({ ...stranger, reason: 'unknown here' }),
@@ -34,7 +35,7 @@ async function startServer(config: Partial<HttpDeps['config']> = {}) {
     routes: [probe, upload, fault, long],
   });
   after(() => http.close());
-  return http;
+  return { ...http, metrics };
 }
 
 const at = (
@@ -314,7 +315,7 @@ it('408 REQUEST_TIMEOUT for slow clients; silent and refused ones are closed as 
 });
 
 it('closing lets nobody new in from that moment, and whoever was there is still answered', async () => {
-  const http = await startServer();
+  const http = await startServer({ farewellMs: 5_000 });
   const { port } = new URL(await http.server.listen({ host: '127.0.0.1', port: 0 }));
   const ask = (socket: Socket) => {
     socket.write('GET /probe HTTP/1.1\r\nHost: a\r\n\r\n');
@@ -326,4 +327,47 @@ it('closing lets nobody new in from that moment, and whoever was there is still 
   await assert.rejects(once(connect(Number(port), '127.0.0.1'), 'connect'), { code: 'ECONNREFUSED' });
   assert.match(await ask(idle), /^HTTP\/1.1 200 [\s\S]*connection: close/i);
   await closed;
+});
+
+describe('an address that no router can read', () => {
+  const half = 'POST /%zz HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n';
+
+  it('is answered once, whatever becomes of the rest, and counted', async () => {
+    const http = await startServer();
+    const { port } = new URL(await http.server.listen({ host: '127.0.0.1', port: 0 }));
+    const socket = connect(Number(port), '127.0.0.1');
+    let heard = '';
+    socket.on('data', (bytes) => (heard += bytes)).on('error', () => {});
+    socket.write(half);
+    await until('it is answered', async () => heard.includes('VALIDATION_ERROR') || undefined);
+    socket.write('no chunk\r\n');
+    await once(socket, 'close');
+    assert.deepEqual(heard.match(/HTTP\/1.1 \d+/g), ['HTTP/1.1 400']);
+    assert.match(
+      await http.metrics.text(),
+      /service_http_requests_total\{method="POST",route="unmatched",status_code="400"\} 1/,
+    );
+  });
+
+  it('is the last that is asked on its connection when the server closes', async () => {
+    const http = await startServer({ farewellMs: 5_000 });
+    const { port } = new URL(await http.server.listen({ host: '127.0.0.1', port: 0 }));
+    const socket = connect(Number(port), '127.0.0.1');
+    await once(socket, 'connect');
+    const closed = http.close();
+    socket.write('GET /%zz HTTP/1.1\r\nHost: a\r\n\r\n');
+    const [answer] = await once(socket, 'data');
+    assert.match(String(answer), /^HTTP\/1.1 400 [\s\S]*\r\nconnection: close\r\n/i);
+    await closed;
+  });
+});
+
+it('closing does not wait for those who have their answer and never finish what they asked', async () => {
+  const http = await startServer();
+  const { port } = new URL(await http.server.listen({ host: '127.0.0.1', port: 0 }));
+  const socket = connect(Number(port), '127.0.0.1').on('error', () => {});
+  socket.write('POST /nowhere HTTP/1.1\r\nHost: a\r\nContent-Length: 1000000\r\n\r\n123');
+  assert.match(String((await once(socket, 'data'))[0]), /^HTTP\/1.1 404 /);
+  // Longer than a test may take.
+  await http.close(600_000);
 });

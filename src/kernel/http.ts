@@ -46,6 +46,8 @@ export interface HttpDeps extends GuardDeps {
   readonly config: Pick<Config, 'trustProxy' | 'corsOrigin' | 'baseUrl'> & {
     /** How long nothing may move on a connection, if not as long as usual. */
     readonly stalledMs?: number;
+    /** How long those who seem idle may still ask when we close, likewise. */
+    readonly farewellMs?: number;
   };
   readonly log: Log;
   readonly routes: readonly RouteEntry[];
@@ -72,7 +74,7 @@ export async function createHttp(deps: HttpDeps): Promise<Http> {
   const { config, log, routes, window, metrics } = deps;
   const guard = createGuard(deps);
   const securityHeaders = chooseSecurityHeaders(config.baseUrl.startsWith('https:'));
-  const connections = createConnections({ window, securityHeaders });
+  const connections = createConnections({ window, securityHeaders, farewellMs: config.farewellMs });
   let overloadSaidAt = Number.NEGATIVE_INFINITY;
 
   const server: FastifyInstance = Fastify({

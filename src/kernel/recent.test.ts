@@ -30,6 +30,14 @@ describe('what was asked for lately', () => {
     }
   });
 
+  it('is forgotten sooner where it weighs more', () => {
+    const recent = createRecent<string>(1_000, (text) => text.length);
+    recent.set('light', 'a');
+    for (const key of ['b', 'c', 'd']) recent.set(key, 'x'.repeat(600));
+    assert.equal(recent.get('light'), undefined);
+    assert.equal(recent.get('d')?.length, 600);
+  });
+
   it('gives never an old value, and always knows the last half of what was asked for', () => {
     const atMost = 10;
     const key = fc.integer({ min: 0, max: 40 }).map(String);
