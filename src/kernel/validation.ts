@@ -41,18 +41,54 @@ const maxReported = 20;
 export const validatorCompiler: FastifySchemaCompiler<TSchema> = ({ schema, httpPart }) => {
   // Compiled when the route is first asked for: dozens at once would make the process start slower and stay larger.
   let compiled: ReturnType<typeof ajv.compile> | undefined;
+  let sizes: ReturnType<typeof ajv.compile> | undefined;
   const integers = httpPart === 'body' ? [] : integerFields(schema);
   const part =
     httpPart === 'querystring' ? 'query' : httpPart === 'params' ? 'path' : (httpPart ?? 'request');
   return (data: unknown) => {
     readIntegers(data as Record<string, unknown>, integers);
     compiled ??= ajv.compile(schema);
+    if (httpPart === 'body') {
+      sizes ??= ajv.compile(sizesOf(schema));
+      const tooLong = sizes(data) ? [] : (sizes.errors ?? []).filter(({ keyword }) => keyword in absurd);
+      if (tooLong.length > 0) return { error: validationError(part, explain(part, tooLong)) };
+    }
     const validate = compiled;
     if (validate(data)) return { value: data };
     const errors = validate.errors ?? [];
     return { error: validationError(part, explain(part, errors), part === 'query' ? choiceIn(errors) : {}) };
   };
 };
+
+/** Longer than any honest mistake, where a field may not be even longer. */
+const absurd = { maxLength: 1_000, maxItems: 100 } as const;
+
+interface Sized {
+  readonly type?: unknown;
+  readonly maxLength?: number;
+  readonly maxItems?: number;
+  readonly properties?: Readonly<Record<string, Sized>>;
+  readonly items?: Sized;
+  readonly anyOf?: readonly Sized[];
+}
+
+/**
+ * Of a schema only what it says about lengths. All problems of a body are told at once, so a text that is too long would still be
+ * tried against its pattern, and a list compared with itself, item by item: what takes no time at the lengths that are
+ * allowed can take minutes at those that arrive. So lengths come first, and what is absurdly long is refused for that alone.
+ */
+function sizesOf({ type, maxLength, maxItems, properties, items, anyOf }: Sized): Sized {
+  return {
+    ...(type !== undefined && { type }),
+    ...(maxLength !== undefined && { maxLength: Math.max(maxLength, absurd.maxLength) }),
+    ...(maxItems !== undefined && { maxItems: Math.max(maxItems, absurd.maxItems) }),
+    ...(properties && {
+      properties: Object.fromEntries(Object.entries(properties).map(([name, one]) => [name, sizesOf(one)])),
+    }),
+    ...(items && { items: sizesOf(items) }),
+    ...(anyOf && { anyOf: anyOf.map(sizesOf) }),
+  };
+}
 
 /** Query and path arrive as text. Only plain decimal digits are a number: `0x10`, `1e2` and ` 1` are left to be refused. */
 const integerFields = (schema: TSchema): string[] =>

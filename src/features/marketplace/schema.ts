@@ -15,7 +15,8 @@ export const searchDepth = 200;
 const line = (maxLength: number) =>
   Type.String({
     maxLength,
-    pattern: '^[^\\p{Cc}]*[^\\p{Cc}\\s][^\\p{Cc}]*$',
+    // What is looked for ahead is found in one go: tried at every place, it would take the square of the length.
+    pattern: '^(?=[^\\p{Cc}]*[^\\p{Cc}\\s])[^\\p{Cc}]*$',
     description: `one line of text, at most ${maxLength} characters and not blank`,
   });
 const HttpsUrl = Type.String({

@@ -8,8 +8,10 @@ const Target = Type.String({
   maxLength: 2_048,
   description: 'an https:// URL in ASCII, without credentials or fragment',
 });
-const Events = Type.Array(literals(['*', ...webhookEvents]), {
+const eventWords = ['*', ...webhookEvents] as const;
+const Events = Type.Array(literals(eventWords), {
   minItems: 1,
+  maxItems: eventWords.length,
   uniqueItems: true,
   description: 'the events to be told of; `*` for all',
 });
