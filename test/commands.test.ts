@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { generateKeyPairSync } from 'node:crypto';
 import { once } from 'node:events';
 import { readdirSync } from 'node:fs';
-import { createServer } from 'node:net';
+import { connect, createServer } from 'node:net';
 import { describe, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { createDatabase, createEmptyDatabase, environment, execute } from './harness.ts';
@@ -15,6 +15,7 @@ import {
   startCountersign,
   startServe,
   until,
+  untilHealthy,
 } from './programs.ts';
 
 const migrations = readdirSync(new URL('../migrations/', import.meta.url))
@@ -165,6 +166,23 @@ describe('serve refuses to start', { concurrency: 3 }, () => {
     const env = environment(await createDatabase(), { HOST: '127.0.0.1', PORT: String(port) });
     const said = await refusalOf(startCountersign(['serve'], env));
     assert.match(said, new RegExp(`port ${port} is in use already; choose another with PORT`));
+  });
+
+  test('by a name that has two addresses, on one of them: the framework would serve the other without our care', async () => {
+    const names = `import dns from 'node:dns';
+      const both = ['127.0.0.2', '127.0.0.1'].map((address) => ({ address, family: 4 }));
+      dns.lookup = (name, options, done) => done(null, options.all ? both : both[1].address, 4);`;
+    const port = await freePort();
+    const program = startCountersign(
+      ['serve'],
+      environment(await createDatabase(), {
+        HOST: 'localhost',
+        PORT: String(port),
+        NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(names)}`,
+      }),
+    );
+    await untilHealthy(port, program);
+    await assert.rejects(once(connect(port, '127.0.0.2'), 'connect'), { code: 'ECONNREFUSED' });
   });
 
   test('on a host name that nobody knows', async () => {

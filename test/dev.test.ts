@@ -171,7 +171,17 @@ describe('dev', () => {
 
   test('on another port, the address of the operator changes and nothing else', async () => {
     const other = await freePort();
+    const [privateFile, publicFile] = ['signing-key.pem', 'signing-key.pub.pem'].map((name) =>
+      join(folder, 'data', name),
+    ) as [string, string];
+    const keys = [readFileSync(privateFile, 'utf8'), readFileSync(publicFile, 'utf8')];
+    rmSync(publicFile);
     const program = await start(folder, other);
+    assert.deepEqual(
+      [readFileSync(privateFile, 'utf8'), readFileSync(publicFile, 'utf8')],
+      keys,
+      'the lost public half is made of the private one',
+    );
     assert.deepEqual(adminOf(folder), { ...admin, baseUrl: `http://localhost:${other}` });
     assert.equal((await call(adminOf(folder), 'GET', `/agents/${agentId}`)).status, 200);
     await stop(program, folder, other);

@@ -8,6 +8,7 @@ import type { IncomingMessage } from 'node:http';
 import { Server as NetServer, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { FastifyInstance, FastifyReply } from 'fastify';
+import { networkOf, plainAddress } from './address.ts';
 import { envelope } from './errors.ts';
 import { ApiError } from './fail.ts';
 import { windowHeaders } from './guard.ts';
@@ -58,7 +59,8 @@ export function createConnections(deps: {
       if (error.code === 'ECONNRESET' || !socket.writable || hasItsAnswer(socket))
         return void socket.destroy();
       const refusal = refusalOf(error);
-      const state = await window.count(`ip:${socket.remoteAddress ?? 'unknown'}`);
+      const address = plainAddress(socket.remoteAddress ?? '') ?? 'unknown';
+      const state = await window.count(`ip:${networkOf(address)}`);
       const body = JSON.stringify(envelope(refusal));
       const headers = {
         ...windowHeaders(state),

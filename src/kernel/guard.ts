@@ -6,6 +6,7 @@ import { timingSafeEqual } from 'node:crypto';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { PlanTier } from '../contract/limits.ts';
 import type { Scope } from '../contract/scopes.ts';
+import { networkOf } from './address.ts';
 import type { Caller, Delegation, Origin } from './caller.ts';
 import { fail } from './fail.ts';
 import { isUuid, stranger } from './ids.ts';
@@ -213,7 +214,7 @@ export const windowHeaders = (state: WindowState): Record<string, string> => ({
 });
 
 export const subjectOf = (visit: Visit, clientId?: string): string =>
-  clientId === undefined ? `ip:${visit.origin.ipAddress}` : `client:${clientId}`;
+  clientId === undefined ? `ip:${networkOf(visit.origin.ipAddress)}` : `client:${clientId}`;
 
 function bearerToken(header: string | undefined): string | undefined {
   const [scheme] = /^Bearer +/i.exec(header ?? '') ?? [];

@@ -340,6 +340,13 @@ describe('so does what is said on the socket itself', () => {
     assert.match(String(answer), /^HTTP\/1\.1 401 /);
     await once(socket, 'close');
   });
+  it('201 for no body with the type of a form, as `curl -d ""` sends it, where none is needed', async () => {
+    const { agentId } = await t.agent();
+    const [answer] = await sendRaw(
+      `POST /api/v1/agents/${agentId}/credentials HTTP/1.1\r\nAuthorization: Bearer ${token}\r\nContent-Type: application/x-www-form-urlencoded\r\nContent-Length: 0\r\n${closing}`,
+    );
+    assert.equal(answer?.status, 201);
+  });
   it('answers pipelined requests in order', async () => {
     const statuses = (
       await sendRaw(

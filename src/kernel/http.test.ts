@@ -173,6 +173,9 @@ describe('TRUST_PROXY', () => {
     ].entries()) {
       assert.equal(await remaining(same), first - index - 1, same);
     }
+    const network = await remaining('2001:db8:0:1::1');
+    assert.equal(await remaining('[2001:DB8:0000:1:ffff::2]:443'), network - 1, 'the same network of IPv6');
+    assert.equal(await remaining('2001:db8:0:2::1'), network, 'another');
     const own = await remaining('garbage');
     assert.equal(await remaining('x'.repeat(5_000)), own - 1);
     assert.equal(await remaining('999.1.1.1'), own - 2);

@@ -28,7 +28,7 @@ import { Overloaded } from './gather.ts';
 import { createGuard, type GuardDeps, subjectOf, type Visit, windowHeaders } from './guard.ts';
 import type { Log } from './log.ts';
 import { documentRoutes, type OpenApi, schemaOf } from './openapi.ts';
-import { requestId, requireSoundHeaders, visitOf } from './request.ts';
+import { forgetTypeOfNothing, requestId, requireSoundHeaders, visitOf } from './request.ts';
 import { type RouteEntry, successStatus } from './route.ts';
 import { chooseSecurityHeaders } from './security-headers.ts';
 import { validatorCompiler } from './validation.ts';
@@ -125,6 +125,7 @@ export async function createHttp(deps: HttpDeps): Promise<Http> {
         'WWW-Authenticate',
         'Retry-After',
         'Content-Disposition',
+        'X-Cache',
       ],
       methods: ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'],
       maxAge: 600,
@@ -137,6 +138,7 @@ export async function createHttp(deps: HttpDeps): Promise<Http> {
     request.visit = visitOf(request);
     await guard.admit(request, reply, request.visit, request.routeOptions.config.entry);
     requireSoundHeaders(request);
+    forgetTypeOfNothing(request);
   });
   server.addHook('preValidation', (request, _, done) => {
     refuseUnsafe(request.params, 'path');

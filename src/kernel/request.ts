@@ -1,7 +1,7 @@
 /** What a request says of itself, before anybody has looked into it. */
 import { randomUUID } from 'node:crypto';
-import { isIP } from 'node:net';
 import type { FastifyRequest } from 'fastify';
+import { plainAddress } from './address.ts';
 import { ApiError } from './fail.ts';
 import type { Visit } from './guard.ts';
 
@@ -32,18 +32,16 @@ function timesGiven(name: string, rawHeaders: readonly string[]): number {
   return times;
 }
 
-/** Proxies write all sorts of things into X-Forwarded-For; what is no address must not become a fresh rate window. */
-function addressOf(request: FastifyRequest): string {
-  if (isIP(request.ip) === 4) return request.ip;
-  const given = request.ip.replace(/^\[(.*)\](:\d+)?$/, '$1').replace(/^(\d+\.\d+\.\d+\.\d+):\d+$/, '$1');
-  const plain = given.replace(/^::ffff:(?=\d+\.\d+\.\d+\.\d+$)/i, '');
-  return isIP(plain) ? plain.toLowerCase() : (request.socket.remoteAddress ?? 'unknown');
+/** `curl -d ''` and others send the type of a form with nothing behind it, where nothing is needed. */
+export function forgetTypeOfNothing({ headers, routeOptions }: FastifyRequest): void {
+  if (headers['content-length'] === '0' && routeOptions.config.entry?.accepts !== 'form')
+    delete headers['content-type'];
 }
 
 export const visitOf = (request: FastifyRequest): Visit => ({
   origin: {
     requestId: request.id,
-    ipAddress: addressOf(request),
+    ipAddress: plainAddress(request.ip) ?? request.socket.remoteAddress ?? 'unknown',
     userAgent: (request.headers['user-agent'] ?? '').slice(0, 512),
   },
 });

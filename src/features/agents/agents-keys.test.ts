@@ -68,6 +68,15 @@ describe('PUT and GET /agents/{agentId}/keys', () => {
     ]);
     assert.equal(rows.length, 3);
   });
+  it('200 for a key as WebCrypto exports it, and what it adds is not kept', async () => {
+    const made = await crypto.subtle.generateKey('Ed25519', true, ['sign', 'verify']);
+    const exported = await crypto.subtle.exportKey('jwk', 'publicKey' in made ? made.publicKey : made);
+    assert.equal(exported.ext, true);
+    const { status, json } = await put(await create(), [exported]);
+    assert.equal(status, 200, JSON.stringify(json));
+    assert.equal(json.keys[0].x, exported.x);
+    assert.equal('ext' in json.keys[0], false);
+  });
   for (const [what, key] of bad) {
     it(`400 VALIDATION_ERROR naming the key, for ${what}; nothing changes`, async () => {
       const agentId = await create();

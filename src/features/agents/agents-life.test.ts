@@ -170,6 +170,9 @@ describe('no amplification', () => {
     }
     assert.equal((await patch(weak.agentId, { allowedScopes: ['agents:read'] }, as)).status, 200);
     assert.equal((await patch(weak.agentId, { allowedScopes: [] }, as)).status, 200);
+    // What stays as it is concerns nobody's scopes.
+    const same = { owner: 'somebody else', allowedScopes: ['audit:read', 'agents:read'] };
+    assert.equal((await patch(strong.agentId, same, as)).status, 200);
   });
   it('an agent that is narrowed loses the scopes at once, in live tokens too, and cannot take them back', async () => {
     const agent = await t.agent({ allowedScopes: ['agents:read', 'agents:write'] });

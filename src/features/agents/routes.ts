@@ -70,6 +70,7 @@ export const agentRoutes = (agents: AgentService): RouteEntry[] => [
     url: '/agents/:agentId',
     access: scope('agents:write'),
     limit: 'caller',
+    quota: 'free',
     schema: { params: AgentParams, response: { 204: Type.Null() } },
     errors: ['AGENT_NOT_FOUND', 'AGENT_ALREADY_DECOMMISSIONED'],
     handler: ({ caller, params }) => agents.remove(caller, params.agentId),

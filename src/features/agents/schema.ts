@@ -88,6 +88,7 @@ const PublicJwk = Type.Object(
     use: Type.Optional(literals(['sig'])),
     alg: Type.Optional(Type.String({ maxLength: 16 })),
     key_ops: Type.Optional(Type.Array(literals(['verify']), { maxItems: 1 })),
+    ext: Type.Optional(Type.Boolean({ description: 'what WebCrypto adds to a key it exports; not kept' })),
     crv: Type.Optional(literals(['P-256', 'P-384', 'Ed25519'])),
     x: Type.Optional(Type.String({ maxLength: 128 })),
     y: Type.Optional(Type.String({ maxLength: 128 })),

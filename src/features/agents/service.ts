@@ -187,7 +187,7 @@ export function createAgentService(deps: AgentDeps): AgentService {
           ? { ...asked, allowedScopes: inContractOrder(asked.allowedScopes) }
           : asked;
         // Narrowing counts too: an agent cut down to the caller's size could then be given a secret by the caller.
-        if (change.allowedScopes)
+        if (change.allowedScopes && !isDeepStrictEqual(change.allowedScopes, before.allowedScopes))
           refuseAmplification(caller, [...before.allowedScopes, ...change.allowedScopes]);
         return apply(tx, caller, before, change);
       }),
@@ -252,7 +252,7 @@ async function readKeys(
 ): Promise<(PublicJwk & { kid: string })[]> {
   const keys: (PublicJwk & { kid: string })[] = [];
   const problems: FieldProblem[] = [];
-  for (const [index, key] of wanted.keys.entries()) {
+  for (const [index, { ext: _, ...key }] of wanted.keys.entries()) {
     const refuse = (message: string) => problems.push({ in: 'body', field: `keys[${index}]`, message });
     try {
       const usable = await read(key);

@@ -57,6 +57,7 @@ export const credentialRoutes = (credentials: CredentialService): RouteEntry[] =
     url: '/agents/:agentId/credentials/:credentialId',
     access: scope('agents:write'),
     limit: 'caller',
+    quota: 'free',
     schema: { params: CredentialParams, response: { 204: Type.Null() } },
     errors: ['AGENT_NOT_FOUND', 'CREDENTIAL_NOT_FOUND', 'CREDENTIAL_ALREADY_REVOKED'],
     handler: ({ caller, params }) => credentials.revoke(caller, params),

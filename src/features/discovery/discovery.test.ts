@@ -36,6 +36,8 @@ describe('discovery', () => {
       const types = name === 'openid-configuration' ? ['id_token'] : [];
       assert.deepEqual(answer.json.response_types_supported, types);
       assert.equal(typeof answer.json.authorization_endpoint, 'string');
+      for (const which of ['introspection', 'revocation'])
+        assert.deepEqual(answer.json[`${which}_endpoint_auth_methods_supported`], ['Bearer']);
     }
     assert.deepEqual((await read('openid-configuration')).subject_types_supported, ['public']);
   });
@@ -99,7 +101,6 @@ describe('resource (RFC 8707)', () => {
     'http://ex\tample.com',
     'http://é.com/',
     `https://x.example/${'a'.repeat(2000)}`,
-    '',
   ]) {
     it(`400 unsupported_grant_type for ${JSON.stringify(bad.slice(0, 30))}`, async () => {
       const { status, json } = await ask(bad);

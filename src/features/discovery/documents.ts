@@ -15,6 +15,9 @@ export const authorizationServer = ({ issuer, assertionAlgorithms, grantTypes }:
   response_types_supported: [] as string[],
   grant_types_supported: ['client_credentials', ...grantTypes],
   token_endpoint_auth_methods_supported: ['client_secret_basic', 'client_secret_post', 'private_key_jwt'],
+  // Both take an access token; left out, the second would mean client_secret_basic.
+  introspection_endpoint_auth_methods_supported: ['Bearer'],
+  revocation_endpoint_auth_methods_supported: ['Bearer'],
   token_endpoint_auth_signing_alg_values_supported: [...assertionAlgorithms],
   service_documentation: `${issuer}/docs`,
 });

@@ -58,6 +58,28 @@ describe('the daily limit of API calls', () => {
     assert.equal((await t.call('GET', '/api/v1/usage', { token })).status, 429);
     assert.equal(await callsToday(tenant), limit);
   });
+  it('whoever has to be stopped can be stopped when the calls of the day are used up', async () => {
+    const tenant = await tenantOn(t);
+    const home = { organization_id: tenant.organizationId };
+    const [thief, caught] = [await t.agent(home), await t.agent(home)];
+    const stolen = await t.token('agents:read', thief);
+    await useCalls(t.sql, tenant, limit, t.clock.now());
+    const { token } = tenant;
+    assert.equal((await list(tenant)).status, 429);
+    assert.equal((await t.form('/api/v1/token/revoke', { token: stolen }, token)).status, 200);
+    const [credential] = await t.sql<{ credential_id: string }>(
+      'select credential_id from credentials where agent_id = $1',
+      [thief.agentId],
+    );
+    const url = `/api/v1/agents/${thief.agentId}/credentials/${credential?.credential_id}`;
+    assert.equal((await t.call('DELETE', url, { token })).status, 204);
+    assert.equal((await t.call('DELETE', `/api/v1/agents/${caught.agentId}`, { token })).status, 204);
+    for (const { clientId: client_id, clientSecret: client_secret } of [thief, caught])
+      assert.notEqual(
+        (await t.askToken({ grant_type: 'client_credentials', client_id, client_secret })).status,
+        200,
+      );
+  });
   it('counts calls that fail as well, but nothing without a caller and nothing on open routes', async () => {
     const tenant = await tenantOn(t);
     const { token } = tenant;

@@ -15,9 +15,12 @@ export type Presented =
 export const assertionType = 'urn:ietf:params:oauth:client-assertion-type:jwt-bearer';
 
 export function presentedClient(form: TokenRequest, authorization: string | string[] | undefined): Presented {
-  const { client_id, client_secret, client_assertion, client_assertion_type } = form;
+  const { client_secret, client_assertion_type } = form;
+  // RFC 6749 §3.2: a parameter without a value counts as left out. An empty secret alone still is a wrong one.
+  const client_assertion = form.client_assertion || undefined;
   const basic = typeof authorization === 'string' ? /^Basic(?:\s+(.*))?$/i.exec(authorization) : null;
-  const ways = [basic, client_secret, client_assertion].filter((way) => way !== undefined && way !== null);
+  const client_id = basic ? form.client_id || undefined : form.client_id;
+  const ways = [basic, client_secret, client_assertion].filter(Boolean);
   if (ways.length > 1) {
     return unusable(client_id, 'send one proof: by HTTP Basic, a secret in the body, or an assertion');
   }

@@ -51,6 +51,7 @@ export const tokenRoutes = (
     url: '/token/revoke',
     access: bearer(),
     limit: 'caller',
+    quota: 'free',
     accepts: 'form',
     errors: ['FORBIDDEN'],
     schema: { body: TokenQuestion, response: { 200: Nothing } },

@@ -118,7 +118,7 @@ export function createTokenService(deps: TokenDeps, { draft }: Minter): TokenSer
   };
 
   const audienceIn = ({ form }: TokenAsked, words: Words): string | undefined =>
-    form.resource === undefined
+    !form.resource
       ? undefined
       : (audienceOf(form.resource, issuer) ??
         failToken(words.badResource, 'resource must be an absolute http(s) URI without a fragment'));

@@ -34,6 +34,18 @@ describe('200 POST /token', () => {
     assert.match(String(headers['content-type']), /^application\/json/);
   });
 
+  it('a parameter without a value counts as left out (RFC 6749 §3.2)', async () => {
+    const empty = { client_assertion: '', client_assertion_type: '', resource: '', scope: '' };
+    const { status, json } = await t.askToken({ ...good, ...empty });
+    assert.equal(status, 200, JSON.stringify(json));
+    assert.equal(decodeJwt(json.access_token).aud, 'http://countersign.test');
+    assert.equal(json.scope, held);
+    const beside = { client_id: '', client_secret: '', client_assertion: '' };
+    assert.equal((await t.askToken({ ...grant, ...beside }, byBasic)).status, 200);
+    const alone = await t.askToken({ ...good, client_secret: '' });
+    assert.deepEqual([alone.status, alone.json.error], [401, 'invalid_client']);
+  });
+
   it('a token after RFC 9068: at+jwt, the key by its thumbprint, and our claims', async () => {
     const publicKey = createPublicKey(process.env.TEST_PUBLIC_KEY ?? '');
     const verify = async () => {
