@@ -84,6 +84,8 @@ const untilRefused = ({ port, program }: Service) =>
       () => true,
     );
     socket.destroy();
+    // A process that is gone refuses as well, and that it is may be heard a moment later.
+    if (refused) await sleep(200);
     assert.deepEqual(
       [program.child.exitCode, program.child.signalCode],
       [null, null],

@@ -109,7 +109,7 @@ describe('PostgreSQL', { concurrency: 3 }, () => {
   test('frozen: /health says so in bounded time, and the service is well again once it thaws', async () => {
     const { relay, service } = await startThroughRelay();
     relay.freeze();
-    const patience = AbortSignal.timeout(15_000);
+    const patience = AbortSignal.timeout(10_000);
     assert.equal((await fetch(`${service.url}/health`, { signal: patience })).status, 503);
     await relay.restore();
     await untilWell(service);
