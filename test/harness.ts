@@ -69,6 +69,9 @@ export async function execute<Row = Record<string, unknown>>(
   }
 }
 
+/** Fifty requests that meet a pool without connections may wait long for one on a busy machine; none of them is refused for that. */
+export const patiently = (databaseUrl: string): string => `${databaseUrl}?connectionTimeoutMillis=60000`;
+
 /** The variables of a working instance; tests change what they are about. */
 export const environment = (databaseUrl: string, changes: Record<string, string> = {}) => ({
   DATABASE_URL: databaseUrl,
@@ -127,7 +130,7 @@ export async function startApp(changes: Record<string, string> = {}): Promise<Te
   const databaseUrl = await createDatabase();
   const clock = createTestClock();
   const logs: string[] = [];
-  const config = loadConfig(environment(databaseUrl, changes));
+  const config = loadConfig(environment(patiently(databaseUrl), changes));
   const log = createLog({ level: config.logLevel, destination: { write: (line) => void logs.push(line) } });
   const app = await createApp({ config, log, clock });
   after(() => app.close());

@@ -1,4 +1,5 @@
 /** Real programs around the tests: our own commands as processes, redis-server and stripe-mock. Each is ended by its own id. */
+import { AssertionError } from 'node:assert/strict';
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { accessSync, constants } from 'node:fs';
@@ -95,7 +96,10 @@ export async function freePort(): Promise<number> {
   }
 }
 
-/** Asks until the answer satisfies, or the time is up; a program that ended meanwhile shows what it printed. */
+/**
+ * Asks until the answer satisfies, or the time is up; a program that ended meanwhile shows what it printed. What is not yet
+ * so is answered with undefined, and what cannot be asked yet may throw; an assertion must hold each time.
+ */
 export async function until<T>(
   what: string,
   ask: () => Promise<T | undefined>,
@@ -103,12 +107,18 @@ export async function until<T>(
   ms = 120_000,
 ): Promise<T> {
   const deadline = performance.now() + ms;
+  let cause: unknown;
   for (;;) {
-    const answer = await ask().catch(() => undefined);
+    const answer = await ask().catch((error) => {
+      if (error instanceof AssertionError) throw error;
+      cause = error;
+    });
     if (answer !== undefined) return answer;
-    const over = program !== undefined && program.child.exitCode !== null;
+    const over =
+      program !== undefined && (program.child.exitCode !== null || program.child.signalCode !== null);
     if (over || performance.now() > deadline) {
-      throw new Error(`${what}: ${over ? 'the program ended' : 'not in time'}\n${program?.output() ?? ''}`);
+      const why = over ? 'the program ended' : 'not in time';
+      throw new Error(`${what}: ${why}\n${program?.output() ?? ''}`, { cause });
     }
     await sleep(25);
   }

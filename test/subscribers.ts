@@ -5,7 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { type App, createApp } from '../src/app.ts';
 import { loadConfig } from '../src/kernel/config.ts';
 import { createLog } from '../src/kernel/log.ts';
-import { environment, newAgent, startApp, type TestApp } from './harness.ts';
+import { environment, newAgent, patiently, startApp, type TestApp } from './harness.ts';
 import { trustTestAuthority } from './receivers.ts';
 
 export const api = '/api/v1/webhooks';
@@ -44,7 +44,7 @@ export interface Delivering extends TestApp {
   fill(id: string, count: number): Promise<void>;
   drain(): Promise<void>;
   /** Another process, as far as the database can tell; it shares the clock. */
-  anotherWorker(): Promise<App>;
+  anotherWorker(changes?: Record<string, string>): Promise<App>;
 }
 
 export async function startDelivering(changes: Record<string, string> = {}): Promise<Delivering> {
@@ -94,8 +94,8 @@ export async function startDelivering(changes: Record<string, string> = {}): Pro
       );
     },
     drain: () => t.app.deliveries.drain(),
-    async anotherWorker() {
-      const config = loadConfig(environment(t.databaseUrl, settings));
+    async anotherWorker(ownChanges) {
+      const config = loadConfig(environment(patiently(t.databaseUrl), { ...settings, ...ownChanges }));
       const app = await createApp({ config, log: createLog({ level: 'silent' }), clock: t.clock });
       after(() => app.close());
       return app;

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { describe, type TestContext, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { createDatabase, environment, execute, newAgent, skipWithout } from '../harness.ts';
+import { createDatabase, environment, execute, newAgent, patiently, skipWithout } from '../harness.ts';
 import { atOnce, tally, useCalls, useTokens } from '../plans.ts';
 import {
   askToken,
@@ -50,7 +50,7 @@ async function start(t: TestContext, nodes = 2) {
   if (!redis) return skipWithout(t, 'redis-server');
   await awayFromMidnight();
   const databaseUrl = await createDatabase();
-  const env = environment(databaseUrl, { REDIS_URL: redis.url });
+  const env = environment(patiently(databaseUrl), { REDIS_URL: redis.url });
   const operator = await makeOperator(env);
   const one = await startServe(env);
   const other = nodes > 1 ? await startServe(env) : one;

@@ -95,7 +95,8 @@ describe('Redis', { concurrency: 2 }, () => {
       .map(({ ms }) => ms)
       .sort((a, b) => a - b);
     const median = waits[Math.floor(waits.length / 2)] ?? 0;
-    assert.ok(median < usual + 1_000, `held up for ${median} ms as a rule, usually ${usual} at the most`);
+    const bearable = Math.max(usual, 2_000) + 3_000;
+    assert.ok(median < bearable, `held up for ${median} ms as a rule, usually ${usual} at the most`);
     assert.ok((waits.at(-1) ?? 0) < usual + 20_000, `held up for ${waits.at(-1)} ms, usually ${usual}`);
 
     redis.program.kill('SIGCONT');
@@ -142,10 +143,7 @@ describe('Redis', { concurrency: 2 }, () => {
       });
       const answers = await askAll();
       const statuses = answers.map(({ status }) => status);
-      assert.ok(
-        statuses.every((status) => status < 500),
-        `${junk}: ${statuses}`,
-      );
+      assert.deepEqual(statuses, [200, 200, 200, 200], `for ${JSON.stringify(junk)}`);
       await onRedis(redis.port, (client) => client.flushall());
     }
   });
