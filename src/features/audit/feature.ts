@@ -49,8 +49,13 @@ export interface Audit {
   readonly routes: readonly RouteEntry[];
   readonly listener: LedgerListener;
   readonly loops: readonly Loop[];
-  /** Must have run before the first event is recorded: makes today's partition and some ahead, and says whose key signs. */
-  prepare(): Promise<void>;
+  /**
+   * Must have run before the first event is recorded: makes today's partition and some ahead, and says whose key signs. A
+   * server's key takes over; what runs beside the servers leaves the log theirs, and asks for `otherKey` before it records.
+   */
+  prepare(options?: { takeOver: boolean }): Promise<void>;
+  /** The key that signs the log, where that is another than ours: what we record would not be linked. */
+  otherKey(): Promise<string | undefined>;
   /** Links what was appended until now. */
   settle(): Promise<void>;
   readonly verify: Verifier['verify'];
@@ -89,11 +94,12 @@ export function createAudit(deps: AuditDeps): Audit {
       createRetentionLoop(retain),
       createWatchLoop(watch),
     ],
-    async prepare() {
+    async prepare({ takeOver } = { takeOver: true }) {
       await ensurePartitions(deps);
       if (!(await keyring.begun())) await sequencer.adopt();
-      await keyring.introduce();
+      await keyring.introduce(takeOver);
     },
+    otherKey: keyring.otherKey,
     verify: verifier.verify,
     integrity: createIntegrity({ db, clock, alarm, positions, verifier, watch }),
     async organizations() {

@@ -186,6 +186,14 @@ export const insertCheckpoints = (tx: Tx, rows: readonly CheckpointRow[]): Promi
            as made (organization_id, number, size, head, previous, taken_at, key_id, signed)`),
   );
 
+export async function hasKeys(db: Queryable): Promise<boolean> {
+  const { found } = await db.one<{ found: boolean }>(
+    'audit.keys.table',
+    sql`select to_regclass('audit_keys') is not null as found`,
+  );
+  return found;
+}
+
 /** The newest first. */
 export const readKeys = (db: Queryable): Promise<KeyRow[]> =>
   db.many(
