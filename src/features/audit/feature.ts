@@ -84,9 +84,13 @@ export function createAudit(deps: AuditDeps): Audit {
   const watch = createWatch({ db, clock, readStatement, keyring, positions, alarm, drain });
   const tag = sealTag(signer.keyId);
   const seal = (canonical: string) => tag + signer.seal(canonical);
+  const organizations = async () => {
+    await drain();
+    return db.transaction(findOrganizations);
+  };
 
   return {
-    routes: auditRoutes(createAuditReader(deps), createProof({ db, verifier })),
+    routes: auditRoutes(createAuditReader(deps), createProof({ db, verifier, organizations })),
     listener: { inTransaction: (tx, happenings) => append(tx, happenings, seal) },
     loops: [
       createPartitionLoop(deps),
@@ -102,10 +106,7 @@ export function createAudit(deps: AuditDeps): Audit {
     otherKey: keyring.otherKey,
     verify: verifier.verify,
     integrity: createIntegrity({ db, clock, alarm, positions, verifier, watch }),
-    async organizations() {
-      await drain();
-      return db.transaction(findOrganizations);
-    },
+    organizations,
     keptProblem: (signed) => keptProblem({ db, readStatement, keyring, positions }, signed),
     async export(options) {
       await drain();
