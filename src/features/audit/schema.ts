@@ -54,14 +54,14 @@ const whose = (otherwise: string) => ({
   organizationId: Type.Optional(
     Type.Unsafe<string>({
       ...Uuid,
-      description: `a UUID: the organization, for the operator; when none is named, ${otherwise}`,
+      description: `a UUID, for the operator: whose log; ${otherwise} when none is named`,
     }),
   ),
 });
 
 export const VerifyQuery = Type.Object({
   ...verifyPeriod,
-  ...whose('every organization for the operator, the own one for anybody else'),
+  ...whose('all of them'),
 });
 
 export const Verification = Type.Object(
