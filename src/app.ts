@@ -361,11 +361,11 @@ export async function createApp({
     audit,
     billing,
     deliveries,
-    /** Brings the database up to date; safe to call from several nodes at once. */
-    async prepare() {
+    /** Brings the database up to date; safe to call from several nodes at once. A server's key takes over the audit log. */
+    async prepare(options?: { takeOver: boolean }) {
       const migrator = base.openPatient();
       await migrate({ db: migrator, log, clock }).finally(() => migrator.close());
-      await audit.prepare();
+      await audit.prepare(options);
     },
     async close() {
       // Together: each has its own patience, and a slow receiver is not to be waited for after a slow client.

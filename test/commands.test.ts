@@ -264,6 +264,35 @@ test('bootstrap makes an operator once; --force gives it one more secret, and bo
   for (const client of [operator, again]) assert.equal((await askToken(url, client)).status, 200);
 });
 
+test('bootstrap with other keys than the servers refuses, says which it needs, and leaves the audit log theirs', async () => {
+  const databaseUrl = await createDatabase();
+  const env = environment(databaseUrl);
+  const { url } = await startServe(env);
+  const signingKeys = () => execute(databaseUrl, 'select number, key_id from audit_keys');
+  const before = await signingKeys();
+  const { keys } = (await (await fetch(`${url}/.well-known/jwks.json`)).json()) as {
+    keys: { kid: string }[];
+  };
+  const others = { ...env, ...pems('rsa') };
+  for (const args of [['bootstrap'], ['bootstrap', '--force']]) {
+    const said = await refusalOf(startCountersign(args, others));
+    assert.ok(said.includes(`the audit log is signed with another key (kid ${keys[0]?.kid})`), said);
+    assert.deepEqual(await signingKeys(), before);
+  }
+  assert.deepEqual(await execute(databaseUrl, 'select from agents'), []);
+  await makeOperator(env);
+});
+
+test('bootstrap with other keys writes nothing into a database that is not up to date', async () => {
+  const databaseUrl = await createDatabase();
+  await execute(
+    databaseUrl,
+    'delete from schema_migrations where version = 18; alter table audit_progress drop written_in',
+  );
+  await refusalOf(startCountersign(['bootstrap'], { ...environment(databaseUrl), ...pems('rsa') }));
+  assert.deepEqual(await execute(databaseUrl, 'select from schema_migrations where version = 18'), []);
+});
+
 test('worker runs the loops until SIGTERM, beside serve --no-worker', async () => {
   const env = environment(await createDatabase(), { LOG_LEVEL: 'info' });
   const worker = startCountersign(['worker'], env);

@@ -27,7 +27,10 @@ export async function bootstrap(
   const log = createLog({ level: 'warn', destination: process.stderr });
   const app = await createApp({ config, log });
   try {
-    await app.prepare();
+    await refuseOtherKey(app);
+    await app.prepare({ takeOver: false });
+    // A server may have started meanwhile.
+    await refuseOtherKey(app);
     const operator = await createOperator(app, options.force ?? false);
     console.log(
       options.json
@@ -42,6 +45,18 @@ export async function bootstrap(
   } finally {
     await app.close();
   }
+}
+
+/**
+ * The servers' key signs the audit log. With another one we would take it from them, or record what they cannot link; so
+ * nothing is written at all.
+ */
+async function refuseOtherKey(app: App): Promise<void> {
+  const keyId = await app.audit.otherKey();
+  if (keyId !== undefined)
+    throw new Refusal(
+      `the audit log is signed with another key (kid ${keyId}): bootstrap needs the servers' JWT_PRIVATE_KEY and JWT_PUBLIC_KEY. If these are new keys, start a server with them first`,
+    );
 }
 
 /** With `force`, an operator that exists already gets one more credential. */

@@ -13,6 +13,10 @@ const t = await startApp({ MULTI_TENANT: 'true' });
 const token = await t.token();
 const home = t.operator.organizationId;
 const get = (path: string) => t.call('GET', `/api/v1/audit${path}`, { token });
+/** Without the operator's scope it is one of its organization like any other. */
+const tenant = await t.token('audit:read');
+const verify = async (query = '') =>
+  (await t.call('GET', `/api/v1/audit/verify${query}`, { token: tenant })).json;
 const countOf = async (organizationId: string): Promise<number> => {
   const [row] = await t.sql<{ events: number }>(
     'select count(*)::int as events from audit_events where organization_id = $1',
@@ -49,18 +53,18 @@ describe('GET /audit/verify', () => {
     await record(t, home, 5);
     const all = await countOf(home);
     const answer = { verified: true, checkedCount: all, fromDate: null, toDate: null };
-    assert.deepEqual((await get('/verify')).json, answer);
-    assert.deepEqual((await get(`/verify?fromDate=${before}`)).json, {
+    assert.deepEqual(await verify(), answer);
+    assert.deepEqual(await verify(`?fromDate=${before}`), {
       ...answer,
       checkedCount: 5,
       fromDate: before,
     });
-    assert.deepEqual((await get(`/verify?toDate=${before}`)).json, {
+    assert.deepEqual(await verify(`?toDate=${before}`), {
       ...answer,
       checkedCount: all - 5,
       toDate: before,
     });
-    assert.deepEqual((await get('/verify?fromDate=2020-01-01&toDate=2020-01-02')).json, {
+    assert.deepEqual(await verify('?fromDate=2020-01-01&toDate=2020-01-02'), {
       verified: true,
       checkedCount: 0,
       fromDate: '2020-01-01T00:00:00.000Z',
@@ -70,7 +74,7 @@ describe('GET /audit/verify', () => {
 
   it('400 VALIDATION_ERROR for what is no date, and for a period that ends before it begins', async () => {
     for (const query of ['fromDate=yesterday', 'toDate=2020-02-31', 'fromDate=2020-01-02&toDate=2020-01-01'])
-      assert.equal((await get(`/verify?${query}`)).json.code, 'VALIDATION_ERROR', query);
+      assert.equal((await verify(`?${query}`)).code, 'VALIDATION_ERROR', query);
   });
 
   it('200, verified false: an edit within the period', async () => {
@@ -86,12 +90,12 @@ describe('GET /audit/verify', () => {
       last[0]?.time,
     ]);
     await intruder.run('commit');
-    assert.equal((await get(`/verify?fromDate=${new Date(from).toISOString()}`)).json.verified, false);
-    assert.equal((await get('/verify')).json.verified, false);
+    assert.equal((await verify(`?fromDate=${new Date(from).toISOString()}`)).verified, false);
+    assert.equal((await verify()).verified, false);
     await intruder.run(
       "update audit_events set ip_address = canonical::jsonb ->> 'ipAddress' where ip_address = 'x'",
     );
-    assert.equal((await get('/verify')).json.verified, true);
+    assert.equal((await verify()).verified, true);
     await intruder.close();
   });
 
@@ -104,7 +108,37 @@ describe('GET /audit/verify', () => {
       `set session_replication_role = replica; delete from audit_events where organization_id = '${other}'`,
     );
     assert.ok((await t.app.audit.verify(other)).finding);
-    assert.equal((await get('/verify')).json.verified, true);
+    assert.equal((await verify()).verified, true);
+    assert.equal((await get(`/verify?organizationId=${home}`)).json.verified, true);
+  });
+
+  it('200: every organization for the operator who names none, and a broken one shows', async () => {
+    const mine = await startApp({ MULTI_TENANT: 'true' });
+    const other = mine.app.ids.uuid();
+    await record(mine, other, 3);
+    // Nobody's: the client is not known.
+    await mine.askToken({ grant_type: 'client_credentials', client_id: other, client_secret: 'wrong' });
+    const bearer = await mine.token();
+    const asked = async (query = '') =>
+      (await mine.call('GET', `/api/v1/audit/verify${query}`, { token: bearer })).json;
+    const [{ events } = { events: 0 }] = await mine.sql<{ events: number }>(
+      'select count(*)::int as events from audit_events',
+    );
+    const since = `?fromDate=${new Date(mine.clock.now() - 3_600_000).toISOString()}`;
+    for (const query of ['', since]) {
+      const { verified, checkedCount } = await asked(query);
+      assert.deepEqual([verified, checkedCount], [true, events], query);
+    }
+    assert.equal((await asked(`?organizationId=${other}`)).checkedCount, 3);
+    await execute(
+      mine.databaseUrl,
+      `set session_replication_role = replica;
+       delete from audit_events where event_id in
+         (select event_id from audit_links where organization_id = '${other}' and sequence = 2)`,
+    );
+    for (const query of ['', since, `?organizationId=${other}`])
+      assert.equal((await asked(query)).verified, false, query);
+    assert.equal((await asked(`?organizationId=${mine.operator.organizationId}`)).verified, true);
   });
 });
 

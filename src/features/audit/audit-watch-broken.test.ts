@@ -69,7 +69,9 @@ it('finds an edit in a chain that it has never seen', async () => {
 });
 
 it('says so when the checkpoint that it would begin at is not genuine', async () => {
-  // The old part is gone through in the order of the ids, and begins with another chain.
+  // The old part is gone through in the order of the ids, and the first chain is enough for a round.
+  await chainCalled('00000000-0000-4000-8000-000000000001', [2_600]);
+  t.clock.advance(3_600_000);
   const last = 'ffffffff-ffff-4fff-bfff-ffffffffffff';
   const organizationId = await chainCalled(last, [1_000, 1_000, 6_000, 6_000]);
   await asIntruder(`update audit_checkpoints set signed = left(signed, -4) || 'AAAA'
@@ -91,6 +93,19 @@ it('comes to the other chains though a checkpoint of one is gone', async () => {
   await rounds(12);
   const named = (id: string) => t.logs.some((line) => line.includes('NOT INTACT') && line.includes(id));
   assert.deepEqual([named(held), named(other)], [true, true]);
+});
+
+it('comes to the last of many small chains within a few rounds', async () => {
+  const last = await chainCalled('ffffffff-ffff-4fff-bfff-ffffffffffff', [3]);
+  for (let other = 0; other < 30; other += 1) await record(t, t.app.ids.uuid(), 1);
+  await t.app.audit.settle();
+  t.clock.advance(3_600_000);
+  await rounds(2);
+  assert.equal(await gauge(), '1');
+  t.clock.advance(3_600_000);
+  await edited(last, 2);
+  await rounds(2);
+  assert.equal(await gauge(), '0');
 });
 
 it('finds a row that was put where the sequencer has been', async () => {
@@ -162,6 +177,12 @@ for (const [what, tampering] of [
     'a forged event is of tomorrow',
     (id: string) =>
       copyOf(id, 2, { event_id: `'${forged}'`, occurred_at: "e.occurred_at + interval '1 day'" }),
+  ],
+  [
+    'a forged event is older than the chain',
+    (id: string) =>
+      `select audit_ensure_partition('1969-07-20');
+       ${copyOf(id, 2, { event_id: `'${forged}'`, occurred_at: "'1969-07-20T20:17:40Z'" })}`,
   ],
   [
     'a link stands behind the last checkpoint of a chain that nobody extends',

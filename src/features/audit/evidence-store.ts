@@ -249,7 +249,7 @@ export async function countSettledWithin(
 }
 
 /**
- * One event that nothing links, for whoever asks which; among those of a period, if one is given. A link is looked up by
+ * One event that nothing links, for whoever asks which; among those of a period, if one is given, which may be open. A link is looked up by
  * its event's id alone (`offset 0` keeps the other conditions out of the look-up): before a table has statistics, the
  * planner takes all links of an organization for a handful, and reads them once for every event.
  */
@@ -257,13 +257,14 @@ export const findStray = (
   tx: Tx,
   organizationId: string,
   settled: Settled,
-  period?: Period,
+  { from, to }: Partial<Period> = {},
 ): Promise<{ eventId: string } | undefined> =>
   tx.maybe(
     'audit.stray',
     sql`select e.event_id as "eventId" from audit_events e
         where e.organization_id = ${organizationId}
-          ${period ? sql`and e.occurred_at between ${isoOf(period.from)} and ${isoOf(period.to)}` : sql``}
+          ${from === undefined ? sql`` : sql`and e.occurred_at >= ${isoOf(from)}`}
+          ${to === undefined ? sql`` : sql`and e.occurred_at <= ${isoOf(to)}`}
           and not exists (
             select from (
               select l.organization_id, l.occurred_at from audit_links l where l.event_id = e.event_id offset 0

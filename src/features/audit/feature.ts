@@ -49,8 +49,13 @@ export interface Audit {
   readonly routes: readonly RouteEntry[];
   readonly listener: LedgerListener;
   readonly loops: readonly Loop[];
-  /** Must have run before the first event is recorded: makes today's partition and some ahead, and says whose key signs. */
-  prepare(): Promise<void>;
+  /**
+   * Must have run before the first event is recorded: makes today's partition and some ahead, and says whose key signs. A
+   * server's key takes over; what runs beside the servers leaves the log theirs, and asks for `otherKey` before it records.
+   */
+  prepare(options?: { takeOver: boolean }): Promise<void>;
+  /** The key that signs the log, where that is another than ours: what we record would not be linked. */
+  otherKey(): Promise<string | undefined>;
   /** Links what was appended until now. */
   settle(): Promise<void>;
   readonly verify: Verifier['verify'];
@@ -79,9 +84,13 @@ export function createAudit(deps: AuditDeps): Audit {
   const watch = createWatch({ db, clock, readStatement, keyring, positions, alarm, drain });
   const tag = sealTag(signer.keyId);
   const seal = (canonical: string) => tag + signer.seal(canonical);
+  const organizations = async () => {
+    await drain();
+    return db.transaction(findOrganizations);
+  };
 
   return {
-    routes: auditRoutes(createAuditReader(deps), createProof({ db, verifier })),
+    routes: auditRoutes(createAuditReader(deps), createProof({ db, verifier, organizations })),
     listener: { inTransaction: (tx, happenings) => append(tx, happenings, seal) },
     loops: [
       createPartitionLoop(deps),
@@ -89,17 +98,15 @@ export function createAudit(deps: AuditDeps): Audit {
       createRetentionLoop(retain),
       createWatchLoop(watch),
     ],
-    async prepare() {
+    async prepare({ takeOver } = { takeOver: true }) {
       await ensurePartitions(deps);
       if (!(await keyring.begun())) await sequencer.adopt();
-      await keyring.introduce();
+      await keyring.introduce(takeOver);
     },
+    otherKey: keyring.otherKey,
     verify: verifier.verify,
     integrity: createIntegrity({ db, clock, alarm, positions, verifier, watch }),
-    async organizations() {
-      await drain();
-      return db.transaction(findOrganizations);
-    },
+    organizations,
     keptProblem: (signed) => keptProblem({ db, readStatement, keyring, positions }, signed),
     async export(options) {
       await drain();

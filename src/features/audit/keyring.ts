@@ -6,7 +6,7 @@ import type { Log } from '../../kernel/log.ts';
 import type { PublicKey, ReadStatement, Signer } from '../../kernel/signer.ts';
 import type { Alarm } from './alarm.ts';
 import { sealTag } from './chain.ts';
-import { insertKey, readKeys } from './links-store.ts';
+import { hasKeys, insertKey, readKeys } from './links-store.ts';
 import { claimed, sign, statementHash } from './statements.ts';
 import { type KeyRow, type Trust, trustFrom } from './trust.ts';
 
@@ -24,8 +24,10 @@ export interface Keyring {
   standing(db: Queryable): Promise<Standing>;
   /** False before the very first key has said who it is. */
   begun(): Promise<boolean>;
-  /** Says who we are and who came before, unless that was said already. */
-  introduce(): Promise<void>;
+  /** The key that signs the log, where that is another than ours. Also asked of a database that has no tables yet. */
+  otherKey(): Promise<string | undefined>;
+  /** Says who we are and who came before, unless that was said already; who does not take over, only where nobody came before. */
+  introduce(takeOver: boolean): Promise<void>;
 }
 
 export interface KeyringDeps {
@@ -86,12 +88,16 @@ export function createKeyring({ db, clock, log, signer, readStatement, alarm }: 
       };
     },
     begun: async () => (await readKeys(db)).length > 0,
-    introduce: () =>
+    async otherKey() {
+      const [newest] = (await hasKeys(db)) ? await readKeys(db) : [];
+      return newest?.keyId === signer.keyId ? undefined : newest?.keyId;
+    },
+    introduce: (takeOver) =>
       db.transaction(async (tx) => {
         await takeLock(tx, 'auditSequencer');
         const rows = await readKeys(tx);
         const [newest] = rows;
-        if (newest?.keyId === signer.keyId) return;
+        if (newest?.keyId === signer.keyId || (newest && !takeOver)) return;
         if (!(await mayFollow(rows)))
           return alarm.raise({ problem: `no key that may be believed signed before: ${newest?.keyId}` });
         await insertKey(tx, await introduceAfter(newest));

@@ -8,14 +8,17 @@ import type { KeyRow } from './trust.ts';
 export interface Horizon {
   /** Every event of an earlier transaction has been looked at. */
   readonly settledBefore: string;
-  /** No event of this or a later transaction has a link yet. */
+  /** No event of a later transaction has a link yet. */
   readonly reached: string;
   /** What was visible when this was read; the oldest transaction still open then, and the first not begun. */
   readonly seen: string;
   readonly oldestOpen: string;
   readonly next: string;
-  /** The database was restored into another server, whose transactions count from the beginning again. */
-  readonly wentBack: boolean;
+  /**
+   * It was not the sequencer that put this here, but a restore, or somebody by hand: then the ids say nothing, and events of any id may
+   * be waiting. Transactions of the server that the dump came from may have the same ids as those of this one, or later ones.
+   */
+  readonly restored: boolean;
 }
 
 export const readHorizon = (tx: Tx): Promise<Horizon> =>
@@ -23,7 +26,8 @@ export const readHorizon = (tx: Tx): Promise<Horizon> =>
     'audit.horizon',
     prepared(sql`
       select settled_before::text as "settledBefore", reached::text, now::text as seen,
-             pg_snapshot_xmin(now)::text as "oldestOpen", pg_snapshot_xmax(now)::text as next, greatest(settled_before, reached) > pg_snapshot_xmax(now) as "wentBack"
+             pg_snapshot_xmin(now)::text as "oldestOpen", pg_snapshot_xmax(now)::text as next,
+             audit_progress.xmin <> written_in::xid or settled_before > pg_snapshot_xmax(now) as restored
       from audit_progress, pg_current_snapshot() as now`),
   );
 
@@ -31,9 +35,19 @@ export const writeProgress = (tx: Tx, settledBefore: string, reached: string): P
   tx.run(
     'audit.progress',
     prepared(
-      sql`update audit_progress set settled_before = ${settledBefore}::xid8, reached = ${reached}::xid8`,
+      sql`update audit_progress set settled_before = ${settledBefore}::xid8, reached = ${reached}::xid8,
+                                    written_in = pg_current_xact_id()`,
     ),
   );
+
+/** The last transaction that any event claims to come from. */
+export async function findHighest(tx: Tx): Promise<string> {
+  const highest = await tx.maybe<{ appendedIn: string }>(
+    'audit.highest',
+    sql`select appended_in::text as "appendedIn" from audit_events e order by e.appended_in desc limit 1`,
+  );
+  return highest?.appendedIn ?? '0';
+}
 
 export interface Candidate {
   readonly eventId: string;
@@ -98,7 +112,7 @@ export const findUnlinked = (
         from audit_events e
         left join lateral (
           select true as yes from audit_links l
-          where ${reached === undefined ? sql`` : sql`e.appended_in < ${reached}::xid8 and`}
+          where ${reached === undefined ? sql`` : sql`e.appended_in <= ${reached}::xid8 and`}
                 l.event_id = e.event_id and l.linked_on >= (e.occurred_at at time zone 'UTC')::date - 1
           limit 1
         ) linked on true
@@ -171,6 +185,14 @@ export const insertCheckpoints = (tx: Tx, rows: readonly CheckpointRow[]): Promi
                   ${rows.map((row) => row.keyId)}::text[], ${rows.map((row) => row.signed)}::text[])
            as made (organization_id, number, size, head, previous, taken_at, key_id, signed)`),
   );
+
+export async function hasKeys(db: Queryable): Promise<boolean> {
+  const { found } = await db.one<{ found: boolean }>(
+    'audit.keys.table',
+    sql`select to_regclass('audit_keys') is not null as found`,
+  );
+  return found;
+}
 
 /** The newest first. */
 export const readKeys = (db: Queryable): Promise<KeyRow[]> =>

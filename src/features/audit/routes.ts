@@ -29,7 +29,7 @@ export const auditRoutes = (audit: AuditReader, proof: Proof): RouteEntry[] => [
   route({
     id: 'verifyAudit',
     summary:
-      "Verify that the organization's audit log is what it was: every hash, and every signature on them",
+      "Verify that the organization's audit log is what it was (for the operator, every organization's): every hash, and every signature on them",
     tag: 'Audit',
     method: 'GET',
     url: '/audit/verify',

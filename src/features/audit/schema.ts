@@ -50,14 +50,28 @@ export type AuditQuery = Static<typeof AuditQuery>;
 export const AuditEventParams = Type.Object({ eventId: Uuid });
 
 /** For the operator, who sees every log; the zero UUID is where refused clients that nobody knows are recorded. */
-const whose = { organizationId: Type.Optional(Uuid) };
+const whose = (otherwise: string) => ({
+  organizationId: Type.Optional(
+    Type.Unsafe<string>({
+      ...Uuid,
+      description: `a UUID, for the operator: whose log; ${otherwise} when none is named`,
+    }),
+  ),
+});
 
-export const VerifyQuery = Type.Object({ ...verifyPeriod, ...whose });
+export const VerifyQuery = Type.Object({
+  ...verifyPeriod,
+  ...whose('all of them'),
+});
 
 export const Verification = Type.Object(
   {
-    verified: Type.Boolean({ description: 'false when tampering is detected' }),
-    checkedCount: Type.Integer({ description: 'how many events were checked' }),
+    verified: Type.Boolean({
+      description: 'false when tampering is detected, in any of the logs that were asked for',
+    }),
+    checkedCount: Type.Integer({
+      description: 'how many events were checked, up to the first that is not intact',
+    }),
     fromDate: Nullable(Timestamp),
     toDate: Nullable(Timestamp),
   },
@@ -78,5 +92,5 @@ export const AuditCheckpoint = Type.Object(
 );
 export type AuditCheckpoint = Static<typeof AuditCheckpoint>;
 export const AuditCheckpointPage = PageOf(AuditCheckpoint, 'AuditCheckpointPage');
-export const CheckpointQuery = Type.Object({ ...pageQuery(pageSizes.audit), ...whose });
+export const CheckpointQuery = Type.Object({ ...pageQuery(pageSizes.audit), ...whose('its own') });
 export type CheckpointQuery = Static<typeof CheckpointQuery>;

@@ -16,6 +16,7 @@ import {
   type CheckpointRow,
   type Cursor,
   endOfBatch,
+  findHighest,
   findLastSequences,
   findUnlinked,
   type Horizon,
@@ -81,6 +82,8 @@ export function createSequencer(deps: SequencerDeps): Sequencer {
         if (options.wait) await takeLock(tx, 'auditSequencer');
         else if (!(await tryLock(tx, 'auditSequencer'))) return undefined;
         const horizon = await readHorizon(tx);
+        // Under our feet: what we have seen so far counts for nothing.
+        if (horizon.restored && !state?.start.restored) state = undefined;
         const standing = await keyring.standing(tx);
         const start = state?.start ?? horizon;
         if (!standing.current && !options.adopting) return { start, cursor: beginning, isLast: true };
@@ -99,12 +102,13 @@ export function createSequencer(deps: SequencerDeps): Sequencer {
     now: Horizon,
     isOurs: (event: Candidate) => boolean,
   ): Promise<Run> => {
-    const { wentBack } = start;
-    const after = cursor ?? { ...beginning, appendedIn: wentBack ? '0' : start.settledBefore };
-    const before = wentBack ? undefined : start.next;
-    // The first batch is usually the last; otherwise much is waiting.
-    const last = cursor && (await endOfBatch(tx, after, before, batchSize));
-    const bounds = { before, last, reached: wentBack ? undefined : now.reached };
+    const { restored } = start;
+    const after = cursor ?? { ...beginning, appendedIn: restored ? '0' : start.settledBefore };
+    const before = restored ? undefined : start.next;
+    const far = BigInt(start.oldestOpen) - BigInt(start.settledBefore) > unsettledAtMost;
+    // The first batch is usually the last; otherwise there is much to go through, waiting or linked already.
+    const last = cursor || restored || far ? await endOfBatch(tx, after, before, batchSize) : undefined;
+    const bounds = { before, last, reached: restored ? undefined : now.reached };
     const found = await findUnlinked(tx, after, bounds, batchSize);
     const ours: Candidate[] = [];
     const pause = createPause(eventsAtOnce);
@@ -116,11 +120,12 @@ export function createSequencer(deps: SequencerDeps): Sequencer {
     await link(tx, ours);
 
     const isLast = last === undefined && found.length < batchSize;
-    const far = BigInt(start.oldestOpen) - BigInt(start.settledBefore) > unsettledAtMost;
-    if (wentBack ? isLast : found.length > 0 || cursor || far) {
+    if (restored) {
+      // Ids that came with the restore are passed through again one day: until then their links have to be looked for.
+      if (isLast) await writeProgress(tx, start.oldestOpen, later(start.next, await findHighest(tx)));
+    } else if (found.length > 0 || cursor || far) {
       const settled = isLast ? start.oldestOpen : now.settledBefore;
-      if (wentBack) await writeProgress(tx, settled, start.next);
-      else await writeProgress(tx, later(settled, now.settledBefore), later(start.next, now.reached));
+      await writeProgress(tx, later(settled, now.settledBefore), later(start.next, now.reached));
     }
     const end = found.length === batchSize ? found.at(-1) : last && { ...endOfTransaction, appendedIn: last };
     return { start, cursor: end || after, isLast };

@@ -1,3 +1,7 @@
+/**
+ * The watch: what the gauge shows is found here, by looking all the time at what is new and at a piece of what is old. It
+ * remembers where it has been, in this process only, and never has more to do in a round than fits between two.
+ */
 import { DatabaseAway, type Tx } from '../../kernel/db.ts';
 import { createGatherer } from '../../kernel/gather.ts';
 import type { PublicKey } from '../../kernel/signer.ts';
@@ -14,7 +18,6 @@ import {
   uncounted,
 } from './evidence-store.ts';
 import { findLastSequences } from './links-store.ts';
-import { withinTime } from './period.ts';
 import { afterAnchor, isGenuine, type Position, positionOf } from './positions.ts';
 import { isUnreadable, type VerifierDeps } from './verify.ts';
 import { walk } from './walk.ts';
@@ -22,6 +25,7 @@ import { walk } from './walk.ts';
 /** Per round and however many chains there are: a fraction of a second's work. The last checkpoint is walked to its end. */
 const newLinksAtMost = 10_000;
 const oldLinksAtMost = 2_500;
+const oldChainsAtMost = 20;
 const chainsAtMost = 100;
 
 interface Round {
@@ -33,16 +37,22 @@ interface Round {
   readonly rowByRow: boolean;
 }
 
+/** Where the old part is being looked at: in this chain, from here; without a position, behind it. */
+interface Place {
+  readonly organizationId: string | undefined;
+  readonly position: Position | undefined;
+  /** The chain begins there: what is older than that has no business being there. */
+  readonly isFirst?: boolean;
+}
+
 /** Each round answers whether it has come to the last chain and the next begins with the first. */
 export function createWatch(deps: VerifierDeps): () => Promise<boolean> {
   const { db, clock, readStatement, keyring, positions, alarm, drain } = deps;
   const walkedTo = new Map<string, Position>();
   let lookedAt: number | undefined;
-  let place: { organizationId: string | undefined; position: Position | undefined } = {
-    organizationId: undefined,
-    position: undefined,
-  };
-  let looked = 0;
+  let place: Place = { organizationId: undefined, position: undefined };
+  /** Which of the chains that we have seen is the next to be asked for. */
+  let nextRemembered = 0;
   /** Chains that have grown since we came to them; whoever has waited longest comes first. */
   const waiting = new Set<string>();
 
@@ -110,49 +120,56 @@ export function createWatch(deps: VerifierDeps): () => Promise<boolean> {
     return walked.position;
   };
 
-  /** One piece of one chain, and the events of that time; then the next piece, or the next chain. */
+  /** Small chains by the score, a piece of a long one; the next round goes on there. */
   const checkOld = async (round: Round) => {
-    const { tx } = round;
-    if (!place.position) {
-      const next = await findOrganizationAfter(tx, place.organizationId);
-      if (next === undefined) {
-        place = { organizationId: undefined, position: undefined };
-        return;
-      }
-      const { anchor, problem } = await positions.anchor(tx, next);
-      if (problem !== undefined) alarm.raise({ organizationId: next, problem });
-      place = {
-        organizationId: next,
-        position: anchor ? afterAnchor(anchor) : positions.beginning(next),
-      };
+    let left = oldLinksAtMost;
+    for (let chains = 0; left > 0 && chains < oldChainsAtMost; chains += 1) {
+      if (!place.position) place = await nextPlace(round);
+      const { organizationId, position: from, isFirst = false } = place;
+      if (!from || organizationId === undefined) return;
+      const { to, isEnd } = await orLeaveOut(
+        round,
+        organizationId,
+        () => checkPiece(round, organizationId, { from, isFirst, links: left }),
+        () => {
+          place = { organizationId, position: undefined };
+        },
+      );
+      left -= to.size - from.size;
+      place = { organizationId, position: isEnd ? undefined : to };
     }
-    const { organizationId, position: from } = place;
-    if (!from || organizationId === undefined) return;
-    const position = await orLeaveOut(
-      round,
-      organizationId,
-      () => checkPiece(round, organizationId, from),
-      () => {
-        place = { organizationId, position: undefined };
-      },
-    );
-    place = { organizationId, position };
   };
 
-  /** Answers where the next piece begins; undefined at the end of the chain, and where something keeps us from going on. */
-  const checkPiece = async (round: Round, organizationId: string, from: Position) => {
+  /** The beginning of the next chain; of none behind the last. */
+  const nextPlace = async ({ tx }: Round): Promise<Place> => {
+    const organizationId = await findOrganizationAfter(tx, place.organizationId);
+    if (organizationId === undefined) return { organizationId, position: undefined };
+    const { anchor, problem } = await positions.anchor(tx, organizationId);
+    if (problem !== undefined) alarm.raise({ organizationId, problem });
+    const position = anchor ? afterAnchor(anchor) : positions.beginning(organizationId);
+    return { organizationId, position, isFirst: true };
+  };
+
+  /** So many links, and the events of that time. Answers where it came to; whatever keeps us from going on is an end as well. */
+  const checkPiece = async (
+    round: Round,
+    organizationId: string,
+    { from, isFirst, links }: { from: Position; isFirst: boolean; links: number },
+  ) => {
     const { tx, settled } = round;
-    const goal = await checkpointFrom(tx, organizationId, from.number, from.size + oldLinksAtMost);
+    const goal = await checkpointFrom(tx, organizationId, from.number, from.size + links);
     const to = await walkOn(round, organizationId, from, goal?.number);
-    // Events of days to come have no business there either.
-    const end = goal ? Date.parse(to.at) : withinTime(Number.POSITIVE_INFINITY);
-    const stray = await findStray(tx, organizationId, settled, { from: Date.parse(from.at), to: end });
+    // Events from before the chain, and of days to come, have no business there either.
+    const stray = await findStray(tx, organizationId, settled, {
+      ...(!isFirst && { from: Date.parse(from.at) }),
+      ...(goal && { to: Date.parse(to.at) }),
+    });
     if (stray) alarm.raise({ organizationId, eventId: stray.eventId, problem: 'the event is in no link' });
     if (await hasUncounted(tx, organizationId)) alarm.raise({ organizationId, problem: uncounted });
     const [last] = goal ? [] : await findLastSequences(tx, [organizationId]);
     if (last && last.sequence > to.size)
       alarm.raise({ organizationId, problem: 'there are links that no checkpoint covers' });
-    return goal && to.number > from.number ? to : undefined;
+    return { to, isEnd: !goal || to.number <= from.number };
   };
 
   const checkWaiting = async (round: Round) => {
@@ -167,8 +184,9 @@ export function createWatch(deps: VerifierDeps): () => Promise<boolean> {
 
   /** A few of the chains that this process has seen: they must still end where they ended, or later. */
   const checkRemembered = async ({ tx, known }: Round) => {
-    const some = [...known.keys()].slice(looked, looked + chainsAtMost);
-    looked = looked + chainsAtMost < known.size ? looked + chainsAtMost : 0;
+    const behind = nextRemembered + chainsAtMost;
+    const some = [...known.keys()].slice(nextRemembered, behind);
+    nextRemembered = behind < known.size ? behind : 0;
     for (const [organizationId, { problem }] of await positions.newest(tx, some, known))
       if (problem !== undefined) alarm.raise({ organizationId, problem });
   };
