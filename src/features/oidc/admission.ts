@@ -15,7 +15,7 @@ import { takeTurn } from '../../kernel/locks.ts';
 import { isRefused, type Unverified } from '../../kernel/outside.ts';
 import { type Chosen, createChoose } from './candidates.ts';
 import type { OidcDeps } from './feature.ts';
-import { tokenKeyOf } from './keys.ts';
+import { tokenKeysOf } from './keys.ts';
 import { checksOf, failing } from './match.ts';
 import { maxAgeSeconds, type TrustPolicy } from './schema.ts';
 import { holdPolicy, markUsed, useToken } from './store.ts';
@@ -89,7 +89,7 @@ export function createAdmission(deps: OidcDeps): Admit {
       const problem = standing?.problem ?? 'the agent does not exist';
       return failToken(words.standing, words.standing === words.proof ? told : problem, problem);
     }
-    if (policy.singleUse && !(await useToken(tx, tokenKeyOf(token, policy.jwksUri), lastMoment(verified))))
+    if (policy.singleUse && !(await useToken(tx, tokenKeysOf(token, policy), lastMoment(verified))))
       return refuse('the token was used before');
     return policy;
   };

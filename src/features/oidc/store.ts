@@ -147,20 +147,34 @@ export const findPoliciesByHead = (
         order by p.created_at, p.policy_id limit ${atMost}`,
   );
 
-/** False when it was used before. Of many at once the others wait for the first. */
-export async function useToken(tx: Queryable, tokenKey: Buffer, expiresAt: string): Promise<boolean> {
-  const inserted = await tx.run(
-    'oidc.useToken',
-    sql`insert into used_outside_tokens (token_key, expires_at) values (${tokenKey}, ${expiresAt})
-        on conflict (token_key) do nothing`,
-  );
-  return inserted === 1;
+/** Two names of one token; see keys.ts. */
+export interface TokenKeys {
+  readonly byKeySet: Buffer;
+  readonly byOrganization: Buffer;
 }
 
-export async function isUsed(db: Queryable, tokenKey: Buffer): Promise<boolean> {
+/**
+ * False when it was used before, by either name: the transaction must then be undone, since the other may have been written.
+ * Of many at once the others wait for the first. Everybody writes the names in this order, so that no two wait for each other.
+ */
+export async function useToken(
+  tx: Queryable,
+  { byKeySet, byOrganization }: TokenKeys,
+  expiresAt: string,
+): Promise<boolean> {
+  const inserted = await tx.run(
+    'oidc.useToken',
+    sql`insert into used_outside_tokens (token_key, expires_at)
+        values (${byKeySet}, ${expiresAt}), (${byOrganization}, ${expiresAt})
+        on conflict (token_key) do nothing`,
+  );
+  return inserted === 2;
+}
+
+export async function isUsed(db: Queryable, { byKeySet, byOrganization }: TokenKeys): Promise<boolean> {
   const row = await db.maybe(
     'oidc.isUsed',
-    sql`select 1 from used_outside_tokens where token_key = ${tokenKey}`,
+    sql`select 1 from used_outside_tokens where token_key in (${byKeySet}, ${byOrganization}) limit 1`,
   );
   return row !== undefined;
 }
