@@ -16,9 +16,18 @@ export async function serve(env: Environment, options: ServeOptions): Promise<vo
   const config = loadConfig(env);
   const log = createLog({ level: config.logLevel });
   const lifecycle = createLifecycle(log);
+  if (cluster.isPrimary) warnOfFreePlans(config, log);
   if (config.webConcurrency > 1 && cluster.isPrimary) return supervise(config, log, lifecycle);
   await startServer(config, log, lifecycle, options);
   log.info({ baseUrl: config.baseUrl, port: config.port, worker: options.worker }, 'Countersign is ready');
+}
+
+/** Right for a trial, a gift to every tenant in production: NODE_ENV alone decides, and it is easily forgotten. */
+function warnOfFreePlans({ stripeSecretKey, nodeEnv, billingAllowEmbedded }: Config, log: Log): void {
+  if (stripeSecretKey || nodeEnv === 'production' || billingAllowEmbedded) return;
+  log.warn(
+    'plans can be had without paying: there is no Stripe, and NODE_ENV is not production; set NODE_ENV=production, or BILLING_ALLOW_EMBEDDED=true if that is meant',
+  );
 }
 
 /** What `serve` and `dev` have in common: everything, once the variables are there. */

@@ -1,6 +1,6 @@
 /**
- * Who comes in by an outside token. Whatever is amiss with the token, the policies or the agent, the client is told the same;
- * the audit log is told which. The token is verified before the transaction, because that may take a call elsewhere; that
+ * Who comes in by an outside token. Whatever is amiss with the token, the policies or the agent, the client is told the same,
+ * but for what it can mend itself; the audit log of whoever was meant is told which. The token is verified before the transaction, because that may take a call elsewhere; that
  * the policy still stands and the token was not used before is seen within it. What is refused, there or by whoever issues,
  * has changed nothing: the token is used up by what is issued for it.
  */
@@ -11,11 +11,12 @@ import { failToken, TokenError } from '../../kernel/fail.ts';
 import { createGate } from '../../kernel/gather.ts';
 import type { Issue, IssuedToken, OutsideProof, ProvenClient } from '../../kernel/grant.ts';
 import { isUuid, nobody, stranger } from '../../kernel/ids.ts';
+import type { Entry } from '../../kernel/ledger.ts';
 import { takeTurn } from '../../kernel/locks.ts';
 import { isRefused, type Unverified } from '../../kernel/outside.ts';
-import { type Chosen, createChoose } from './candidates.ts';
+import { type Chosen, createChoose, type Unmatched } from './candidates.ts';
 import type { OidcDeps } from './feature.ts';
-import { tokenKeyOf } from './keys.ts';
+import { tokenKeysOf } from './keys.ts';
 import { checksOf, failing } from './match.ts';
 import { maxAgeSeconds, type TrustPolicy } from './schema.ts';
 import { holdPolicy, markUsed, useToken } from './store.ts';
@@ -41,6 +42,8 @@ interface About {
   readonly organizationId: string;
   readonly agentId: string;
   readonly metadata: Record<string, unknown>;
+  /** Where it differs from what the others are told. */
+  readonly reason?: string;
 }
 
 export function createAdmission(deps: OidcDeps): Admit {
@@ -50,11 +53,17 @@ export function createAdmission(deps: OidcDeps): Admit {
   const gate = createGate(admissionsAtOnce, admissionsWaiting);
   const inGate = <T>(work: (tx: Tx) => Promise<T>) => gate(() => db.transaction(work));
 
-  const recordRefusal = async ({ origin }: OutsideProof, about: About, error: TokenError) => {
-    const { organizationId, agentId } = about;
-    const metadata = { ...about.metadata, reason: error.reason, ...error.details };
-    const subject = { organizationId, agentId, outcome: 'failure', metadata } as const;
-    await db.transaction((tx) => ledger.record(tx, origin, 'token.refused', subject));
+  const recordRefusal = async (
+    { origin: actor }: OutsideProof,
+    abouts: readonly About[],
+    error: TokenError,
+  ) => {
+    const entries = abouts.map(({ organizationId, agentId, reason = error.reason, ...about }): Entry => {
+      const metadata = { ...about.metadata, reason, ...error.details };
+      const subject = { organizationId, agentId, outcome: 'failure', metadata } as const;
+      return { actor, type: 'token.refused', subject };
+    });
+    await db.transaction((tx) => ledger.recordAll(tx, entries));
   };
 
   const read = (proof: OutsideProof, words: RefusalWords): Unverified => {
@@ -63,13 +72,22 @@ export function createAdmission(deps: OidcDeps): Admit {
     return token.issuer === ourselves ? failToken(words.proof, told, 'own_token') : token;
   };
 
-  /** Where the refusal is to be read: by whoever wrote the policy, or by whoever has the agent that was named. */
+  /** Where a refusal is to be read when no policy says so: by whoever has the agent that was named. */
   const aboutNobody = async ({ agentId }: OutsideProof): Promise<About> => {
     if (agentId === undefined || !isUuid(agentId)) return { ...stranger, metadata: {} };
     const named = agentId.toLowerCase();
     const standing = await findStanding(db, named);
     return { organizationId: standing?.organizationId ?? nobody, agentId: named, metadata: {} };
   };
+
+  const aboutAll = async (
+    proof: OutsideProof,
+    token: Unverified,
+    told: Unmatched['told'],
+  ): Promise<About[]> =>
+    told.length === 0
+      ? [{ ...(await aboutNobody(proof)), metadata: vouchedBy(undefined, token) }]
+      : told.map(({ policy, problem }) => ({ ...aboutPolicy(policy, token), reason: problem }));
 
   /** The policy as it stands, kept so with its agent until the transaction ends, and the token marked as used. */
   const prove = async (
@@ -89,19 +107,21 @@ export function createAdmission(deps: OidcDeps): Admit {
       const problem = standing?.problem ?? 'the agent does not exist';
       return failToken(words.standing, words.standing === words.proof ? told : problem, problem);
     }
-    if (policy.singleUse && !(await useToken(tx, tokenKeyOf(token, policy.jwksUri), lastMoment(verified))))
+    if (policy.singleUse && !(await useToken(tx, tokenKeysOf(token, policy), lastMoment(verified))))
       return refuse('the token was used before');
     return policy;
   };
 
   return async (proof, words, issue) => {
-    let about: About | undefined;
+    let abouts: readonly About[] | undefined;
     try {
       const token = read(proof, words);
       const chosen = await choose(token, { agentId: proof.agentId, scopes: scopesIn(proof.scope) });
-      const { policy: seen } = chosen;
-      about = { ...(seen ?? (await aboutNobody(proof))), metadata: vouchedBy(seen, token) };
-      if ('problem' in chosen) return failToken(words.proof, told, chosen.problem);
+      if ('problem' in chosen) {
+        abouts = await aboutAll(proof, token, chosen.told);
+        return failToken(words.proof, chosen.advice ?? told, chosen.problem);
+      }
+      abouts = [aboutPolicy(chosen.policy, token)];
       return await inGate(async (tx) => {
         // Agents before policies, and all of them at once: the order of everybody who holds both.
         await takeTurn(tx, 'agent', [chosen.policy.agentId, ...proof.parties], 'together');
@@ -117,7 +137,7 @@ export function createAdmission(deps: OidcDeps): Admit {
       if (!(error instanceof TokenError)) throw error;
       // A request counts once: of a client that had proved itself, it has.
       await proof.countAgainst('address');
-      await recordRefusal(proof, about ?? (await aboutNobody(proof)), error);
+      await recordRefusal(proof, abouts ?? [await aboutNobody(proof)], error);
       throw error;
     }
   };
@@ -136,6 +156,12 @@ const clientBy = (policy: TrustPolicy, token: Unverified): ProvenClient => ({
   organizationId: policy.organizationId,
   scopes: policy.scopes,
   vouched: vouchedBy(policy, token),
+});
+
+const aboutPolicy = (policy: TrustPolicy, token: Unverified): About => ({
+  organizationId: policy.organizationId,
+  agentId: policy.agentId,
+  metadata: vouchedBy(policy, token),
 });
 
 /** By which policy, and of whom the token speaks; goes into the log, so not all of a long one. */

@@ -41,6 +41,46 @@ describe('single use', () => {
     assert.equal((await exchange(token, { client_id: first.agentId })).status, 200);
     assert.equal((await refused(token, { client_id: second.agentId })).reason, 'the token was used before');
   });
+  it('counts once by whichever address of the same keys, changed ones included; the test route says so, too', async () => {
+    const own = await startIssuer(t.clock);
+    const byDiscovery = await policyFor({}, own);
+    const { subject, agentId } = byDiscovery;
+    const token = await byDiscovery.sign();
+    assert.equal((await exchange(token)).status, 200);
+    const byAddress = await policyFor({ subject, agentId, jwksUri: own.jwksUri }, own);
+    await patch(byDiscovery.policyId, { status: 'disabled' });
+    assert.equal((await refused(token)).reason, 'the token was used before');
+    await patch(byAddress.policyId, { jwksUri: `${own.jwksUri}?again` });
+    own.answering = (_, response) =>
+      void response.end(JSON.stringify({ keys: own.keys.map(({ publicJwk }) => publicJwk) }));
+    assert.equal((await refused(token)).reason, 'the token was used before');
+    const { json } = await t.call('POST', `${url}/trust-policies/${byAddress.policyId}/test`, {
+      token: operator,
+      payload: { token },
+    });
+    const failing = json.checks.filter(({ ok }: { ok: boolean }) => !ok);
+    assert.deepEqual(
+      failing.map(({ name }: { name: string }) => name),
+      ['single use'],
+    );
+    // Nothing is left of the refusals, so another token of theirs is good.
+    assert.equal((await exchange(await byDiscovery.sign())).status, 200);
+  });
+  it('of redemptions at once by two addresses of the same keys exactly one succeeds', async () => {
+    const own = await startIssuer(t.clock);
+    const first = await policyFor({}, own);
+    const second = await policyFor({ subject: first.subject, jwksUri: own.jwksUri }, own);
+    for (let round = 0; round < 5; round += 1) {
+      const token = await first.sign();
+      const answers = await Promise.all(
+        Array.from({ length: 20 }, (_, count) =>
+          exchange(token, { client_id: [first, second][count % 2]?.agentId }),
+        ),
+      );
+      assert.equal(answers.filter(({ status }) => status === 200).length, 1);
+      assert.equal(answers.filter(({ status }) => status === 400).length, 19);
+    }
+  });
   it('as often as one likes where the policy says so, and records of use go when the token would have', async () => {
     const policy = await policyFor({ singleUse: false });
     const token = await policy.sign();

@@ -9,7 +9,7 @@ import { createTrust, ours } from '../../../test/trust.ts';
 import { sql } from '../../kernel/sql.ts';
 
 const t = await startApp({ WEBHOOK_ALLOW_PRIVATE_TARGETS: 'true' });
-const { operator, issuer, policyFor, exchange, seconds, patch, refused } = await createTrust(t);
+const { operator, issuer, policyFor, exchange, lastRefusal, seconds, patch, refused } = await createTrust(t);
 const url = '/api/v1/oidc';
 
 describe('POST /oidc/token', () => {
@@ -242,7 +242,14 @@ describe('which agent', () => {
     };
     assert.equal(await tokenOf(), one.agentId);
     const two = await policyFor({ subject: one.subject, singleUse: false });
-    assert.match((await refused(token)).reason, /several agents/);
+    const { status, json } = await exchange(token);
+    assert.deepEqual([status, json.error], [400, 'invalid_grant']);
+    assert.equal(
+      json.error_description,
+      'the token fits policies of several agents: name one with client_id',
+    );
+    const told = await lastRefusal();
+    assert.deepEqual([told.organization_id, told.reason], [one.organizationId, json.error_description]);
     assert.equal(await tokenOf({ client_id: one.agentId }), one.agentId);
     assert.equal(await tokenOf({ client_id: two.agentId.toUpperCase() }), two.agentId);
     assert.match((await refused(token, { client_id: randomUUID() })).reason, /no trust policy/);

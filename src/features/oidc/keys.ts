@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import type { Unverified } from '../../kernel/outside.ts';
 import { subjectForms } from './claims.ts';
 import type { TrustPolicy } from './schema.ts';
-import type { Keys } from './store.ts';
+import type { Keys, TokenKeys } from './store.ts';
 
 const headLength = 128;
 
@@ -34,12 +34,22 @@ export function headsOf({ claims }: Unverified): string[] {
 }
 
 /**
- * The same for every copy of a token: its id with its issuer, or what was signed where there is none. And with whose keys
- * vouch for it, lest somebody who names keys of their own for an issuer use up the ids of its real tokens.
+ * What is the same for every copy of a token. By the key set that vouches for it, its id with its issuer, or what was signed
+ * where it has none: lest somebody who names keys of their own for an issuer use up the ids of its real tokens. And by the
+ * organization what was signed, whoever vouches: lest it count once more by another address of the same keys. There the id
+ * will not do: anybody in the organization who may write policies could use it up.
  */
-export function tokenKeyOf({ issuer, claims, fingerprint }: Unverified, jwksUri: string | null): Buffer {
+export function tokenKeysOf(
+  { issuer, claims, fingerprint }: Unverified,
+  { organizationId, jwksUri }: Pick<TrustPolicy, 'organizationId' | 'jwksUri'>,
+): TokenKeys {
   const { jti } = claims;
   const id = typeof jti === 'string' && jti !== '' ? ['jti', jti] : ['signed', fingerprint];
-  const name = [issuer, jwksUri, ...id];
-  return createHash('sha256').update(JSON.stringify(name)).digest();
+  return {
+    byKeySet: hashOf([issuer, jwksUri, ...id]),
+    byOrganization: hashOf(['organization', organizationId, issuer, fingerprint]),
+  };
 }
+
+const hashOf = (name: readonly (string | null)[]): Buffer =>
+  createHash('sha256').update(JSON.stringify(name)).digest();

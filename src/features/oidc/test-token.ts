@@ -3,7 +3,7 @@ import { type Caller, tenantOf } from '../../kernel/caller.ts';
 import { fail } from '../../kernel/fail.ts';
 import { isRefused, type Unverified } from '../../kernel/outside.ts';
 import type { OidcDeps } from './feature.ts';
-import { tokenKeyOf } from './keys.ts';
+import { tokenKeysOf } from './keys.ts';
 import { check, checksOf } from './match.ts';
 import type { Check, TrustPolicy, TrustTest } from './schema.ts';
 import { findPolicy, isUsed } from './store.ts';
@@ -34,8 +34,8 @@ export function createTokenTest({
     return check('agent', problem === undefined, 'active', [problem ?? 'active']);
   };
 
-  const useCheck = async (token: Unverified, { jwksUri }: TrustPolicy): Promise<Check> => {
-    const used = await isUsed(db, tokenKeyOf(token, jwksUri));
+  const useCheck = async (token: Unverified, policy: TrustPolicy): Promise<Check> => {
+    const used = await isUsed(db, tokenKeysOf(token, policy));
     return check('single use', !used, 'not used before', [used ? 'used before' : 'not used before']);
   };
 
