@@ -241,7 +241,8 @@ export const variables = {
   }),
   rateLimitPerMinute: defaulted(whole(1, 1_000_000_000), limits.requestsPerMinute, {
     env: 'RATE_LIMIT_PER_MINUTE',
-    about: 'requests per client (per IP address while nobody is authenticated) in each 60-second window',
+    about:
+      'requests per client (per IP address, of IPv6 per /64 network, while nobody is authenticated) in each 60-second window',
   }),
   multiTenant: defaulted(flag, false, {
     env: 'MULTI_TENANT',
