@@ -68,6 +68,8 @@ describe('the schedule', () => {
     t.clock.advance(30 * 24 * hour);
     await t.drain();
     assert.deepEqual([receiver.received.length, await deadLetters()], [10, before + 1]);
+    await t.app.deliveries.sweep();
+    assert.deepEqual([(await t.deliveries(id)).length, await deadLetters()], [0, before + 1]);
     const failures = await t.sql(
       'select failure_count from webhook_subscriptions where subscription_id = $1',
       [id],
