@@ -133,5 +133,5 @@ test('a process that finds its supervisor gone leaves quietly', async (t) => {
   for (const pid of servers(service).keys()) process.kill(pid, 'SIGCONT');
   await service.program.gone();
   await Promise.all(handedOver);
-  assert.doesNotMatch(service.program.output(), /EPIPE|Unhandled|at .*\.[jt]s:\d+/);
+  assert.doesNotMatch(service.program.output(), /EPIPE|Unhandled/);
 });

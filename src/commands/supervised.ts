@@ -1,4 +1,5 @@
 /** The other end of supervise.ts: what a serving process that is one of several says to its supervisor, and hears from it. */
+import cluster from 'node:cluster';
 import type { Server } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Lifecycle } from '../kernel/lifecycle.ts';
@@ -17,7 +18,7 @@ export function obeySupervisor(lifecycle: Lifecycle): void {
     lifecycle.leave();
   });
   // What is said to one who has just gone fails; unheard, that would be a crash in the middle of our own end.
-  process.on('error', () => {});
+  cluster.worker?.on('error', () => {});
 }
 
 /**
