@@ -203,7 +203,7 @@ function ask<Kind extends 'snapshot' | 'connections'>(
     const timer = setTimeout(onEnd, answerMs);
     worker.on('message', onMessage);
     worker.on('exit', onEnd);
-    if (!say(worker, { kind: `${kind}-wanted`, id })) finish();
+    if (!say(worker, { kind: `${kind}-wanted`, id } as Message)) finish();
   });
 }
 
