@@ -1,64 +1,10 @@
 /** WEB_CONCURRENCY: several serving processes that look like one from outside. */
 import assert from 'node:assert/strict';
-import { once } from 'node:events';
-import { Agent, get, type IncomingMessage } from 'node:http';
-import { text } from 'node:stream/consumers';
-import { type TestContext, test } from 'node:test';
-import { createDatabase, environment, skipWithout } from './harness.ts';
-import {
-  authorize,
-  freePort,
-  makeOperator,
-  type Service,
-  startCountersign,
-  startRedis,
-  startServe,
-  until,
-} from './programs.ts';
-import { type Relay, startRelay, throughRelay } from './relay.ts';
-
-async function startTwo(t: TestContext, relay?: Relay) {
-  const redis = await startRedis();
-  if (!redis) return skipWithout(t, 'redis-server');
-  const databaseUrl = await createDatabase();
-  const env = environment(relay ? throughRelay(databaseUrl, relay) : databaseUrl, {
-    WEB_CONCURRENCY: '2',
-    REDIS_URL: redis.url,
-    // One line per request, with the id of the process that answered.
-    LOG_LEVEL: 'debug',
-  });
-  const operator = await makeOperator(env);
-  const service = await startServe(env);
-  await until('both processes', async () => {
-    await ask(service, '/health');
-    return servers(service).size === 2 || undefined;
-  });
-  return { service, headers: await authorize(service.url, operator) };
-}
-
-/** On a connection of its own, so that each request may meet another process. */
-async function ask({ port }: Service, path: string, headers: object = {}) {
-  const agent = new Agent({ keepAlive: false });
-  const asked = get({ port, host: '127.0.0.1', path, headers: { ...headers }, agent });
-  const [answer] = (await once(asked, 'response')) as [IncomingMessage];
-  return { status: answer.statusCode, body: await text(answer) };
-}
-
-/** How many requests each process has answered so far, by its id. */
-function servers({ program }: Service): Map<number, number> {
-  const counts = new Map<number, number>();
-  for (const line of program.output().split('\n')) {
-    const pid = Number(/"pid":(\d+).*"msg":"request"/.exec(line)?.[1]);
-    if (pid) counts.set(pid, (counts.get(pid) ?? 0) + 1);
-  }
-  return counts;
-}
-
-const counted = (exposition: string, route: string) =>
-  exposition
-    .matchAll(/^service_http_requests_total\{(.*)\} (\d+)$/gm)
-    .filter(([, labels]) => labels?.includes(`route="${route}"`))
-    .reduce((sum, [, , value]) => sum + Number(value), 0);
+import { test } from 'node:test';
+import { environment } from './harness.ts';
+import { freePort, startCountersign, until } from './programs.ts';
+import { startRelay } from './relay.ts';
+import { ask, counted, servers, startTwo } from './several.ts';
 
 test('/metrics answers for all processes, whichever is asked', async (t) => {
   const two = await startTwo(t);

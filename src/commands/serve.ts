@@ -6,7 +6,8 @@ import { type Config, type Environment, loadConfig } from '../kernel/config.ts';
 import { createLifecycle, type Lifecycle } from '../kernel/lifecycle.ts';
 import { createLog, type Log } from '../kernel/log.ts';
 import { Refusal } from './refusal.ts';
-import { answerSupervisor, askSupervisorForMetrics, supervise } from './supervise.ts';
+import { supervise } from './supervise.ts';
+import { answerSupervisor, askSupervisorForMetrics, leaveInTurn, obeySupervisor } from './supervised.ts';
 
 export interface ServeOptions {
   readonly worker: boolean;
@@ -18,6 +19,7 @@ export async function serve(env: Environment, options: ServeOptions): Promise<vo
   const lifecycle = createLifecycle(log);
   if (cluster.isPrimary) warnOfFreePlans(config, log);
   if (config.webConcurrency > 1 && cluster.isPrimary) return supervise(config, log, lifecycle);
+  if (cluster.isWorker) obeySupervisor(lifecycle);
   await startServer(config, log, lifecycle, options);
   log.info({ baseUrl: config.baseUrl, port: config.port, worker: options.worker }, 'Countersign is ready');
 }
@@ -46,7 +48,7 @@ export async function startServer(
     ...(cluster.isWorker && { metricsText: askSupervisorForMetrics }),
   });
   lifecycle.onStop(app.close);
-  if (cluster.isWorker) answerSupervisor(app.metrics);
+  if (cluster.isWorker) answerSupervisor(app.metrics, app.http.server.server);
   try {
     await app.prepare();
     await beforeListening(app);
@@ -55,6 +57,7 @@ export async function startServer(
     await lifecycle.stop();
     throw error;
   }
+  if (cluster.isWorker) lifecycle.onStop(leaveInTurn);
   app.loops.start(worker ? 'all' : 'everywhere');
   return app;
 }

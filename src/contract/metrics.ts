@@ -8,7 +8,7 @@ interface MetricWord {
   readonly type: 'counter' | 'histogram' | 'gauge';
   readonly help: string;
   readonly labels: readonly string[];
-  /** Gauges only. Counters and histograms are always summed. */
+  /** Counters and histograms are summed unless they say otherwise; gauges always say. */
   readonly acrossProcesses?: 'sum' | 'min' | 'max';
   readonly buckets?: readonly number[];
 }
@@ -36,8 +36,10 @@ export const metrics = {
   },
   service_webhook_dead_letters_total: {
     type: 'counter',
-    help: 'Webhook deliveries given up after the last attempt.',
+    help: 'Webhook deliveries given up after the last attempt, by any process of the instance.',
     labels: ['event_type'],
+    // Kept in the database: every process shows the same figure, not its share.
+    acrossProcesses: 'max',
   },
   service_tenant_api_calls_total: {
     type: 'counter',

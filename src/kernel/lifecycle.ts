@@ -13,11 +13,14 @@ export interface Lifecycle {
   /** Adds a step; the last added is the first to run. */
   onStop(step: () => Promise<void>): void;
   stop(): Promise<void>;
+  /** What the first signal does: stops, and ends the process. */
+  leave(): void;
 }
 
 export function createLifecycle(log: Log): Lifecycle {
   const steps: (() => Promise<void>)[] = [];
   let stopping: Promise<void> | undefined;
+  let leaving = false;
 
   /** A step that fails does not keep the others from running. */
   const runSteps = async () => {
@@ -33,22 +36,24 @@ export function createLifecycle(log: Log): Lifecycle {
       stopping ??= runSteps();
       return stopping;
     },
-  };
-  const leave = () => {
-    setTimeout(() => {
-      log.error('could not stop in time: leaving with work undone');
-      process.exit(1);
-    }, patienceMs).unref();
-    lifecycle.stop().then(
-      () => process.exit(0),
-      (error) => {
-        log.error({ err: error }, 'could not stop cleanly');
+    leave() {
+      if (leaving) return;
+      leaving = true;
+      setTimeout(() => {
+        log.error('could not stop in time: leaving with work undone');
         process.exit(1);
-      },
-    );
+      }, patienceMs).unref();
+      lifecycle.stop().then(
+        () => process.exit(0),
+        (error) => {
+          log.error({ err: error }, 'could not stop cleanly');
+          process.exit(1);
+        },
+      );
+    },
   };
-  onSignals(leave, log);
-  if (process.env.npm_lifecycle_event !== undefined) onOrphaned(leave, log);
+  onSignals(lifecycle.leave, log);
+  if (process.env.npm_lifecycle_event !== undefined) onOrphaned(lifecycle.leave, log);
   return lifecycle;
 }
 

@@ -15,6 +15,11 @@ type Labels<N extends MetricName> = Record<LabelsOf<N>, string>;
 
 export interface Metrics {
   count<N extends CounterName>(name: N, labels: Labels<N>, by?: number): void;
+  /** A counter that is kept elsewhere, for all processes: all its series, asked for and waited for like a gauge. */
+  countFromQuery<N extends CounterName>(
+    name: N,
+    ask: () => Promise<readonly { labels: Labels<N>; value: number }[]>,
+  ): void;
   observe<N extends HistogramName>(name: N, labels: Labels<N>, seconds: number): void;
   gauge<N extends GaugeName>(
     name: N,
@@ -30,7 +35,7 @@ export interface Metrics {
   snapshot(): Promise<Snapshot>;
 }
 
-export type Snapshot = object;
+export type Snapshot = readonly { readonly name: string; readonly type: unknown }[];
 
 /** Labels whose values come from outside: past this many distinct ones the rest is `other`. */
 const openLabels: ReadonlySet<string> = new Set(['client_id', 'org_id']);
@@ -42,7 +47,8 @@ export function createMetrics(): Metrics {
   const histograms = new Map<string, Tally>();
   const gauges = new Map<string, Gauge>();
   const readings = new Map<GaugeName, () => number>();
-  const queries = new Map<GaugeName, () => Promise<number>>();
+  /** Each asks and shows what it was told. */
+  const queries: (() => Promise<void>)[] = [];
 
   for (const [name, word] of Object.entries(words)) {
     const common = { name, help: word.help, labelNames: [...word.labels], registers: [registry] };
@@ -64,14 +70,9 @@ export function createMetrics(): Metrics {
   collectDefaultMetrics({ register: registry });
 
   /** Readings first: the pool's gauges must not count the queries of the others. */
-  const refreshGauges = async () => {
+  const refresh = async () => {
     for (const [name, read] of readings) gauges.get(name)?.set(read());
-    await Promise.all(
-      [...queries].map(async ([name, ask]) => {
-        const value = await withinPatience(ask);
-        if (value !== undefined) gauges.get(name)?.set(value);
-      }),
-    );
+    await Promise.all(queries.map((query) => query()));
   };
 
   const bound = boundOpenLabels();
@@ -80,14 +81,31 @@ export function createMetrics(): Metrics {
     observe: (name, labels, seconds) => histograms.get(name)?.observe(labels, seconds),
     gauge: (name, value, ...[labels]) => gauges.get(name)?.set(labels ?? {}, value),
     gaugeFrom: (name, read) => void readings.set(name, read),
-    gaugeFromQuery: (name, ask) => void queries.set(name, ask),
+    gaugeFromQuery(name, ask) {
+      queries.push(async () => {
+        const value = await withinPatience(ask);
+        if (value !== undefined) gauges.get(name)?.set(value);
+      });
+    },
+    countFromQuery(name, ask) {
+      queries.push(async () => {
+        const series = await withinPatience(ask);
+        if (series === undefined) return;
+        const counter = counters.get(name);
+        counter?.metric.reset();
+        for (const { labels, value } of series) counter?.add(labels, value);
+      });
+    },
     async text() {
-      await refreshGauges();
+      await refresh();
       return registry.metrics();
     },
     async snapshot() {
-      await refreshGauges();
-      return registry.getMetricsAsJSON();
+      await refresh();
+      return (await registry.getMetricsAsJSON()).map((metric) => ({
+        ...metric,
+        aggregator: acrossProcesses(metric.name) ?? metric.aggregator,
+      }));
     },
   };
 }
@@ -95,7 +113,7 @@ export function createMetrics(): Metrics {
 /** A source that fails or dawdles must not take the other figures with it: its last value stands. */
 const patienceMs = 300;
 
-async function withinPatience(ask: () => Promise<number>): Promise<number | undefined> {
+async function withinPatience<T>(ask: () => Promise<T>): Promise<T | undefined> {
   const late = new AbortController();
   const value = await Promise.race([
     Promise.try(ask).catch(() => undefined),
@@ -107,9 +125,24 @@ async function withinPatience(ask: () => Promise<number>): Promise<number | unde
 
 export const metricsContentType = Registry.PROMETHEUS_CONTENT_TYPE;
 
+const aggregate = (snapshots: readonly Snapshot[]) => AggregatorRegistry.aggregate(snapshots as object[]);
+
 /** One exposition from the snapshots of several processes. */
-export const joinSnapshots = (snapshots: Snapshot[]): Promise<string> =>
-  AggregatorRegistry.aggregate(snapshots as object[]).metrics();
+export const joinSnapshots = (snapshots: readonly Snapshot[]): Promise<string> =>
+  aggregate(snapshots).metrics();
+
+/** Several as one, so that what is kept of many does not grow with their number. */
+export const mergeSnapshots = (snapshots: readonly Snapshot[]): Promise<Snapshot> =>
+  aggregate(snapshots).getMetricsAsJSON();
+
+/** What outlives its process: a counter must not go down because somebody who counted is gone. Gauges are of the living. */
+export const countedIn = (snapshot: Snapshot): Snapshot =>
+  snapshot.filter(({ type }) => type === 'counter' || type === 'histogram');
+
+function acrossProcesses(name: string): string | undefined {
+  const word = words[name as MetricName] ?? {};
+  return 'acrossProcesses' in word ? word.acrossProcesses : undefined;
+}
 
 function boundOpenLabels() {
   const seen = new Map<string, Set<string>>();

@@ -1,6 +1,6 @@
 /**
  * Webhooks: who in an organization wants to be told of what, and telling them: signed, retried, at least once. Owns
- * `webhook_subscriptions` and `webhook_deliveries`. What happened is said by the other features through the ledger; how
+ * `webhook_subscriptions`, `webhook_deliveries` and `webhook_dead_letters`. What happened is said by the other features through the ledger; how
  * somebody else's server is reached safely is the outbound port's affair. docs/webhooks.md says what
  * receivers and operators can rely on.
  */
@@ -20,6 +20,7 @@ import { announce } from './deliveries-store.ts';
 import { createDeliveryLoop, createSweepLoop, sweep } from './loops.ts';
 import { createOutbox } from './outbox.ts';
 import { createPace } from './pace.ts';
+import { findDeadLetters } from './queue-store.ts';
 import { webhookRoutes } from './routes.ts';
 import { createWebhookService } from './service.ts';
 import { createWorker } from './worker.ts';
@@ -63,6 +64,12 @@ export interface Deliveries {
 
 /** Apart from the routes, because the ledger must know the listener before anything can be recorded. */
 export function createDeliveries(deps: DeliveryDeps): Deliveries {
+  deps.metrics.countFromQuery('service_webhook_dead_letters_total', async () =>
+    (await findDeadLetters(deps.db)).map(({ eventType, count }) => ({
+      labels: { event_type: eventType },
+      value: count,
+    })),
+  );
   const worker = createWorker(deps);
   const company = createCompany(deps);
   const announceSoon = createAnnouncer({

@@ -1,7 +1,7 @@
 /** The deliveries as a queue: the row is the job. A claim is a lease with a number of its own, and fences off its predecessors. */
 import { testEvent } from '../../contract/events.ts';
 import { limits } from '../../contract/limits.ts';
-import type { Db, Queryable } from '../../kernel/db.ts';
+import type { Db, Queryable, Tx } from '../../kernel/db.ts';
 import { prepared, raw, type Sql, sql } from '../../kernel/sql.ts';
 import type { Attempt, Delivery } from './schema.ts';
 
@@ -143,7 +143,8 @@ export const settleAll = (db: Db, settlements: readonly Settlement[]): Promise<S
         returning d.delivery_id as id`),
     );
     const ours = new Set(settled.map(({ id }) => id));
-    const counts = failureCounts(settlements.filter(({ job }) => ours.has(job.deliveryId)));
+    const settlementsOfOurs = settlements.filter(({ job }) => ours.has(job.deliveryId));
+    const counts = failureCounts(settlementsOfOurs);
     if (counts.length > 0) {
       tx.atCommit(
         'webhooks.countFailures',
@@ -160,8 +161,31 @@ export const settleAll = (db: Db, settlements: readonly Settlement[]): Promise<S
           from held h where s.subscription_id = h.id`),
       );
     }
+    countDeadLetters(tx, settlementsOfOurs);
     return ours;
   });
+
+/** In the transaction that gives them up: a delivery is counted once, and nobody need be there to remember it. */
+function countDeadLetters(tx: Tx, settlements: readonly Settlement[]): void {
+  const dead = settlements.filter(({ status }) => status === 'dead_letter');
+  if (dead.length === 0) return;
+  tx.atCommit(
+    'webhooks.countDeadLetters',
+    // In order, here too.
+    prepared(sql`
+      insert into webhook_dead_letters as known (event_type, count)
+      select type, count(*) from json_array_elements_text(${JSON.stringify(dead.map(({ job }) => job.eventType))}::json) as type
+      group by type order by type
+      on conflict (event_type) do update set count = known.count + excluded.count`),
+  );
+}
+
+/** What was given up since this instance began, by the type of the event. */
+export const findDeadLetters = (db: Queryable): Promise<{ eventType: string; count: number }[]> =>
+  db.many(
+    'webhooks.deadLetters',
+    sql`select event_type as "eventType", count from webhook_dead_letters order by event_type`,
+  );
 
 /** By receiver, in the order of what happened; nothing for those who have not failed before, nor now. */
 function failureCounts(settlements: readonly Settlement[]) {

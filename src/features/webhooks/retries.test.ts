@@ -74,6 +74,8 @@ describe('the schedule', () => {
     );
     assert.deepEqual(failures, [{ failure_count: 10 }]);
     await t.app.prepare();
+    await t.app.deliveries.sweep();
+    assert.deepEqual([(await t.deliveries(id)).length, await deadLetters()], [0, before + 1]);
   });
 
   it('WEBHOOK_MAX_RETRIES counts attempts', async () => {

@@ -24,8 +24,8 @@ export interface Worker {
 }
 
 export function createWorker(deps: DeliveryDeps): Worker {
-  const { db, clock, ids, log, metrics, settings, countDelivery } = deps;
-  const attempt = createAttempt(deps);
+  const { db, clock, ids, log, settings, countDelivery } = deps;
+  const tryOnce = createAttempt(deps);
   const lanes = createLanes(settings.concurrency);
   const underWay = new Set<Promise<void>>();
   let stopping = false;
@@ -43,12 +43,28 @@ export function createWorker(deps: DeliveryDeps): Worker {
     waiting: Number.POSITIVE_INFINITY,
   });
 
-  const tell = ({ job, status }: Settlement, wasOurs: boolean) => {
-    const { deliveryId, eventType, organizationId, agentId } = job;
+  const tell = ({ job, status, attempt }: Settlement, wasOurs: boolean) => {
+    const { deliveryId, organizationId, agentId } = job;
     if (!wasOurs) return log.info({ deliveryId }, 'a delivery was taken up by another worker meanwhile');
     if (status === 'delivered') countDelivery(organizationId, agentId);
-    if (status === 'dead_letter')
-      metrics.count('service_webhook_dead_letters_total', { event_type: eventType });
+    if (status === 'dead_letter') {
+      const { subscriptionId, eventType, attemptCount } = job;
+      // Of the address no more than this: path and query may be what the receiver knows us by.
+      const receiver = new URL(job.url).origin;
+      const outcome = { httpStatus: attempt.http_status_code, reason: attempt.error };
+      log.warn(
+        {
+          deliveryId,
+          subscriptionId,
+          organizationId,
+          eventType,
+          receiver,
+          attempts: attemptCount + 1,
+          ...outcome,
+        },
+        'a webhook delivery was given up',
+      );
+    }
   };
 
   /** What has waited too long in its lane is left to whoever claims it next. */
@@ -57,7 +73,7 @@ export function createWorker(deps: DeliveryDeps): Worker {
   /** The place is free for the next as soon as there is an answer. */
   const send = async (job: Job): Promise<Settlement | undefined> => {
     try {
-      return isStale(job) ? undefined : await attempt(job);
+      return isStale(job) ? undefined : await tryOnce(job);
     } finally {
       lanes.sent(job);
       startNext();

@@ -1,0 +1,54 @@
+/** The figures of several processes as one, and what becomes of those of a process that has ended. */
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { countedIn, createMetrics, joinSnapshots, mergeSnapshots } from './metrics.ts';
+
+const deadLetters = 'service_webhook_dead_letters_total';
+
+describe('a counter that is kept elsewhere', () => {
+  it('shows what it is told when asked, and the last when there is no answer', async () => {
+    const metrics = createMetrics();
+    let known: number | undefined = 3;
+    metrics.countFromQuery(deadLetters, async () => {
+      if (known === undefined) throw new Error('the database is away');
+      return [{ labels: { event_type: 'agent.created' }, value: known }];
+    });
+    const shown = async () =>
+      new RegExp(`^${deadLetters}\\{event_type="agent.created"\\} (\\d+)$`, 'm').exec(
+        await metrics.text(),
+      )?.[1];
+    assert.match(await metrics.text(), new RegExp(`^# TYPE ${deadLetters} counter$`, 'm'));
+    assert.equal(await shown(), '3');
+    known = 4;
+    assert.equal(await shown(), '4');
+    known = undefined;
+    assert.equal(await shown(), '4');
+  });
+
+  it('is the same in every process, and therefore not added up', async () => {
+    const snapshots = await Promise.all(
+      [5, 7].map((value) => {
+        const metrics = createMetrics();
+        metrics.countFromQuery(deadLetters, async () => [{ labels: { event_type: 'agent.created' }, value }]);
+        metrics.count('service_tokens_issued_total', { scope: 'agents:read' }, value);
+        return metrics.snapshot();
+      }),
+    );
+    const text = await joinSnapshots([...snapshots, await mergeSnapshots(snapshots.map(countedIn))]);
+    assert.match(text, new RegExp(`^${deadLetters}\\{event_type="agent.created"\\} 7$`, 'm'));
+    assert.match(text, /^service_tokens_issued_total\{scope="agents:read"\} 24$/m);
+  });
+});
+
+it('of an ended process counters and histograms remain, gauges do not', async () => {
+  const metrics = createMetrics();
+  metrics.count('service_tokens_issued_total', { scope: 'agents:read' }, 2);
+  metrics.observe('service_db_query_duration_seconds', { operation: 'x' }, 0.002);
+  metrics.gauge('service_audit_chain_integrity', 0);
+  const remains = countedIn(await metrics.snapshot());
+  const text = await joinSnapshots([await mergeSnapshots([remains, remains])]);
+  assert.match(text, /^service_tokens_issued_total\{scope="agents:read"\} 4$/m);
+  assert.match(text, /^service_db_query_duration_seconds_count\{operation="x"\} 2$/m);
+  assert.match(text, /^service_db_query_duration_seconds_bucket\{le="\+Inf",operation="x"\} 2$/m);
+  assert.doesNotMatch(text, /service_audit_chain_integrity/);
+});

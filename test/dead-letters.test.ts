@@ -1,0 +1,43 @@
+/** Deliveries that are given up where nobody can ask: by `worker`, beside `serve --no-worker`. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { environment } from './harness.ts';
+import { startCountersign, startServe, until } from './programs.ts';
+import { authorityFile, startReceiver } from './receivers.ts';
+import { startDelivering } from './subscribers.ts';
+
+const settings = {
+  WEBHOOK_ALLOW_PRIVATE_TARGETS: 'true',
+  WEBHOOK_MAX_RETRIES: '1',
+  LOG_LEVEL: 'warn',
+  NODE_EXTRA_CA_CERTS: authorityFile,
+};
+
+test('a dead letter of a worker is counted by every process that answers /metrics, and logged once', async () => {
+  const t = await startDelivering(settings);
+  const receiver = await startReceiver((_request, response) => void response.writeHead(500).end());
+  const { id } = await t.subscribe(`${receiver.url}/hooks/path-secret?key=query-secret`);
+  const env = environment(t.databaseUrl, settings);
+  const { url } = await startServe(env, ['--no-worker']);
+  await t.happen();
+  const worker = startCountersign(['worker'], env);
+  const exposition = async () => (await fetch(`${url}/metrics`)).text();
+  const line = /^service_webhook_dead_letters_total\{event_type="agent.created"\} (\d+)$/m;
+  const count = async () => Number(line.exec(await exposition())?.[1] ?? 0);
+  await until('the counter', async () => (await count()) === 1 || undefined, worker);
+  assert.match(await exposition(), /^# TYPE service_webhook_dead_letters_total counter$/m);
+  assert.match((await t.call('GET', '/metrics')).text, line, 'another process');
+
+  const warnings = worker
+    .output()
+    .split('\n')
+    .filter((text) => text.includes('a webhook delivery was given up'));
+  const [delivery] = await t.deliveries(id);
+  assert.equal(warnings.length, 1, worker.output());
+  const { level, deliveryId, subscriptionId, receiver: where, httpStatus } = JSON.parse(warnings[0] ?? '');
+  assert.deepEqual(
+    [level, deliveryId, subscriptionId, where, httpStatus],
+    [40, delivery?.id, id, receiver.url, 500],
+  );
+  assert.doesNotMatch(warnings[0] ?? '', /path-secret|query-secret|whsec/);
+});
