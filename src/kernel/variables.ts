@@ -171,6 +171,8 @@ function networks(value: string): string[] {
     const fits = bits === undefined || (/^\d{1,3}$/.test(bits) && Number(bits) <= (family === 4 ? 32 : 128));
     if (family === 0 || !fits || rest.length > 0)
       throw new Error(`must list addresses or CIDR ranges; "${item}" is neither`);
+    if (Number(bits) === 0)
+      throw new Error(`must list addresses or CIDR ranges; "${item}" would believe everybody`);
     return item;
   });
 }
