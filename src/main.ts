@@ -71,7 +71,7 @@ audit
   .command('verify [export]')
   .description('verify chain and checkpoints, in the database or, given a file, in an export')
   .option('--checkpoint <file>', 'a checkpoint that was kept elsewhere, which must be part of the log')
-  .option('--organization <id>', 'this organization only')
+  .option('--organization <id>', 'this organization only, in the database')
   .action(async (file, options) =>
     (await import('./commands/audit.ts')).verifyAudit(process.env, { ...options, file }),
   );
