@@ -4,6 +4,7 @@ import { Command } from 'commander';
 import { Refusal } from './commands/refusal.ts';
 import { ConfigProblems } from './kernel/config.ts';
 import { DatabaseAway } from './kernel/db.ts';
+import { MigrationProblem } from './kernel/migrations.ts';
 import { PolicyProblem } from './kernel/policy.ts';
 
 const { version, description } = JSON.parse(
@@ -70,7 +71,7 @@ audit
   .command('verify [export]')
   .description('verify chain and checkpoints, in the database or, given a file, in an export')
   .option('--checkpoint <file>', 'a checkpoint that was kept elsewhere, which must be part of the log')
-  .option('--organization <id>', 'this organization only')
+  .option('--organization <id>', 'this organization only, in the database')
   .action(async (file, options) =>
     (await import('./commands/audit.ts')).verifyAudit(process.env, { ...options, file }),
   );
@@ -84,6 +85,8 @@ audit
 
 /** By SQLSTATE: what a database says that is not, or not yet, one of ours. */
 const foreignDatabase: Readonly<Record<string, string>> = {
+  '3F000': 'no schema in the search_path of the database or its role exists',
+  '42501': 'the database role may not do what we need; it has to own its tables and create more',
   '42P01': 'the database lacks our tables; `countersign migrate` makes them',
   '42P07': 'the database has tables of the same names that are not ours; give us one of our own',
 };
@@ -97,7 +100,9 @@ try {
 
 /** What an operator did or can mend gets one plain line; only a defect of ours shows its stack. */
 function explain(error: unknown): string {
-  const plain = [ConfigProblems, PolicyProblem, Refusal].some((kind) => error instanceof kind);
+  const plain = [ConfigProblems, MigrationProblem, PolicyProblem, Refusal].some(
+    (kind) => error instanceof kind,
+  );
   if (plain) return `countersign: ${(error as Error).message}`;
   if (error instanceof DatabaseAway) return `countersign: cannot start, ${error.message} (see DATABASE_URL)`;
   const { code = '', syscall, message } = (error ?? {}) as NodeJS.ErrnoException;

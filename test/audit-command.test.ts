@@ -194,6 +194,7 @@ describe('audit export and verify', () => {
       ['verify', join(folder, 'nowhere')],
       ['verify', '--checkpoint', join(folder, 'nowhere')],
       ['verify', '--organization', 'x'],
+      ['verify', exported, '--organization', organizationId],
       ['export', '--output', join(folder, 'no', 'where')],
     ]) {
       const { code, output } = await audit(online, ...args);

@@ -43,6 +43,10 @@ const pems = (type: 'rsa' | 'ec', modulusLength = 2048) => {
   };
 };
 
+/** For whoever connects from now on. */
+const setting = (what: string) =>
+  `do $$ begin execute format('alter database %I set ${what}', current_database()); end $$`;
+
 describe('what is not as a command needs it is said in one line', { concurrency: 3 }, () => {
   const cases: { title: string; args: string[]; holds?: string; says: RegExp }[] = [
     {
@@ -57,6 +61,32 @@ describe('what is not as a command needs it is said in one line', { concurrency:
       says: /tables of the same names that are not ours.*"agents" already exists \(see DATABASE_URL\)/,
     },
     {
+      title: "somebody else's list of migrations",
+      args: ['migrate'],
+      holds: 'create table schema_migrations (version varchar primary key)',
+      says: /^countersign: the database has a table schema_migrations that is not ours/m,
+    },
+    {
+      title: 'a migration that was changed',
+      args: ['serve'],
+      holds: `create table schema_migrations
+                (version int primary key, name text, checksum text, applied_at timestamptz);
+              insert into schema_migrations values (1, '0001', 'other', now())`,
+      says: /^countersign: migration 0001_\w+ was changed after it had been applied to this database/m,
+    },
+    {
+      title: 'a search path that leads nowhere',
+      args: ['serve'],
+      holds: setting('search_path = nowhere'),
+      says: /^countersign: .*search_path.*: no schema has been selected to create in \(see DATABASE_URL\)$/m,
+    },
+    {
+      title: 'a database that is read-only',
+      args: ['serve'],
+      holds: setting('default_transaction_read_only = on'),
+      says: /the database is away: cannot execute CREATE TABLE in a read-only transaction \(see DATABASE_URL\)$/m,
+    },
+    {
       title: 'a folder for the data that is a file',
       args: ['dev', '--data', fileURLToPath(import.meta.url)],
       says: /EEXIST.*commands\.test\.ts/,
@@ -69,6 +99,19 @@ describe('what is not as a command needs it is said in one line', { concurrency:
       assert.match(await refusalOf(startCountersign(args, environment(databaseUrl))), says);
     });
   }
+});
+
+test('a role that may not create tables is told so in one line', async (t) => {
+  const url = new URL(await createEmptyDatabase());
+  const role = `role_${url.pathname.slice(3)}`;
+  await execute(url.href, `create role ${role} login password 'hunter2'`);
+  t.after(() => execute(new URL('/postgres', url).href, `drop role ${role}`));
+  const asked = Object.assign(new URL(url), { username: role, password: 'hunter2' });
+  const said = await refusalOf(startCountersign(['migrate'], environment(asked.href)));
+  assert.match(
+    said,
+    /^countersign: the database role may not do what we need.*: permission denied for schema public \(see DATABASE_URL\)$/m,
+  );
 });
 
 describe('serve refuses to start', { concurrency: 3 }, () => {
@@ -94,9 +137,11 @@ describe('serve refuses to start', { concurrency: 3 }, () => {
         MULTI_TENANT: 'perhaps',
         BASE_URL: 'https://id.example.com/path',
         DATA_ENCRYPTION_KEY: 'aHVudGVyMg==',
+        TRUST_PROXY: '0.0.0.0/0',
       },
       says: [
-        /has 7 problems/,
+        /has 8 problems/,
+        /- TRUST_PROXY must list addresses or CIDR ranges; "0\.0\.0\.0\/0" would believe everybody/,
         /- DATABASE_URL must be a URL that starts with postgres:/,
         /- REDIS_URL must be a URL that starts with redis:/,
         /- JWT_PRIVATE_KEY is not a private key in PEM form/,
@@ -204,6 +249,14 @@ describe('migrate', () => {
     assert.equal(await second.gone(), 0, second.output());
     assert.equal(second.output(), 'The database is up to date.\n');
     assert.match(await refusalOf(startCountersign(['migrate'], {})), /a problem:\n.*DATABASE_URL is missing/);
+
+    await execute(
+      DATABASE_URL,
+      `insert into schema_migrations values (9998, '9998_a', '', now()), (9999, '9999_b', '', now())`,
+    );
+    const older = startCountersign(['migrate'], { DATABASE_URL });
+    assert.equal(await older.gone(), 0, older.output());
+    assert.match(older.output(), /"level":40.*this one does not know: 9998_a, 9999_b/);
   });
 
   test('of several processes that migrate at once, each migration is applied by one', async () => {

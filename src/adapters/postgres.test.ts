@@ -5,7 +5,7 @@ import { createDatabase, execute } from '../../test/harness.ts';
 import { DatabaseAway } from '../kernel/db.ts';
 import { createLog } from '../kernel/log.ts';
 import { createMetrics } from '../kernel/metrics.ts';
-import { sql } from '../kernel/sql.ts';
+import { raw, sql } from '../kernel/sql.ts';
 import { createPostgres } from './postgres.ts';
 
 async function open() {
@@ -167,14 +167,47 @@ describe('the database port', () => {
     await connections(true);
     await db.ping();
   });
-  it('tells a lock given up or a deadlock from a defect of ours', async () => {
+  it('says that the database is away when it takes no writes, and keeps no connection on which it took none', async () => {
+    const { url, db } = await open();
+    const name = new URL(url).pathname.slice(1);
+    const elsewhere = new URL('/postgres', url).href;
+    await db.run('test.table', sql`create table things (n int)`);
+    const insert = sql`insert into things values (1)`;
+    const writes = {
+      alone: () => db.run('test.alone', insert),
+      within: () => db.transaction((tx) => tx.run('test.within', insert)),
+      'caught within': () =>
+        db.transaction(async (tx) => {
+          await tx.run('test.within', insert).catch(() => {});
+          throw new DatabaseAway('said in other words');
+        }),
+      last: () => db.transaction(async (tx) => tx.atCommit('test.last', insert)),
+      ping: () => db.ping(),
+    };
+    for (const [which, write] of Object.entries(writes)) {
+      await execute(elsewhere, `alter database ${name} set default_transaction_read_only = on`);
+      await execute(elsewhere, 'select pg_terminate_backend(pid) from pg_stat_activity where datname = $1', [
+        name,
+      ]);
+      await assert.rejects(db.ping(), DatabaseAway);
+      assert.deepEqual(await db.one('test.read', sql`select 1 as n`), { n: 1 }, 'it can still be read');
+      await assert.rejects(write(), DatabaseAway, which);
+      await execute(elsewhere, `alter database ${name} reset default_transaction_read_only`);
+      await db.ping();
+      await db.transaction((tx) => tx.run('test.insert', insert));
+    }
+  });
+  it('tells a passing trouble from a defect of ours', async () => {
     const { db } = await open();
-    await assert.rejects(
-      db.transaction(async (tx) => {
-        await tx.run('test.raise', sql`do $$ begin raise exception using errcode = '40P01'; end $$`);
-      }),
-      DatabaseAway,
-    );
+    // A deadlock, a lock given up, a disk that fails, a transaction that stood still for too long.
+    for (const code of ['40P01', '55P03', '58030', '53100', '57P05', '25P03'])
+      await assert.rejects(
+        db.transaction(async (tx) => {
+          await tx.run('test.raise', raw(`do $$ begin raise exception using errcode = '${code}'; end $$`));
+        }),
+        DatabaseAway,
+        code,
+      );
     await assert.rejects(db.run('test.wrong', sql`select * from nowhere`), { code: '42P01' });
   });
 });

@@ -82,10 +82,11 @@ export function createPostgres(options: PostgresOptions): Db {
       throw new DatabaseAway(error);
     });
 
-  const once = async (query: pg.QueryConfig) => {
+  const once = async (query: pg.QueryConfig, check?: (result: pg.QueryResult) => void) => {
     const client = await connect();
     try {
       const result = await client.query(query);
+      check?.(result);
       client.release();
       return result;
     } catch (error) {
@@ -115,7 +116,14 @@ export function createPostgres(options: PostgresOptions): Db {
       const client = await timed('connect', connect);
       const committed: (() => void)[] = [];
       const lastWrites: { name: string; query: Sql }[] = [];
-      const control = (word: string) => timed(word, () => client.query(word));
+      let spoilt: Error | undefined;
+      /** Whatever becomes of the error further up, the connection is known by it. */
+      const ask = (query: pg.QueryConfig | string): Promise<pg.QueryResult> =>
+        client.query(query as pg.QueryConfig).catch((error) => {
+          if (error.code === readOnly) spoilt = error;
+          throw error;
+        });
+      const control = (word: string) => timed(word, () => ask(word));
       inOneWrite(client);
       const begun = control('begin');
       begun.catch(() => {});
@@ -123,7 +131,7 @@ export function createPostgres(options: PostgresOptions): Db {
         ...queryable(async (query) => {
           // A read may go out together with `begin`; a write must not, lest it be done outside a transaction.
           if (!/^\s*select\b/i.test(query.text)) await begun;
-          const result = await client.query(query);
+          const result = await ask(query);
           await begun;
           return result;
         }),
@@ -133,9 +141,7 @@ export function createPostgres(options: PostgresOptions): Db {
       /** After a write that failed PostgreSQL takes `commit` for `rollback`, so it need not wait to hear of it. */
       const finish = async () => {
         inOneWrite(client);
-        const writes = lastWrites.map(({ name, query }) =>
-          timed(name, () => client.query(configOf(name, query))),
-        );
+        const writes = lastWrites.map(({ name, query }) => timed(name, () => ask(configOf(name, query))));
         const commit = control('commit');
         await Promise.all(writes).catch(async (error) => {
           // Refused by the driver, the write never got there, and the commit behind it did.
@@ -153,9 +159,9 @@ export function createPostgres(options: PostgresOptions): Db {
         await finish();
         client.release();
       } catch (error) {
-        // A connection that cannot even roll back is not given back to the pool.
+        // A connection that cannot be written to, or cannot even roll back, is not given back to the pool.
         await control('rollback').then(
-          () => client.release(),
+          () => client.release(spoilt),
           (broken) => client.release(broken as Error),
         );
         throw error;
@@ -168,7 +174,7 @@ export function createPostgres(options: PostgresOptions): Db {
       const limit = sleep(pingMs, undefined, { signal: late.signal }).then(() => {
         throw new DatabaseAway(new Error(`no answer within ${pingMs} ms`));
       });
-      const asked = timed('ping', () => once({ text: 'select 1' }));
+      const asked = timed('ping', () => once(mode, refuseReadOnly));
       asked.catch(() => {});
       await Promise.race([asked, limit]).finally(() => late.abort());
     },
@@ -183,6 +189,16 @@ export function createPostgres(options: PostgresOptions): Db {
 /** How long one waits for a connection. The address may say otherwise, in the driver's own word, as tests do on a busy machine. */
 const connectMsOf = (url: string): number =>
   Number(/[?&]connectionTimeoutMillis=(\d+)/.exec(url)?.[1]) || connectMs;
+
+/**
+ * A standby, a primary that was demoted, a database whose provider has stopped writes because its disk is full: it can be
+ * connected to and read.
+ */
+const mode: pg.QueryConfig = { text: `select current_setting('transaction_read_only') as read_only` };
+
+function refuseReadOnly({ rows }: pg.QueryResult): void {
+  if (rows[0]?.read_only === 'on') throw Object.assign(new Error('it is read-only'), { code: readOnly });
+}
 
 /** What is asked in this turn goes out in one piece: each write of its own wakes the server, and costs more than the bytes do. */
 function inOneWrite(client: pg.PoolClient): void {
@@ -240,10 +256,13 @@ const networkErrors = new Set([
 
 /**
  * The other side is not able just now, and trying again may help: connection failures (class 08), a password or database
- * that is not accepted (28, 3D000), shutdown and recovery (57P0), a time limit (57014), out of resources (53), a deadlock
- * or lock given up (40, 55P03), or the network.
+ * that is not accepted (28, 3D000), shutdown and recovery (57P0), a time limit (57014, 25P03), out of resources (53), a disk
+ * that fails (58030), no writes (25006), a deadlock or lock given up (40, 55P03), or the network.
  */
-const outages = /^(08|28|3D000|57P0|57014|53|40001|40P01|55P03)/;
+const outages = /^(08|28|3D000|57P0|57014|25P03|53|58030|25006|40001|40P01|55P03)/;
+
+/** The connection may stay like this when the database is writable again, or another is in its place: a new one finds out. */
+const readOnly = '25006';
 
 function isOutage(error: unknown): boolean {
   if (!(error instanceof Error)) return false;

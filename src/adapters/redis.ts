@@ -1,14 +1,19 @@
 /**
- * The key-value port on Redis. A dead or slow Redis must never hold up a request: commands are refused at once while
- * there is no connection, cut after a short time when there is one, and after a cut Redis is left alone for a moment.
+ * The key-value port on Redis. A dead or slow Redis must never hold up a request: commands are cut after a short time, and
+ * from the first that failed they are refused at once, until something could be written again.
+ *
+ * A Redis that is read and not written to (full, a replica, unable to save) is away like one that is dead: what it holds may
+ * be out of date, since nobody can announce a change there.
  */
 import { Redis } from 'ioredis';
 import { type Kv, KvAway } from '../kernel/kv.ts';
 import type { Log } from '../kernel/log.ts';
 
 const prefix = 'countersign:';
-const commandTimeoutMs = 250;
-const restAfterTimeoutMs = 1_000;
+const patienceMs = 250;
+/** How often something is written to find out: also the longest that a process which only reads can be wrong. */
+const beatMs = 1_000;
+const beatTtlMs = 10_000;
 
 /** Expiry is set by whoever creates the counter, in the same step, so that no counter can live for ever. */
 const incrementScript = `
@@ -42,27 +47,51 @@ export function createRedisKv(url: string, log: Log): Kv {
     enableOfflineQueue: false,
     maxRetriesPerRequest: 0,
     connectTimeout: 2_000,
-    commandTimeout: commandTimeoutMs,
+    // For what the driver asks by itself; ours are cut sooner.
+    commandTimeout: 2_000,
+    // After a failover the old connection stays with what is a replica now; a new one may find the primary.
+    reconnectOnError: ({ message }) => /\bREADONLY\b/.test(message),
     retryStrategy: (attempt) => Math.min(attempt * 100, 2_000),
   });
   redis.defineCommand('countersignIncrement', { numberOfKeys: 1, lua: incrementScript });
   redis.defineCommand('countersignTake', { numberOfKeys: 1, lua: takeScript });
   redis.defineCommand('countersignRaise', { numberOfKeys: 1, lua: raiseScript });
   const ours = redis as unknown as OurCommands;
-  watchConnection(redis, log);
 
-  let restingUntil = 0;
+  const presence = createPresence(log);
+  const leave = (error: unknown) =>
+    presence.leave(redis.status === 'ready' ? reasonOf(error) : 'there is no connection');
+  redis.on('error', (error) => {
+    presence.settle();
+    presence.leave(reasonOf(error));
+  });
+  redis.on('ready', presence.settle);
+
   const attempt = async <T>(command: () => Promise<T>): Promise<T> => {
-    if (performance.now() < restingUntil) throw new KvAway('it did not answer in time a moment ago');
+    const reason = presence.whyAway();
+    if (reason !== undefined) throw new KvAway(reason);
     try {
-      return await command();
+      return await inTime(command());
     } catch (error) {
-      if (error instanceof Error && /timed out/i.test(error.message)) {
-        restingUntil = performance.now() + restAfterTimeoutMs;
-      }
+      if (concernsAll(error)) leave(error);
       throw new KvAway(error);
     }
   };
+  /** Asks also while Redis is away: this is how it is found again. */
+  const beat = async () => {
+    const askedAt = performance.now();
+    try {
+      await inTime(redis.set('beat', '', 'PX', beatTtlMs));
+    } catch (error) {
+      leave(error);
+      throw new KvAway(error);
+    }
+    presence.comeBack(askedAt);
+  };
+  const beating = setInterval(() => {
+    presence.settle();
+    beat().catch(() => {});
+  }, beatMs).unref();
 
   return {
     get: (key) => attempt(() => redis.get(key)),
@@ -88,25 +117,56 @@ export function createRedisKv(url: string, log: Log): Kv {
       attempt(async () => {
         await ours.countersignRaise(key, to, ttlMs);
       }),
-    ping: () =>
-      attempt(async () => {
-        await redis.ping();
-      }),
+    ping: beat,
     async close() {
+      clearInterval(beating);
+      presence.close();
       redis.disconnect();
     },
   };
 }
 
-/** One line when it goes and one when it comes back; ioredis itself repeats the error at every attempt. */
-function watchConnection(redis: Redis, log: Log) {
-  let away = false;
-  redis.on('error', (error) => {
-    if (!away) log.warn({ err: error }, 'Redis is away; limits are counted per process until it is back');
-    away = true;
+/** An answer that is here already, while this process was too busy to read it, is not late: reading comes before the second look. */
+function inTime<T>(answer: Promise<T>): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const late = () => reject(new Error(`no answer within ${patienceMs} ms`));
+    const timer = setTimeout(() => setImmediate(late), patienceMs);
+    answer.then(resolve, reject).finally(() => clearTimeout(timer));
   });
-  redis.on('ready', () => {
-    if (away) log.info('Redis is back');
-    away = false;
-  });
+}
+
+/** What Redis answers to everybody, whatever the key: other answers are about one command. */
+const refusals = /\b(BUSY|CLUSTERDOWN|LOADING|MASTERDOWN|MISCONF|NOAUTH|NOREPLICAS|OOM|READONLY)\b/;
+
+const concernsAll = (error: unknown): boolean =>
+  !(error instanceof Error) || error.name !== 'ReplyError' || refusals.test(error.message);
+
+const reasonOf = (error: unknown): string =>
+  error instanceof Error ? error.message || error.name : String(error);
+
+/** Whether Redis is there, as far as we know. One line when it goes and one when it comes back, however many notice. */
+function createPresence(log: Log) {
+  /** Not while it is being connected to for the first time: whoever asks then is too early, and it is no news. */
+  let settled = false;
+  let away: { readonly since: number; readonly reason: string } | undefined;
+  return {
+    whyAway: () => away?.reason,
+    settle() {
+      settled = true;
+    },
+    leave(reason: string) {
+      if (away || !settled) return;
+      away = { since: performance.now(), reason };
+      log.warn(`Redis is away: ${reason}; limits are counted per process until it is back`);
+    },
+    /** An answer to what was asked before it went says nothing about now. */
+    comeBack(askedAt: number) {
+      if (!away || askedAt < away.since) return;
+      away = undefined;
+      log.info('Redis is back');
+    },
+    close() {
+      settled = false;
+    },
+  };
 }

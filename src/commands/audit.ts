@@ -22,6 +22,10 @@ export async function verifyAudit(
   env: Environment,
   options: { file?: string; checkpoint?: string; organization?: string },
 ): Promise<void> {
+  if (options.file !== undefined && options.organization !== undefined)
+    throw new Refusal(
+      'an export is verified whole; `countersign audit export --organization` writes one of an organization alone',
+    );
   const kept = options.checkpoint === undefined ? undefined : readCheckpoint(options.checkpoint);
   const finding =
     options.file === undefined

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { generateKeyPairSync } from 'node:crypto';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { after, describe, it } from 'node:test';
 import { ConfigProblems, type Environment, loadConfig } from './config.ts';
 import { generateKeyPair } from './keypair.ts';
@@ -157,6 +157,49 @@ describe('configuration', () => {
       problemsWith({ JWT_PRIVATE_KEY: '', JWT_PRIVATE_KEY_FILE: join(folder, 'none') })[0] ?? '',
       /ENOENT/,
     );
+  });
+  it('refuses what would be read otherwise than it was meant', () => {
+    const key = Buffer.alloc(32, 0xfb).toString('base64');
+    for (const [name, values] of Object.entries({
+      METRICS_TOKEN: ['hidden word', 'hidden\u00e9', 'hidden\tx', 'hidden\u0000'],
+      DATA_ENCRYPTION_KEY: [
+        `${key.slice(0, 20)} ${key.slice(20)}`,
+        `${key}!hidden`,
+        key.replace('=', ''),
+        key.replaceAll('+', '-'),
+        Buffer.alloc(31).toString('base64'),
+        'f'.repeat(64),
+      ],
+      NODE_ENV: ['Production', 'prod', 'staging'],
+      TRUST_PROXY: ['0.0.0.0/0', '10.0.0.0/8, ::/0', '10.0.0.0/00', '10.0.0.0/33'],
+      POLICIES_DIR: ['/nowhere', process.execPath, dirname(process.execPath)],
+    }))
+      for (const value of values) {
+        const problems = problemsWith({ [name]: value });
+        assert.equal(problems.length, 1, `${name}=${value}: ${problems}`);
+        assert.ok(problems[0]?.startsWith(`${name} `), problems.join());
+        assert.doesNotMatch(problems.join(), /hidden|\+\/v7/);
+      }
+    const config = loadConfig({
+      ...good,
+      DATA_ENCRYPTION_KEY: key,
+      METRICS_TOKEN: ' a+b/c= ',
+      NODE_ENV: 'test',
+    });
+    assert.deepEqual(config.dataEncryptionKey, Buffer.alloc(32, 0xfb));
+    assert.equal(config.metricsToken, 'a+b/c=');
+  });
+  it('refuses a variable and its file together: nobody could tell which holds', () => {
+    const both = {
+      JWT_PRIVATE_KEY_FILE: '/nowhere',
+      STRIPE_SECRET_KEY: 'hidden',
+      STRIPE_SECRET_KEY_FILE: '/x',
+    };
+    const problems = problemsWith(both).filter((problem) => /both/.test(problem));
+    assert.deepEqual(problems, [
+      'JWT_PRIVATE_KEY and JWT_PRIVATE_KEY_FILE are both set: one of them has to go',
+      'STRIPE_SECRET_KEY and STRIPE_SECRET_KEY_FILE are both set: one of them has to go',
+    ]);
   });
   it('takes all of Stripe or nothing, and names what is missing', () => {
     const all = {

@@ -107,9 +107,10 @@ function read<T>(variable: Variable<T>, env: Environment, problems: string[]): T
 /** An empty variable counts as absent: that is how shells and compose files switch one off. */
 function textOf(variable: Variable<unknown>, env: Environment): string | undefined {
   const direct = env[variable.env]?.trim();
-  if (direct || !variable.orFile) return direct || undefined;
+  if (!variable.orFile) return direct || undefined;
   const path = env[`${variable.env}_FILE`]?.trim();
-  if (!path) return undefined;
+  if (direct && path) throw new Error(`and ${variable.env}_FILE are both set: one of them has to go`);
+  if (!path) return direct || undefined;
   try {
     return readFileSync(path, 'utf8');
   } catch (error) {

@@ -16,11 +16,12 @@ export interface Kv {
   take(key: string, options: { atMost: number }): Promise<number | 'full' | 'absent'>;
   /** Brings a counter up to `to`, unless it is there already or above; a new one vanishes after `ttlMs`. */
   raise(key: string, to: number, options: { ttlMs: number }): Promise<void>;
+  /** Throws KvAway unless the store can be written to now. */
   ping(): Promise<void>;
   close(): Promise<void>;
 }
 
-/** Every method of the port rejects with this, quickly, while the store cannot be reached. */
+/** Every method of the port, reading ones too, rejects with this, quickly, while the store cannot be reached or takes no writes. */
 export class KvAway extends Error {
   constructor(cause: unknown) {
     super(`the key-value store is away: ${cause instanceof Error ? cause.message : String(cause)}`, {

@@ -6,9 +6,7 @@ import { createPostgres } from '../adapters/postgres.ts';
 import { systemClock } from './clock.ts';
 import { createLog } from './log.ts';
 import { createMetrics } from './metrics.ts';
-import { type Migration, migrate, readMigrations } from './migrations.ts';
-
-const log = createLog({ level: 'silent' });
+import { type Migration, MigrationProblem, migrate, readMigrations } from './migrations.ts';
 
 const migration = (version: number, text: string): Migration => ({
   version,
@@ -19,11 +17,16 @@ const migration = (version: number, text: string): Migration => ({
 
 async function openDatabase() {
   const url = await createEmptyDatabase();
+  const said: string[] = [];
+  const log = createLog({
+    level: 'warn',
+    destination: { write: (line) => void said.push(JSON.parse(line).msg) },
+  });
   const db = createPostgres({ url, poolSize: 4, log, metrics: createMetrics() });
   after(() => db.close());
   const run = (migrations?: Migration[]) =>
     migrate({ db, log, clock: systemClock, ...(migrations && { migrations }) });
-  return { url, run };
+  return { url, run, said };
 }
 
 describe('migrations', () => {
@@ -51,5 +54,20 @@ describe('migrations', () => {
     const { run } = await openDatabase();
     await run([migration(1, 'select 1')]);
     await assert.rejects(run([migration(1, 'select 2')]), /0001_test was changed after it had been applied/);
+  });
+  it('say, and go on, when the database has some that this version does not know', async () => {
+    const { run, said } = await openDatabase();
+    const known = [1, 2].map((version) => migration(version, 'select 1'));
+    await run([...known, migration(3, 'select 1'), migration(4, 'select 1')]);
+    assert.deepEqual(await run(known), []);
+    assert.deepEqual(said, [
+      'the database has migrations of a newer version, which this one does not know: 0003_test, 0004_test',
+    ]);
+  });
+  it("refuse a table of the same name that is somebody else's", async () => {
+    const { url, run } = await openDatabase();
+    await execute(url, 'create table schema_migrations (version varchar primary key)');
+    await assert.rejects(run(), MigrationProblem);
+    assert.deepEqual(await execute(url, "select 1 from pg_tables where tablename = 'agents'"), []);
   });
 });

@@ -39,6 +39,9 @@ export function readMigrations(from: URL = folder): Migration[] {
   return migrations;
 }
 
+/** What the database says about its migrations is not what we know: nothing starts on it. */
+export class MigrationProblem extends Error {}
+
 /** Answers the names of the migrations that this call applied. */
 export async function migrate(deps: {
   db: Db;
@@ -66,8 +69,28 @@ export async function migrate(deps: {
       log.info({ migration: migration.name }, 'migration applied');
     }
   }
+  await warnOfUnknown(db, log, migrations);
   return applied;
 }
+
+/** An older version on the database of a newer one, after a step back or in the middle of a roll-out: it may well work. */
+async function warnOfUnknown(db: Db, log: Log, migrations: readonly Migration[]): Promise<void> {
+  const known = migrations.map(({ version }) => version);
+  const unknown = await db.many<{ name: string }>(
+    'migrations.unknown',
+    sql`select name from schema_migrations where not version = any (${known}) order by version`,
+  );
+  if (unknown.length === 0) return;
+  const names = unknown.map(({ name }) => name).join(', ');
+  log.warn(`the database has migrations of a newer version, which this one does not know: ${names}`);
+}
+
+const history: Readonly<Record<string, string>> = {
+  version: 'integer',
+  name: 'text',
+  checksum: 'text',
+  applied_at: 'timestamp with time zone',
+};
 
 async function prepareHistory(tx: Tx) {
   await takeLock(tx, 'migrations');
@@ -80,6 +103,17 @@ async function prepareHistory(tx: Tx) {
           applied_at timestamptz not null
         )`,
   );
+  // Others use this name, too.
+  const columns = await tx.many<{ name: string; type: string }>(
+    'migrations.columns',
+    sql`select attname as name, format_type(atttypid, null) as type from pg_attribute
+        where attrelid = to_regclass('schema_migrations') and attnum > 0 and not attisdropped`,
+  );
+  const types = new Map(columns.map(({ name, type }) => [name, type]));
+  if (Object.entries(history).some(([name, type]) => types.get(name) !== type))
+    throw new MigrationProblem(
+      'the database has a table schema_migrations that is not ours; give us a database, or a schema, of our own',
+    );
 }
 
 async function isApplied(tx: Tx, migration: Migration): Promise<boolean> {
@@ -88,7 +122,7 @@ async function isApplied(tx: Tx, migration: Migration): Promise<boolean> {
     sql`select checksum from schema_migrations where version = ${migration.version}`,
   );
   if (row && row.checksum !== migration.checksum) {
-    throw new Error(
+    throw new MigrationProblem(
       `migration ${migration.name} was changed after it had been applied to this database; add a new migration instead`,
     );
   }

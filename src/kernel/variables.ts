@@ -1,5 +1,6 @@
 /** Every environment variable: what it is for, how it is read, and what its absence means. */
 import { X509Certificate } from 'node:crypto';
+import { readdirSync } from 'node:fs';
 import { isIP } from 'node:net';
 import { limits } from '../contract/limits.ts';
 import { parsePrivateKey, parsePublicKey, parsePublicKeys } from './keypair.ts';
@@ -171,6 +172,8 @@ function networks(value: string): string[] {
     const fits = bits === undefined || (/^\d{1,3}$/.test(bits) && Number(bits) <= (family === 4 ? 32 : 128));
     if (family === 0 || !fits || rest.length > 0)
       throw new Error(`must list addresses or CIDR ranges; "${item}" is neither`);
+    if (Number(bits) === 0)
+      throw new Error(`must list addresses or CIDR ranges; "${item}" would believe everybody`);
     return item;
   });
 }
@@ -186,10 +189,26 @@ function oneOf<const W extends readonly string[]>(...words: W) {
   };
 }
 
+/** Written back it must be the same: the decoder passes over what is no base64, and the key would be another. */
 function encryptionKey(value: string): Buffer {
   const bytes = Buffer.from(value, 'base64');
+  if (bytes.toString('base64') !== value) throw new Error('must be 32 bytes in base64, padding included');
   if (bytes.length !== 32) throw new Error(`must be 32 bytes in base64, not ${bytes.length}`);
   return bytes;
+}
+
+/** Whether they are valid is for the engine to say; that there are none can be told with the other problems. */
+function policyFolder(value: string): string {
+  let files: string[];
+  try {
+    files = readdirSync(value);
+  } catch (error) {
+    throw new Error(
+      `must be a folder that can be read, not "${value}" (${(error as NodeJS.ErrnoException).code})`,
+    );
+  }
+  if (!files.some((file) => file.endsWith('.cedar'))) throw new Error(`has no .cedar file in "${value}"`);
+  return value;
 }
 
 export const variables = {
@@ -226,14 +245,18 @@ export const variables = {
     about:
       'the public address (scheme, host, port): token issuer and audience, DID host, links. The Host header never decides any of these',
   }),
-  nodeEnv: defaulted(text, 'development', { env: 'NODE_ENV', about: '`production` in production' }),
+  nodeEnv: defaulted(oneOf('development', 'production', 'test'), 'development', {
+    env: 'NODE_ENV',
+    about: '`production` in production, otherwise `development` or `test`; no other word is taken',
+  }),
   webConcurrency: defaulted(whole(1, 64), 1, {
     env: 'WEB_CONCURRENCY',
     about: 'number of serving processes; more than one needs a real Redis. /metrics answers for all of them',
   }),
   trustProxy: optional(networks, 'X-Forwarded-* headers are ignored', {
     env: 'TRUST_PROXY',
-    about: 'comma-separated addresses or CIDR ranges of proxies whose X-Forwarded-For is believed',
+    about:
+      'comma-separated addresses or CIDR ranges of proxies whose X-Forwarded-For is believed; not everybody (`/0`)',
   }),
   corsOrigin: optional(origins, 'no cross-origin access', {
     env: 'CORS_ORIGIN',
@@ -250,7 +273,7 @@ export const variables = {
       'whether this instance serves many organizations; `organization_id` is then required when an agent is created',
   }),
 
-  policiesDir: optional(text, 'the policies that come with Countersign', {
+  policiesDir: optional(policyFolder, 'the policies that come with Countersign', {
     env: 'POLICIES_DIR',
     about:
       'a folder of Cedar policies (`*.cedar`) that replace those of `policies/`; checked against `policies/schema.cedarschema` at start',
@@ -267,7 +290,7 @@ export const variables = {
     'webhook signing secrets are stored unencrypted, with a warning',
     {
       env: 'DATA_ENCRYPTION_KEY',
-      about: '32 bytes in base64; encrypts webhook signing secrets at rest',
+      about: '32 bytes in base64 (`openssl rand -base64 32`); encrypts webhook signing secrets at rest',
     },
   ),
 
@@ -278,9 +301,9 @@ export const variables = {
     about:
       'earlier public keys (PEM blocks one after the other) whose tokens stay valid until they expire, after a key change',
   }),
-  metricsToken: optional(text, '/metrics is open to whoever can reach it', {
+  metricsToken: optional(word, '/metrics is open to whoever can reach it', {
     env: 'METRICS_TOKEN',
-    about: 'when set, /metrics wants it as a Bearer token',
+    about: 'when set, /metrics wants it as a Bearer token; one word of printable ASCII',
   }),
   logLevel: defaulted(oneOf('trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'), 'info', {
     env: 'LOG_LEVEL',

@@ -115,6 +115,40 @@ describe('PostgreSQL', { concurrency: 3 }, () => {
     await untilWell(service);
   });
 
+  test('read-only: writes are 503 and /health says away, the log is calm, and it is well again by itself', async () => {
+    const env = environment(await createDatabase(), { LOG_LEVEL: 'warn' });
+    const operator = await makeOperator(env);
+    const service = await startServe(env);
+    const headers = await authorize(service.url, operator);
+    const name = new URL(env.DATABASE_URL).pathname.slice(1);
+    const elsewhere = new URL('/postgres', env.DATABASE_URL).href;
+    await execute(elsewhere, `alter database ${name} set default_transaction_read_only = on`);
+    await execute(elsewhere, 'select pg_terminate_backend(pid) from pg_stat_activity where datname = $1', [
+      name,
+    ]);
+
+    for (let round = 0; round < 12; round += 1) {
+      const adding = await addAgent(service, headers);
+      assert.deepEqual([adding.status, adding.headers.get('retry-after')], [503, '1'], await adding.text());
+    }
+    assert.equal((await askToken(service.url, operator)).status, 503);
+    const health = await fetch(`${service.url}/health`);
+    assert.equal(health.status, 503);
+    assert.match(await health.text(), /"database":"away"/);
+    await until(
+      'a loop says so',
+      async () => /waits for the database/.test(service.program.output()) || undefined,
+    );
+    assert.doesNotMatch(service.program.output(), /a background loop failed/);
+
+    await execute(elsewhere, `alter database ${name} reset default_transaction_read_only`);
+    await untilWell(service);
+    await until(
+      'an agent is added',
+      async () => (await addAgent(service, headers)).status === 201 || undefined,
+    );
+  });
+
   test('slower than what is asked: past a bound 503 with Retry-After at once, the others when it can', async () => {
     const { relay, service, operator } = await startThroughRelay();
     relay.freeze();

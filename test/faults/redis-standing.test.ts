@@ -170,6 +170,39 @@ describe('what Redis keeps', { concurrency: 2 }, () => {
     assert.deepEqual([await node.uses(revoked.bearer), await node.uses(live.bearer)], [401, 401]);
   });
 
+  test('full, and taking no writes: it is away for every node, so what one ends is over at the others', async (t) => {
+    const started = await start(t);
+    if (!started) return;
+    const { redis, env, operator } = started;
+    const nodes = [
+      await startNode({ ...env, LOG_LEVEL: 'info' }, operator),
+      await startNode({ ...env, LOG_LEVEL: 'info' }, operator),
+    ] as const;
+    const [one, other] = nodes;
+    const [first, second] = [await visitor(one), await visitor(one)];
+    assert.equal(await other.uses(first.bearer), 200);
+    const memory = (limit: string) =>
+      onRedis(redis.port, (client) => client.config('SET', 'maxmemory', limit));
+    const untilBothSay = (words: string) =>
+      Promise.all(
+        nodes.map(({ program }) =>
+          until(words, async () => program.output().includes(words) || undefined, program),
+        ),
+      );
+
+    await memory('1');
+    await untilBothSay('Redis is away: OOM');
+    assert.equal(await one.revoke(first.bearer), 200);
+    assert.equal(await other.uses(first.bearer), 401);
+    assert.match(await (await fetch(`${other.url}/health`)).text(), /"redis":"away"/);
+
+    await memory('0');
+    await untilBothSay('Redis is back');
+    assert.equal(await one.revoke(second.bearer), 200);
+    assert.equal(await other.uses(second.bearer), 401);
+    assert.equal(await other.uses(first.bearer), 401);
+  });
+
   test('out of reach for the node that revokes: it refuses at once, the others when it can tell them', async (t) => {
     const started = await start(t);
     if (!started) return;
