@@ -170,7 +170,6 @@ describe('configuration', () => {
         Buffer.alloc(31).toString('base64'),
         'f'.repeat(64),
       ],
-      NODE_ENV: ['Production', 'prod', 'staging'],
       TRUST_PROXY: ['0.0.0.0/0', '10.0.0.0/8, ::/0', '10.0.0.0/00', '10.0.0.0/33'],
       POLICIES_DIR: ['/nowhere', process.execPath, dirname(process.execPath)],
     }))

@@ -245,9 +245,9 @@ export const variables = {
     about:
       'the public address (scheme, host, port): token issuer and audience, DID host, links. The Host header never decides any of these',
   }),
-  nodeEnv: defaulted(oneOf('development', 'production', 'test'), 'development', {
+  nodeEnv: defaulted(text, 'development', {
     env: 'NODE_ENV',
-    about: '`production` in production, otherwise `development` or `test`; no other word is taken',
+    about: '`production` in production, spelt like this; any other word means that it is not',
   }),
   webConcurrency: defaulted(whole(1, 64), 1, {
     env: 'WEB_CONCURRENCY',
