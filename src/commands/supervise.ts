@@ -119,7 +119,8 @@ function watchDoor(): { close(): Promise<void> } {
   });
   return {
     async close() {
-      // Whoever knocked before the signal may still wait in the system's queue, and would be reset with it: they are let in first.
+      // Whoever knocked before the signal may still wait in the system's queue, and would be reset with it: they are let in first. Of
+      // those who knock in the very moment of closing some are lost, as with any listening socket.
       for (let count = 0; count < 4; count += 1) await turn();
       handle?.close();
     },
