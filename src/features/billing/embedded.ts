@@ -7,7 +7,7 @@ import type { Clock } from '../../kernel/clock.ts';
 import type { Ids } from '../../kernel/ids.ts';
 import type { PaidTier, PaymentPage } from '../../kernel/payments.ts';
 import { hashSecret } from '../../kernel/secrets.ts';
-import type { OpenSession, StoredSession } from './sessions-store.ts';
+import type { StoredSession } from './sessions-store.ts';
 import type { StoredSubscription } from './store.ts';
 
 export const embeddedPrices: Readonly<Record<PaidTier, string>> = {
@@ -27,13 +27,9 @@ export interface SignedBody {
   readonly signature: string;
 }
 
-export type OwnPage = PaymentPage & { readonly tokenHash: Buffer };
-
 export interface Embedded {
   /** A page behind an address that nobody can guess; only the hash of it is kept. */
-  page(kind: StoredSession['kind']): OwnPage;
-  /** The same address again; undefined when it was made under another key of the instance. */
-  again(open: OpenSession): OwnPage | undefined;
+  page(kind: StoredSession['kind']): PaymentPage;
   /** What is to be said once somebody has confirmed the order. */
   paid(session: StoredSession & { targetTier: PaidTier }, known: StoredSubscription | undefined): SignedBody;
   ended(known: StoredSubscription): SignedBody;
@@ -53,23 +49,15 @@ export function createEmbedded(deps: { secret: string; baseUrl: string; clock: C
   const after = (known: StoredSubscription | undefined): number =>
     Math.max(clock.now(), known ? Date.parse(known.asOf) + 1 : 0);
 
-  /** From the session and our secret, so that it can be told again although it is not kept. */
-  const pageOf = (kind: StoredSession['kind'], sessionId: string, expiresAt: string): OwnPage => {
-    const token = `bs_${createHmac('sha256', secret).update(`page ${sessionId}`).digest('base64url')}`;
-    return {
-      sessionId,
-      url: `${baseUrl}/billing/${kind}/${token}`,
-      expiresAt,
-      tokenHash: hashSecret(token),
-    };
-  };
-
   return {
-    page: (kind) => pageOf(kind, ids.uuid(), new Date(clock.now() + pageMs).toISOString()),
-
-    again({ kind, sessionId, expiresAt, tokenHash }) {
-      const page = pageOf(kind, sessionId, expiresAt);
-      return page.tokenHash.equals(tokenHash) ? page : undefined;
+    page(kind) {
+      const token = ids.secret('bs_');
+      return {
+        sessionId: ids.uuid(),
+        url: `${baseUrl}/billing/${kind}/${token}`,
+        expiresAt: new Date(clock.now() + pageMs).toISOString(),
+        tokenHash: hashSecret(token),
+      };
     },
 
     paid(session, known) {

@@ -17,7 +17,7 @@ import { type Embedded, renewed, type SignedBody } from './embedded.ts';
 import type { BillingDeps, Described } from './feature.ts';
 import type { Act } from './receive.ts';
 import type { Checkout, Outcome, Portal, Subscription } from './schema.ts';
-import { findOpenSession, insertSession, type SessionAim, takeOpenCheckouts } from './sessions-store.ts';
+import { insertSession, type StoredSession, takeOpenCheckouts } from './sessions-store.ts';
 import { findSubscription, type StoredSubscription, saveSubscription } from './store.ts';
 import { givenBy, isAbove } from './verdict.ts';
 
@@ -75,38 +75,33 @@ export function createBillingService(parts: BillingParts): BillingService {
     updatedAt: known && known.updatedAt > updatedAt ? known.updatedAt : updatedAt,
   });
 
-  const keepSession = async (tx: Tx, caller: Caller, aim: SessionAim, page: PaymentPage) => {
-    const { sessionId, expiresAt, tokenHash } = page;
-    const { kind, organizationId, agentId, targetTier } = aim;
-    const provider = takesOrders ?? notConfigured();
-    const startedAt = isoTime(clock);
-    await insertSession(tx, { ...aim, sessionId, provider, startedAt, expiresAt, tokenHash });
-    const event = kind === 'checkout' ? 'billing.checkout_started' : 'billing.portal_opened';
-    const metadata = { sessionId, provider, expiresAt, ...(targetTier && { targetTier }) };
-    await ledger.record(tx, caller, event, { organizationId, agentId, metadata });
-  };
-
-  /**
-   * A page of ours: the one that the same agent has open for the same, else a new one. These calls are not counted against
-   * the plan, so asking again and again must not write again and again.
-   */
-  const openHere = (caller: Caller, aim: SessionAim): Promise<PaymentPage> =>
+  const keepSession = (
+    caller: Caller,
+    kind: StoredSession['kind'],
+    organizationId: string,
+    page: PaymentPage,
+    targetTier: PaidTier | null,
+  ) =>
     db.transaction(async (tx) => {
-      // Of two who ask at once the second finds the page of the first.
-      await organizations.holdPlan(tx, aim.organizationId);
-      const open = await findOpenSession(tx, aim, isoTime(clock));
-      const again = open && embedded.again(open);
-      if (again) return again;
-      const page = embedded.page(aim.kind);
-      await keepSession(tx, caller, aim, page);
-      return page;
+      const { sessionId, expiresAt, tokenHash } = page;
+      const provider = takesOrders ?? notConfigured();
+      const { agentId } = caller;
+      const startedAt = isoTime(clock);
+      const session = {
+        sessionId,
+        kind,
+        provider,
+        organizationId,
+        agentId,
+        targetTier,
+        startedAt,
+        expiresAt,
+      };
+      await insertSession(tx, { ...session, tokenHash });
+      const event = kind === 'checkout' ? 'billing.checkout_started' : 'billing.portal_opened';
+      const metadata = { sessionId, provider, expiresAt, ...(targetTier && { targetTier }) };
+      await ledger.record(tx, caller, event, { organizationId, agentId, metadata });
     });
-
-  const keeping = async (caller: Caller, aim: SessionAim, opened: Promise<PaymentPage>) => {
-    const page = await reaching(opened);
-    await db.transaction((tx) => keepSession(tx, caller, aim, page));
-    return page;
-  };
 
   const orderAtStripe = async (
     provider: PaymentProvider,
@@ -179,11 +174,10 @@ export function createBillingService(parts: BillingParts): BillingService {
         });
       }
       if (takesOrders === undefined) notConfigured();
-      const { agentId } = caller;
-      const aim = { kind: 'checkout', organizationId, agentId, targetTier } as const;
       const page = stripe
-        ? await keeping(caller, aim, orderAtStripe(stripe.provider, organizationId, agentId, targetTier))
-        : await openHere(caller, aim);
+        ? await reaching(orderAtStripe(stripe.provider, organizationId, caller.agentId, targetTier))
+        : embedded.page('checkout');
+      await keepSession(caller, 'checkout', organizationId, page, targetTier);
       return { checkoutUrl: page.url, sessionId: page.sessionId, expiresAt: page.expiresAt };
     },
 
@@ -197,11 +191,9 @@ export function createBillingService(parts: BillingParts): BillingService {
             'The organization has never had a subscription with Stripe, so there is nothing to manage there.',
         });
       }
-      const aim = { kind: 'portal', organizationId, agentId: caller.agentId, targetTier: null } as const;
       const page =
-        stripe && known
-          ? await keeping(caller, aim, stripe.provider.portal(known.customerId))
-          : await openHere(caller, aim);
+        stripe && known ? await reaching(stripe.provider.portal(known.customerId)) : embedded.page('portal');
+      await keepSession(caller, 'portal', organizationId, page, null);
       return { portalUrl: page.url };
     },
 

@@ -14,9 +14,6 @@ export interface StoredSession {
   readonly usedAt: string | null;
 }
 
-/** Who wants what for whom. */
-export type SessionAim = Pick<StoredSession, 'kind' | 'organizationId' | 'agentId' | 'targetTier'>;
-
 const columns = sql`
   session_id as "sessionId", kind, provider, organization_id as "organizationId", agent_id as "agentId",
   target_tier as "targetTier", started_at as "startedAt", expires_at as "expiresAt", used_at as "usedAt"`;
@@ -46,29 +43,6 @@ export const findSession = (
   db.maybe(
     'billing.session',
     sql`select ${columns} from billing_sessions where token_hash = ${tokenHash} and kind = ${kind}`,
-  );
-
-export interface OpenSession {
-  readonly kind: StoredSession['kind'];
-  readonly sessionId: string;
-  readonly expiresAt: string;
-  readonly tokenHash: Buffer;
-}
-
-/** The latest page of ours that this agent has opened for the same, with at least half of its time left. */
-export const findOpenSession = (
-  db: Queryable,
-  { kind, organizationId, agentId, targetTier }: SessionAim,
-  now: string,
-): Promise<OpenSession | undefined> =>
-  db.maybe(
-    'billing.openSession',
-    sql`select kind, session_id as "sessionId", expires_at as "expiresAt", token_hash as "tokenHash"
-        from billing_sessions
-        where organization_id = ${organizationId} and expires_at > ${now} and provider = 'embedded'
-          and kind = ${kind} and agent_id = ${agentId} and target_tier is not distinct from ${targetTier}
-          and used_at is null and expires_at - ${now}::timestamptz >= ${now}::timestamptz - started_at
-        order by expires_at desc limit 1`,
   );
 
 /** Those that may still be paid, and from now on count as used. */
