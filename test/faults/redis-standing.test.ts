@@ -199,8 +199,9 @@ describe('what Redis keeps', { concurrency: 2 }, () => {
     await memory('0');
     await untilBothSay('Redis is back');
     assert.equal(await one.revoke(second.bearer), 200);
-    assert.equal(await other.uses(second.bearer), 401);
-    assert.equal(await other.uses(first.bearer), 401);
+    // What could not be announced is within a second of its return, and it may be held up once more on a busy machine.
+    for (const { bearer } of [first, second])
+      await until('it is over at the other', async () => (await other.uses(bearer)) === 401 || undefined);
   });
 
   test('out of reach for the node that revokes: it refuses at once, the others when it can tell them', async (t) => {
