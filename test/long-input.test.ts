@@ -7,11 +7,11 @@ import { startApp } from './harness.ts';
 const t = await startApp();
 const token = await t.token();
 
-const length = 40_000;
+const length = 20_000;
 const text = `${'a'.repeat(length)}\u0001`;
 const blank = `${' '.repeat(length)}\u0001`;
-const numbers = Array.from({ length: 30_000 }, (_, index) => index);
-const objects = Array.from({ length: 10_000 }, (_, index) => ({ at: index }));
+const numbers = Array.from({ length: 20_000 }, (_, index) => index);
+const objects = Array.from({ length: 4_000 }, (_, index) => ({ at: index }));
 const values = [text, blank, numbers, objects, [text], { url: text, value: text, model: text, e: text }];
 
 interface Shape {

@@ -61,7 +61,9 @@ describe('slow clients', { concurrency: true }, () => {
   test('five hundred sockets that say nothing: all let go, also those that do not let go themselves, and everybody else is answered as ever meanwhile', async () => {
     const before = await openFiles(service);
     const started = performance.now();
-    const traffic = startTraffic([() => sleep(200).then(() => fetch(`${service.url}/.well-known/jwks.json`))]);
+    const traffic = startTraffic([
+      () => sleep(200).then(() => fetch(`${service.url}/.well-known/jwks.json`)),
+    ]);
     const sockets = await Promise.all(Array.from({ length: 500 }, () => clingTo(service)));
     await until('all are accepted', async () => (await openFiles(service)) > before + 400 || undefined);
     await Promise.all(sockets.map((socket) => once(socket.resume(), 'end')));
