@@ -72,7 +72,7 @@ describe('slow clients', { concurrency: true }, () => {
     await until('the files are closed', async () => (await openFiles(service)) < before + 50 || undefined);
 
     const exchanges = await traffic.stop();
-    assert.ok(exchanges.length > 20, `${exchanges.length} requests`);
+    assert.ok(exchanges.length > 5, `${exchanges.length} requests`);
     assert.deepEqual(new Set(exchanges.map(({ outcome }) => outcome)), new Set([200]));
     const waits = exchanges.map(({ ms }) => ms - 200).sort((a, b) => a - b);
     const median = waits[Math.floor(waits.length / 2)] ?? 0;
