@@ -1,0 +1,152 @@
+/** How the text of an environment variable is read, kind by kind. What cannot be read throws, in words that follow the variable's name. */
+import { X509Certificate } from 'node:crypto';
+import { readdirSync } from 'node:fs';
+import { isIP } from 'node:net';
+
+export const text = (value: string) => value;
+
+/** A key or an id; the value may be secret, so the complaint does not repeat it. */
+export function word(value: string): string {
+  const trimmed = value.trim();
+  if (!/^[\x21-\x7e]+$/.test(trimmed)) throw new Error('must be one word of printable ASCII');
+  return trimmed;
+}
+
+export function flag(value: string): boolean {
+  const word = value.toLowerCase();
+  if (['true', '1', 'yes', 'on'].includes(word)) return true;
+  if (['false', '0', 'no', 'off'].includes(word)) return false;
+  throw new Error(`must be true or false, not "${value}"`);
+}
+
+export const whole =
+  (min: number, max: number) =>
+  (value: string): number => {
+    const number = Number(value);
+    if (!/^\d+$/.test(value) || number < min || number > max) {
+      throw new Error(`must be a whole number from ${min} to ${max}, not "${value}"`);
+    }
+    return number;
+  };
+
+export const urlWith =
+  (...protocols: string[]) =>
+  (value: string): string => {
+    // The value may hold a password, so the complaint does not repeat it.
+    if (!URL.canParse(value) || !protocols.includes(new URL(value).protocol)) {
+      throw new Error(`must be a URL that starts with ${protocols.map((p) => `${p}//`).join(' or ')}`);
+    }
+    return value;
+  };
+
+export function origin(value: string): string {
+  const url = urlWith('http:', 'https:')(value);
+  const { pathname, search, hash, origin } = new URL(url);
+  if (pathname !== '/' || search || hash)
+    throw new Error(`must be scheme, host and port only, not "${value}"`);
+  return origin;
+}
+
+const list = (value: string) =>
+  value
+    .split(',')
+    .map((item) => item.trim())
+    .filter(Boolean);
+
+/** Files end with a newline that is no part of what they hold. */
+export const trimmed = (value: string) => value.trim();
+
+export function addresses(value: string): { host: string; port: number }[] {
+  const items = list(value);
+  if (items.length === 0) throw new Error('must list brokers as host:port');
+  return items.map((item) => {
+    const [, bracketed, name, digits] = /^(?:\[([\da-f:.]+)\]|([\w.-]+)):(\d{1,5})$/i.exec(item) ?? [];
+    const host = bracketed ?? name;
+    const port = Number(digits);
+    if (!host || !(port >= 1 && port <= 65_535))
+      throw new Error(`must list brokers as host:port, with commas between; "${item}" is none`);
+    return { host, port };
+  });
+}
+
+/** What both Kafka and NATS take; the longest event type must still fit behind it. */
+export function topicPrefix(value: string): string {
+  if (!/^[\w-]+(\.[\w-]+)*$/.test(value) || value.length > 200)
+    throw new Error(
+      `must be at most 200 letters, digits, _ and -, with single dots between them, not "${value}"`,
+    );
+  return value;
+}
+
+export function saslMechanism(value: string): 'PLAIN' | 'SCRAM-SHA-256' | 'SCRAM-SHA-512' {
+  return oneOf('PLAIN', 'SCRAM-SHA-256', 'SCRAM-SHA-512')(value.toUpperCase());
+}
+
+/** The value may hold a password, so the complaint does not repeat it. */
+export function natsUrls(value: string): string[] {
+  const items = list(value);
+  const isServer = (item: string) => {
+    if (!URL.canParse(item)) return false;
+    const { protocol, hostname, pathname, search, hash } = new URL(item);
+    const bare = ['', '/'].includes(pathname) && search === '' && hash === '';
+    return ['nats:', 'tls:'].includes(protocol) && hostname !== '' && bare;
+  };
+  if (items.length === 0 || !items.every(isServer))
+    throw new Error('must be nats://host:port or tls://host:port, several with commas between');
+  return items;
+}
+
+export function certificates(value: string): string {
+  try {
+    new X509Certificate(value);
+  } catch {
+    throw new Error('must be a certificate as PEM text');
+  }
+  return value;
+}
+
+export function networks(value: string): string[] {
+  return list(value).map((item) => {
+    const [address = '', bits, ...rest] = item.split('/');
+    const family = isIP(address);
+    const fits = bits === undefined || (/^\d{1,3}$/.test(bits) && Number(bits) <= (family === 4 ? 32 : 128));
+    if (family === 0 || !fits || rest.length > 0)
+      throw new Error(`must list addresses or CIDR ranges; "${item}" is neither`);
+    if (Number(bits) === 0)
+      throw new Error(`must list addresses or CIDR ranges; "${item}" would believe everybody`);
+    return item;
+  });
+}
+
+export function origins(value: string): '*' | string[] {
+  return value === '*' ? '*' : list(value).map(origin);
+}
+
+export function oneOf<const W extends readonly string[]>(...words: W) {
+  return (value: string): W[number] => {
+    if (!words.includes(value)) throw new Error(`must be one of ${words.join(', ')}, not "${value}"`);
+    return value;
+  };
+}
+
+/** Written back it must be the same: the decoder passes over what is no base64, and the key would be another. */
+export function encryptionKey(value: string): Buffer {
+  const bytes = Buffer.from(value, 'base64');
+  if (bytes.toString('base64') !== value) throw new Error('must be 32 bytes in base64, padding included');
+  if (bytes.length !== 32) throw new Error(`must be 32 bytes in base64, not ${bytes.length}`);
+  return bytes;
+}
+
+/** Whether they are valid is for the engine to say; that there are none can be told with the other problems. */
+export function policyFolder(value: string): string {
+  let files: string[];
+  try {
+    files = readdirSync(value);
+  } catch (error) {
+    throw new Error(
+      `must be a folder that can be read, not "${value}" (${(error as NodeJS.ErrnoException).code})`,
+    );
+  }
+  if (!files.some((file) => file.endsWith('.cedar'))) throw new Error(`has no .cedar file in "${value}"`);
+  return value;
+}
