@@ -49,6 +49,18 @@ const start = () => {
 };
 
 describe('what is kept', () => {
+  it('is the same object until something else is kept, and nobody can change it', async () => {
+    const t = start();
+    await t.announced.keep([['a', { list: ['one'] }]], t.now());
+    const first = (await t.recall('a')) as { list: string[] };
+    assert.equal(await t.recall('a'), first);
+    assert.throws(() => first.list.push('two'), TypeError);
+    t.pass(10_000);
+    await t.announced.keep([['a', { list: ['one'] }]], t.now());
+    assert.notEqual(await t.recall('a'), first);
+    assert.deepEqual(await t.recall('a'), first);
+  });
+
   it('is believed for ten seconds from when it was read', async () => {
     const t = start();
     await t.announced.keep([['a', 'one']], t.now() - 4_000);

@@ -11,6 +11,7 @@ import { type Kv, KvAway } from './kv.ts';
 import type { Happening, LedgerListener } from './ledger.ts';
 import type { Loop } from './loops.ts';
 import { createRecent } from './recent.ts';
+import { unchanging } from './unchanging.ts';
 
 /** How long an answer is believed: also the longest that a change can go unnoticed when it could not be announced. */
 const believedMs = 10_000;
@@ -34,7 +35,10 @@ const nothing: Kept = { until: 0, value: null };
 const changing = textOf(nothing);
 
 export interface Announced {
-  /** What is kept under each of the keys; null where PostgreSQL has to be asked. It is shared: nobody may change it. */
+  /**
+   * What is kept under each of the keys; null where PostgreSQL has to be asked. It is shared, so nobody can change it; as long
+   * as the same is kept, it is the same object.
+   */
   recall(keys: readonly string[]): Promise<readonly unknown[]>;
   /** Keeps what was read, as JSON, unless something is there; `readAt` is when, by the clock, the reading began. */
   keep(entries: readonly (readonly [key: string, value: unknown])[], readAt: number): Promise<void>;
@@ -146,7 +150,7 @@ function createReadKept(): (key: string, text: string) => Kept {
 function keptIn(text: string): Kept {
   try {
     const { until, value = null } = JSON.parse(text) ?? nothing;
-    return typeof until === 'number' ? { until, value } : nothing;
+    return typeof until === 'number' ? { until, value: unchanging(value) } : nothing;
   } catch {
     return nothing;
   }

@@ -13,6 +13,7 @@ import { stranger } from './ids.ts';
 import { createLog } from './log.ts';
 import { createMetrics } from './metrics.ts';
 import { open, type RouteEntry, rootRoute } from './route.ts';
+import { unchanging } from './unchanging.ts';
 import { createRateWindow } from './window.ts';
 
 const logs: string[] = [];
@@ -32,7 +33,7 @@ async function startServer(config: Partial<HttpDeps['config']> = {}) {
     requirePermission: async () => {},
     countCall() {},
     resourceMetadata: 'http://countersign.test/metadata',
-    routes: [probe, upload, fault, long],
+    routes: [probe, upload, fault, long, shared, other],
   });
   after(() => http.close());
   return { ...http, metrics };
@@ -79,6 +80,33 @@ const fault = at('GET', '/fault', Type.Object({ needed: Type.String() }), ({ hea
 const long = at('GET', '/long', Type.Object({ text: Type.String() }), () => ({
   text: 'x'.repeat(40_000_000),
 }));
+
+let read = 0;
+const Texts = Type.Object({ texts: Type.Array(Type.String()) });
+/** Tells how often its text is made. */
+const inTwoRoutes = unchanging({
+  get texts() {
+    read += 1;
+    return ['one'];
+  },
+  clientSecret: 'cs_hunter2',
+});
+const shared = at('GET', '/shared', Texts, () => inTwoRoutes);
+const other = at('GET', '/other', Type.Object({}), () => inTwoRoutes);
+
+describe('an answer that cannot change', () => {
+  it('is made into text once, with what its route shows and nothing else', async () => {
+    const { server } = await startServer();
+    const before = read;
+    for (let round = 0; round < 3; round += 1) {
+      const answer = await server.inject('/shared');
+      assert.equal(answer.body, '{"texts":["one"]}');
+      assert.equal(answer.headers['content-type'], 'application/json; charset=utf-8');
+    }
+    assert.equal(read, before + 1);
+    assert.equal((await server.inject('/other')).body, '{}');
+  });
+});
 
 describe('a client that does not read its answer', () => {
   it('is let go of', async () => {

@@ -31,6 +31,7 @@ import { documentRoutes, type OpenApi, schemaOf } from './openapi.ts';
 import { forgetTypeOfNothing, requestId, requireSoundHeaders, visitOf } from './request.ts';
 import { type RouteEntry, successStatus } from './route.ts';
 import { chooseSecurityHeaders } from './security-headers.ts';
+import { isUnchanging } from './unchanging.ts';
 import { validatorCompiler } from './validation.ts';
 
 declare module 'fastify' {
@@ -182,7 +183,8 @@ export async function createHttp(deps: HttpDeps): Promise<Http> {
     form.addContentTypeParser(
       'application/x-www-form-urlencoded',
       { parseAs: 'buffer' },
-      async (_: FastifyRequest, body: Buffer) => readForm(body),
+      // What it throws is caught and answered all the same.
+      (_: FastifyRequest, body: Buffer, done) => done(null, readForm(body)),
     );
     for (const entry of routes) if (entry.accepts === 'form') mount(form, entry);
   });
@@ -198,6 +200,13 @@ export async function createHttp(deps: HttpDeps): Promise<Http> {
 
   function mount(context: FastifyInstance, entry: RouteEntry) {
     const status = successStatus(entry);
+    /** What cannot change has one text, made by the schema of this route when it is first asked for. */
+    const written = new WeakMap<object, string>();
+    const textOf = (body: Record<string, unknown>, reply: FastifyReply): string => {
+      const text = written.get(body) ?? String(reply.serializeInput(body, String(status)));
+      written.set(body, text);
+      return text;
+    };
     context.route({
       method: entry.method,
       url: entry.path,
@@ -218,6 +227,8 @@ export async function createHttp(deps: HttpDeps): Promise<Http> {
             guard.countAgainst(reply, visit, subject === 'address' ? undefined : subject.clientId),
         });
         reply.code(status);
+        if (isUnchanging(body) && !entry.produces)
+          return reply.type('application/json; charset=utf-8').send(textOf(body, reply));
         if (entry.produces && !reply.hasHeader('content-type')) reply.type(entry.produces);
         return reply.send(isLong(body) ? Readable.from(body, { objectMode: false }) : body);
       },

@@ -5,8 +5,15 @@ import type { GuardDeps, Identity } from '../../kernel/guard.ts';
 import { isUuid, stranger, timeOfUuid } from '../../kernel/ids.ts';
 import { createRecent } from '../../kernel/recent.ts';
 import type { Claims } from '../../kernel/signer.ts';
+import { onceFor } from '../../kernel/unchanging.ts';
 import type { TokenDeps } from './feature.ts';
-import { type AgentPart, type Backing, subjectOf, type TokenSubject } from './standing.ts';
+import {
+  type AgentPart,
+  type Backing,
+  subjectOf,
+  type TokenStanding,
+  type TokenSubject,
+} from './standing.ts';
 import type { Standing } from './store.ts';
 
 const textClaims = ['aud', 'sub', 'client_id', 'scope', 'organization_id', 'jti'] as const;
@@ -37,7 +44,7 @@ export interface Inspected {
   readonly claims: OurClaims;
   readonly standing: Standing;
   /** What the agent may no longer hold is gone from its live tokens too, and what another agent of its chain may not. */
-  readonly scopes: Scope[];
+  readonly scopes: readonly Scope[];
   readonly delegation?: Delegation;
   /** Good for nothing any more: what was delegated by it is over. */
   readonly ended?: NonNullable<Identity['ended']>;
@@ -61,10 +68,8 @@ export function createInspector({ clock, signer, standings, issuer }: TokenDeps)
   const verified = createRecent<Verified>(rememberedTokens);
   const isOver = ({ claims }: Verified) => claims.exp * 1000 <= clock.now();
 
-  /** By its exact text, so a token's signature is checked once; all that can change is looked at each time. */
+  /** Remembered by its exact text, so a token's signature is checked once; all that can change is looked at each time. */
   const verify = async (token: string): Promise<Verified | undefined> => {
-    const known = verified.get(token);
-    if (known) return known;
     const claims = await signer.verify(token, {
       typ: 'at+jwt',
       requiredClaims: [...textClaims, ...timeClaims],
@@ -90,28 +95,38 @@ export function createInspector({ clock, signer, standings, issuer }: TokenDeps)
     return undefined;
   };
 
+  const carried = new WeakMap<TokenStanding, Inspected>();
+  /** As long as a token stands as it did, it carries what it did. */
+  const carriedBy = ({ claims, scopes, subject: { delegation } }: Verified, standing: TokenStanding) => {
+    const before = carried.get(standing);
+    if (before) return before;
+    const ceilings = [standing, ...(standing.backing?.agents ?? [])];
+    const held = scopes.filter((scope) =>
+      ceilings.every(({ allowedScopes }) => allowedScopes.includes(scope)),
+    );
+    const inspected = { claims, standing, scopes: held, ...(delegation && { delegation }) };
+    carried.set(standing, inspected);
+    return inspected;
+  };
+
   const inspect: Inspect = async (token, audience) => {
-    const entry = await verify(token);
+    const entry = verified.get(token) ?? (await verify(token));
     if (!entry || (audience !== undefined && entry.claims.aud !== audience)) return undefined;
-    const { claims, subject } = entry;
-    const { tokenId, delegation } = subject;
+    const { tokenId, delegation } = entry.subject;
     if (isOver(entry) && !delegation) return undefined;
-    const standing = await standings.of(subject);
+    const standing = await standings.of(entry.subject);
     if (standing?.agentStatus !== 'active' || isFromBefore(tokenId, standing)) return undefined;
     const ended = standing.backing && endOf(tokenId, standing.backing);
     if (isOver(entry) && !ended) return undefined;
-    const ceilings = [standing, ...(standing.backing?.agents ?? [])];
-    const scopes = entry.scopes.filter((scope) =>
-      ceilings.every(({ allowedScopes }) => allowedScopes.includes(scope)),
-    );
-    return { claims, standing, scopes, ...(delegation && { delegation }), ...(ended && { ended }) };
+    const inspected = carriedBy(entry, standing);
+    return ended ? { ...inspected, ended } : inspected;
   };
 
   return {
     inspect,
     identify: identifyBy(inspect, issuer),
     async explain(token) {
-      const entry = await verify(token);
+      const entry = verified.get(token) ?? (await verify(token));
       if (!entry) return { ...stranger, reason: 'not one of ours' };
       const { client_id: agentId, organization_id: organizationId, aud } = entry.claims;
       const ended = isOver(entry) ? 'expired' : 'revoked, or of an agent that is not active';
@@ -145,12 +160,8 @@ function readDelegation(claims: OurClaims): Delegation | undefined {
 }
 
 /** For the guard, which looks at the organization itself: its suspension has an answer of its own. */
-const identifyBy =
-  (inspect: Inspect, ourselves: string) =>
-  async (token: string): Promise<Identity | undefined> => {
-    const inspected = await inspect(token, ourselves);
-    if (!inspected) return undefined;
-    const { claims, standing, scopes, delegation, ended } = inspected;
+function identifyBy(inspect: Inspect, ourselves: string): GuardDeps['identify'] {
+  const identityOf = onceFor(({ claims, standing, scopes, delegation, ended }: Inspected): Identity => {
     const { agentId, organizationId, organizationStatus, planTier } = standing;
     return {
       agentId,
@@ -162,4 +173,9 @@ const identifyBy =
       ...(delegation && { delegation }),
       ...(ended && { ended }),
     };
+  });
+  return async (token) => {
+    const inspected = await inspect(token, ourselves);
+    return inspected && identityOf(inspected);
   };
+}

@@ -3,8 +3,9 @@ import { operatorScope } from '../../contract/scopes.ts';
 import { type Caller, isOperator } from '../../kernel/caller.ts';
 import { isoTime } from '../../kernel/clock.ts';
 import { fail } from '../../kernel/fail.ts';
+import { onceFor, unchanging } from '../../kernel/unchanging.ts';
 import type { TokenDeps } from './feature.ts';
-import type { Inspect } from './inspect.ts';
+import type { Inspect, Inspected } from './inspect.ts';
 import type { Introspection } from './schema.ts';
 import { insertRevocation, type Standing } from './store.ts';
 
@@ -23,6 +24,20 @@ export function createLiveTokens(deps: TokenDeps, inspect: Inspect): LiveTokens 
     return caller.scopes.has('agents:write') || isAdmin(caller);
   };
 
+  const describe = onceFor(({ claims, scopes, delegation }: Inspected) => {
+    const { sub, client_id, iat, exp, act, chain_id } = claims;
+    const described = {
+      active: true,
+      sub,
+      client_id,
+      scope: scopes.join(' '),
+      token_type: 'Bearer',
+      iat,
+      exp,
+    };
+    return unchanging({ ...described, ...(delegation && { act, chain_id }) }) as Introspection;
+  });
+
   return {
     /** Another organization's token looks like one that never was. */
     async introspect(caller, token) {
@@ -30,19 +45,8 @@ export function createLiveTokens(deps: TokenDeps, inspect: Inspect): LiveTokens 
       const inspected = await inspect(token);
       if (!inspected || inspected.ended || inspected.standing.organizationStatus !== 'active')
         return { active: false };
-      const { claims, standing, scopes } = inspected;
-      if (standing.organizationId !== caller.organizationId && !isOperator(caller)) return { active: false };
-      const { sub, client_id, iat, exp, act, chain_id } = claims;
-      return {
-        active: true,
-        sub,
-        client_id,
-        scope: scopes.join(' '),
-        token_type: 'Bearer',
-        iat,
-        exp,
-        ...(inspected.delegation && { act, chain_id }),
-      } as Introspection;
+      const isOwn = inspected.standing.organizationId === caller.organizationId;
+      return isOwn || isOperator(caller) ? describe(inspected) : { active: false };
     },
 
     /** What is unknown, malformed, expired or revoked already is ended as well as it can be. */

@@ -127,10 +127,20 @@ export function createStandings(deps: {
     announced.keepFinal(tokenKey(String(tokenId)), revoked, Date.parse(String(expiresAt))).catch(() => {});
   };
 
+  const lately = new WeakMap<TokenSubject, { values: readonly unknown[]; known: ReturnType<typeof read> }>();
+  /** The same parts make the same object, so that what follows from it need not be worked out again either. */
+  const readOnce = (subject: TokenSubject, values: readonly unknown[]) => {
+    const last = lately.get(subject);
+    if (last && values.every((value, index) => value === last.values[index])) return last.known;
+    const known = read(subject, values);
+    lately.set(subject, { values, known });
+    return known;
+  };
+
   return {
     async of(subject) {
       const { keys } = subject;
-      const known = read(subject, await announced.recall(keys));
+      const known = readOnce(subject, await announced.recall(keys));
       if (known) return known === revoked ? undefined : known;
       const readAt = clock.now();
       const found = await find(subject);
