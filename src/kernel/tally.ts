@@ -1,6 +1,6 @@
 /**
  * Counters and histograms that cost next to nothing to feed: several are fed by every request. prom-client's own look at
- * the labels anew each time; here they are only joined to a key, and prom-client gets the sums when somebody asks.
+ * the labels anew each time; here they are looked up word by word, and prom-client gets the sums when somebody asks.
  */
 import type { Metric } from 'prom-client';
 
@@ -33,20 +33,42 @@ interface Series {
   sum: number;
 }
 
-/** One for each combination of labels, made when it first comes up. */
+interface Branch<Each> {
+  readonly further: Map<string | undefined, Branch<Each>>;
+  one?: Each;
+}
+
+/** One for each combination of labels, made when it first comes up. Joining them to one key would cost four times as much. */
 function createAll<Each>(labelNames: readonly string[], make: (labels: Labels) => Each) {
-  const all = new Map<string, Each>();
-  const of = (labels: Labels): Each => {
-    let key = '';
-    for (const label of labelNames) key += `${labels[label]}\n`;
-    let one = all.get(key);
-    if (one === undefined) {
-      one = make({ ...labels });
-      all.set(key, one);
-    }
-    return one;
+  const root: Branch<Each> = { further: new Map() };
+  let all: Each[] = [];
+
+  const branchAt = ({ further }: Branch<Each>, word: string | undefined): Branch<Each> => {
+    const known = further.get(word);
+    if (known) return known;
+    const branch = { further: new Map() };
+    further.set(word, branch);
+    return branch;
   };
-  return { all, of };
+
+  return {
+    of(labels: Labels): Each {
+      let branch = root;
+      for (const name of labelNames) branch = branchAt(branch, labels[name]);
+      if (branch.one === undefined) {
+        branch.one = make({ ...labels });
+        all.push(branch.one);
+      }
+      return branch.one;
+    },
+    /** In the order in which they came up. */
+    list: (): readonly Each[] => all,
+    forget() {
+      root.further.clear();
+      delete root.one;
+      all = [];
+    },
+  };
 }
 
 /** What the registry asks of a metric: prom-client's type is that of its own classes. */
@@ -62,24 +84,19 @@ const metricOf = (
 
 /** Without labels it is shown from the start. */
 export function createCount(options: CountOptions): Count {
-  const { all, of } = createAll(options.labels, (labels) => ({ labels, value: 0 }));
+  const { of, list, forget } = createAll(options.labels, (labels) => ({ labels, value: 0 }));
   if (options.labels.length === 0) of({});
   return {
     add(labels, by) {
       of(labels).value += by;
     },
-    metric: metricOf(
-      options,
-      'counter',
-      () => [...all.values()],
-      () => all.clear(),
-    ),
+    metric: metricOf(options, 'counter', list, forget),
   };
 }
 
 export function createTally(options: TallyOptions): Tally {
   const { name, buckets } = options;
-  const { all, of } = createAll<Series>(options.labels, (labels) => ({
+  const { of, list, forget } = createAll<Series>(options.labels, (labels) => ({
     labels,
     counts: new Array(buckets.length + 1).fill(0),
     sum: 0,
@@ -106,11 +123,6 @@ export function createTally(options: TallyOptions): Tally {
       series.counts[bucket] = (series.counts[bucket] ?? 0) + 1;
       series.sum += value;
     },
-    metric: metricOf(
-      options,
-      'histogram',
-      () => [...all.values()].flatMap(valuesOf),
-      () => all.clear(),
-    ),
+    metric: metricOf(options, 'histogram', () => list().flatMap(valuesOf), forget),
   };
 }
