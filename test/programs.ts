@@ -2,7 +2,7 @@
 import { AssertionError } from 'node:assert/strict';
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { accessSync, constants } from 'node:fs';
+import { accessSync, closeSync, constants, existsSync, openSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { delimiter, join } from 'node:path';
 import { after } from 'node:test';
@@ -80,12 +80,13 @@ export const startCountersign = (
 let portsGiven = 0;
 
 /**
- * Below the range that the system gives to outgoing connections, so that none takes it before the server does; and for
- * each process another hundred, so that neither does a test file that runs beside this one.
+ * Below the range that the system gives to outgoing connections, so that none takes it before the server does; and given once
+ * in a run of the tests, so that neither does a test file that runs beside this one.
  */
 export async function freePort(): Promise<number> {
   for (;;) {
-    const port = 10_000 + (process.pid % 200) * 100 + (portsGiven++ % 100);
+    const port = 10_000 + ((process.pid * 100 + portsGiven++) % 20_000);
+    if (!isGivenFirst(port)) continue;
     const server = createServer().listen(port, '127.0.0.1');
     const free = await once(server, 'listening').then(
       () => true,
@@ -93,6 +94,17 @@ export async function freePort(): Promise<number> {
     );
     server.close();
     if (free) return port;
+  }
+}
+
+function isGivenFirst(port: number): boolean {
+  const given = join(process.env.TEST_PORTS ?? '', String(port));
+  try {
+    closeSync(openSync(given, 'wx'));
+    return true;
+  } catch (error) {
+    if (existsSync(given)) return false;
+    throw error;
   }
 }
 

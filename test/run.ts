@@ -3,7 +3,7 @@
  * tests with node:test, and closes with what was skipped and why. REQUIRE_ALL=1 turns a skip into a failure.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
-import { chmodSync, existsSync, globSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { chmodSync, existsSync, globSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { startEmbeddedPostgres } from '../src/adapters/embedded-postgres.ts';
@@ -17,6 +17,8 @@ const folder = mkdtempSync(join(tmpdir(), 'countersign-test-'));
 // As root PostgreSQL runs as another user, who must be able to pass through; otherwise it would be kept elsewhere.
 chmodSync(folder, 0o755);
 const skips = join(folder, 'skips');
+const ports = join(folder, 'ports');
+mkdirSync(ports);
 const asked = process.argv.slice(2);
 const files = asked.length > 0 ? asked : globSync(['src/**/*.test.ts', 'test/**/*.test.ts']).sort();
 
@@ -52,6 +54,7 @@ try {
     TEST_PRIVATE_KEY: privatePem,
     TEST_PUBLIC_KEY: publicPem,
     TEST_SKIPS: skips,
+    TEST_PORTS: ports,
     NODE_ENV: 'test',
   });
 } finally {
