@@ -4,7 +4,7 @@
  */
 import { newAgent } from './harness.ts';
 
-/** What a cell may touch: made anew for each, in the organization that member and admin belong to. */
+/** What a cell may touch, as nobody has changed it, in the organization that member and admin belong to. */
 export interface Target {
   readonly organizationId: string;
   readonly agentId: string;

@@ -2,8 +2,9 @@
 import { AssertionError } from 'node:assert/strict';
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { accessSync, closeSync, constants, existsSync, openSync } from 'node:fs';
+import { accessSync, closeSync, constants, existsSync, mkdtempSync, openSync } from 'node:fs';
 import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { after } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -77,6 +78,7 @@ export const startCountersign = (
     ...(cwd !== undefined && { cwd }),
   });
 
+const portsThere = 20_000;
 let portsGiven = 0;
 
 /**
@@ -85,7 +87,7 @@ let portsGiven = 0;
  */
 export async function freePort(): Promise<number> {
   for (;;) {
-    const port = 10_000 + ((process.pid * 100 + portsGiven++) % 20_000);
+    const port = 10_000 + ((process.pid * 100 + portsGiven++) % portsThere);
     if (!isGivenFirst(port)) continue;
     const server = createServer().listen(port, '127.0.0.1');
     const free = await once(server, 'listening').then(
@@ -97,8 +99,12 @@ export async function freePort(): Promise<number> {
   }
 }
 
+let portsFolder = process.env.TEST_PORTS;
+
 function isGivenFirst(port: number): boolean {
-  const given = join(process.env.TEST_PORTS ?? '', String(port));
+  if (portsGiven > portsThere) throw new Error('no port is left');
+  portsFolder ??= mkdtempSync(join(tmpdir(), 'countersign-ports-'));
+  const given = join(portsFolder, String(port));
   try {
     closeSync(openSync(given, 'wx'));
     return true;

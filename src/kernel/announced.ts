@@ -131,7 +131,7 @@ export function createAnnounced({ kv, clock }: { kv: Kv; clock: Clock }): Announ
   };
 }
 
-/** Characters: enough for the tokens, agents and organizations of a busy moment. */
+/** Characters: enough for the tokens, agents and organizations of a busy moment. An agent that is shown has its answer's text besides. */
 const remembered = 16_000_000;
 
 /** Each text once: the same comes with every request for ten seconds, and then another in its place. */

@@ -17,7 +17,7 @@ import type { Access, RouteEntry } from './route.ts';
 import { validationError } from './validation.ts';
 import type { RateWindow, WindowState } from './window.ts';
 
-/** What a verified access token says, and how its organization stands now. */
+/** What a verified access token says, and how its organization stands now. Requests with the same token share it. */
 export interface Identity {
   readonly agentId: string;
   readonly organizationId: string;

@@ -33,7 +33,7 @@ async function startServer(config: Partial<HttpDeps['config']> = {}) {
     requirePermission: async () => {},
     countCall() {},
     resourceMetadata: 'http://countersign.test/metadata',
-    routes: [probe, upload, fault, long, shared, other],
+    routes: [probe, upload, fault, long, shared, other, lacking],
   });
   after(() => http.close());
   return { ...http, metrics };
@@ -93,6 +93,9 @@ const inTwoRoutes = unchanging({
 });
 const shared = at('GET', '/shared', Texts, () => inTwoRoutes);
 const other = at('GET', '/other', Type.Object({}), () => inTwoRoutes);
+const lacking = at('GET', '/lacking', Type.Object({ needed: Type.String() }), () =>
+  unchanging({ password: 'hunter2' }),
+);
 
 describe('an answer that cannot change', () => {
   it('is made into text once, with what its route shows and nothing else', async () => {
@@ -105,6 +108,17 @@ describe('an answer that cannot change', () => {
     }
     assert.equal(read, before + 1);
     assert.equal((await server.inject('/other')).body, '{}');
+    const head = await server.inject({ method: 'HEAD', url: '/shared' });
+    assert.deepEqual([head.statusCode, head.headers['content-length'], head.body], [200, '17', '']);
+  });
+
+  it('is a fault of ours each time when it is not what its route shows', async () => {
+    const { server } = await startServer();
+    for (let round = 0; round < 2; round += 1) {
+      const answer = await server.inject('/lacking');
+      assert.deepEqual([answer.statusCode, answer.json().code], [500, 'INTERNAL_SERVER_ERROR']);
+      assert.doesNotMatch(answer.body, /hunter2/);
+    }
   });
 });
 

@@ -31,7 +31,7 @@ import { documentRoutes, type OpenApi, schemaOf } from './openapi.ts';
 import { forgetTypeOfNothing, requestId, requireSoundHeaders, visitOf } from './request.ts';
 import { type RouteEntry, successStatus } from './route.ts';
 import { chooseSecurityHeaders } from './security-headers.ts';
-import { isUnchanging } from './unchanging.ts';
+import { isUnchanging, onceFor } from './unchanging.ts';
 import { validatorCompiler } from './validation.ts';
 
 declare module 'fastify' {
@@ -183,8 +183,7 @@ export async function createHttp(deps: HttpDeps): Promise<Http> {
     form.addContentTypeParser(
       'application/x-www-form-urlencoded',
       { parseAs: 'buffer' },
-      // What it throws is caught and answered all the same.
-      (_: FastifyRequest, body: Buffer, done) => done(null, readForm(body)),
+      async (_: FastifyRequest, body: Buffer) => readForm(body),
     );
     for (const entry of routes) if (entry.accepts === 'form') mount(form, entry);
   });
@@ -201,12 +200,9 @@ export async function createHttp(deps: HttpDeps): Promise<Http> {
   function mount(context: FastifyInstance, entry: RouteEntry) {
     const status = successStatus(entry);
     /** What cannot change has one text, made by the schema of this route when it is first asked for. */
-    const written = new WeakMap<object, string>();
-    const textOf = (body: Record<string, unknown>, reply: FastifyReply): string => {
-      const text = written.get(body) ?? String(reply.serializeInput(body, String(status)));
-      written.set(body, text);
-      return text;
-    };
+    const textOf = onceFor((body: Record<string, unknown>, reply: FastifyReply) =>
+      String(reply.serializeInput(body, String(status))),
+    );
     context.route({
       method: entry.method,
       url: entry.path,

@@ -34,7 +34,7 @@ interface Series {
 }
 
 interface Branch<Each> {
-  readonly further: Map<string | undefined, Branch<Each>>;
+  readonly further: Map<string, Branch<Each>>;
   one?: Each;
 }
 
@@ -43,7 +43,7 @@ function createAll<Each>(labelNames: readonly string[], make: (labels: Labels) =
   const root: Branch<Each> = { further: new Map() };
   let all: Each[] = [];
 
-  const branchAt = ({ further }: Branch<Each>, word: string | undefined): Branch<Each> => {
+  const branchAt = ({ further }: Branch<Each>, word: string): Branch<Each> => {
     const known = further.get(word);
     if (known) return known;
     const branch = { further: new Map() };
@@ -54,7 +54,7 @@ function createAll<Each>(labelNames: readonly string[], make: (labels: Labels) =
   return {
     of(labels: Labels): Each {
       let branch = root;
-      for (const name of labelNames) branch = branchAt(branch, labels[name]);
+      for (const name of labelNames) branch = branchAt(branch, String(labels[name]));
       if (branch.one === undefined) {
         branch.one = make({ ...labels });
         all.push(branch.one);

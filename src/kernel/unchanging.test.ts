@@ -17,9 +17,13 @@ describe('unchanging', () => {
     }
   });
 
-  it('is not what can still be added to', () => {
+  it('is not what can still change, be it only below the surface', () => {
     assert.equal(isUnchanging({}), false);
     assert.equal(isUnchanging(unchanging({})), true);
+    const shallow = Object.freeze({ list: ['a'] });
+    assert.equal(isUnchanging(shallow), false);
+    unchanging({ shallow });
+    assert.throws(() => shallow.list.push('b'), TypeError);
   });
 });
 

@@ -5,7 +5,7 @@ import type { GuardDeps, Identity } from '../../kernel/guard.ts';
 import { isUuid, stranger, timeOfUuid } from '../../kernel/ids.ts';
 import { createRecent } from '../../kernel/recent.ts';
 import type { Claims } from '../../kernel/signer.ts';
-import { onceFor } from '../../kernel/unchanging.ts';
+import { onceFor, unchanging } from '../../kernel/unchanging.ts';
 import type { TokenDeps } from './feature.ts';
 import {
   type AgentPart,
@@ -57,7 +57,7 @@ export interface Inspector extends Pick<GuardDeps, 'identify' | 'explain'> {
   readonly inspect: Inspect;
 }
 
-/** Enough for the tokens of ten thousand busy agents, at some 2 KB each. */
+/** Enough for the tokens of ten thousand busy agents, at some 3 KB each. */
 const rememberedTokens = 10_000;
 
 /**
@@ -95,17 +95,18 @@ export function createInspector({ clock, signer, standings, issuer }: TokenDeps)
     return undefined;
   };
 
-  const carried = new WeakMap<TokenStanding, Inspected>();
-  /** As long as a token stands as it did, it carries what it did. */
-  const carriedBy = ({ claims, scopes, subject: { delegation } }: Verified, standing: TokenStanding) => {
-    const before = carried.get(standing);
-    if (before) return before;
+  const carried = new WeakMap<TokenSubject, Inspected>();
+  /** As long as a token stands as it did, it carries what it did. Many requests share it. */
+  const carriedBy = ({ claims, scopes, subject }: Verified, standing: TokenStanding): Inspected => {
+    const before = carried.get(subject);
+    if (before?.standing === standing) return before;
+    const { delegation } = subject;
     const ceilings = [standing, ...(standing.backing?.agents ?? [])];
     const held = scopes.filter((scope) =>
       ceilings.every(({ allowedScopes }) => allowedScopes.includes(scope)),
     );
-    const inspected = { claims, standing, scopes: held, ...(delegation && { delegation }) };
-    carried.set(standing, inspected);
+    const inspected = unchanging({ claims, standing, scopes: held, ...(delegation && { delegation }) });
+    carried.set(subject, inspected);
     return inspected;
   };
 
@@ -163,7 +164,7 @@ function readDelegation(claims: OurClaims): Delegation | undefined {
 function identifyBy(inspect: Inspect, ourselves: string): GuardDeps['identify'] {
   const identityOf = onceFor(({ claims, standing, scopes, delegation, ended }: Inspected): Identity => {
     const { agentId, organizationId, organizationStatus, planTier } = standing;
-    return {
+    return Object.freeze({
       agentId,
       organizationId,
       organizationStatus,
@@ -172,7 +173,7 @@ function identifyBy(inspect: Inspect, ourselves: string): GuardDeps['identify'] 
       tokenId: claims.jti,
       ...(delegation && { delegation }),
       ...(ended && { ended }),
-    };
+    });
   });
   return async (token) => {
     const inspected = await inspect(token, ourselves);
