@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { delegating, type Lent } from '../../../test/delegations.ts';
+import { delegating } from '../../../test/delegations.ts';
 import { startApp } from '../../../test/harness.ts';
 
 const t = await startApp();
@@ -29,7 +29,7 @@ type Cast = Awaited<ReturnType<typeof cast>>;
 
 interface Change {
   readonly of: 'own' | 'lent';
-  change(cast: Cast & { chain: Lent }): Promise<unknown>;
+  change(cast: Cast): Promise<unknown>;
   /** What is told of the token afterwards: its scope, if it still is active, and what it can do. */
   readonly after: readonly [scope: string | undefined, answer: string];
 }
