@@ -44,9 +44,9 @@ export async function createSigner(options: SignerOptions & { clock: Clock }): P
       try {
         const { payload } = await jwtVerify(
           token,
-          ({ kid }) => {
-            const key = kid === undefined ? undefined : byId.get(kid);
-            if (!key) throw new Error('not a key of ours');
+          (header) => {
+            const key = header.kid === undefined ? undefined : byId.get(header.kid);
+            if (!key || !isOurHeader(header)) throw new Error('not a token of ours');
             return key;
           },
           {
@@ -125,6 +125,11 @@ export function createAttestationReader(): ReadAttestation {
     }
   };
 }
+
+const ourHeader: ReadonlySet<string> = new Set(['alg', 'typ', 'kid']);
+
+/** We write nothing else there: what names a key by another way (`jwk`, `jku`, `x5u`) is not ours, whoever signed it. */
+const isOurHeader = (header: object): boolean => Object.keys(header).every((name) => ourHeader.has(name));
 
 /**
  * The same signature bytes can be written in several ways (padding, unused bits of the last character); only ours is

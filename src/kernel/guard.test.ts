@@ -1,5 +1,12 @@
 import assert from 'node:assert/strict';
-import { createHmac, createPrivateKey, generateKeyPairSync, type KeyObject, sign } from 'node:crypto';
+import {
+  createHmac,
+  createPrivateKey,
+  createPublicKey,
+  generateKeyPairSync,
+  type KeyObject,
+  sign,
+} from 'node:crypto';
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -47,6 +54,7 @@ const elsewhere = createServer((_, response) => {
 await once(elsewhere, 'listening');
 after(() => elsewhere.close());
 const elsewhereUrl = `http://127.0.0.1:${(elsewhere.address() as AddressInfo).port}/keys`;
+const ourJwk = createPublicKey(ourPem).export({ format: 'jwk' });
 const foreignJwk = foreign.publicKey.export({ format: 'jwk' });
 
 const use = (authorization: string | undefined, app: TestApp = t): Promise<Answer> =>
@@ -101,6 +109,9 @@ const tokens: [string, string][] = [
   ['jku beside our kid', forge({}, { jku: elsewhereUrl }, foreign.privateKey)],
   ['x5u', forge({}, { x5u: elsewhereUrl }, foreign.privateKey)],
   ['jwk', forge({}, { jwk: foreignJwk, kid: undefined }, foreign.privateKey)],
+  ...[{ jku: elsewhereUrl }, { x5u: elsewhereUrl }, { jwk: ourJwk }, { cty: 'JWT' }].map(
+    (extra): [string, string] => [`our key, and ${Object.keys(extra)} beside it`, forge({}, extra)],
+  ),
   ['an unknown crit', forge({}, { crit: ['vip'], vip: true })],
   ['an unencoded payload', forge({}, { crit: ['b64'], b64: false })],
   ...[undefined, 'JWT', 'delegation+jwt', 'id+jwt', 7].map((typ): [string, string] => [
