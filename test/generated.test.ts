@@ -8,3 +8,18 @@ test('openapi.json and the generated docs say what the code does (npm run openap
     assert.equal(readFileSync(new URL(`../${path}`, import.meta.url), 'utf8'), text, `${path} is stale`);
   }
 });
+
+test('what has a default need not be sent, by the document too', async () => {
+  const { 'openapi.json': text = '' } = await generatedFiles();
+  const demanded: string[] = [];
+  const visit = (node: unknown, path: string): void => {
+    if (typeof node !== 'object' || node === null) return;
+    const { required, properties = {} } = node as { required?: unknown; properties?: Record<string, object> };
+    for (const name of Array.isArray(required) ? required : [])
+      if ('default' in (properties[name] ?? {})) demanded.push(`${path}.${name}`);
+    for (const [key, inner] of Object.entries(node)) visit(inner, `${path}.${key}`);
+  };
+  visit(JSON.parse(text), 'openapi');
+  assert.match(text, /"default"/);
+  assert.deepEqual(demanded, []);
+});

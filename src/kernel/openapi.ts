@@ -115,6 +115,9 @@ function securityOf(access: Access): Record<string, string[]>[] {
   }
 }
 
+const hasDefault = (schema: unknown): boolean =>
+  typeof schema === 'object' && schema !== null && 'default' in schema;
+
 /** A schema with a title becomes a named component, so that generated clients have an `Agent` and not forty anonymous copies. */
 function nameComponents(document: OpenApi, optionalBodies: ReadonlySet<string>): OpenApi {
   const schemas: Record<string, unknown> = {};
@@ -124,8 +127,11 @@ function nameComponents(document: OpenApi, optionalBodies: ReadonlySet<string>):
     const copy = Object.fromEntries(Object.entries(node).map(([key, value]) => [key, visit(value)]));
     if (copy.description === 'Default Response') copy.description = 'Success';
     // What has a default need not be sent, and some bodies may be left out.
-    if (copy.in === 'query' && (copy.schema as { default?: unknown }).default !== undefined)
-      copy.required = false;
+    if (copy.in === 'query' && hasDefault(copy.schema)) copy.required = false;
+    if (Array.isArray(copy.required)) {
+      const properties = (copy.properties ?? {}) as Record<string, unknown>;
+      copy.required = copy.required.filter((name) => !hasDefault(properties[name]));
+    }
     if (optionalBodies.has(String(copy.operationId)))
       copy.requestBody = { ...(copy.requestBody as object), required: false };
     const { title, type } = copy;
