@@ -142,7 +142,9 @@ export function refuseUnasked(body: unknown, entry: RouteEntry | undefined): voi
   if (!entry || entry.schema.body || entry.accepts === 'raw' || body === undefined) return;
   if (typeof body === 'object' && body !== null && !Array.isArray(body) && Object.keys(body).length === 0)
     return;
-  throw validationError('body', [{ in: 'body', field: '', message: 'this operation takes no body' }]);
+  throw validationError('body', [
+    { in: 'body', field: '', message: 'must be left out: this operation takes none' },
+  ]);
 }
 
 /** Fixed at creation: said by name, rather than as an unknown field. */
