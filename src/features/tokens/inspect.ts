@@ -87,10 +87,9 @@ export function createInspector({ clock, signer, standings, issuer }: TokenDeps)
   };
 
   /** Chains end with the suspension of any of their agents, and stay ended when it is reactivated. */
-  const endOf = (tokenId: string, { agents, chains }: Backing): Inspected['ended'] => {
+  const endOf = (tokenId: string, holder: AgentPart, { agents, chains }: Backing): Inspected['ended'] => {
     if (chains.some(({ revoked }) => revoked)) return 'DELEGATION_REVOKED';
-    if (agents.some((agent) => agent.agentStatus !== 'active' || isFromBefore(tokenId, agent)))
-      return 'DELEGATION_REVOKED';
+    if ([holder, ...agents].some((agent) => !standsFor(tokenId, agent))) return 'DELEGATION_REVOKED';
     if (chains.some(({ expiresAt }) => Date.parse(expiresAt) <= clock.now())) return 'DELEGATION_EXPIRED';
     return undefined;
   };
@@ -116,8 +115,9 @@ export function createInspector({ clock, signer, standings, issuer }: TokenDeps)
     const { tokenId, delegation } = entry.subject;
     if (isOver(entry) && !delegation) return undefined;
     const standing = await standings.of(entry.subject);
-    if (standing?.agentStatus !== 'active' || isFromBefore(tokenId, standing)) return undefined;
-    const ended = standing.backing && endOf(tokenId, standing.backing);
+    if (!standing) return undefined;
+    const ended = standing.backing && endOf(tokenId, standing, standing.backing);
+    if (!ended && !standsFor(tokenId, standing)) return undefined;
     if (isOver(entry) && !ended) return undefined;
     const inspected = carriedBy(entry, standing);
     return ended ? { ...inspected, ended } : inspected;
@@ -136,8 +136,9 @@ export function createInspector({ clock, signer, standings, issuer }: TokenDeps)
   };
 }
 
-const isFromBefore = (tokenId: string, { tokensEndedAt }: AgentPart): boolean =>
-  tokensEndedAt !== null && timeOfUuid(tokenId) <= Date.parse(tokensEndedAt);
+/** Active, and the token is not from before it was suspended. */
+const standsFor = (tokenId: string, { agentStatus, tokensEndedAt }: AgentPart): boolean =>
+  agentStatus === 'active' && (tokensEndedAt === null || timeOfUuid(tokenId) > Date.parse(tokensEndedAt));
 
 /** As mint.ts writes it; undefined for a token that acts on nobody's behalf, or says so in any other way. */
 function readDelegation(claims: OurClaims): Delegation | undefined {
