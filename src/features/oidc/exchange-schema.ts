@@ -48,7 +48,7 @@ export const IdTokenRequest = Type.Object(
       }),
     ),
   },
-  { title: 'IdTokenRequest' },
+  { title: 'IdTokenRequest', additionalProperties: false },
 );
 export type IdTokenRequest = Static<typeof IdTokenRequest>;
 

@@ -64,6 +64,7 @@ describe('POST /oidc/id-token', () => {
     ['59 seconds', { audience: 'x', ttl: '59' }],
     ['3,601 seconds', { audience: 'x', ttl: '3601' }],
     ['a ttl that is no number', { audience: 'x', ttl: '1e3' }],
+    ['a field that nobody knows', { audience: 'x', expires: '60' }],
     ['a negative ttl', { audience: 'x', ttl: '-300' }],
   ] as const) {
     it(`400 VALIDATION_ERROR for ${what}`, async () => {
