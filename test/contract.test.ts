@@ -39,6 +39,7 @@ describe('the contract', () => {
         LISTING_NOT_FOUND: 404,
         LISTING_ALREADY_EXISTS: 409,
         SUBSCRIPTION_NOT_FOUND: 404,
+        BILLING_DISABLED: 404,
         BILLING_PAGE_NOT_FOUND: 404,
         BILLING_PAGE_CLOSED: 410,
       },

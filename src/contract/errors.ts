@@ -76,6 +76,7 @@ const addedErrors = {
   LISTING_NOT_FOUND: { status: 404, message: 'There is no marketplace listing with this id.' },
   LISTING_ALREADY_EXISTS: { status: 409, message: 'The agent has a marketplace listing already.' },
   SUBSCRIPTION_NOT_FOUND: { status: 404, message: 'The organization has no subscription.' },
+  BILLING_DISABLED: { status: 404, message: 'Plans cannot be ordered on this instance.' },
   BILLING_PAGE_NOT_FOUND: { status: 404, message: 'There is no billing page at this address.' },
   BILLING_PAGE_CLOSED: {
     status: 410,

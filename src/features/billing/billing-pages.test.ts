@@ -150,18 +150,19 @@ describe("the embedded provider's checkout page", () => {
 });
 
 describe('with NODE_ENV=production and without Stripe', () => {
-  it('503 SERVICE_UNAVAILABLE: nothing can be ordered, no page opens, no event is taken', async () => {
+  it('404 BILLING_DISABLED: nothing can be ordered, no page opens, no event is taken', async () => {
     const production = await startApp({ NODE_ENV: 'production' });
     const payers = await createPayers(production);
     const { member, admin, organizationId } = await payers.payer();
     const refused = await payers.checkout(member, 'pro');
-    assert.deepEqual([refused.status, refused.json.code], [503, 'SERVICE_UNAVAILABLE']);
+    assert.deepEqual([refused.status, refused.json.code], [404, 'BILLING_DISABLED']);
     assert.match(refused.json.message, /Billing is not configured/);
     const portal = await production.call('POST', '/api/v1/billing/portal', { token: admin });
-    assert.equal(portal.status, 503);
+    assert.equal(portal.json.code, 'BILLING_DISABLED');
     const { createPaymentEvents } = await import('../../../test/payment-events.ts');
     const events = await createPaymentEvents(production.clock);
-    assert.equal((await payers.tell(await events.about(organizationId, {}))).status, 503);
+    const told = await payers.tell(await events.about(organizationId, {}));
+    assert.equal(told.json.code, 'BILLING_DISABLED');
     // A page from before, say from a node that still allowed it.
     await production.sql(
       `insert into billing_sessions (session_id, kind, provider, organization_id, agent_id, target_tier, token_hash, started_at, expires_at)

@@ -53,7 +53,7 @@ export const billingRoutes = (billing: BillingService, pages: PageService): Rout
     limit,
     quota: 'free',
     schema: { body: NewCheckout, response: { 200: Checkout } },
-    errors: ['TIER_UPGRADE_NOT_REQUIRED', 'ORG_NOT_FOUND', 'SERVICE_UNAVAILABLE'],
+    errors: ['TIER_UPGRADE_NOT_REQUIRED', 'ORG_NOT_FOUND', 'BILLING_DISABLED', 'SERVICE_UNAVAILABLE'],
     handler: ({ caller, body }) => billing.checkout(caller, body.target_tier, body.organization_id),
   }),
   route({
@@ -67,7 +67,13 @@ export const billingRoutes = (billing: BillingService, pages: PageService): Rout
     quota: 'free',
     optionalBody: true,
     schema: { body: NewPortal, response: { 200: Portal } },
-    errors: ['FORBIDDEN', 'ORG_NOT_FOUND', 'SUBSCRIPTION_NOT_FOUND', 'SERVICE_UNAVAILABLE'],
+    errors: [
+      'FORBIDDEN',
+      'ORG_NOT_FOUND',
+      'SUBSCRIPTION_NOT_FOUND',
+      'BILLING_DISABLED',
+      'SERVICE_UNAVAILABLE',
+    ],
     handler: ({ caller, body }) => billing.portal(caller, body.organization_id),
   }),
   route({
@@ -80,7 +86,13 @@ export const billingRoutes = (billing: BillingService, pages: PageService): Rout
     limit,
     quota: 'free',
     schema: { query: SubscriptionQuery, response: { 204: Type.Null() } },
-    errors: ['FORBIDDEN', 'ORG_NOT_FOUND', 'SUBSCRIPTION_NOT_FOUND', 'SERVICE_UNAVAILABLE'],
+    errors: [
+      'FORBIDDEN',
+      'ORG_NOT_FOUND',
+      'SUBSCRIPTION_NOT_FOUND',
+      'BILLING_DISABLED',
+      'SERVICE_UNAVAILABLE',
+    ],
     handler: ({ caller, query }) => billing.cancel(caller, query.organization_id),
   }),
   route({
@@ -93,7 +105,7 @@ export const billingRoutes = (billing: BillingService, pages: PageService): Rout
     limit,
     accepts: 'raw',
     schema: { body: EventBody, response: { 200: Received } },
-    errors: ['SERVICE_UNAVAILABLE'],
+    errors: ['BILLING_DISABLED', 'SERVICE_UNAVAILABLE'],
     handler: async ({ origin, body, headers }) => ({
       received: true,
       outcome: await billing.receive(origin, body, headers['stripe-signature']),

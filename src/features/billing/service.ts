@@ -222,7 +222,7 @@ function periodEndOf({ provider, status, currentPeriodEnd }: StoredSubscription,
 }
 
 function notConfigured(): never {
-  return fail('SERVICE_UNAVAILABLE', {
+  return fail('BILLING_DISABLED', {
     message:
       'Billing is not configured on this instance, so nothing can be ordered; the operator has to set the STRIPE_ variables.',
   });
@@ -233,7 +233,7 @@ function refuseSignature(): never {
     {
       in: 'header',
       field: 'Stripe-Signature',
-      message: 'does not sign this body with our secret within the last 300 seconds',
+      message: 'does not sign this body with our secret, within 300 seconds of now',
     },
   ]);
 }
