@@ -4,11 +4,11 @@ import { join } from 'node:path';
 import { generateKeyPair } from '../src/kernel/keypair.ts';
 import { type Agent, agentsPerOrganization, secretOf, someAgents } from './agents.ts';
 import { prepareDatabase, requireDurable, withClient, withDatabase } from './database.ts';
-import { createLoad } from './load.ts';
+import { createLoad, type Load } from './load.ts';
 import { accessToken, basicTokenRequest, tokenPath } from './requests.ts';
 import { seconds, takeTurns, whole } from './rounds.ts';
 import type { Bench, Result } from './run.ts';
-import { serveOurs, serveProgram, whileServing } from './serving.ts';
+import { type Serving, serveOurs, serveProgram, whileServing } from './serving.ts';
 import { callers, connections, warmUp } from './tokens.ts';
 
 const floor = 1.5;
@@ -18,28 +18,30 @@ export const peers = ({ databaseUrl, folder, say }: Bench): Promise<Result[]> =>
     const keys = generateKeyPair();
     await prepareDatabase(database, keys, callers / agentsPerOrganization);
     const agents = await withClient(database, (client) => someAgents(client, callers));
-    const oidcProvider = serveProgram('oidc-provider.ts', {
-      PRIVATE_KEY: keys.privatePem,
-      CLIENTS: writeClients(folder, agents),
-    });
-    return whileServing([serveOurs(database, keys), oidcProvider], async ([ours, theirs]) => {
+    const theirs = { PRIVATE_KEY: keys.privatePem, CLIENTS: writeClients(folder, agents) };
+    const oidcProvider = serveProgram('oidc-provider.ts', theirs);
+    const least = serveProgram('least-server.ts', { ...theirs, DATABASE_URL: database });
+    return whileServing([serveOurs(database, keys), least, oidcProvider], async (servers) => {
       const since = new Date();
-      const requestsAt = (path: string) =>
-        agents.map((agent) => basicTokenRequest(path, agent.agentId, secretOf(agent)));
-      const [first] = requestsAt('/token');
-      if (!first) throw new Error('nothing to ask for');
-      requireRs256(await accessToken(theirs.url, first));
-      const ourLoad = createLoad({ url: ours.url, connections, requests: requestsAt(tokenPath) });
-      const theirLoad = createLoad({ url: theirs.url, connections, requests: requestsAt('/token') });
+      const loadOf = ({ url }: Serving, path: string) =>
+        createLoad({
+          url,
+          connections,
+          requests: agents.map((agent) => basicTokenRequest(path, agent.agentId, secretOf(agent))),
+        });
+      const [ours, barest, provider] = servers;
+      const ourLoad = loadOf(ours, tokenPath);
+      const leastLoad = loadOf(barest, '/token');
+      const theirLoad = loadOf(provider, '/token');
+      requireRs256(await accessToken(provider.url, basicTokenRequest('/token', ...firstOf(agents))));
       say('warming up');
-      await warmUp(theirLoad);
-      await warmUp(ourLoad);
-      const turns = await takeTurns({
-        ours: () => ourLoad.run(seconds),
-        theirs: () => theirLoad.run(seconds),
-        say,
-      });
+      for (const load of [theirLoad, ourLoad, leastLoad]) await warmUp(load);
+      const against = (load: Load) =>
+        takeTurns({ ours: () => load.run(seconds), theirs: () => theirLoad.run(seconds), say });
+      const turns = await against(ourLoad);
       await requireDurable(database, since, ourLoad.answers());
+      say('the least that a server can do');
+      const leastTurns = await against(leastLoad);
       return [
         {
           what: 'tokens per second, durable ÷ those of oidc-provider, in memory',
@@ -48,9 +50,21 @@ export const peers = ({ databaseUrl, folder, say }: Bench): Promise<Result[]> =>
           target: `at least ${floor}`,
           met: turns.ratio >= floor,
         },
+        {
+          what: 'the same of a server that signs and writes one row, and does nothing else',
+          measured: leastTurns.ratio.toFixed(2),
+          beside: `${whole(leastTurns.ours)} ÷ ${whole(leastTurns.theirs)}`,
+          target: 'none: to read the row above by',
+          met: true,
+        },
       ];
     });
   });
+
+function firstOf([agent]: readonly Agent[]): [id: string, secret: string] {
+  if (!agent) throw new Error('nothing to ask for');
+  return [agent.agentId, secretOf(agent)];
+}
 
 /** By a file: ten thousand of them do not fit into an environment. */
 function writeClients(folder: string, agents: readonly Agent[]): string {
