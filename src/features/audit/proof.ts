@@ -2,6 +2,7 @@
 import { type Caller, isOperator, tenantOf } from '../../kernel/caller.ts';
 import type { Db } from '../../kernel/db.ts';
 import { fail } from '../../kernel/fail.ts';
+import { createLanes } from '../../kernel/lanes.ts';
 import { type Page, pageOf } from '../../kernel/page.ts';
 import { listCheckpoints } from './evidence-store.ts';
 import { type Asked, openPeriod, type Period, withinTime } from './period.ts';
@@ -25,7 +26,12 @@ export interface ProofDeps {
   organizations(): Promise<string[]>;
 }
 
+/** Each has a connection for as long as it reads, and the organization's requests of two minutes may wait. */
+const verifications = { atOnce: 2, waiting: 60 } as const;
+
 export function createProof({ db, verifier, organizations }: ProofDeps): Proof {
+  const inTurn = createLanes(verifications);
+
   /** In turn, and no further than the first that is broken: the alarm names what it is. */
   const verifyAll = async (chains: readonly string[], period: Period | undefined) => {
     let checkedCount = 0;
@@ -41,10 +47,13 @@ export function createProof({ db, verifier, organizations }: ProofDeps): Proof {
     async verify(caller, asked) {
       const period = openPeriod(asked);
       const all = asked.organizationId === undefined && tenantOf(caller) === undefined;
-      const chains = all ? await organizations() : [chosen(caller, asked.organizationId)];
+      const one = all ? undefined : chosen(caller, asked.organizationId);
       const whole = period.from === undefined && period.to === undefined;
+      const verdict = await inTurn(caller.organizationId, async () =>
+        verifyAll(one ? [one] : await organizations(), whole ? undefined : { ...always, ...period }),
+      );
       return {
-        ...(await verifyAll(chains, whole ? undefined : { ...always, ...period })),
+        ...verdict,
         fromDate: isoOrNull(period.from),
         toDate: isoOrNull(period.to),
       };
