@@ -48,6 +48,10 @@ export const findFacts = (db: Queryable, agentIds: readonly string[]): Promise<A
     sql`select ${columns}, public_keys as "publicKeys" from agents where agent_id = any(${agentIds}::uuid[])`,
   );
 
+/**
+ * Its tokens end with its status, by the latest of the clocks: those of the nodes may differ, and none may bring one back. Each time is later
+ * than the last: whoever was given a token meanwhile has one of just behind it (features/tokens/mint.ts).
+ */
 export async function updateAgent(db: Queryable, agent: Agent): Promise<void> {
   await db.run(
     'agents.update',
@@ -55,7 +59,9 @@ export async function updateAgent(db: Queryable, agent: Agent): Promise<void> {
         set agent_type = ${agent.agentType}, version = ${agent.version}, capabilities = ${agent.capabilities},
             owner = ${agent.owner}, deployment_env = ${agent.deploymentEnv}, status = ${agent.status},
             allowed_scopes = ${agent.allowedScopes}, updated_at = ${agent.updatedAt},
-            tokens_ended_at = case when status = ${agent.status} then tokens_ended_at else ${agent.updatedAt} end
+            tokens_ended_at = case when status = ${agent.status} then tokens_ended_at
+              else greatest(tokens_ended_at + interval '1 millisecond', ${agent.updatedAt},
+                            date_trunc('milliseconds', clock_timestamp())) end
         where agent_id = ${agent.agentId}`,
   );
 }

@@ -43,8 +43,9 @@ export function createMinter(deps: TokenDeps): Minter {
     const expiresAt = Math.min(issuedAt + limits.accessTokenSeconds, wanted.notAfter ?? Infinity);
     const expiresIn = expiresAt - issuedAt;
     if (expiresIn <= 0) failToken('invalid_grant', 'what this token would rest on has expired');
-    // Its time, to the millisecond, tells whether the token is from before a suspension; `iat` counts seconds only.
-    const tokenId = ids.orderedAt(clock.now());
+    // Its time, to the millisecond, tells whether the token is from before a suspension; `iat` counts seconds only. By the clock of
+    // another node the suspension may not be yet.
+    const tokenId = ids.orderedAt(Math.max(clock.now(), endOfEarlier(client) + 1));
     const claims = {
       aud: audience,
       sub: delegation?.subjectId ?? agentId,
@@ -110,6 +111,9 @@ export function standingProblem({ agentStatus, organizationStatus }: Standing): 
 
 export const planRefusal = ({ limitType, limit, resetsAt, description }: PlanLimit): TokenError =>
   new TokenError('unauthorized_client', description, `${limitType} reached`, { limitType, limit, resetsAt });
+
+const endOfEarlier = ({ tokensEndedAt }: Standing): number =>
+  tokensEndedAt === null ? 0 : Date.parse(tokensEndedAt);
 
 /** Nobody looks at it before the record is durable, and perhaps nobody ever. */
 export function unwatched<T>(outcome: Promise<T>): Promise<T> {
