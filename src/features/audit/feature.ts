@@ -4,7 +4,7 @@
  * It owns `audit_events` with its day partitions, and the evidence: links, checkpoints, keys, anchors. What happened is
  * said by the other features through the ledger. docs/decisions/006-audit-chain.md says what is proven and what is not.
  */
-import type { Clock } from '../../kernel/clock.ts';
+import { type Clock, isoTime } from '../../kernel/clock.ts';
 import type { Db } from '../../kernel/db.ts';
 import type { LedgerListener } from '../../kernel/ledger.ts';
 import type { Log } from '../../kernel/log.ts';
@@ -19,13 +19,8 @@ import { type ExportOptions, exportLog } from './export.ts';
 import { createIntegrity, type Integrity } from './integrity.ts';
 import { keptProblem } from './kept.ts';
 import { createKeyring } from './keyring.ts';
-import {
-  createPartitionLoop,
-  createRetentionLoop,
-  createSequencerLoop,
-  createWatchLoop,
-  ensurePartitions,
-} from './loops.ts';
+import { createPartitionLoop, createRetentionLoop, createSequencerLoop, createWatchLoop } from './loops.ts';
+import { createPartitions } from './partitions.ts';
 import { createPositions } from './positions.ts';
 import { createProof } from './proof.ts';
 import { createAuditReader } from './read.ts';
@@ -82,6 +77,7 @@ export function createAudit(deps: AuditDeps): Audit {
   const verifier = createVerifier({ db, clock, readStatement, keyring, positions, alarm, drain });
   const retain = createRetention({ ...deps, keyring, positions, alarm });
   const watch = createWatch({ db, clock, readStatement, keyring, positions, alarm, drain });
+  const partitions = createPartitions(deps);
   const tag = sealTag(signer.keyId);
   const seal = (canonical: string) => tag + signer.seal(canonical);
   const organizations = async () => {
@@ -91,15 +87,21 @@ export function createAudit(deps: AuditDeps): Audit {
 
   return {
     routes: auditRoutes(createAuditReader(deps), createProof({ db, verifier, organizations })),
-    listener: { inTransaction: (tx, happenings) => append(tx, happenings, seal) },
+    listener: {
+      async inTransaction(tx, happenings) {
+        // All of one record have one time.
+        await partitions.ensureFor(tx, happenings[0]?.timestamp ?? isoTime(clock));
+        await append(tx, happenings, seal);
+      },
+    },
     loops: [
-      createPartitionLoop(deps),
+      createPartitionLoop(partitions),
       createSequencerLoop(sequencer),
       createRetentionLoop(retain),
       createWatchLoop(watch),
     ],
     async prepare({ takeOver } = { takeOver: true }) {
-      await ensurePartitions(deps);
+      await partitions.ensure();
       if (!(await keyring.begun())) await sequencer.adopt();
       await keyring.introduce(takeOver);
     },
