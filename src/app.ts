@@ -52,6 +52,7 @@ import { migrate } from './kernel/migrations.ts';
 import type { Outbound } from './kernel/outbound.ts';
 import { askedByAStranger, createRequirePermission } from './kernel/policy.ts';
 import { createRecordRefusal } from './kernel/refusals.ts';
+import { createSecondClock } from './kernel/second-clock.ts';
 import { createVault } from './kernel/vault.ts';
 import { createRateWindow } from './kernel/window.ts';
 
@@ -345,6 +346,8 @@ export async function createApp({
       ...(streams?.loops ?? []),
     ],
     log,
+    // Who moves the clock, as tests do, moves it for both.
+    clock === systemClock ? { mayForget: createSecondClock({ db, clock, log }) } : {},
   );
 
   return {

@@ -22,6 +22,27 @@ describe('loops', () => {
     await sleep(40);
     assert.equal(rounds, atStop, 'nothing runs after stop');
   });
+  it('that forget are left out while the clock is not to be believed; the others go on', async () => {
+    let believed = false;
+    const rounds = { steady: 0, forgetful: 0 };
+    const count = (name: keyof typeof rounds) => async () => {
+      rounds[name] += 1;
+    };
+    const loops = createLoops(
+      [
+        { name: 'steady', everyMs: 1, run: count('steady') },
+        { name: 'forgetful', everyMs: 1, forgets: true, run: count('forgetful') },
+      ],
+      log,
+      { mayForget: async () => believed },
+    );
+    loops.start();
+    while (rounds.steady < 5) await sleep(1);
+    assert.equal(rounds.forgetful, 0);
+    believed = true;
+    while (rounds.forgetful < 2) await sleep(1);
+    await loops.stop();
+  });
   it('say once that the database is away, and again when it went away again', async () => {
     const lines: { msg: string; reason?: string; loop?: string }[] = [];
     const loud = createLog({

@@ -12,6 +12,8 @@ export interface Loop {
   readonly everyMs: number;
   /** Runs in every process, also where the background work is left to others: without it nothing can be written. */
   readonly everywhere?: boolean;
+  /** Takes away for good what is over by the clock: left out while the clock is not to be believed. */
+  readonly forgets?: boolean;
   /** One round of work. Long rounds should look at the signal and return early. */
   run(signal: AbortSignal): Promise<void>;
   /**
@@ -29,9 +31,14 @@ export interface Loops {
 export function createLoops(
   loops: readonly Loop[],
   log: Log,
-  /** An outage is said once by each loop, and again when it has lasted so long. */
-  { remindMs = 60_000 } = {},
+  options: {
+    /** An outage is said once by each loop, and again when it has lasted so long. */
+    readonly remindMs?: number;
+    /** Whether what is over may be taken away. */
+    mayForget?(): Promise<boolean>;
+  } = {},
 ): Loops {
+  const { remindMs = 60_000, mayForget = async () => true } = options;
   const stopping = new AbortController();
   let running: Promise<void>[] = [];
 
@@ -52,7 +59,7 @@ export function createLoops(
     };
     while (!stopping.signal.aborted) {
       try {
-        await loop.run(stopping.signal);
+        if (!loop.forgets || (await mayForget())) await loop.run(stopping.signal);
         awaySaidAt = Number.NEGATIVE_INFINITY;
       } catch (error) {
         say(error);

@@ -29,6 +29,7 @@ export const billingLoops = (parts: BillingParts, service: BillingService): Loop
   {
     name: 'billing-forget',
     everyMs: hourMs,
+    forgets: true,
     async run(signal) {
       const { db, clock } = parts;
       const before = (ms: number) => new Date(clock.now() - ms).toISOString();

@@ -9,6 +9,7 @@ const graceMs = 86_400_000;
 export const createExpiryLoop = ({ db, clock }: Pick<OidcDeps, 'db' | 'clock'>): Loop => ({
   name: 'oidc-expired',
   everyMs: 3_600_000,
+  forgets: true,
   run: (signal) =>
     inPieces(signal, (atMost) => deleteExpiredUses(db, new Date(clock.now() - graceMs), atMost)),
 });

@@ -9,6 +9,7 @@ const graceMs = 86_400_000;
 export const createExpiryLoop = ({ db, clock }: Pick<TokenDeps, 'db' | 'clock'>): Loop => ({
   name: 'tokens-expired',
   everyMs: 3_600_000,
+  forgets: true,
   async run(signal) {
     const before = new Date(clock.now() - graceMs);
     await inPieces(signal, (atMost) => deleteExpiredAssertions(db, before, atMost));

@@ -25,6 +25,7 @@ const joinedAfterMs: Readonly<Record<CountedTable, number>> = {
 export const createTidyLoop = ({ db, clock }: Pick<UsageDeps, 'db' | 'clock'>): Loop => ({
   name: 'usage-tidy',
   everyMs: 600_000,
+  forgets: true,
   async run(signal) {
     for (const name of countedTables) {
       const over = new Date(clock.now() - joinedAfterMs[name]);

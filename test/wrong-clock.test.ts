@@ -1,0 +1,62 @@
+/** A machine whose clock is wrong: it must not take away what it thinks is over, and goes on recording. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import pg from 'pg';
+import { createDatabase, environment } from './harness.ts';
+import { askToken, makeOperator, startServe, until } from './programs.ts';
+
+const dayMs = 86_400_000;
+
+/** A server whose clock is so many days off, and leaps by so many more when it is told to. */
+async function startAt(days: number, leap = 0) {
+  const databaseUrl = await createDatabase();
+  const env = environment(databaseUrl);
+  const operator = await makeOperator(env);
+  const client = new pg.Client({ connectionString: databaseUrl });
+  await client.connect();
+  await client.query(
+    `insert into token_revocations (token_id, agent_id, revoked_at, expires_at)
+     select gen_random_uuid(), agent_id, now(), now() + interval '1 hour' from agents limit 1`,
+  );
+  const count = async (table: string) =>
+    Number((await client.query(`select count(*) from ${table}`)).rows[0].count);
+  const events = await count('audit_events');
+  const clock = `
+    const { now } = Date;
+    let off = ${days * dayMs};
+    Date.now = () => now() + off;
+    process.on('SIGUSR2', () => { off += ${leap * dayMs}; console.log('leapt'); });`;
+  const { url, program } = await startServe({
+    ...env,
+    LOG_LEVEL: 'info',
+    NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(clock)}`,
+  });
+  const said = (text: string) => program.output().split(text).length - 1;
+  return { url, program, operator, client, count, events, said };
+}
+
+test('a hundred days ahead nothing is deleted that the database does not call over', async () => {
+  const { url, program, operator, client, count, events, said } = await startAt(100);
+  assert.ok(events > 0);
+  // At the start every loop has its first round, also those that delete.
+  const held = async () => said('is ahead of the database') >= 7 || undefined;
+  await until('every loop that deletes holds', held, program);
+  assert.equal((await askToken(url, operator)).status, 200);
+  assert.equal(await count('audit_events'), events + 1);
+  assert.equal(await count('token_revocations'), 1);
+  await client.end();
+});
+
+for (const days of [9, -9]) {
+  test(`a leap of ${days} days: tokens are issued, recorded and linked`, async () => {
+    const { url, program, operator, client, count, events, said } = await startAt(0, days);
+    assert.equal((await askToken(url, operator)).status, 200);
+    program.kill('SIGUSR2');
+    await until('it has leapt', async () => said('leapt') || undefined, program);
+    assert.equal((await askToken(url, operator)).status, 200);
+    assert.equal((await askToken(url, operator)).status, 200);
+    const linked = async () => (await count('audit_links')) === events + 3 || undefined;
+    await until('all of it is linked', linked, program);
+    await client.end();
+  });
+}
