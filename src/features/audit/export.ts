@@ -1,13 +1,17 @@
 /**
  * The log with all its evidence as JSON lines, to be kept or checked elsewhere: the keys, then for each organization its
- * anchor, its links with their events, and each checkpoint behind the last link that it covers.
+ * anchor, its links with their events, and each checkpoint behind the last link that it covers; in the end, signed, what
+ * all of that was.
  */
+import type { Clock } from '../../kernel/clock.ts';
 import type { Db, Tx } from '../../kernel/db.ts';
+import type { Signer } from '../../kernel/signer.ts';
+import { type Contents, noContents, withChain, withEvent } from './contents.ts';
 import { newestAnchor, readCheckpoints, readLinks, takeSnapshot } from './evidence-store.ts';
 import { readKeys } from './links-store.ts';
 import { afterAnchor, beginningOf } from './positions.ts';
 import { findChains } from './retention-store.ts';
-import { claimed } from './statements.ts';
+import { claimed, sign } from './statements.ts';
 
 export const exportVersion = 1;
 const checkpointsAtOnce = 200;
@@ -20,30 +24,57 @@ export interface ExportOptions {
   onProgress?(events: number): void;
 }
 
+export interface ExportDeps {
+  readonly db: Db;
+  readonly clock: Clock;
+  readonly signer: Signer;
+}
+
+type Line = { readonly kind: string };
+
 /** In one snapshot, however long it takes. Answers how many events were written. */
-export const exportLog = (db: Db, { organizationId, write, onProgress }: ExportOptions): Promise<number> =>
-  db.transaction(async (tx) => {
+export function exportLog(deps: ExportDeps, options: ExportOptions): Promise<number> {
+  const at = new Date(deps.clock.now()).toISOString();
+  return deps.db.transaction(async (tx) => {
     await takeSnapshot(tx);
-    await write({ kind: 'export', version: exportVersion });
-    for (const row of await readKeys(tx)) await write({ kind: 'key', ...row });
     let events = 0;
-    const chains = organizationId === undefined ? await findChains(tx) : [organizationId];
-    for (const chain of chains)
-      for await (const line of linesOf(tx, chain)) {
-        await write(line);
-        if (line.kind !== 'link') continue;
-        events += 1;
-        if (events % linksAtOnce === 0) onProgress?.(events);
-      }
-    await write({ kind: 'end', chains: chains.length, events });
+    for await (const line of linesOf(tx, deps.signer, at, options.organizationId)) {
+      await options.write(line);
+      if (line.kind !== 'link') continue;
+      events += 1;
+      if (events % linksAtOnce === 0) options.onProgress?.(events);
+    }
     return events;
   });
+}
 
-async function* linesOf(tx: Tx, organizationId: string): AsyncGenerator<{ kind: string }> {
+async function* linesOf(
+  tx: Tx,
+  signer: Signer,
+  at: string,
+  organizationId: string | undefined,
+): AsyncGenerator<Line> {
+  yield { kind: 'export', version: exportVersion } as Line;
+  for (const row of await readKeys(tx)) yield { kind: 'key', ...row } as Line;
+  let contents = noContents;
+  for (const chain of organizationId === undefined ? await findChains(tx) : [organizationId])
+    contents = yield* linesOfChain(tx, chain, contents);
+  const { chains, events, hash } = contents;
+  const said = { at, organizationId: organizationId ?? null, chains, events, contents: hash };
+  yield { kind: 'end', chains, events, signed: await sign(signer, 'export', said) } as Line;
+}
+
+/** Answers what the export holds with this chain; an organization of which there is nothing has none. */
+async function* linesOfChain(
+  tx: Tx,
+  organizationId: string,
+  before: Contents,
+): AsyncGenerator<Line, Contents> {
   const anchor = await newestAnchor(tx, organizationId);
-  if (anchor) yield { kind: 'anchor', organizationId, ...anchor } as { kind: string };
+  if (anchor) yield { kind: 'anchor', organizationId, ...anchor } as Line;
   const claims = anchor && claimed('anchor', anchor.signed);
-  let { number, size } = claims ? afterAnchor(claims) : beginningOf(organizationId);
+  let { number, size, head } = claims ? afterAnchor(claims) : beginningOf(organizationId);
+  let contents = before;
   for (;;) {
     const page = await readCheckpoints(tx, organizationId, number, checkpointsAtOnce);
     for (const checkpoint of page) {
@@ -55,12 +86,15 @@ async function* linesOf(tx: Tx, organizationId: string): AsyncGenerator<{ kind: 
             appendedIn: event.appendedIn,
             seal: event.seal,
           };
-          yield { kind: 'link', organizationId, ...link, event: told ?? null } as { kind: string };
+          yield { kind: 'link', organizationId, ...link, event: told ?? null } as Line;
+          contents = withEvent(contents);
         }
       }
       yield { kind: 'checkpoint', ...checkpoint };
-      ({ number, size } = checkpoint);
+      ({ number, size, head } = checkpoint);
     }
-    if (page.length < checkpointsAtOnce) return;
+    if (page.length < checkpointsAtOnce) break;
   }
+  if (!anchor && number === 0) return before;
+  return withChain(contents, { organizationId, droppedThrough: claims?.droppedThrough ?? '', head });
 }

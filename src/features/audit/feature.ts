@@ -112,7 +112,7 @@ export function createAudit(deps: AuditDeps): Audit {
     keptProblem: (signed) => keptProblem({ db, readStatement, keyring, positions }, signed),
     async export(options) {
       await drain();
-      return exportLog(db, options);
+      return exportLog({ db, clock, signer }, options);
     },
     watch,
     retain,

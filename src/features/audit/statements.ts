@@ -1,6 +1,7 @@
 /**
- * What is signed: checkpoints (the head of a chain), keys (who signed before), anchors (what retention dropped). Each is a
- * compact JWS with a type of its own. A statement is known by the hash of its text, and names the one before it.
+ * What is signed: checkpoints (the head of a chain), keys (who signed before), anchors (what retention dropped), exports
+ * (which chains are in the file). Each is a compact JWS with a type of its own. All but the last are known by the hash of
+ * their text, and name the one before.
  */
 import type { Claims, PublicKey, ReadStatement, Signer } from '../../kernel/signer.ts';
 import { hashText } from './chain.ts';
@@ -9,6 +10,7 @@ export const types = {
   checkpoint: 'audit-checkpoint+jwt',
   key: 'audit-key+jwt',
   anchor: 'audit-anchor+jwt',
+  export: 'audit-export+jwt',
 } as const;
 
 export interface Checkpoint {
@@ -46,10 +48,23 @@ export interface Anchor {
   };
 }
 
+/** What an export holds; contents.ts says how it is added up. */
+export interface ExportStatement {
+  /** When it was begun: what had been linked by then is in it. */
+  readonly at: string;
+  /** The one organization that was asked for; null when it is of all, so that one cannot pass for the other. */
+  readonly organizationId: string | null;
+  readonly chains: number;
+  readonly events: number;
+  /** The hash over all chains. */
+  readonly contents: string;
+}
+
 interface Kinds {
   readonly checkpoint: Checkpoint;
   readonly key: KeyStatement;
   readonly anchor: Anchor;
+  readonly export: ExportStatement;
 }
 
 export const statementHash = hashText;
