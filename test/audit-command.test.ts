@@ -57,7 +57,10 @@ describe('audit export and verify', () => {
     assert.equal(exporting.code, 0, exporting.output);
     const elsewhere = await audit(offline, 'verify', exported, '--checkpoint', kept);
     assert.equal(elsewhere.code, 0, elsewhere.output);
-    assert.match(elsewhere.stdout, /^The export is intact: \d+ events in 2 chains\.$/m);
+    assert.match(
+      elsewhere.stdout,
+      /^The export is intact: \d+ events in 2 chains\.\n {2}begun at +20\S+Z\n$/,
+    );
   });
 
   it('exports one organization to standard output', async () => {
@@ -65,7 +68,29 @@ describe('audit export and verify', () => {
     assert.equal(code, 0);
     const lines = stdout.trim().split('\n');
     assert.equal(lines.filter((line) => JSON.parse(line).kind === 'link').length, 10);
-    assert.equal((await audit(offline, 'verify', write('one.jsonl', lines))).code, 0);
+    const elsewhere = await audit(offline, 'verify', write('one.jsonl', lines));
+    assert.equal(elsewhere.code, 0);
+    assert.match(
+      elsewhere.stdout,
+      new RegExp(`10 events in 1 chain\\.\n.*\n {2}only of +${organizationId}\n$`),
+    );
+  });
+
+  it('says so when the log is signed with another key; the export verifies with both', async () => {
+    const { privatePem, publicPem } = generateKeyPair();
+    const other = { DATABASE_URL, JWT_PRIVATE_KEY: privatePem, JWT_PUBLIC_KEY: publicPem };
+    const file = join(folder, 'other.jsonl');
+    const { code, output } = await audit(other, 'export', '--output', file);
+    assert.equal(code, 0, output);
+    assert.match(output, /^the log is signed with another key \(kid [\w-]+\)/m);
+    const one = await audit(offline, 'verify', file);
+    assert.equal(one.code, 1);
+    assert.match(
+      one.stdout,
+      /^NOT INTACT: the last line of the export is not what a trusted key has signed$/m,
+    );
+    const both = { JWT_PUBLIC_KEY, JWT_PREVIOUS_PUBLIC_KEYS: publicPem };
+    assert.equal((await audit(both, 'verify', file)).code, 0);
   });
 
   it('exit 1: nothing is known of the organization', async () => {
@@ -148,6 +173,25 @@ describe('audit export and verify', () => {
       assert.match(stdout, /^NOT INTACT: /, what);
       if (what === 'edited') assert.ok(stdout.includes(eventId), stdout);
     }
+  });
+
+  it('exit 1: an organization was deleted from an export, whatever its last line says then', async () => {
+    const lines = readFileSync(exported, 'utf8').trim().split('\n');
+    const end = JSON.parse(lines.at(-1) as string);
+    const rest = lines.filter((line) => !line.includes(organizationId));
+    const edited = JSON.stringify({ ...end, chains: 1, events: end.events - 10 });
+    const signed = await audit(offline, 'verify', write('deleted.jsonl', rest.with(-1, edited)));
+    assert.equal(signed.code, 1);
+    assert.match(
+      signed.stdout,
+      /^NOT INTACT: the export has another number of chains \(1\) than it was signed for \(2\)$/m,
+    );
+
+    const old = JSON.stringify({ kind: 'end', chains: 1, events: end.events - 10 });
+    const unsigned = await audit(offline, 'verify', write('deleted.jsonl', rest.with(-1, old)));
+    assert.equal(unsigned.code, 1);
+    assert.match(unsigned.stdout, /^NOT PROVEN: the end of the export is not signed, so whole chains may be/);
+    assert.doesNotMatch(unsigned.stdout, /The export is intact/);
   });
 
   it('exit 1: an export checked with a key that has nothing to do with it', async () => {

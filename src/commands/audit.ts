@@ -16,6 +16,8 @@ interface Finding {
   readonly sequence?: number | undefined;
   readonly eventId?: string | undefined;
   readonly problem: string;
+  /** Nothing is wrong with what is there, but it does not prove that it is all. */
+  readonly unproven?: boolean;
 }
 
 export async function verifyAudit(
@@ -57,6 +59,9 @@ export async function exportAudit(
       await Promise.race([finished(out), failed]);
     }
     note(`${events} events exported`);
+    const keyId = await audit.otherKey();
+    if (keyId !== undefined)
+      note(`the log is signed with another key (kid ${keyId}): to verify this export, give both public keys`);
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException;
     if (code === 'ENOENT' || code === 'EACCES' || code === 'EISDIR')
@@ -107,14 +112,22 @@ async function verifyFile(
   const input = (await openFile(file)).createReadStream();
   // From here on lines come; whoever waits for anything else now loses the first.
   const lines = createInterface({ input, crlfDelay: Number.POSITIVE_INFINITY });
-  const { events, chains, finding } = await verifyExport(lines, {
+  const { events, chains, statement, finding } = await verifyExport(lines, {
     roots,
     read: createStatementReader(),
     kept,
     onProgress: progress('checked'),
   });
-  if (!finding) console.log(`The export is intact: ${events} events in ${count(chains)}.`);
-  return finding;
+  if (finding) return finding;
+  const holds = `${events} events in ${count(chains)}`;
+  if (!statement)
+    return {
+      unproven: true,
+      problem: `the end of the export is not signed, so whole chains may be missing; what is there is intact, ${holds}`,
+    };
+  console.log(`The export is intact: ${holds}.\n  begun at      ${statement.at}`);
+  if (statement.organizationId !== null) console.log(`  only of       ${statement.organizationId}`);
+  return undefined;
 }
 
 const openFile = (file: string) =>
@@ -163,9 +176,9 @@ function organizationIn({ organization }: { organization?: string }): string | u
   return organization?.toLowerCase();
 }
 
-const describe = ({ organizationId, sequence, eventId, problem }: Finding): string =>
+const describe = ({ organizationId, sequence, eventId, problem, unproven }: Finding): string =>
   [
-    `NOT INTACT: ${problem}`,
+    `${unproven ? 'NOT PROVEN' : 'NOT INTACT'}: ${problem}`,
     ...(organizationId === undefined ? [] : [`  organization  ${organizationId}`]),
     ...(sequence === undefined ? [] : [`  sequence      ${sequence}`]),
     ...(eventId === undefined ? [] : [`  event         ${eventId}`]),

@@ -2,11 +2,12 @@
 import type { PublicKey, ReadStatement } from '../../kernel/signer.ts';
 import type { Finding } from './alarm.ts';
 import { eventHash, type Link, linkHash, linkRecord, microseconds, type StoredEvent } from './chain.ts';
+import { contentsProblem, noContents, withChain, withEvent } from './contents.ts';
 import type { AnchorRow } from './evidence-store.ts';
 import { exportVersion } from './export.ts';
 import type { CheckpointRow } from './links-store.ts';
 import { afterAnchor, agrees, beginningOf, isGenuine, type Position, positionOf } from './positions.ts';
-import { claimed, readSigned } from './statements.ts';
+import { claimed, type ExportStatement, readSigned } from './statements.ts';
 import { type KeyRow, type Trust, trustFrom } from './trust.ts';
 
 type EventText = Pick<StoredEvent, 'canonical' | 'appendedIn' | 'seal'>;
@@ -16,7 +17,9 @@ type Line =
   | ({ kind: 'anchor'; organizationId: string } & AnchorRow)
   | ({ kind: 'link'; organizationId: string; event: EventText | null } & Link)
   | ({ kind: 'checkpoint'; takenOn: string } & CheckpointRow)
-  | { kind: 'end'; events: number };
+  | EndLine;
+/** Earlier versions signed nothing here. */
+type EndLine = { kind: 'end'; chains: number; events: number; signed?: string };
 
 export interface OfflineOptions {
   readonly roots: readonly PublicKey[];
@@ -29,6 +32,8 @@ export interface OfflineOptions {
 export interface OfflineVerdict {
   readonly events: number;
   readonly chains: number;
+  /** What was signed for the whole. Without it nobody knows of chains that are not there, however sound the others are. */
+  readonly statement?: ExportStatement;
   readonly finding?: Finding;
 }
 
@@ -41,6 +46,15 @@ interface Chain {
   last: CheckpointRow | undefined;
 }
 
+const open = (organizationId: string, position: Position, droppedThrough = ''): Chain => ({
+  organizationId,
+  droppedThrough,
+  position,
+  sequence: position.size,
+  head: position.head,
+  last: undefined,
+});
+
 export async function verifyExport(
   lines: AsyncIterable<string>,
   { roots, read, kept, onProgress }: OfflineOptions,
@@ -48,28 +62,19 @@ export async function verifyExport(
   const keys: KeyRow[] = [];
   let trust: Trust | undefined;
   let chain: Chain | undefined;
-  let events = 0;
-  let chains = 0;
+  let contents = noContents;
   let keptSeen = kept === undefined;
   let ended = false;
+  let statement: ExportStatement | undefined;
 
-  const open = (organizationId: string, position: Position, droppedThrough = ''): Chain => {
-    chains += 1;
-    return {
-      organizationId,
-      droppedThrough,
-      position,
-      sequence: position.size,
-      head: position.head,
-      last: undefined,
-    };
-  };
   /** The chain before is over: its last checkpoint must be signed, and the last thing there is. */
   const close = async (): Promise<string | undefined> => {
     if (!chain) return undefined;
     if (chain.sequence > chain.position.size) return 'there are links that no checkpoint covers';
     if (chain.last && !(await isGenuine(read, chain.last, trust?.keys ?? [])))
       return `checkpoint ${chain.last.number} is not what a trusted key has signed`;
+    contents = withChain(contents, chain);
+    chain = undefined;
     return undefined;
   };
   const switchTo = async (organizationId: string): Promise<string | undefined> => {
@@ -78,8 +83,22 @@ export async function verifyExport(
     if (problem === undefined) chain = open(organizationId, beginningOf(organizationId));
     return problem;
   };
+  const end = async (line: EndLine, { keys }: Trust): Promise<string | undefined> => {
+    const problem = await close();
+    if (problem !== undefined) return problem;
+    ended = true;
+    if (line.signed === undefined)
+      return line.events === contents.events
+        ? undefined
+        : `the export speaks of ${line.events} events and has ${contents.events}`;
+    statement = await readSigned(read, 'export', line.signed, keys);
+    return statement
+      ? contentsProblem(line, statement, contents)
+      : 'the last line of the export is not what a trusted key has signed';
+  };
 
   const take = async (line: Line): Promise<string | undefined> => {
+    if (ended) return 'there is more behind the end of the export';
     if (line.kind === 'export')
       return line.version === exportVersion ? undefined : `the export is of version ${line.version}`;
     if (line.kind === 'key') {
@@ -88,12 +107,7 @@ export async function verifyExport(
     }
     trust ??= await trustFrom(read, roots, keys);
     if (trust.problem !== undefined) return trust.problem;
-    if (line.kind === 'end') {
-      ended = true;
-      return line.events === events
-        ? undefined
-        : `the export speaks of ${line.events} events and has ${events}`;
-    }
+    if (line.kind === 'end') return end(line, trust);
     if (line.kind === 'anchor') {
       const problem = await close();
       if (problem !== undefined) return problem;
@@ -109,27 +123,36 @@ export async function verifyExport(
       if (line.signed === kept) keptSeen = true;
       return checkpointProblem(chain, line);
     }
-    events += 1;
-    if (events % 1_000 === 0) onProgress?.(events);
+    contents = withEvent(contents);
+    if (contents.events % 1_000 === 0) onProgress?.(contents.events);
     return linkProblem(chain, line);
   };
+
+  const verdict = (finding: Finding | undefined): OfflineVerdict => ({
+    events: contents.events,
+    chains: contents.chains,
+    ...(statement && { statement }),
+    ...(finding && { finding }),
+  });
 
   for await (const text of lines) {
     if (text === '') continue;
     const line = parse(text);
     const problem = line ? await take(line) : 'a line of the export is not JSON';
     if (problem === undefined) continue;
-    const about = line as { organizationId?: string; sequence?: number; eventId?: string } | undefined;
-    const { organizationId, sequence, eventId } = about ?? {};
-    return { events, chains, finding: { organizationId, sequence, eventId, problem } };
+    const about = (line ?? {}) as { organizationId?: string; sequence?: number; eventId?: string };
+    const { organizationId, sequence, eventId } = about;
+    // A chain that is still open when another line comes is the one that could not be closed.
+    if (chain && chain.organizationId !== organizationId)
+      return verdict({ organizationId: chain.organizationId, problem });
+    return verdict({ organizationId, sequence, eventId, problem });
   }
-  const problem =
-    (await close()) ??
-    (ended ? undefined : 'the export is not complete') ??
-    (keptSeen ? undefined : 'the checkpoint that was kept is not part of the log');
-  return problem === undefined
-    ? { events, chains }
-    : { events, chains, finding: { organizationId: chain?.organizationId, problem } };
+  if (!ended)
+    return verdict({
+      organizationId: chain?.organizationId,
+      problem: 'the export is not complete: its last line is missing',
+    });
+  return verdict(keptSeen ? undefined : { problem: 'the checkpoint that was kept is not part of the log' });
 }
 
 function parse(text: string): Line | undefined {
