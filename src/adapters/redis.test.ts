@@ -1,22 +1,33 @@
 /** What a Redis that is there and yet of no use does to whoever asks it: the port's behaviour proper is in kv.test.ts. */
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { type AddressInfo, createServer } from 'node:net';
 import { describe, type TestContext, test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { skipWithout } from '../../test/harness.ts';
 import { onRedis, startRedis, until } from '../../test/programs.ts';
 import { KvAway } from '../kernel/kv.ts';
 import { createLog } from '../kernel/log.ts';
 import { createRedisKv } from './redis.ts';
 
-async function open(t: TestContext) {
-  const redis = await startRedis();
-  if (!redis) return skipWithout(t, 'redis-server');
+async function connect(t: TestContext, url: string) {
   const said: string[] = [];
   const log = createLog({
     level: 'info',
     destination: { write: (line) => void said.push(JSON.parse(line).msg) },
   });
-  const kv = createRedisKv(redis.url, log);
+  const kv = await createRedisKv(url, log);
   t.after(() => kv.close());
+  return { kv, said };
+}
+
+/** As a process does that has much to load. */
+const block = (ms: number) => void Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms);
+
+async function open(t: TestContext) {
+  const redis = await startRedis();
+  if (!redis) return skipWithout(t, 'redis-server');
+  const { kv, said } = await connect(t, redis.url);
   const untilIt = (answers: boolean) =>
     until(`Redis ${answers ? 'answers' : 'is away'}`, async () => {
       const answered = await kv.get('x').then(
@@ -134,7 +145,7 @@ test('a process that is busy itself does not take Redis for slow', async (t) => 
   if (!opened) return;
   const asked = opened.kv.set('a', '1', { ttlMs: 60_000 });
   await new Promise((resolve) => setImmediate(resolve));
-  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1_000);
+  block(1_000);
   assert.equal(await asked, true);
 });
 
@@ -144,13 +155,34 @@ test('a Redis that is not there at the start is said to be away', async (t) => {
   const { redis } = opened;
   redis.program.kill('SIGKILL');
   await redis.program.ended();
-  const said: string[] = [];
-  const log = createLog({
-    level: 'info',
-    destination: { write: (line) => void said.push(JSON.parse(line).msg) },
-  });
-  const late = createRedisKv(redis.url, log);
-  t.after(() => late.close());
-  await until('it is said', async () => said.length > 0 || undefined);
+  const { kv, said } = await connect(t, redis.url);
+  assert.equal(said.length, 1);
   assert.match(said[0] ?? '', /^Redis is away: connect ECONNREFUSED/);
+  await assert.rejects(kv.ping(), KvAway);
+});
+
+test('a Redis that is there at the start answers the first question, and nothing is said, however busy the start', async (t) => {
+  const redis = await startRedis();
+  if (!redis) return skipWithout(t, 'redis-server');
+  const { kv, said } = await connect(t, redis.url);
+  // Longer than from beat to beat.
+  block(1_500);
+  assert.equal(await kv.get('x'), null);
+  await sleep(1_500);
+  assert.deepEqual(said, []);
+});
+
+test('a Redis that takes the connection and says nothing is not waited for at the start', async (t) => {
+  const mute = createServer(() => {}).listen(0, '127.0.0.1');
+  await once(mute, 'listening');
+  t.after(() => mute.close());
+  const { port } = mute.address() as AddressInfo;
+  const started = performance.now();
+  const { kv, said } = await connect(t, `redis://127.0.0.1:${port}`);
+  const waited = performance.now() - started;
+  assert.ok(waited > 900, `waited for ${waited} ms`);
+  assert.deepEqual(said, [
+    'Redis is away: there is no connection; limits are counted per process until it is back',
+  ]);
+  await assert.rejects(kv.get('x'), KvAway);
 });

@@ -5,12 +5,15 @@
  * A Redis that is read and not written to (full, a replica, unable to save) is away like one that is dead: what it holds may
  * be out of date, since nobody can announce a change there.
  */
+import { once } from 'node:events';
 import { Redis } from 'ioredis';
 import { type Kv, KvAway } from '../kernel/kv.ts';
 import type { Log } from '../kernel/log.ts';
 
 const prefix = 'countersign:';
 const patienceMs = 250;
+/** How long a start waits for the first connection. */
+const firstPatienceMs = 1_000;
 /** How often something is written to find out: also the longest that a process which only reads can be wrong. */
 const beatMs = 1_000;
 const beatTtlMs = 10_000;
@@ -40,8 +43,8 @@ interface OurCommands {
   countersignRaise(key: string, to: number, ttlMs: number): Promise<number>;
 }
 
-/** Does not wait for the connection: the service starts, and goes on, without Redis. */
-export function createRedisKv(url: string, log: Log): Kv {
+/** Once the first connection is made, or is not to be had in a moment: the service starts, and goes on, without Redis. */
+export async function createRedisKv(url: string, log: Log): Promise<Kv> {
   const redis = new Redis(url, {
     keyPrefix: prefix,
     enableOfflineQueue: false,
@@ -61,11 +64,10 @@ export function createRedisKv(url: string, log: Log): Kv {
   const presence = createPresence(log);
   const leave = (error: unknown) =>
     presence.leave(redis.status === 'ready' ? reasonOf(error) : 'there is no connection');
-  redis.on('error', (error) => {
-    presence.settle();
-    presence.leave(reasonOf(error));
-  });
-  redis.on('ready', presence.settle);
+  redis.on('error', (error) => presence.leave(reasonOf(error)));
+  // Nobody is to ask before: whoever does is too early, and would take a Redis that is there for one that is away.
+  await firstAttempt(redis);
+  if (redis.status !== 'ready') presence.leave('there is no connection');
 
   const attempt = async <T>(command: () => Promise<T>): Promise<T> => {
     const reason = presence.whyAway();
@@ -88,10 +90,7 @@ export function createRedisKv(url: string, log: Log): Kv {
     }
     presence.comeBack(askedAt);
   };
-  const beating = setInterval(() => {
-    presence.settle();
-    beat().catch(() => {});
-  }, beatMs).unref();
+  const beating = setInterval(() => void beat().catch(() => {}), beatMs).unref();
 
   return {
     get: (key) => attempt(() => redis.get(key)),
@@ -126,11 +125,21 @@ export function createRedisKv(url: string, log: Log): Kv {
   };
 }
 
+/** Until the first attempt to connect has ended, one way or the other, or takes too long. */
+async function firstAttempt(redis: Redis): Promise<void> {
+  const over = new AbortController();
+  const { signal } = over;
+  // An error ends the waiting for either.
+  const ended = Promise.race([once(redis, 'ready', { signal }), once(redis, 'close', { signal })]);
+  await inTime(ended, firstPatienceMs).catch(() => {});
+  over.abort();
+}
+
 /** An answer that is here already, while this process was too busy to read it, is not late: reading comes before the second look. */
-function inTime<T>(answer: Promise<T>): Promise<T> {
+function inTime<T>(answer: Promise<T>, ms = patienceMs): Promise<T> {
   return new Promise((resolve, reject) => {
-    const late = () => reject(new Error(`no answer within ${patienceMs} ms`));
-    const timer = setTimeout(() => setImmediate(late), patienceMs);
+    const late = () => reject(new Error(`no answer within ${ms} ms`));
+    const timer = setTimeout(() => setImmediate(late), ms);
     answer.then(resolve, reject).finally(() => clearTimeout(timer));
   });
 }
@@ -146,16 +155,12 @@ const reasonOf = (error: unknown): string =>
 
 /** Whether Redis is there, as far as we know. One line when it goes and one when it comes back, however many notice. */
 function createPresence(log: Log) {
-  /** Not while it is being connected to for the first time: whoever asks then is too early, and it is no news. */
-  let settled = false;
+  let closed = false;
   let away: { readonly since: number; readonly reason: string } | undefined;
   return {
     whyAway: () => away?.reason,
-    settle() {
-      settled = true;
-    },
     leave(reason: string) {
-      if (away || !settled) return;
+      if (away || closed) return;
       away = { since: performance.now(), reason };
       log.warn(`Redis is away: ${reason}; limits are counted per process until it is back`);
     },
@@ -166,7 +171,7 @@ function createPresence(log: Log) {
       log.info('Redis is back');
     },
     close() {
-      settled = false;
+      closed = true;
     },
   };
 }

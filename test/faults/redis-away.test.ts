@@ -9,6 +9,7 @@ import {
   makeOperator,
   onRedis,
   type Service,
+  startCountersign,
   startRedis,
   startServe,
   until,
@@ -146,6 +147,18 @@ describe('Redis', { concurrency: 2 }, () => {
       assert.deepEqual(statuses, [200, 200, 200, 200], `for ${JSON.stringify(junk)}`);
       await onRedis(redis.port, (client) => client.flushall());
     }
+  });
+
+  test('there at the start: whoever is answered at all is counted in Redis, and the log says nothing of it', async (t) => {
+    const redis = await startRedis();
+    if (!redis) return skipWithout(t, 'redis-server');
+    const env = environment(await createDatabase(), { REDIS_URL: redis.url });
+    const bootstrap = startCountersign(['bootstrap'], env);
+    assert.equal(await bootstrap.gone(), 0);
+    const { url, program } = await startServe(env);
+    const { checks } = (await (await fetch(`${url}/health`)).json()) as { checks: { redis: string } };
+    assert.equal(checks.redis, 'ok');
+    for (const { output } of [bootstrap, program]) assert.doesNotMatch(output(), /Redis is/);
   });
 
   test('away at the start: the service starts, finds it later, and stops without it', async (t) => {
