@@ -4,58 +4,16 @@ import { type AddressInfo, connect, type Socket } from 'node:net';
 import { after, describe, it } from 'node:test';
 import { decodeJwt } from 'jose';
 import Type from 'typebox';
+import { routeAt as at, startHttp } from '../../test/bare-http.ts';
 import { startApp, startOfMinute } from '../../test/harness.ts';
 import { until } from '../../test/programs.ts';
-import { createMemoryKv } from '../adapters/memory-kv.ts';
-import { systemClock } from './clock.ts';
-import { createHttp, type HttpDeps } from './http.ts';
-import { stranger } from './ids.ts';
-import { createLog } from './log.ts';
-import { createMetrics } from './metrics.ts';
-import { open, type RouteEntry, rootRoute } from './route.ts';
+import type { HttpDeps } from './http.ts';
 import { unchanging } from './unchanging.ts';
-import { createRateWindow } from './window.ts';
 
 const logs: string[] = [];
 
-/** The server alone, with routes made up for the test. */
-async function startServer(config: Partial<HttpDeps['config']> = {}) {
-  const kv = createMemoryKv(systemClock);
-  const metrics = createMetrics();
-  const http = await createHttp({
-    config: { trustProxy: undefined, corsOrigin: undefined, baseUrl: 'http://countersign.test', ...config },
-    log: createLog({ level: 'error', destination: { write: (line) => void logs.push(line) } }),
-    metrics,
-    window: createRateWindow({ kv, fallback: kv, clock: systemClock, perMinute: 100_000 }),
-    identify: async () => undefined,
-    explain: async () => ({ ...stranger, reason: 'unknown here' }),
-    recordRefusal: async () => {},
-    requirePermission: async () => {},
-    countCall() {},
-    resourceMetadata: 'http://countersign.test/metadata',
-    routes: [probe, upload, fault, long, shared, other, lacking],
-  });
-  after(() => http.close());
-  return { ...http, metrics };
-}
-
-const at = (
-  method: 'GET' | 'POST',
-  url: string,
-  response: ReturnType<typeof Type.Object>,
-  handler: RouteEntry['handler'],
-) =>
-  rootRoute({
-    id: url,
-    summary: url,
-    tag: 'Test',
-    method,
-    url,
-    access: open(),
-    limit: 'caller',
-    schema: { response: { 200: response } },
-    handler,
-  });
+const startServer = (config: Partial<HttpDeps['config']> = {}) =>
+  startHttp([probe, upload, fault, long, shared, other, lacking], config, logs);
 
 const probe = at('GET', '/probe', Type.Object({ ip: Type.String() }), ({ origin }) => ({
   ip: origin.ipAddress,

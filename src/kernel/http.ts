@@ -195,6 +195,8 @@ export async function createHttp(deps: HttpDeps): Promise<Http> {
   server.server.on('checkExpectation', (request, response) =>
     server.server.emit('request', request, response),
   );
+  // Whoever has sent all of a request and shut its sending side down still reads: Node would end the connection at once otherwise.
+  Object.assign(server.server, { httpAllowHalfOpen: true });
   await server.ready();
 
   function mount(context: FastifyInstance, entry: RouteEntry) {
