@@ -12,6 +12,7 @@ import { networkOf, plainAddress } from './address.ts';
 import { envelope } from './errors.ts';
 import { ApiError } from './fail.ts';
 import { windowHeaders } from './guard.ts';
+import { onlyChunked } from './request.ts';
 import type { RateWindow } from './window.ts';
 
 export interface Connections {
@@ -117,6 +118,8 @@ export function createConnections(deps: {
 function refusalOf({ code }: { code?: string }): ApiError {
   if (code === 'HPE_HEADER_OVERFLOW') return new ApiError('HEADERS_TOO_LARGE');
   if (code === 'ERR_HTTP_REQUEST_TIMEOUT') return new ApiError('REQUEST_TIMEOUT');
+  if (code === 'HPE_INVALID_TRANSFER_ENCODING')
+    return new ApiError('VALIDATION_ERROR', { message: onlyChunked });
   const message = 'This is not a well-formed HTTP request.';
   return new ApiError('VALIDATION_ERROR', code?.startsWith('HPE_') ? { message } : {});
 }

@@ -80,7 +80,10 @@ const oauthStatus = ({ code, status }: ApiError): number =>
 function oauthBody({ code, status, message }: ApiError, malformed: TokenErrorCode): object {
   if (code === 'RATE_LIMIT_EXCEEDED') return { error: code, code, message };
   if (code === 'UNSUPPORTED_MEDIA_TYPE') {
-    return { error: malformed, error_description: 'send application/x-www-form-urlencoded' };
+    return {
+      error: malformed,
+      error_description: 'send application/x-www-form-urlencoded, without a Content-Encoding',
+    };
   }
   if (status === 400) return { error: malformed, error_description: message };
   if (status === 503) return { error: 'temporarily_unavailable', error_description: message, code, message };

@@ -105,6 +105,18 @@ const refusals: [number, string, string, [string, string, Asked]][] = [
     post('a=b', { 'content-type': 'application/x-www-form-urlencoded' }),
   ],
   [415, 'UNSUPPORTED_MEDIA_TYPE', 'the type is empty', post('{}', { 'content-type': '' })],
+  ...['gzip', 'br', 'x', 'identity, gzip'].map((coding): (typeof refusals)[0] => [
+    415,
+    'UNSUPPORTED_MEDIA_TYPE',
+    `the Content-Encoding is ${coding}`,
+    post(JSON.stringify(newAgent()), { ...json, 'content-encoding': coding }),
+  ]),
+  [
+    404,
+    'ROUTE_NOT_FOUND',
+    'a coded body goes to an unknown path',
+    ['POST', '/nowhere', { payload: { a: 1 }, headers: { 'content-encoding': 'gzip' } }],
+  ],
   [413, 'PAYLOAD_TOO_LARGE', 'the body has 2 MB', post(JSON.stringify({ owner: 'x'.repeat(2_000_000) }))],
   [400, 'VALIDATION_ERROR', 'arrays are 100,000 deep', post('['.repeat(100_000) + ']'.repeat(100_000))],
   [
@@ -214,6 +226,14 @@ describe('every answer carries the rate window, security headers and a request i
       assert.equal(answer.status, 200, query);
     }
   });
+  it('2xx and a Content-Encoding that changes nothing, or has nothing to change, is no matter', async () => {
+    for (const coding of ['identity', 'Identity', '', 'identity, identity']) {
+      const [method, url, asked] = post(JSON.stringify(newAgent()), { ...json, 'content-encoding': coding });
+      assert.equal((await t.call(method as 'POST', url, asked)).status, 201, coding);
+    }
+    const answer = await t.call('GET', '/health', { headers: { 'content-encoding': 'gzip' } });
+    assert.equal(answer.status, 200);
+  });
   it('201 and what looks like a field given twice may stand in a text', async () => {
     const owner = 'she said {"owner":"\\","owner":[":"}]';
     const answer = await t.call('POST', '/api/v1/agents', { token, payload: newAgent({ owner }) });
@@ -293,6 +313,15 @@ describe('so does what is said on the socket itself', () => {
       if (code !== undefined) return assertRefused(answer, status, code);
       assertDecent(answer);
       assert.equal(answer.status, status);
+    });
+  }
+  for (const coding of ['gzip, chunked', 'gzip', 'identity', 'gzip\r\nTransfer-Encoding: chunked']) {
+    it(`400 VALIDATION_ERROR that says so when the Transfer-Encoding is ${coding}`, async () => {
+      const head = `POST /api/v1/agents HTTP/1.1\r\nAuthorization: Bearer ${token}\r\nContent-Type: application/json\r\n`;
+      const [answer] = await sendRaw(`${head}Transfer-Encoding: ${coding}\r\n${closing}2\r\n{}\r\n0\r\n\r\n`);
+      assert.ok(answer);
+      assertRefused(answer, 400, 'VALIDATION_ERROR');
+      assert.match(answer.json.message, /^The Transfer-Encoding can be chunked/);
     });
   }
   it('413 PAYLOAD_TOO_LARGE when a chunked body goes past the limit', async () => {

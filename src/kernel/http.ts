@@ -28,7 +28,13 @@ import { Overloaded } from './gather.ts';
 import { createGuard, type GuardDeps, subjectOf, type Visit, windowHeaders } from './guard.ts';
 import type { Log } from './log.ts';
 import { documentRoutes, type OpenApi, schemaOf } from './openapi.ts';
-import { forgetTypeOfNothing, requestId, requireSoundHeaders, visitOf } from './request.ts';
+import {
+  forgetTypeOfNothing,
+  requestId,
+  requireReadableBody,
+  requireSoundHeaders,
+  visitOf,
+} from './request.ts';
 import { type RouteEntry, successStatus } from './route.ts';
 import { chooseSecurityHeaders } from './security-headers.ts';
 import { isUnchanging, onceFor } from './unchanging.ts';
@@ -139,6 +145,7 @@ export async function createHttp(deps: HttpDeps): Promise<Http> {
     request.visit = visitOf(request);
     await guard.admit(request, reply, request.visit, request.routeOptions.config.entry);
     requireSoundHeaders(request);
+    requireReadableBody(request);
     forgetTypeOfNothing(request);
   });
   server.addHook('preValidation', (request, _, done) => {

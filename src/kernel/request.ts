@@ -32,6 +32,23 @@ function timesGiven(name: string, rawHeaders: readonly string[]): number {
   return times;
 }
 
+/** Of the codings a body can come in we read none but chunks. What is coded otherwise must not be taken for what it is not. */
+export function requireReadableBody({ headers, routeOptions: { config } }: FastifyRequest): void {
+  const { 'transfer-encoding': transfer, 'content-encoding': content } = headers;
+  if (transfer !== undefined && transfer.toLowerCase() !== 'chunked')
+    throw new ApiError('VALIDATION_ERROR', { message: onlyChunked });
+  if (content === undefined || !config.entry) return;
+  const hasBody = transfer !== undefined || Number(headers['content-length'] ?? 0) > 0;
+  if (hasBody && !content.split(',').every(changesNothing))
+    throw new ApiError('UNSUPPORTED_MEDIA_TYPE', {
+      message: 'The body must come as it is: no Content-Encoding is read.',
+    });
+}
+
+export const onlyChunked = 'The Transfer-Encoding can be chunked and nothing else, without a Content-Length.';
+
+const changesNothing = (coding: string): boolean => ['', 'identity'].includes(coding.trim().toLowerCase());
+
 /** `curl -d ''` and others send the type of a form with nothing behind it, where nothing is needed. */
 export function forgetTypeOfNothing({ headers, routeOptions }: FastifyRequest): void {
   if (headers['content-length'] === '0' && routeOptions.config.entry?.accepts !== 'form')

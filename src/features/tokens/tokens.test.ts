@@ -172,6 +172,12 @@ const refusals: [number, string, string, () => Promise<Answer>][] = [
     () => send(JSON.stringify(good), { 'content-type': 'application/json' }),
   ],
   [400, 'unsupported_grant_type', 'the body is text', () => send(goodText, { 'content-type': 'text/plain' })],
+  [
+    400,
+    'unsupported_grant_type',
+    'the body is said to be compressed',
+    () => send(goodText, { ...form, 'content-encoding': 'gzip' }),
+  ],
   [400, 'unsupported_grant_type', 'there is no body', () => t.call('POST', '/api/v1/token')],
   [400, 'unsupported_grant_type', 'a field holds NUL', () => t.askToken({ ...good, scope: 'a\0b' })],
   [400, 'unsupported_grant_type', 'a field is not encoded soundly', () => send(`${goodText}&zz=%zz`)],
