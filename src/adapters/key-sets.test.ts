@@ -5,6 +5,9 @@ import { describe, it } from 'node:test';
 import { exportJWK, SignJWT } from 'jose';
 import { startApp } from '../../test/harness.ts';
 import { type Issuer, makeKey, startIssuer } from '../../test/issuers.ts';
+import { createLog } from '../kernel/log.ts';
+import { createKeySets } from './key-sets.ts';
+import { createOutbound } from './outbound.ts';
 
 const t = await startApp({ WEBHOOK_ALLOW_PRIVATE_TARGETS: 'true' });
 const operator = { ...t.operator };
@@ -262,4 +265,18 @@ describe('an instance that may not call private addresses', () => {
     }
     assert.equal(canary.connections(), 0);
   });
+});
+
+it('the log says why an issuer could not be asked, also what nobody else is told', async () => {
+  const lines: string[] = [];
+  const keySets = createKeySets({
+    outbound: createOutbound({ allowPrivate: false, resolve: async () => ['10.0.0.7'] }),
+    clock: t.clock,
+    log: createLog({ level: 'warn', destination: { write: (line) => void lines.push(line) } }),
+    allowHttp: false,
+  });
+  const source = { issuer: 'https://sso.corp.example', jwksUri: null };
+  const found = await keySets.find(source, { algorithm: 'RS256', keyId: undefined });
+  assert.equal(found, 'keys_unavailable');
+  assert.match(lines.join(''), /"problem":"sso.corp.example is not on the public internet"/);
 });

@@ -6,7 +6,7 @@
 import type { KeyObject } from 'node:crypto';
 import type { Clock } from '../kernel/clock.ts';
 import type { Log } from '../kernel/log.ts';
-import type { Outbound } from '../kernel/outbound.ts';
+import { type Outbound, OutboundProblem } from '../kernel/outbound.ts';
 import { type KeySource, problemOfAddress } from '../kernel/outside.ts';
 import { type OutsideKey, pickKey, readKeySet } from './outside-keys.ts';
 
@@ -105,7 +105,8 @@ export function createKeySets({ outbound, clock, log, allowHttp }: KeySetDeps): 
       into.failures += 1;
       // One that keeps us waiting is left alone as long as one that refuses at once.
       into.askedAt = clock.now();
-      log.warn({ issuer, problem: (error as Error).message }, "an issuer's key set could not be read");
+      const problem = error instanceof OutboundProblem ? error.detail : (error as Error).message;
+      log.warn({ issuer, problem }, "an issuer's key set could not be read");
     }
   };
 

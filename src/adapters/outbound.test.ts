@@ -141,6 +141,24 @@ test('a resolver that fails, answers nothing or nonsense: no connection', async 
   assert.equal(canary.touched, touched);
 });
 
+test('a name that is unknown and one that leads inside are told alike; the detail says which it was', async () => {
+  const unknown = Object.assign(new Error('getaddrinfo ENOTFOUND db.corp.example'), { code: 'ENOTFOUND' });
+  const cases: [string, () => Promise<string[]>][] = [
+    ['getaddrinfo ENOTFOUND db.corp.example', () => Promise.reject(unknown)],
+    ['db.corp.example has no address', async () => []],
+    ['db.corp.example is not on the public internet', async () => ['10.0.0.7']],
+    ['db.corp.example is not on the public internet', async () => ['93.184.215.14', '10.0.0.7']],
+  ];
+  for (const [detail, resolve] of cases) {
+    const sent = outboundWith({ resolve }).send(get('https://db.corp.example:8443/'));
+    await assert.rejects(sent, { message: 'db.corp.example does not resolve to a public address', detail });
+  }
+  const open = outboundWith({ allowPrivate: true, resolve: () => Promise.reject(unknown) });
+  await assert.rejects(open.send(get('https://db.corp.example/')), {
+    message: 'db.corp.example does not resolve to an address',
+  });
+});
+
 test('without a name server the system is asked for the names it has of its own', async () => {
   const resolver = new Resolver({ timeout: 500, tries: 1 });
   resolver.setServers(['127.0.0.1:1']);

@@ -28,12 +28,17 @@ export type OutboundReason = 'address' | 'unreachable' | 'timeout' | 'tooLarge' 
 /**
  * No answer was had. `address`: the target is one that we do not connect to. `unreachable`: no connection, or it was lost.
  * `timeout`, `tooLarge`: not in full within the limits. `protocol`: no valid address, certificate or HTTP.
+ *
+ * The message may be told to whoever chose the target. It does not say which names there are inside our network.
  */
 export class OutboundProblem extends Error {
   readonly reason: OutboundReason;
+  /** For the operator's log, and for nobody else. */
+  readonly detail: string;
 
-  constructor(reason: OutboundReason, message: string, options?: ErrorOptions) {
+  constructor(reason: OutboundReason, message: string, options?: ErrorOptions & { detail?: string }) {
     super(message, options);
+    this.detail = options?.detail ?? message;
     this.name = 'OutboundProblem';
     this.reason = reason;
   }

@@ -37,22 +37,29 @@ export function createConnector(boundaries: Boundaries, connectTimeoutMs: number
 }
 
 /** Node asks once per connection, and not at all about an address. */
-function createLookup({ resolve, mayConnect }: Boundaries): LookupFunction {
+function createLookup({ resolve, mayConnect, localNames }: Boundaries): LookupFunction {
   const addressesOf = async (host: string) => {
     const addresses = await resolve(host);
     if (addresses.length === 0) throw new OutboundProblem('unreachable', `${host} has no address`);
     for (const address of addresses) refuseUnless(mayConnect(address), host);
     return addresses.map((address) => ({ address, family: isIPv6(address) ? 6 : 4 }));
   };
+  const wanted = localNames ? 'an address' : 'a public address';
   return (host, options, callback) => {
     addressesOf(host).then(
       (addresses) => {
         if (options.all) callback(null, addresses);
         else callback(null, addresses[0]?.address ?? '', addresses[0]?.family);
       },
-      (error) => callback(error, options.all ? [] : ''),
+      (error) => callback(unresolved(error, `${host} does not resolve to ${wanted}`), options.all ? [] : ''),
     );
   };
+}
+
+/** One message, whether a name is unknown or means a machine inside: whoever may choose names must not find out which there are. */
+function unresolved(error: Error, message: string): OutboundProblem {
+  const reason = error instanceof OutboundProblem ? error.reason : 'unreachable';
+  return new OutboundProblem(reason, message, { cause: error, detail: error.message });
 }
 
 function refuseUnless(allowed: boolean, host: string): void {

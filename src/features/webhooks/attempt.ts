@@ -10,6 +10,8 @@ import { headersOf } from './sign.ts';
 interface Outcome {
   readonly httpStatus: number | null;
   readonly error: string | null;
+  /** For the log; the same as `error`, unless it says more. */
+  readonly reason?: string;
 }
 
 /** Says how it went; throws only over a defect of ours. */
@@ -35,7 +37,8 @@ export function createAttempt({ clock, log, outbound, vault, settings }: Deliver
       const { status } = await outbound.send(prepare(job, now));
       return { httpStatus: status, error: null };
     } catch (error) {
-      if (error instanceof OutboundProblem) return { httpStatus: null, error: error.message };
+      if (error instanceof OutboundProblem)
+        return { httpStatus: null, error: error.message, reason: error.detail };
       if (!(error instanceof VaultProblem)) throw error;
       log.error({ err: error, subscriptionId: job.subscriptionId }, 'a signing secret cannot be read');
       return { httpStatus: null, error: 'the signing secret cannot be read on this instance' };
@@ -44,7 +47,7 @@ export function createAttempt({ clock, log, outbound, vault, settings }: Deliver
 
   return async (job: Job): Promise<Settlement> => {
     const begun = clock.now();
-    const { httpStatus, error } = await send(job, begun);
+    const { httpStatus, error, reason = error } = await send(job, begun);
     const ended = clock.now();
     const next = nextAttemptAt(job.attemptCount + 1, ended, settings.maxAttempts);
     const accepted = httpStatus !== null && httpStatus >= 200 && httpStatus < 300;
@@ -59,6 +62,7 @@ export function createAttempt({ clock, log, outbound, vault, settings }: Deliver
         http_status_code: httpStatus,
         error,
       },
+      reason,
     };
   };
 }

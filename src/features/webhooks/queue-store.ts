@@ -114,6 +114,8 @@ export interface Settlement {
   readonly nextRetryAt: string | null;
   readonly at: string;
   readonly attempt: Attempt;
+  /** What the operator's log says of a failure, where the subscriber is told less. */
+  readonly reason: string | null;
 }
 
 /** Writes down what became of these, in one transaction; answers which of them were still ours to settle. */

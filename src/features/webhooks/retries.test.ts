@@ -1,10 +1,15 @@
 /** What happens when a receiver does not do its part, or a worker dies over it. */
 import assert from 'node:assert/strict';
-import { describe, it } from 'node:test';
+import { after, describe, it } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { environment } from '../../../test/harness.ts';
 import { until } from '../../../test/programs.ts';
 import { startReceiver } from '../../../test/receivers.ts';
 import { api, startDelivering } from '../../../test/subscribers.ts';
+import { createOutbound } from '../../adapters/outbound.ts';
+import { createApp } from '../../app.ts';
+import { loadConfig } from '../../kernel/config.ts';
+import { createLog } from '../../kernel/log.ts';
 import { nextAttemptAt, pauses } from './retry.ts';
 
 const t = await startDelivering();
@@ -228,6 +233,32 @@ describe('private targets', () => {
       assert.match(delivery?.attempts[0]?.error ?? '', /not on the public internet/);
     }
     assert.equal(receiver.connections(), 0);
+  });
+
+  it('behind a name: the attempt says no more of it than of a name that does not exist; the log does', async () => {
+    const inside = 'db.corp.example';
+    const outbound = createOutbound({
+      allowPrivate: false,
+      resolve: async (name) => (name === inside ? ['10.0.0.7'] : []),
+    });
+    const lines: string[] = [];
+    const log = createLog({ level: 'warn', destination: { write: (line) => void lines.push(line) } });
+    const strict = await startDelivering();
+    const config = loadConfig(environment(strict.databaseUrl, { WEBHOOK_MAX_RETRIES: '1' }));
+    const worker = await createApp({ config, log, clock: strict.clock, outbound });
+    after(() => worker.close());
+    for (const [host, logged] of [
+      [inside, /"reason":"db.corp.example is not on the public internet"/],
+      ['no.corp.example', /"reason":"no.corp.example has no address"/],
+    ] as const) {
+      const { id } = await strict.subscribe(`https://${host}:8443/`);
+      await strict.fill(id, 1);
+      await worker.deliveries.drain();
+      const [delivery] = await strict.deliveries(id);
+      assert.equal(delivery?.status, 'dead_letter');
+      assert.equal(delivery?.attempts[0]?.error, `${host} does not resolve to a public address`);
+      assert.match(lines.at(-1) ?? '', logged);
+    }
   });
 });
 

@@ -43,7 +43,7 @@ export function createWorker(deps: DeliveryDeps): Worker {
     waiting: Number.POSITIVE_INFINITY,
   });
 
-  const tell = ({ job, status, attempt }: Settlement, wasOurs: boolean) => {
+  const tell = ({ job, status, attempt, reason }: Settlement, wasOurs: boolean) => {
     const { deliveryId, organizationId, agentId } = job;
     if (!wasOurs) return log.info({ deliveryId }, 'a delivery was taken up by another worker meanwhile');
     if (status === 'delivered') countDelivery(organizationId, agentId);
@@ -51,7 +51,7 @@ export function createWorker(deps: DeliveryDeps): Worker {
       const { subscriptionId, eventType, attemptCount } = job;
       // Of the address no more than this: path and query may be what the receiver knows us by.
       const receiver = new URL(job.url).origin;
-      const outcome = { httpStatus: attempt.http_status_code, reason: attempt.error };
+      const outcome = { httpStatus: attempt.http_status_code, reason };
       log.warn(
         {
           deliveryId,
