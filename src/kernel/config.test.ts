@@ -141,6 +141,17 @@ describe('configuration', () => {
     assert.equal(problems.length, 8, problems.join('\n'));
     assert.ok(!problems.join().includes('hidden'));
   });
+  it('refuses credentials in an origin instead of dropping them, and does not repeat them', () => {
+    for (const name of ['BASE_URL', 'CORS_ORIGIN'])
+      for (const url of [
+        'http://me:hidden@id.example',
+        'http://hidden@id.example/',
+        'http://:hidden@id.example/x',
+      ])
+        assert.deepEqual(problemsWith({ [name]: url }), [
+          `${name} must be scheme, host and port only, without credentials`,
+        ]);
+  });
   it('reads keys from files, and with line breaks written out', () => {
     const folder = mkdtempSync(join(tmpdir(), 'countersign-config-'));
     after(() => rmSync(folder, { recursive: true, force: true }));

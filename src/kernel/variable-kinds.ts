@@ -41,7 +41,9 @@ export const urlWith =
 
 export function origin(value: string): string {
   const url = urlWith('http:', 'https:')(value);
-  const { pathname, search, hash, origin } = new URL(url);
+  const { username, password, pathname, search, hash, origin } = new URL(url);
+  // Not repeated, since it may hold a password.
+  if (username || password) throw new Error('must be scheme, host and port only, without credentials');
   if (pathname !== '/' || search || hash)
     throw new Error(`must be scheme, host and port only, not "${value}"`);
   return origin;
