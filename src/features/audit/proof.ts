@@ -2,7 +2,7 @@
 import { type Caller, isOperator, tenantOf } from '../../kernel/caller.ts';
 import type { Db } from '../../kernel/db.ts';
 import { fail } from '../../kernel/fail.ts';
-import { createLanes } from '../../kernel/lanes.ts';
+import { createFairQueue } from '../../kernel/fair-queue.ts';
 import { type Page, pageOf } from '../../kernel/page.ts';
 import { listCheckpoints } from './evidence-store.ts';
 import { type Asked, openPeriod, type Period, withinTime } from './period.ts';
@@ -30,7 +30,7 @@ export interface ProofDeps {
 const verifications = { atOnce: 2, waiting: 60 } as const;
 
 export function createProof({ db, verifier, organizations }: ProofDeps): Proof {
-  const inTurn = createLanes(verifications);
+  const inTurn = createFairQueue(verifications);
 
   /** In turn, and no further than the first that is broken: the alarm names what it is. */
   const verifyAll = async (chains: readonly string[], period: Period | undefined) => {

@@ -3,8 +3,8 @@ import { type Caller, tenantOf } from '../../kernel/caller.ts';
 import type { Clock } from '../../kernel/clock.ts';
 import type { Db } from '../../kernel/db.ts';
 import { fail } from '../../kernel/fail.ts';
+import { createFairQueue } from '../../kernel/fair-queue.ts';
 import { timeOfUuid } from '../../kernel/ids.ts';
-import { createLanes } from '../../kernel/lanes.ts';
 import { type Page, pageOf } from '../../kernel/page.ts';
 import { periodAsked, withinRetention } from './period.ts';
 import type { AuditEvent, AuditQuery } from './schema.ts';
@@ -19,7 +19,7 @@ export interface AuditReader {
 const listings = { atOnce: 3, waiting: 500 } as const;
 
 export function createAuditReader({ db, clock }: { db: Db; clock: Clock }): AuditReader {
-  const inTurn = createLanes(listings);
+  const inTurn = createFairQueue(listings);
 
   return {
     async list(caller, query) {

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { setImmediate as turn } from 'node:timers/promises';
+import { createFairQueue } from './fair-queue.ts';
 import { Overloaded } from './gather.ts';
-import { createLanes } from './lanes.ts';
 
 /** Work that ends when it is told to, and notes when it begins. */
 function createWork() {
@@ -27,11 +27,11 @@ function createWork() {
   };
 }
 
-describe('lanes', () => {
+describe('a fair queue', () => {
   it('one at a time of each, so many at once, and others before the second of the first', async () => {
-    const lanes = createLanes({ atOnce: 2, waiting: 10 });
+    const inTurn = createFairQueue({ atOnce: 2, waiting: 10 });
     const { begun, work, end } = createWork();
-    const answers = ['a1', 'a2', 'a3', 'b1', 'c1', 'c2'].map((name) => lanes(name[0] as string, work(name)));
+    const answers = ['a1', 'a2', 'a3', 'b1', 'c1', 'c2'].map((name) => inTurn(name[0] as string, work(name)));
     assert.deepEqual(begun, ['a1', 'b1']);
     await end('a1');
     assert.deepEqual(begun, ['a1', 'b1', 'c1']);
@@ -44,16 +44,16 @@ describe('lanes', () => {
   });
 
   it('what fails is its own affair, also when it throws at once', async () => {
-    const lanes = createLanes({ atOnce: 1, waiting: 10 });
+    const inTurn = createFairQueue({ atOnce: 1, waiting: 10 });
     const { work, end, fail } = createWork();
-    const first = assert.rejects(lanes('a', work('a1')), /a1/);
+    const first = assert.rejects(inTurn('a', work('a1')), /a1/);
     const second = assert.rejects(
-      lanes('a', async () => {
+      inTurn('a', () => {
         throw new Error('at once');
       }),
       /at once/,
     );
-    const third = lanes('b', work('b1'));
+    const third = inTurn('b', work('b1'));
     await fail('a1');
     await Promise.all([first, turn()]);
     await end('b1');
@@ -61,13 +61,27 @@ describe('lanes', () => {
     await second;
   });
 
-  it('refuses what is too much to wait, in that lane only', async () => {
-    const lanes = createLanes({ atOnce: 1, waiting: 1 });
+  it('refuses what is too much to wait, of that asker only', async () => {
+    const inTurn = createFairQueue({ atOnce: 1, waiting: 1 });
     const { work, end } = createWork();
-    const answers = [lanes('a', work('a1')), lanes('a', work('a2')), lanes('b', work('b1'))];
-    await assert.rejects(lanes('a', work('a3')), Overloaded);
+    const answers = [inTurn('a', work('a1')), inTurn('a', work('a2')), inTurn('b', work('b1'))];
+    await assert.rejects(inTurn('a', work('a3')), Overloaded);
     for (const name of ['a1', 'b1', 'a2']) await end(name);
     assert.deepEqual(await Promise.all(answers), ['a1', 'a2', 'b1']);
-    assert.equal(await Promise.race([lanes('a', async () => 'again'), turn('late')]), 'again');
+    assert.equal(await Promise.race([inTurn('a', async () => 'again'), turn('late')]), 'again');
+  });
+
+  it('refuses what has waited too long, and goes on with the others', async () => {
+    const inTurn = createFairQueue({ atOnce: 1, waiting: 10, patienceMs: 20 });
+    const { begun, work, end } = createWork();
+    const first = inTurn('a', work('a1'));
+    await Promise.all([
+      assert.rejects(inTurn('a', work('a2')), Overloaded),
+      assert.rejects(inTurn('b', work('b1')), Overloaded),
+    ]);
+    await end('a1');
+    assert.equal(await first, 'a1');
+    assert.deepEqual(begun, ['a1']);
+    for (const asker of ['a', 'b', 'c']) assert.equal(await inTurn(asker, async () => asker), asker);
   });
 });
