@@ -16,6 +16,8 @@ export interface Draft {
   readonly metadata?: Readonly<Record<string, unknown>> | undefined;
   readonly notAfter?: number | undefined;
   readonly delegation?: Delegation | undefined;
+  /** The other agents of the delegation. */
+  readonly others?: readonly Standing[];
 }
 
 export interface StandingShown {
@@ -45,7 +47,8 @@ export function createMinter(deps: TokenDeps): Minter {
     if (expiresIn <= 0) failToken('invalid_grant', 'what this token would rest on has expired');
     // Its time, to the millisecond, tells whether the token is from before a suspension; `iat` counts seconds only. By the clock of
     // another node the suspension may not be yet.
-    const tokenId = ids.orderedAt(Math.max(clock.now(), endOfEarlier(client) + 1));
+    const ends = [client, ...(wanted.others ?? [])].map(endOfEarlier);
+    const tokenId = ids.orderedAt(Math.max(clock.now(), 1 + Math.max(...ends)));
     const claims = {
       aud: audience,
       sub: delegation?.subjectId ?? agentId,
@@ -90,7 +93,8 @@ export function createMinter(deps: TokenDeps): Minter {
       const held = scopes.filter((word) => wanted.includes(word) && client.allowedScopes.includes(word));
       const [limit] = await checkPlans(tx, [client], { waiting: true });
       if (limit && limit !== 'busy') throw planRefusal(limit);
-      const { entry, outcome } = draft(client, { ...rest, scope: held.join(' ') });
+      const others = await othersOf(tx, agentId, rest.delegation);
+      const { entry, outcome } = draft(client, { ...rest, others, scope: held.join(' ') });
       await ledger.recordAll(tx, [entry]);
       const issued = await outcome;
       tx.afterCommit(() => metrics.count('service_tokens_issued_total', { scope: issued.scope }));
@@ -111,6 +115,13 @@ export function standingProblem({ agentStatus, organizationStatus }: Standing): 
 
 export const planRefusal = ({ limitType, limit, resetsAt, description }: PlanLimit): TokenError =>
   new TokenError('unauthorized_client', description, `${limitType} reached`, { limitType, limit, resetsAt });
+
+async function othersOf(tx: Tx, agentId: string, delegation: Delegation | undefined): Promise<Standing[]> {
+  if (!delegation) return [];
+  const { subjectId, actorIds } = delegation;
+  const ids = [subjectId, ...actorIds].filter((id) => id !== agentId);
+  return [...(await findStandings(tx, ids)).values()];
+}
 
 const endOfEarlier = ({ tokensEndedAt }: Standing): number =>
   tokensEndedAt === null ? 0 : Date.parse(tokensEndedAt);
