@@ -220,5 +220,9 @@ describe('an export after retention', () => {
     const { finding, statement } = await verified(lines);
     assert.equal(finding, undefined);
     assert.deepEqual([statement?.chains, statement?.events], [1, 0]);
+    const all = await exported();
+    assert.ok(all.some((line) => line.kind === 'anchor' && line.organizationId === resting));
+    assert.equal(await problemIn(all), undefined);
+    assert.match(String(await problemIn(without(resting, all))), /another number of chains/);
   });
 });

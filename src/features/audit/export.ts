@@ -10,7 +10,7 @@ import { type Contents, noContents, withChain, withEvent } from './contents.ts';
 import { newestAnchor, readCheckpoints, readLinks, takeSnapshot } from './evidence-store.ts';
 import { readKeys } from './links-store.ts';
 import { afterAnchor, beginningOf } from './positions.ts';
-import { findChains } from './retention-store.ts';
+import { findAnchored, findChains } from './retention-store.ts';
 import { claimed, sign } from './statements.ts';
 
 export const exportVersion = 1;
@@ -57,12 +57,16 @@ async function* linesOf(
   yield { kind: 'export', version: exportVersion } as Line;
   for (const row of await readKeys(tx)) yield { kind: 'key', ...row } as Line;
   let contents = noContents;
-  for (const chain of organizationId === undefined ? await findChains(tx) : [organizationId])
+  for (const chain of organizationId === undefined ? await allChains(tx) : [organizationId])
     contents = yield* linesOfChain(tx, chain, contents);
   const { chains, events, hash } = contents;
   const said = { at, organizationId: organizationId ?? null, chains, events, contents: hash };
   yield { kind: 'end', chains, events, signed: await sign(signer, 'export', said) } as Line;
 }
+
+/** Those too of which retention has left nothing but the anchor. */
+const allChains = async (tx: Tx): Promise<string[]> =>
+  [...new Set([...(await findChains(tx)), ...(await findAnchored(tx))])].sort();
 
 /** Answers what the export holds with this chain; an organization of which there is nothing has none. */
 async function* linesOfChain(

@@ -72,12 +72,12 @@ export function createAudit(deps: AuditDeps): Audit {
   const alarm = createAlarm(deps);
   const keyring = createKeyring({ ...deps, alarm });
   const positions = createPositions({ keyring, readStatement });
-  const sequencer = createSequencer({ db, clock, signer, keyring, positions, alarm });
+  const partitions = createPartitions(deps);
+  const sequencer = createSequencer({ db, clock, signer, keyring, positions, alarm, partitions });
   const { drain } = sequencer;
   const verifier = createVerifier({ db, clock, readStatement, keyring, positions, alarm, drain });
-  const retain = createRetention({ ...deps, keyring, positions, alarm });
+  const retain = createRetention({ ...deps, keyring, positions, alarm, partitions });
   const watch = createWatch({ db, clock, readStatement, keyring, positions, alarm, drain });
-  const partitions = createPartitions(deps);
   const tag = sealTag(signer.keyId);
   const seal = (canonical: string) => tag + signer.seal(canonical);
   const organizations = async () => {

@@ -11,6 +11,8 @@ export interface Partitions {
   ensure(): Promise<void>;
   /** In the transaction of an event of that time (ISO 8601). */
   ensureFor(tx: Tx, timestamp: string): Promise<void>;
+  /** Some were dropped: which there are is found out anew. */
+  forget(): void;
 }
 
 /** Enough that a week without a running loop goes unnoticed. */
@@ -40,5 +42,6 @@ export function createPartitions({ db, clock, log }: Pick<AuditDeps, 'db' | 'clo
     async ensureFor(tx, timestamp) {
       if (!there.has(dayOf(timestamp))) await make(tx, Date.parse(timestamp));
     },
+    forget: () => there.clear(),
   };
 }

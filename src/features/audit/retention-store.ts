@@ -43,6 +43,15 @@ export async function findChains(tx: Tx): Promise<string[]> {
   return rows.map(({ id }) => id);
 }
 
+/** Every organization that has an anchor: there are few to each. */
+export async function findAnchored(tx: Tx): Promise<string[]> {
+  const rows = await tx.many<{ id: string }>(
+    'audit.anchored',
+    sql`select distinct organization_id as id from audit_anchors`,
+  );
+  return rows.map(({ id }) => id);
+}
+
 /** The last checkpoint taken before that day. */
 export const lastBeforeDay = (
   tx: Tx,

@@ -11,6 +11,7 @@ import type { Log } from '../../kernel/log.ts';
 import type { ReadStatement, Signer } from '../../kernel/signer.ts';
 import type { Alarm } from './alarm.ts';
 import type { Keyring } from './keyring.ts';
+import type { Partitions } from './partitions.ts';
 import { isGenuine, type Position, type Positions, positionOf } from './positions.ts';
 import {
   beImpatient,
@@ -31,6 +32,7 @@ export interface RetentionDeps {
   readonly keyring: Keyring;
   readonly positions: Positions;
   readonly alarm: Alarm;
+  readonly partitions: Pick<Partitions, 'forget'>;
 }
 
 const dayMs = 86_400_000;
@@ -40,7 +42,7 @@ const lastExpiredDay = (now: number): string =>
   new Date(now - (limits.auditRetentionDays + 1) * dayMs).toISOString().slice(0, 10);
 
 export function createRetention(deps: RetentionDeps): () => Promise<void> {
-  const { db, clock, log, signer, readStatement, keyring, positions, alarm } = deps;
+  const { db, clock, log, signer, readStatement, keyring, positions, alarm, partitions } = deps;
 
   /** Undefined when the chain's own end is not genuine: then nothing vouches for the rest, and it will not verify. */
   const endOf = async (tx: Tx, organizationId: string, anchor: Anchor | undefined, day: string) => {
@@ -88,6 +90,7 @@ export function createRetention(deps: RetentionDeps): () => Promise<void> {
     const day = lastExpiredDay(clock.now());
     try {
       const dropped = await drop(day);
+      partitions.forget();
       if (dropped.length > 0) log.info({ dropped }, 'audit events past retention were dropped');
     } catch (error) {
       if (!(error instanceof DatabaseAway)) throw error;

@@ -25,6 +25,7 @@ import {
   readHorizon,
   writeProgress,
 } from './links-store.ts';
+import type { Partitions } from './partitions.ts';
 import { type Position, type Positions, positionOf } from './positions.ts';
 import { sign } from './statements.ts';
 
@@ -35,6 +36,7 @@ export interface SequencerDeps {
   readonly keyring: Keyring;
   readonly positions: Positions;
   readonly alarm: Alarm;
+  readonly partitions: Pick<Partitions, 'ensureFor'>;
 }
 
 export interface Sequencer {
@@ -72,7 +74,7 @@ interface Run {
 const later = (one: string, other: string): string => (BigInt(one) > BigInt(other) ? one : other);
 
 export function createSequencer(deps: SequencerDeps): Sequencer {
-  const { db, clock, signer, keyring, positions, alarm } = deps;
+  const { db, clock, signer, keyring, positions, alarm, partitions } = deps;
 
   /** Batch by batch, each a transaction of its own; what commits behind the cursor meanwhile is the next run's. */
   const run = async (options: { wait: boolean; adopting?: boolean; signal?: AbortSignal | undefined }) => {
@@ -155,6 +157,7 @@ export function createSequencer(deps: SequencerDeps): Sequencer {
     const pause = createPause(eventsAtOnce);
     for (const [organizationId, head] of heads) {
       const at = new Date(Math.max(clock.now(), Date.parse(head.at))).toISOString();
+      await partitions.ensureFor(tx, at);
       const added = await extend(head, chains.get(organizationId) ?? [], at.slice(0, 10), pause);
       for (const each of added) links.push({ ...each, organizationId });
       const taken = takeCheckpoint(organizationId, head, added.at(-1) as Link, at);
