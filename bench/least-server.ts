@@ -66,5 +66,5 @@ async function issue(request: IncomingMessage, response: ServerResponse): Promis
 
 createServer((request, response) => {
   if (request.url === '/health') response.end();
-  else void issue(request, response);
+  else issue(request, response).catch(() => response.writeHead(503).end());
 }).listen(Number(PORT), '127.0.0.1');

@@ -149,16 +149,16 @@ describe('Redis', { concurrency: 2 }, () => {
     }
   });
 
-  test('there at the start: whoever is answered at all is counted in Redis, and the log says nothing of it', async (t) => {
+  test('there at the start: it is not called unconnected', async (t) => {
     const redis = await startRedis();
     if (!redis) return skipWithout(t, 'redis-server');
     const env = environment(await createDatabase(), { REDIS_URL: redis.url });
     const bootstrap = startCountersign(['bootstrap'], env);
     assert.equal(await bootstrap.gone(), 0);
-    const { url, program } = await startServe(env);
-    const { checks } = (await (await fetch(`${url}/health`)).json()) as { checks: { redis: string } };
-    assert.equal(checks.redis, 'ok');
-    for (const { output } of [bootstrap, program]) assert.doesNotMatch(output(), /Redis is/);
+    const service = await startServe(env);
+    await untilRedisIs('ok', service);
+    for (const { output } of [bootstrap, service.program])
+      assert.doesNotMatch(output(), /Redis is away: .*connect/);
   });
 
   test('away at the start: the service starts, finds it later, and stops without it', async (t) => {
