@@ -90,8 +90,9 @@ export function createRetention(deps: RetentionDeps): () => Promise<void> {
     const day = lastExpiredDay(clock.now());
     try {
       const dropped = await drop(day);
+      if (dropped.length === 0) return;
       partitions.forget();
-      if (dropped.length > 0) log.info({ dropped }, 'audit events past retention were dropped');
+      log.info({ dropped }, 'audit events past retention were dropped');
     } catch (error) {
       if (!(error instanceof DatabaseAway)) throw error;
       log.warn({ err: error }, 'what is past retention could not be dropped now; it will be tried again');
