@@ -14,6 +14,7 @@ export async function startHttp(
   routes: readonly RouteEntry[],
   config: Partial<HttpDeps['config']> = {},
   logs: string[] = [],
+  others: Partial<Omit<HttpDeps, 'config' | 'log' | 'routes' | 'metrics'>> = {},
 ) {
   const kv = createMemoryKv(systemClock);
   const metrics = createMetrics();
@@ -28,6 +29,7 @@ export async function startHttp(
     requirePermission: async () => {},
     countCall() {},
     resourceMetadata: 'http://countersign.test/metadata',
+    ...others,
     routes,
   });
   after(() => http.close());

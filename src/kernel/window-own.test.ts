@@ -1,15 +1,12 @@
 /** Routes with a window of their own, beside the one that every request is counted in. */
 import assert from 'node:assert/strict';
-import { after, describe, it } from 'node:test';
+import { describe, it } from 'node:test';
 import type { InjectOptions } from 'fastify';
 import Type from 'typebox';
+import { startHttp } from '../../test/bare-http.ts';
 import { createMemoryKv } from '../adapters/memory-kv.ts';
 import type { Scope } from '../contract/scopes.ts';
 import type { Identity } from './guard.ts';
-import { createHttp } from './http.ts';
-import { stranger } from './ids.ts';
-import { createLog } from './log.ts';
-import { createMetrics } from './metrics.ts';
 import { type Access, type Limit, open, type RouteEntry, rootRoute, scope } from './route.ts';
 import { createRateWindow } from './window.ts';
 
@@ -56,21 +53,10 @@ async function startServer(perMinute = 10) {
   let ahead = 0;
   const still = { now: () => start + ahead };
   const kv = createMemoryKv(still);
-  const metrics = createMetrics();
-  const http = await createHttp({
-    config: { trustProxy: undefined, corsOrigin: undefined, baseUrl: 'http://countersign.test' },
-    log: createLog({ level: 'silent' }),
-    metrics,
+  const { metrics, ...http } = await startHttp(routes, {}, [], {
     window: createRateWindow({ kv, fallback: kv, clock: still, perMinute }),
     identify: async (token) => known[token],
-    explain: async () => ({ ...stranger, reason: 'unknown here' }),
-    recordRefusal: async () => {},
-    requirePermission: async () => {},
-    countCall() {},
-    resourceMetadata: 'http://countersign.test/metadata',
-    routes,
   });
-  after(() => http.close());
   const get = async (url: string, token?: string, more: InjectOptions = {}) => {
     const { statusCode, headers, body } = await http.server.inject({
       method: 'GET',

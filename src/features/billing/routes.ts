@@ -29,6 +29,15 @@ const page = {
 type SetHeader = (name: string, value: string) => void;
 const asPage = (header: SetHeader) => header('content-security-policy', pagePolicy);
 
+/** Whoever manages a subscription may meet these. */
+const ofSubscription = [
+  'FORBIDDEN',
+  'ORG_NOT_FOUND',
+  'SUBSCRIPTION_NOT_FOUND',
+  'BILLING_DISABLED',
+  'SERVICE_UNAVAILABLE',
+] as const;
+
 export const billingRoutes = (billing: BillingService, pages: PageService): RouteEntry[] => [
   route({
     id: 'getSubscription',
@@ -67,13 +76,7 @@ export const billingRoutes = (billing: BillingService, pages: PageService): Rout
     quota: 'free',
     optionalBody: true,
     schema: { body: NewPortal, response: { 200: Portal } },
-    errors: [
-      'FORBIDDEN',
-      'ORG_NOT_FOUND',
-      'SUBSCRIPTION_NOT_FOUND',
-      'BILLING_DISABLED',
-      'SERVICE_UNAVAILABLE',
-    ],
+    errors: ofSubscription,
     handler: ({ caller, body }) => billing.portal(caller, body.organization_id),
   }),
   route({
@@ -86,13 +89,7 @@ export const billingRoutes = (billing: BillingService, pages: PageService): Rout
     limit,
     quota: 'free',
     schema: { query: SubscriptionQuery, response: { 204: Type.Null() } },
-    errors: [
-      'FORBIDDEN',
-      'ORG_NOT_FOUND',
-      'SUBSCRIPTION_NOT_FOUND',
-      'BILLING_DISABLED',
-      'SERVICE_UNAVAILABLE',
-    ],
+    errors: ofSubscription,
     handler: ({ caller, query }) => billing.cancel(caller, query.organization_id),
   }),
   route({
