@@ -1,11 +1,14 @@
 /**
  * `npm test [-- files…]`: starts a real PostgreSQL, migrates a template database that every test file clones, runs the
- * tests with node:test, and closes with what was skipped and why. REQUIRE_ALL=1 turns a skip into a failure.
+ * tests with node:test, and closes with the slowest files and with what was skipped and why. REQUIRE_ALL=1 turns a skip
+ * into a failure.
  */
-import { type ChildProcess, spawn } from 'node:child_process';
 import { chmodSync, existsSync, globSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { join, relative, resolve } from 'node:path';
+import { run } from 'node:test';
+import { spec } from 'node:test/reporters';
+import { fileURLToPath } from 'node:url';
 import { startEmbeddedPostgres } from '../src/adapters/embedded-postgres.ts';
 import { createApp } from '../src/app.ts';
 import { loadConfig } from '../src/kernel/config.ts';
@@ -20,7 +23,24 @@ const skips = join(folder, 'skips');
 const ports = join(folder, 'ports');
 mkdirSync(ports);
 const asked = process.argv.slice(2);
-const files = asked.length > 0 ? asked : globSync(['src/**/*.test.ts', 'test/**/*.test.ts']).sort();
+/** Started first, so that no long file is left running alone at the end. The summary prints the slowest files of each run. */
+const longest = [
+  'test/scaffold/java.test.ts',
+  'test/faults/audit-refuses.test.ts',
+  'test/matrix.test.ts',
+  'test/faults/audit-killed.test.ts',
+  'test/scaffold/rust.test.ts',
+  'test/faults/plans-shared.test.ts',
+  'test/faults/postgres-away.test.ts',
+  'test/dev.test.ts',
+  'test/scaffold/python.test.ts',
+  'test/faults/redis-away.test.ts',
+  'test/shutdown.test.ts',
+  'test/faults/redis-standing.test.ts',
+];
+const rank = (file: string) => (longest.includes(file) ? longest.indexOf(file) : longest.length);
+const found = asked.length > 0 ? asked : globSync(['src/**/*.test.ts', 'test/**/*.test.ts']).sort();
+const files = found.toSorted((a, b) => rank(a) - rank(b));
 
 console.log('Starting PostgreSQL…');
 // A killed process loses nothing without fsync, only a crashed machine would; and the tests are twice as fast.
@@ -29,10 +49,10 @@ const postgres = await startEmbeddedPostgres({
   database: 'template_countersign',
   settings: { fsync: 'off', max_connections: '200' },
 });
-let running: ChildProcess | undefined;
+const stopping = new AbortController();
 for (const signal of ['SIGINT', 'SIGTERM'] as const) {
   process.once(signal, async () => {
-    running?.kill();
+    stopping.abort();
     await postgres.stop().catch(() => {});
     rmSync(folder, { recursive: true, force: true });
     process.exit(130);
@@ -71,14 +91,33 @@ async function migrateTemplate(env: Record<string, string>) {
   await app.close();
 }
 
-function runTests(env: NodeJS.ProcessEnv): Promise<number> {
-  const child = spawn(
-    process.execPath,
-    ['--test', '--test-concurrency=3', '--test-timeout=300000', ...files],
-    { stdio: 'inherit', env },
+/** Answers with an exit code. The test processes share one cache of compiled code, and inherit these variables. */
+async function runTests(variables: NodeJS.ProcessEnv): Promise<number> {
+  const compileCache = fileURLToPath(new URL('../node_modules/.cache/countersign', import.meta.url));
+  Object.assign(process.env, variables, { NODE_COMPILE_CACHE: compileCache });
+  const durations: { file: string; seconds: number }[] = [];
+  let passed = true;
+  const tests = run({
+    files: files.map((file) => resolve(file)),
+    concurrency: 3,
+    timeout: 300_000,
+    signal: stopping.signal,
+  });
+  tests.on('test:summary', ({ file, duration_ms, success }) => {
+    passed &&= success;
+    if (file) durations.push({ file, seconds: duration_ms / 1000 });
+  });
+  for await (const line of tests.compose(spec)) process.stdout.write(line);
+  reportSlowest(durations);
+  return passed ? 0 : 1;
+}
+
+function reportSlowest(durations: readonly { file: string; seconds: number }[]) {
+  const slowest = durations.toSorted((a, b) => b.seconds - a.seconds).slice(0, 10);
+  const lines = slowest.map(
+    ({ file, seconds }) => `  ${seconds.toFixed(1).padStart(6)} s  ${relative('.', file)}`,
   );
-  running = child;
-  return new Promise((resolve) => child.on('exit', (code) => resolve(code ?? 1)));
+  console.log(`\nSlowest files:\n${lines.join('\n')}`);
 }
 
 function reportSkips(): number {
