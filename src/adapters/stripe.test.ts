@@ -137,31 +137,39 @@ describe('billing through Stripe', () => {
       );
     });
 
-    await context.test('200 checkout of one who pays already changes that subscription', async () => {
-      const { organizationId, member } = await payer();
-      await tell(await about(organizationId, { id: 'sub_pays', customer: 'cus_pays' }));
-      const [, opened] = await since(async () => {
-        const { status, json } = await checkout(member, 'enterprise');
-        assert.equal(status, 200);
-        assert.match(json.sessionId, /^bps_/);
-        assert.ok(Date.parse(json.expiresAt) > t.clock.now());
-      });
-      assert.equal(opened?.what, 'POST /v1/billing_portal/sessions');
-      assert.equal(opened?.form.customer, 'cus_pays');
-      assert.equal(opened?.form['flow_data[type]'], 'subscription_update_confirm');
-      assert.equal(opened?.form['flow_data[subscription_update_confirm][subscription]'], 'sub_pays');
-      assert.match(opened?.form['flow_data[subscription_update_confirm][items][0][id]'] ?? '', /^si_/);
-      assert.equal(
-        opened?.form['flow_data[subscription_update_confirm][items][0][price]'],
-        'price_enterprise',
-      );
-      assert.equal(await tier(organizationId), 'pro');
-    });
+    await context.test(
+      '200 checkout of one who pays already changes that subscription, for an admin only',
+      async () => {
+        const { organizationId, admin, member } = await payer();
+        await tell(await about(organizationId, { id: 'sub_pays', customer: 'cus_pays' }));
+        const none = await since(async () => {
+          const refused = await checkout(member, 'enterprise');
+          assert.deepEqual([refused.status, refused.json.code], [403, 'FORBIDDEN']);
+        });
+        assert.deepEqual(none, []);
+        const [, opened] = await since(async () => {
+          const { status, json } = await checkout(admin, 'enterprise');
+          assert.equal(status, 200);
+          assert.match(json.sessionId, /^bps_/);
+          assert.ok(Date.parse(json.expiresAt) > t.clock.now());
+        });
+        assert.equal(opened?.what, 'POST /v1/billing_portal/sessions');
+        assert.equal(opened?.form.customer, 'cus_pays');
+        assert.equal(opened?.form['flow_data[type]'], 'subscription_update_confirm');
+        assert.equal(opened?.form['flow_data[subscription_update_confirm][subscription]'], 'sub_pays');
+        assert.match(opened?.form['flow_data[subscription_update_confirm][items][0][id]'] ?? '', /^si_/);
+        assert.equal(
+          opened?.form['flow_data[subscription_update_confirm][items][0][price]'],
+          'price_enterprise',
+        );
+        assert.equal(await tier(organizationId), 'pro');
+      },
+    );
 
     await context.test('200 checkout of one who has paid before, as the same customer', async () => {
-      const { organizationId, member } = await payer();
+      const { organizationId, admin } = await payer();
       await tell(await about(organizationId, { customer: 'cus_paid', status: 'canceled' }));
-      const [opened] = await since(() => checkout(member, 'pro'));
+      const [opened] = await since(() => checkout(admin, 'pro'));
       assert.deepEqual([opened?.what, opened?.form.customer], ['POST /v1/checkout/sessions', 'cus_paid']);
     });
 

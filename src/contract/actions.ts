@@ -16,3 +16,6 @@ export const policyActions = [
 ] as const;
 
 export type PolicyAction = (typeof policyActions)[number];
+
+/** Refused to delegated callers, whatever the policies say. */
+export const neverDelegated: ReadonlySet<PolicyAction> = new Set(['billing:manage']);

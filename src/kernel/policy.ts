@@ -2,7 +2,7 @@
  * Who may, where fixed scopes do not say it: a question to the policy engine (adapters/cedar.ts), which decides by the
  * files in policies/. Whatever goes wrong, the answer is no.
  */
-import type { PolicyAction } from '../contract/actions.ts';
+import { neverDelegated, type PolicyAction } from '../contract/actions.ts';
 import type { ErrorCode } from '../contract/errors.ts';
 import type { Caller } from './caller.ts';
 import { fail } from './fail.ts';
@@ -68,6 +68,11 @@ export function createRequirePermission(deps: {
   const { engine, roleOf, recordRefusal } = deps;
   return async (caller, action, resource, { foreign, message, refuse } = {}) => {
     const { agentId, organizationId } = caller;
+    if (caller.delegation && neverDelegated.has(action)) {
+      await recordRefusal(caller, action);
+      const reason = `${action} cannot be delegated: use a token of the agent itself.`;
+      fail('FORBIDDEN', { details: { action }, message: reason });
+    }
     // Sorted, so that equal questions are equal text and the engine can remember its answer.
     const who = { agentId, organizationId, scopes: [...caller.scopes].sort(), role: await roleOf(caller) };
     if (engine.allows({ ...who, action, resource })) return;

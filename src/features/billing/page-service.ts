@@ -47,6 +47,12 @@ export function createPageService(parts: BillingParts, billing: BillingService):
         message: `The organization has the plan ${described.planTier} already; there is nothing left to order here.`,
       });
     }
+    if (!session.managed && (await findSubscription(queryable, session.organizationId))) {
+      fail('BILLING_PAGE_CLOSED', {
+        message:
+          'The organization has had a subscription since this page was opened; a new page needs billing:manage.',
+      });
+    }
     return { session: { ...session, targetTier }, described };
   };
 

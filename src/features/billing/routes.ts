@@ -54,7 +54,8 @@ export const billingRoutes = (billing: BillingService, pages: PageService): Rout
   }),
   route({
     id: 'startCheckout',
-    summary: 'Start paying for a higher plan; it changes when the payment is confirmed',
+    summary:
+      'Start paying for a higher plan; it changes when the payment is confirmed. After the first order it needs the policy action billing:manage',
     tag,
     method: 'POST',
     url: '/billing/checkout',
@@ -62,7 +63,13 @@ export const billingRoutes = (billing: BillingService, pages: PageService): Rout
     limit,
     quota: 'free',
     schema: { body: NewCheckout, response: { 200: Checkout } },
-    errors: ['TIER_UPGRADE_NOT_REQUIRED', 'ORG_NOT_FOUND', 'BILLING_DISABLED', 'SERVICE_UNAVAILABLE'],
+    errors: [
+      'FORBIDDEN',
+      'TIER_UPGRADE_NOT_REQUIRED',
+      'ORG_NOT_FOUND',
+      'BILLING_DISABLED',
+      'SERVICE_UNAVAILABLE',
+    ],
     handler: ({ caller, body }) => billing.checkout(caller, body.target_tier, body.organization_id),
   }),
   route({

@@ -4,6 +4,7 @@ import { isoTime } from '../../kernel/clock.ts';
 import type { Tx } from '../../kernel/db.ts';
 import { fail } from '../../kernel/fail.ts';
 import {
+  type Order,
   type PaidTier,
   type PaymentPage,
   type PaymentProvider,
@@ -57,10 +58,33 @@ export function createBillingService(parts: BillingParts): BillingService {
       ? living(organizationId)
       : fail('ORG_NOT_FOUND');
 
+  const requireManage = (caller: Caller, organizationId: string, message?: string): Promise<void> =>
+    requirePermission(caller, 'billing:manage', organizationResource(organizationId), {
+      foreign: 'ORG_NOT_FOUND',
+      ...(message !== undefined && { message }),
+    });
+
   const manageable = async (caller: Caller, organizationId: string): Promise<Described> => {
-    const resource = organizationResource(organizationId);
-    await requirePermission(caller, 'billing:manage', resource, { foreign: 'ORG_NOT_FOUND' });
+    await requireManage(caller, organizationId);
     return living(organizationId);
+  };
+
+  /**
+   * The first order is open to every agent. After it the provider has a customer whose saved means of payment a page would use, also
+   * when the subscription has ended. Answers whether the caller has shown the right to manage billing.
+   */
+  const authorizeOrder = async (
+    caller: Caller,
+    organizationId: string,
+    known: StoredSubscription | undefined,
+  ): Promise<boolean> => {
+    if (!known && !caller.delegation) return false;
+    await requireManage(
+      caller,
+      organizationId,
+      'The organization has had a subscription; only callers with billing:manage can order another plan.',
+    );
+    return true;
   };
 
   const asked = (id: string | undefined, caller: Caller) => id?.toLowerCase() ?? caller.organizationId;
@@ -80,7 +104,7 @@ export function createBillingService(parts: BillingParts): BillingService {
     kind: StoredSession['kind'],
     organizationId: string,
     page: PaymentPage,
-    targetTier: PaidTier | null,
+    { targetTier, managed }: Pick<StoredSession, 'targetTier' | 'managed'>,
   ) =>
     db.transaction(async (tx) => {
       const { sessionId, expiresAt, tokenHash } = page;
@@ -94,6 +118,7 @@ export function createBillingService(parts: BillingParts): BillingService {
         organizationId,
         agentId,
         targetTier,
+        managed,
         startedAt,
         expiresAt,
       };
@@ -105,11 +130,8 @@ export function createBillingService(parts: BillingParts): BillingService {
 
   const orderAtStripe = async (
     provider: PaymentProvider,
-    organizationId: string,
-    agentId: string,
-    tier: PaidTier,
+    { organizationId, agentId, tier, known }: StripeOrder,
   ): Promise<PaymentPage> => {
-    const known = await findSubscription(db, organizationId);
     const ours = known?.provider === 'stripe' ? known : undefined;
     const paying = ours && givenBy(ours) !== null;
     if (paying && givenBy(ours) === tier) {
@@ -173,11 +195,14 @@ export function createBillingService(parts: BillingParts): BillingService {
           details: { current: planTier, target: targetTier },
         });
       }
+      const known = await findSubscription(db, organizationId);
+      const managed = await authorizeOrder(caller, organizationId, known);
       if (takesOrders === undefined) notConfigured();
+      const { agentId } = caller;
       const page = stripe
-        ? await reaching(orderAtStripe(stripe.provider, organizationId, caller.agentId, targetTier))
+        ? await reaching(orderAtStripe(stripe.provider, { organizationId, agentId, tier: targetTier, known }))
         : embedded.page('checkout');
-      await keepSession(caller, 'checkout', organizationId, page, targetTier);
+      await keepSession(caller, 'checkout', organizationId, page, { targetTier, managed });
       return { checkoutUrl: page.url, sessionId: page.sessionId, expiresAt: page.expiresAt };
     },
 
@@ -193,7 +218,7 @@ export function createBillingService(parts: BillingParts): BillingService {
       }
       const page =
         stripe && known ? await reaching(stripe.provider.portal(known.customerId)) : embedded.page('portal');
-      await keepSession(caller, 'portal', organizationId, page, null);
+      await keepSession(caller, 'portal', organizationId, page, { targetTier: null, managed: true });
       return { portalUrl: page.url };
     },
 
@@ -213,6 +238,11 @@ export function createBillingService(parts: BillingParts): BillingService {
       return reaching(act(origin, { name: 'stripe', find: stripe.provider.find }, event));
     },
   };
+}
+
+/** `known` is the subscription by which the caller was authorized: reading it again could find one that was not. */
+interface StripeOrder extends Pick<Order, 'organizationId' | 'agentId' | 'tier'> {
+  readonly known: StoredSubscription | undefined;
 }
 
 /** The embedded provider has nobody who would tell of a renewal. */

@@ -9,6 +9,8 @@ export interface StoredSession {
   readonly organizationId: string;
   readonly agentId: string;
   readonly targetTier: PaidTier | null;
+  /** Whether the caller had shown the right to manage billing; without it the page serves the first payment only. */
+  readonly managed: boolean;
   readonly startedAt: string;
   readonly expiresAt: string;
   readonly usedAt: string | null;
@@ -16,22 +18,25 @@ export interface StoredSession {
 
 const columns = sql`
   session_id as "sessionId", kind, provider, organization_id as "organizationId", agent_id as "agentId",
-  target_tier as "targetTier", started_at as "startedAt", expires_at as "expiresAt", used_at as "usedAt"`;
+  target_tier as "targetTier", managed, started_at as "startedAt", expires_at as "expiresAt", used_at as "usedAt"`;
 
 /** A provider may give the same session twice; then the later one counts. */
 export async function insertSession(
   db: Queryable,
   session: Omit<StoredSession, 'usedAt'> & { tokenHash: Buffer | undefined },
 ): Promise<void> {
-  const { sessionId, kind, provider, organizationId, agentId, targetTier, startedAt, expiresAt } = session;
+  const { sessionId, kind, provider, organizationId, agentId, targetTier, managed, startedAt, expiresAt } =
+    session;
   await db.run(
     'billing.insertSession',
     sql`insert into billing_sessions
-          (session_id, kind, provider, organization_id, agent_id, target_tier, token_hash, started_at, expires_at)
+          (session_id, kind, provider, organization_id, agent_id, target_tier, managed, token_hash, started_at,
+           expires_at)
         values
-          (${sessionId}, ${kind}, ${provider}, ${organizationId}, ${agentId}, ${targetTier},
+          (${sessionId}, ${kind}, ${provider}, ${organizationId}, ${agentId}, ${targetTier}, ${managed},
            ${session.tokenHash ?? null}, ${startedAt}, ${expiresAt})
-        on conflict (session_id) do update set started_at = excluded.started_at, expires_at = excluded.expires_at`,
+        on conflict (session_id) do update
+          set managed = excluded.managed, started_at = excluded.started_at, expires_at = excluded.expires_at`,
   );
 }
 

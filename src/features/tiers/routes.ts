@@ -17,7 +17,8 @@ export const tierRoutes = (tiers: TierService): RouteEntry[] => [
   }),
   route({
     id: 'upgradeTier',
-    summary: 'Start the payment for a higher plan; free of charge',
+    summary:
+      'Start the payment for a higher plan; free of charge. After the first order it needs the policy action billing:manage',
     tag: 'Tiers',
     method: 'POST',
     url: '/tiers/upgrade',
@@ -25,7 +26,7 @@ export const tierRoutes = (tiers: TierService): RouteEntry[] => [
     limit: 'caller',
     quota: 'free',
     schema: { body: TierUpgrade, response: { 200: Checkout } },
-    errors: ['TIER_UPGRADE_NOT_REQUIRED'],
+    errors: ['FORBIDDEN', 'TIER_UPGRADE_NOT_REQUIRED', 'BILLING_DISABLED', 'SERVICE_UNAVAILABLE'],
     handler: ({ caller, body }) => tiers.upgrade(caller, body.target_tier),
   }),
 ];
