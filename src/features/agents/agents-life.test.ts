@@ -150,6 +150,91 @@ describe('PATCH /agents/{agentId}', () => {
   }
 });
 
+describe('reactivation', () => {
+  const home = t.operator.organizationId;
+  const writerToken = async (...more: string[]) =>
+    t.token(undefined, await t.agent({ allowedScopes: ['agents:read', 'agents:write', ...more] }));
+  const makeAdmin = (agentId: string) =>
+    t.call('POST', `/api/v1/organizations/${home}/members`, { token, payload: { agentId, role: 'admin' } });
+  const statusOf = async (id: string) => (await read(id)).status;
+  const said = ({ status, json }: Awaited<ReturnType<typeof patch>>) =>
+    status < 400 ? String(status) : `${status} ${json.code}`;
+  const active = { status: 'active' };
+  const suspended = { status: 'suspended' };
+
+  it('403 FORBIDDEN by a caller who lacks a scope of the agent; 200 by one who has them all', async () => {
+    const weak = await writerToken();
+    const equal = await writerToken('audit:read');
+    const { agentId } = await create({ allowedScopes: ['agents:read', 'audit:read'] });
+    assert.equal(
+      said(await patch(agentId, suspended, weak)),
+      '200',
+      'taking power away needs agents:write only',
+    );
+    const refused = await patch(agentId, { ...active, owner: 'thief' }, weak);
+    assert.equal(said(refused), '403 FORBIDDEN');
+    assert.deepEqual(refused.json.details.exceeded, ['audit:read']);
+    assert.deepEqual([await statusOf(agentId), (await read(agentId)).owner], ['suspended', 'talent-team']);
+    assert.equal(said(await patch(agentId, active, equal)), '200');
+    assert.equal(await statusOf(agentId), 'active');
+  });
+  it("403 FORBIDDEN by a member for an admin's agent; 200 by another admin", async () => {
+    const [boss, other, member] = [await t.agent(), await t.agent(), await t.agent()];
+    for (const { agentId } of [boss, other]) await makeAdmin(agentId);
+    const [asOther, asMember] = [await t.token(undefined, other), await t.token(undefined, member)];
+    assert.equal(said(await patch(boss.agentId, suspended, asMember)), '200');
+    assert.equal(said(await patch(boss.agentId, active, asMember)), '403 FORBIDDEN');
+    assert.equal(said(await patch(boss.agentId, active, asOther)), '200');
+  });
+  it('403 FORBIDDEN by an admin after a suspension by the operator; 200 by the operator', async () => {
+    const [boss, target] = [await t.agent(), await t.agent()];
+    await makeAdmin(boss.agentId);
+    const asBoss = await t.token(undefined, boss);
+    await patch(target.agentId, suspended);
+    // Suspending it once more does not make it the organization's own suspension.
+    assert.equal(said(await patch(target.agentId, suspended, asBoss)), '200');
+    assert.equal(said(await patch(target.agentId, { owner: 'incident-team' }, asBoss)), '200');
+    const refused = await patch(target.agentId, active, asBoss);
+    assert.equal(said(refused), '403 FORBIDDEN');
+    assert.match(refused.json.message, /only an operator/);
+    assert.equal(await statusOf(target.agentId), 'suspended');
+    assert.equal(said(await patch(target.agentId, active)), '200');
+    // A later suspension by the organization is its own again.
+    assert.equal(said(await patch(target.agentId, suspended, asBoss)), '200');
+    assert.equal(said(await patch(target.agentId, active, asBoss)), '200');
+  });
+  it('403 FORBIDDEN by an admin whose own suspension the operator has confirmed, with one event for that', async () => {
+    const [boss, target] = [await t.agent(), await t.agent()];
+    await makeAdmin(boss.agentId);
+    const asBoss = await t.token(undefined, boss);
+    await patch(target.agentId, suspended, asBoss);
+    assert.equal(said(await patch(target.agentId, suspended)), '200');
+    assert.equal(said(await patch(target.agentId, suspended)), '200');
+    assert.equal(said(await patch(target.agentId, active, asBoss)), '403 FORBIDDEN');
+    const events = await eventsOf(target.agentId);
+    assert.deepEqual(events, ['agent.created', 'agent.suspended', 'agent.updated']);
+    assert.equal(said(await patch(target.agentId, active)), '200');
+  });
+  it("403 FORBIDDEN by an operator's agent whose token lacks admin:orgs; 204 to decommission it all the same", async () => {
+    const narrow = await t.token('agents:read agents:write audit:read');
+    const { agentId } = await create({ allowedScopes: ['agents:read'] });
+    await patch(agentId, suspended);
+    assert.equal(said(await patch(agentId, active, narrow)), '403 FORBIDDEN');
+    const { status } = await t.call('DELETE', `/api/v1/agents/${agentId}`, { token: narrow });
+    assert.equal(status, 204);
+  });
+  it('suspendedByOperator is in the audit event, and not in the answer', async () => {
+    const { agentId } = await create();
+    const answer = await patch(agentId, suspended);
+    assert.ok(!('suspendedByOperator' in answer.json));
+    const [row] = await t.sql<{ metadata: Record<string, unknown> }>(
+      "select metadata from audit_events where agent_id = $1 and action = 'agent.suspended'",
+      [agentId],
+    );
+    assert.equal(row?.metadata.suspendedByOperator, true);
+  });
+});
+
 describe('no amplification', () => {
   it('403 FORBIDDEN for a caller who would widen, narrow, key or mint beyond its own scopes', async () => {
     const writer = await t.agent({ allowedScopes: ['agents:read', 'agents:write'] });

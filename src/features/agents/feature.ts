@@ -26,7 +26,7 @@ export interface AgentDeps {
   readonly multiTenant: boolean;
   /** The organization's plan, kept from changing until the transaction ends; undefined when there is no such organization. */
   holdPlan(tx: Tx, organizationId: string): Promise<{ planTier: string; maxAgents: number } | undefined>;
-  /** FORBIDDEN unless the caller holds all that the agent holds: whoever chooses its keys can speak as it. */
+  /** FORBIDDEN unless the caller holds all that the agent holds: for keys and for reactivation. */
   refuseImpersonation(tx: Tx, caller: Caller, agent: Agent): Promise<void>;
   /** Ends every credential of an agent. */
   revokeCredentialsOf(tx: Tx, agentId: string): Promise<void>;

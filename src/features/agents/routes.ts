@@ -50,7 +50,8 @@ export const agentRoutes = (agents: AgentService): RouteEntry[] => [
   }),
   route({
     id: 'updateAgent',
-    summary: 'Change an agent, or suspend, reactivate or decommission it',
+    summary:
+      'Change an agent, or suspend, reactivate or decommission it; reactivation needs all that the agent may hold, and admin:orgs after a suspension by an operator',
     tag: 'Agents',
     method: 'PATCH',
     url: '/agents/:agentId',

@@ -19,6 +19,7 @@ import {
   findOperator,
   holdAgents,
   insertAgent,
+  type LockedAgent,
   listAgents,
   lockAgent,
   updateAgent,
@@ -135,7 +136,7 @@ export function createAgentService(deps: AgentDeps): AgentService {
     return home;
   };
 
-  const hold: AgentService['hold'] = async (tx, caller, agentId) => {
+  const hold = async (tx: Tx, caller: Caller, agentId: string): Promise<LockedAgent> => {
     const agent = (await lockAgent(tx, tenantOf(caller), agentId)) ?? fail('AGENT_NOT_FOUND');
     if (agent.allowedScopes.includes(operatorScope) && !isOperator(caller)) {
       fail('FORBIDDEN', { message: "This is an operator's agent; only an operator can change it." });
@@ -143,14 +144,29 @@ export function createAgentService(deps: AgentDeps): AgentService {
     return agent;
   };
 
-  /** Every change of an existing agent: what is written, what ends with it, what is told. */
-  const apply = async (tx: Tx, caller: Caller, before: Agent, change: AgentChange): Promise<Agent> => {
+  /** Reactivation restores the agent's power, so it needs the same right as giving the agent a secret. */
+  const refuseReactivation = async (tx: Tx, caller: Caller, agent: LockedAgent): Promise<void> => {
+    if (agent.suspendedByOperator && !isOperator(caller)) {
+      fail('FORBIDDEN', {
+        message:
+          'An operator has suspended this agent; only an operator (scope admin:orgs) can reactivate it.',
+      });
+    }
+    await refuseImpersonation(tx, caller, agent);
+  };
+
+  /** Every change of an existing agent: what is refused, what is written, what ends with it, what is told. */
+  const apply = async (tx: Tx, caller: Caller, before: LockedAgent, change: AgentChange): Promise<Agent> => {
     const changed = changedFields(before, change);
-    if (changed.length === 0) return before;
-    const after: Agent = { ...before, ...change, updatedAt: isoTime(clock) };
+    const suspendedByOperator = isSuspendedByOperator(caller, before, change);
+    if (changed.length === 0 && suspendedByOperator === before.suspendedByOperator) return before;
+    const after: LockedAgent = { ...before, ...change, suspendedByOperator, updatedAt: isoTime(clock) };
+    const event = eventOf(before.status, after.status);
+    if (event === 'agent.reactivated') await refuseReactivation(tx, caller, before);
     await updateAgent(tx, after);
     if (after.status === 'decommissioned') await revokeCredentialsOf(tx, after.agentId);
-    await ledger.record(tx, caller, eventOf(before.status, after.status), described(after, { changed }));
+    const more = { changed, ...(suspendedByOperator && { suspendedByOperator }) };
+    await ledger.record(tx, caller, event, described(after, more));
     return after;
   };
 
@@ -237,6 +253,13 @@ const described = (agent: Agent, more: Record<string, unknown> = {}) => {
     agentId,
     metadata: { agentType, status, owner, version, deploymentEnv, allowedScopes, ...more },
   };
+};
+
+/** An operator's suspension holds until an operator lifts it; an operator can also take over one by the organization. */
+const isSuspendedByOperator = (caller: Caller, before: LockedAgent, { status }: AgentChange): boolean => {
+  const operatorSuspends = status === 'suspended' && isOperator(caller);
+  const stays = before.status === 'suspended' && before.suspendedByOperator;
+  return (status ?? before.status) === 'suspended' && (operatorSuspends || stays);
 };
 
 const changedFields = (before: Agent, change: AgentChange): string[] =>

@@ -11,6 +11,12 @@ const columns = sql`
   owner, deployment_env as "deploymentEnv", status, allowed_scopes as "allowedScopes", created_at as "createdAt",
   updated_at as "updatedAt"`;
 
+/** An agent read for a change, with the fields that are not on the wire. */
+export interface LockedAgent extends Agent {
+  /** Only an operator can then reactivate it. False unless it is suspended. */
+  readonly suspendedByOperator: boolean;
+}
+
 /** Undefined is the operator's view: every organization. */
 const ofTenant = (organizationId: string | undefined) =>
   organizationId === undefined ? sql`true` : sql`organization_id = ${organizationId}`;
@@ -52,13 +58,14 @@ export const findFacts = (db: Queryable, agentIds: readonly string[]): Promise<A
  * Its tokens end with its status, by the latest of the clocks: those of the nodes may differ, and none may bring one back. Each time is later
  * than the last: whoever was given a token meanwhile has one of just behind it (features/tokens/mint.ts).
  */
-export async function updateAgent(db: Queryable, agent: Agent): Promise<void> {
+export async function updateAgent(db: Queryable, agent: LockedAgent): Promise<void> {
   await db.run(
     'agents.update',
     sql`update agents
         set agent_type = ${agent.agentType}, version = ${agent.version}, capabilities = ${agent.capabilities},
             owner = ${agent.owner}, deployment_env = ${agent.deploymentEnv}, status = ${agent.status},
             allowed_scopes = ${agent.allowedScopes}, updated_at = ${agent.updatedAt},
+            suspended_by_operator = ${agent.suspendedByOperator},
             tokens_ended_at = case when status = ${agent.status} then tokens_ended_at
               else greatest(tokens_ended_at + interval '1 millisecond', ${agent.updatedAt},
                             date_trunc('milliseconds', clock_timestamp())) end
@@ -71,7 +78,7 @@ export async function lockAgent(
   tx: Queryable,
   tenant: string | undefined,
   agentId: string,
-): Promise<Agent | undefined> {
+): Promise<LockedAgent | undefined> {
   const found = await tx.maybe<{ agentId: string }>(
     'agents.findTurn',
     sql`select agent_id as "agentId" from agents where agent_id = ${agentId} and ${ofTenant(tenant)}`,
@@ -81,7 +88,8 @@ export async function lockAgent(
   await takeTurn(tx, 'agent', [found.agentId], 'alone');
   return tx.maybe(
     'agents.lock',
-    sql`select ${columns} from agents where agent_id = ${agentId} and ${ofTenant(tenant)} for no key update`,
+    sql`select ${columns}, suspended_by_operator as "suspendedByOperator" from agents
+        where agent_id = ${agentId} and ${ofTenant(tenant)} for no key update`,
   );
 }
 
