@@ -260,6 +260,7 @@ export async function createApp({
   const marketplace: Marketplace = createMarketplace({
     ...basics,
     holdAgent: agents.hold,
+    refuseImpersonation: organizations.refuseImpersonation,
     factsOf: agents.facts,
     isVerified: async (facts) => (await did.conformityOf(facts)).verified,
     didOf: did.names.agent,

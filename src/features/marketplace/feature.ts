@@ -23,12 +23,21 @@ export interface MarketplaceDeps {
   readonly ids: Ids;
   readonly ledger: Ledger;
   /** The agent, kept from changing until the transaction ends, if the caller may change what is its. */
-  holdAgent(tx: Tx, caller: Caller, agentId: string): Promise<{ agentId: string; status: string }>;
+  holdAgent(tx: Tx, caller: Caller, agentId: string): Promise<ListedAgent>;
+  /** FORBIDDEN unless the caller holds all that the agent holds: a listing speaks for the agent. */
+  refuseImpersonation(tx: Tx, caller: Caller, agent: ListedAgent): Promise<void>;
   factsOf(agentIds: readonly string[], within: Queryable): Promise<AgentFacts[]>;
   /** Whether its DID document resolves and its badge verifies. */
   isVerified(facts: AgentFacts): Promise<boolean>;
   didOf(agentId: string): string;
   cardUrlOf(agentId: string): string;
+}
+
+export interface ListedAgent {
+  readonly agentId: string;
+  readonly organizationId: string;
+  readonly status: string;
+  readonly allowedScopes: readonly string[];
 }
 
 export interface Marketplace {

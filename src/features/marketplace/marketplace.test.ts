@@ -58,6 +58,48 @@ describe("the listing of an operator's agent", () => {
   });
 });
 
+describe('the listing of a stronger agent', () => {
+  const endpoints = [{ protocol: 'a2a', url: 'https://thief.example.com/a2a' }];
+  const a2aOf = async (agentId: string) =>
+    (await t.call('GET', `${api}/agents/${agentId}/did/card?format=a2a`)).json.supportedInterfaces;
+
+  for (const [what, strong, weak] of [
+    [
+      'lacks a scope of the agent',
+      () => agentIn(organizationId, ['agents:read', 'audit:read']),
+      () => agentIn(organizationId, ['agents:read', 'agents:write']),
+    ],
+    [
+      'is no admin, and the agent is',
+      () => agentIn(organizationId, organizationScopes, 'admin'),
+      () => agentIn(organizationId, organizationScopes, 'member'),
+    ],
+  ] as const)
+    it(`403 FORBIDDEN to create, change or publish it by a caller who ${what}; the card stays`, async () => {
+      const [{ agentId }, { token: as }] = [await strong(), await weak()];
+      assert.equal(said(await post(body(agentId, { endpoints }), as)), '403 FORBIDDEN');
+      const { listingId } = (await post(body(agentId), operatorToken)).json;
+      assert.equal(said(await patch(listingId, { endpoints }, as)), '403 FORBIDDEN');
+      assert.equal(said(await patch(listingId, { status: 'published' }, as)), '403 FORBIDDEN');
+      assert.equal((await patch(listingId, { status: 'published' }, operatorToken)).status, 200);
+      assert.equal(said(await patch(listingId, { endpoints }, as)), '403 FORBIDDEN');
+      assert.deepEqual(await a2aOf(agentId), []);
+      // A PATCH that changes nothing, and taking the listing away, need agents:write only.
+      assert.equal((await patch(listingId, { status: 'published' }, as)).status, 200);
+      assert.equal((await t.call('DELETE', `${own}/${listingId}`, { token: as })).status, 204);
+      assert.equal(said(await post(body(agentId, { endpoints }), as)), '403 FORBIDDEN');
+    });
+
+  it('201 and 200 for a caller who holds what the agent holds', async () => {
+    const { agentId } = await agentIn(organizationId, organizationScopes, 'admin');
+    const { token: as } = await agentIn(organizationId, organizationScopes, 'admin');
+    const created = await post(body(agentId, { endpoints }), as);
+    assert.equal(created.status, 201);
+    assert.equal((await patch(created.json.listingId, { status: 'published' }, as)).status, 200);
+    assert.equal((await a2aOf(agentId))[0].url, 'https://thief.example.com/a2a');
+  });
+});
+
 describe('POST /marketplace/listings', () => {
   it('201: a draft that shows the agent as it is, with DID and card, seen by its own organization only', async () => {
     const { agentId } = await makeAgent({ capabilities: ['resume:read'], agentType: 'screener' });

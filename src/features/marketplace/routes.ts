@@ -38,7 +38,7 @@ export const marketplaceRoutes = (marketplace: MarketplaceService): RouteEntry[]
   }),
   route({
     id: 'createListing',
-    summary: 'List an agent, as a draft',
+    summary: 'List an agent, as a draft; needs all that the agent may hold, since a listing speaks for it',
     tag: 'Marketplace',
     method: 'POST',
     url: '/marketplace/listings',
@@ -73,7 +73,8 @@ export const marketplaceRoutes = (marketplace: MarketplaceService): RouteEntry[]
   }),
   route({
     id: 'updateListing',
-    summary: 'Change a listing, publish or withdraw it; operators also suspend and reinstate',
+    summary:
+      'Change a listing, publish or withdraw it; needs all that its agent may hold. Operators also suspend and reinstate',
     tag: 'Marketplace',
     method: 'PATCH',
     url: '/marketplace/listings/:listingId',

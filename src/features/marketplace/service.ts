@@ -6,7 +6,7 @@ import { fail } from '../../kernel/fail.ts';
 import { problemOfAddress } from '../../kernel/outside.ts';
 import { type Page, pageOf } from '../../kernel/page.ts';
 import { type FieldProblem, validationError } from '../../kernel/validation.ts';
-import type { MarketplaceDeps } from './feature.ts';
+import type { ListedAgent, MarketplaceDeps } from './feature.ts';
 import {
   type Listing,
   type ListingChange,
@@ -40,7 +40,8 @@ export interface MarketplaceService {
 }
 
 export function createMarketplaceService(deps: MarketplaceDeps): MarketplaceService {
-  const { db, clock, ids, ledger, holdAgent, factsOf, isVerified, didOf, cardUrlOf } = deps;
+  const { db, clock, ids, ledger, holdAgent, refuseImpersonation, factsOf, isVerified, didOf, cardUrlOf } =
+    deps;
 
   const shown = ({ pricing, ...stored }: StoredListing): Listing => ({
     ...stored,
@@ -50,10 +51,15 @@ export function createMarketplaceService(deps: MarketplaceDeps): MarketplaceServ
   });
 
   /** The agent first, as those do who change agents; and nobody but an operator changes what is an operator's agent's. */
-  const holdListing = async (tx: Tx, caller: Caller, listingId: string): Promise<StoredListing> => {
+  const holdListing = async (
+    tx: Tx,
+    caller: Caller,
+    listingId: string,
+  ): Promise<{ agent: ListedAgent; listing: StoredListing }> => {
     const { agentId } = (await findListing(tx, tenantOf(caller), listingId)) ?? fail('LISTING_NOT_FOUND');
-    await holdAgent(tx, caller, agentId);
-    return (await lockListing(tx, tenantOf(caller), listingId)) ?? fail('LISTING_NOT_FOUND');
+    const agent = await holdAgent(tx, caller, agentId);
+    const listing = (await lockListing(tx, tenantOf(caller), listingId)) ?? fail('LISTING_NOT_FOUND');
+    return { agent, listing };
   };
 
   return {
@@ -69,8 +75,10 @@ export function createMarketplaceService(deps: MarketplaceDeps): MarketplaceServ
     async create(caller, wanted) {
       refuseUnfit(wanted);
       return db.transaction(async (tx) => {
-        const { agentId, status } = await holdAgent(tx, caller, wanted.agentId);
-        if (status !== 'active') fail('AGENT_NOT_ACTIVE');
+        const agent = await holdAgent(tx, caller, wanted.agentId);
+        await refuseImpersonation(tx, caller, agent);
+        const { agentId } = agent;
+        if (agent.status !== 'active') fail('AGENT_NOT_ACTIVE');
         const [facts = fail('AGENT_NOT_FOUND')] = await factsOf([agentId], tx);
         const { organizationId, agentType, version, capabilities } = facts;
         const now = isoTime(clock);
@@ -111,7 +119,7 @@ export function createMarketplaceService(deps: MarketplaceDeps): MarketplaceServ
     async update(caller, listingId, change) {
       refuseUnfit(change);
       return db.transaction(async (tx) => {
-        const before = await holdListing(tx, caller, listingId);
+        const { agent, listing: before } = await holdListing(tx, caller, listingId);
         const { pricing, ...rest } = change;
         const after: StoredListing = { ...before, ...rest, ...(pricing && { pricing: priced(pricing) }) };
         const changed = Object.keys(change).filter(
@@ -119,6 +127,7 @@ export function createMarketplaceService(deps: MarketplaceDeps): MarketplaceServ
             !isDeepStrictEqual(before[field as keyof StoredListing], after[field as keyof StoredListing]),
         );
         if (changed.length === 0) return shown(before);
+        await refuseImpersonation(tx, caller, agent);
         const transition = transitionOf(caller, before.status, after.status);
         const now = isoTime(clock);
         const publishedAt = transition?.event === 'listing.published' ? now : before.publishedAt;
@@ -137,7 +146,7 @@ export function createMarketplaceService(deps: MarketplaceDeps): MarketplaceServ
 
     async remove(caller, listingId) {
       await db.transaction(async (tx) => {
-        const listing = await holdListing(tx, caller, listingId);
+        const { listing } = await holdListing(tx, caller, listingId);
         // Otherwise a suspension would be undone by deleting and listing again.
         if (listing.status === 'suspended' && !isOperator(caller))
           fail('FORBIDDEN', { message: 'This listing is suspended; only an operator can delete it.' });
