@@ -254,7 +254,7 @@ export async function createApp({
     signer,
     readAttestation: createAttestationReader(),
     factsOf: async (agentId) => (await agents.facts([agentId]))[0],
-    organizationStatusOf: organizations.statusOf,
+    organizationOf: (organizationId) => organizations.describe(db, organizationId),
     interfacesOf: (agentId) => marketplace.interfacesOf(agentId),
   });
   const marketplace: Marketplace = createMarketplace({

@@ -49,7 +49,7 @@ export const AgentCard = Type.Object(
     name: Type.String({ description: "the local part of the agent's e-mail" }),
     agentType: Type.String(),
     capabilities: Type.Array(Type.String()),
-    owner: Type.String(),
+    owner: Type.String({ description: 'free text, as registered; not verified' }),
     version: Type.String(),
     deploymentEnv: Type.String(),
     identityProvider: Type.String({ format: 'uri' }),

@@ -21,7 +21,8 @@ export const ComplianceReport = Type.Object(
     agntcyConformance: Type.Boolean(),
     agentCount: Type.Integer({ description: 'agents that are not decommissioned' }),
     verifiedAgentCount: Type.Integer({
-      description: 'active agents whose DID document resolves and whose signed badge verifies',
+      description:
+        "active agents whose DID document resolves and whose badge verifies with the instance's key; owner, capabilities and the organization's name are not checked",
     }),
     auditChainIntegrity: Type.Boolean(),
     from_cache: Type.Boolean(),

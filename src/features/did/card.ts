@@ -19,22 +19,30 @@ export const plainCard = (names: Names, facts: CardFacts, issuedAt: string): Age
   issuedAt,
 });
 
-const describe = ({ agentType, owner, deploymentEnv }: AgentFacts): string =>
-  `An agent of type ${agentType} in ${deploymentEnv}, owned by ${owner}.`;
+const describe = ({ agentType, deploymentEnv }: AgentFacts, organization: string): string =>
+  `An agent of type ${agentType} in ${deploymentEnv}, registered by ${organization}.`;
 
-/** `interfaces`: where the agent itself says it speaks A2A. We know of none unless it is listed with one. */
-export const a2aCard = (names: Names, facts: AgentFacts, interfaces: readonly string[]): A2aCard => ({
+/**
+ * `organization`: the registered name. The agent's `owner` is free text, so no signed format names it as provider or author: it stays a
+ * field of its own. `interfaces`: the A2A endpoints of the agent's listing; none unless it is listed with one.
+ */
+export const a2aCard = (
+  names: Names,
+  facts: AgentFacts,
+  organization: string,
+  interfaces: readonly string[],
+): A2aCard => ({
   name: nameOf(facts),
-  description: describe(facts),
+  description: describe(facts, organization),
   supportedInterfaces: interfaces.map((url) => ({ url, protocolBinding: 'JSONRPC', protocolVersion: '1.0' })),
-  provider: { organization: facts.owner, url: names.baseUrl },
+  provider: { organization, url: names.baseUrl },
   version: facts.version,
   capabilities: {
     extensions: [
       {
         uri: `${names.baseUrl}/docs#agent-identity`,
         description: 'Who the agent is, and who vouches for it.',
-        params: { did: names.agent(facts.agentId), identityProvider: names.baseUrl },
+        params: { did: names.agent(facts.agentId), identityProvider: names.baseUrl, owner: facts.owner },
       },
     ],
   },
@@ -59,12 +67,12 @@ const skills: Readonly<Record<string, OasfRecord['skills'][number]>> = {
   summarizer: oasfSkills.summarization,
 };
 
-export const oasfRecord = (names: Names, facts: AgentFacts): OasfRecord => ({
+export const oasfRecord = (names: Names, facts: AgentFacts, organization: string): OasfRecord => ({
   schema_version: '0.7.0',
   name: nameOf(facts),
   version: facts.version,
-  description: describe(facts),
-  authors: [facts.owner],
+  description: describe(facts, organization),
+  authors: [organization],
   created_at: facts.createdAt,
   skills: [skills[facts.agentType] ?? oasfSkills.problemSolving],
   locators: [{ type: 'unspecified', url: names.a2aCard(facts.agentId) }],
@@ -73,6 +81,7 @@ export const oasfRecord = (names: Names, facts: AgentFacts): OasfRecord => ({
     agentType: facts.agentType,
     capabilities: facts.capabilities.join(' '),
     deploymentEnv: facts.deploymentEnv,
+    owner: facts.owner,
     identityProvider: names.baseUrl,
   },
 });
@@ -83,6 +92,7 @@ const badgeMs = 3_600_000;
 export const badgeCredential = (
   names: Names,
   facts: AgentFacts,
+  organization: string,
   { id, now }: { id: string; now: number },
 ): BadgeCredential => ({
   '@context': [
@@ -94,7 +104,7 @@ export const badgeCredential = (
   issuer: names.instance,
   validFrom: new Date(now).toISOString(),
   validUntil: new Date(now + badgeMs).toISOString(),
-  credentialSubject: { id: names.agent(facts.agentId), badge: oasfRecord(names, facts) },
+  credentialSubject: { id: names.agent(facts.agentId), badge: oasfRecord(names, facts, organization) },
   credentialSchema: [
     { id: 'https://schema.oasf.outshift.com/schema/0.7.0/objects/record', type: 'JsonSchema' },
   ],

@@ -20,6 +20,12 @@ export interface Conformity {
   readonly conforms: boolean;
 }
 
+/**
+ * Stands for the organization's registered name, which is never empty. The result does not depend on the name, so a rename
+ * causes no new checks.
+ */
+const anyOrganization = 'Organization';
+
 const isDocument = isShape<DidDocument>(DidDocument);
 const isCard = isShape<AgentCard>(AgentCard);
 const isA2a = isShape<A2aCard>(A2aCard);
@@ -35,7 +41,7 @@ export function createConformity(
   const kid = names.instanceKey(signer.keyId);
 
   const badgeHolds = async (facts: AgentFacts, document: DidDocument): Promise<boolean> => {
-    const credential = badgeCredential(names, facts, { id: ids.uuid(), now: clock.now() });
+    const credential = badgeCredential(names, facts, anyOrganization, { id: ids.uuid(), now: clock.now() });
     const signed = await signBadge(credential, kid, signer.attest);
     const method = document.verificationMethod.find(({ id }) => id === kid);
     if (!method || !document.assertionMethod?.includes(kid)) return false;
@@ -55,8 +61,8 @@ export function createConformity(
         (await badgeHolds(facts, document));
       const cards =
         isCard(plainCard(names, facts, isoTime(clock))) &&
-        isA2a(a2aCard(names, facts, [])) &&
-        isOasf(oasfRecord(names, facts));
+        isA2a(a2aCard(names, facts, anyOrganization, [])) &&
+        isOasf(oasfRecord(names, facts, anyOrganization));
       return { verified, conforms: verified && cards };
     } catch {
       // Rows that somebody else has written can hold anything.

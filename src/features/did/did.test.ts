@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, describe, it } from 'node:test';
-import { exportJWK } from 'jose';
+import { decodeJwt, exportJWK } from 'jose';
 import { newAgent, startApp } from '../../../test/harness.ts';
 import { createWorld } from '../../../test/world.ts';
 
@@ -283,6 +283,41 @@ describe('POLICIES_DIR without a policy for it', () => {
     }
     const refused = await strict.sql("select 1 from audit_events where action = 'policy.refused'");
     assert.equal(refused.length, 2);
+  });
+});
+
+describe('a signed format', () => {
+  const signed = async (agentId: string) => {
+    const envelope = (await card(agentId, 'badge')).json;
+    const { credentialSubject } = decodeJwt(envelope.id.split(',')[1]) as {
+      credentialSubject: { badge: Record<string, unknown> };
+    };
+    return {
+      a2a: (await card(agentId, 'a2a')).json,
+      oasf: (await card(agentId, 'oasf')).json,
+      badge: credentialSubject.badge as Record<'description' | 'authors' | 'annotations', never>,
+    };
+  };
+
+  it("200: names the organization's registered name, and the owner in a field of its own only", async () => {
+    const { organizationId } = await makeTarget();
+    const organization = `${api}/organizations/${organizationId}`;
+    const { agentId } = await make({ organization_id: organizationId, owner: 'Another Company' });
+    for (const name of ['Some team', 'Renamed <team>']) {
+      await t.call('PATCH', organization, { token, payload: { name } });
+      const { a2a, oasf, badge } = await signed(agentId);
+      assert.deepEqual(a2a.provider, { organization: name, url: 'https://id.example.com:8443' });
+      assert.equal(a2a.capabilities.extensions[0].params.owner, 'Another Company');
+      for (const record of [oasf, badge]) {
+        assert.deepEqual(record.authors, [name]);
+        assert.equal((record.annotations as { owner: string }).owner, 'Another Company');
+      }
+      for (const { description } of [a2a, oasf, badge]) {
+        assert.ok(String(description).includes(name));
+        assert.ok(!String(description).includes('Another Company'));
+      }
+    }
+    assert.equal((await card(agentId)).json.owner, 'Another Company');
   });
 });
 

@@ -24,9 +24,15 @@ export interface DidDeps {
   readonly signer: Pick<Signer, 'keyId' | 'attest' | 'publicKeys'>;
   readonly readAttestation: ReadAttestation;
   factsOf(agentId: string): Promise<AgentFacts | undefined>;
-  organizationStatusOf(organizationId: string): Promise<'active' | 'suspended' | 'deleted' | undefined>;
+  /** Undefined when there is no such organization. */
+  organizationOf(organizationId: string): Promise<RegisteredOrganization | undefined>;
   /** Where the agent says, to everybody, that it speaks A2A. */
   interfacesOf(agentId: string): Promise<readonly string[]>;
+}
+
+export interface RegisteredOrganization {
+  readonly name: string;
+  readonly status: 'active' | 'suspended' | 'deleted';
 }
 
 export interface Did {

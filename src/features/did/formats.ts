@@ -11,6 +11,8 @@ const Uri = Type.String({ format: 'uri' });
 const Base64 = Type.String({ pattern: '^[A-Za-z0-9+/]+={0,2}$' });
 const Base64Url = Type.String({ pattern: '^[A-Za-z0-9_-]+$' });
 const strict = { additionalProperties: false };
+const unchecked = 'as registered here, not verified';
+const Owner = Type.String({ minLength: 1, description: 'free text, as registered; not verified' });
 
 const AgentSkill = Type.Object(
   { id: Text, name: Text, description: Text, tags: Type.Array(Text, { minItems: 1 }) },
@@ -24,7 +26,16 @@ export const A2aCard = Type.Object(
     supportedInterfaces: Type.Array(
       Type.Object({ url: Uri, protocolBinding: Text, protocolVersion: Text }, strict),
     ),
-    provider: Type.Object({ organization: Text, url: Uri }, strict),
+    provider: Type.Object(
+      {
+        organization: Type.String({
+          ...Text,
+          description: `the organization's registered name; ${unchecked}`,
+        }),
+        url: Uri,
+      },
+      strict,
+    ),
     version: Text,
     capabilities: Type.Object(
       {
@@ -33,7 +44,7 @@ export const A2aCard = Type.Object(
             {
               uri: Uri,
               description: Text,
-              params: Type.Object({ did: Text, identityProvider: Uri }, strict),
+              params: Type.Object({ did: Text, identityProvider: Uri, owner: Owner }, strict),
             },
             strict,
           ),
@@ -83,7 +94,10 @@ export const OasfRecord = Type.Object(
     name: Text,
     version: Text,
     description: Text,
-    authors: Type.Array(Text, { minItems: 1 }),
+    authors: Type.Array(Text, {
+      minItems: 1,
+      description: `the organization's registered name; ${unchecked}`,
+    }),
     created_at: Timestamp,
     skills: Type.Array(OasfSkill, { minItems: 1 }),
     locators: Type.Array(
@@ -99,7 +113,9 @@ export const OasfRecord = Type.Object(
       ),
       { minItems: 1 },
     ),
-    annotations: Type.Record(Type.String(), Type.String()),
+    annotations: Type.Record(Type.String(), Type.String(), {
+      description: "the agent's own fields as text; `owner` is free text and not verified",
+    }),
     signature: Type.Optional(
       Type.Object(
         {

@@ -4,7 +4,7 @@ import { isoTime } from '../../kernel/clock.ts';
 import { fail } from '../../kernel/fail.ts';
 import { a2aCard, badgeCredential, oasfRecord, plainCard } from './card.ts';
 import { agentDocument, type InstanceMethods, instanceDocument, type Standing } from './document.ts';
-import type { DidDeps } from './feature.ts';
+import type { DidDeps, RegisteredOrganization } from './feature.ts';
 import type { A2aCard, Badge, OasfRecord } from './formats.ts';
 import type { Names } from './names.ts';
 import type { DidDocument, DidResolution } from './schema.ts';
@@ -21,13 +21,13 @@ export interface DidService {
 }
 
 export function createDidService(deps: DidDeps, names: Names, methods: InstanceMethods): DidService {
-  const { clock, ids, metrics, signer, factsOf, organizationStatusOf, interfacesOf } = deps;
+  const { clock, ids, metrics, signer, factsOf, organizationOf, interfacesOf } = deps;
   const kid = names.instanceKey(signer.keyId);
 
-  const find = async (agentId: string): Promise<{ facts: AgentFacts; standing: Standing }> => {
+  const find = async (agentId: string): Promise<Found> => {
     const facts = (await factsOf(agentId)) ?? fail('AGENT_NOT_FOUND');
-    const organization = await organizationStatusOf(facts.organizationId);
-    return { facts, standing: standingOf(facts, organization) };
+    const organization = await organizationOf(facts.organizationId);
+    return { facts, organization, standing: standingOf(facts, organization?.status) };
   };
 
   const generated = <T>(document: T): T => {
@@ -36,11 +36,11 @@ export function createDidService(deps: DidDeps, names: Names, methods: InstanceM
   };
 
   /** What we sign, we sign for agents in good standing only. */
-  const findGood = async (agentId: string): Promise<AgentFacts> => {
-    const { facts, standing } = await find(agentId);
-    if (standing !== 'good')
+  const findGood = async (agentId: string): Promise<{ facts: AgentFacts; organization: string }> => {
+    const { facts, organization, standing } = await find(agentId);
+    if (standing !== 'good' || !organization)
       fail('AGENT_NOT_FOUND', { message: 'The agent is not active, so nothing is signed for it.' });
-    return facts;
+    return { facts, organization: organization.name };
   };
 
   return {
@@ -75,21 +75,28 @@ export function createDidService(deps: DidDeps, names: Names, methods: InstanceM
     },
 
     async a2a(agentId) {
-      const facts = await findGood(agentId);
-      return signA2a(a2aCard(names, facts, await interfacesOf(facts.agentId)), kid, signer.attest);
+      const { facts, organization } = await findGood(agentId);
+      const interfaces = await interfacesOf(facts.agentId);
+      return signA2a(a2aCard(names, facts, organization, interfaces), kid, signer.attest);
     },
 
     async oasf(agentId) {
-      const facts = await findGood(agentId);
-      return signOasf(oasfRecord(names, facts), kid, isoTime(clock), signer.attest);
+      const { facts, organization } = await findGood(agentId);
+      return signOasf(oasfRecord(names, facts, organization), kid, isoTime(clock), signer.attest);
     },
 
     async badge(agentId) {
-      const facts = await findGood(agentId);
-      const credential = badgeCredential(names, facts, { id: ids.uuid(), now: clock.now() });
+      const { facts, organization } = await findGood(agentId);
+      const credential = badgeCredential(names, facts, organization, { id: ids.uuid(), now: clock.now() });
       return enveloped(await signBadge(credential, kid, signer.attest));
     },
   };
+}
+
+interface Found {
+  readonly facts: AgentFacts;
+  readonly organization: RegisteredOrganization | undefined;
+  readonly standing: Standing;
 }
 
 /** A deleted organization does not come back, and its agents with it. */

@@ -80,6 +80,9 @@ export type ListingChange = Static<typeof ListingChange>;
 
 export const immutableFields = ['listingId', 'agentId', 'organizationId', 'createdAt'] as const;
 
+const verifiedMeans =
+  "the agent is active, its DID document is well formed and its badge verifies with the instance's key; owner, capabilities, endpoints and the organization's name are not checked";
+
 export const Listing = Type.Object(
   {
     listingId: Uuid,
@@ -97,7 +100,7 @@ export const Listing = Type.Object(
     documentationUrl: Nullable(Type.String()),
     pricing: Type.Object({ model: Type.String(), url: Nullable(Type.String()) }),
     visibility: literals(visibilities),
-    verified: Type.Boolean(),
+    verified: Type.Boolean({ description: verifiedMeans }),
     did: Type.String(),
     cardUrl: Type.String(),
     status: literals(listingStatuses),
@@ -130,6 +133,8 @@ export const SearchQuery = Type.Object({
   capability: Type.Optional(Type.String({ maxLength: 128 })),
   agentType: Type.Optional(literals(agentTypes)),
   category: Type.Optional(Type.String({ maxLength: 40 })),
-  verified: Type.Optional(literals(['true', 'false'])),
+  verified: Type.Optional(
+    Type.Unsafe<'true' | 'false'>({ type: 'string', enum: ['true', 'false'], description: verifiedMeans }),
+  ),
 });
 export type SearchQuery = Static<typeof SearchQuery>;
