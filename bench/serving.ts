@@ -45,7 +45,13 @@ export const serveProgram = (file: string, env: Record<string, string>): Promise
 async function startServer(args: string[], env: Record<string, string>): Promise<Serving> {
   const port = await freePort();
   const child = spawn(process.execPath, args, {
-    env: { PATH: process.env.PATH, NODE_ENV: 'production', ...env, PORT: String(port) },
+    env: {
+      PATH: process.env.PATH,
+      NODE_ENV: 'production',
+      BASE_URL: `http://localhost:${port}`,
+      ...env,
+      PORT: String(port),
+    },
     stdio: ['ignore', 'ignore', 'inherit'],
   });
   // The last resort, when the bench is told to end.

@@ -23,6 +23,7 @@ export async function startup({ databaseUrl, say }: Bench): Promise<Result[]> {
     HOST: '127.0.0.1',
     LOG_LEVEL: 'warn',
     NODE_ENV: 'production',
+    BASE_URL: 'http://localhost',
   };
   say('migrating once, so that every round starts alike');
   await measure(serve, env);

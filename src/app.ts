@@ -235,7 +235,7 @@ export async function createApp({
     {
       baseUrl: config.baseUrl,
       stripe: openStripe(config, clock),
-      allowEmbedded: config.nodeEnv !== 'production' || config.billingAllowEmbedded,
+      allowEmbedded: config.embeddedBilling,
       seal: signer.seal,
       createEventReader,
     },

@@ -6,7 +6,7 @@ import { exportJWK, SignJWT } from 'jose';
 import type { RouteEntry } from '../src/kernel/route.ts';
 import { startApp } from './harness.ts';
 import {
-  asTarget,
+  asTenantAdmin,
   changesNothing,
   type Sent,
   succeeding,
@@ -15,8 +15,12 @@ import {
 } from './matrix-rows.ts';
 import { createWorld, send } from './world.ts';
 
-const t = await startApp({ MULTI_TENANT: 'true', WEBHOOK_ALLOW_PRIVATE_TARGETS: 'true' });
-const { makeTarget, operatorToken } = await createWorld(t);
+const t = await startApp({
+  MULTI_TENANT: 'true',
+  BILLING_ALLOW_EMBEDDED: 'true',
+  WEBHOOK_ALLOW_PRIVATE_TARGETS: 'true',
+});
+const { makeTarget, agentIn, operatorToken } = await createWorld(t);
 
 interface Written {
   readonly event_id: string;
@@ -44,7 +48,9 @@ async function problemOf({ id, method, path }: RouteEntry): Promise<string | und
   const request = succeeding(id);
   if (!request) return `${method} ${path} (${id}) has no row in test/matrix-rows.ts`;
   const target = await makeTarget();
-  const token = asTarget.has(id) ? target.token : operatorToken;
+  const token = asTenantAdmin.has(id)
+    ? (await agentIn(target.organizationId, [], 'admin')).token
+    : operatorToken;
   const { result, written } = await eventsOf(() => send(t, request(target), token, from));
   const said = (what: string) => `${method} ${path} (${id}) ${what}`;
   if (result.status >= 300) return said(`answered ${result.status}: give it a request that succeeds`);

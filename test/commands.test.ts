@@ -152,6 +152,15 @@ describe('serve refuses to start', { concurrency: 3 }, () => {
       ],
     },
     {
+      title: 'with NODE_ENV=production and no BASE_URL, naming it with the others',
+      env: { ...environment('postgres://db/x'), NODE_ENV: 'production', BASE_URL: '', PORT: '70000' },
+      says: [
+        /has 2 problems/,
+        /^ {2}- PORT must be/m,
+        /^ {2}- BASE_URL is missing: with NODE_ENV=production/m,
+      ],
+    },
+    {
       title: 'with the halves of two key pairs',
       env: { ...environment('postgres://db/x'), JWT_PRIVATE_KEY: pems('rsa').JWT_PRIVATE_KEY },
       says: [/has a problem/, /JWT_PRIVATE_KEY and JWT_PUBLIC_KEY do not belong together/],

@@ -54,11 +54,11 @@ async function endLeftovers(folder: string): Promise<void> {
   for (const pid of processesNaming(folder)) process.kill(pid, 'SIGKILL');
 }
 
-const launch = (folder: string, port: number): Program =>
-  startCountersign(['dev', '--port', String(port), '--data', join(folder, 'data')], {}, folder);
+const launch = (folder: string, port: number, env: Record<string, string> = {}): Program =>
+  startCountersign(['dev', '--port', String(port), '--data', join(folder, 'data')], env, folder);
 
-async function start(folder: string, port: number): Promise<Program> {
-  const program = launch(folder, port);
+async function start(folder: string, port: number, env: Record<string, string> = {}): Promise<Program> {
+  const program = launch(folder, port, env);
   await untilHealthy(port, program);
   await until('the welcome', async () => program.output().includes('Ctrl-C stops') || undefined, program);
   return program;
@@ -122,7 +122,8 @@ describe('dev', () => {
   });
 
   test('started again it has the same operator and the same data, and prints a curl that works', async (t) => {
-    const program = await start(folder, port);
+    // dev supplies BASE_URL, which serve requires with NODE_ENV=production.
+    const program = await start(folder, port, { NODE_ENV: 'production' });
     assert.deepEqual(adminOf(folder), admin);
     assert.equal((await call(admin, 'GET', `/agents/${agentId}`)).status, 200);
     const pasted = /curl [\s\S]*?client_secret=\S+/.exec(program.output())?.[0];

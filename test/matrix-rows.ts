@@ -160,8 +160,8 @@ export const changesNothing: Readonly<Record<string, string>> = {
   testTrustPolicy: 'answers what a policy makes of a token; issues and marks nothing',
 };
 
-/** Routes that succeed only for an agent of an organization that is not the operator's: the trail is left by the target. */
-export const asTarget: ReadonlySet<string> = new Set(['upgradeTier']);
+/** Routes that do not succeed for the operator, whose own plan cannot be raised: the request is made by an admin of the target's organization. */
+export const asTenantAdmin: ReadonlySet<string> = new Set(['upgradeTier']);
 
 const delegationTo = (delegateeId: string): Sent => ({
   method: 'POST',
@@ -484,7 +484,14 @@ export const rows: Readonly<Record<string, Row>> = {
       url: `${api}/tiers/upgrade`,
       payload: { target_tier: 'enterprise' },
     }),
-    answers: ofOwnOrganization('200', '400 TIER_UPGRADE_NOT_REQUIRED'),
+    // The target's organization pays already; the other organization has never ordered.
+    answers: behindToken({
+      wrongScope: '403 FORBIDDEN',
+      otherOrganization: '200',
+      member: '403 FORBIDDEN',
+      admin: '200',
+      operator: '400 TIER_UPGRADE_NOT_REQUIRED',
+    }),
   },
   getUsage: {
     request: () => ({ method: 'GET', url: `${api}/usage` }),
@@ -523,7 +530,7 @@ export const rows: Readonly<Record<string, Row>> = {
       url: `${api}/billing/checkout`,
       payload: { target_tier: 'enterprise', organization_id: organizationId },
     }),
-    answers: ofAnyAgent('200'),
+    answers: ofOrganizationAdmins('200'),
   },
   openBillingPortal: {
     request: ({ organizationId }) => ({

@@ -5,7 +5,11 @@ import { startApp } from './harness.ts';
 import { principals, type Row, rows, showsForeign, type Target } from './matrix-rows.ts';
 import { createWorld, send } from './world.ts';
 
-const t = await startApp({ MULTI_TENANT: 'true', WEBHOOK_ALLOW_PRIVATE_TARGETS: 'true' });
+const t = await startApp({
+  MULTI_TENANT: 'true',
+  BILLING_ALLOW_EMBEDDED: 'true',
+  WEBHOOK_ALLOW_PRIVATE_TARGETS: 'true',
+});
 const { makeTarget, tokenOf, paymentEvents } = await createWorld(t);
 
 let spare: Target | undefined;

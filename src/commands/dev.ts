@@ -4,7 +4,7 @@ import { chmodSync, existsSync, mkdirSync, readFileSync, renameSync, writeFileSy
 import { join, resolve } from 'node:path';
 import { keepEmbeddedPostgres } from '../adapters/embedded-postgres/keep.ts';
 import type { App } from '../app.ts';
-import { type Config, type Environment, loadConfig } from '../kernel/config.ts';
+import { type Config, type Environment, loadConfig, loadVariable } from '../kernel/config.ts';
 import { generateKeyPair } from '../kernel/keypair.ts';
 import { createLifecycle } from '../kernel/lifecycle.ts';
 import { createLog } from '../kernel/log.ts';
@@ -33,10 +33,12 @@ export async function dev(env: Environment, options: { port?: string; data: stri
   let admin: Admin | undefined;
   let config: Config;
   try {
+    const PORT = options.port ?? env.PORT;
     config = loadConfig({
       HOST: '127.0.0.1',
       ...env,
-      ...(options.port !== undefined && { PORT: options.port }),
+      PORT,
+      BASE_URL: env.BASE_URL?.trim() || `http://localhost:${loadVariable('port', { PORT })}`,
       LOG_LEVEL: env.LOG_LEVEL ?? 'warn',
       DATABASE_URL: postgres.url,
       REDIS_URL: 'memory://',

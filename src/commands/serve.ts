@@ -24,9 +24,9 @@ export async function serve(env: Environment, options: ServeOptions): Promise<vo
   log.info({ baseUrl: config.baseUrl, port: config.port, worker: options.worker }, 'Countersign is ready');
 }
 
-/** Right for a trial, a gift to every tenant in production: NODE_ENV alone decides, and it is easily forgotten. */
-function warnOfFreePlans({ stripeSecretKey, nodeEnv, billingAllowEmbedded }: Config, log: Log): void {
-  if (stripeSecretKey || nodeEnv === 'production' || billingAllowEmbedded) return;
+/** On a single-tenant instance NODE_ENV alone decides, and it is easily forgotten. */
+function warnOfFreePlans({ stripeSecretKey, embeddedBilling, billingAllowEmbedded }: Config, log: Log): void {
+  if (stripeSecretKey || !embeddedBilling || billingAllowEmbedded) return;
   log.warn(
     'plans can be had without paying: there is no Stripe, and NODE_ENV is not production; set NODE_ENV=production, or BILLING_ALLOW_EMBEDDED=true if that is meant',
   );

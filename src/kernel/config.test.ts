@@ -56,6 +56,33 @@ describe('configuration', () => {
       'https://id.example.com',
     );
   });
+  it('wants BASE_URL with NODE_ENV=production, among the other problems', () => {
+    for (const BASE_URL of [undefined, '', ' ']) {
+      const [first, ...others] = problemsWith({ NODE_ENV: 'production', BASE_URL });
+      assert.match(first ?? '', /^BASE_URL is missing: with NODE_ENV=production/);
+      assert.deepEqual(others, []);
+    }
+    const bad = problemsWith({ NODE_ENV: 'production', BASE_URL: 'https://id.example.com/path', PORT: 'x' });
+    assert.deepEqual(
+      bad.map((problem) => problem.split(' ').slice(0, 2).join(' ')),
+      ['PORT must', 'BASE_URL must'],
+    );
+    const BASE_URL = 'https://id.example.com';
+    assert.equal(loadConfig({ ...good, NODE_ENV: 'production', BASE_URL }).baseUrl, BASE_URL);
+  });
+  it('allows the embedded billing provider outside production on a single-tenant instance, or on request', () => {
+    const BASE_URL = 'https://id.example.com';
+    for (const NODE_ENV of ['production', 'development', 'test', undefined])
+      for (const MULTI_TENANT of ['true', 'false', undefined])
+        for (const BILLING_ALLOW_EMBEDDED of ['true', 'false', undefined]) {
+          const { embeddedBilling } = loadConfig({
+            ...good,
+            ...{ BASE_URL, NODE_ENV, MULTI_TENANT, BILLING_ALLOW_EMBEDDED },
+          });
+          const single = NODE_ENV !== 'production' && MULTI_TENANT !== 'true';
+          assert.equal(embeddedBilling, BILLING_ALLOW_EMBEDDED === 'true' || single);
+        }
+  });
   it('publishes nowhere unless told to, and reads where', () => {
     const { kafkaBrokers, natsUrl, kafkaTopicPrefix } = loadConfig({
       ...good,

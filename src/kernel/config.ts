@@ -10,6 +10,8 @@ type Values = { readonly [K in keyof typeof variables]: ValueOf<(typeof variable
 
 export type Config = Omit<Values, 'jwtPrivateKey' | 'jwtPublicKey' | 'baseUrl'> & {
   readonly baseUrl: string;
+  /** Whether plans may be ordered from the embedded provider, which takes no money. */
+  readonly embeddedBilling: boolean;
   readonly signingKeys: KeyPair;
 };
 
@@ -51,6 +53,11 @@ export function loadConfig(env: Environment): Config {
       'WEB_CONCURRENCY above 1 needs a Redis that the processes share; REDIS_URL=memory:// serves a single process',
     );
   }
+  if (values.nodeEnv === 'production' && textOf(variables.baseUrl, env) === undefined) {
+    problems.push(
+      'BASE_URL is missing: with NODE_ENV=production tokens, DIDs and links need the public address, such as https://id.example.com',
+    );
+  }
   problems.push(...halfOfStripe(env));
   if (values.stripePricePro && values.stripePricePro === values.stripePriceEnterprise) {
     problems.push(
@@ -68,6 +75,7 @@ export function loadConfig(env: Environment): Config {
   return Object.freeze({
     ...rest,
     baseUrl: values.baseUrl ?? `http://localhost:${values.port}`,
+    embeddedBilling: values.billingAllowEmbedded || (values.nodeEnv !== 'production' && !values.multiTenant),
     signingKeys: { privateKey: jwtPrivateKey, publicKey: jwtPublicKey },
   });
 }

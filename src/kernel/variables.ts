@@ -108,7 +108,7 @@ export const variables = {
     env: 'HOST',
     about: 'the address to listen on; `countersign dev` listens on 127.0.0.1 unless this says otherwise',
   }),
-  baseUrl: optional(origin, '`http://localhost:PORT`', {
+  baseUrl: optional(origin, '`http://localhost:PORT`; with NODE_ENV=production: refuses to start', {
     env: 'BASE_URL',
     about:
       'the public address (scheme, host, port): token issuer and audience, DID host, links. The Host header never decides any of these',
@@ -138,7 +138,7 @@ export const variables = {
   multiTenant: defaulted(flag, false, {
     env: 'MULTI_TENANT',
     about:
-      'whether this instance serves many organizations; `organization_id` is then required when an agent is created',
+      'whether this instance serves many organizations; `organization_id` is then required when an agent is created, and plans are never free without BILLING_ALLOW_EMBEDDED=true',
   }),
 
   policiesDir: optional(policyFolder, 'the policies that come with Countersign', {
@@ -250,7 +250,7 @@ export const variables = {
   }),
 
   ...section('Billing'),
-  stripeSecretKey: optional(word, 'the embedded billing provider is used', {
+  stripeSecretKey: optional(word, 'the embedded billing provider is used, where it is allowed', {
     env: 'STRIPE_SECRET_KEY',
     orFile: true,
     about:
@@ -277,6 +277,6 @@ export const variables = {
   billingAllowEmbedded: defaulted(flag, false, {
     env: 'BILLING_ALLOW_EMBEDDED',
     about:
-      'allows the embedded billing provider, which takes no money, with NODE_ENV=production; otherwise nothing can be ordered there without Stripe',
+      'allows the embedded billing provider, which takes no money, with NODE_ENV=production or MULTI_TENANT=true; otherwise nothing can be ordered there without Stripe',
   }),
 } as const;

@@ -4,7 +4,7 @@ import { beforeEach, describe, it } from 'node:test';
 import { scopes } from '../../src/contract/scopes.ts';
 import { type Answer, startApp, startOfMinute } from '../harness.ts';
 import {
-  asTarget,
+  asTenantAdmin,
   changesNothing,
   type Sent,
   succeeding,
@@ -13,7 +13,11 @@ import {
 } from '../matrix-rows.ts';
 import { createWorld, send } from '../world.ts';
 
-const t = await startApp({ MULTI_TENANT: 'true', WEBHOOK_ALLOW_PRIVATE_TARGETS: 'true' });
+const t = await startApp({
+  MULTI_TENANT: 'true',
+  BILLING_ALLOW_EMBEDDED: 'true',
+  WEBHOOK_ALLOW_PRIVATE_TARGETS: 'true',
+});
 const { makeTarget, agentIn } = await createWorld(t);
 /** May do everything, as the operator may. */
 const marked = await agentIn(t.operator.organizationId, scopes);
@@ -79,7 +83,9 @@ describe('when the event of a change cannot be written', () => {
       const target = await makeTarget();
       const request = succeeding(id)?.(target);
       assert.ok(request, `${id} has no row in test/matrix-rows.ts`);
-      const token = asTarget.has(id) ? target.token : marked.token;
+      const token = asTenantAdmin.has(id)
+        ? (await agentIn(target.organizationId, [], 'admin')).token
+        : marked.token;
       await mark(marked.agentId, target.agentId, target.organizationId);
       await assertNothingHappens(request, token);
 

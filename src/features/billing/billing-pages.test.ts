@@ -82,11 +82,11 @@ describe("the embedded provider's checkout page", () => {
     assert.equal((await trail(organizationId)).length, 3);
   });
   it('200, and the plan ordered, also when the operator had taken the same one away', async () => {
-    const { checkoutUrl, member, organizationId } = await order();
+    const { checkoutUrl, admin, organizationId } = await order();
     await confirm(checkoutUrl);
     await asOperator('PATCH', `/organizations/${organizationId}`, { planTier: 'free' });
     assert.equal(await tier(organizationId), 'free');
-    const again = (await checkout(member, 'pro')).json.checkoutUrl;
+    const again = (await checkout(admin, 'pro')).json.checkoutUrl;
     assert.equal((await confirm(again)).status, 200);
     assert.equal(await tier(organizationId), 'pro');
   });
@@ -149,38 +149,47 @@ describe("the embedded provider's checkout page", () => {
   });
 });
 
-describe('with NODE_ENV=production and without Stripe', () => {
-  it('404 BILLING_DISABLED: nothing can be ordered, no page opens, no event is taken', async () => {
-    const production = await startApp({ NODE_ENV: 'production' });
-    const payers = await createPayers(production);
-    const { member, admin, organizationId } = await payers.payer();
-    const refused = await payers.checkout(member, 'pro');
-    assert.deepEqual([refused.status, refused.json.code], [404, 'BILLING_DISABLED']);
-    assert.match(refused.json.message, /Billing is not configured/);
-    const portal = await production.call('POST', '/api/v1/billing/portal', { token: admin });
-    assert.equal(portal.json.code, 'BILLING_DISABLED');
-    const { createPaymentEvents } = await import('../../../test/payment-events.ts');
-    const events = await createPaymentEvents(production.clock);
-    const told = await payers.tell(await events.about(organizationId, {}));
-    assert.equal(told.json.code, 'BILLING_DISABLED');
-    // A page from before, say from a node that still allowed it.
-    await production.sql(
-      `insert into billing_sessions (session_id, kind, provider, organization_id, agent_id, target_tier, token_hash, started_at, expires_at)
+for (const [where, settings] of [
+  ['NODE_ENV=production', { NODE_ENV: 'production' }],
+  ['MULTI_TENANT=true', { MULTI_TENANT: 'true', NODE_ENV: 'development' }],
+] as [string, Record<string, string>][])
+  describe(`with ${where} and without Stripe`, () => {
+    it('404 BILLING_DISABLED: nothing can be ordered, no page opens, no event is taken', async () => {
+      const production = await startApp(settings);
+      const payers = await createPayers(production);
+      const { member, admin, organizationId } = await payers.payer();
+      const upgrade = { token: member, payload: { target_tier: 'pro' } };
+      for (const refused of [
+        await payers.checkout(member, 'pro'),
+        await production.call('POST', '/api/v1/tiers/upgrade', upgrade),
+      ]) {
+        assert.deepEqual([refused.status, refused.json.code], [404, 'BILLING_DISABLED']);
+        assert.match(refused.json.message, /Billing is not configured/);
+      }
+      const portal = await production.call('POST', '/api/v1/billing/portal', { token: admin });
+      assert.equal(portal.json.code, 'BILLING_DISABLED');
+      const { createPaymentEvents } = await import('../../../test/payment-events.ts');
+      const events = await createPaymentEvents(production.clock);
+      const told = await payers.tell(await events.about(organizationId, {}));
+      assert.equal(told.json.code, 'BILLING_DISABLED');
+      // A page from before, say from a node that still allowed it.
+      await production.sql(
+        `insert into billing_sessions (session_id, kind, provider, organization_id, agent_id, target_tier, token_hash, started_at, expires_at)
        values ('s', 'checkout', 'embedded', $1, $1, 'pro', sha256('bs_old'), now(), now() + interval '20 minutes')`,
-      [organizationId],
-    );
-    const old = await production.form('/billing/checkout/bs_old', { confirm: 'yes' });
-    assert.equal(old.json.code, 'BILLING_PAGE_NOT_FOUND');
-    const { status, provider, tier } = await payers.subscription(member);
-    assert.deepEqual([status, provider, tier], ['none', null, 'free']);
-    assert.equal((await payers.cancel(admin)).json.code, 'SUBSCRIPTION_NOT_FOUND');
+        [organizationId],
+      );
+      const old = await production.form('/billing/checkout/bs_old', { confirm: 'yes' });
+      assert.equal(old.json.code, 'BILLING_PAGE_NOT_FOUND');
+      const { status, provider, tier } = await payers.subscription(member);
+      assert.deepEqual([status, provider, tier], ['none', null, 'free']);
+      assert.equal((await payers.cancel(admin)).json.code, 'SUBSCRIPTION_NOT_FOUND');
+    });
+    it('200 with BILLING_ALLOW_EMBEDDED=true', async () => {
+      const allowed = await startApp({ ...settings, BILLING_ALLOW_EMBEDDED: 'true' });
+      const payers = await createPayers(allowed);
+      const { member, organizationId } = await payers.payer();
+      const { checkoutUrl } = (await payers.checkout(member, 'pro')).json;
+      assert.equal((await payers.confirm(checkoutUrl)).status, 200);
+      assert.equal(await payers.tier(organizationId), 'pro');
+    });
   });
-  it('200 with BILLING_ALLOW_EMBEDDED=true', async () => {
-    const allowed = await startApp({ NODE_ENV: 'production', BILLING_ALLOW_EMBEDDED: 'true' });
-    const payers = await createPayers(allowed);
-    const { member, organizationId } = await payers.payer();
-    const { checkoutUrl } = (await payers.checkout(member, 'pro')).json;
-    assert.equal((await payers.confirm(checkoutUrl)).status, 200);
-    assert.equal(await payers.tier(organizationId), 'pro');
-  });
-});

@@ -18,6 +18,7 @@ describe('serve without Stripe', () => {
     ['once where NODE_ENV is not production', {}, 1],
     ['once for several processes', { WEB_CONCURRENCY: '2', REDIS_URL: 'redis://127.0.0.1:1' }, 1],
     ['not with NODE_ENV=production, where nothing can be ordered', { NODE_ENV: 'production' }, 0],
+    ['not with MULTI_TENANT=true, where nothing can be ordered', { MULTI_TENANT: 'true' }, 0],
     ['not where it is meant to be so', { BILLING_ALLOW_EMBEDDED: 'true' }, 0],
   ] as [string, Record<string, string>, number][])
     it(`warns ${what}`, async () => assert.equal(await warningsOf(changes), warnings));

@@ -6,7 +6,11 @@ import { newAgent, startApp, startOfMinute } from '../../../test/harness.ts';
 import { createWorld } from '../../../test/world.ts';
 import { languages } from './schema.ts';
 
-const t = await startApp({ WEBHOOK_ALLOW_PRIVATE_TARGETS: 'true', MULTI_TENANT: 'true' });
+const t = await startApp({
+  MULTI_TENANT: 'true',
+  BILLING_ALLOW_EMBEDDED: 'true',
+  WEBHOOK_ALLOW_PRIVATE_TARGETS: 'true',
+});
 const { makeTarget, agentIn, operatorToken } = await createWorld(t);
 
 async function ask(agentId: string, token: string | undefined, query = '') {
