@@ -111,7 +111,9 @@ describe('a delegated caller', () => {
     await confirm((await checkout(someone.member, 'pro')).json.checkoutUrl);
     assert.deepEqual(await attempts(t, token), refused);
     assert.equal(await tier(someone.organizationId), 'pro');
-    assert.equal((await refusalsOf(agentId)).length, 8);
+    // Also for a plan that is not above the current one, where other callers get 400.
+    assert.equal(said(await upgrade(token, 'pro', t)), '403 FORBIDDEN');
+    assert.equal((await refusalsOf(agentId)).length, 9);
     assert.equal((await t.call('GET', '/api/v1/billing/subscription', { token })).status, 200);
   });
   it('403 FORBIDDEN also under policies that permit everything', async () => {

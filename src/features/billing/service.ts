@@ -78,7 +78,7 @@ export function createBillingService(parts: BillingParts): BillingService {
     organizationId: string,
     known: StoredSubscription | undefined,
   ): Promise<boolean> => {
-    if (!known && !caller.delegation) return false;
+    if (!known) return false;
     await requireManage(
       caller,
       organizationId,
@@ -189,6 +189,8 @@ export function createBillingService(parts: BillingParts): BillingService {
 
     async checkout(caller, targetTier, id) {
       const { organizationId, planTier } = await visible(caller, asked(id, caller));
+      // Before all else: a delegated caller cannot order anything, and learns nothing about the plan.
+      if (caller.delegation) await requireManage(caller, organizationId);
       if (!isAbove(targetTier, planTier)) {
         fail('TIER_UPGRADE_NOT_REQUIRED', {
           message: `The organization has the plan ${planTier}; ${targetTier} is not above it.`,
