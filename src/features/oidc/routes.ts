@@ -149,7 +149,7 @@ export const oidcRoutes = ({
     access: bearer(),
     limit: 'caller',
     accepts: 'form',
-    errors: ['AGENT_NOT_ACTIVE'],
+    errors: ['AGENT_NOT_ACTIVE', 'FORBIDDEN'],
     schema: { body: IdTokenRequest, response: { 200: IdTokenResponse } },
     handler: ({ caller, body }) => issueIdToken(caller, body),
   }),
