@@ -107,6 +107,11 @@ describe('a token that is not taken: the same answer to all, the reason in the l
     ['garbage', /^malformed$/, async () => 'garbage'],
     ['an unknown issuer', /no trust policy/, (policy) => policy.sign({ iss: 'https://unknown.example' })],
     ['another subject', /no trust policy/, (policy) => policy.sign({ sub: 'somebody' })],
+    [
+      'a token that an actor holds on behalf of the subject',
+      /no trust policy matches: actor/,
+      (policy) => policy.sign({ act: { sub: 'somebody' } }),
+    ],
     ['another audience', /no trust policy/, (policy) => policy.sign({ aud: 'https://other.example' })],
     ['no audience', /no trust policy/, (policy) => policy.sign({ aud: undefined })],
     ['an old token', /age/, (policy) => policy.sign({ iat: seconds() - 700 })],
@@ -133,6 +138,12 @@ describe('a token that is not taken: the same answer to all, the reason in the l
       assert.match((await refused(await make(policy))).reason, reason);
     });
   }
+  it('200 a token with act by a policy with a condition on act; 400 invalid_grant for another actor', async () => {
+    const conditions = [{ claim: '/act/sub', operator: 'equals', values: ['worker'] }];
+    const policy = await policyFor({ conditions });
+    assert.equal((await exchange(await policy.sign({ act: { sub: 'worker' } }))).status, 200);
+    await refused(await policy.sign({ act: { sub: 'somebody' } }));
+  });
   it('an ID token of our own is no outside token, even where a policy names us by another spelling', async () => {
     const { json } = await t.form(`${url}/id-token`, { audience: 'https://x.example' }, operator);
     assert.equal((await refused(json.id_token)).reason, 'own_token');

@@ -1,7 +1,7 @@
 /** Whether a token is one that a policy lets in: one check for each thing that the policy asks, all of them always made. */
 import { audiencesOf } from '../../kernel/outside.ts';
 import type { Claims } from '../../kernel/signer.ts';
-import { subjectForms, valuesOf } from './claims.ts';
+import { subjectForms, topOf, valuesOf } from './claims.ts';
 import { matchesGlob } from './glob.ts';
 import type { Check, Condition, TrustPolicy } from './schema.ts';
 
@@ -21,6 +21,7 @@ export function checksOf(policy: TrustPolicy, claims: Claims, now: number): Chec
     subjectCheck(policy, claims),
     ...policy.conditions.map((condition) => conditionCheck(policy, condition, claims)),
     ageCheck(policy, claims, now),
+    ...actorCheck(policy, claims),
   ];
 }
 
@@ -63,6 +64,12 @@ function ageCheck({ maxTokenAgeSeconds }: TrustPolicy, { iat }: Claims, now: num
   const age = typeof iat === 'number' ? Math.floor(now / 1000 - iat) : undefined;
   const ok = age !== undefined && age <= maxTokenAgeSeconds;
   return check('age', ok, `at most ${maxTokenAgeSeconds} s`, age === undefined ? [] : [`${age} s`]);
+}
+
+/** A token with `act` (RFC 8693) is shown by the actor, not by its subject. Only a policy with a condition on `act` lets it in. */
+function actorCheck({ conditions }: TrustPolicy, { act }: Claims): Check[] {
+  if (act === undefined || conditions.some(({ claim }) => topOf(claim) === 'act')) return [];
+  return [check('actor', false, 'a token without act, or a condition on act', [JSON.stringify(act)])];
 }
 
 export const failing = (checks: readonly Check[]): Check[] => checks.filter(({ ok }) => !ok);
