@@ -17,5 +17,8 @@ export const scopes = [...organizationScopes, operatorScope] as const;
 
 export type Scope = (typeof scopes)[number];
 
+/** What a delegation can lend: everything but the operator's scope. */
+export const delegableScopes: readonly Scope[] = scopes.filter((scope) => scope !== operatorScope);
+
 const known: ReadonlySet<string> = new Set(scopes);
 export const isScope = (word: string): word is Scope => known.has(word);

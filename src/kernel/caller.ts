@@ -24,6 +24,11 @@ export interface Caller extends Origin {
   readonly agentId: string;
   readonly organizationId: string;
   readonly scopes: ReadonlySet<Scope>;
+  /**
+   * The scopes the caller may turn into standing power: into an agent's `allowedScopes`, a secret, a key or a trust policy.
+   * For an agent's own token these are its scopes; for a delegated token, those of them the acting agent may hold itself.
+   */
+  readonly grantableScopes: ReadonlySet<Scope>;
   readonly tokenId: string;
   /** When it acts on another's behalf: it then has the scopes of its token and no role. */
   readonly delegation?: Delegation;
@@ -32,24 +37,50 @@ export interface Caller extends Origin {
 /** Who did something, for the ledger. Commands run by the operator at the console have no token. */
 export type Actor = Origin & Partial<Pick<Caller, 'agentId' | 'organizationId' | 'delegation'>>;
 
-export const isOperator = (caller: Caller): boolean => caller.scopes.has(operatorScope);
+/** Never on another agent's behalf: the operator's scope cannot be delegated. */
+export const isOperator = (caller: Caller): boolean =>
+  caller.delegation === undefined && caller.scopes.has(operatorScope);
 
 /** The only organization whose rows the caller sees; undefined for the operator, who crosses organizations. */
 export const tenantOf = (caller: Caller): string | undefined =>
   isOperator(caller) ? undefined : caller.organizationId;
 
 /**
- * Nobody can give what they do not hold: not to an agent they create or widen, nor by minting a secret for one, since
- * whoever holds an agent's secret is that agent. The operator may grant anything.
+ * A caller cannot give an agent scopes that it may not grant: not by creating or widening the agent, nor by minting a
+ * secret for it, because the holder of an agent's secret is that agent. The operator may grant anything.
  */
 export function refuseAmplification(caller: Caller, granted: readonly string[]): void {
   if (isOperator(caller)) return;
-  const held: ReadonlySet<string> = caller.scopes;
-  const exceeded = [...new Set(granted)].filter((scope) => !held.has(scope));
-  if (exceeded.length > 0) {
+  const grantable: ReadonlySet<string> = caller.grantableScopes;
+  const exceeded = [...new Set(granted)].filter((scope) => !grantable.has(scope));
+  if (exceeded.length === 0) return;
+  const reason = caller.delegation
+    ? 'that your delegated token and your own agent do not both hold'
+    : 'that your own token lacks';
+  fail('FORBIDDEN', {
+    message: `This concerns scopes ${reason}: ${exceeded.join(', ')}.`,
+    details: { exceeded },
+  });
+}
+
+/**
+ * A credential outlives the delegation it was made with. So a delegated caller may give an agent a credential only if its own
+ * agent may hold `agents:write`, and never to an agent on whose behalf it acts: with that agent's credential it would act
+ * without `act`, without an end, and beyond revocation.
+ */
+export function refuseLastingCredential(
+  { delegation, agentId, grantableScopes }: Caller,
+  ownerId: string,
+): void {
+  if (!delegation) return;
+  if (ownerId !== agentId && [delegation.subjectId, ...delegation.actorIds].includes(ownerId))
     fail('FORBIDDEN', {
-      message: `This concerns scopes that your own token lacks: ${exceeded.join(', ')}.`,
-      details: { exceeded },
+      message: 'A delegated token cannot give a credential to an agent of its own chain.',
     });
-  }
+  if (!grantableScopes.has('agents:write'))
+    fail('FORBIDDEN', {
+      message:
+        'A delegated token can give an agent a credential only if your own agent may hold agents:write.',
+      details: { exceeded: ['agents:write'] },
+    });
 }

@@ -19,7 +19,10 @@ export interface Minting {
   readonly origin: Origin;
   /** The client that will hold the token. */
   readonly agentId: string;
-  /** As far as this way to a token allows; what the agent may not hold itself is left out, whatever stands here. */
+  /**
+   * As far as this way to a token allows. Scopes that the agent may not hold now are left out; of a delegated token, scopes
+   * that the subject may not hold now.
+   */
   readonly scopes: readonly string[];
   readonly audience: string;
   /** Joins the audit event; never a secret. */
@@ -40,7 +43,7 @@ export type Mint = (tx: Tx, minting: Minting) => Promise<IssuedToken>;
 export interface ProvenClient {
   readonly agentId: string;
   readonly organizationId: string;
-  /** Nothing beyond these can be had by the proof that it gave. */
+  /** What a token of the client's own can carry by this proof. They do not limit what a delegation lends. */
   readonly scopes: readonly string[];
   /** Who vouched for it, where it was not by its own word; joins the audit event. */
   readonly vouched?: Readonly<Record<string, unknown>>;
@@ -73,6 +76,7 @@ export interface OutsideProof {
   readonly token: string;
   /** The agent to become, if one is named. */
   readonly agentId: string | undefined;
+  /** The scopes asked for a token of the client's own; undefined for another grant, which reads the form itself. */
   readonly scope: string | undefined;
   readonly origin: Origin;
   /** Whom whatever is issued for it will hold besides. */

@@ -24,6 +24,7 @@ export interface Identity {
   readonly organizationStatus: 'active' | 'suspended' | 'deleted';
   readonly planTier: PlanTier;
   readonly scopes: ReadonlySet<Scope>;
+  readonly grantableScopes: ReadonlySet<Scope>;
   readonly tokenId: string;
   readonly delegation?: Delegation;
   /** The token was good, but what was delegated by it is over. */
@@ -196,13 +197,14 @@ export function createGuard(deps: GuardDeps): Guard {
 }
 
 const callerOf = (
-  { agentId, organizationId, scopes, tokenId, delegation }: Identity,
+  { agentId, organizationId, scopes, grantableScopes, tokenId, delegation }: Identity,
   { origin }: Visit,
 ): Caller => ({
   ...origin,
   agentId,
   organizationId,
   scopes,
+  grantableScopes,
   tokenId,
   ...(delegation && { delegation }),
 });

@@ -38,6 +38,7 @@ const identity = (agentId: string, organizationId: string, scopes: Scope[] = ['a
   organizationStatus: 'active',
   planTier: 'enterprise',
   scopes: new Set(scopes),
+  grantableScopes: new Set(scopes),
   tokenId: agentId,
 });
 const known: Record<string, Identity> = {

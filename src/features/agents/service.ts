@@ -174,7 +174,8 @@ export function createAgentService(deps: AgentDeps): AgentService {
     register,
 
     async create(caller, { organization_id, allowedScopes, ...wanted }) {
-      const granted = allowedScopes ?? organizationScopes.filter((scope) => caller.scopes.has(scope));
+      const granted =
+        allowedScopes ?? organizationScopes.filter((scope) => caller.grantableScopes.has(scope));
       refuseAmplification(caller, granted);
       const organizationId = homeOf(caller, organization_id);
       return db.transaction((tx) =>

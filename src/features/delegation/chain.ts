@@ -1,4 +1,5 @@
 /** What a chain of delegations is worth. A chain is its links, root first; what is asked about is the last. */
+import { delegableScopes, type Scope } from '../../contract/scopes.ts';
 import type { DelegationChain } from './schema.ts';
 import type { Link } from './store.ts';
 
@@ -20,17 +21,19 @@ export function statusOf({ revokedAt, expiresAt }: Link, now: number): Delegatio
 export const shown = (link: Link, now: number): DelegationChain => ({ ...link, status: statusOf(link, now) });
 
 /**
- * A scope counts only while every agent of the chain, from the subject to whoever acts, may hold it itself: power that an
- * agent was never to have, or has lost, does not pass through it nor reach it.
+ * The scopes lent now: those of every link that the subject may hold now. The delegatees' own `allowedScopes` do not count: a
+ * delegation lends power that they do not have. The operator's scope is never lent.
  */
-export const withinCeilings = (
-  scopes: readonly string[],
-  agents: Iterable<{ readonly allowedScopes: readonly string[] }>,
-): string[] => {
-  const ceilings = [...agents];
-  return scopes.filter((scope) => ceilings.every(({ allowedScopes }) => allowedScopes.includes(scope)));
-};
+export const lentScopes = (
+  links: readonly Pick<Link, 'scopes'>[],
+  subject: { readonly allowedScopes: readonly string[] } | undefined,
+): Scope[] =>
+  delegableScopes.filter(
+    (scope) => subject?.allowedScopes.includes(scope) && links.every(({ scopes }) => scopes.includes(scope)),
+  );
 
-/** No list means any. */
-export const withinResources = (asked: readonly string[], allowed: readonly string[] | null): boolean =>
-  allowed === null || asked.every((resource) => allowed.includes(resource));
+/** The audiences that every link names. A link without a list is for our own API only. */
+export const lentAudiences = (links: readonly Pick<Link, 'resource'>[], issuer: string): string[] =>
+  links
+    .map(({ resource }) => resource ?? [issuer])
+    .reduce((left, named) => left.filter((audience) => named.includes(audience)));

@@ -95,10 +95,15 @@ describe('200 token exchange at POST /token', () => {
     assert.equal(await reads(narrow), '403 INSUFFICIENT_SCOPE');
   });
 
-  it('for a resource: ours in any spelling, or another, where our API does not take it', async () => {
+  it('for a resource: ours in any spelling, or one the delegator named, where our API does not take it', async () => {
     assert.equal(decodeJwt(await redeem(bob, lent, { resource: 'HTTP://countersign.test/' })).aud, issuer);
-    const elsewhere = await redeem(bob, lent, { resource: 'https://api.example.com/' });
-    assert.equal(decodeJwt(elsewhere).aud, 'https://api.example.com/');
+    const named = await lend(aliceToken, bob, ['agents:read'], { resource: ['https://api.example.com/'] });
+    const elsewhere = await redeem(bob, named, { resource: 'https://api.example.com/' });
+    const { aud, sub, act } = decodeJwt(elsewhere);
+    assert.deepEqual(
+      { aud, sub, act },
+      { aud: 'https://api.example.com/', sub: alice.agentId, act: { sub: bob.agentId } },
+    );
     assert.equal(await reads(elsewhere), '401 UNAUTHORIZED');
     const introspected = await t.form('/api/v1/token/introspect', { token: elsewhere }, operator);
     assert.equal(introspected.json.active, true);

@@ -3,7 +3,7 @@ import Type from 'typebox';
 import { limits } from '../../contract/limits.ts';
 import { failToken } from '../../kernel/fail.ts';
 import type { Grant, GrantRequest } from '../../kernel/grant.ts';
-import { type Chain, lastOf, partiesOf, statusOf, withinCeilings } from './chain.ts';
+import { type Chain, lastOf, lentAudiences, lentScopes, partiesOf, statusOf } from './chain.ts';
 import type { DelegationDeps } from './feature.ts';
 import { findChain, holdTree, type Link } from './store.ts';
 import { createDelegationTokens } from './token.ts';
@@ -55,12 +55,11 @@ export function createExchange(deps: DelegationDeps): Grant {
       const link = lastOf(chain);
       requireLive(link);
 
-      const ceilings = [...agents.values(), { allowedScopes: client.scopes }];
       const issued = await mint(tx, {
         origin,
         agentId: client.agentId,
-        scopes: grantedScopes(form.scope, withinCeilings(link.scopes, ceilings)),
-        audience: grantedAudience(form.audience, audience, link, issuer),
+        scopes: grantedScopes(form.scope, lentScopes(chain, agents.get(link.subjectId))),
+        audience: grantedAudience(form.audience, audience, lentAudiences(chain, issuer), issuer),
         notAfter: Math.floor(Date.parse(link.expiresAt) / 1000),
         delegation: delegationOf(chain),
         metadata: {
@@ -91,7 +90,7 @@ function subjectTokenOf(form: GrantRequest['form']): string {
 function grantedScopes(asked: string | undefined, allowed: readonly string[]): readonly string[] {
   const words = (asked ?? '').split(' ').filter(Boolean);
   if (words.some((word) => !allowed.includes(word)) || allowed.length === 0) {
-    const left = allowed.join(' ') || 'nothing that every agent of the chain may hold';
+    const left = allowed.join(' ') || 'nothing that its subject may hold now';
     return failToken('invalid_scope', `this delegation gives this client ${left}`);
   }
   return words.length === 0 ? allowed : words;
@@ -101,17 +100,19 @@ function grantedScopes(asked: string | undefined, allowed: readonly string[]): r
 function grantedAudience(
   named: string | undefined,
   asked: string | undefined,
-  { resource }: Link,
+  allowed: readonly string[],
   issuer: string,
 ): string {
   if (named !== undefined && named !== (asked ?? issuer))
     return failToken('invalid_target', 'audience is not read: name the target by resource');
-  const allowed = resource ?? [asked ?? issuer];
   const fallback = allowed.includes(issuer) || allowed.length > 1 ? issuer : allowed[0];
   const audience = asked ?? fallback;
   return audience !== undefined && allowed.includes(audience)
     ? audience
-    : failToken('invalid_target', `this delegation is for ${allowed.join(' ')}; name one as resource`);
+    : failToken(
+        'invalid_target',
+        `this delegation is for ${allowed.join(' ') || 'no audience that all its links name'}; name one as resource`,
+      );
 }
 
 /** Whoever acts now comes first. */

@@ -14,8 +14,12 @@ const link = {
   subjectId: Uuid,
   delegatorId: Uuid,
   delegateeId: Uuid,
-  scopes: Type.Array(Type.String()),
-  resource: Nullable(Type.Array(Type.String())),
+  scopes: Type.Array(Type.String(), { description: 'what this link lends, at most' }),
+  resource: Nullable(
+    Type.Array(Type.String(), {
+      description: 'the audiences it may be redeemed for; null: our own API only',
+    }),
+  ),
   purpose: Nullable(Type.String()),
   allowRedelegation: Type.Boolean(),
   status: literals(chainStatuses),
@@ -48,11 +52,23 @@ const { minSeconds, maxSeconds, defaultSeconds } = limits.delegation;
 export const NewDelegation = Type.Object(
   {
     delegateeId: Uuid,
-    scopes: Type.Array(literals(scopes), { minItems: 1, maxItems: scopes.length, uniqueItems: true }),
+    scopes: Type.Array(literals(scopes), {
+      minItems: 1,
+      maxItems: scopes.length,
+      uniqueItems: true,
+      description:
+        'scopes that your token holds; the delegatee needs none of them itself. admin:orgs cannot be delegated',
+    }),
     expiresIn: Type.Integer({ minimum: minSeconds, maximum: maxSeconds, default: defaultSeconds }),
     resource: Type.Optional(
       Nullable(
-        Type.Array(Type.String({ maxLength: 1024 }), { minItems: 1, maxItems: 10, uniqueItems: true }),
+        Type.Array(Type.String({ maxLength: 1024 }), {
+          minItems: 1,
+          maxItems: 10,
+          uniqueItems: true,
+          description:
+            'the audiences a token may be redeemed for, within those of the delegation you hold; null or left out: our own API only',
+        }),
       ),
     ),
     purpose: Type.Optional(Nullable(Type.String({ minLength: 1, maxLength: 256 }))),
@@ -86,7 +102,7 @@ export const VerifiedDelegation = Type.Object(
     chainId: Uuid,
     subjectId: Uuid,
     actorId: Uuid,
-    scopes: Type.Array(Type.String(), { description: 'what every agent of the chain may still hold' }),
+    scopes: Type.Array(Type.String(), { description: 'what every link lends and the subject may hold now' }),
     depth: Type.Integer(),
     expiresAt: Timestamp,
     chain,

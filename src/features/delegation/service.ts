@@ -6,7 +6,7 @@ import type { Queryable, Tx } from '../../kernel/db.ts';
 import { fail } from '../../kernel/fail.ts';
 import { type Page, pageOf } from '../../kernel/page.ts';
 import { validationError } from '../../kernel/validation.ts';
-import { type Chain, lastOf, partiesOf, shown, statusOf, withinCeilings, withinResources } from './chain.ts';
+import { type Chain, lastOf, lentAudiences, lentScopes, partiesOf, shown, statusOf } from './chain.ts';
 import type { DelegationDeps, Party } from './feature.ts';
 import type {
   CreatedDelegation,
@@ -25,6 +25,12 @@ export interface DelegationService {
   get(caller: Caller, chainId: string): Promise<DelegationWithLinks>;
   verify(caller: Caller, token: string): Promise<VerifiedDelegation>;
   revoke(caller: Caller, chainId: string): Promise<void>;
+}
+
+interface Parties {
+  readonly delegator: Party;
+  /** The agent whose scopes are lent: the delegator itself, unless it passes on another agent's delegation. */
+  readonly subject: Party | undefined;
 }
 
 export function createDelegationService(deps: DelegationDeps): DelegationService {
@@ -58,20 +64,21 @@ export function createDelegationService(deps: DelegationDeps): DelegationService
     return visible ? chain : fail('DELEGATION_NOT_FOUND');
   };
 
-  /** Agents first, then the tree: the order of everybody who holds both. */
-  const holdParties = async (tx: Tx, caller: Caller, delegateeId: string): Promise<Party> => {
-    const held = await holdAgents(tx, [caller.agentId, delegateeId]);
+  /** Locks the agents first, then the tree: every transaction that needs both takes them in this order. */
+  const holdParties = async (tx: Tx, caller: Caller, delegateeId: string): Promise<Parties> => {
+    const subjectId = caller.delegation?.subjectId ?? caller.agentId;
+    const held = await holdAgents(tx, [...new Set([caller.agentId, delegateeId, subjectId])]);
     const [delegator, delegatee] = [held.get(caller.agentId), held.get(delegateeId)];
-    // It was active when it was let in; somebody was quicker.
+    // It was active when the guard let it in; a suspension may have come first.
     if (delegator?.status !== 'active') fail('UNAUTHORIZED', { message: 'Your agent is not active.' });
     if (delegatee?.organizationId !== delegator.organizationId) fail('AGENT_NOT_FOUND');
     if (delegatee.status !== 'active')
       fail('AGENT_NOT_ACTIVE', { message: `The delegatee is ${delegatee.status}.` });
-    return delegator;
+    return { delegator, subject: held.get(subjectId) };
   };
 
-  /** What the caller passes on is the delegation that its own token came by. */
-  const holdParent = async (tx: Tx, { chainIds }: Delegation): Promise<Link> => {
+  /** The chain of the caller's own token: the new link is added to it. */
+  const holdParent = async (tx: Tx, { chainIds }: Delegation): Promise<Chain> => {
     await holdTree(tx, String(chainIds[0]), 'together');
     const chain = (await findChain(tx, String(chainIds.at(-1)))) ?? fail('DELEGATION_NOT_FOUND');
     const parent = lastOf(chain);
@@ -84,7 +91,7 @@ export function createDelegationService(deps: DelegationDeps): DelegationService
         details: { depth: parent.depth, maxDepth: limits.delegation.maxDepth },
       });
     }
-    return parent;
+    return chain;
   };
 
   const resourcesOf = (asked: readonly string[] | null | undefined): string[] | null => {
@@ -105,26 +112,30 @@ export function createDelegationService(deps: DelegationDeps): DelegationService
     return [...new Set(read as string[])];
   };
 
-  /** Narrower or equal, in everything, than what the caller holds. */
+  /**
+   * Narrower than what the caller holds, or equal. Anything that `redeem` would refuse for good is refused here: scopes that
+   * the subject does not hold or that cannot be lent, audiences that a link above does not name, and an end that leaves no
+   * second for a token.
+   */
   const draftLink = (
     caller: Caller,
-    delegator: Party,
+    { delegator, subject }: Parties,
     wanted: NewDelegation,
-    parent: Link | undefined,
+    above: Chain | undefined,
   ): Link => {
     const now = clock.now();
     const chainId = ids.uuid();
-    const held = withinCeilings([...caller.scopes], [delegator]);
+    const parent = above && lastOf(above);
     const scopes = allScopes.filter((scope) => wanted.scopes.includes(scope));
-    refuseExceeding(
-      'scopes',
-      wanted.scopes,
-      parent ? held.filter((scope) => parent.scopes.includes(scope)) : held,
+    const held = lentScopes([{ scopes: [...caller.scopes] }, ...(above ?? [])], subject);
+    refuseExceeding('scopes', wanted.scopes, held);
+    const resource = resourcesOf(wanted.resource);
+    if (above) refuseExceeding('resource', resource ?? [issuer], lentAudiences(above, issuer));
+    const expiresAt = Math.min(
+      now + wanted.expiresIn * 1000,
+      parent ? Date.parse(parent.expiresAt) : Infinity,
     );
-    const resource = resourcesOf(wanted.resource) ?? parent?.resource ?? null;
-    if (parent && resource && !withinResources(resource, parent.resource))
-      refuseExceeding('resource', resource, parent.resource ?? []);
-    const expiresAt = now + wanted.expiresIn * 1000;
+    if (Math.floor(expiresAt / 1000) <= Math.floor(now / 1000)) fail('DELEGATION_EXPIRED');
     return {
       chainId,
       parentChainId: parent?.chainId ?? null,
@@ -140,9 +151,7 @@ export function createDelegationService(deps: DelegationDeps): DelegationService
       purpose: wanted.purpose ?? null,
       allowRedelegation: wanted.allowRedelegation,
       createdAt: new Date(now).toISOString(),
-      expiresAt: new Date(
-        parent ? Math.min(expiresAt, Date.parse(parent.expiresAt)) : expiresAt,
-      ).toISOString(),
+      expiresAt: new Date(expiresAt).toISOString(),
       revokedAt: null,
     };
   };
@@ -170,14 +179,14 @@ export function createDelegationService(deps: DelegationDeps): DelegationService
         ]);
       }
       return db.transaction(async (tx) => {
-        const delegator = await holdParties(tx, caller, delegateeId);
-        const parent = caller.delegation && (await holdParent(tx, caller.delegation));
-        const link = draftLink(caller, delegator, wanted, parent);
+        const parties = await holdParties(tx, caller, delegateeId);
+        const above = caller.delegation && (await holdParent(tx, caller.delegation));
+        const link = draftLink(caller, parties, wanted, above);
         await insertLink(tx, link);
         await ledger.record(tx, caller, 'delegation.created', described(link));
         tx.afterCommit(() => {
           metrics.count('service_delegation_chains_created_total', {});
-          count('delegations_created', delegator);
+          count('delegations_created', parties.delegator);
         });
         return { ...shownNow(link), delegationToken: await tokens.sign(link) };
       });
@@ -206,9 +215,12 @@ export function createDelegationService(deps: DelegationDeps): DelegationService
       refuseEnded(last);
       // Nothing is ended by that, but nothing is worth anything while it lasts either.
       if ((await organizationStatusOf(last.organizationId)) !== 'active') fail('ORG_SUSPENDED');
-      const agents = await findAgents(partiesOf(chain));
+      const agents = await findAgents([last.subjectId]);
       const { chainId, subjectId, delegateeId: actorId, depth, expiresAt } = last;
-      const scopes = withinCeilings(proof.scopes ?? last.scopes, agents.values());
+      const scopes = lentScopes(
+        [{ scopes: [...(proof.scopes ?? last.scopes)] }, ...chain],
+        agents.get(last.subjectId),
+      );
       return {
         valid: true,
         chainId,
@@ -253,7 +265,7 @@ function refuseExceeding(
   const exceeded = requested.filter((word) => !allowed.includes(word));
   if (exceeded.length === 0) return;
   fail('DELEGATION_SCOPE_EXCEEDED', {
-    message: `${field} may name only what you hold yourself: ${allowed.join(', ') || 'nothing'}.`,
+    message: `${field} may name only what you can lend: ${allowed.join(', ') || 'nothing'}.`,
     details: { requested, allowed, exceeded },
   });
 }

@@ -1,3 +1,4 @@
+import { operatorScope } from '../../contract/scopes.ts';
 import type { Queryable } from '../../kernel/db.ts';
 import { takeTurn } from '../../kernel/locks.ts';
 import { offsetOf } from '../../kernel/page.ts';
@@ -25,10 +26,11 @@ export interface Link {
   readonly revokedAt: string | null;
 }
 
+/** Earlier versions let an operator lend its scope. Rows from then lose it here, so that no reader sees it. */
 const columns = sql`
   chain_id as "chainId", parent_chain_id as "parentChainId", root_chain_id as "rootChainId", path, depth,
   organization_id as "organizationId", subject_id as "subjectId", delegator_id as "delegatorId",
-  delegatee_id as "delegateeId", scopes, resource, purpose, allow_redelegation as "allowRedelegation",
+  delegatee_id as "delegateeId", array_remove(scopes, ${operatorScope}) as scopes, resource, purpose, allow_redelegation as "allowRedelegation",
   created_at as "createdAt", expires_at as "expiresAt", revoked_at as "revokedAt"`;
 
 export async function insertLink(tx: Queryable, link: Link): Promise<void> {

@@ -1,5 +1,11 @@
 import { type PlanTier, plans } from '../../contract/limits.ts';
-import { type Actor, type Caller, isOperator, refuseAmplification } from '../../kernel/caller.ts';
+import {
+  type Actor,
+  type Caller,
+  isOperator,
+  refuseAmplification,
+  refuseLastingCredential,
+} from '../../kernel/caller.ts';
 import { isoTime } from '../../kernel/clock.ts';
 import type { Queryable, Tx } from '../../kernel/db.ts';
 import { fail } from '../../kernel/fail.ts';
@@ -213,6 +219,7 @@ export function createOrganizationService(deps: OrganizationDeps): OrganizationS
 
     async refuseImpersonation(tx, caller, agent) {
       refuseAmplification(caller, agent.allowedScopes);
+      refuseLastingCredential(caller, agent.agentId);
       if (isOperator(caller)) return;
       const role = await findRole(tx, agent.organizationId, agent.agentId);
       if (role === 'admin' && (await roleIn(tx, caller)) !== 'admin') {

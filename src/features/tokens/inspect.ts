@@ -6,6 +6,7 @@ import { isUuid, stranger, timeOfUuid } from '../../kernel/ids.ts';
 import { createRecent } from '../../kernel/recent.ts';
 import type { Claims } from '../../kernel/signer.ts';
 import { onceFor, unchanging } from '../../kernel/unchanging.ts';
+import { ceilingOf } from './ceiling.ts';
 import type { TokenDeps } from './feature.ts';
 import {
   type AgentPart,
@@ -43,7 +44,7 @@ interface Verified {
 export interface Inspected {
   readonly claims: OurClaims;
   readonly standing: Standing;
-  /** What the agent may no longer hold is gone from its live tokens too, and what another agent of its chain may not. */
+  /** Scopes the agent may no longer hold are gone from its live tokens; of a delegated one, scopes the subject may not. */
   readonly scopes: readonly Scope[];
   readonly delegation?: Delegation;
   /** Good for nothing any more: what was delegated by it is over. */
@@ -100,10 +101,8 @@ export function createInspector({ clock, signer, standings, issuer }: TokenDeps)
     const before = carried.get(subject);
     if (before?.standing === standing) return before;
     const { delegation } = subject;
-    const ceilings = [standing, ...(standing.backing?.agents ?? [])];
-    const held = scopes.filter((scope) =>
-      ceilings.every(({ allowedScopes }) => allowedScopes.includes(scope)),
-    );
+    const ceiling = ceilingOf(ownerOf(subject, standing), delegation);
+    const held = scopes.filter((scope) => ceiling.includes(scope));
     const inspected = unchanging({ claims, standing, scopes: held, ...(delegation && { delegation }) });
     carried.set(subject, inspected);
     return inspected;
@@ -136,6 +135,12 @@ export function createInspector({ clock, signer, standings, issuer }: TokenDeps)
   };
 }
 
+/** The agent whose scopes the token carries: its holder, or the subject on whose behalf the holder acts. */
+function ownerOf({ delegation, others }: TokenSubject, standing: TokenStanding): AgentPart {
+  const index = delegation ? others.indexOf(delegation.subjectId) : -1;
+  return standing.backing?.agents[index] ?? standing;
+}
+
 /** Active, and the token is not from before it was suspended. */
 const standsFor = (tokenId: string, { agentStatus, tokensEndedAt }: AgentPart): boolean =>
   agentStatus === 'active' && (tokensEndedAt === null || timeOfUuid(tokenId) > Date.parse(tokensEndedAt));
@@ -164,13 +169,14 @@ function readDelegation(claims: OurClaims): Delegation | undefined {
 /** For the guard, which looks at the organization itself: its suspension has an answer of its own. */
 function identifyBy(inspect: Inspect, ourselves: string): GuardDeps['identify'] {
   const identityOf = onceFor(({ claims, standing, scopes, delegation, ended }: Inspected): Identity => {
-    const { agentId, organizationId, organizationStatus, planTier } = standing;
+    const { agentId, organizationId, organizationStatus, planTier, allowedScopes } = standing;
     return Object.freeze({
       agentId,
       organizationId,
       organizationStatus,
       planTier,
       scopes: new Set(scopes),
+      grantableScopes: new Set(scopes.filter((scope) => allowedScopes.includes(scope))),
       tokenId: claims.jti,
       ...(delegation && { delegation }),
       ...(ended && { ended }),

@@ -1,10 +1,10 @@
 /** How a token comes about, whatever way led to it: drafted, recorded in the transaction that decides, then handed out. */
 import { limits } from '../../contract/limits.ts';
-import { scopes } from '../../contract/scopes.ts';
 import type { Delegation, Origin } from '../../kernel/caller.ts';
 import type { Queryable, Tx } from '../../kernel/db.ts';
 import { failToken, TokenError } from '../../kernel/fail.ts';
 import type { IssuedToken, Mint } from '../../kernel/grant.ts';
+import { ceilingOf } from './ceiling.ts';
 import type { PlanLimit, TokenDeps } from './feature.ts';
 import type { Decision } from './outcome.ts';
 import { findStandings, holdStanding, type Standing } from './store.ts';
@@ -90,10 +90,14 @@ export function createMinter(deps: TokenDeps): Minter {
       if (!client) return failToken('unauthorized_client', 'the agent does not exist');
       const problem = standingProblem(client);
       if (problem !== undefined) failToken('unauthorized_client', problem);
-      const held = scopes.filter((word) => wanted.includes(word) && client.allowedScopes.includes(word));
+      const others = await othersOf(tx, agentId, rest.delegation);
+      const owner = [client, ...others].find(
+        (one) => one.agentId === (rest.delegation?.subjectId ?? agentId),
+      );
+      if (!owner) return failToken('unauthorized_client', 'the subject does not exist');
+      const held = ceilingOf(owner, rest.delegation).filter((scope) => wanted.includes(scope));
       const [limit] = await checkPlans(tx, [client], { waiting: true });
       if (limit && limit !== 'busy') throw planRefusal(limit);
-      const others = await othersOf(tx, agentId, rest.delegation);
       const { entry, outcome } = draft(client, { ...rest, others, scope: held.join(' ') });
       await ledger.recordAll(tx, [entry]);
       const issued = await outcome;

@@ -127,18 +127,17 @@ export function createTokenService(deps: TokenDeps, { draft }: Minter): TokenSer
   const outsideProofIn = (
     asked: TokenAsked,
     presented: Presented,
-    parties: readonly string[] = [],
+    { scope, parties }: Pick<OutsideProof, 'scope' | 'parties'>,
   ): OutsideProof | undefined => {
     if (presented.kind !== 'assertion' || !outsideProofs.isOutside(presented.assertion)) return undefined;
-    const { client_id: agentId, scope } = asked.form;
-    return { ...asked, token: presented.assertion, agentId, scope, parties };
+    return { ...asked, token: presented.assertion, agentId: asked.form.client_id, scope, parties };
   };
 
   /** Together with others of the same moment. */
   const settleByCredentials = async (asked: TokenAsked): Promise<IssuedToken> => {
     const audience = audienceIn(asked, specWords) ?? issuer;
     const presented = presentedClient(asked.form, asked.authorization);
-    const proof = outsideProofIn(asked, presented);
+    const proof = outsideProofIn(asked, presented, { scope: asked.form.scope, parties: [] });
     if (proof) return outsideProofs.redeem(proof, audience);
     const claim = await claimIn(presented, specWords);
     const issued = await settle({
@@ -159,7 +158,7 @@ export function createTokenService(deps: TokenDeps, { draft }: Minter): TokenSer
     const audience = audienceIn(asked, rfcWords);
     const presented = presentedClient(form, asked.authorization);
     const parties = await grant.parties(form);
-    const proof = outsideProofIn(asked, presented, parties);
+    const proof = outsideProofIn(asked, presented, { scope: undefined, parties });
     if (proof)
       return outsideProofs.admit(proof, (tx, client) => grant.redeem(tx, { client, form, audience, origin }));
     const claim = await claimIn(presented, rfcWords);

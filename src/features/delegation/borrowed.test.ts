@@ -1,0 +1,162 @@
+/** Borrowed power stays borrowed: a delegated caller cannot turn it into power that outlives the delegation. */
+import assert from 'node:assert/strict';
+import { generateKeyPairSync } from 'node:crypto';
+import { describe, it } from 'node:test';
+import { exportJWK } from 'jose';
+import { type Client, delegating } from '../../../test/delegations.ts';
+import { type Answer, newAgent, startApp } from '../../../test/harness.ts';
+import { organizationScopes } from '../../contract/scopes.ts';
+
+const t = await startApp({ RATE_LIMIT_PER_MINUTE: '100000' });
+const { delegate, lend, redeem } = delegating(t);
+const operator = await t.token();
+const alice = await t.agent();
+const aliceToken = await t.token(undefined, alice);
+const publicKey = await exportJWK(generateKeyPairSync('ed25519').publicKey);
+
+/** A token with everything that Alice can lend, for an agent that may hold these scopes itself. */
+async function borrowing(allowedScopes: readonly string[], lender = aliceToken) {
+  const client = await t.agent({ allowedScopes });
+  return { client, token: await redeem(client, await lend(lender, client, [...organizationScopes])) };
+}
+
+function assertFailed({ status, json, text }: Answer, expected: number, code: string) {
+  assert.equal(status, expected, text);
+  assert.equal(json.code, code, text);
+}
+
+const call = (token: string, method: 'POST' | 'PUT' | 'PATCH', path: string, payload?: object) =>
+  t.call(method, `/api/v1${path}`, { token, ...(payload && { payload }) });
+
+const policyOf = (agentId: string) => ({
+  agentId,
+  name: 'Deployments',
+  provider: 'github',
+  audiences: ['https://id.example.com'],
+  subject: `repo:octo-org/${crypto.randomUUID()}:ref:refs/heads/main`,
+  scopes: [],
+});
+
+/** Every way to give an agent a credential. */
+async function waysToSpeakAs(
+  target: Pick<Client, 'agentId'>,
+): Promise<[string, (by: string) => Promise<Answer>][]> {
+  const path = `/agents/${target.agentId}`;
+  const { credentialId } = (await call(operator, 'POST', `${path}/credentials`)).json;
+  const { policyId } = (await call(operator, 'POST', '/oidc/trust-policies', policyOf(target.agentId))).json;
+  return [
+    ['mint', (by) => call(by, 'POST', `${path}/credentials`)],
+    ['rotate', (by) => call(by, 'POST', `${path}/credentials/${credentialId}/rotate`)],
+    ['keys', (by) => call(by, 'PUT', `${path}/keys`, { keys: [publicKey] })],
+    ['trust', (by) => call(by, 'POST', '/oidc/trust-policies', policyOf(target.agentId))],
+    ['trust again', (by) => call(by, 'PATCH', `/oidc/trust-policies/${policyId}`, { name: 'Renamed' })],
+  ];
+}
+
+async function assertCannotSpeakAs(token: string, target: Pick<Client, 'agentId'>): Promise<void> {
+  for (const [way, attempt] of await waysToSpeakAs(target)) {
+    const answer = await attempt(token);
+    assert.equal(`${way}: ${answer.status} ${answer.json.code}`, `${way}: 403 FORBIDDEN`, answer.text);
+  }
+}
+
+describe('POST and PATCH /agents by a delegated caller', () => {
+  it('201 with no scopes by default when its own agent holds none; 403 FORBIDDEN for any', async () => {
+    const { token } = await borrowing([]);
+    const made = await call(token, 'POST', '/agents', newAgent());
+    assert.equal(made.status, 201, made.text);
+    assert.deepEqual(made.json.allowedScopes, []);
+    for (const scope of organizationScopes)
+      assertFailed(
+        await call(token, 'POST', '/agents', newAgent({ allowedScopes: [scope] })),
+        403,
+        'FORBIDDEN',
+      );
+  });
+
+  it('201 and 200 within what both its token and its own agent hold; 403 FORBIDDEN beyond either', async () => {
+    const client = await t.agent({ allowedScopes: ['agents:read', 'agents:write', 'audit:read'] });
+    const lent = ['agents:read', 'agents:write', 'tokens:read'];
+    const token = await redeem(client, await lend(aliceToken, client, lent));
+    const made = await call(token, 'POST', '/agents', newAgent());
+    assert.deepEqual(made.json.allowedScopes, ['agents:read', 'agents:write']);
+    const change = (allowedScopes: string[]) =>
+      call(token, 'PATCH', `/agents/${made.json.agentId}`, { allowedScopes });
+    const beyond = await change(['agents:read', 'tokens:read', 'audit:read']);
+    assertFailed(beyond, 403, 'FORBIDDEN');
+    assert.deepEqual(beyond.json.details, { exceeded: ['tokens:read', 'audit:read'] });
+    assert.equal((await change(['agents:read'])).status, 200);
+  });
+
+  it('403 FORBIDDEN to widen itself, or to narrow an agent to its own size', async () => {
+    const { client, token } = await borrowing(['agents:read']);
+    for (const [agentId, allowedScopes] of [
+      [client.agentId, ['agents:read', 'agents:write']],
+      [alice.agentId, ['agents:read']],
+    ] as const)
+      assertFailed(await call(token, 'PATCH', `/agents/${agentId}`, { allowedScopes }), 403, 'FORBIDDEN');
+  });
+});
+
+describe('a credential given by a delegated caller', () => {
+  it('403 FORBIDDEN for an agent with scopes that only the delegation holds', async () => {
+    const { token } = await borrowing(['agents:read', 'agents:write']);
+    await assertCannotSpeakAs(token, await t.agent({ allowedScopes: ['audit:read'] }));
+  });
+
+  it('403 FORBIDDEN for an agent without scopes and for itself, unless its own agent may hold agents:write', async () => {
+    const { client, token } = await borrowing([]);
+    await assertCannotSpeakAs(token, await t.agent({ allowedScopes: [] }));
+    await assertCannotSpeakAs(token, client);
+  });
+
+  it('403 FORBIDDEN for every agent of its chain, whatever its own agent may hold', async () => {
+    const bob = await t.agent();
+    const given = await lend(aliceToken, bob, [...organizationScopes], { allowRedelegation: true });
+    const bobs = await redeem(bob, given);
+    const carol = await t.agent();
+    const carols = await redeem(carol, await lend(bobs, carol, [...organizationScopes]));
+    await assertCannotSpeakAs(bobs, alice);
+    await assertCannotSpeakAs(carols, alice);
+    await assertCannotSpeakAs(carols, bob);
+  });
+
+  it('201 and 200 where its token and its own agent both hold enough', async () => {
+    const { token } = await borrowing(organizationScopes);
+    for (const [way, attempt] of await waysToSpeakAs(await t.agent({ allowedScopes: ['agents:read'] }))) {
+      const answer = await attempt(token);
+      assert.ok(answer.status < 300, `${way}: ${answer.text}`);
+    }
+  });
+});
+
+describe('lent by an operator', () => {
+  it('403 and 404: the delegatee stays in its organization, grants nothing and touches no operator', async () => {
+    const { token } = await borrowing([], operator);
+    const { organizationId } = (
+      await call(operator, 'POST', '/organizations', { name: 'Elsewhere', slug: 'elsewhere-borrowed' })
+    ).json;
+    const foreign = await t.agent({ organization_id: organizationId });
+    assertFailed(await t.call('GET', `/api/v1/agents/${foreign.agentId}`, { token }), 404, 'AGENT_NOT_FOUND');
+    assertFailed(
+      await call(token, 'POST', '/agents', newAgent({ organization_id: organizationId })),
+      403,
+      'FORBIDDEN',
+    );
+    assertFailed(
+      await call(token, 'PATCH', `/agents/${t.operator.agentId}`, { owner: 'me' }),
+      403,
+      'FORBIDDEN',
+    );
+    assertFailed(
+      await call(token, 'POST', '/agents', newAgent({ allowedScopes: ['admin:orgs'] })),
+      403,
+      'FORBIDDEN',
+    );
+    assertFailed(
+      await delegate(token, { delegateeId: alice.agentId, scopes: ['agents:read'] }),
+      403,
+      'FORBIDDEN',
+    );
+  });
+});
