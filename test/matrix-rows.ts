@@ -39,6 +39,18 @@ export interface Target {
   readonly deliveryId: string;
 }
 
+/** Callers that act on another agent's behalf, with every scope that can be lent. */
+export const delegatedPrincipals = [
+  /** Without scopes of its own; lent by an admin of its organization. */
+  'delegated',
+  /** A member with the role admin that holds the same scopes itself; lent by an admin of its organization. */
+  'delegatedAdmin',
+  /** Without scopes of its own, in the operator's organization; lent by the operator. */
+  'delegatedByOperator',
+  /** As `delegatedByOperator`, after the delegation was revoked. */
+  'delegationRevoked',
+] as const;
+
 export const principals = [
   'nobody',
   'garbage',
@@ -51,6 +63,7 @@ export const principals = [
   'member',
   'admin',
   'operator',
+  ...delegatedPrincipals,
 ] as const;
 export type Principal = (typeof principals)[number];
 
@@ -74,7 +87,17 @@ const everyone = (answer: string) =>
 
 /** Behind a token: the first rows are the same everywhere. */
 const behindToken = (
-  answers: Record<'wrongScope' | 'otherOrganization' | 'member' | 'admin' | 'operator', string>,
+  answers: Record<
+    | 'wrongScope'
+    | 'otherOrganization'
+    | 'member'
+    | 'admin'
+    | 'operator'
+    | 'delegated'
+    | 'delegatedAdmin'
+    | 'delegatedByOperator',
+    string
+  >,
 ): Row['answers'] => ({
   nobody: '401 UNAUTHORIZED',
   garbage: '401 UNAUTHORIZED',
@@ -82,6 +105,7 @@ const behindToken = (
   revoked: '401 UNAUTHORIZED',
   suspendedOrganization: '403 ORG_SUSPENDED',
   decommissioned: '401 UNAUTHORIZED',
+  delegationRevoked: '403 DELEGATION_REVOKED',
   ...answers,
 });
 
@@ -93,7 +117,16 @@ const ofAgents = (success: string, foreign = '404 AGENT_NOT_FOUND') =>
     member: success,
     admin: success,
     operator: success,
+    delegated: success,
+    delegatedAdmin: success,
+    delegatedByOperator: foreign,
   });
+
+/** As `ofAgents`, but lasting: scopes and credentials that only the delegation covers cannot be given. */
+const ofLastingPower = (success: string, foreign?: string) => ({
+  ...ofAgents(success, foreign),
+  delegated: '403 FORBIDDEN',
+});
 
 /** Of one's own organization, whatever the scopes; elsewhere there is no such organization. */
 const ofAnyAgent = (success: string) =>
@@ -103,9 +136,19 @@ const ofAnyAgent = (success: string) =>
     member: success,
     admin: success,
     operator: success,
+    delegated: success,
+    delegatedAdmin: success,
+    delegatedByOperator: '404 ORG_NOT_FOUND',
   });
 /** By scope or as an admin, at home. */
 const ofWebhooks = (success: string, foreign = '404 WEBHOOK_NOT_FOUND') => ofAgents(success, foreign);
+
+/** A delegated caller has no role and is no operator. */
+const withoutRole = {
+  delegated: '403 FORBIDDEN',
+  delegatedAdmin: '403 FORBIDDEN',
+  delegatedByOperator: '403 FORBIDDEN',
+};
 
 const operatorOnly = (success: string) =>
   behindToken({
@@ -114,6 +157,7 @@ const operatorOnly = (success: string) =>
     member: '403 FORBIDDEN',
     admin: '403 FORBIDDEN',
     operator: success,
+    ...withoutRole,
   });
 
 const ofOrganizationAdmins = (success: string, foreign = '404 ORG_NOT_FOUND') =>
@@ -123,11 +167,21 @@ const ofOrganizationAdmins = (success: string, foreign = '404 ORG_NOT_FOUND') =>
     member: '403 FORBIDDEN',
     admin: success,
     operator: success,
+    ...withoutRole,
   });
 
 /** What anybody with a token sees of its own organization, or may do as itself. */
 const ofOwnOrganization = (answer: string, operator = answer) =>
-  behindToken({ wrongScope: answer, otherOrganization: answer, member: answer, admin: answer, operator });
+  behindToken({
+    wrongScope: answer,
+    otherOrganization: answer,
+    member: answer,
+    admin: answer,
+    operator,
+    delegated: answer,
+    delegatedAdmin: answer,
+    delegatedByOperator: operator,
+  });
 
 const api = '/api/v1';
 
@@ -219,6 +273,9 @@ export const rows: Readonly<Record<string, Row>> = {
       member: '200',
       admin: '200',
       operator: '200',
+      delegated: '200',
+      delegatedAdmin: '200',
+      delegatedByOperator: '403 FORBIDDEN',
     }),
   },
 
@@ -231,18 +288,16 @@ export const rows: Readonly<Record<string, Row>> = {
       member: '201',
       admin: '201',
       operator: '404 AGENT_NOT_FOUND',
+      // The delegation they hold may not be passed on.
+      delegated: '403 FORBIDDEN',
+      delegatedAdmin: '403 FORBIDDEN',
+      delegatedByOperator: '404 AGENT_NOT_FOUND',
     }),
   },
   // Each sees its own.
   listDelegations: {
     request: () => ({ method: 'GET', url: `${api}/delegations` }),
-    answers: behindToken({
-      wrongScope: '200',
-      otherOrganization: '200',
-      member: '200',
-      admin: '200',
-      operator: '200',
-    }),
+    answers: ofOwnOrganization('200'),
   },
   getDelegation: {
     request: ({ chainId }) => ({ method: 'GET', url: `${api}/delegations/${chainId}` }),
@@ -252,6 +307,9 @@ export const rows: Readonly<Record<string, Row>> = {
       member: '200',
       admin: '200',
       operator: '200',
+      delegated: '200',
+      delegatedAdmin: '200',
+      delegatedByOperator: '404 DELEGATION_NOT_FOUND',
     }),
   },
   verifyDelegation: {
@@ -266,6 +324,9 @@ export const rows: Readonly<Record<string, Row>> = {
       member: '200',
       admin: '200',
       operator: '200',
+      delegated: '200',
+      delegatedAdmin: '200',
+      delegatedByOperator: '404 DELEGATION_NOT_FOUND',
     }),
   },
   revokeDelegation: {
@@ -276,6 +337,9 @@ export const rows: Readonly<Record<string, Row>> = {
       member: '403 FORBIDDEN',
       admin: '204',
       operator: '204',
+      delegated: '403 FORBIDDEN',
+      delegatedAdmin: '403 FORBIDDEN',
+      delegatedByOperator: '404 DELEGATION_NOT_FOUND',
     }),
   },
 
@@ -285,7 +349,7 @@ export const rows: Readonly<Record<string, Row>> = {
       url: `${api}/agents`,
       payload: newAgent({ organization_id: organizationId, allowedScopes: ['agents:read'] }),
     }),
-    answers: ofAgents('201', '403 FORBIDDEN'),
+    answers: ofLastingPower('201', '403 FORBIDDEN'),
   },
   listAgents: { request: () => ({ method: 'GET', url: `${api}/agents` }), answers: ofAgents('200', '200') },
   getAgent: {
@@ -314,12 +378,12 @@ export const rows: Readonly<Record<string, Row>> = {
       url: `${api}/agents/${agentId}/keys`,
       payload: { keys: [] },
     }),
-    answers: ofAgents('200'),
+    answers: ofLastingPower('200'),
   },
 
   generateCredential: {
     request: ({ agentId }) => ({ method: 'POST', url: `${api}/agents/${agentId}/credentials` }),
-    answers: ofAgents('201'),
+    answers: ofLastingPower('201'),
   },
   listCredentials: {
     request: ({ agentId }) => ({ method: 'GET', url: `${api}/agents/${agentId}/credentials` }),
@@ -330,7 +394,7 @@ export const rows: Readonly<Record<string, Row>> = {
       method: 'POST',
       url: `${api}/agents/${agentId}/credentials/${credentialId}/rotate`,
     }),
-    answers: ofAgents('200'),
+    answers: ofLastingPower('200'),
   },
   revokeCredential: {
     request: ({ agentId, credentialId }) => ({
@@ -431,7 +495,7 @@ export const rows: Readonly<Record<string, Row>> = {
         scopes: ['agents:read'],
       },
     }),
-    answers: ofAgents('201'),
+    answers: ofLastingPower('201'),
   },
   listTrustPolicies: {
     request: () => ({ method: 'GET', url: trustPolicies }),
@@ -447,7 +511,7 @@ export const rows: Readonly<Record<string, Row>> = {
       url: `${trustPolicies}/${policyId}`,
       payload: { name: 'Renamed' },
     }),
-    answers: ofAgents('200', '404 TRUST_POLICY_NOT_FOUND'),
+    answers: ofLastingPower('200', '404 TRUST_POLICY_NOT_FOUND'),
   },
   deleteTrustPolicy: {
     request: ({ policyId }) => ({ method: 'DELETE', url: `${trustPolicies}/${policyId}` }),
@@ -472,7 +536,7 @@ export const rows: Readonly<Record<string, Row>> = {
       url: `${api}/oidc/id-token`,
       form: { audience: 'sts.amazonaws.com' },
     }),
-    answers: ofOwnOrganization('200'),
+    answers: { ...ofOwnOrganization('200'), ...withoutRole },
   },
   getTierStatus: {
     request: () => ({ method: 'GET', url: `${api}/tiers/status` }),
@@ -584,6 +648,9 @@ export const rows: Readonly<Record<string, Row>> = {
       member: '200',
       admin: '200',
       operator: '200',
+      delegated: '200',
+      delegatedAdmin: '200',
+      delegatedByOperator: '403 FORBIDDEN',
     }),
   },
   createWebhook: {

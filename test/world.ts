@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import type { InjectOptions } from 'fastify';
 import { organizationScopes } from '../src/contract/scopes.ts';
+import { delegating } from './delegations.ts';
 import { type Answer, newAgent, type TestApp } from './harness.ts';
 import { startIssuer } from './issuers.ts';
 import type { Principal, Sent, Target } from './matrix-rows.ts';
@@ -24,6 +25,7 @@ export interface World {
 
 export async function createWorld(t: TestApp): Promise<World> {
   const operatorToken = await t.token();
+  const { lend, redeem } = delegating(t);
   const outside = await startIssuer(t.clock);
   const paymentEvents = await createPaymentEvents(t.clock);
 
@@ -60,6 +62,19 @@ export async function createWorld(t: TestApp): Promise<World> {
     return { agentId, token: await makeToken(agentId) };
   };
 
+  /** The token of an agent with these scopes, that the lender lends everything it can. */
+  const delegatedToken = async (lender: string, home: string, own: readonly string[], role?: 'admin') => {
+    const agentId = await makeAgent(home, own);
+    if (role) await asOperator('POST', `/organizations/${home}/members`, { agentId, role });
+    const client = { agentId, ...(await asOperator('POST', `/agents/${agentId}/credentials`)) };
+    const lent = await lend(lender, client, organizationScopes);
+    return { chainId: lent.chainId, token: await redeem(client, lent) };
+  };
+
+  const delegatedByOperator = (await delegatedToken(operatorToken, t.operator.organizationId, [])).token;
+  const ended = await delegatedToken(operatorToken, t.operator.organizationId, []);
+  await asOperator('DELETE', `/delegations/${ended.chainId}`);
+
   /** The end of the world comes last. */
   const tokenOf: World['tokenOf'] = async (who, home) => {
     switch (who) {
@@ -87,6 +102,19 @@ export async function createWorld(t: TestApp): Promise<World> {
       case 'member':
       case 'admin':
         return (await agentIn(home, organizationScopes, who)).token;
+      case 'delegatedByOperator':
+        return delegatedByOperator;
+      case 'delegationRevoked':
+        return ended.token;
+      case 'delegated':
+      case 'delegatedAdmin': {
+        const lender = (await agentIn(home, organizationScopes, 'admin')).token;
+        const delegated =
+          who === 'delegated'
+            ? await delegatedToken(lender, home, [])
+            : await delegatedToken(lender, home, organizationScopes, 'admin');
+        return delegated.token;
+      }
       case 'decommissioned': {
         const { agentId, token } = await agentIn(home, organizationScopes);
         await asOperator('DELETE', `/agents/${agentId}`);
