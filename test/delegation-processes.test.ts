@@ -6,7 +6,7 @@ import { createDatabase, environment, newAgent, skipWithout } from './harness.ts
 import { authorize, type Client, findProgram, makeOperator, startRedis, startServe } from './programs.ts';
 
 describe('a chain across processes', () => {
-  it('revoking link two stops three, four and five in the other process within one request, 10 times', async (test) => {
+  it('403 in the other process with the next request: below a revoked link 10 times, after the subject is narrowed, and suspended', async (test) => {
     if (!findProgram('redis-server')) return skipWithout(test, 'redis-server');
     const redis = await startRedis();
     const env = environment(await createDatabase(), { REDIS_URL: String(redis?.url) });
@@ -79,6 +79,10 @@ describe('a chain across processes', () => {
     }
 
     const first = `${here.url}/api/v1/agents/${cast[0]?.agentId}`;
+    const narrowing = await call(first, 'PATCH', headers.authorization, { allowedScopes: ['audit:read'] });
+    assert.equal(narrowing.status, 200);
+    assert.deepEqual(await elsewhere(survivors), times(10, '403 INSUFFICIENT_SCOPE'));
+
     const suspension = await call(first, 'PATCH', headers.authorization, { status: 'suspended' });
     assert.equal(suspension.status, 200);
     assert.deepEqual(await elsewhere(survivors), times(10, '403 DELEGATION_REVOKED'));
