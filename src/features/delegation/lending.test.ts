@@ -1,4 +1,4 @@
-/** What a delegation lends (scopes and audiences), and which delegations are refused because nobody could redeem them. */
+/** The scopes and audiences that a delegation lends, and the delegations that are refused because no agent could redeem them. */
 import assert from 'node:assert/strict';
 import { createPrivateKey, createPublicKey } from 'node:crypto';
 import { describe, it } from 'node:test';

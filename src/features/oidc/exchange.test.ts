@@ -110,7 +110,7 @@ describe('a token that is not taken: the same answer to all, the reason in the l
     [
       'a token that an actor holds on behalf of the subject',
       /no trust policy matches: actor/,
-      (policy) => policy.sign({ act: { sub: 'somebody' } }),
+      (policy) => policy.sign({ act: { sub: 'another-worker' } }),
     ],
     ['another audience', /no trust policy/, (policy) => policy.sign({ aud: 'https://other.example' })],
     ['no audience', /no trust policy/, (policy) => policy.sign({ aud: undefined })],
@@ -142,7 +142,7 @@ describe('a token that is not taken: the same answer to all, the reason in the l
     const conditions = [{ claim: '/act/sub', operator: 'equals', values: ['worker'] }];
     const policy = await policyFor({ conditions });
     assert.equal((await exchange(await policy.sign({ act: { sub: 'worker' } }))).status, 200);
-    await refused(await policy.sign({ act: { sub: 'somebody' } }));
+    await refused(await policy.sign({ act: { sub: 'another-worker' } }));
   });
   it('an ID token of our own is no outside token, even where a policy names us by another spelling', async () => {
     const { json } = await t.form(`${url}/id-token`, { audience: 'https://x.example' }, operator);
