@@ -122,7 +122,7 @@ const ofAgents = (success: string, foreign = '404 AGENT_NOT_FOUND') =>
     delegatedByOperator: foreign,
   });
 
-/** As `ofAgents`, but lasting: scopes and credentials that only the delegation covers cannot be given. */
+/** As `ofAgents`, but lasting: a caller cannot give or speak for scopes that only its delegation covers. */
 const ofLastingPower = (success: string, foreign?: string) => ({
   ...ofAgents(success, foreign),
   delegated: '403 FORBIDDEN',
@@ -555,6 +555,7 @@ export const rows: Readonly<Record<string, Row>> = {
       member: '403 FORBIDDEN',
       admin: '200',
       operator: '400 TIER_UPGRADE_NOT_REQUIRED',
+      ...withoutRole,
     }),
   },
   getUsage: {
@@ -767,7 +768,7 @@ export const rows: Readonly<Record<string, Row>> = {
       url: `${api}/marketplace/listings`,
       payload: { agentId: outsiderId, title: 'Another', summary: 'One more.' },
     }),
-    answers: ofAgents('201'),
+    answers: ofLastingPower('201'),
   },
   listListings: {
     request: () => ({ method: 'GET', url: `${api}/marketplace/listings` }),
@@ -783,7 +784,7 @@ export const rows: Readonly<Record<string, Row>> = {
       url: `${api}/marketplace/listings/${listingId}`,
       payload: { status: 'withdrawn' },
     }),
-    answers: ofAgents('200', '404 LISTING_NOT_FOUND'),
+    answers: ofLastingPower('200', '404 LISTING_NOT_FOUND'),
   },
   deleteListing: {
     request: ({ listingId }) => ({ method: 'DELETE', url: `${api}/marketplace/listings/${listingId}` }),

@@ -188,9 +188,9 @@ export function createBillingService(parts: BillingParts): BillingService {
     },
 
     async checkout(caller, targetTier, id) {
+      // A delegated caller cannot order anything, so it learns nothing about the plan either.
+      if (caller.delegation) await requireManage(caller, asked(id, caller));
       const { organizationId, planTier } = await visible(caller, asked(id, caller));
-      // Before all else: a delegated caller cannot order anything, and learns nothing about the plan.
-      if (caller.delegation) await requireManage(caller, organizationId);
       if (!isAbove(targetTier, planTier)) {
         fail('TIER_UPGRADE_NOT_REQUIRED', {
           message: `The organization has the plan ${planTier}; ${targetTier} is not above it.`,
