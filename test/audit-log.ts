@@ -22,7 +22,11 @@ import type { Sql } from '../src/kernel/sql.ts';
 import { environment, type TestApp } from './harness.ts';
 
 /** So many events of one organization, some of each kind, in one transaction. */
-export async function record(t: TestApp, organizationId: string, events: number): Promise<void> {
+export async function record(
+  t: Pick<TestApp, 'app' | 'clock'>,
+  organizationId: string,
+  events: number,
+): Promise<void> {
   const { app, clock } = t;
   const ledger = createLedger({ clock, ids: app.ids, listeners: [app.audit.listener] });
   const types: EventType[] = ['token.issued', 'agent.created', 'credential.rotated'];

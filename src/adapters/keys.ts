@@ -1,5 +1,5 @@
 /** The signer port on `jose`. Nothing in a token's header can choose a key by anything but the id of one we hold. */
-import { createPublicKey, hash, hkdfSync, type JsonWebKeyInput, type KeyObject } from 'node:crypto';
+import { createPublicKey, type JsonWebKeyInput, type KeyObject } from 'node:crypto';
 import {
   CompactSign,
   type CryptoKey,
@@ -23,14 +23,17 @@ import type {
   Signer,
   SignerOptions,
 } from '../kernel/signer.ts';
+import { createSeals } from './seals.ts';
 
 const algorithm = 'RS256';
 
 export async function createSigner(options: SignerOptions & { clock: Clock }): Promise<Signer> {
   const { privateKey, publicKey, previousPublicKeys, issuer, clock } = options;
-  const keys = await Promise.all([publicKey, ...previousPublicKeys].map(describe));
-  const byId = new Map(keys.map((key) => [key.keyId, key.verifyingKey]));
-  const keyId = keys[0]?.keyId as string;
+  const described = await Promise.all([publicKey, ...previousPublicKeys].map(describe));
+  // Nodes may share one list of further keys, which then has the own key of each.
+  const byId = new Map(described.map((key) => [key.keyId, key]));
+  const keyId = described[0]?.keyId as string;
+  const publicKeys = [...byId.values()].map(({ jwk }) => jwk);
   const signingKey = privateKey.toCryptoKey({ name: 'RSASSA-PKCS1-v1_5', hash: 'SHA-256' }, false, ['sign']);
 
   return {
@@ -47,7 +50,7 @@ export async function createSigner(options: SignerOptions & { clock: Clock }): P
           (header) => {
             const key = header.kid === undefined ? undefined : byId.get(header.kid);
             if (!key || !isOurHeader(header)) throw new Error('not a token of ours');
-            return key;
+            return key.verifyingKey;
           },
           {
             algorithms: [algorithm],
@@ -65,21 +68,9 @@ export async function createSigner(options: SignerOptions & { clock: Clock }): P
     },
     attest: (text, header) =>
       new CompactSign(Buffer.from(text)).setProtectedHeader({ alg: algorithm, ...header }).sign(signingKey),
-    publicKeys: () => keys.map((key) => key.jwk),
-    seal: createSeal(privateKey),
+    publicKeys: () => publicKeys,
+    ...createSeals(privateKey),
   };
-}
-
-/**
- * HMAC's own construction, sha256(outer ‖ sha256(inner ‖ text)), with the two block-sized keys derived from the private
- * key: four times as fast as an Hmac object for each text.
- */
-function createSeal(privateKey: KeyObject): (text: string) => string {
-  const secret = privateKey.export({ type: 'pkcs8', format: 'der' });
-  const derive = (use: string) => Buffer.from(hkdfSync('sha256', secret, '', use, 32)).toString('hex');
-  const inner = derive('countersign audit seal, inner');
-  const outer = derive('countersign audit seal, outer');
-  return (text) => hash('sha256', outer + hash('sha256', inner + text)).slice(0, 32);
 }
 
 export function createStatementReader(): ReadStatement {

@@ -20,9 +20,16 @@ export interface Signer {
   publicKeys(): readonly PublicKey[];
   /** Signs a text as it stands, under a header that names the key by an address of the caller's choosing: a compact JWS. */
   attest(text: string, header: AttestationHeader): Promise<string>;
-  /** What only a holder of the private key can write below this text; cheap enough for every audit row. Hexadecimal. */
-  seal(text: string): string;
+  /** What only a holder of the private key can write below this text; cheap enough for every audit row. */
+  readonly seal: Seal;
+  /** The key of our seals, encrypted for the holder of another key: with it, that holder can check them. */
+  shareSeal(recipient: PublicKey): Promise<string>;
+  /** The seal that another key's holder has shared with us; undefined when it was not encrypted for us. */
+  openSeal(shared: string): Promise<Seal | undefined>;
 }
+
+/** A MAC over the text, in hexadecimal. */
+export type Seal = (text: string) => string;
 
 export interface AttestationHeader {
   readonly typ: string;

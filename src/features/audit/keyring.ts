@@ -1,22 +1,26 @@
-/** The instance's key among those that came before: who may be believed, and whether it is our turn to sign. */
+/** The instance's key in the line of keys: which keys are trusted, and whether ours may link and sign. */
 import type { Clock } from '../../kernel/clock.ts';
 import type { Db, Queryable } from '../../kernel/db.ts';
 import { takeLock } from '../../kernel/locks.ts';
 import type { Log } from '../../kernel/log.ts';
-import type { PublicKey, ReadStatement, Signer } from '../../kernel/signer.ts';
+import type { PublicKey, ReadStatement, Seal, Signer } from '../../kernel/signer.ts';
 import type { Alarm } from './alarm.ts';
 import { sealTag } from './chain.ts';
-import { hasKeys, insertKey, readKeys } from './links-store.ts';
+import { hasTable, insertKey, readKeys } from './links-store.ts';
+import { createSharedSeals } from './shared-seals.ts';
 import { claimed, sign, statementHash } from './statements.ts';
 import { type KeyRow, type Trust, trustFrom } from './trust.ts';
 
 export interface Standing {
-  /** Our key is the one that took over last. */
+  /**
+   * Our key may link and sign. It is in the line of keys, and each key that joined after it is configured here and has
+   * shared its seal with ours: nodes with different keys of one published set take turns.
+   */
   readonly current: boolean;
-  readonly since: number;
-  /** What our seals begin with, and what those of our predecessors do. */
-  readonly tag: string;
-  readonly earlierTags: readonly string[];
+  /** The seals that can be checked, by the tag that such seals begin with. */
+  readonly seals: ReadonlyMap<string, Seal>;
+  /** Tags of earlier keys whose seals cannot be checked and are accepted for now. */
+  readonly uncheckedTags: readonly string[];
 }
 
 export interface Keyring {
@@ -24,9 +28,12 @@ export interface Keyring {
   standing(db: Queryable): Promise<Standing>;
   /** False before the very first key has said who it is. */
   begun(): Promise<boolean>;
-  /** The key that signs the log, where that is another than ours. Also asked of a database that has no tables yet. */
+  /** The key that signs the log, when ours may not. Also works on a database that has no tables yet. */
   otherKey(): Promise<string | undefined>;
-  /** Says who we are and who came before, unless that was said already; who does not take over, only where nobody came before. */
+  /**
+   * Adds our key to the line of keys unless it may link already, and shares its seal. Without `takeOver` a key is added
+   * only to an empty line.
+   */
   introduce(takeOver: boolean): Promise<void>;
 }
 
@@ -39,8 +46,15 @@ export interface KeyringDeps {
   readonly alarm: Alarm;
 }
 
+/** After an unplanned change of keys, events that the earlier key sealed are still waiting to be linked. */
+const earlierSealMs = 3_600_000;
+
+const noSeals: ReadonlyMap<string, Seal> = new Map();
+
 export function createKeyring({ db, clock, log, signer, readStatement, alarm }: KeyringDeps): Keyring {
   const roots = signer.publicKeys();
+  const isConfigured = (keyId: string) => roots.some(({ kid }) => kid === keyId);
+  const sharedSeals = createSharedSeals({ clock, signer, readStatement });
   let known: { rows: string; trust: Trust } | undefined;
 
   const trustIn = async (rows: readonly KeyRow[]): Promise<Trust> => {
@@ -60,52 +74,84 @@ export function createKeyring({ db, clock, log, signer, readStatement, alarm }: 
   };
 
   /**
-   * The only moment at which a key is believed that the configuration does not name: the one that signed until now. Who
-   * has named earlier keys has said which it may be.
+   * The only moment at which a key is trusted that the configuration does not name: the one that signed until now. When
+   * further keys are configured, it must be one of them.
    */
   const mayFollow = async (rows: readonly KeyRow[]): Promise<boolean> => {
     const [newest] = rows;
     const predecessor = newest && claimed('key', newest.signed)?.key;
     if (!newest) return true;
     if (!predecessor) return false;
-    if (roots.length > 1 && !roots.some(({ kid }) => kid === predecessor.kid)) return false;
+    if (roots.length > 1 && !isConfigured(predecessor.kid)) return false;
     return (await trustFrom(readStatement, [predecessor], rows)).problem === undefined;
+  };
+
+  /** `rows` from the newest to the oldest. */
+  const judge = async (
+    queryable: Queryable,
+    rows: readonly KeyRow[],
+  ): Promise<Standing & { problem: string | undefined }> => {
+    const trust = await trustIn(rows);
+    const shared = rows.length > 1 ? await sharedSeals.received(queryable, trust.keys) : noSeals;
+    const place = rows.findIndex(({ keyId }) => keyId === signer.keyId);
+    const later = place < 0 ? rows : rows.slice(0, place);
+    const problem = trust.problem ?? problemWith(later, shared);
+    const hasJustJoined = clock.now() < Date.parse(rows[place]?.at ?? '') + earlierSealMs;
+    const accepted = [...shared].filter(([keyId]) => hasJustJoined || isConfigured(keyId));
+    const seals = new Map(
+      [...accepted, [signer.keyId, signer.seal] as const].map(([keyId, seal]) => [sealTag(keyId), seal]),
+    );
+    const earlier = hasJustJoined ? rows.slice(place + 1) : [];
+    return {
+      current: place >= 0 && problem === undefined,
+      seals,
+      uncheckedTags: earlier.map(({ keyId }) => sealTag(keyId)).filter((tag) => !seals.has(tag)),
+      problem,
+    };
+  };
+
+  const problemWith = (later: readonly KeyRow[], shared: ReadonlyMap<string, Seal>): string | undefined => {
+    const foreign = later.find(({ keyId }) => !isConfigured(keyId));
+    if (foreign) return `the audit log is signed by another key: ${foreign.keyId}`;
+    const silent = later.find(({ keyId }) => !shared.has(keyId));
+    return silent && `the audit log is signed by another key, which does not list ours: ${silent.keyId}`;
   };
 
   return {
     trust: async (queryable) => trustIn(await readKeys(queryable)),
     async standing(queryable) {
       const rows = await readKeys(queryable);
-      const { keys, problem } = await trustIn(rows);
-      const current = rows[0]?.keyId === signer.keyId && problem === undefined;
-      if (!current && rows.length > 0)
-        alarm.raise({ problem: problem ?? `the audit log is signed by another key: ${rows[0]?.keyId}` });
-      return {
-        current,
-        since: Date.parse(rows[0]?.at ?? ''),
-        tag: sealTag(signer.keyId),
-        earlierTags: keys.filter(({ kid }) => kid !== signer.keyId).map(({ kid }) => sealTag(kid)),
-      };
+      const { problem, ...standing } = await judge(queryable, rows);
+      if (problem !== undefined && rows.length > 0) alarm.raise({ problem });
+      return standing;
     },
     begun: async () => (await readKeys(db)).length > 0,
     async otherKey() {
-      const [newest] = (await hasKeys(db)) ? await readKeys(db) : [];
-      return newest?.keyId === signer.keyId ? undefined : newest?.keyId;
+      const rows = (await hasTable(db, 'audit_keys')) ? await readKeys(db) : [];
+      const newest = rows[0]?.keyId;
+      if (newest === undefined || newest === signer.keyId) return undefined;
+      // An earlier version's database knows no shared seals.
+      const isCurrent = (await hasTable(db, 'audit_shared_seals')) && (await judge(db, rows)).current;
+      return isCurrent ? undefined : newest;
     },
     introduce: (takeOver) =>
       db.transaction(async (tx) => {
         await takeLock(tx, 'auditSequencer');
         const rows = await readKeys(tx);
         const [newest] = rows;
-        if (newest?.keyId === signer.keyId || (newest && !takeOver)) return;
-        if (!(await mayFollow(rows)))
-          return alarm.raise({ problem: `no key that may be believed signed before: ${newest?.keyId}` });
-        await insertKey(tx, await introduceAfter(newest));
-        if (newest)
-          log.warn(
-            { keyId: signer.keyId, previousKeyId: newest.keyId },
-            'the signing key has changed: this one takes over the audit log. If you did not change it, somebody else did',
-          );
+        const { current } = await judge(tx, rows);
+        if (!current && newest?.keyId !== signer.keyId) {
+          if (newest && !takeOver) return;
+          if (!(await mayFollow(rows)))
+            return alarm.raise({ problem: `no key that may be believed signed before: ${newest?.keyId}` });
+          await insertKey(tx, await introduceAfter(newest));
+          if (newest)
+            log.warn(
+              { keyId: signer.keyId, previousKeyId: newest.keyId },
+              'the signing key has changed: this one takes over the audit log. If you did not change it, somebody else did',
+            );
+        }
+        await sharedSeals.share(tx);
       }),
   };
 }

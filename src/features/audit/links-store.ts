@@ -186,10 +186,10 @@ export const insertCheckpoints = (tx: Tx, rows: readonly CheckpointRow[]): Promi
            as made (organization_id, number, size, head, previous, taken_at, key_id, signed)`),
   );
 
-export async function hasKeys(db: Queryable): Promise<boolean> {
+export async function hasTable(db: Queryable, table: 'audit_keys' | 'audit_shared_seals'): Promise<boolean> {
   const { found } = await db.one<{ found: boolean }>(
-    'audit.keys.table',
-    sql`select to_regclass('audit_keys') is not null as found`,
+    'audit.table',
+    sql`select to_regclass(${table}) is not null as found`,
   );
   return found;
 }
@@ -208,4 +208,27 @@ export const insertKey = (tx: Tx, row: KeyRow): Promise<number> =>
     'audit.keys.insert',
     sql`insert into audit_keys (number, key_id, taken_at, signed)
         values (${row.number}, ${row.keyId}, ${row.at}, ${row.signed})`,
+  );
+
+export interface SharedSealRow {
+  readonly keyId: string;
+  readonly recipient: string;
+  readonly signed: string;
+}
+
+/** Those that this key has shared, and those that were shared with it. */
+export const readSharedSeals = (db: Queryable, keyId: string): Promise<SharedSealRow[]> =>
+  db.many(
+    'audit.sharedSeals',
+    prepared(
+      sql`select key_id as "keyId", recipient, signed from audit_shared_seals
+          where ${keyId} in (key_id, recipient) order by number`,
+    ),
+  );
+
+export const insertSharedSeal = (tx: Tx, row: SharedSealRow): Promise<number> =>
+  tx.run(
+    'audit.sharedSeals.insert',
+    sql`insert into audit_shared_seals (key_id, recipient, signed)
+        values (${row.keyId}, ${row.recipient}, ${row.signed})`,
   );

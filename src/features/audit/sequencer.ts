@@ -53,8 +53,6 @@ const batchSize = 4_000;
 const eventsAtOnce = 100;
 /** Transactions pass without leaving events, too; how many may before it is written down how far we are. */
 const unsettledAtMost = 50_000n;
-/** After a change of keys rows still come in that were sealed with the earlier one. */
-const earlierSealMs = 3_600_000;
 
 const beginning: Cursor = {
   appendedIn: '0',
@@ -136,12 +134,12 @@ export function createSequencer(deps: SequencerDeps): Sequencer {
   /** Appended by this service, and in the place that its text says. */
   const belongs = (event: Candidate, standing: Standing, adopting: boolean): boolean => {
     const tag = event.seal.slice(0, 8);
-    const sealed =
-      tag === standing.tag
-        ? event.seal === standing.tag + signer.seal(event.canonical)
-        : event.seal === ''
-          ? adopting
-          : standing.earlierTags.includes(tag) && clock.now() < standing.since + earlierSealMs;
+    const seal = standing.seals.get(tag);
+    const sealed = seal
+      ? event.seal === tag + seal(event.canonical)
+      : event.seal === ''
+        ? adopting
+        : standing.uncheckedTags.includes(tag);
     return sealed && isInPlace(event);
   };
 

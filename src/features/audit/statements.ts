@@ -1,7 +1,7 @@
 /**
  * What is signed: checkpoints (the head of a chain), keys (who signed before), anchors (what retention dropped), exports
- * (which chains are in the file). Each is a compact JWS with a type of its own. All but the last are known by the hash of
- * their text, and name the one before.
+ * (which chains are in the file), seals that are shared between keys. Each is a compact JWS with a type of its own.
+ * Checkpoints, keys and anchors are known by the hash of their text, and name the one before.
  */
 import type { Claims, PublicKey, ReadStatement, Signer } from '../../kernel/signer.ts';
 import { hashText } from './chain.ts';
@@ -11,6 +11,7 @@ export const types = {
   key: 'audit-key+jwt',
   anchor: 'audit-anchor+jwt',
   export: 'audit-export+jwt',
+  sharedSeal: 'audit-seal+jwt',
 } as const;
 
 export interface Checkpoint {
@@ -60,11 +61,21 @@ export interface ExportStatement {
   readonly contents: string;
 }
 
+/** The signing key lets the recipient check its seals. */
+export interface SharedSeal {
+  /** The id of the key that can open it. */
+  readonly recipient: string;
+  readonly at: string;
+  /** The seal key as a JWE. */
+  readonly sealKey: string;
+}
+
 interface Kinds {
   readonly checkpoint: Checkpoint;
   readonly key: KeyStatement;
   readonly anchor: Anchor;
   readonly export: ExportStatement;
+  readonly sharedSeal: SharedSeal;
 }
 
 export const statementHash = hashText;
