@@ -45,8 +45,9 @@ program
 
 program
   .command('keys')
-  .description('print a new RSA-2048 signing key pair as PEM')
-  .action(async () => (await import('./commands/keys.ts')).keys());
+  .description('print a new RSA-2048 signing key pair as PEM, or write it into a folder')
+  .option('--out <folder>', 'write private.pem and public.pem there, and print the paths and the key id')
+  .action(async (options) => (await import('./commands/keys.ts')).keys(options));
 
 program
   .command('scaffold <agentId>')

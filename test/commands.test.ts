@@ -1,11 +1,22 @@
 /** Every command as a process of its own: what it needs, what it refuses and how it says so. */
 import assert from 'node:assert/strict';
-import { generateKeyPairSync } from 'node:crypto';
+import { createPublicKey, generateKeyPairSync } from 'node:crypto';
 import { once } from 'node:events';
-import { readdirSync } from 'node:fs';
+import {
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { connect, createServer } from 'node:net';
-import { describe, test } from 'node:test';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, describe, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
+import { calculateJwkThumbprint, type JWK } from 'jose';
 import { createDatabase, createEmptyDatabase, environment, execute } from './harness.ts';
 import {
   askToken,
@@ -302,6 +313,48 @@ test('keys prints a pair that serve accepts', async () => {
   assert.match(publicPem, /BEGIN PUBLIC KEY/);
   const pair = { JWT_PRIVATE_KEY: privatePem, JWT_PUBLIC_KEY: publicPem };
   await startServe(environment(await createDatabase(), pair));
+});
+
+test('keys --out writes the two files for their owner and the public, and prints where and which', async () => {
+  const parent = mkdtempSync(join(tmpdir(), 'countersign-keys-'));
+  after(() => rmSync(parent, { recursive: true }));
+  const folder = join(parent, 'new', 'pair');
+  const files = { private: join(folder, 'private.pem'), public: join(folder, 'public.pem') };
+  const keys = startCountersign(['keys', '--out', folder], {});
+  assert.equal(await keys.gone(), 0, keys.output());
+  const modes = [folder, files.private, files.public].map((path) => statSync(path).mode & 0o777);
+  assert.deepEqual(modes, [0o700, 0o600, 0o644]);
+  const publicKey = createPublicKey(readFileSync(files.public));
+  const keyId = await calculateJwkThumbprint(publicKey.export({ format: 'jwk' }) as JWK);
+  for (const printed of [files.private, files.public, keyId])
+    assert.ok(keys.stdout().includes(printed), keys.stdout());
+  assert.doesNotMatch(keys.output(), /PRIVATE KEY-----/);
+
+  const { JWT_PRIVATE_KEY, JWT_PUBLIC_KEY, ...rest } = environment(await createDatabase());
+  const pair = { JWT_PRIVATE_KEY_FILE: files.private, JWT_PUBLIC_KEY_FILE: files.public };
+  const { url } = await startServe({ ...rest, ...pair });
+  const jwks = (await (await fetch(`${url}/.well-known/jwks.json`)).json()) as { keys: { kid: string }[] };
+  assert.deepEqual(
+    jwks.keys.map(({ kid }) => kid),
+    [keyId],
+  );
+});
+
+test('keys --out refuses to overwrite either file, and writes neither', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'countersign-keys-'));
+  after(() => rmSync(folder, { recursive: true }));
+  for (const name of ['private.pem', 'public.pem']) {
+    writeFileSync(join(folder, name), 'kept');
+    const said = await refusalOf(startCountersign(['keys', '--out', folder], {}));
+    assert.ok(said.includes(`${join(folder, name)} exists already and is not overwritten`), said);
+    assert.deepEqual([readdirSync(folder), readFileSync(join(folder, name), 'utf8')], [[name], 'kept']);
+    rmSync(join(folder, name));
+  }
+  symlinkSync(join(folder, 'elsewhere'), join(folder, 'private.pem'));
+  await refusalOf(startCountersign(['keys', '--out', folder], {}));
+  const file = join(folder, 'file');
+  writeFileSync(file, '');
+  assert.match(await refusalOf(startCountersign(['keys', '--out', file], {})), /cannot write the keys/);
 });
 
 test('bootstrap makes an operator once; --force gives it one more secret, and both work', async () => {

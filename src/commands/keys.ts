@@ -1,9 +1,55 @@
+/** `countersign keys`: a new signing key pair, printed or written into a folder. */
+import { createPublicKey } from 'node:crypto';
+import { chmodSync, existsSync, mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describePublicKey } from '../adapters/keys.ts';
 import { generateKeyPair } from '../kernel/keypair.ts';
+import { Refusal } from './refusal.ts';
 
-export function keys(): void {
+export async function keys({ out }: { out?: string }): Promise<void> {
+  if (out !== undefined) return writeKeys(out);
   const { privatePem, publicPem } = generateKeyPair();
   process.stdout.write(privatePem + publicPem);
   console.error(
     'The first block is JWT_PRIVATE_KEY, the second JWT_PUBLIC_KEY (or store each in a file: JWT_PRIVATE_KEY_FILE, JWT_PUBLIC_KEY_FILE).',
   );
+}
+
+async function writeKeys(folder: string): Promise<void> {
+  const privateFile = join(folder, 'private.pem');
+  const publicFile = join(folder, 'public.pem');
+  // Before anything is written: half of a pair must not be left beside half of another.
+  for (const file of [privateFile, publicFile]) if (existsSync(file)) refuseOverwriting(file);
+  const { privatePem, publicPem } = generateKeyPair();
+  try {
+    mkdirSync(folder, { recursive: true, mode: 0o700 });
+    writeNew(privateFile, privatePem, 0o600);
+    writeNew(publicFile, publicPem, 0o644);
+  } catch (error) {
+    if (error instanceof Refusal) throw error;
+    throw new Refusal(`cannot write the keys: ${(error as Error).message}`);
+  }
+  const { kid } = await describePublicKey(createPublicKey(publicPem));
+  console.log(
+    [
+      `JWT_PRIVATE_KEY_FILE  ${privateFile}`,
+      `JWT_PUBLIC_KEY_FILE   ${publicFile}`,
+      `key id (kid)          ${kid}`,
+    ].join('\n'),
+  );
+}
+
+/** `wx` refuses a file or link that appeared since the check. The umask must not narrow or widen the mode. */
+function writeNew(file: string, pem: string, mode: number): void {
+  try {
+    writeFileSync(file, pem, { flag: 'wx', mode: 0o600 });
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'EEXIST') refuseOverwriting(file);
+    throw error;
+  }
+  chmodSync(file, mode);
+}
+
+function refuseOverwriting(file: string): never {
+  throw new Refusal(`${file} exists already and is not overwritten; choose another folder with --out`);
 }

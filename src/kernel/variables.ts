@@ -163,11 +163,11 @@ export const variables = {
   ),
 
   ...section('Keys and observation'),
-  jwtPreviousPublicKeys: optional(parsePublicKeys, 'tokens signed with an earlier key are refused', {
+  jwtPreviousPublicKeys: optional(parsePublicKeys, 'tokens signed with any other key are refused', {
     env: 'JWT_PREVIOUS_PUBLIC_KEYS',
     orFile: true,
     about:
-      'earlier public keys (PEM blocks one after the other) whose tokens stay valid until they expire, after a key change',
+      'every further public key, earlier or later (PEM blocks one after the other): tokens that they signed are valid, and they are published in jwks.json. A rotation without downtime needs it on all nodes: docs/guides/rotate-signing-keys.md',
   }),
   metricsToken: optional(word, '/metrics is open to whoever can reach it', {
     env: 'METRICS_TOKEN',

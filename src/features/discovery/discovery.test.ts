@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict';
+import { createPublicKey } from 'node:crypto';
 import { describe, it } from 'node:test';
-import { calculateJwkThumbprint, createLocalJWKSet, jwtVerify } from 'jose';
-import { startApp } from '../../../test/harness.ts';
+import { calculateJwkThumbprint, createLocalJWKSet, type JWK, jwtVerify } from 'jose';
+import { environment, startApp } from '../../../test/harness.ts';
+import { generateKeyPair } from '../../kernel/keypair.ts';
 
 const t = await startApp({ BASE_URL: 'https://id.example.com' });
 const read = async (name: string) => (await t.call('GET', `/.well-known/${name}`)).json;
@@ -20,6 +22,20 @@ describe('discovery', () => {
     });
     assert.equal(protectedHeader.kid, key.kid);
     assert.equal(payload.sub, t.operator.agentId);
+  });
+  it('jwks.json lists every further key once, the active one first, and may be cached for five minutes', async () => {
+    const { JWT_PUBLIC_KEY } = environment('');
+    const { publicPem } = generateKeyPair();
+    const rotating = await startApp({ JWT_PREVIOUS_PUBLIC_KEYS: publicPem + JWT_PUBLIC_KEY });
+    const { json, headers } = await rotating.call('GET', '/.well-known/jwks.json');
+    const thumbprints = [JWT_PUBLIC_KEY, publicPem].map((pem) =>
+      calculateJwkThumbprint(createPublicKey(pem).export({ format: 'jwk' }) as JWK),
+    );
+    assert.deepEqual(
+      json.keys.map(({ kid }: { kid: string }) => kid),
+      await Promise.all(thumbprints),
+    );
+    assert.equal(headers['cache-control'], 'public, max-age=300');
   });
   it('the metadata name the issuer, and endpoints that answer, whatever the Host header says', async () => {
     for (const name of ['oauth-authorization-server', 'openid-configuration']) {
