@@ -104,7 +104,7 @@ const forgedRow = (organizationId: string, tag: string): string => {
 };
 
 describe('rolling rotation of the signing keys', () => {
-  it('true on both nodes while each has another key: both seal, link and sign, with the checks of all seals', async () => {
+  it('true on both nodes while each has another key: both seal, link and sign, and all seals are checked', async () => {
     const cluster = await createCluster();
     const organizationId = randomUUID();
     const first = await cluster.start(old, next);
@@ -128,6 +128,8 @@ describe('rolling rotation of the signing keys', () => {
       signers: ids.toSorted(),
     });
     assert.equal((await first.audit.verify(organizationId)).checked, 27);
+    for (const change of ["update audit_shared_seals set signed = ''", 'delete from audit_shared_seals'])
+      await assert.rejects(cluster.sql(change), /append-only/);
 
     // Both exports hold for an auditor who has the newest key alone.
     for (const node of [first, second]) {
@@ -238,6 +240,24 @@ describe('rolling rotation of the signing keys', () => {
       assert.notEqual(await first.problemOf(organizationId), undefined);
       assert.equal(await first.audit.otherKey(), await keyIdOf(own));
     });
+
+  it('false: a restart of the old key after the shared seal was deleted; the next start of the new key shares it again', async () => {
+    const cluster = await createCluster();
+    const organizationId = randomUUID();
+    await cluster.start(old, next);
+    const second = await cluster.start(next, old);
+    const line = await cluster.keyLine();
+    await cluster.asIntruder('delete from audit_shared_seals');
+    const first = await cluster.start(old, next);
+    await second.record(organizationId, 1);
+    await first.audit.settle();
+    // It would have to accept the new key's events unchecked.
+    assert.match(first.alarms.join(), /does not list ours/);
+    assert.deepEqual(await cluster.keyLine(), line);
+    await cluster.start(next, old);
+    assert.equal(await first.problemOf(organizationId), undefined);
+    assert.equal(await first.gauge(), '1');
+  });
 
   it('an hour after the switch, a retired key seals nothing more, even though its seals could be checked', async () => {
     const cluster = await createCluster();

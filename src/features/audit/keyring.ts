@@ -6,7 +6,7 @@ import type { Log } from '../../kernel/log.ts';
 import type { PublicKey, ReadStatement, Seal, Signer } from '../../kernel/signer.ts';
 import type { Alarm } from './alarm.ts';
 import { sealTag } from './chain.ts';
-import { hasTable, insertKey, readKeys } from './links-store.ts';
+import { hasKeys, hasSharedSeals, insertKey, readKeys } from './links-store.ts';
 import { createSharedSeals } from './shared-seals.ts';
 import { claimed, sign, statementHash } from './statements.ts';
 import { type KeyRow, type Trust, trustFrom } from './trust.ts';
@@ -31,8 +31,8 @@ export interface Keyring {
   /** The key that signs the log, when ours may not. Also works on a database that has no tables yet. */
   otherKey(): Promise<string | undefined>;
   /**
-   * Adds our key to the line of keys unless it may link already, and shares its seal. Without `takeOver` a key is added
-   * only to an empty line.
+   * Adds our key to the line of keys and shares its seal. A key that is in the line already is added again only when a key
+   * follows it that is not configured. Without `takeOver` a key is added only to an empty line.
    */
   introduce(takeOver: boolean): Promise<void>;
 }
@@ -86,6 +86,18 @@ export function createKeyring({ db, clock, log, signer, readStatement, alarm }: 
     return (await trustFrom(readStatement, [predecessor], rows)).problem === undefined;
   };
 
+  /** The rows that were added after ours; all of them when there is none of ours. */
+  const laterRows = (rows: readonly KeyRow[]): readonly KeyRow[] => {
+    const place = rows.findIndex(({ keyId }) => keyId === signer.keyId);
+    return place < 0 ? rows : rows.slice(0, place);
+  };
+
+  /** Our key is in the line, and only configured keys were added later: a restart in the middle of a rotation. */
+  const hasJoined = (rows: readonly KeyRow[]): boolean => {
+    const later = laterRows(rows);
+    return later.length < rows.length && later.every(({ keyId }) => isConfigured(keyId));
+  };
+
   /** `rows` from the newest to the oldest. */
   const judge = async (
     queryable: Queryable,
@@ -93,19 +105,19 @@ export function createKeyring({ db, clock, log, signer, readStatement, alarm }: 
   ): Promise<Standing & { problem: string | undefined }> => {
     const trust = await trustIn(rows);
     const shared = rows.length > 1 ? await sharedSeals.received(queryable, trust.keys) : noSeals;
-    const place = rows.findIndex(({ keyId }) => keyId === signer.keyId);
-    const later = place < 0 ? rows : rows.slice(0, place);
+    const later = laterRows(rows);
+    const [own, ...before] = rows.slice(later.length);
     const problem = trust.problem ?? problemWith(later, shared);
-    const hasJustJoined = clock.now() < Date.parse(rows[place]?.at ?? '') + earlierSealMs;
+    const hasJustJoined = clock.now() < Date.parse(own?.at ?? '') + earlierSealMs;
     const accepted = [...shared].filter(([keyId]) => hasJustJoined || isConfigured(keyId));
     const seals = new Map(
       [...accepted, [signer.keyId, signer.seal] as const].map(([keyId, seal]) => [sealTag(keyId), seal]),
     );
-    const earlier = hasJustJoined ? rows.slice(place + 1) : [];
+    const earlierTags = before.map(({ keyId }) => sealTag(keyId));
     return {
-      current: place >= 0 && problem === undefined,
+      current: own !== undefined && problem === undefined,
       seals,
-      uncheckedTags: earlier.map(({ keyId }) => sealTag(keyId)).filter((tag) => !seals.has(tag)),
+      uncheckedTags: hasJustJoined ? earlierTags.filter((tag) => !seals.has(tag)) : [],
       problem,
     };
   };
@@ -127,11 +139,11 @@ export function createKeyring({ db, clock, log, signer, readStatement, alarm }: 
     },
     begun: async () => (await readKeys(db)).length > 0,
     async otherKey() {
-      const rows = (await hasTable(db, 'audit_keys')) ? await readKeys(db) : [];
+      const rows = (await hasKeys(db)) ? await readKeys(db) : [];
       const newest = rows[0]?.keyId;
       if (newest === undefined || newest === signer.keyId) return undefined;
       // An earlier version's database knows no shared seals.
-      const isCurrent = (await hasTable(db, 'audit_shared_seals')) && (await judge(db, rows)).current;
+      const isCurrent = (await hasSharedSeals(db)) && (await judge(db, rows)).current;
       return isCurrent ? undefined : newest;
     },
     introduce: (takeOver) =>
@@ -139,8 +151,7 @@ export function createKeyring({ db, clock, log, signer, readStatement, alarm }: 
         await takeLock(tx, 'auditSequencer');
         const rows = await readKeys(tx);
         const [newest] = rows;
-        const { current } = await judge(tx, rows);
-        if (!current && newest?.keyId !== signer.keyId) {
+        if (!hasJoined(rows)) {
           if (newest && !takeOver) return;
           if (!(await mayFollow(rows)))
             return alarm.raise({ problem: `no key that may be believed signed before: ${newest?.keyId}` });

@@ -186,10 +186,10 @@ export const insertCheckpoints = (tx: Tx, rows: readonly CheckpointRow[]): Promi
            as made (organization_id, number, size, head, previous, taken_at, key_id, signed)`),
   );
 
-export async function hasTable(db: Queryable, table: 'audit_keys' | 'audit_shared_seals'): Promise<boolean> {
+export async function hasKeys(db: Queryable): Promise<boolean> {
   const { found } = await db.one<{ found: boolean }>(
-    'audit.table',
-    sql`select to_regclass(${table}) is not null as found`,
+    'audit.keys.table',
+    sql`select to_regclass('audit_keys') is not null as found`,
   );
   return found;
 }
@@ -214,6 +214,14 @@ export interface SharedSealRow {
   readonly keyId: string;
   readonly recipient: string;
   readonly signed: string;
+}
+
+export async function hasSharedSeals(db: Queryable): Promise<boolean> {
+  const { found } = await db.one<{ found: boolean }>(
+    'audit.sharedSeals.table',
+    sql`select to_regclass('audit_shared_seals') is not null as found`,
+  );
+  return found;
 }
 
 /** Those that this key has shared, and those that were shared with it. */
