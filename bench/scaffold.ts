@@ -17,6 +17,7 @@ const heldTargetMs = 10;
 /** As large as the registry admits. */
 const agent = {
   agentId: '6f1c0f5e-0000-4000-8000-000000000000',
+  organizationId: '6f1c0f5e-0000-4000-8000-000000000001',
   email: `${'screener-'.repeat(20)}@example.com`,
   name: 'screener-'.repeat(20),
   agentType: 'screener',

@@ -87,11 +87,11 @@ func whoAmI(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	claims, err := countersign.NewVerifier(apiURL, apiURL).Verify(ctx, token)
+	verified, err := verify(ctx, apiURL, apiURL, token)
 	if err != nil {
 		return err
 	}
-	fmt.Printf("My token is genuine and carries: %s.\n", orNone(claims.Scope))
+	fmt.Printf("My token is genuine and carries: %s.\n", orNone(verified.Scopes))
 
 	for _, field := range differences(known, me) {
 		fmt.Printf("The registry says something else about %s than identity.go.\n", field)
@@ -108,12 +108,39 @@ func checkToken(ctx context.Context, token string) error {
 	if audience == "" {
 		audience = apiURL
 	}
-	claims, err := countersign.NewVerifier(apiURL, audience).Verify(ctx, token)
+	verified, err := verify(ctx, apiURL, audience, token)
 	if err != nil {
 		return err
 	}
-	fmt.Printf("The token is genuine. It was issued to %s and carries: %s.\n", claims.ClientID, orNone(claims.Scope))
+	fmt.Printf("The token is genuine. It was issued to %s of organization %s and carries: %s.\n",
+		verified.AgentID, verified.OrganizationID, orNone(verified.Scopes))
+	if len(verified.Actors) > 0 {
+		fmt.Printf("It is delegated by %s in chain %s; actors: %s.\n",
+			verified.Subject, verified.ChainID, strings.Join(verified.Actors, ", "))
+	}
 	return nil
+}
+
+// verify accepts tokens of the agent's own organization only, unless the settings say otherwise.
+func verify(ctx context.Context, issuer, audience, token string) (*countersign.VerifiedToken, error) {
+	config := countersign.VerifierConfig{Issuer: issuer, Audience: audience}
+	var err error
+	switch os.Getenv("ACCEPT_ANY_ORGANIZATION") {
+	case "true":
+		config.AcceptAnyOrganization = true
+	case "false", "":
+		config.OrganizationID, err = setting("ORGANIZATION_ID")
+	default:
+		err = errors.New("ACCEPT_ANY_ORGANIZATION must be true or false")
+	}
+	if err != nil {
+		return nil, err
+	}
+	verifier, err := countersign.NewVerifier(config)
+	if err != nil {
+		return nil, err
+	}
+	return verifier.Verify(ctx, token)
 }
 
 func checkWebhook(timestamp, signature string) error {
@@ -165,9 +192,9 @@ func setting(name string) (string, error) {
 	return "", fmt.Errorf("%s is not set; copy .env.example to .env, fill it in and load it", name)
 }
 
-func orNone(scope string) string {
-	if scope == "" {
+func orNone(scopes []string) string {
+	if len(scopes) == 0 {
 		return "no scope"
 	}
-	return scope
+	return strings.Join(scopes, " ")
 }

@@ -1,6 +1,7 @@
 /**
- * Folders of template files, read when first asked for and then kept. npm leaves files with certain names (.gitignore) out
- * of packages and git heeds them, so a name that is to begin with a dot begins with `_` here.
+ * Folders of template files, read when first asked for and then kept. Files in the folder `shared` are part of every
+ * template. npm leaves files with certain names (.gitignore) out of packages and git heeds them, so a name that is to
+ * begin with a dot begins with `_` here.
  */
 import { readdir, readFile } from 'node:fs/promises';
 import { join, relative, sep } from 'node:path';
@@ -15,7 +16,7 @@ export function createTemplates(folder: string): (name: string) => Promise<reado
   return (name) => {
     const known = kept.get(name);
     if (known) return known;
-    const reading = read(join(folder, name)).catch((error) => {
+    const reading = readTemplate([join(folder, 'shared'), join(folder, name)]).catch((error) => {
       kept.delete(name);
       throw error;
     });
@@ -24,12 +25,18 @@ export function createTemplates(folder: string): (name: string) => Promise<reado
   };
 }
 
-async function read(folder: string): Promise<readonly TemplateFile[]> {
+async function readTemplate(folders: readonly string[]): Promise<readonly TemplateFile[]> {
+  const files = (await Promise.all(folders.map(read))).flat();
+  // By code unit, whatever the machine's language.
+  return files.sort((a, b) => (a.path < b.path ? -1 : 1));
+}
+
+async function read(folder: string): Promise<TemplateFile[]> {
   const entries = await readdir(folder, { recursive: true, withFileTypes: true });
   const files = entries
     .filter((entry) => entry.isFile())
     .map(({ parentPath, name }) => join(parentPath, name));
-  const read = await Promise.all(
+  return Promise.all(
     files.map(async (file) => ({
       path: relative(folder, file)
         .split(sep)
@@ -38,6 +45,4 @@ async function read(folder: string): Promise<readonly TemplateFile[]> {
       text: await readFile(file, 'utf8'),
     })),
   );
-  // By code unit, whatever the machine's language.
-  return read.sort((a, b) => (a.path < b.path ? -1 : 1));
 }

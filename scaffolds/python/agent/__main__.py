@@ -17,19 +17,30 @@ USAGE = """usage:
   python -m agent webhook <timestamp> <signature>      check a delivery, its body on stdin"""
 
 
-class Missing(Exception):
+class BadSetting(Exception):
     pass
 
 
 def setting(name: str) -> str:
     value = os.environ.get(name)
     if not value:
-        raise Missing(f"{name} is not set; copy .env.example to .env, fill it in and load it")
+        raise BadSetting(f"{name} is not set; copy .env.example to .env, fill it in and load it")
     return value
 
 
 def api_url() -> str:
     return setting("API_URL").rstrip("/")
+
+
+def verifier(audience: str) -> Verifier:
+    """Accepts tokens of the agent's own organization only, unless the settings say otherwise."""
+    match os.environ.get("ACCEPT_ANY_ORGANIZATION") or "false":
+        case "true":
+            return Verifier(api_url(), audience, accept_any_organization=True)
+        case "false":
+            return Verifier(api_url(), audience, setting("ORGANIZATION_ID"))
+        case _:
+            raise BadSetting("ACCEPT_ANY_ORGANIZATION must be true or false")
 
 
 def who_am_i() -> None:
@@ -41,8 +52,8 @@ def who_am_i() -> None:
         )
 
         # What anybody does who is handed this token: it was issued for the API.
-        claims = Verifier(api_url(), api_url()).verify(client.token())
-        print(f"My token is genuine and carries: {claims.get('scope') or 'no scope'}.")
+        verified = verifier(api_url()).verify(client.token())
+        print(f"My token is genuine and carries: {' '.join(verified.scopes) or 'no scope'}.")
 
     known = {
         "agentId": identity.AGENT_ID,
@@ -60,9 +71,16 @@ def who_am_i() -> None:
 
 def check_token(token: str) -> None:
     audience = os.environ.get("TOKEN_AUDIENCE") or api_url()
-    claims = Verifier(api_url(), audience).verify(token)
-    scope = claims.get("scope") or "no scope"
-    print(f"The token is genuine. It was issued to {claims['client_id']} and carries: {scope}.")
+    verified = verifier(audience).verify(token)
+    print(
+        f"The token is genuine. It was issued to {verified.agent_id} of organization "
+        f"{verified.organization_id} and carries: {' '.join(verified.scopes) or 'no scope'}."
+    )
+    if verified.actors:
+        print(
+            f"It is delegated by {verified.subject} in chain {verified.chain_id}; "
+            f"actors: {', '.join(verified.actors)}."
+        )
 
 
 def check_webhook(timestamp: str, signature: str) -> None:
@@ -82,7 +100,14 @@ def main(arguments: list[str]) -> int:
             case _:
                 print(USAGE, file=sys.stderr)
                 return 2
-    except (ApiError, InvalidDelivery, InvalidToken, Missing, httpx.HTTPError) as error:
+    except (
+        ApiError,
+        BadSetting,
+        InvalidDelivery,
+        InvalidToken,
+        ValueError,
+        httpx.HTTPError,
+    ) as error:
         print(f"error: {error}", file=sys.stderr)
         return 1
     return 0

@@ -4,84 +4,122 @@ use std::sync::{Mutex, PoisonError};
 
 use jsonwebtoken::jwk::{Jwk, JwkSet};
 use jsonwebtoken::{Algorithm, DecodingKey, Validation, decode, decode_header};
-use serde::Deserialize;
 
 use crate::error::Error;
 use crate::outside::Outside;
+use crate::verified_token::{VerifiedToken, is_id};
 
 /// A made-up key id must not make us ask for the keys each time.
 const COOL_DOWN_SECONDS: u64 = 30;
+/// A key that is no longer published is refused after this time at the latest.
+const KEYS_MAX_AGE_SECONDS: u64 = 600;
+const CLOCK_TOLERANCE_SECONDS: u64 = 5;
 
-#[derive(Debug, Deserialize)]
-pub struct Claims {
-    pub client_id: String,
-    #[serde(default)]
-    pub scope: String,
-}
-
+#[derive(Default)]
 struct Keys {
-    set: JwkSet,
+    set: Option<JwkSet>,
     fetched_at: u64,
+    attempted_at: Option<u64>,
 }
 
 pub struct Verifier<'a, O> {
     outside: &'a O,
     issuer: String,
+    /// None: any is accepted.
+    organization_id: Option<String>,
     validation: Validation,
-    keys: Mutex<Option<Keys>>,
+    keys: Mutex<Keys>,
 }
 
 impl<'a, O: Outside> Verifier<'a, O> {
-    /// Takes who issues the tokens, the API's address, and whom they must be meant for.
-    pub fn new(outside: &'a O, issuer: &str, audience: &str) -> Self {
+    /// Takes the issuer of the tokens, which is the API's address, whom they must be meant for, and the organization
+    /// whose tokens are accepted.
+    pub fn new(
+        outside: &'a O,
+        issuer: &str,
+        audience: &str,
+        organization_id: &str,
+    ) -> Result<Self, Error> {
+        if !is_id(organization_id) {
+            return Err(Error::Config(
+                "organization_id must be a UUID; or use accept_any_organization".to_owned(),
+            ));
+        }
+        Ok(Self {
+            organization_id: Some(organization_id.to_owned()),
+            ..Self::accept_any_organization(outside, issuer, audience)
+        })
+    }
+
+    /// Accepts tokens of every organization on the instance: compare `VerifiedToken::organization_id` yourself.
+    pub fn accept_any_organization(outside: &'a O, issuer: &str, audience: &str) -> Self {
         let mut validation = Validation::new(Algorithm::RS256);
-        validation.leeway = 5;
+        validation.leeway = CLOCK_TOLERANCE_SECONDS;
+        validation.validate_nbf = true;
         validation.set_issuer(&[issuer]);
         validation.set_audience(&[audience]);
-        validation.set_required_spec_claims(&["exp", "iss", "aud", "sub"]);
+        validation.set_required_spec_claims(&["exp", "iss", "aud"]);
         Self {
             outside,
             issuer: issuer.to_owned(),
+            organization_id: None,
             validation,
-            keys: Mutex::new(None),
+            keys: Mutex::default(),
         }
     }
 
-    /// The claims of a genuine token.
-    pub fn verify(&self, token: &str) -> Result<Claims, Error> {
+    /// What a genuine token says.
+    pub fn verify(&self, token: &str) -> Result<VerifiedToken, Error> {
         let header = decode_header(token)?;
         let kind = header.typ.unwrap_or_default().to_ascii_lowercase();
         if kind != "at+jwt" && kind != "application/at+jwt" {
             return Err(Error::Untrusted("this is not an access token".to_owned()));
         }
+        if header.crit.is_some() {
+            return Err(Error::Untrusted(
+                "the token demands an extension that is not known here".to_owned(),
+            ));
+        }
         let key = self.key(&header.kid.unwrap_or_default())?;
-        Ok(decode::<Claims>(token, &DecodingKey::from_jwk(&key)?, &self.validation)?.claims)
+        let claims = decode(token, &DecodingKey::from_jwk(&key)?, &self.validation)?.claims;
+        let verified = VerifiedToken::read(claims)?;
+        match &self.organization_id {
+            Some(expected) if *expected != verified.organization_id => {
+                Err(Error::Untrusted(format!(
+                    "the token is of organization {}, not {expected}",
+                    verified.organization_id
+                )))
+            }
+            _ => Ok(verified),
+        }
     }
 
     fn key(&self, kid: &str) -> Result<Jwk, Error> {
         let mut keys = self.keys.lock().unwrap_or_else(PoisonError::into_inner);
         let now = self.outside.now();
-        let known = keys.as_ref().and_then(|keys| keys.set.find(kid));
+        if keys.set.is_some() && now >= keys.fetched_at + KEYS_MAX_AGE_SECONDS {
+            keys.set = None;
+        }
+        let known = keys.set.as_ref().and_then(|set| set.find(kid));
         if let Some(key) = known {
             return Ok(key.clone());
         }
         if keys
-            .as_ref()
-            .is_none_or(|keys| now >= keys.fetched_at + COOL_DOWN_SECONDS)
+            .attempted_at
+            .is_none_or(|attempted_at| now >= attempted_at + COOL_DOWN_SECONDS)
         {
-            let set = self.fetch()?;
-            let found = set.find(kid).cloned();
-            *keys = Some(Keys {
-                set,
-                fetched_at: now,
-            });
-            if let Some(key) = found {
-                return Ok(key);
-            }
+            keys.attempted_at = Some(now);
+            keys.set = Some(self.fetch()?);
+            keys.fetched_at = now;
         }
-        Err(Error::Untrusted(
-            "the token is signed with an unknown key".to_owned(),
-        ))
+        let Some(set) = &keys.set else {
+            return Err(Error::Http(
+                "the keys could not be fetched; the token cannot be checked".to_owned(),
+            ));
+        };
+        set.find(kid)
+            .cloned()
+            .ok_or_else(|| Error::Untrusted("the token is signed with an unknown key".to_owned()))
     }
 
     fn fetch(&self) -> Result<JwkSet, Error> {
@@ -101,55 +139,166 @@ impl<'a, O: Outside> Verifier<'a, O> {
 
 #[cfg(test)]
 mod tests {
-    use std::cell::Cell;
-    use std::collections::HashMap;
+    use std::cell::{Cell, RefCell};
     use std::time::Duration;
+
+    use serde::Deserialize;
+    use serde_json::Value;
 
     use super::*;
     use crate::outside::{Request, Response};
 
-    /// Signed once, with a key that nobody has any more; the good one is good until the year 2100.
     #[derive(Deserialize)]
-    struct Examples {
+    #[serde(rename_all = "camelCase")]
+    struct Cases {
         issuer: String,
         audience: String,
-        jwks: serde_json::Value,
-        genuine: String,
-        refused: HashMap<String, String>,
+        organization_id: String,
+        jwks: Value,
+        accepted: Vec<Case>,
+        refused: Vec<Case>,
+    }
+
+    #[derive(Deserialize)]
+    #[serde(rename_all = "camelCase")]
+    struct Case {
+        name: String,
+        accept_any_organization: bool,
+        #[serde(default)]
+        verified: Value,
+        #[serde(default)]
+        reason: String,
+        token: String,
+    }
+
+    impl Cases {
+        fn read() -> Self {
+            serde_json::from_str(include_str!("../testdata/access-token-cases.json")).unwrap()
+        }
+
+        fn verifier<'a>(&self, stage: &'a Stage, any: bool) -> Verifier<'a, Stage> {
+            if any {
+                Verifier::accept_any_organization(stage, &self.issuer, &self.audience)
+            } else {
+                Verifier::new(stage, &self.issuer, &self.audience, &self.organization_id).unwrap()
+            }
+        }
+
+        fn stage(&self) -> Stage {
+            Stage {
+                jwks: RefCell::new(self.jwks.to_string().into_bytes()),
+                status: Cell::new(200),
+                fetches: Cell::new(0),
+                now: Cell::new(0),
+            }
+        }
     }
 
     struct Stage {
-        jwks: Vec<u8>,
+        jwks: RefCell<Vec<u8>>,
+        status: Cell<u16>,
         fetches: Cell<u32>,
+        now: Cell<u64>,
     }
 
     impl Outside for Stage {
         fn send(&self, request: &Request) -> Result<Response, Error> {
             assert_eq!(request.uri().path(), "/.well-known/jwks.json");
             self.fetches.set(self.fetches.get() + 1);
-            Ok(Response::new(self.jwks.clone()))
+            let response = ureq::http::Response::builder().status(self.status.get());
+            Ok(response.body(self.jwks.borrow().clone())?)
         }
         fn now(&self) -> u64 {
-            0
+            self.now.get()
         }
         fn sleep(&self, _: Duration) {}
     }
 
+    fn assert_refused(verifier: &Verifier<Stage>, token: &str, reason: &str, name: &str) {
+        let refusal = verifier.verify(token).expect_err(name).to_string();
+        assert!(refusal.contains(reason), "{name}: {refusal}");
+    }
+
     #[test]
-    fn only_genuine_tokens_pass() {
-        let examples: Examples = serde_json::from_str(include_str!("example_tokens.json")).unwrap();
-        let jwks = examples.jwks.to_string().into_bytes();
-        let stage = Stage {
-            jwks,
-            fetches: Cell::new(0),
-        };
-        let verifier = Verifier::new(&stage, &examples.issuer, &examples.audience);
+    fn accepted() {
+        let cases = Cases::read();
+        let stage = cases.stage();
+        for case in &cases.accepted {
+            let verifier = cases.verifier(&stage, case.accept_any_organization);
+            let verified = verifier.verify(&case.token).expect(&case.name);
+            let found = serde_json::json!({
+                "agentId": verified.agent_id,
+                "subject": verified.subject,
+                "actors": verified.actors,
+                "chainId": verified.chain_id,
+                "scopes": verified.scopes,
+                "organizationId": verified.organization_id,
+            });
+            assert_eq!(found, case.verified, "{}", case.name);
+            assert_eq!(verified.claims["iss"], *cases.issuer);
+        }
+    }
+
+    #[test]
+    fn refused() {
+        let cases = Cases::read();
+        let stage = cases.stage();
+        for case in &cases.refused {
+            let verifier = cases.verifier(&stage, case.accept_any_organization);
+            assert_refused(&verifier, &case.token, &case.reason, &case.name);
+        }
+    }
+
+    #[test]
+    fn a_verifier_needs_an_organization_or_the_option() {
+        let stage = Cases::read().stage();
+        for organization_id in ["", "acme"] {
+            assert!(Verifier::new(&stage, "i", "a", organization_id).is_err());
+        }
+    }
+
+    #[test]
+    fn keys_are_fetched_once() {
+        let cases = Cases::read();
+        let stage = cases.stage();
+        let verifier = cases.verifier(&stage, false);
         for _ in 0..3 {
-            assert_eq!(verifier.verify(&examples.genuine).unwrap().client_id, "a");
+            verifier.verify(&cases.accepted[0].token).unwrap();
         }
-        for (what, token) in &examples.refused {
-            assert!(verifier.verify(token).is_err(), "{what}");
+        for case in &cases.refused {
+            if case.name == "unknown key id" {
+                assert_refused(&verifier, &case.token, "unknown key", &case.name);
+            }
         }
-        assert_eq!(stage.fetches.get(), 1, "made-up keys are looked for once");
+        assert_eq!(stage.fetches.get(), 1);
+    }
+
+    #[test]
+    fn a_key_that_is_no_longer_published_is_refused_after_ten_minutes() {
+        let cases = Cases::read();
+        let stage = cases.stage();
+        let verifier = cases.verifier(&stage, false);
+        let token = &cases.accepted[0].token;
+        verifier.verify(token).unwrap();
+        stage.jwks.replace(br#"{"keys":[]}"#.to_vec());
+        stage.now.set(KEYS_MAX_AGE_SECONDS - 1);
+        verifier.verify(token).unwrap();
+        stage.now.set(KEYS_MAX_AGE_SECONDS);
+        assert_refused(&verifier, token, "unknown key", "old key");
+    }
+
+    #[test]
+    fn a_failed_fetch_is_not_repeated_at_once() {
+        let cases = Cases::read();
+        let stage = cases.stage();
+        let verifier = cases.verifier(&stage, false);
+        let token = &cases.accepted[0].token;
+        stage.status.set(503);
+        assert_refused(&verifier, token, "503", "first");
+        assert_refused(&verifier, token, "could not be fetched", "second");
+        assert_eq!(stage.fetches.get(), 1);
+        stage.status.set(200);
+        stage.now.set(COOL_DOWN_SECONDS);
+        verifier.verify(token).unwrap();
     }
 }

@@ -14,6 +14,8 @@ pub enum Error {
     Untrusted(String),
     /// A setting is missing.
     Setting(String),
+    /// A setting has a value that makes no sense.
+    Config(String),
     /// The command line makes no sense.
     Usage,
 }
@@ -26,7 +28,7 @@ impl fmt::Display for Error {
                 code,
                 message,
             } => write!(f, "{status} {code}: {message}"),
-            Self::Http(what) | Self::Untrusted(what) => f.write_str(what),
+            Self::Http(what) | Self::Untrusted(what) | Self::Config(what) => f.write_str(what),
             Self::Setting(name) => write!(
                 f,
                 "{name} is not set; copy .env.example to .env, fill it in and load it"

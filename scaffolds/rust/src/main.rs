@@ -6,6 +6,7 @@ mod error;
 #[rustfmt::skip]
 mod identity;
 mod outside;
+mod verified_token;
 mod webhook;
 
 use std::io::Read;
@@ -18,6 +19,7 @@ use crate::access_token::Verifier;
 use crate::client::{Client, percent_encoded};
 use crate::error::Error;
 use crate::outside::{Internet, Outside};
+use crate::verified_token::VerifiedToken;
 use crate::webhook::verify_webhook;
 
 #[derive(Deserialize)]
@@ -68,10 +70,10 @@ fn who_am_i() -> Result<(), Error> {
     );
 
     // What anybody does who is handed this token: it was issued for the API, so that is its audience.
-    let claims = Verifier::new(&internet, &api_url, &api_url).verify(&client.token()?)?;
+    let verified = verify(&internet, &api_url, &client.token()?)?;
     println!(
         "My token is genuine and carries: {}.",
-        or_none(&claims.scope)
+        or_none(&verified.scopes)
     );
 
     for (field, same) in [
@@ -97,13 +99,38 @@ fn check_token(token: &str) -> Result<(), Error> {
     let internet = Internet::new();
     let api_url = api_url()?;
     let audience = setting("TOKEN_AUDIENCE").unwrap_or_else(|_| api_url.clone());
-    let claims = Verifier::new(&internet, &api_url, &audience).verify(token)?;
+    let verified = verify(&internet, &audience, token)?;
     println!(
-        "The token is genuine. It was issued to {} and carries: {}.",
-        claims.client_id,
-        or_none(&claims.scope)
+        "The token is genuine. It was issued to {} of organization {} and carries: {}.",
+        verified.agent_id,
+        verified.organization_id,
+        or_none(&verified.scopes)
     );
+    if let Some(chain_id) = verified.chain_id {
+        println!(
+            "It is delegated by {} in chain {chain_id}; actors: {}.",
+            verified.subject,
+            verified.actors.join(", ")
+        );
+    }
     Ok(())
+}
+
+/// Accepts tokens of the agent's own organization only, unless the settings say otherwise.
+fn verify(internet: &Internet, audience: &str, token: &str) -> Result<VerifiedToken, Error> {
+    let issuer = api_url()?;
+    let verifier = match env::var("ACCEPT_ANY_ORGANIZATION").as_deref() {
+        Ok("true") => Verifier::accept_any_organization(internet, &issuer, audience),
+        Ok("false" | "") | Err(env::VarError::NotPresent) => {
+            Verifier::new(internet, &issuer, audience, &setting("ORGANIZATION_ID")?)?
+        }
+        _ => {
+            return Err(Error::Config(
+                "ACCEPT_ANY_ORGANIZATION must be true or false".to_owned(),
+            ));
+        }
+    };
+    verifier.verify(token)
 }
 
 fn check_webhook(timestamp: &str, signature: &str) -> Result<(), Error> {
@@ -134,6 +161,10 @@ fn setting(name: &str) -> Result<String, Error> {
         .ok_or_else(|| Error::Setting(name.to_owned()))
 }
 
-fn or_none(scope: &str) -> &str {
-    if scope.is_empty() { "no scope" } else { scope }
+fn or_none(scopes: &[String]) -> String {
+    if scopes.is_empty() {
+        "no scope".to_owned()
+    } else {
+        scopes.join(" ")
+    }
 }

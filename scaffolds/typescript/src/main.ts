@@ -20,7 +20,19 @@ function setting(name: string): string {
 
 const apiUrl = () => setting('API_URL').replace(/\/+$/, '');
 
-const verifier = (audience: string) => createVerifier({ issuer: apiUrl(), audience });
+/** Tokens of the agent's own organization only, unless the settings say otherwise. */
+function verifier(audience: string): ReturnType<typeof createVerifier> {
+  const tokens = { issuer: apiUrl(), audience };
+  const acceptAny = process.env.ACCEPT_ANY_ORGANIZATION || 'false';
+  if (acceptAny !== 'true' && acceptAny !== 'false') {
+    throw new Error('ACCEPT_ANY_ORGANIZATION must be true or false');
+  }
+  return createVerifier(
+    acceptAny === 'true'
+      ? { ...tokens, acceptAnyOrganization: true }
+      : { ...tokens, organizationId: setting('ORGANIZATION_ID') },
+  );
+}
 
 async function whoAmI(): Promise<void> {
   const clientId = setting('CLIENT_ID');
@@ -33,8 +45,8 @@ async function whoAmI(): Promise<void> {
   console.log(`I am ${me.email} (${me.agentId}), a ${me.agentType} in ${me.deploymentEnv}.`);
 
   // What anybody does who is handed this token: it was issued for the API, so that is its audience.
-  const { scope } = await verifier(apiUrl())(await client.token());
-  console.log(`My token is genuine and carries: ${scope || 'no scope'}.`);
+  const { scopes } = await verifier(apiUrl())(await client.token());
+  console.log(`My token is genuine and carries: ${scopes.join(' ') || 'no scope'}.`);
 
   const { name: _, ...known } = agent;
   for (const field of Object.keys(known) as (keyof typeof known)[]) {
@@ -45,10 +57,15 @@ async function whoAmI(): Promise<void> {
 }
 
 async function checkToken(token: string): Promise<void> {
-  const { clientId, scope } = await verifier(process.env.TOKEN_AUDIENCE || apiUrl())(token);
+  const { agentId, subject, actors, chainId, scopes, organizationId } = await verifier(
+    process.env.TOKEN_AUDIENCE || apiUrl(),
+  )(token);
   console.log(
-    `The token is genuine. It was issued to ${clientId} and carries: ${scope || 'no scope'}.`,
+    `The token is genuine. It was issued to ${agentId} of organization ${organizationId} and carries: ${scopes.join(' ') || 'no scope'}.`,
   );
+  if (actors.length > 0) {
+    console.log(`It is delegated by ${subject} in chain ${chainId}; actors: ${actors.join(', ')}.`);
+  }
 }
 
 async function checkWebhook(timestamp: string, signature: string): Promise<void> {

@@ -1,44 +1,72 @@
 import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
-import { createLocalJWKSet, exportJWK, generateKeyPair, SignJWT } from 'jose';
-import { createVerifier } from '../src/access-token.ts';
+import { createLocalJWKSet, exportJWK, generateKeyPair, type JSONWebKeySet, SignJWT } from 'jose';
+import { createVerifier, type VerifiedToken } from '../src/access-token.ts';
 
-const issuer = 'https://id.example.com';
-const audience = 'https://agent.example.com';
-const { privateKey, publicKey } = await generateKeyPair('RS256');
-const keys = createLocalJWKSet({ keys: [{ ...(await exportJWK(publicKey)), kid: 'k' }] });
-const verify = createVerifier({ issuer, audience, keys });
+interface Case {
+  name: string;
+  acceptAnyOrganization: boolean;
+  token: string;
+}
 
-const claims = { iss: issuer, aud: audience, sub: 'a', client_id: 'a', scope: 'agents:read' };
-const inAnHour = Math.floor(Date.now() / 1000) + 3600;
+const cases: {
+  issuer: string;
+  audience: string;
+  organizationId: string;
+  jwks: JSONWebKeySet;
+  accepted: (Case & { verified: Omit<VerifiedToken, 'claims'> })[];
+  refused: (Case & { reason: string })[];
+} = JSON.parse(
+  readFileSync(new URL('../testdata/access-token-cases.json', import.meta.url), 'utf8'),
+);
 
-const sign = (
-  header: object = {},
-  changes: object = {},
-  key: CryptoKey | Uint8Array = privateKey,
+const { issuer, audience, organizationId } = cases;
+
+const verifierFor = (
+  { acceptAnyOrganization }: Pick<Case, 'acceptAnyOrganization'>,
+  keys = createLocalJWKSet(cases.jwks),
 ) =>
-  new SignJWT({ ...claims, exp: inAnHour, ...changes })
-    .setProtectedHeader({ alg: 'RS256', typ: 'at+jwt', kid: 'k', ...header })
-    .sign(key);
+  createVerifier(
+    acceptAnyOrganization
+      ? { issuer, audience, keys, acceptAnyOrganization }
+      : { issuer, audience, keys, organizationId },
+  );
 
-test('a genuine token tells whose it is', async () => {
-  assert.deepEqual(await verify(await sign()), { clientId: 'a', scope: 'agents:read' });
+for (const each of cases.accepted) {
+  test(`accepted: ${each.name}`, async () => {
+    const { claims, ...verified } = await verifierFor(each)(each.token);
+    assert.deepEqual({ ...verified, chainId: verified.chainId ?? null }, each.verified);
+    assert.equal(claims.iss, issuer);
+  });
+}
+
+for (const each of cases.refused) {
+  test(`refused: ${each.name}`, () =>
+    assert.rejects(verifierFor(each)(each.token), ({ message }: Error) =>
+      message.includes(each.reason),
+    ));
+}
+
+test('a verifier needs an organization, or the option to accept any', () => {
+  for (const wrong of ['', 'acme', undefined as unknown as string]) {
+    assert.throws(() => createVerifier({ issuer, audience, organizationId: wrong }), TypeError);
+  }
+  createVerifier({ issuer, audience, acceptAnyOrganization: true });
 });
 
-const another = (await generateKeyPair('RS256')).privateKey;
-const refused: Record<string, Promise<string>> = {
-  'another issuer': sign({}, { iss: 'https://elsewhere.example.com' }),
-  'another audience': sign({}, { aud: issuer }),
-  'an expired one': sign({}, { exp: inAnHour - 7200 }),
-  'one that never expires': sign({}, { exp: undefined }),
-  'another kind of token': sign({ typ: 'JWT' }),
-  'another key': sign({}, {}, another),
-  'an unknown key': sign({ kid: 'other' }),
-  'a symmetric signature': sign({ alg: 'HS256' }, {}, new TextEncoder().encode('k'.repeat(32))),
-  'no signature': Promise.resolve(
-    `${btoa('{"alg":"none","typ":"at+jwt"}')}.${btoa(JSON.stringify({ ...claims, exp: inAnHour }))}.`,
-  ),
-};
-for (const [what, token] of Object.entries(refused)) {
-  test(`refused: ${what}`, async () => assert.rejects(verify(await token)));
-}
+test('clocks may differ by five seconds', async () => {
+  const { privateKey, publicKey } = await generateKeyPair('RS256');
+  const keys = createLocalJWKSet({ keys: [{ ...(await exportJWK(publicKey)), kid: 'k' }] });
+  const verify = verifierFor({ acceptAnyOrganization: false }, keys);
+  const sign = (secondsLeft: number) =>
+    new SignJWT({ client_id: organizationId, organization_id: organizationId })
+      .setProtectedHeader({ alg: 'RS256', typ: 'at+jwt', kid: 'k' })
+      .setIssuer(issuer)
+      .setAudience(audience)
+      .setSubject(organizationId)
+      .setExpirationTime(Math.floor(Date.now() / 1000) + secondsLeft)
+      .sign(privateKey);
+  await verify(await sign(-2));
+  await assert.rejects(verify(await sign(-10)));
+});

@@ -21,7 +21,6 @@ export interface ScaffoldDeps {
 }
 
 export type ScaffoldedAgent = Omit<Particulars, 'name' | 'apiUrl'> & {
-  readonly organizationId: string;
   readonly status: string;
 };
 

@@ -9,6 +9,7 @@ export interface TextFile {
 /** What a template can ask for, as `@@name@@`. */
 export interface Particulars {
   readonly agentId: string;
+  readonly organizationId: string;
   readonly email: string;
   readonly name: string;
   readonly agentType: string;

@@ -17,46 +17,61 @@ import (
 	"github.com/golang-jwt/jwt/v5"
 )
 
-// A made-up key id must not make us ask for the keys each time.
-const coolDown = 30 * time.Second
+const (
+	// A made-up key id must not make us ask for the keys each time.
+	coolDown = 30 * time.Second
+	// A key that is no longer published is refused after this time at the latest.
+	keysMaxAge     = 10 * time.Minute
+	clockTolerance = 5 * time.Second
+)
 
-// Claims are what a genuine access token says.
-type Claims struct {
-	jwt.RegisteredClaims
-
-	ClientID string `json:"client_id"`
-	Scope    string `json:"scope"`
+// VerifierConfig says which tokens a Verifier accepts.
+type VerifierConfig struct {
+	// Issuer is the API's address.
+	Issuer string
+	// Audience is whom tokens must be meant for.
+	Audience string
+	// OrganizationID is the organization whose tokens are accepted.
+	OrganizationID string
+	// AcceptAnyOrganization accepts tokens of every organization on the instance, whatever OrganizationID says: compare
+	// VerifiedToken.OrganizationID yourself.
+	AcceptAnyOrganization bool
 }
 
 // Verifier checks access tokens that others present to this agent. It is safe for concurrent use.
 type Verifier struct {
-	issuer string
+	config VerifierConfig
 	parser *jwt.Parser
 	http   *http.Client
+	now    func() time.Time
 
-	mu        sync.Mutex
-	keys      map[string]*rsa.PublicKey
-	fetchedAt time.Time
+	mu          sync.Mutex
+	keys        map[string]*rsa.PublicKey
+	fetchedAt   time.Time
+	attemptedAt time.Time
 }
 
-// NewVerifier takes who issues the tokens, the API's address, and whom they must be meant for.
-func NewVerifier(issuer, audience string) *Verifier {
-	return &Verifier{
-		issuer: issuer,
-		parser: jwt.NewParser(
-			jwt.WithValidMethods([]string{jwt.SigningMethodRS256.Alg()}),
-			jwt.WithIssuer(issuer),
-			jwt.WithAudience(audience),
-			jwt.WithExpirationRequired(),
-			jwt.WithStrictDecoding(),
-		),
-		http: newHTTPClient(),
+// NewVerifier needs an organization, or AcceptAnyOrganization.
+func NewVerifier(config VerifierConfig) (*Verifier, error) {
+	if !config.AcceptAnyOrganization && !isID(config.OrganizationID) {
+		return nil, errors.New("OrganizationID must be a UUID; or set AcceptAnyOrganization")
 	}
+	verifier := &Verifier{config: config, http: newHTTPClient(), now: time.Now}
+	verifier.parser = jwt.NewParser(
+		jwt.WithValidMethods([]string{jwt.SigningMethodRS256.Alg()}),
+		jwt.WithIssuer(config.Issuer),
+		jwt.WithAudience(config.Audience),
+		jwt.WithExpirationRequired(),
+		jwt.WithLeeway(clockTolerance),
+		jwt.WithStrictDecoding(),
+		jwt.WithTimeFunc(func() time.Time { return verifier.now() }),
+	)
+	return verifier, nil
 }
 
-// Verify returns the claims of a genuine token.
-func (v *Verifier) Verify(ctx context.Context, token string) (*Claims, error) {
-	claims := &Claims{}
+// Verify returns what a genuine token says.
+func (v *Verifier) Verify(ctx context.Context, token string) (*VerifiedToken, error) {
+	claims := jwt.MapClaims{}
 	_, err := v.parser.ParseWithClaims(token, claims, func(token *jwt.Token) (any, error) {
 		kind, _ := token.Header["typ"].(string)
 		if !strings.EqualFold(strings.TrimPrefix(kind, "application/"), "at+jwt") {
@@ -71,22 +86,33 @@ func (v *Verifier) Verify(ctx context.Context, token string) (*Claims, error) {
 	if err != nil {
 		return nil, err
 	}
-	if claims.Subject == "" || claims.ClientID == "" {
-		return nil, errors.New("the token does not say whose it is")
+	verified, err := readClaims(claims)
+	if err != nil {
+		return nil, err
 	}
-	return claims, nil
+	if !v.config.AcceptAnyOrganization && verified.OrganizationID != v.config.OrganizationID {
+		return nil, fmt.Errorf("the token is of organization %s, not %s",
+			verified.OrganizationID, v.config.OrganizationID)
+	}
+	return verified, nil
 }
 
 func (v *Verifier) key(ctx context.Context, kid string) (*rsa.PublicKey, error) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	if v.keys[kid] == nil && time.Since(v.fetchedAt) >= coolDown {
-		v.fetchedAt = time.Now()
+	now := v.now()
+	fresh := now.Sub(v.fetchedAt) < keysMaxAge
+	known := fresh && v.keys[kid] != nil
+	if !known && now.Sub(v.attemptedAt) >= coolDown {
+		v.attemptedAt = now
 		keys, err := v.fetch(ctx)
 		if err != nil {
 			return nil, err
 		}
-		v.keys = keys
+		v.keys, v.fetchedAt, fresh = keys, now, true
+	}
+	if !fresh {
+		return nil, errors.New("the keys could not be fetched; the token cannot be checked")
 	}
 	if key := v.keys[kid]; key != nil {
 		return key, nil
@@ -95,7 +121,7 @@ func (v *Verifier) key(ctx context.Context, kid string) (*rsa.PublicKey, error) 
 }
 
 func (v *Verifier) fetch(ctx context.Context) (map[string]*rsa.PublicKey, error) {
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, v.issuer+"/.well-known/jwks.json", nil)
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, v.config.Issuer+"/.well-known/jwks.json", nil)
 	if err != nil {
 		return nil, err
 	}

@@ -1,90 +1,180 @@
 package countersign
 
 import (
-	"crypto/rand"
-	"crypto/rsa"
-	"encoding/base64"
+	"encoding/json"
 	"fmt"
-	"math/big"
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"strings"
 	"testing"
 	"time"
-
-	"github.com/golang-jwt/jwt/v5"
 )
 
-const audience = "https://agent.example.com"
-
-func TestVerify(t *testing.T) {
-	key, another := newKey(t), newKey(t)
-	fetches := 0
-	server := httptest.NewServer(http.HandlerFunc(func(response http.ResponseWriter, _ *http.Request) {
-		fetches++
-		encode := base64.RawURLEncoding.EncodeToString
-		_, _ = fmt.Fprintf(response, `{"keys":[{"kty":"RSA","kid":"k","n":%q,"e":%q}]}`,
-			encode(key.N.Bytes()), encode(big.NewInt(int64(key.E)).Bytes()))
-	}))
-	t.Cleanup(server.Close)
-	verifier := NewVerifier(server.URL, audience)
-
-	sign := func(method jwt.SigningMethod, key any, header, changes map[string]any) string {
-		claims := jwt.MapClaims{
-			"iss": server.URL, "aud": audience, "sub": "a", "client_id": "a", "exp": time.Now().Unix() + 3600,
-		}
-		for name, value := range changes {
-			claims[name] = value
-		}
-		token := jwt.NewWithClaims(method, claims)
-		token.Header["typ"], token.Header["kid"] = "at+jwt", "k"
-		for name, value := range header {
-			token.Header[name] = value
-		}
-		text, err := token.SignedString(key)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return text
-	}
-	rs256 := func(header, changes map[string]any) string {
-		return sign(jwt.SigningMethodRS256, key, header, changes)
-	}
-
-	for range 3 {
-		claims, err := verifier.Verify(t.Context(), rs256(nil, nil))
-		if err != nil || claims.ClientID != "a" {
-			t.Fatalf("got %v, %v", claims, err)
-		}
-	}
-	for name, token := range map[string]string{
-		"another issuer":        rs256(nil, map[string]any{"iss": "https://elsewhere.example.com"}),
-		"another audience":      rs256(nil, map[string]any{"aud": server.URL}),
-		"expired":               rs256(nil, map[string]any{"exp": time.Now().Unix() - 60}),
-		"never expires":         rs256(nil, map[string]any{"exp": nil}),
-		"nobody's":              rs256(nil, map[string]any{"client_id": ""}),
-		"another kind of token": rs256(map[string]any{"typ": "JWT"}, nil),
-		"an unknown extension":  rs256(map[string]any{"crit": []string{"x"}}, nil),
-		"an unknown key":        rs256(map[string]any{"kid": "made-up"}, nil),
-		"another key":           sign(jwt.SigningMethodRS256, another, nil, nil),
-		"another algorithm":     sign(jwt.SigningMethodRS512, key, nil, nil),
-		"a symmetric signature": sign(jwt.SigningMethodHS256, []byte("secret"), nil, nil),
-		"no signature":          sign(jwt.SigningMethodNone, jwt.UnsafeAllowNoneSignatureType, nil, nil),
-		"no token":              "x.y.z",
-	} {
-		if claims, err := verifier.Verify(t.Context(), token); err == nil {
-			t.Errorf("%s: got %v", name, claims)
-		}
-	}
-	if fetches != 1 {
-		t.Errorf("the keys were fetched %d times", fetches)
-	}
+type tokenCase struct {
+	Name                  string
+	AcceptAnyOrganization bool
+	Verified              VerifiedToken
+	Reason                string
+	Token                 string
 }
 
-func newKey(t *testing.T) *rsa.PrivateKey {
+type tokenCases struct {
+	Issuer, Audience, OrganizationID string
+
+	JWKS              json.RawMessage
+	Accepted, Refused []tokenCase
+}
+
+func readCases(t *testing.T) tokenCases {
 	t.Helper()
-	key, err := rsa.GenerateKey(rand.Reader, 2048)
+	text, err := os.ReadFile("../../testdata/access-token-cases.json")
 	if err != nil {
 		t.Fatal(err)
 	}
-	return key
+	var cases tokenCases
+	if err := json.Unmarshal(text, &cases); err != nil {
+		t.Fatal(err)
+	}
+	return cases
+}
+
+// keyServer answers requests for the key set, at a time that the test sets.
+type keyServer struct {
+	keys    string
+	status  int
+	fetches int
+	now     time.Time
+}
+
+func (s *keyServer) RoundTrip(request *http.Request) (*http.Response, error) {
+	s.fetches++
+	recorder := httptest.NewRecorder()
+	recorder.WriteHeader(s.status)
+	if request.URL.Path == "/.well-known/jwks.json" {
+		_, _ = recorder.WriteString(s.keys)
+	}
+	return recorder.Result(), nil
+}
+
+func newKeyServer(t *testing.T, cases tokenCases, acceptAnyOrganization bool) (*keyServer, *Verifier) {
+	t.Helper()
+	server := &keyServer{keys: string(cases.JWKS), status: http.StatusOK, now: time.Now()}
+	config := VerifierConfig{Issuer: cases.Issuer, Audience: cases.Audience, AcceptAnyOrganization: acceptAnyOrganization}
+	if !acceptAnyOrganization {
+		config.OrganizationID = cases.OrganizationID
+	}
+	verifier, err := NewVerifier(config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	verifier.http = &http.Client{Transport: server}
+	verifier.now = func() time.Time { return server.now }
+	return server, verifier
+}
+
+func assertRefused(t *testing.T, verifier *Verifier, token, reason string) {
+	t.Helper()
+	verified, err := verifier.Verify(t.Context(), token)
+	if err == nil || !strings.Contains(err.Error(), reason) {
+		t.Errorf("got %v, %v", verified, err)
+	}
+}
+
+func assertAccepted(t *testing.T, verifier *Verifier, token string) {
+	t.Helper()
+	if _, err := verifier.Verify(t.Context(), token); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestAccepted(t *testing.T) {
+	cases := readCases(t)
+	for _, each := range cases.Accepted {
+		t.Run(each.Name, func(t *testing.T) {
+			_, verifier := newKeyServer(t, cases, each.AcceptAnyOrganization)
+			verified, err := verifier.Verify(t.Context(), each.Token)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if verified.Claims["iss"] != cases.Issuer {
+				t.Errorf("got %v", verified.Claims)
+			}
+			verified.Claims = nil
+			if got, want := fmt.Sprintf("%+v", *verified), fmt.Sprintf("%+v", each.Verified); got != want {
+				t.Errorf("got %s, want %s", got, want)
+			}
+		})
+	}
+}
+
+func TestRefused(t *testing.T) {
+	cases := readCases(t)
+	for _, each := range cases.Refused {
+		t.Run(each.Name, func(t *testing.T) {
+			_, verifier := newKeyServer(t, cases, each.AcceptAnyOrganization)
+			assertRefused(t, verifier, each.Token, each.Reason)
+		})
+	}
+}
+
+func TestVerifierNeedsAnOrganizationOrTheOption(t *testing.T) {
+	for _, organizationID := range []string{"", "acme"} {
+		if _, err := NewVerifier(VerifierConfig{OrganizationID: organizationID}); err == nil {
+			t.Errorf("%q is accepted", organizationID)
+		}
+	}
+}
+
+func TestKeysAreFetchedOnce(t *testing.T) {
+	cases := readCases(t)
+	server, verifier := newKeyServer(t, cases, false)
+	for range 3 {
+		assertAccepted(t, verifier, cases.Accepted[0].Token)
+	}
+	for _, each := range cases.Refused {
+		if each.Name == "unknown key id" {
+			assertRefused(t, verifier, each.Token, "unknown key")
+		}
+	}
+	if server.fetches != 1 {
+		t.Errorf("the keys were fetched %d times", server.fetches)
+	}
+}
+
+func TestAKeyThatIsNoLongerPublishedIsRefusedAfterTenMinutes(t *testing.T) {
+	cases := readCases(t)
+	token := cases.Accepted[0].Token
+	server, verifier := newKeyServer(t, cases, false)
+	assertAccepted(t, verifier, token)
+	server.keys = `{"keys":[]}`
+	server.now = server.now.Add(keysMaxAge - time.Second)
+	assertAccepted(t, verifier, token)
+	server.now = server.now.Add(time.Second)
+	assertRefused(t, verifier, token, "unknown key")
+}
+
+func TestAFailedFetchIsNotRepeatedAtOnce(t *testing.T) {
+	cases := readCases(t)
+	token := cases.Accepted[0].Token
+	server, verifier := newKeyServer(t, cases, false)
+	server.status = http.StatusServiceUnavailable
+	assertRefused(t, verifier, token, "503")
+	assertRefused(t, verifier, token, "could not be fetched")
+	if server.fetches != 1 {
+		t.Errorf("the keys were fetched %d times", server.fetches)
+	}
+	server.status, server.now = http.StatusOK, server.now.Add(coolDown)
+	assertAccepted(t, verifier, token)
+}
+
+func TestClocksMayDifferByFiveSeconds(t *testing.T) {
+	cases := readCases(t)
+	token := cases.Accepted[0].Token
+	server, verifier := newKeyServer(t, cases, false)
+	expiry := time.Unix(4_102_444_800, 0)
+	server.now = expiry.Add(2 * time.Second)
+	assertAccepted(t, verifier, token)
+	server.now = expiry.Add(10 * time.Second)
+	assertRefused(t, verifier, token, "expired")
 }

@@ -10,42 +10,83 @@ import com.nimbusds.jose.proc.DefaultJOSEObjectTypeVerifier;
 import com.nimbusds.jose.proc.JWSVerificationKeySelector;
 import com.nimbusds.jose.proc.SecurityContext;
 import com.nimbusds.jwt.JWTClaimsSet;
+import com.nimbusds.jwt.proc.BadJWTException;
 import com.nimbusds.jwt.proc.DefaultJWTClaimsVerifier;
 import com.nimbusds.jwt.proc.DefaultJWTProcessor;
 import java.net.MalformedURLException;
 import java.net.URI;
 import java.text.ParseException;
+import java.util.Optional;
 import java.util.Set;
 
 /**
- * Checks access tokens that others present to this agent. Keys are fetched once, and again when an
- * unknown one appears, but not each time. Safe to share between threads.
+ * Checks access tokens that others present to this agent. Keys are fetched when the first token
+ * arrives, when an unknown one appears, but not each time, and every five minutes. Safe to share
+ * between threads.
  */
 public final class AccessTokenVerifier {
-  private final DefaultJWTProcessor<SecurityContext> processor = new DefaultJWTProcessor<>();
+  private static final int CLOCK_TOLERANCE_SECONDS = 5;
 
-  /** Takes who issues the tokens, the API's address, and whom they must be meant for. */
-  public AccessTokenVerifier(String issuer, String audience) throws MalformedURLException {
-    this(
-        issuer,
-        audience,
-        JWKSourceBuilder.create(URI.create(issuer + "/.well-known/jwks.json").toURL()).build());
+  private final DefaultJWTProcessor<SecurityContext> processor = new DefaultJWTProcessor<>();
+  private final Optional<String> organizationId;
+
+  /**
+   * Takes the issuer of the tokens, which is the API's address, whom they must be meant for, and
+   * the organization whose tokens are accepted.
+   */
+  public AccessTokenVerifier(String issuer, String audience, String organizationId)
+      throws MalformedURLException {
+    this(issuer, audience, only(organizationId), keysOf(issuer));
   }
 
-  AccessTokenVerifier(String issuer, String audience, JWKSource<SecurityContext> keys) {
+  /**
+   * Accepts tokens of every organization on the instance: compare {@link
+   * VerifiedToken#organizationId} yourself.
+   */
+  public static AccessTokenVerifier acceptAnyOrganization(String issuer, String audience)
+      throws MalformedURLException {
+    return new AccessTokenVerifier(issuer, audience, Optional.empty(), keysOf(issuer));
+  }
+
+  AccessTokenVerifier(
+      String issuer,
+      String audience,
+      Optional<String> organizationId,
+      JWKSource<SecurityContext> keys) {
+    this.organizationId = organizationId;
     processor.setJWSTypeVerifier(
         new DefaultJOSEObjectTypeVerifier<>(
             new JOSEObjectType("at+jwt"), new JOSEObjectType("application/at+jwt")));
     processor.setJWSKeySelector(new JWSVerificationKeySelector<>(JWSAlgorithm.RS256, keys));
-    processor.setJWTClaimsSetVerifier(
+    DefaultJWTClaimsVerifier<SecurityContext> claims =
         new DefaultJWTClaimsVerifier<>(
-            audience,
-            new JWTClaimsSet.Builder().issuer(issuer).build(),
-            Set.of("exp", "sub", "client_id")));
+            audience, new JWTClaimsSet.Builder().issuer(issuer).build(), Set.of("exp"));
+    claims.setMaxClockSkew(CLOCK_TOLERANCE_SECONDS);
+    processor.setJWTClaimsSetVerifier(claims);
   }
 
-  /** The claims of a genuine token. */
-  public JWTClaimsSet verify(String token) throws ParseException, BadJOSEException, JOSEException {
-    return processor.process(token, null);
+  static Optional<String> only(String organizationId) {
+    if (!VerifiedToken.isId(organizationId)) {
+      throw new IllegalArgumentException(
+          "organizationId must be a UUID; or use acceptAnyOrganization");
+    }
+    return Optional.of(organizationId);
+  }
+
+  private static JWKSource<SecurityContext> keysOf(String issuer) throws MalformedURLException {
+    return JWKSourceBuilder.create(URI.create(issuer + "/.well-known/jwks.json").toURL()).build();
+  }
+
+  /** What a genuine token says. */
+  public VerifiedToken verify(String token) throws ParseException, BadJOSEException, JOSEException {
+    VerifiedToken verified = VerifiedToken.read(processor.process(token, null));
+    if (organizationId.isPresent() && !organizationId.get().equals(verified.organizationId())) {
+      throw new BadJWTException(
+          "the token is of organization "
+              + verified.organizationId()
+              + ", not "
+              + organizationId.get());
+    }
+    return verified;
   }
 }

@@ -1,6 +1,5 @@
 package agent;
 
-import com.nimbusds.jwt.JWTClaimsSet;
 import java.net.http.HttpTimeoutException;
 import java.time.Instant;
 import java.util.LinkedHashMap;
@@ -53,8 +52,8 @@ public final class Main {
         me.get("email"), me.get("agentId"), me.get("agentType"), me.get("deploymentEnv"));
 
     // What anybody does who is handed this token: it was issued for the API.
-    JWTClaimsSet claims = new AccessTokenVerifier(apiUrl, apiUrl).verify(client.token());
-    System.out.printf("My token is genuine and carries: %s.%n", scopeOf(claims));
+    VerifiedToken verified = verifier(apiUrl).verify(client.token());
+    System.out.printf("My token is genuine and carries: %s.%n", scopesOf(verified));
 
     Map<String, Object> known = new LinkedHashMap<>();
     known.put("agentId", Identity.AGENT_ID);
@@ -75,11 +74,27 @@ public final class Main {
 
   private static void checkToken(String token) throws Exception {
     String audience = System.getenv().getOrDefault("TOKEN_AUDIENCE", "");
-    JWTClaimsSet claims =
-        new AccessTokenVerifier(apiUrl(), audience.isEmpty() ? apiUrl() : audience).verify(token);
+    VerifiedToken verified = verifier(audience.isEmpty() ? apiUrl() : audience).verify(token);
     System.out.printf(
-        "The token is genuine. It was issued to %s and carries: %s.%n",
-        claims.getStringClaim("client_id"), scopeOf(claims));
+        "The token is genuine. It was issued to %s of organization %s and carries: %s.%n",
+        verified.agentId(), verified.organizationId(), scopesOf(verified));
+    if (!verified.actors().isEmpty()) {
+      System.out.printf(
+          "It is delegated by %s in chain %s; actors: %s.%n",
+          verified.subject(), verified.chainId(), String.join(", ", verified.actors()));
+    }
+  }
+
+  /** Accepts tokens of the agent's own organization only, unless the settings say otherwise. */
+  private static AccessTokenVerifier verifier(String audience) throws Exception {
+    switch (System.getenv().getOrDefault("ACCEPT_ANY_ORGANIZATION", "")) {
+      case "true":
+        return AccessTokenVerifier.acceptAnyOrganization(apiUrl(), audience);
+      case "false", "":
+        return new AccessTokenVerifier(apiUrl(), audience, setting("ORGANIZATION_ID"));
+      default:
+        throw new IllegalStateException("ACCEPT_ANY_ORGANIZATION must be true or false");
+    }
   }
 
   private static void checkWebhook(String timestamp, String signature) throws Exception {
@@ -88,9 +103,8 @@ public final class Main {
     System.out.println("The delivery is genuine.");
   }
 
-  private static String scopeOf(JWTClaimsSet claims) throws Exception {
-    String scope = claims.getStringClaim("scope");
-    return scope == null || scope.isEmpty() ? "no scope" : scope;
+  private static String scopesOf(VerifiedToken verified) {
+    return verified.scopes().isEmpty() ? "no scope" : String.join(" ", verified.scopes());
   }
 
   private static String apiUrl() {

@@ -1,0 +1,92 @@
+package agent;
+
+import com.nimbusds.jwt.JWTClaimsSet;
+import com.nimbusds.jwt.proc.BadJWTException;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.regex.Pattern;
+
+/**
+ * A genuine access token. It is delegated when {@code actors} is not empty.
+ *
+ * @param agentId the agent that acts, which the token was issued to: client_id
+ * @param subject the agent on whose behalf it acts: sub; the same unless the token is delegated
+ * @param actors the agents of the delegation chain (act): the one that acts now first, the
+ *     subject's own delegatee last
+ * @param chainId the delegation: chain_id; null unless the token is delegated
+ * @param scopes what the token allows
+ * @param organizationId the organization of these agents
+ * @param claims all claims
+ */
+public record VerifiedToken(
+    String agentId,
+    String subject,
+    List<String> actors,
+    String chainId,
+    List<String> scopes,
+    String organizationId,
+    JWTClaimsSet claims) {
+  private static final int MAX_ACTORS = 10;
+  private static final Pattern UUID = Pattern.compile("[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}");
+
+  static VerifiedToken read(JWTClaimsSet claims) throws BadJWTException {
+    Map<String, Object> values = claims.getClaims();
+    String agentId = readId(values, "client_id");
+    String subject = readId(values, "sub");
+    List<String> actors = readActors(values, agentId, subject);
+    return new VerifiedToken(
+        agentId,
+        subject,
+        actors,
+        actors.isEmpty() ? null : readId(values, "chain_id"),
+        readScopes(values),
+        readId(values, "organization_id"),
+        claims);
+  }
+
+  static boolean isId(Object value) {
+    return value instanceof String text && UUID.matcher(text).matches();
+  }
+
+  private static List<String> readActors(Map<String, Object> claims, String agentId, String subject)
+      throws BadJWTException {
+    List<String> actors = new ArrayList<>();
+    Map<?, ?> holder = claims;
+    while (holder.containsKey("act")) {
+      if (!(holder.get("act") instanceof Map<?, ?> act) || !isId(act.get("sub"))) {
+        throw new BadJWTException("act must name an agent in sub");
+      }
+      if (actors.size() == MAX_ACTORS) {
+        throw new BadJWTException("act names more than " + MAX_ACTORS + " agents");
+      }
+      actors.add((String) act.get("sub"));
+      holder = act;
+    }
+    if (actors.isEmpty()) {
+      if (claims.containsKey("chain_id")) {
+        throw new BadJWTException("chain_id without act");
+      }
+      if (!subject.equals(agentId)) {
+        throw new BadJWTException("sub and client_id differ, but act is missing");
+      }
+    } else if (!actors.get(0).equals(agentId)) {
+      throw new BadJWTException("act names another agent than client_id");
+    }
+    return List.copyOf(actors);
+  }
+
+  private static List<String> readScopes(Map<String, Object> claims) throws BadJWTException {
+    if (!(claims.getOrDefault("scope", "") instanceof String scope)) {
+      throw new BadJWTException("scope must be a string");
+    }
+    return scope.isBlank() ? List.of() : List.of(scope.strip().split(" +"));
+  }
+
+  private static String readId(Map<String, Object> claims, String claim) throws BadJWTException {
+    if (claims.get(claim) instanceof String value && isId(value)) {
+      return value;
+    }
+    throw new BadJWTException(claim + " must be a UUID");
+  }
+}

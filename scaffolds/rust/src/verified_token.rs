@@ -1,0 +1,108 @@
+//! The content of a genuine access token.
+
+use serde_json::{Map, Value};
+
+use crate::error::Error;
+
+const MAX_ACTORS: usize = 10;
+
+/// A genuine access token. It is delegated when `actors` is not empty.
+#[derive(Debug)]
+pub struct VerifiedToken {
+    /// The agent that acts, which the token was issued to: `client_id`.
+    pub agent_id: String,
+    /// The agent on whose behalf it acts: `sub`. The same as `agent_id` unless the token is delegated.
+    pub subject: String,
+    /// The agents of the delegation chain (`act`): the one that acts now first, the subject's own delegatee last.
+    pub actors: Vec<String>,
+    /// The delegation: `chain_id`.
+    pub chain_id: Option<String>,
+    pub scopes: Vec<String>,
+    pub organization_id: String,
+    #[allow(dead_code)] // The example does not read it.
+    pub claims: Map<String, Value>,
+}
+
+impl VerifiedToken {
+    pub(crate) fn read(claims: Map<String, Value>) -> Result<Self, Error> {
+        let agent_id = read_id(&claims, "client_id")?;
+        let subject = read_id(&claims, "sub")?;
+        let actors = read_actors(&claims, &agent_id, &subject)?;
+        let chain_id = if actors.is_empty() {
+            None
+        } else {
+            Some(read_id(&claims, "chain_id")?)
+        };
+        Ok(Self {
+            agent_id,
+            subject,
+            actors,
+            chain_id,
+            scopes: read_scopes(&claims)?,
+            organization_id: read_id(&claims, "organization_id")?,
+            claims,
+        })
+    }
+}
+
+fn read_actors(
+    claims: &Map<String, Value>,
+    agent_id: &str,
+    subject: &str,
+) -> Result<Vec<String>, Error> {
+    let mut actors = Vec::new();
+    let mut next = claims.get("act");
+    while let Some(act) = next {
+        let Some(actor) = act
+            .get("sub")
+            .and_then(Value::as_str)
+            .filter(|sub| is_id(sub))
+        else {
+            return Err(untrusted("act must name an agent in sub"));
+        };
+        if actors.len() == MAX_ACTORS {
+            return Err(untrusted(&format!(
+                "act names more than {MAX_ACTORS} agents"
+            )));
+        }
+        actors.push(actor.to_owned());
+        next = act.get("act");
+    }
+    match actors.first() {
+        None if claims.contains_key("chain_id") => Err(untrusted("chain_id without act")),
+        None if subject != agent_id => {
+            Err(untrusted("sub and client_id differ, but act is missing"))
+        }
+        Some(actor) if actor != agent_id => {
+            Err(untrusted("act names another agent than client_id"))
+        }
+        _ => Ok(actors),
+    }
+}
+
+fn read_scopes(claims: &Map<String, Value>) -> Result<Vec<String>, Error> {
+    match claims.get("scope") {
+        None => Ok(Vec::new()),
+        Some(Value::String(scope)) => Ok(scope.split_whitespace().map(str::to_owned).collect()),
+        Some(_) => Err(untrusted("scope must be a string")),
+    }
+}
+
+fn read_id(claims: &Map<String, Value>, claim: &str) -> Result<String, Error> {
+    match claims.get(claim) {
+        Some(Value::String(value)) if is_id(value) => Ok(value.clone()),
+        _ => Err(untrusted(&format!("{claim} must be a UUID"))),
+    }
+}
+
+pub(crate) fn is_id(text: &str) -> bool {
+    text.len() == 36
+        && text.bytes().enumerate().all(|(at, byte)| match at {
+            8 | 13 | 18 | 23 => byte == b'-',
+            _ => matches!(byte, b'0'..=b'9' | b'a'..=b'f'),
+        })
+}
+
+fn untrusted(why: &str) -> Error {
+    Error::Untrusted(why.to_owned())
+}

@@ -1,0 +1,238 @@
+/**
+ * The tokens that the verifiers of all five scaffolds must accept or refuse. `npm run token-cases` signs them and
+ * writes scaffolds/shared/testdata/access-token-cases.json, which every generated project contains and its unit tests read.
+ */
+
+export interface Verified {
+  readonly agentId: string;
+  readonly subject: string;
+  readonly actors: readonly string[];
+  readonly chainId: string | null;
+  readonly scopes: readonly string[];
+  readonly organizationId: string;
+}
+
+export interface TokenCase {
+  readonly name: string;
+  readonly acceptAnyOrganization: boolean;
+  readonly header: object;
+  readonly payload: unknown;
+  /** `private`: the published key. `other`: a key that is not published. `public`: HMAC keyed with the public key. */
+  readonly signedWith: 'private' | 'other' | 'public' | 'none';
+}
+
+export interface AcceptedCase extends TokenCase {
+  readonly verified: Verified;
+}
+
+export interface RefusedCase extends TokenCase {
+  /** Part of the message in all five languages; empty where the language's JWT library words the refusal. */
+  readonly reason: string;
+}
+
+const id = (number: number) => `00000000-0000-4000-8000-${String(number).padStart(12, '0')}`;
+
+export const issuer = 'https://id.example.com';
+export const audience = 'https://agent.example.com';
+export const organizationId = id(1);
+const otherOrganizationId = id(2);
+const subject = id(10);
+const [leaf, middle] = [id(11), id(12)];
+const chainId = id(20);
+/** 2100-01-01. */
+const distantFuture = 4_102_444_800;
+
+type Changes = Record<string, unknown>;
+
+const header = { alg: 'RS256', typ: 'at+jwt', kid: 'k' };
+
+const own = {
+  iss: issuer,
+  aud: audience,
+  sub: subject,
+  client_id: subject,
+  scope: 'orders:read orders:write',
+  organization_id: organizationId,
+  iat: 1_700_000_000,
+  exp: distantFuture,
+  jti: id(30),
+};
+
+const delegated = { ...own, client_id: leaf, chain_id: chainId, act: { sub: leaf } };
+
+/** `act` of a chain, the agent that acts now first. */
+const actOf = ([sub, ...earlier]: readonly string[]): object => ({
+  sub,
+  ...(earlier.length > 0 && { act: actOf(earlier) }),
+});
+
+const manyActors = (count: number) => [leaf, ...Array.from({ length: count - 1 }, (_, at) => id(100 + at))];
+
+const verified: Verified = {
+  agentId: subject,
+  subject,
+  actors: [],
+  chainId: null,
+  scopes: ['orders:read', 'orders:write'],
+  organizationId,
+};
+
+const verifiedDelegated = { ...verified, agentId: leaf, actors: [leaf], chainId };
+
+const base = (name: string, payload: unknown): TokenCase => ({
+  name,
+  acceptAnyOrganization: false,
+  header,
+  payload,
+  signedWith: 'private',
+});
+
+const accept = (
+  name: string,
+  payload: object,
+  expected: Partial<Verified> = {},
+  more: Partial<TokenCase> = {},
+): AcceptedCase => ({
+  ...base(name, payload),
+  ...more,
+  verified: { ...('act' in payload ? verifiedDelegated : verified), ...expected },
+});
+
+const refuse = (
+  name: string,
+  reason: string,
+  payload: unknown,
+  more: Partial<TokenCase> = {},
+): RefusedCase => ({
+  ...base(name, payload),
+  ...more,
+  reason,
+});
+
+const any = { acceptAnyOrganization: true };
+
+export const accepted: readonly AcceptedCase[] = [
+  accept('own token', own),
+  accept('no scope', without(own, 'scope'), { scopes: [] }),
+  accept('empty scope', { ...own, scope: '' }, { scopes: [] }),
+  accept('media type in full', own, {}, { header: { ...header, typ: 'application/at+jwt' } }),
+  accept('audience in a list', { ...own, aud: ['https://other.example.com', audience] }),
+  accept('delegated', delegated),
+  accept(
+    'delegated twice',
+    { ...delegated, act: actOf([leaf, middle]) },
+    {
+      actors: [leaf, middle],
+    },
+  ),
+  accept('ten actors', { ...delegated, act: actOf(manyActors(10)) }, { actors: manyActors(10) }),
+  accept('own organization, any accepted', own, {}, any),
+  accept(
+    'other organization, any accepted',
+    { ...own, organization_id: otherOrganizationId },
+    { organizationId: otherOrganizationId },
+    any,
+  ),
+];
+
+const organizations: readonly RefusedCase[] = [
+  refuse('other organization', `organization ${otherOrganizationId}, not ${organizationId}`, {
+    ...own,
+    organization_id: otherOrganizationId,
+  }),
+  refuse('other organization, delegated', `organization ${otherOrganizationId}`, {
+    ...delegated,
+    organization_id: otherOrganizationId,
+  }),
+  refuse('no organization', 'organization_id must be a UUID', without(own, 'organization_id')),
+  refuse(
+    'no organization, any accepted',
+    'organization_id must be a UUID',
+    without(own, 'organization_id'),
+    any,
+  ),
+  refuse(
+    'organization is not a UUID, any accepted',
+    'organization_id must be a UUID',
+    { ...own, organization_id: 'acme' },
+    any,
+  ),
+  ...Object.entries({
+    null: null,
+    'a number': 1,
+    empty: '',
+    'not a UUID': 'acme',
+    'in a list': [organizationId],
+    'with a newline': `${organizationId}\n`,
+  }).map(([what, organization_id]) =>
+    refuse(`organization is ${what}`, 'organization_id must be a UUID', { ...own, organization_id }),
+  ),
+];
+
+const refusedDelegated = (name: string, reason: string, changes: Changes) =>
+  refuse(name, reason, { ...delegated, ...changes });
+
+const delegations: readonly RefusedCase[] = [
+  refusedDelegated('act is null', 'act must name an agent in sub', { act: null }),
+  refusedDelegated('act is text', 'act must name an agent in sub', { act: leaf }),
+  refusedDelegated('act is a list', 'act must name an agent in sub', { act: [{ sub: leaf }] }),
+  refusedDelegated('act without sub', 'act must name an agent in sub', { act: {} }),
+  refusedDelegated('act.sub is a number', 'act must name an agent in sub', { act: { sub: 11 } }),
+  refusedDelegated('act.sub is not a UUID', 'act must name an agent in sub', { act: { sub: 'leaf' } }),
+  refusedDelegated('act within act is null', 'act must name an agent in sub', {
+    act: { sub: leaf, act: null },
+  }),
+  refusedDelegated('act within act without sub', 'act must name an agent in sub', {
+    act: { sub: leaf, act: {} },
+  }),
+  refusedDelegated('eleven actors', 'act names more than 10 agents', { act: actOf(manyActors(11)) }),
+  refusedDelegated('act names another agent', 'act names another agent than client_id', {
+    act: { sub: middle },
+  }),
+  refuse('act without chain_id', 'chain_id must be a UUID', without(delegated, 'chain_id')),
+  refusedDelegated('chain_id is not a UUID', 'chain_id must be a UUID', { chain_id: 'chain' }),
+  refuse('chain_id without act', 'chain_id without act', { ...own, chain_id: chainId }),
+  refuse('other subject without act', 'act is missing', { ...own, client_id: leaf }),
+];
+
+const claims: readonly RefusedCase[] = [
+  refuse('other issuer', '', { ...own, iss: 'https://elsewhere.example.com' }),
+  refuse('no issuer', '', without(own, 'iss')),
+  refuse('other audience', '', { ...own, aud: issuer }),
+  refuse('other audiences', '', { ...own, aud: [issuer, 'https://other.example.com'] }),
+  refuse('no audience', '', without(own, 'aud')),
+  refuse('empty list of audiences', '', { ...own, aud: [] }),
+  refuse('expired', '', { ...own, exp: 1_700_003_600 }),
+  refuse('no expiry', '', without(own, 'exp')),
+  refuse('not yet valid', '', { ...own, nbf: distantFuture - 1 }),
+  refuse('no subject', 'sub must be a UUID', without(own, 'sub')),
+  refuse('subject is not a UUID', 'sub must be a UUID', { ...own, sub: 'a' }),
+  refuse('no client_id', 'client_id must be a UUID', without(own, 'client_id')),
+  refuse('client_id is empty', 'client_id must be a UUID', { ...own, client_id: '' }),
+  refuse('client_id is a number', 'client_id must be a UUID', { ...own, client_id: 10 }),
+  refuse('scope is null', 'scope must be a string', { ...own, scope: null }),
+  refuse('scope is a list', 'scope must be a string', { ...own, scope: ['orders:read'] }),
+  refuse('payload is a list', '', [own]),
+];
+
+const signatures: readonly RefusedCase[] = [
+  refuse('other type of token', '', own, { header: { ...header, typ: 'JWT' } }),
+  refuse('delegation token', '', own, { header: { ...header, typ: 'delegation+jwt' } }),
+  refuse('no type', '', own, { header: without(header, 'typ') }),
+  refuse('unknown critical header', '', own, { header: { ...header, crit: ['x'], x: 1 } }),
+  refuse('other key', '', own, { signedWith: 'other' }),
+  refuse('unknown key id', '', own, { header: { ...header, kid: 'unknown' } }),
+  refuse('other algorithm', '', own, { header: { ...header, alg: 'RS512' } }),
+  refuse('HMAC with the public key', '', own, {
+    header: { ...header, alg: 'HS256' },
+    signedWith: 'public',
+  }),
+  refuse('no signature', '', own, { header: { ...header, alg: 'none' }, signedWith: 'none' }),
+  refuse('signature removed', '', own, { signedWith: 'none' }),
+];
+
+export const refused: readonly RefusedCase[] = [...organizations, ...delegations, ...claims, ...signatures];
+
+function without(claims: object, name: string): object {
+  return Object.fromEntries(Object.entries(claims).filter(([key]) => key !== name));
+}
