@@ -11,16 +11,9 @@ import { dirname, join } from 'node:path';
 import { after, describe, it, type TestContext } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { unpack } from '../../src/adapters/zip.ts';
-import { createDatabase, environment, newAgent, skipWithout } from '../harness.ts';
-import {
-  authorize,
-  type Client,
-  findProgram,
-  freePort,
-  makeOperator,
-  startCountersign,
-  untilHealthy,
-} from '../programs.ts';
+import { skipWithout } from '../harness.ts';
+import { authorize, findProgram, freePort } from '../programs.ts';
+import { type ScaffoldServer, startScaffoldServer } from './server.ts';
 
 export interface Toolchain {
   /** Without these on the machine nothing is tried. */
@@ -60,7 +53,8 @@ export function cacheFolder(language: string): string {
 const developer = (): Record<string, string | undefined> => ({
   ...Object.fromEntries(
     Object.entries(process.env).filter(
-      ([name]) => !/^(npm_|NODE_|TEST_|INIT_CWD|API_URL|CLIENT_|WEBHOOK_|TOKEN_)/.test(name),
+      ([name]) =>
+        !/^(npm_|NODE_|TEST_|INIT_CWD|API_URL|CLIENT_|ORGANIZATION_|ACCEPT_|WEBHOOK_|TOKEN_)/.test(name),
     ),
   ),
   PATH: `${dirname(process.execPath)}:${process.env.PATH}`,
@@ -99,15 +93,6 @@ const projectIn = (folder: string): Project => ({
   },
 });
 
-async function startServer(): Promise<{ url: string; operator: Client }> {
-  const port = await freePort();
-  const url = `http://127.0.0.1:${port}`;
-  const env = environment(await createDatabase(), { BASE_URL: url });
-  const program = startCountersign(['serve'], { ...env, HOST: '127.0.0.1', PORT: String(port) });
-  await untilHealthy(port, program);
-  return { url, operator: await makeOperator(env) };
-}
-
 /** Everything the API lets an agent say about itself that some language, shell or reader could stumble over. */
 export const hostile = () => ({
   email: `\`id\`'*/{{x}}\${x}#%s|~?=!&${randomBytes(6).toString('hex')}@example.com`,
@@ -135,28 +120,14 @@ export async function describeProject(language: string, toolchain: Toolchain): P
   after(() => rmSync(root, { recursive: true, force: true }));
   const missing = toolchain.needs.filter((name) => !findProgram(name));
   // Not in a hook: what a hook starts ends with the hook.
-  const { url, operator } = missing.length > 0 ? { url: '', operator: undefined } : await startServer();
-
-  const call = async (path: string, authorization: { authorization: string }, body?: object) => {
-    const response = await fetch(`${url}/api/v1${path}`, {
-      method: body ? 'POST' : 'GET',
-      headers: { ...authorization, ...(body && { 'content-type': 'application/json' }) },
-      ...(body && { body: JSON.stringify(body) }),
-    });
-    assert.ok(response.ok, `${path}: ${response.status} ${response.ok ? '' : await response.text()}`);
-    return response;
-  };
+  const server = missing.length > 0 ? ({} as ScaffoldServer) : await startScaffoldServer();
+  const { url } = server;
 
   /** Registers an agent, downloads its project with the agent's own token, and lays it out in a folder. */
   const make = async (name: string, particulars: object) => {
-    const asOperator = await authorize(url, operator as Client);
-    const wanted = newAgent({ ...particulars, allowedScopes: ['agents:read'] });
-    const agent = (await (await call('/agents', asOperator, wanted)).json()) as { agentId: string };
-    const client = (await (
-      await call(`/agents/${agent.agentId}/credentials`, asOperator, {})
-    ).json()) as Client;
-    const answer = await call(
-      `/sdk/scaffold/${agent.agentId}?language=${language}`,
+    const { client, email } = await server.register(particulars);
+    const answer = await server.call(
+      `/sdk/scaffold/${client.clientId}?language=${language}`,
       await authorize(url, client),
     );
     const folder = join(root, name);
@@ -165,7 +136,7 @@ export async function describeProject(language: string, toolchain: Toolchain): P
       writeFileSync(join(folder, path), bytes);
     }
     const settings = await readSettings(folder);
-    return { ...projectIn(folder), client, email: wanted.email, settings };
+    return { ...projectIn(folder), client, email, settings };
   };
   type Made = Awaited<ReturnType<typeof make>>;
 
@@ -216,30 +187,70 @@ export async function describeProject(language: string, toolchain: Toolchain): P
 
     test('believes genuine access tokens only', async () => {
       const resource = 'https://agent.example.com';
-      const issue = async (more: Record<string, string>) => {
-        const { clientId, clientSecret } = plain.client;
-        const response = await fetch(`${url}/api/v1/token`, {
-          method: 'POST',
-          body: new URLSearchParams({
-            grant_type: 'client_credentials',
-            client_id: clientId,
-            client_secret: clientSecret,
-            ...more,
-          }),
-        });
-        return ((await response.json()) as { access_token: string }).access_token;
-      };
-      const forUs = await issue({ resource });
+      const forUs = await server.issue(plain.client, { resource });
       const audience = { TOKEN_AUDIENCE: resource };
       const genuine = await start(plain, ['token', forUs], audience);
       assert.equal(genuine.code, 0, genuine.output);
       assert.ok(genuine.output.includes(`issued to ${plain.client.clientId}`), genuine.output);
-      assertFails(await start(plain, ['token', await issue({})], audience), /^error: ./m);
+      assertFails(await start(plain, ['token', await server.issue(plain.client)], audience), /^error: ./m);
       assertFails(await start(plain, ['token', forUs]), /^error: ./m);
       const [head, body, signature] = forUs.split('.');
       const flipped = `${head}.${body}.${signature?.startsWith('A') ? 'B' : 'A'}${signature?.slice(1)}`;
       assertFails(await start(plain, ['token', flipped], audience), /^error: ./m);
       assertFails(await start(plain, ['token', 'nonsense'], audience), /^error: ./m);
+    });
+
+    test('accepts tokens of its own organization only, unless told to accept any', async () => {
+      const organizationId = await server.newOrganization();
+      const other = (await server.register({ organization_id: organizationId })).client;
+      const token = await server.issue(other);
+      const own = plain.settings.ORGANIZATION_ID;
+      assertFails(
+        await start(plain, ['token', token]),
+        new RegExp(`^error: the token is of organization ${organizationId}, not ${own}$`, 'm'),
+      );
+      const any = { ACCEPT_ANY_ORGANIZATION: 'true' };
+      const accepted = await start(plain, ['token', token], { ...any, ORGANIZATION_ID: '' });
+      assert.equal(accepted.code, 0, accepted.output);
+      assert.ok(accepted.output.includes(`issued to ${other.clientId} of organization ${organizationId} `));
+      const nameless = await server.forge(token, { organization_id: undefined });
+      for (const changes of [any, {}])
+        assertFails(
+          await start(plain, ['token', nameless], changes),
+          /^error: organization_id must be a UUID$/m,
+        );
+
+      const mine = ['token', await server.issue(plain.client)];
+      assert.equal((await start(plain, mine)).code, 0);
+      assertFails(await start(plain, mine, { ORGANIZATION_ID: '' }), /^error: ORGANIZATION_ID is not set/m);
+      assertFails(await start(plain, mine, { ORGANIZATION_ID: 'acme' }), /^error: .*must be a UUID/m);
+      assertFails(
+        await start(plain, mine, { ACCEPT_ANY_ORGANIZATION: 'yes' }),
+        /^error: ACCEPT_ANY_ORGANIZATION must be true or false$/m,
+      );
+    });
+
+    test('shows on whose behalf a delegated token acts, and through which agents', async () => {
+      const [middle, leaf] = [(await server.register()).client, (await server.register()).client];
+      const first = await server.delegate(await server.issue(plain.client), middle);
+      const second = await server.delegate(first.token, leaf);
+      const { code, output } = await start(plain, ['token', second.token]);
+      assert.equal(code, 0, output);
+      assert.ok(output.includes(`issued to ${leaf.clientId} `), output);
+      const subject = plain.client.clientId;
+      const actors = `${leaf.clientId}, ${middle.clientId}`;
+      assert.ok(
+        output.includes(`delegated by ${subject} in chain ${second.chainId}; actors: ${actors}.`),
+        output,
+      );
+      const hidden = await server.forge(second.token, { act: undefined, chain_id: undefined });
+      assertFails(await start(plain, ['token', hidden]), /^error: .*act is missing$/m);
+    });
+
+    test('refuses a token that expired ten seconds ago', async () => {
+      const exp = Math.floor(Date.now() / 1000) - 10;
+      const expired = await server.forge(await server.issue(plain.client), { exp });
+      assertFails(await start(plain, ['token', expired]), /^error: ./m);
     });
 
     test('believes genuine webhook deliveries only', async () => {
@@ -265,12 +276,23 @@ export async function describeProject(language: string, toolchain: Toolchain): P
   });
 }
 
+const settingNames = [
+  'API_URL',
+  'CLIENT_ID',
+  'CLIENT_SECRET',
+  'ORGANIZATION_ID',
+  'ACCEPT_ANY_ORGANIZATION',
+] as const;
+type Settings = Record<(typeof settingNames)[number], string>;
+
 /** The file as a shell reads it: the README's own way. */
-async function readSettings(folder: string): Promise<Record<string, string>> {
-  const script = 'set -a && . ./.env.example && printf "%s\\n" "$API_URL" "$CLIENT_ID" "$CLIENT_SECRET"';
+async function readSettings(folder: string): Promise<Settings> {
+  const values = settingNames.map((name) => `"$${name}"`).join(' ');
+  const script = `set -a && . ./.env.example && printf "%s\\n" ${values}`;
   const { code, output } = await execute('sh', ['-c', script], { cwd: folder });
   assert.equal(code, 0, output);
-  const [API_URL = '', CLIENT_ID = '', CLIENT_SECRET] = output.split('\n');
-  assert.equal(CLIENT_SECRET, '', 'the secret is for the developer to fill in');
-  return { API_URL, CLIENT_ID };
+  const lines = output.split('\n');
+  const settings = Object.fromEntries(settingNames.map((name, at) => [name, lines[at] ?? ''])) as Settings;
+  assert.equal(settings.CLIENT_SECRET, '', 'the secret is for the developer to fill in');
+  return settings;
 }

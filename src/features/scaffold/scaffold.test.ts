@@ -66,13 +66,15 @@ describe('GET /sdk/scaffold/{agentId}', () => {
 
   for (const language of languages) {
     it(`200 ${language}: settings filled in, with client, tests, README, container and CI`, async () => {
-      const { agentId, token } = await member();
+      const { organizationId, agentId, token } = await member();
       const { status, files } = await ask(agentId, token, `?language=${language}`);
       assert.equal(status, 200);
       const settings = files['.env.example']?.split('\n') ?? [];
       assert.ok(settings.includes(`CLIENT_ID=${agentId}`));
       assert.ok(settings.includes('API_URL=http://countersign.test'));
       assert.ok(settings.includes('CLIENT_SECRET='));
+      assert.ok(settings.includes(`ORGANIZATION_ID=${organizationId}`));
+      assert.ok(settings.includes('ACCEPT_ANY_ORGANIZATION=false'));
       for (const path of [
         'README.md',
         'Dockerfile',
@@ -140,8 +142,11 @@ describe('GET /sdk/scaffold/{agentId}', () => {
     assert.equal((await ask(agentId, token)).status, 200);
   });
 
-  it('200 for the operator, of any organization', async () => {
-    assert.equal((await ask((await member()).agentId, operatorToken)).status, 200);
+  it('200 for the operator, of any organization, with the organization of the agent', async () => {
+    const { organizationId, agentId } = await member();
+    const { status, files } = await ask(agentId, operatorToken);
+    assert.equal(status, 200);
+    assert.ok(files['.env.example']?.split('\n').includes(`ORGANIZATION_ID=${organizationId}`));
   });
 
   it('400 VALIDATION_ERROR for a language there is no template for, with what there is', async () => {

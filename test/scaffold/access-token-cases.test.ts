@@ -1,0 +1,49 @@
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { test } from 'node:test';
+import { accepted, refused, type TokenCase } from './access-token-cases.ts';
+
+interface SignedCase {
+  readonly name: string;
+  readonly acceptAnyOrganization: boolean;
+  readonly token: string;
+}
+
+const file: {
+  accepted: readonly (SignedCase & { verified: object })[];
+  refused: readonly (SignedCase & { reason: string })[];
+} = JSON.parse(
+  readFileSync(new URL('../../scaffolds/shared/testdata/access-token-cases.json', import.meta.url), 'utf8'),
+);
+
+const decode = ({ name, acceptAnyOrganization, token }: SignedCase) => {
+  const [header, payload] = token
+    .split('.', 2)
+    .map((part) => JSON.parse(`${Buffer.from(part, 'base64url')}`));
+  return { name, acceptAnyOrganization, header, payload };
+};
+
+const declared = ({ name, acceptAnyOrganization, header, payload }: TokenCase) => ({
+  name,
+  acceptAnyOrganization,
+  header,
+  payload,
+});
+
+test('the signed tokens are the declared cases (npm run token-cases writes them)', () => {
+  assert.deepEqual(
+    file.accepted.map((each) => ({ ...decode(each), verified: each.verified })),
+    accepted.map((each) => ({ ...declared(each), verified: each.verified })),
+  );
+  assert.deepEqual(
+    file.refused
+      .filter(({ name }) => !name.startsWith('not a token'))
+      .map((each) => ({ ...decode(each), reason: each.reason })),
+    refused.map((each) => ({ ...declared(each), reason: each.reason })),
+  );
+});
+
+test('case names are unique', () => {
+  for (const cases of [file.accepted, file.refused])
+    assert.equal(new Set(cases.map(({ name }) => name)).size, cases.length);
+});
