@@ -102,7 +102,6 @@ export function createAudit(deps: AuditDeps): Audit {
     ],
     async prepare({ takeOver } = { takeOver: true }) {
       await partitions.ensure();
-      if (!(await keyring.begun())) await sequencer.adopt();
       await keyring.introduce(takeOver);
     },
     otherKey: keyring.otherKey,

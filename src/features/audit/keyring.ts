@@ -1,12 +1,12 @@
 /** The instance's key in the line of keys: which keys are trusted, and whether ours may link and sign. */
 import type { Clock } from '../../kernel/clock.ts';
-import type { Db, Queryable } from '../../kernel/db.ts';
+import type { Db, Queryable, Tx } from '../../kernel/db.ts';
 import { takeLock } from '../../kernel/locks.ts';
 import type { Log } from '../../kernel/log.ts';
 import type { PublicKey, ReadStatement, Seal, Signer } from '../../kernel/signer.ts';
 import type { Alarm } from './alarm.ts';
 import { sealTag } from './chain.ts';
-import { hasKeys, hasSharedSeals, insertKey, readKeys } from './links-store.ts';
+import { findRecorded, hasKeys, hasSharedSeals, insertKey, newestCheckpointKey, readKeys } from './links-store.ts';
 import { createSharedSeals } from './shared-seals.ts';
 import { claimed, sign, statementHash } from './statements.ts';
 import { type KeyRow, type Trust, trustFrom } from './trust.ts';
@@ -26,13 +26,12 @@ export interface Standing {
 export interface Keyring {
   trust(db: Queryable): Promise<Trust>;
   standing(db: Queryable): Promise<Standing>;
-  /** False before the very first key has said who it is. */
-  begun(): Promise<boolean>;
   /** The key that signs the log, when ours may not. Also works on a database that has no tables yet. */
   otherKey(): Promise<string | undefined>;
   /**
    * Adds our key to the line of keys and shares its seal. A key that is in the line already is added again only when a key
-   * follows it that is not configured. Without `takeOver` a key is added only to an empty line.
+   * follows it that is not configured. Without `takeOver` a key is added only to an empty line. Where a statement was removed,
+   * nothing is added and the alarm is raised.
    */
   introduce(takeOver: boolean): Promise<void>;
 }
@@ -56,11 +55,25 @@ export function createKeyring({ db, clock, log, signer, readStatement, alarm }: 
   const isConfigured = (keyId: string) => roots.some(({ kid }) => kid === keyId);
   const sharedSeals = createSharedSeals({ clock, signer, readStatement });
   let known: { rows: string; trust: Trust } | undefined;
+  /** A statement of a key was removed: nothing counts until it is back. */
+  let removed: string | undefined;
 
   const trustIn = async (rows: readonly KeyRow[]): Promise<Trust> => {
     const text = JSON.stringify(rows);
     if (known?.rows !== text) known = { rows: text, trust: await trustFrom(readStatement, roots, rows) };
-    return known.trust;
+    const isStated = rows.some(({ keyId }) => keyId === signer.keyId);
+    return removed === undefined || isStated ? known.trust : { ...known.trust, problem: removed };
+  };
+
+  /** The first key is stated in an empty log, and every key before it signs: otherwise its statement was there and is gone. */
+  const removedStatement = async (tx: Tx, rows: readonly KeyRow[]): Promise<string | undefined> => {
+    const toDo = 'nothing is linked or signed until it is restored';
+    const recorded = rows.length === 0 ? await findRecorded(tx) : [];
+    if (recorded.length > 0) return `audit_keys was emptied, but ${recorded.join(', ')} was not: ${toDo}`;
+    const isStated = rows.some(({ keyId }) => keyId === signer.keyId);
+    return !isStated && (await newestCheckpointKey(tx)) === signer.keyId
+      ? `the row of audit_keys for the signing key ${signer.keyId} was removed: ${toDo}`
+      : undefined;
   };
 
   const introduceAfter = async (newest: KeyRow | undefined): Promise<KeyRow> => {
@@ -137,7 +150,6 @@ export function createKeyring({ db, clock, log, signer, readStatement, alarm }: 
       if (problem !== undefined && rows.length > 0) alarm.raise({ problem });
       return standing;
     },
-    begun: async () => (await readKeys(db)).length > 0,
     async otherKey() {
       const rows = (await hasKeys(db)) ? await readKeys(db) : [];
       const newest = rows[0]?.keyId;
@@ -153,6 +165,8 @@ export function createKeyring({ db, clock, log, signer, readStatement, alarm }: 
         const [newest] = rows;
         if (!hasJoined(rows)) {
           if (newest && !takeOver) return;
+          removed = await removedStatement(tx, rows);
+          if (removed !== undefined) return alarm.raise({ problem: removed });
           if (!(await mayFollow(rows)))
             return alarm.raise({ problem: `no key that may be believed signed before: ${newest?.keyId}` });
           await insertKey(tx, await introduceAfter(newest));

@@ -1,6 +1,6 @@
 /** What the sequencer reads and writes. */
 import type { Queryable, Tx } from '../../kernel/db.ts';
-import { listOf, prepared, type Sql, sql } from '../../kernel/sql.ts';
+import { join, listOf, prepared, raw, type Sql, sql } from '../../kernel/sql.ts';
 import type { Link } from './chain.ts';
 import type { Checkpoint } from './statements.ts';
 import type { KeyRow } from './trust.ts';
@@ -192,6 +192,28 @@ export async function hasKeys(db: Queryable): Promise<boolean> {
     sql`select to_regclass('audit_keys') is not null as found`,
   );
   return found;
+}
+
+/** The tables of the log that hold any row, the keys' own aside. */
+export async function findRecorded(tx: Tx): Promise<string[]> {
+  const tables = ['audit_events', 'audit_links', 'audit_checkpoints', 'audit_anchors'];
+  const rows = await tx.many<{ name: string }>(
+    'audit.recorded',
+    join(
+      tables.map((table) => sql`select ${table}::text as name where exists (select from ${raw(table)})`),
+      ' union all ',
+    ),
+  );
+  return rows.map(({ name }) => name);
+}
+
+/** The key that signed last, in whichever chain. */
+export async function newestCheckpointKey(tx: Tx): Promise<string | undefined> {
+  const newest = await tx.maybe<{ keyId: string }>(
+    'audit.checkpoints.key',
+    sql`select key_id as "keyId" from audit_checkpoints order by taken_at desc limit 1`,
+  );
+  return newest?.keyId;
 }
 
 /** The newest first. */

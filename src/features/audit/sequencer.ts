@@ -44,8 +44,6 @@ export interface Sequencer {
   pass(signal?: AbortSignal): Promise<void>;
   /** Waits for its turn, and answers with a snapshot: every event that is visible in it has been looked at. */
   drain(): Promise<string>;
-  /** Before the first key has said who it is: rows from before there were seals are taken as they are. */
-  adopt(): Promise<void>;
 }
 
 const batchSize = 4_000;
@@ -75,7 +73,7 @@ export function createSequencer(deps: SequencerDeps): Sequencer {
   const { db, clock, signer, keyring, positions, alarm, partitions } = deps;
 
   /** Batch by batch, each a transaction of its own; what commits behind the cursor meanwhile is the next run's. */
-  const run = async (options: { wait: boolean; adopting?: boolean; signal?: AbortSignal | undefined }) => {
+  const run = async (options: { wait: boolean; signal?: AbortSignal | undefined }) => {
     let state: Run | undefined;
     for (;;) {
       state = await db.transaction(async (tx) => {
@@ -86,10 +84,8 @@ export function createSequencer(deps: SequencerDeps): Sequencer {
         if (horizon.restored && !state?.start.restored) state = undefined;
         const standing = await keyring.standing(tx);
         const start = state?.start ?? horizon;
-        if (!standing.current && !options.adopting) return { start, cursor: beginning, isLast: true };
-        return linkBatch(tx, { start, cursor: state?.cursor }, horizon, (event) =>
-          belongs(event, standing, options.adopting ?? false),
-        );
+        if (!standing.current) return { start, cursor: beginning, isLast: true };
+        return linkBatch(tx, { start, cursor: state?.cursor }, horizon, (event) => belongs(event, standing));
       });
       if (!state) return undefined;
       if (state.isLast || options.signal?.aborted) return state.start.seen;
@@ -132,14 +128,10 @@ export function createSequencer(deps: SequencerDeps): Sequencer {
   };
 
   /** Appended by this service, and in the place that its text says. */
-  const belongs = (event: Candidate, standing: Standing, adopting: boolean): boolean => {
+  const belongs = (event: Candidate, standing: Standing): boolean => {
     const tag = event.seal.slice(0, 8);
     const seal = standing.seals.get(tag);
-    const sealed = seal
-      ? event.seal === tag + seal(event.canonical)
-      : event.seal === ''
-        ? adopting
-        : standing.uncheckedTags.includes(tag);
+    const sealed = seal ? event.seal === tag + seal(event.canonical) : standing.uncheckedTags.includes(tag);
     return sealed && isInPlace(event);
   };
 
@@ -209,9 +201,6 @@ export function createSequencer(deps: SequencerDeps): Sequencer {
     },
     async drain() {
       return (await run({ wait: true })) as string;
-    },
-    async adopt() {
-      await run({ wait: true, adopting: true });
     },
   };
 }
