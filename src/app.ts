@@ -293,6 +293,7 @@ export async function createApp({
   const health = createHealth({
     db,
     kv,
+    auditLinking: audit.linking,
     metricsToken: config.metricsToken,
     metricsText: () => metricsText(metrics),
   });

@@ -1,6 +1,8 @@
 /** An audit log to be tampered with: filled through the ledger, and put back to what it was as often as one likes. */
 import assert from 'node:assert/strict';
 import { createHash, generateKeyPairSync, sign } from 'node:crypto';
+import { after } from 'node:test';
+import pg from 'pg';
 import { createSigner, createStatementReader } from '../src/adapters/keys.ts';
 import { createPostgres } from '../src/adapters/postgres.ts';
 import type { EventType } from '../src/contract/events.ts';
@@ -163,4 +165,21 @@ export async function signAll(
     );
     previous = createHash('sha256').update(signed).digest('hex');
   }
+}
+
+/** A session with an open transaction in which this has been done. */
+export async function holdOpen(url: string, statement: string): Promise<{ release(): Promise<void> }> {
+  const client = new pg.Client({ connectionString: url });
+  client.on('error', () => {});
+  await client.connect();
+  let ended = false;
+  const release = async () => {
+    if (ended) return;
+    ended = true;
+    await client.end();
+  };
+  after(release);
+  await client.query('begin');
+  await client.query(statement);
+  return { release };
 }

@@ -54,7 +54,11 @@ describe('the contract', () => {
     const ours = Object.fromEntries(
       Object.entries(metrics).map(([name, { type, labels }]) => [name, { type, labels: [...labels] }]),
     );
-    const added = { service_stream_outbox_pending: { type: 'gauge', labels: ['stream'] } };
+    const added = {
+      service_audit_linking_delayed: { type: 'gauge', labels: [] },
+      service_audit_oldest_unlinked_seconds: { type: 'gauge', labels: [] },
+      service_stream_outbox_pending: { type: 'gauge', labels: ['stream'] },
+    };
     assert.deepEqual(ours, { ...spec.metrics, ...added });
   });
   it('registers every metric, so that /metrics shows it before anything happened', async () => {

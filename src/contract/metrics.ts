@@ -94,6 +94,18 @@ export const metrics = {
     labels: [],
     acrossProcesses: 'min',
   },
+  service_audit_linking_delayed: {
+    type: 'gauge',
+    help: '1 while audit events wait for more than five seconds to be linked, or the sequencer cannot get its lock.',
+    labels: [],
+    acrossProcesses: 'max',
+  },
+  service_audit_oldest_unlinked_seconds: {
+    type: 'gauge',
+    help: 'Age of the oldest audit event that is not linked; 0 while none is older than a second.',
+    labels: [],
+    acrossProcesses: 'max',
+  },
   service_stream_outbox_pending: {
     type: 'gauge',
     help: 'Events that wait to be published to a configured stream; 100000 stands for that many or more.',

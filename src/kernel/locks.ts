@@ -32,6 +32,31 @@ export async function tryLock(tx: Tx, name: keyof typeof keys): Promise<boolean>
   return taken;
 }
 
+/** Shared with others that take it so; false when a transaction holds it exclusively, or waits to. */
+export async function tryLockShared(tx: Tx, name: keyof typeof keys): Promise<boolean> {
+  const { taken } = await tx.one<{ taken: boolean }>(
+    `lock.${name}.shared.try`,
+    sql`select pg_try_advisory_xact_lock_shared(${keys[name]}) as taken`,
+  );
+  return taken;
+}
+
+/** Whether a role that may not update the table holds the lock: an advisory lock needs no privilege. */
+export async function heldByUnprivileged(tx: Tx, name: keyof typeof keys, table: string): Promise<boolean> {
+  const { held } = await tx.one<{ held: boolean }>(
+    `lock.${name}.holders`,
+    sql`select exists (
+          select from pg_locks l join pg_stat_activity a on a.pid = l.pid
+          where l.locktype = 'advisory' and l.granted and l.objsubid = 1
+            and l.database = (select oid from pg_database where datname = current_database())
+            and l.classid = (${keys[name]}::bigint >> 32)::oid
+            and l.objid = (${keys[name]}::bigint & 4294967295)::oid
+            and not has_table_privilege(a.usesysid, ${table}, 'update')
+        ) as held`,
+  );
+  return held;
+}
+
 const lockOf = (kind: keyof typeof kinds) => sql`${kinds[kind]}::int, hashtext(id)`;
 
 /**

@@ -13,14 +13,22 @@ import type { Metrics } from '../../kernel/metrics.ts';
 import type { RouteEntry } from '../../kernel/route.ts';
 import type { ReadStatement, Signer } from '../../kernel/signer.ts';
 import { createAlarm } from './alarm.ts';
+import { createBacklog, type Linking } from './backlog.ts';
 import { sealTag } from './chain.ts';
 import { findOrganizations } from './evidence-store.ts';
 import { type ExportOptions, exportLog } from './export.ts';
 import { createIntegrity, type Integrity } from './integrity.ts';
 import { keptProblem } from './kept.ts';
 import { createKeyring } from './keyring.ts';
-import { createPartitionLoop, createRetentionLoop, createSequencerLoop, createWatchLoop } from './loops.ts';
+import {
+  createBacklogLoop,
+  createPartitionLoop,
+  createRetentionLoop,
+  createSequencerLoop,
+  createWatchLoop,
+} from './loops.ts';
 import { createPartitions } from './partitions.ts';
+import { createPending } from './pending.ts';
 import { createPositions } from './positions.ts';
 import { createProof } from './proof.ts';
 import { createAuditReader } from './read.ts';
@@ -55,6 +63,10 @@ export interface Audit {
   settle(): Promise<void>;
   readonly verify: Verifier['verify'];
   readonly integrity: Integrity;
+  /** Whether events are linked in time, as of the last round of the loop. */
+  linking(): Linking;
+  /** One round of that loop. */
+  checkBacklog(): Promise<void>;
   /** Every organization in the log, when all that was recorded until now has been linked. */
   organizations(): Promise<string[]>;
   /** Why a checkpoint that was kept elsewhere is no part of the log; undefined when it is. */
@@ -73,16 +85,23 @@ export function createAudit(deps: AuditDeps): Audit {
   const keyring = createKeyring({ ...deps, alarm });
   const positions = createPositions({ keyring, readStatement });
   const partitions = createPartitions(deps);
-  const sequencer = createSequencer({ db, clock, signer, keyring, positions, alarm, partitions });
+  const backlog = createBacklog(deps);
+  const pending = createPending({ db, clock, alarm });
+  const sequencer = createSequencer({ db, clock, signer, keyring, positions, alarm, partitions, pending });
   const { drain } = sequencer;
-  const verifier = createVerifier({ db, clock, readStatement, keyring, positions, alarm, drain });
+  const verifier = createVerifier({ db, clock, readStatement, keyring, positions, alarm, pending, drain });
   const retain = createRetention({ ...deps, keyring, positions, alarm, partitions });
   const watch = createWatch({ db, clock, readStatement, keyring, positions, alarm, drain });
   const tag = sealTag(signer.keyId);
   const seal = (canonical: string) => tag + signer.seal(canonical);
   const organizations = async () => {
     await drain();
-    return db.transaction(findOrganizations);
+    return [...new Set([...(await db.transaction(findOrganizations)), ...pending.organizations()])];
+  };
+
+  const checkBacklog = async () => {
+    await backlog.measure();
+    await pending.check();
   };
 
   return {
@@ -93,10 +112,12 @@ export function createAudit(deps: AuditDeps): Audit {
         await partitions.ensureFor(tx, happenings[0]?.timestamp ?? isoTime(clock));
         await append(tx, happenings, seal);
       },
+      afterCommit: pending.appended,
     },
     loops: [
       createPartitionLoop(partitions),
-      createSequencerLoop(sequencer),
+      createSequencerLoop(sequencer, backlog),
+      createBacklogLoop(checkBacklog),
       createRetentionLoop(retain),
       createWatchLoop(watch),
     ],
@@ -107,6 +128,8 @@ export function createAudit(deps: AuditDeps): Audit {
     otherKey: keyring.otherKey,
     verify: verifier.verify,
     integrity: createIntegrity({ db, clock, alarm, positions, verifier, watch }),
+    linking: backlog.state,
+    checkBacklog,
     organizations,
     keptProblem: (signed) => keptProblem({ db, readStatement, keyring, positions }, signed),
     async export(options) {

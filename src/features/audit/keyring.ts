@@ -1,12 +1,12 @@
 /** The instance's key in the line of keys: which keys are trusted, and whether ours may link and sign. */
 import type { Clock } from '../../kernel/clock.ts';
 import type { Db, Queryable, Tx } from '../../kernel/db.ts';
-import { takeLock } from '../../kernel/locks.ts';
 import type { Log } from '../../kernel/log.ts';
 import type { PublicKey, ReadStatement, Seal, Signer } from '../../kernel/signer.ts';
 import type { Alarm } from './alarm.ts';
 import { sealTag } from './chain.ts';
 import { findRecorded, hasKeys, hasSharedSeals, insertKey, newestCheckpointKey, readKeys } from './links-store.ts';
+import { lockSequencer } from './lock-store.ts';
 import { createSharedSeals } from './shared-seals.ts';
 import { claimed, sign, statementHash } from './statements.ts';
 import { type KeyRow, type Trust, trustFrom } from './trust.ts';
@@ -160,7 +160,7 @@ export function createKeyring({ db, clock, log, signer, readStatement, alarm }: 
     },
     introduce: (takeOver) =>
       db.transaction(async (tx) => {
-        await takeLock(tx, 'auditSequencer');
+        await lockSequencer(tx);
         const rows = await readKeys(tx);
         const [newest] = rows;
         if (!hasJoined(rows)) {

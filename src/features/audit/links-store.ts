@@ -21,15 +21,29 @@ export interface Horizon {
   readonly restored: boolean;
 }
 
-export const readHorizon = (tx: Tx): Promise<Horizon> =>
-  tx.one(
-    'audit.horizon',
-    prepared(sql`
-      select settled_before::text as "settledBefore", reached::text, now::text as seen,
-             pg_snapshot_xmin(now)::text as "oldestOpen", pg_snapshot_xmax(now)::text as next,
-             audit_progress.xmin <> written_in::xid or settled_before > pg_snapshot_xmax(now) as restored
-      from audit_progress, pg_current_snapshot() as now`),
+/** Of the row of audit_progress in the snapshot `now`. */
+export const isRestored = sql`
+  (audit_progress.xmin <> written_in::xid or settled_before > pg_snapshot_xmax(now))`;
+
+/** The row is no evidence: where it was deleted, a new one sends the sequencer over the whole log. */
+export async function readHorizon(tx: Tx): Promise<Horizon> {
+  const read = () =>
+    tx.maybe<Horizon>(
+      'audit.horizon',
+      prepared(sql`
+        select settled_before::text as "settledBefore", reached::text, now::text as seen,
+               pg_snapshot_xmin(now)::text as "oldestOpen", pg_snapshot_xmax(now)::text as next,
+               ${isRestored} as restored
+        from audit_progress, pg_current_snapshot() as now`),
+    );
+  const horizon = await read();
+  if (horizon) return horizon;
+  await tx.run(
+    'audit.progress.insert',
+    sql`insert into audit_progress (settled_before, reached) values ('0', '0')`,
   );
+  return (await read()) as Horizon;
+}
 
 export const writeProgress = (tx: Tx, settledBefore: string, reached: string): Promise<number> =>
   tx.run(
@@ -95,9 +109,16 @@ export async function endOfBatch(
 }
 
 /**
- * Events behind the cursor that have no link yet. A link is made on the day of its event or later; a day's allowance is
- * for clocks that differ. `limit 1` makes it a look-up for each event, whatever the planner thinks of the tables.
+ * The link of `e`, if `yes`. It is made on the day of its event or later; a day's allowance is for clocks that differ. `limit 1`
+ * makes it a look-up for each event, whatever the planner thinks of the tables.
  */
+export const linkOf = (reached: string | undefined): Sql => sql`
+  select true as yes from audit_links l
+  where ${reached === undefined ? sql`` : sql`e.appended_in <= ${reached}::xid8 and`}
+        l.event_id = e.event_id and l.linked_on >= (e.occurred_at at time zone 'UTC')::date - 1
+  limit 1`;
+
+/** Events behind the cursor that have no link yet. */
 export const findUnlinked = (
   tx: Tx,
   after: Cursor,
@@ -110,12 +131,7 @@ export const findUnlinked = (
                e.occurred_at = date_trunc('milliseconds', e.occurred_at) as exact, e.canonical,
                e.appended_in::text as "appendedIn", coalesce(encode(e.seal, 'hex'), '') as seal
         from audit_events e
-        left join lateral (
-          select true as yes from audit_links l
-          where ${reached === undefined ? sql`` : sql`e.appended_in <= ${reached}::xid8 and`}
-                l.event_id = e.event_id and l.linked_on >= (e.occurred_at at time zone 'UTC')::date - 1
-          limit 1
-        ) linked on true
+        left join lateral (${linkOf(reached)}) linked on true
         where ${isBehind(after)}
           ${before === undefined ? sql`` : sql`and e.appended_in < ${before}::xid8`}
           ${last === undefined ? sql`` : sql`and e.appended_in <= ${last}::xid8`}

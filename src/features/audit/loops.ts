@@ -1,4 +1,5 @@
 import type { Loop } from '../../kernel/loops.ts';
+import type { Backlog } from './backlog.ts';
 import type { Partitions } from './partitions.ts';
 import type { Sequencer } from './sequencer.ts';
 
@@ -9,10 +10,18 @@ export const createPartitionLoop = ({ ensure }: Partitions): Loop => ({
   run: ensure,
 });
 
-export const createSequencerLoop = (sequencer: Sequencer): Loop => ({
+export const createSequencerLoop = (sequencer: Sequencer, backlog: Backlog): Loop => ({
   name: 'audit-sequencer',
   everyMs: 1_000,
-  run: (signal) => sequencer.pass(signal),
+  run: (signal) => backlog.observe(() => sequencer.pass(signal)),
+});
+
+/** Everywhere, so that a serving process notices when the process that should link does not run. */
+export const createBacklogLoop = (check: () => Promise<void>): Loop => ({
+  name: 'audit-backlog',
+  everyMs: 1_000,
+  everywhere: true,
+  run: check,
 });
 
 export const createRetentionLoop = (retain: () => Promise<void>): Loop => ({

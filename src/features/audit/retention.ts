@@ -6,11 +6,11 @@
 import { limits } from '../../contract/limits.ts';
 import type { Clock } from '../../kernel/clock.ts';
 import { DatabaseAway, type Db, type Tx } from '../../kernel/db.ts';
-import { takeLock } from '../../kernel/locks.ts';
 import type { Log } from '../../kernel/log.ts';
 import type { ReadStatement, Signer } from '../../kernel/signer.ts';
 import type { Alarm } from './alarm.ts';
 import type { Keyring } from './keyring.ts';
+import { lockSequencer } from './lock-store.ts';
 import type { Partitions } from './partitions.ts';
 import { isGenuine, type Position, type Positions, positionOf } from './positions.ts';
 import {
@@ -77,7 +77,7 @@ export function createRetention(deps: RetentionDeps): () => Promise<void> {
   const drop = (day: string): Promise<readonly string[]> =>
     db.transaction(async (tx) => {
       // Nothing is linked meanwhile, and only one node drops.
-      await takeLock(tx, 'auditSequencer');
+      await lockSequencer(tx);
       const expired = await findExpired(tx, day);
       if (expired.length === 0 || !(await keyring.standing(tx)).current) return [];
       for (const organizationId of await findChains(tx)) await leaveAnchor(tx, organizationId, day);

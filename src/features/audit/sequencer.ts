@@ -5,7 +5,6 @@
  */
 import type { Clock } from '../../kernel/clock.ts';
 import type { Db, Tx } from '../../kernel/db.ts';
-import { takeLock, tryLock } from '../../kernel/locks.ts';
 import { createPause, type Pause } from '../../kernel/pause.ts';
 import type { Signer } from '../../kernel/signer.ts';
 import type { Alarm } from './alarm.ts';
@@ -25,7 +24,9 @@ import {
   readHorizon,
   writeProgress,
 } from './links-store.ts';
+import { isLockTimeout, lockSequencer } from './lock-store.ts';
 import type { Partitions } from './partitions.ts';
+import type { Pending } from './pending.ts';
 import { type Position, type Positions, positionOf } from './positions.ts';
 import { sign } from './statements.ts';
 
@@ -37,16 +38,19 @@ export interface SequencerDeps {
   readonly positions: Positions;
   readonly alarm: Alarm;
   readonly partitions: Pick<Partitions, 'ensureFor'>;
+  readonly pending: Pick<Pending, 'linked'>;
 }
 
 export interface Sequencer {
-  /** Links what there is; leaves it to another node that is at it already. */
-  pass(signal?: AbortSignal): Promise<void>;
+  /** Links what there is. False when another transaction kept the lock for too long, or a node of an earlier version has it. */
+  pass(signal?: AbortSignal): Promise<boolean>;
   /** Waits for its turn, and answers with a snapshot: every event that is visible in it has been looked at. */
   drain(): Promise<string>;
 }
 
 const batchSize = 4_000;
+/** How long a pass waits for its lock: as long as an event may wait for its link. */
+const lockTimeoutMs = 5_000;
 /** A second of a busy service's events is much to hash in one go. */
 const eventsAtOnce = 100;
 /** Transactions pass without leaving events, too; how many may before it is written down how far we are. */
@@ -70,15 +74,14 @@ interface Run {
 const later = (one: string, other: string): string => (BigInt(one) > BigInt(other) ? one : other);
 
 export function createSequencer(deps: SequencerDeps): Sequencer {
-  const { db, clock, signer, keyring, positions, alarm, partitions } = deps;
+  const { db, clock, signer, keyring, positions, alarm, partitions, pending } = deps;
 
   /** Batch by batch, each a transaction of its own; what commits behind the cursor meanwhile is the next run's. */
-  const run = async (options: { wait: boolean; signal?: AbortSignal | undefined }) => {
+  const run = async (options: { timeoutMs?: number; signal?: AbortSignal | undefined } = {}) => {
     let state: Run | undefined;
     for (;;) {
       state = await db.transaction(async (tx) => {
-        if (options.wait) await takeLock(tx, 'auditSequencer');
-        else if (!(await tryLock(tx, 'auditSequencer'))) return undefined;
+        if (!(await lockSequencer(tx, options.timeoutMs))) return undefined;
         const horizon = await readHorizon(tx);
         // Under our feet: what we have seen so far counts for nothing.
         if (horizon.restored && !state?.start.restored) state = undefined;
@@ -159,6 +162,7 @@ export function createSequencer(deps: SequencerDeps): Sequencer {
     await insertCheckpoints(tx, rows);
     tx.afterCommit(() => {
       for (const row of rows) positions.remember(row.organizationId, positionOf(row));
+      pending.linked(links.map(({ eventId }) => eventId));
     });
   };
 
@@ -197,10 +201,15 @@ export function createSequencer(deps: SequencerDeps): Sequencer {
 
   return {
     async pass(signal) {
-      await run({ wait: false, signal });
+      try {
+        return (await run({ timeoutMs: lockTimeoutMs, signal })) !== undefined;
+      } catch (error) {
+        if (isLockTimeout(error)) return false;
+        throw error;
+      }
     },
     async drain() {
-      return (await run({ wait: true })) as string;
+      return (await run()) as string;
     },
   };
 }

@@ -17,6 +17,7 @@ import {
 } from './evidence-store.ts';
 import type { Keyring } from './keyring.ts';
 import { findLastSequences } from './links-store.ts';
+import type { Pending } from './pending.ts';
 import { type Period, withinTime } from './period.ts';
 import { afterAnchor, cutBack, isGenuine, type Position, type Positions, positionOf } from './positions.ts';
 import { type Walked, walk } from './walk.ts';
@@ -28,6 +29,7 @@ export interface VerifierDeps {
   readonly keyring: Keyring;
   readonly positions: Positions;
   readonly alarm: Alarm;
+  readonly pending: Pick<Pending, 'missing'>;
   /** Links all there is to link, and answers with a snapshot: what is visible in it was looked at. */
   drain(): Promise<string>;
 }
@@ -53,7 +55,7 @@ interface Known {
 const allowanceMs = 600_000;
 
 export function createVerifier(deps: VerifierDeps): Verifier {
-  const { db, readStatement, keyring, positions, alarm } = deps;
+  const { db, readStatement, keyring, positions, alarm, pending } = deps;
 
   const inSnapshot = (
     organizationId: string,
@@ -135,10 +137,12 @@ export function createVerifier(deps: VerifierDeps): Verifier {
     async verify(organizationId, period, onProgress) {
       const known = { seen: await deps.drain(), before: positions.remembered(organizationId) };
       const look = (rowByRow: boolean) => inSnapshot(organizationId, known, period, rowByRow, onProgress);
-      const verdict = await look(false).catch((error) => {
+      const walked = await look(false).catch((error) => {
         if (!isUnreadable(error)) throw error;
         return look(true);
       });
+      const finding = walked.finding ?? (await pending.missing(organizationId, period));
+      const verdict: Verdict = finding ? { checked: walked.checked, finding } : walked;
       if (verdict.finding) alarm.raise(verdict.finding);
       else if (!period) {
         alarm.clear(organizationId);

@@ -46,7 +46,7 @@ interface Place {
 }
 
 /** Each round answers whether it has come to the last chain and the next begins with the first. */
-export function createWatch(deps: VerifierDeps): () => Promise<boolean> {
+export function createWatch(deps: Omit<VerifierDeps, 'pending'>): () => Promise<boolean> {
   const { db, clock, readStatement, keyring, positions, alarm, drain } = deps;
   const walkedTo = new Map<string, Position>();
   let lookedAt: number | undefined;

@@ -7,6 +7,8 @@ import { healthRoutes } from './routes.ts';
 export interface HealthDeps {
   readonly db: Pick<Db, 'ping'>;
   readonly kv: Pick<Kv, 'ping'>;
+  /** Whether audit events are linked in time; from memory. */
+  auditLinking(): { readonly status: 'ok' | 'delayed'; readonly oldestUnlinkedSeconds: number };
   readonly metricsToken: string | undefined;
   /** The exposition of this process, or of all serving processes together. */
   metricsText(): Promise<string>;

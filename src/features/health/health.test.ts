@@ -10,7 +10,11 @@ describe('GET /health', () => {
   it('200 with status ok', async () => {
     const answer = await t.call('GET', '/health');
     assert.equal(answer.status, 200);
-    assert.deepEqual(answer.json, { status: 'ok', checks: { database: 'ok', redis: 'ok' } });
+    assert.deepEqual(answer.json, {
+      status: 'ok',
+      checks: { database: 'ok', redis: 'ok' },
+      audit: { status: 'ok', oldestUnlinkedSeconds: 0 },
+    });
   });
 });
 

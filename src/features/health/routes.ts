@@ -9,6 +9,7 @@ const Health = Type.Object(
   {
     status: Type.Literal('ok'),
     checks: Type.Object({ database: Type.Literal('ok'), redis: literals(['ok', 'away']) }),
+    audit: Type.Object({ status: literals(['ok', 'delayed']), oldestUnlinkedSeconds: Type.Number() }),
   },
   { title: 'Health' },
 );

@@ -3,7 +3,7 @@ import { createGatherer } from '../../kernel/gather.ts';
 import type { HealthDeps } from './feature.ts';
 
 /** Without the database nothing works; without Redis everything does, with limits counted per process. */
-export async function checkHealth({ db, kv }: HealthDeps) {
+export async function checkHealth({ db, kv, auditLinking }: HealthDeps) {
   const [database, redis] = await Promise.allSettled([db.ping(), kv.ping()]);
   const redisState = redis.status === 'fulfilled' ? ('ok' as const) : ('away' as const);
   if (database.status === 'rejected') {
@@ -14,7 +14,8 @@ export async function checkHealth({ db, kv }: HealthDeps) {
       cause: database.reason,
     });
   }
-  return { status: 'ok' as const, checks: { database: 'ok' as const, redis: redisState } };
+  const checks = { database: 'ok' as const, redis: redisState };
+  return { status: 'ok' as const, checks, audit: auditLinking() };
 }
 
 /** A megabyte when much is going on: whoever asks while it is being written gets the next one, together and as the same bytes. */

@@ -1,0 +1,153 @@
+/** Events that are not linked in time, and events that are deleted before they are linked. */
+import assert from 'node:assert/strict';
+import { after, describe, it, test } from 'node:test';
+import { holdOpen, record } from '../../../test/audit-log.ts';
+import { environment, execute, startApp, type TestApp } from '../../../test/harness.ts';
+import { createApp } from '../../app.ts';
+import { loadConfig } from '../../kernel/config.ts';
+import { createLog } from '../../kernel/log.ts';
+
+const health = async (t: TestApp) => (await t.call('GET', '/health')).json;
+const gauge = async (t: TestApp, name: string) =>
+  Number(new RegExp(`^${name} (\\S+)$`, 'm').exec(await t.app.metrics.text())?.[1]);
+const pass = async (t: TestApp) => {
+  const loop = t.app.audit.loops.find(({ name }) => name === 'audit-sequencer');
+  await loop?.run(AbortSignal.timeout(600_000));
+};
+async function startNode(t: TestApp) {
+  const config = loadConfig(environment(t.databaseUrl));
+  const app = await createApp({ config, log: createLog({ level: 'silent' }), clock: t.clock });
+  after(() => app.close());
+  await app.prepare();
+  return app;
+}
+
+describe('the backlog', () => {
+  test('200 with audit.status delayed while the oldest unlinked event is older than five seconds', async () => {
+    const t = await startApp({ LOG_LEVEL: 'info' });
+    const lines = (text: string) =>
+      t.logs.filter((line) => line.includes(text)).map((line) => JSON.parse(line));
+    await t.app.audit.settle();
+    await t.app.audit.checkBacklog();
+    assert.deepEqual((await health(t)).audit, { status: 'ok', oldestUnlinkedSeconds: 0 });
+
+    await record(t, t.app.ids.uuid(), 2);
+    t.clock.advance(7_000);
+    await t.app.audit.checkBacklog();
+    // Its transaction may have been open for so long: it is looked for once more.
+    assert.equal((await health(t)).audit.status, 'ok');
+    t.clock.advance(1_000);
+    await t.app.audit.checkBacklog();
+    const { status, audit } = await health(t);
+    assert.deepEqual([status, audit.status], ['ok', 'delayed']);
+    assert.ok(audit.oldestUnlinkedSeconds >= 8, String(audit.oldestUnlinkedSeconds));
+    assert.equal(await gauge(t, 'service_audit_linking_delayed'), 1);
+    assert.ok((await gauge(t, 'service_audit_oldest_unlinked_seconds')) >= 8);
+    await t.app.audit.checkBacklog();
+    const said = lines('audit events are not linked in time');
+    assert.deepEqual([said.length, said[0].level], [1, 50]);
+    assert.ok(said[0].oldestUnlinkedSeconds >= 8);
+
+    await t.app.audit.settle();
+    await t.app.audit.checkBacklog();
+    assert.deepEqual((await health(t)).audit, { status: 'ok', oldestUnlinkedSeconds: 0 });
+    assert.equal(await gauge(t, 'service_audit_linking_delayed'), 0);
+    assert.equal(lines('audit events are linked in time again').length, 1);
+    // A delay is no proof of tampering.
+    await t.app.audit.watch();
+    assert.equal(await gauge(t, 'service_audit_chain_integrity'), 1);
+  });
+
+  test('200 with audit.status delayed while the sequencer cannot get its lock, though no event waits', async () => {
+    const t = await startApp();
+    await t.app.audit.settle();
+    const holder = await holdOpen(t.databaseUrl, 'lock table audit_progress in exclusive mode');
+    const passing = pass(t);
+    t.clock.advance(5_000);
+    await passing;
+    assert.equal((await health(t)).audit.status, 'delayed');
+    await holder.release();
+    await pass(t);
+    assert.equal((await health(t)).audit.status, 'ok');
+  });
+
+  test('200 with audit.status delayed while a restored log has not been gone over', async () => {
+    const t = await startApp();
+    await t.app.audit.settle();
+    await t.sql("update audit_progress set settled_before = '0'");
+    for (let round = 0; round < 3; round += 1) {
+      await t.app.audit.checkBacklog();
+      t.clock.advance(6_000);
+    }
+    assert.equal((await health(t)).audit.status, 'delayed');
+    await t.app.audit.settle();
+    await t.app.audit.checkBacklog();
+    assert.equal((await health(t)).audit.status, 'ok');
+  });
+});
+
+describe('an event that was deleted before it was linked', () => {
+  const remove = (t: TestApp, organizationId: string) =>
+    execute(
+      t.databaseUrl,
+      `set session_replication_role = replica;
+       create table removed as select * from audit_events where organization_id = '${organizationId}';
+       delete from audit_events where organization_id = '${organizationId}'`,
+    );
+  const verified = async (t: TestApp, token: string, query = '') =>
+    (await t.call('GET', `/api/v1/audit/verify${query}`, { token })).json.verified;
+
+  it('200, verified false, in the process that recorded it, until it is back', async () => {
+    const t = await startApp();
+    const token = await t.token();
+    const organizationId = t.app.ids.uuid();
+    await record(t, organizationId, 1);
+    await remove(t, organizationId);
+    assert.equal(await verified(t, token), false);
+    assert.equal(await verified(t, token, `?organizationId=${organizationId}`), false);
+    assert.equal(await verified(t, token, `?organizationId=${t.operator.organizationId}`), true);
+    assert.equal(await verified(t, token, `?organizationId=${organizationId}&toDate=2020-01-01`), true);
+    await t.app.audit.watch();
+    assert.equal(await gauge(t, 'service_audit_chain_integrity'), 0);
+    await t.sql('insert into audit_events select * from removed');
+    await t.sql("update audit_progress set settled_before = '0'");
+    assert.equal(await verified(t, token), true);
+    assert.equal(await gauge(t, 'service_audit_chain_integrity'), 1);
+  });
+
+  it('gauge 0 by the loop, without a verification', async () => {
+    const t = await startApp({ LOG_LEVEL: 'error' });
+    const organizationId = t.app.ids.uuid();
+    await record(t, organizationId, 1);
+    await remove(t, organizationId);
+    t.clock.advance(5_000);
+    await t.app.audit.checkBacklog();
+    assert.equal(await gauge(t, 'service_audit_chain_integrity'), 0);
+    assert.match(t.logs.join(), /deleted before it was linked/);
+  });
+
+  it('gauge 1 for events that another node has linked', async () => {
+    const t = await startApp();
+    const organizationId = t.app.ids.uuid();
+    await record(t, organizationId, 2_500);
+    const other = await startNode(t);
+    await other.audit.settle();
+    t.clock.advance(5_000);
+    for (let round = 0; round < 4; round += 1) await t.app.audit.checkBacklog();
+    assert.equal((await t.app.audit.verify(organizationId)).checked, 2_500);
+    assert.equal(await gauge(t, 'service_audit_chain_integrity'), 1);
+  });
+});
+
+test('200, verified true: events are linked though the row of audit_progress was deleted', async () => {
+  const t = await startApp();
+  const organizationId = t.app.ids.uuid();
+  await record(t, organizationId, 2);
+  await t.app.audit.settle();
+  await record(t, organizationId, 1);
+  await t.sql('delete from audit_progress');
+  const answer = await t.call('GET', `/api/v1/audit/verify?organizationId=${organizationId}`, {
+    token: await t.token(),
+  });
+  assert.deepEqual([answer.status, answer.json.verified, answer.json.checkedCount], [200, true, 3]);
+});

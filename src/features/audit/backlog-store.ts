@@ -1,0 +1,65 @@
+/** What is read to find events that were appended and not linked. No lock is taken: it must work while the sequencer's is held. */
+import type { Queryable } from '../../kernel/db.ts';
+import { prepared, sql } from '../../kernel/sql.ts';
+import { type Horizon, isRestored, linkOf } from './links-store.ts';
+
+export type Progress = Pick<Horizon, 'settledBefore' | 'reached' | 'restored'>;
+
+export const readProgress = (db: Queryable): Promise<Progress | undefined> =>
+  db.maybe(
+    'audit.backlog.progress',
+    prepared(sql`
+      select settled_before::text as "settledBefore", reached::text, ${isRestored} as restored
+      from audit_progress, pg_current_snapshot() as now`),
+  );
+
+/** Further ones are younger, unless their rows were written by hand. */
+const atMost = 100;
+
+/** The age in milliseconds of the oldest event without a link, among those from before a time; 0 when there is none. */
+export async function findOldestUnlinked(
+  db: Queryable,
+  { settledBefore, reached }: Progress,
+  { now, before }: { now: number; before: number },
+): Promise<number> {
+  const { age } = await db.one<{ age: number }>(
+    'audit.backlog.oldest',
+    sql`select coalesce(extract(epoch from ${isoOf(now)}::timestamptz - min(occurred_at)) * 1000, 0)::float8 as age
+        from (
+          select e.occurred_at from audit_events e
+          left join lateral (${linkOf(reached)}) linked on true
+          where e.appended_in >= ${settledBefore}::xid8 and e.occurred_at < ${isoOf(before)}::timestamptz
+            and linked.yes is null
+          order by e.appended_in limit ${atMost}
+        ) unlinked`,
+  );
+  return age;
+}
+
+export interface AppendedEvent {
+  readonly eventId: string;
+  readonly timestamp: string;
+}
+
+export interface Whereabouts {
+  readonly eventId: string;
+  readonly linked: boolean;
+  readonly present: boolean;
+}
+
+/** In one snapshot, so that an event is not missed between its row and its link. */
+export const findWhereabouts = (db: Queryable, events: readonly AppendedEvent[]): Promise<Whereabouts[]> =>
+  db.many(
+    'audit.backlog.whereabouts',
+    prepared(sql`
+      select e.event_id as "eventId", linked.yes is not null as linked, stored.yes is not null as present
+      from unnest(${events.map(({ eventId }) => eventId)}::uuid[],
+                  ${events.map(({ timestamp }) => timestamp)}::timestamptz[]) as e (event_id, occurred_at)
+      left join lateral (${linkOf(undefined)}) linked on true
+      left join lateral (
+        select true as yes from audit_events s
+        where s.occurred_at = e.occurred_at and s.event_id = e.event_id limit 1
+      ) stored on true`),
+  );
+
+const isoOf = (time: number): string => new Date(time).toISOString();
