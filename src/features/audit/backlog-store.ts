@@ -13,10 +13,15 @@ export const readProgress = (db: Queryable): Promise<Progress | undefined> =>
       from audit_progress, pg_current_snapshot() as now`),
   );
 
-/** Further ones are younger, unless their rows were written by hand. */
-const atMost = 100;
+/** Of the unlinked ones: further ones are younger, unless their rows were written by hand. */
+const unlinkedAtMost = 100;
+/** Of those that may have a link: there are more only while a transaction stays open for very long. */
+const maybeLinkedAtMost = 20_000;
 
-/** The age in milliseconds of the oldest event without a link, among those from before a time; 0 when there is none. */
+/**
+ * The age in milliseconds of the oldest event without a link, among those from before a time; 0 when there is none. Events of
+ * transactions after `reached` have none; for the others it is looked up.
+ */
 export async function findOldestUnlinked(
   db: Queryable,
   { settledBefore, reached }: Progress,
@@ -24,14 +29,21 @@ export async function findOldestUnlinked(
 ): Promise<number> {
   const { age } = await db.one<{ age: number }>(
     'audit.backlog.oldest',
-    sql`select coalesce(extract(epoch from ${isoOf(now)}::timestamptz - min(occurred_at)) * 1000, 0)::float8 as age
-        from (
-          select e.occurred_at from audit_events e
-          left join lateral (${linkOf(reached)}) linked on true
-          where e.appended_in >= ${settledBefore}::xid8 and e.occurred_at < ${isoOf(before)}::timestamptz
-            and linked.yes is null
-          order by e.appended_in limit ${atMost}
-        ) unlinked`,
+    prepared(sql`
+      select coalesce(extract(epoch from ${isoOf(now)}::timestamptz - min(occurred_at)) * 1000, 0)::float8 as age
+      from (
+        (select occurred_at from audit_events
+         where appended_in > ${reached}::xid8 and occurred_at < ${isoOf(before)}::timestamptz
+         order by appended_in limit ${unlinkedAtMost})
+        union all
+        (select e.occurred_at
+         from (select occurred_at, event_id from audit_events
+               where appended_in >= ${settledBefore}::xid8 and appended_in <= ${reached}::xid8
+                 and occurred_at < ${isoOf(before)}::timestamptz
+               order by appended_in limit ${maybeLinkedAtMost}) e
+         left join lateral (${linkOf(undefined)}) linked on true
+         where linked.yes is null limit ${unlinkedAtMost})
+      ) unlinked`),
   );
   return age;
 }

@@ -5,7 +5,14 @@ import type { Log } from '../../kernel/log.ts';
 import type { PublicKey, ReadStatement, Seal, Signer } from '../../kernel/signer.ts';
 import type { Alarm } from './alarm.ts';
 import { sealTag } from './chain.ts';
-import { findRecorded, hasKeys, hasSharedSeals, insertKey, newestCheckpointKey, readKeys } from './links-store.ts';
+import {
+  findRecorded,
+  hasKeys,
+  hasSharedSeals,
+  insertKey,
+  newestCheckpointKey,
+  readKeys,
+} from './links-store.ts';
 import { lockSequencer } from './lock-store.ts';
 import { createSharedSeals } from './shared-seals.ts';
 import { claimed, sign, statementHash } from './statements.ts';
