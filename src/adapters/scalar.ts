@@ -4,10 +4,11 @@
  */
 import { createHash } from 'node:crypto';
 import Fastify from 'fastify';
+import { createStaticContent, type StaticContent } from '../kernel/static-content.ts';
 
 interface ReferencePage {
-  readonly html: string;
-  readonly script: string;
+  readonly html: StaticContent;
+  readonly script: StaticContent;
   readonly policy: string;
 }
 
@@ -43,7 +44,11 @@ async function render(): Promise<ReferencePage> {
   const html = (await renderer.inject('/docs/')).body;
   const script = (await renderer.inject('/docs/js/scalar.js')).body;
   await renderer.close();
-  return { html, script, policy: policyFor(html) };
+  return {
+    html: await createStaticContent(html),
+    script: await createStaticContent(script),
+    policy: policyFor(html),
+  };
 }
 
 /** Inline scripts are admitted by their hash, so a script that somehow slipped into the page would not run. */

@@ -60,6 +60,13 @@ export const limits = {
   /** Kept with a delivery, however often it is replayed. */
   webhookAttemptsKept: 50,
   webhookRetentionDays: 30,
+  /**
+   * Of one process: bytes that responses hold while clients do not read them (the slowest connections are closed beyond it), and
+   * how long a client may read nothing of a response that is waiting for it.
+   */
+  unreadResponses: { maxBytes: 64 * 1024 * 1024, stallMs: 30_000 },
+  /** Requests that may wait on a connection behind the one being handled; with more the connection is closed. */
+  pipelinedRequests: 32,
   /** Page numbers above this are refused: nobody reads that far, and `offset` must stay an integer in SQL. */
   maxPage: 10_000_000,
 } as const;

@@ -2,6 +2,7 @@
  * The HTTP server: Fastify with safer defaults, the guard before every route, one error formatter behind it.
  * It knows no feature; app.ts hands it the list of route entries.
  */
+import type { RequestListener } from 'node:http';
 import { Readable } from 'node:stream';
 import cors from '@fastify/cors';
 import Fastify, {
@@ -11,6 +12,7 @@ import Fastify, {
   type FastifyRequest,
   LogController,
 } from 'fastify';
+import { limits } from '../contract/limits.ts';
 import {
   readForm,
   readJson,
@@ -28,6 +30,7 @@ import { Overloaded } from './gather.ts';
 import { createGuard, type GuardDeps, subjectOf, type Visit, windowHeaders } from './guard.ts';
 import type { Log } from './log.ts';
 import { documentRoutes, type OpenApi, schemaOf } from './openapi.ts';
+import { oneAtATime } from './pipelining.ts';
 import {
   forgetTypeOfNothing,
   requestId,
@@ -37,7 +40,9 @@ import {
 } from './request.ts';
 import { type RouteEntry, successStatus } from './route.ts';
 import { chooseSecurityHeaders } from './security-headers.ts';
+import { isStaticContent, sendStaticContent } from './static-content.ts';
 import { isUnchanging, onceFor } from './unchanging.ts';
+import { createUnreadResponses } from './unread-responses.ts';
 import { validatorCompiler } from './validation.ts';
 
 declare module 'fastify' {
@@ -55,6 +60,8 @@ export interface HttpDeps extends GuardDeps {
     readonly stalledMs?: number;
     /** How long those who seem idle may still ask when we close, likewise. */
     readonly farewellMs?: number;
+    /** How much unread responses may hold and how long a client may read nothing, if not as `limits` has it. */
+    readonly unread?: { readonly maxBytes?: number; readonly stallMs?: number };
   };
   readonly log: Log;
   readonly routes: readonly RouteEntry[];
@@ -74,7 +81,7 @@ const overloadLineMs = 1_000;
 /** A request, headers and body together, must arrive within this. */
 const requestTimeoutMs = 30_000;
 const headersTimeoutMs = 15_000;
-/** On a connection on which nothing moves for so long, such as one whose client does not read its answer, nobody waits any more. */
+/** A connection on which nothing moves for so long is closed. Clients that do not read have less time (unread-responses.ts). */
 const stalledMs = 180_000;
 
 export async function createHttp(deps: HttpDeps): Promise<Http> {
@@ -82,6 +89,7 @@ export async function createHttp(deps: HttpDeps): Promise<Http> {
   const guard = createGuard(deps);
   const securityHeaders = chooseSecurityHeaders(config.baseUrl.startsWith('https:'));
   const connections = createConnections({ window, securityHeaders, farewellMs: config.farewellMs });
+  const unread = createUnreadResponses({ log, ...limits.unreadResponses, ...config.unread });
   let overloadSaidAt = Number.NEGATIVE_INFINITY;
 
   const server: FastifyInstance = Fastify({
@@ -161,16 +169,18 @@ export async function createHttp(deps: HttpDeps): Promise<Http> {
     refuseImmutable(request.body, request.routeOptions.config.entry?.immutable);
     done();
   });
-  server.addHook('onSend', (request, reply, _, done) => {
+  server.addHook('onSend', (request, reply, payload, done) => {
+    const send = () => done(null, unread.bound(payload, request.raw, reply));
     const ready = prepareToSend(request, reply);
-    if (ready) ready.then(() => done(), done);
-    else done();
+    if (ready) ready.then(send, done);
+    else send();
   });
   server.addHook('onResponse', (request, reply, done) => {
     noteSent(request, reply);
     done();
   });
   server.addHook('preClose', async () => connections.startClosing());
+  server.addHook('onClose', async () => unread.stop());
 
   server.setErrorHandler(answerError);
   server.setNotFoundHandler(() => {
@@ -198,6 +208,10 @@ export async function createHttp(deps: HttpDeps): Promise<Http> {
     raw.addContentTypeParser('*', { parseAs: 'buffer' }, async (_: FastifyRequest, body: Buffer) => body);
     for (const entry of routes) if (entry.accepts === 'raw') mount(raw, entry);
   });
+  server.server.on('connection', unread.track);
+  const [handle] = server.server.listeners('request');
+  server.server.removeAllListeners('request');
+  server.server.on('request', oneAtATime(handle as RequestListener, limits.pipelinedRequests));
   // An expectation we do not know is ignored, as RFC 9110 allows: Node's own 417 would carry none of our headers.
   server.server.on('checkExpectation', (request, response) =>
     server.server.emit('request', request, response),
@@ -234,8 +248,13 @@ export async function createHttp(deps: HttpDeps): Promise<Http> {
         reply.code(status);
         if (isUnchanging(body) && !entry.produces)
           return reply.type('application/json; charset=utf-8').send(textOf(body, reply));
+        if (isStaticContent(body)) {
+          reply.type(entry.produces ?? 'application/json; charset=utf-8');
+          return sendStaticContent(body, request, reply);
+        }
         if (entry.produces && !reply.hasHeader('content-type')) reply.type(entry.produces);
-        return reply.send(isLong(body) ? Readable.from(body, { objectMode: false }) : body);
+        // Nothing is read ahead: that would be held besides what is being sent.
+        return reply.send(isLong(body) ? Readable.from(body, { objectMode: false, highWaterMark: 0 }) : body);
       },
     });
   }

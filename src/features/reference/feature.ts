@@ -1,5 +1,6 @@
 /** Reference: the API described for machines (/openapi.json) and for people (/docs), from the routes as they are mounted. */
 import type { RouteEntry } from '../../kernel/route.ts';
+import type { StaticContent } from '../../kernel/static-content.ts';
 import { referenceRoutes } from './routes.ts';
 
 export interface ReferenceDeps {
@@ -9,8 +10,8 @@ export interface ReferenceDeps {
 }
 
 export interface ReferencePage {
-  readonly html: string;
-  readonly script: string;
+  readonly html: StaticContent;
+  readonly script: StaticContent;
   /** Content-Security-Policy under which the page works. */
   readonly policy: string;
 }

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { describe, it } from 'node:test';
+import { gunzipSync } from 'node:zlib';
 import { startApp } from '../../../test/harness.ts';
 
 const t = await startApp();
@@ -40,4 +41,31 @@ describe('the reference', () => {
     assert.equal(script.status, 200);
     assert.ok(script.text.length > 100_000);
   });
+  for (const url of ['/openapi.json', '/docs', '/docs/js/scalar.js']) {
+    const get = (headers: Record<string, string>) => t.app.http.server.inject({ url, headers });
+    it(`200 ${url} is compressed for clients that accept it, and for no others`, async () => {
+      const plain = await get({});
+      for (const accepted of ['gzip', 'br, gzip;q=0.5', 'deflate, *']) {
+        const packed = await get({ 'accept-encoding': accepted });
+        assert.equal(packed.headers['content-encoding'], 'gzip', accepted);
+        assert.equal(packed.headers.vary, 'accept-encoding');
+        assert.equal(packed.headers['content-type'], plain.headers['content-type']);
+        assert.ok(packed.rawPayload.length < plain.rawPayload.length, `${packed.rawPayload.length} bytes`);
+        assert.deepEqual(gunzipSync(packed.rawPayload), plain.rawPayload);
+      }
+      for (const accepted of ['', 'br', 'gzip;q=0', 'gzip;q=0, *', 'gzipped']) {
+        const unpacked = await get({ 'accept-encoding': accepted });
+        assert.equal(unpacked.headers['content-encoding'], undefined, accepted);
+        assert.equal(unpacked.rawPayload.length, plain.rawPayload.length);
+      }
+    });
+    it(`304 ${url} when the client has this version`, async () => {
+      const { headers } = await get({});
+      for (const tag of [String(headers.etag), `"other", ${headers.etag}`, '*']) {
+        const answer = await get({ 'if-none-match': tag });
+        assert.deepEqual([answer.statusCode, answer.body, answer.headers.etag], [304, '', headers.etag]);
+      }
+      assert.equal((await get({ 'if-none-match': '"other"' })).statusCode, 200);
+    });
+  }
 });

@@ -1,0 +1,64 @@
+/**
+ * Content that is the same for every client, such as a script: one buffer in memory, shared by all responses. Node queues a
+ * Buffer by reference, but copies a string for every response.
+ */
+import { createHash } from 'node:crypto';
+import { promisify } from 'node:util';
+import { gzip } from 'node:zlib';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+
+const compress = promisify(gzip);
+
+export interface StaticContent {
+  readonly plain: Buffer;
+  readonly gzipped: Buffer;
+  /** Weak: both encodings have the same one. */
+  readonly etag: string;
+}
+
+const contents = new WeakSet<object>();
+const buffers = new WeakSet<object>();
+
+export async function createStaticContent(text: string): Promise<StaticContent> {
+  const plain = Buffer.from(text);
+  const gzipped = await compress(plain);
+  const digest = createHash('sha256').update(plain).digest('base64url').slice(0, 22);
+  const content = { plain, gzipped, etag: `W/"${digest}"` };
+  contents.add(content);
+  buffers.add(plain).add(gzipped);
+  return content;
+}
+
+export const isStaticContent = (body: unknown): body is StaticContent =>
+  typeof body === 'object' && body !== null && contents.has(body);
+
+/** Whether this buffer belongs to static content: a response that sends it holds no memory of its own. */
+export const isSharedBuffer = (body: object): boolean => buffers.has(body);
+
+/** Chooses the encoding; 304 when the client has this version. */
+export function sendStaticContent(content: StaticContent, { headers }: FastifyRequest, reply: FastifyReply) {
+  const vary = [reply.getHeader('vary') ?? [], 'accept-encoding'].flat().join(', ');
+  reply.header('etag', content.etag).header('vary', vary);
+  if (isCurrent(headers['if-none-match'], content.etag)) return reply.code(304).send();
+  if (!acceptsGzip(headers['accept-encoding'])) return reply.send(content.plain);
+  return reply.header('content-encoding', 'gzip').send(content.gzipped);
+}
+
+/** RFC 9110 §13.1.2: a list, compared without regard to `W/`. */
+function isCurrent(ifNoneMatch: string | undefined, etag: string): boolean {
+  const tags = ifNoneMatch?.split(',').map((tag) => tag.trim().replace(/^W\//, '')) ?? [];
+  return tags.includes('*') || tags.includes(etag.slice(2));
+}
+
+/** RFC 9110 §12.5.3. */
+function acceptsGzip(acceptEncoding: string | string[] | undefined): boolean {
+  const codings = String(acceptEncoding ?? '')
+    .toLowerCase()
+    .split(',')
+    .map((coding) => coding.split(';').map((part) => part.trim()));
+  const weightOf = (name: string) => {
+    const found = codings.find(([coding]) => coding === name);
+    return found && Number(found.find((part) => part.startsWith('q='))?.slice(2) ?? 1);
+  };
+  return (weightOf('gzip') ?? weightOf('*') ?? 0) > 0;
+}
