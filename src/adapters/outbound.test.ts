@@ -16,8 +16,15 @@ import { createOutbound, type OutboundOptions } from './outbound.ts';
 
 trustTestAuthority();
 
+/** Failures of a look-up are not reported before this time is up: short, where the test itself answers. */
+const briefly: OutboundOptions['pause'] = (_, signal) => sleep(5, undefined, { signal });
+
 const outboundWith = (options: Partial<OutboundOptions> = {}) => {
-  const outbound = createOutbound({ allowPrivate: false, ...options });
+  const outbound = createOutbound({
+    allowPrivate: false,
+    ...(options.resolve && { pause: briefly }),
+    ...options,
+  });
   after(() => outbound.close());
   return outbound;
 };
@@ -96,14 +103,13 @@ test('no name that leads to such an address is connected to, whatever else it le
       ['93.184.215.14', address],
       [address, '2606:2800:21f:cb07:6820:80da:af6b:8b2c'],
     ];
-    for (const addresses of around) {
-      const outbound = outboundWith({ resolve: async () => addresses });
-      await assert.rejects(
-        outbound.send(get(`https://receiver.example:${canary.port}/`)),
-        refused('address'),
-        addresses.join(),
-      );
-    }
+    await Promise.all(
+      around.map((addresses) => {
+        const outbound = outboundWith({ resolve: async () => addresses });
+        const sent = outbound.send(get(`https://receiver.example:${canary.port}/`));
+        return assert.rejects(sent, refused('address'), addresses.join());
+      }),
+    );
   }
   assert.equal(canary.touched, touched);
 });
@@ -157,6 +163,47 @@ test('a name that is unknown and one that leads inside are told alike; the detai
   await assert.rejects(open.send(get('https://db.corp.example/')), {
     message: 'db.corp.example does not resolve to an address',
   });
+});
+
+test('a name that is unknown, one that leads inside and one whose look-up is slow fail at the same time', async () => {
+  const unknown = Object.assign(new Error('queryA ENOTFOUND db.corp.example'), { code: 'ENOTFOUND' });
+  const turns = async (count: number) => {
+    for (let turn = 0; turn < count; turn += 1) await new Promise(setImmediate);
+  };
+  const cases: Record<string, () => Promise<string[]>> = {
+    'unknown at once': () => Promise.reject(unknown),
+    'unknown after a while': () => turns(20).then(() => Promise.reject(unknown)),
+    'without an address': async () => [],
+    'private at once': async () => ['10.0.0.7'],
+    'private after a while': () => turns(20).then(() => ['10.0.0.7']),
+    'no answer': () => new Promise(() => {}),
+  };
+  const asked: number[] = [];
+  for (const [name, resolve] of Object.entries(cases)) {
+    const { promise: timeIsUp, resolve: endTime } = Promise.withResolvers<void>();
+    const pause = (milliseconds: number) => {
+      asked.push(milliseconds);
+      return timeIsUp;
+    };
+    let failed = false;
+    const sent = outboundWith({ resolve, pause }).send(get('https://db.corp.example:8443/'));
+    sent.catch(() => (failed = true));
+    await until('it is looked up', async () => asked.length > Object.keys(cases).indexOf(name) || undefined);
+    await turns(100);
+    assert.equal(failed, false, name);
+    endTime();
+    await assert.rejects(sent, { message: 'db.corp.example does not resolve to a public address' }, name);
+  }
+  assert.deepEqual(asked, Array(Object.keys(cases).length).fill(asked[0]));
+});
+
+test('a look-up that succeeds is not held up, nor is one that fails where private addresses are allowed', async () => {
+  const never = () => new Promise(() => {});
+  const receiver = await startReceiver(undefined, { host: '127.0.0.1' });
+  const found = outboundWith({ isPublic: () => true, resolve: async () => ['127.0.0.1'], pause: never });
+  assert.equal((await found.send(get(`https://receiver.test:${receiver.port}/`))).status, 204);
+  const inside = outboundWith({ allowPrivate: true, resolve: async () => [], pause: never });
+  await assert.rejects(inside.send(get('https://receiver.test/')), refused('unreachable'));
 });
 
 test('without a name server the system is asked for the names it has of its own', async () => {
@@ -249,7 +296,8 @@ test('a receiver that never answers, drips its head or drips its body is cut off
 });
 
 test('a name whose look-up does not end is given up at the deadline', async () => {
-  const outbound = outboundWith({ resolve: () => new Promise(() => {}) });
+  const never = () => new Promise<never>(() => {});
+  const outbound = outboundWith({ resolve: never, pause: never });
   await assert.rejects(
     outbound.send(get('https://receiver.example/', { timeoutMs: 200 })),
     refused('timeout'),

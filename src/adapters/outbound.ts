@@ -2,6 +2,7 @@
  * The outbound port on undici: connections to public addresses only (outbound/connector.ts), no redirect followed, the
  * whole call within its time and the answer within its size. undici is loaded when the first call is made.
  */
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Agent, Dispatcher } from 'undici';
 import {
   type Outbound,
@@ -10,6 +11,7 @@ import {
   type OutboundReason,
   type OutboundRequest,
 } from '../kernel/outbound.ts';
+import type { Pause } from './outbound/connector.ts';
 import type { Resolve } from './outbound/resolve.ts';
 
 export interface OutboundOptions {
@@ -19,6 +21,8 @@ export interface OutboundOptions {
   readonly resolve?: Resolve;
   /** What counts as public, where a test has only loopback addresses to call so. */
   readonly isPublic?: (address: string) => boolean;
+  /** A timer, unless a test decides when the time is up. */
+  readonly pause?: Pause;
 }
 
 const connectTimeoutMs = 10_000;
@@ -95,7 +99,14 @@ function exchange(agent: Agent, url: URL, request: OutboundRequest): Promise<Out
   return promise.finally(() => clearTimeout(timer));
 }
 
-async function openAgent({ allowPrivate, resolve, isPublic }: OutboundOptions): Promise<Agent> {
+const timer: Pause = (milliseconds, signal) => sleep(milliseconds, undefined, { signal, ref: false });
+
+async function openAgent({
+  allowPrivate,
+  resolve,
+  isPublic,
+  pause = timer,
+}: OutboundOptions): Promise<Agent> {
   const [undici, addresses, connector, names] = await Promise.all([
     import('undici'),
     import('./outbound/addresses.ts'),
@@ -108,6 +119,7 @@ async function openAgent({ allowPrivate, resolve, isPublic }: OutboundOptions): 
         resolve: resolve ?? names.createResolve(),
         mayConnect: allowPrivate ? () => true : (isPublic ?? addresses.isPublicAddress),
         localNames: allowPrivate,
+        pause,
       },
       connectTimeoutMs,
     ),

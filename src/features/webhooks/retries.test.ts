@@ -235,11 +235,13 @@ describe('private targets', () => {
     assert.equal(receiver.connections(), 0);
   });
 
-  it('behind a name: the attempt says no more of it than of a name that does not exist; the log does', async () => {
+  it('behind a name: neither the words nor the duration of the attempt differ from those for a name that does not exist; the log does', async () => {
     const inside = 'db.corp.example';
+    let endTime: (() => void) | undefined;
     const outbound = createOutbound({
       allowPrivate: false,
       resolve: async (name) => (name === inside ? ['10.0.0.7'] : []),
+      pause: () => new Promise<void>((resolve) => (endTime = resolve)),
     });
     const lines: string[] = [];
     const log = createLog({ level: 'warn', destination: { write: (line) => void lines.push(line) } });
@@ -253,7 +255,13 @@ describe('private targets', () => {
     ] as const) {
       const { id } = await strict.subscribe(`https://${host}:8443/`);
       await strict.fill(id, 1);
-      await worker.deliveries.drain();
+      const drained = worker.deliveries.drain();
+      const end = await until('the name is looked up', async () => endTime);
+      endTime = undefined;
+      // Known by now to be unknown or private, and not told before the time for look-ups is up.
+      assert.deepEqual((await strict.deliveries(id))[0]?.attempts, []);
+      end();
+      await drained;
       const [delivery] = await strict.deliveries(id);
       assert.equal(delivery?.status, 'dead_letter');
       assert.equal(delivery?.attempts[0]?.error, `${host} does not resolve to a public address`);
