@@ -2,6 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { Command } from 'commander';
 import { Refusal } from './commands/refusal.ts';
+import { printError } from './commands/terminal.ts';
 import { ConfigProblems } from './kernel/config.ts';
 import { DatabaseAway } from './kernel/db.ts';
 import { MigrationProblem } from './kernel/migrations.ts';
@@ -95,7 +96,7 @@ const foreignDatabase: Readonly<Record<string, string>> = {
 try {
   await program.parseAsync();
 } catch (error) {
-  console.error(explain(error));
+  printError(explain(error));
   process.exit(1);
 }
 

@@ -10,6 +10,7 @@ test('every kind of broken arrow is found in a house built wrong on purpose', ()
   assert.deepEqual(brokenArrows(new URL('fixtures/broken-house/', import.meta.url)), [
     'adapters/driver.ts: imports features/alpha/feature.ts',
     'app.ts: imports commands/run.ts',
+    'commands/run.ts: prints past commands/terminal.ts',
     'contract/words.ts: imports kernel/thing.ts',
     'features/alpha/feature.ts: imports features/beta/feature.ts',
     'features/alpha/feature.ts: imports adapters/driver.ts',

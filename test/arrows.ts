@@ -66,6 +66,8 @@ function problemsOf(file: string, text: string): string[] {
     for (const [what, pattern] of Object.entries(outsideWorld))
       if (pattern.test(code)) problems.push(`uses ${what}`);
   }
+  if (/\bconsole\./.test(code) && file !== 'commands/terminal.ts')
+    problems.push('prints past commands/terminal.ts');
   if (part === 'features' && name === 'routes.ts' && /\btry\b/.test(code))
     problems.push('catches errors in routes');
   if (/(^|\/)(utils?|helpers?|types|index)\.ts$/.test(file)) problems.push('has a name that says nothing');

@@ -43,8 +43,35 @@ async function* pieces(files: Iterable<ArchivedFile>): AsyncGenerator<Uint8Array
   yield take();
 }
 
-/** What an archive holds. Throws for what is none. */
-export async function unpack(bytes: Uint8Array): Promise<{ path: string; bytes: Uint8Array }[]> {
+export interface UnpackLimits {
+  readonly maxFiles: number;
+  readonly maxFileBytes: number;
+  /** Of all files together. */
+  readonly maxBytes: number;
+}
+
+/**
+ * The files of an archive; throws for anything else, and for an archive beyond the limits, before it is unpacked. What the archive
+ * declares need not be true: no file gets more memory than it declares, whatever comes of its bytes.
+ */
+export async function unpack(
+  archived: Uint8Array,
+  { maxFiles, maxFileBytes, maxBytes }: UnpackLimits,
+): Promise<{ path: string; bytes: Uint8Array }[]> {
   const { unzipSync } = await import('fflate');
-  return Object.entries(unzipSync(bytes)).map(([path, content]) => ({ path, bytes: content }));
+  let files = 0;
+  let total = 0;
+  const unpacked = unzipSync(archived, {
+    filter({ size, originalSize }) {
+      // Uncompressed files are copied by the first of the two; entries may share the same bytes.
+      const bytes = Math.max(size, originalSize);
+      files += 1;
+      total += bytes;
+      if (files > maxFiles) throw new Error(`it has more than ${maxFiles} files`);
+      if (bytes > maxFileBytes) throw new Error(`it has a file of more than ${maxFileBytes} bytes`);
+      if (total > maxBytes) throw new Error(`it unpacks to more than ${maxBytes} bytes`);
+      return true;
+    },
+  });
+  return Object.entries(unpacked).map(([path, bytes]) => ({ path, bytes }));
 }

@@ -10,6 +10,7 @@ import { isUuid } from '../kernel/ids.ts';
 import { belongTogether } from '../kernel/keypair.ts';
 import { createLog } from '../kernel/log.ts';
 import { Refusal } from './refusal.ts';
+import { printError as note, print, quoted } from './terminal.ts';
 
 interface Finding {
   readonly organizationId?: string | undefined;
@@ -34,7 +35,7 @@ export async function verifyAudit(
       ? await verifyDatabase(env, kept, organizationIn(options))
       : await verifyFile(env, kept, options.file);
   if (!finding) return;
-  console.log(describe(finding));
+  print(describe(finding));
   process.exitCode = 1;
 }
 
@@ -92,7 +93,7 @@ async function verifyDatabase(
     }
     const problem = kept === undefined ? undefined : await audit.keptProblem(kept);
     if (problem !== undefined) return { problem };
-    console.log(`The audit log is intact: ${events} events in ${count(chains.length)}.`);
+    print(`The audit log is intact: ${events} events in ${count(chains.length)}.`);
     return undefined;
   } finally {
     await close();
@@ -125,8 +126,8 @@ async function verifyFile(
       unproven: true,
       problem: `the end of the export is not signed, so whole chains may be missing; what is there is intact, ${holds}`,
     };
-  console.log(`The export is intact: ${holds}.\n  begun at      ${statement.at}`);
-  if (statement.organizationId !== null) console.log(`  only of       ${statement.organizationId}`);
+  print(`The export is intact: ${holds}.\n  begun at      ${statement.at}`);
+  if (statement.organizationId !== null) print(`  only of       ${statement.organizationId}`);
   return undefined;
 }
 
@@ -178,15 +179,13 @@ function organizationIn({ organization }: { organization?: string }): string | u
 
 const describe = ({ organizationId, sequence, eventId, problem, unproven }: Finding): string =>
   [
-    `${unproven ? 'NOT PROVEN' : 'NOT INTACT'}: ${problem}`,
-    ...(organizationId === undefined ? [] : [`  organization  ${organizationId}`]),
+    `${unproven ? 'NOT PROVEN' : 'NOT INTACT'}: ${quoted(problem)}`,
+    ...(organizationId === undefined ? [] : [`  organization  ${quoted(organizationId)}`]),
     ...(sequence === undefined ? [] : [`  sequence      ${sequence}`]),
-    ...(eventId === undefined ? [] : [`  event         ${eventId}`]),
+    ...(eventId === undefined ? [] : [`  event         ${quoted(eventId)}`]),
   ].join('\n');
 
 const count = (chains: number) => (chains === 1 ? '1 chain' : `${chains} chains`);
-
-const note = (text: string) => console.error(text);
 
 /** A line for every so many, so that nobody wonders whether it still runs. */
 function progress(word: string): (events: number) => void {

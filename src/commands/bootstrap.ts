@@ -7,6 +7,7 @@ import type { Tx } from '../kernel/db.ts';
 import { takeLock } from '../kernel/locks.ts';
 import { createLog } from '../kernel/log.ts';
 import { Refusal } from './refusal.ts';
+import { print } from './terminal.ts';
 
 export interface Operator {
   readonly organizationId: string;
@@ -32,7 +33,7 @@ export async function bootstrap(
     // A server may have started meanwhile.
     await refuseOtherKey(app);
     const operator = await createOperator(app, options.force ?? false);
-    console.log(
+    print(
       options.json
         ? JSON.stringify({ baseUrl: config.baseUrl, ...operator })
         : [

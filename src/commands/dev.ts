@@ -11,6 +11,7 @@ import { createLog } from '../kernel/log.ts';
 import { createOperator, type Operator } from './bootstrap.ts';
 import { Refusal } from './refusal.ts';
 import { startServer } from './serve.ts';
+import { print } from './terminal.ts';
 
 type Admin = Operator & { readonly baseUrl: string };
 
@@ -23,12 +24,14 @@ export async function dev(env: Environment, options: { port?: string; data: stri
   // Root's PostgreSQL runs as another user, who must be able to pass through; what is secret is 0600 itself.
   mkdirSync(data, { recursive: true, mode: process.getuid?.() === 0 ? 0o711 : 0o700 });
   for (const name of supplied)
-    if (env[name]) say(`${name} in the environment is ignored: dev brings its own (use serve).`);
+    if (env[name]) print(`${name} in the environment is ignored: dev brings its own (use serve).`);
 
   // Whatever keeps PostgreSQL from starting (a folder in use, a missing package, a full disk) is the machine's, not ours.
-  const postgres = await keepEmbeddedPostgres({ dataDir: join(data, 'postgres'), say }).catch((error) => {
-    throw new Refusal(error.message, { cause: error });
-  });
+  const postgres = await keepEmbeddedPostgres({ dataDir: join(data, 'postgres'), say: print }).catch(
+    (error) => {
+      throw new Refusal(error.message, { cause: error });
+    },
+  );
   lifecycle.onStop(() => postgres.stop());
   let admin: Admin | undefined;
   let config: Config;
@@ -55,10 +58,8 @@ export async function dev(env: Environment, options: { port?: string; data: stri
     await lifecycle.stop();
     throw error;
   }
-  if (admin) say(welcome(admin, options.data));
+  if (admin) print(welcome(admin, options.data));
 }
-
-const say = (text: string) => console.log(text);
 
 function signingKeys(data: string): Environment {
   const privateFile = join(data, 'signing-key.pem');

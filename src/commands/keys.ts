@@ -5,12 +5,13 @@ import { join } from 'node:path';
 import { describePublicKey } from '../adapters/keys.ts';
 import { generateKeyPair } from '../kernel/keypair.ts';
 import { Refusal } from './refusal.ts';
+import { print, printError } from './terminal.ts';
 
 export async function keys({ out }: { out?: string }): Promise<void> {
   if (out !== undefined) return writeKeys(out);
   const { privatePem, publicPem } = generateKeyPair();
   process.stdout.write(privatePem + publicPem);
-  console.error(
+  printError(
     'The first block is JWT_PRIVATE_KEY, the second JWT_PUBLIC_KEY (or store each in a file: JWT_PRIVATE_KEY_FILE, JWT_PUBLIC_KEY_FILE).',
   );
 }
@@ -30,7 +31,7 @@ async function writeKeys(folder: string): Promise<void> {
     throw new Refusal(`cannot write the keys: ${(error as Error).message}`);
   }
   const { kid } = await describePublicKey(createPublicKey(publicPem));
-  console.log(
+  print(
     [
       `JWT_PRIVATE_KEY_FILE  ${privateFile}`,
       `JWT_PUBLIC_KEY_FILE   ${publicFile}`,

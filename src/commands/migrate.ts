@@ -5,6 +5,7 @@ import { type Environment, loadVariable } from '../kernel/config.ts';
 import { createLog } from '../kernel/log.ts';
 import { createMetrics } from '../kernel/metrics.ts';
 import { migrate as applyMigrations } from '../kernel/migrations.ts';
+import { print } from './terminal.ts';
 
 export async function migrate(env: Environment): Promise<void> {
   const log = createLog({ level: 'warn' });
@@ -17,7 +18,7 @@ export async function migrate(env: Environment): Promise<void> {
   });
   try {
     const applied = await applyMigrations({ db, log, clock: systemClock });
-    console.log(applied.length === 0 ? 'The database is up to date.' : `Applied: ${applied.join(', ')}`);
+    print(applied.length === 0 ? 'The database is up to date.' : `Applied: ${applied.join(', ')}`);
   } finally {
     await db.close();
   }

@@ -5,6 +5,7 @@ import { unpack } from '../adapters/zip.ts';
 import type { Environment } from '../kernel/config.ts';
 import { isUuid } from '../kernel/ids.ts';
 import { Refusal } from './refusal.ts';
+import { print, quoted } from './terminal.ts';
 
 export interface ScaffoldOptions {
   readonly language: string;
@@ -24,7 +25,9 @@ interface Account {
 }
 
 const answerMs = 30_000;
-const maxArchiveBytes = 16 * 1024 * 1024;
+/** Several times what any template of ours needs. The server decides what it sends. */
+const maxResponseBytes = 1024 * 1024;
+export const unpackLimits = { maxFiles: 500, maxFileBytes: 1024 * 1024, maxBytes: 8 * 1024 * 1024 };
 
 const withSettings = 'set -a && . ./.env && set +a';
 /** Lines to paste, as the project's README has them. */
@@ -54,7 +57,7 @@ export async function scaffold(agentId: string, env: Environment, options: Scaff
       writeFileSync(file, bytes);
     });
   }
-  console.log(`${files.length} files written to ${options.out}. Next:
+  print(`${files.length} files written to ${options.out}. Next:
 
   cd ${options.out}
   cp .env.example .env   # and write a client secret of the agent into it
@@ -107,17 +110,28 @@ function readAdmin(file: string): Partial<Record<string, string>> {
 async function download({ url, clientId, clientSecret }: Account, agentId: string, language: string) {
   const form = { grant_type: 'client_credentials', client_id: clientId, client_secret: clientSecret };
   const issued = await ask(`${url}/api/v1/token`, { method: 'POST', body: new URLSearchParams(form) });
-  const { access_token } = JSON.parse(issued.toString());
+  const accessToken = tokenIn(issued);
+  if (accessToken === undefined) throw new Refusal(`${url} did not answer with an access token`);
   const query = new URLSearchParams({ language });
   const archive = await ask(`${url}/api/v1/sdk/scaffold/${agentId}?${query}`, {
-    headers: { authorization: `Bearer ${access_token}` },
+    headers: { authorization: `Bearer ${accessToken}` },
   });
-  const files = await unpack(archive).catch(() => {
-    throw new Refusal(`${url} did not answer with an archive`);
+  const files = await unpack(archive, unpackLimits).catch((error) => {
+    throw new Refusal(`${url} did not answer with an archive that can be used: ${quoted(error.message)}`);
   });
   const strange = files.find(({ path }) => !isInside(path));
-  if (strange) throw new Refusal(`the archive holds a file with the name ${JSON.stringify(strange.path)}`);
+  if (strange) throw new Refusal(`the archive holds a file with the name "${quoted(strange.path)}"`);
   return files;
+}
+
+/** Undefined when there is none that could be put into a header. */
+function tokenIn(body: Buffer): string | undefined {
+  try {
+    const { access_token } = JSON.parse(body.toString());
+    return /^[\x21-\x7e]+$/.test(access_token) ? access_token : undefined;
+  } catch {
+    return undefined;
+  }
 }
 
 /** Names of ours are plain; whatever is not could lead out of the folder. */
@@ -135,7 +149,7 @@ async function ask(url: string, init: RequestInit): Promise<Buffer> {
     throw error instanceof Refusal
       ? error
       : new Refusal(
-          `cannot reach ${new URL(url).origin}: ${cause instanceof Error ? cause.message : message}`,
+          `cannot reach ${new URL(url).origin}: ${quoted(cause instanceof Error ? cause.message : message)}`,
         );
   }
   if (!response.ok) throw new Refusal(`${new URL(url).origin} answered ${response.status} ${explain(body)}`);
@@ -147,7 +161,8 @@ async function read(response: Response): Promise<Buffer> {
   let length = 0;
   for await (const piece of response.body ?? []) {
     length += piece.length;
-    if (length > maxArchiveBytes) throw new Refusal('the answer is larger than any archive of ours');
+    if (length > maxResponseBytes)
+      throw new Refusal(`the answer of the server is longer than ${maxResponseBytes} bytes`);
     pieces.push(piece);
   }
   return Buffer.concat(pieces);
@@ -157,7 +172,7 @@ async function read(response: Response): Promise<Buffer> {
 function explain(body: Buffer): string {
   try {
     const { code, message, error, error_description } = JSON.parse(body.toString());
-    return `${code ?? error}: ${message ?? error_description}`;
+    return quoted(`${code ?? error}: ${message ?? error_description}`);
   } catch {
     return 'without saying why';
   }

@@ -3,12 +3,14 @@ import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { createServer } from 'node:http';
+import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { after, describe, it } from 'node:test';
+import { after, afterEach, describe, it } from 'node:test';
 import { strToU8, zipSync } from 'fflate';
+import { unpack } from '../../src/adapters/zip.ts';
+import { unpackLimits } from '../../src/commands/scaffold.ts';
 import { createDatabase, environment, newAgent, skipWithout } from '../harness.ts';
 import { authorize, findProgram, freePort, makeOperator, startCountersign, startServe } from '../programs.ts';
 
@@ -109,23 +111,97 @@ describe('countersign scaffold', () => {
     for (const [args, says] of cases) assert.match(await refusal(args), says);
   });
 
-  it('writes nothing outside the folder, whatever a server sends', async () => {
-    for (const path of ['../outside', 'a/../../outside', '/tmp/outside', 'a\\..\\b', 'C:x', 'a//b']) {
-      const archive = zipSync({ 'fine.txt': strToU8('x'), [path]: strToU8('x') });
-      const server = createServer((request, response) =>
-        response.end(request.url === '/api/v1/token' ? '{"access_token":"x"}' : archive),
-      ).listen(0, '127.0.0.1');
+  describe('with a hostile server', () => {
+    /** Gives out a token, unless `token` says otherwise, and then whatever the test wants. */
+    async function refusalBy(
+      respond: (response: ServerResponse) => void,
+      token = '{"access_token":"x"}',
+    ): Promise<string> {
+      const server = createServer((request, response) => {
+        if (request.url === '/api/v1/token') response.end(token);
+        else respond(response);
+      }).listen(0, '127.0.0.1');
       await once(server, 'listening');
-      after(() => server.close());
       const other = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-      assert.match(
-        await refusal([agentId, '--out', 'evil', ...account, '--url', other]),
-        /file with the name/,
-      );
-      server.close();
+      try {
+        return await refusal([agentId, '--out', 'evil', ...account, '--url', other]);
+      } finally {
+        server.close();
+      }
     }
-    assert.ok(!readdirSync(folder).some((name) => name === 'outside' || name === 'evil'));
+    const refusalOf = (archive: Uint8Array) => refusalBy((response) => void response.end(archive));
+    const refusalWith = (error: object) =>
+      refusalBy((response) => void response.writeHead(400).end(JSON.stringify(error)));
+    afterEach(() => assert.ok(!readdirSync(folder).some((name) => name === 'outside' || name === 'evil')));
+
+    it('writes nothing outside the folder', async () => {
+      for (const path of ['../outside', 'a/../../outside', '/tmp/outside', 'a\\..\\b', 'C:x', 'a//b']) {
+        const archive = zipSync({ 'fine.txt': strToU8('x'), [path]: strToU8('x') });
+        assert.match(await refusalOf(archive), /file with the name/);
+      }
+    });
+
+    it('refuses an archive that unpacks to too much: a file, all of them, too many', async () => {
+      const mebibyte = new Uint8Array(1024 * 1024);
+      const many = (count: number, content: Uint8Array) =>
+        Object.fromEntries(Array.from({ length: count }, (_, at) => [`file-${at}`, content]));
+      const cases: [Uint8Array, RegExp][] = [
+        [zipSync({ bomb: new Uint8Array(200 * 1024 * 1024) }), /a file of more than 1048576 bytes/],
+        [zipSync(many(9, mebibyte)), /unpacks to more than 8388608 bytes/],
+        [zipSync(many(501, strToU8(''))), /more than 500 files/],
+      ];
+      for (const [archive, says] of cases) {
+        assert.ok(archive.length < 1024 * 1024, `${archive.length} bytes are sent`);
+        assert.match(await refusalOf(archive), says);
+      }
+    });
+
+    it('refuses a response without end', async () => {
+      let sent = 0;
+      const output = await refusalBy((response) => {
+        const more = () => {
+          while (!response.destroyed) {
+            sent += 65_536;
+            if (!response.write(Buffer.alloc(65_536))) return void response.once('drain', more);
+          }
+        };
+        more();
+      });
+      assert.match(output, /longer than 1048576 bytes/);
+      assert.ok(sent < 100 * 1024 * 1024, `${sent} bytes were sent`);
+    });
+
+    it('prints neither control characters of the server nor a line of its own', async () => {
+      const evil = 'first\u001b[2J\u009b31m\u0007\u202egpj.exe\r\ncountersign: all is well\u2028\u200b\u007f';
+      const outputs = [
+        await refusalWith({ code: evil, message: evil }),
+        await refusalOf(zipSync({ [evil]: strToU8('x') })),
+      ];
+      for (const output of outputs) {
+        assert.match(output, /first\\u\{001b\}\[2J\\u\{009b\}31m\\u\{0007\}\\u\{202e\}gpj\.exe\\u\{000d\}/);
+        assert.doesNotMatch(output.trimEnd(), /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u);
+      }
+      const long = await refusalWith({ code: 'LONG', message: 'x'.repeat(100_000) });
+      assert.ok(long.length < 1_000, `${long.length} characters`);
+    });
+
+    it('refuses a token that cannot be one', async () => {
+      for (const token of ['', '{', 'null', '{}', '{"access_token":"a\\r\\nb"}', '\u001b[2J'])
+        assert.match(await refusalBy(() => {}, token), /did not answer with an access token/, token);
+    });
   });
+});
+
+it('an archive that declares less than it holds gets no more memory than it declares', async () => {
+  const archive = zipSync({ bomb: new Uint8Array(64 * 1024 * 1024) });
+  const view = new DataView(archive.buffer, archive.byteOffset, archive.length);
+  const centralDirectory = view.getUint32(archive.length - 6, true);
+  assert.equal(view.getUint32(centralDirectory + 24, true), 64 * 1024 * 1024);
+  view.setUint32(centralDirectory + 24, 10, true);
+  const before = process.memoryUsage().arrayBuffers;
+  const [file] = await unpack(archive, unpackLimits);
+  assert.ok((file?.bytes.buffer.byteLength ?? 0) <= 10);
+  assert.ok(process.memoryUsage().arrayBuffers - before < 16 * 1024 * 1024);
 });
 
 it('an archive is read by somebody else’s program, with permissions and without complaint', async (t) => {

@@ -11,6 +11,7 @@ import { dirname, join } from 'node:path';
 import { after, describe, it, type TestContext } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { unpack } from '../../src/adapters/zip.ts';
+import { unpackLimits } from '../../src/commands/scaffold.ts';
 import { skipWithout } from '../harness.ts';
 import { authorize, findProgram, freePort } from '../programs.ts';
 import { type ScaffoldServer, startScaffoldServer } from './server.ts';
@@ -131,7 +132,7 @@ export async function describeProject(language: string, toolchain: Toolchain): P
       await authorize(url, client),
     );
     const folder = join(root, name);
-    for (const { path, bytes } of await unpack(new Uint8Array(await answer.arrayBuffer()))) {
+    for (const { path, bytes } of await unpack(new Uint8Array(await answer.arrayBuffer()), unpackLimits)) {
       mkdirSync(dirname(join(folder, path)), { recursive: true });
       writeFileSync(join(folder, path), bytes);
     }
