@@ -43,6 +43,27 @@ describe('a fair queue', () => {
     assert.deepEqual(await Promise.all(answers), ['a1', 'a2', 'a3', 'b1', 'c1', 'c2']);
   });
 
+  it('so many of each at once where the share says so, others before its next', async () => {
+    const inTurn = createFairQueue({ atOnce: 3, each: 2, waiting: 10 });
+    const { begun, work, end } = createWork();
+    const answers = ['a1', 'a2', 'a3', 'b1', 'b2'].map((name) => inTurn(name[0] as string, work(name)));
+    assert.deepEqual(begun, ['a1', 'a2', 'b1']);
+    await end('a1');
+    assert.deepEqual(begun, ['a1', 'a2', 'b1', 'b2']);
+    for (const name of ['b1', 'a2', 'b2', 'a3']) await end(name);
+    assert.deepEqual(await Promise.all(answers), ['a1', 'a2', 'a3', 'b1', 'b2']);
+  });
+
+  it('goes on when all that waited of an asker was refused while another of it ran', async () => {
+    const inTurn = createFairQueue({ atOnce: 1, each: 2, waiting: 10, patienceMs: 20 });
+    const { work, end } = createWork();
+    const first = inTurn('a', work('a1'));
+    await assert.rejects(inTurn('a', work('a2')), Overloaded);
+    await end('a1');
+    assert.equal(await first, 'a1');
+    for (const asker of ['a', 'b']) assert.equal(await inTurn(asker, async () => asker), asker);
+  });
+
   it('what fails is its own affair, also when it throws at once', async () => {
     const inTurn = createFairQueue({ atOnce: 1, waiting: 10 });
     const { work, end, fail } = createWork();

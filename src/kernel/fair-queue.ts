@@ -1,12 +1,14 @@
 /**
- * Long work in turns: so much at once, and of each asker one thing at a time, so that whoever asks for a lot waits for itself and
- * the others come in between. What is too much, or would wait too long, is refused.
+ * A queue with a share per key: so many jobs run at once, and of each key no more than its share, so that one organization
+ * with much to do waits for itself while the others go on. Too many jobs, or too long a wait, is refused.
  */
 import { Overloaded } from './gather.ts';
 
 export interface FairQueueOptions {
-  /** How many may be at work, each of another asker. */
+  /** How many jobs run at once. */
   readonly atOnce: number;
+  /** How many of one asker run at once. */
+  readonly each?: number;
   /** How many of one asker may wait. */
   readonly waiting: number;
   /** How long one may wait. Behind it nobody is there any more, as a rule. */
@@ -17,41 +19,55 @@ export type FairQueue = <T>(asker: string, work: () => Promise<T>) => Promise<T>
 
 type Job = () => Promise<void>;
 
+interface Share {
+  readonly waiting: Job[];
+  running: number;
+}
+
 const usualPatienceMs = 60_000;
 
 export function createFairQueue(options: FairQueueOptions): FairQueue {
-  const { atOnce, waiting, patienceMs = usualPatienceMs } = options;
-  /** Of every asker with something to do, what waits. */
-  const queues = new Map<string, Job[]>();
-  /** Askers for whom something waits and nothing is at work, who has waited longest first. */
-  const ready: string[] = [];
-  let working = 0;
+  const { atOnce, each = 1, waiting, patienceMs = usualPatienceMs } = options;
+  const shares = new Map<string, Share>();
+  /** Askers with a job waiting and room in their share, the longest waiting first. */
+  const ready = new Set<string>();
+  let running = 0;
 
   const goOn = () => {
-    while (working < atOnce) {
-      const asker = ready.shift();
-      if (asker === undefined) return;
-      working += 1;
-      void workFor(asker);
+    for (const asker of ready) {
+      if (running >= atOnce) return;
+      ready.delete(asker);
+      const share = shares.get(asker);
+      // An asker whose jobs were all refused after too long a wait has no share any more.
+      if (share && share.waiting.length > 0) void runNext(asker, share);
     }
   };
 
-  const workFor = async (asker: string) => {
-    const queue = queues.get(asker) ?? [];
-    // Nothing is left of those who were tired of waiting.
-    await queue.shift()?.();
-    working -= 1;
-    if (queue.length > 0) ready.push(asker);
-    else queues.delete(asker);
+  /** At the end of the line, behind the other askers; a Set also visits what is added while it is gone through. */
+  const lineUp = (asker: string, share: Share) => {
+    if (share.waiting.length > 0 && share.running < each) ready.add(asker);
+    else if (share.waiting.length === 0 && share.running === 0) shares.delete(asker);
+  };
+
+  const runNext = async (asker: string, share: Share) => {
+    running += 1;
+    share.running += 1;
+    const job = share.waiting.shift();
+    lineUp(asker, share);
+    await job?.();
+    running -= 1;
+    share.running -= 1;
+    lineUp(asker, share);
     goOn();
   };
 
   return (asker, work) =>
     new Promise((resolve, reject) => {
-      const queue = queues.get(asker) ?? [];
-      if (queue.length >= waiting) return reject(new Overloaded());
+      const share = shares.get(asker) ?? { waiting: [], running: 0 };
+      if (share.waiting.length >= waiting) return reject(new Overloaded());
       const tired = setTimeout(() => {
-        queue.splice(queue.indexOf(job), 1);
+        share.waiting.splice(share.waiting.indexOf(job), 1);
+        lineUp(asker, share);
         reject(new Overloaded());
       }, patienceMs);
       const job = async () => {
@@ -62,10 +78,9 @@ export function createFairQueue(options: FairQueueOptions): FairQueue {
           reject(error);
         }
       };
-      queue.push(job);
-      if (queues.has(asker)) return;
-      queues.set(asker, queue);
-      ready.push(asker);
+      share.waiting.push(job);
+      shares.set(asker, share);
+      lineUp(asker, share);
       goOn();
     });
 }
