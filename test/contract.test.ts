@@ -58,6 +58,7 @@ describe('the contract', () => {
       service_audit_linking_delayed: { type: 'gauge', labels: [] },
       service_audit_oldest_unlinked_seconds: { type: 'gauge', labels: [] },
       service_stream_outbox_pending: { type: 'gauge', labels: ['stream'] },
+      service_audit_refusals_suppressed_total: { type: 'counter', labels: [] },
     };
     assert.deepEqual(ours, { ...spec.metrics, ...added });
   });

@@ -24,6 +24,7 @@ export const auditOnlyEvents = [
   'token.refused',
   'authentication.refused',
   'policy.refused',
+  'refusals.suppressed',
   'partner.added',
   'partner.updated',
   'partner.removed',

@@ -36,6 +36,8 @@ export const limits = {
   rateWindowSeconds: 60,
   requestsPerMinute: 100,
   auditVerifyPerMinute: 30,
+  /** Refusals of unauthenticated requests recorded per organization and minute; the others are counted. */
+  refusalsPerMinute: 60,
   scaffoldsPerMinutePerTenant: 10,
   accessTokenSeconds: 3_600,
   auditRetentionDays: 90,

@@ -88,6 +88,11 @@ export const metrics = {
     labels: [],
     acrossProcesses: 'max',
   },
+  service_audit_refusals_suppressed_total: {
+    type: 'counter',
+    help: 'Refusals of unauthenticated requests that were counted instead of recorded in the audit log.',
+    labels: [],
+  },
   service_audit_chain_integrity: {
     type: 'gauge',
     help: '1 while the audit chain verifies, 0 when it is broken.',

@@ -7,7 +7,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { PlanTier } from '../contract/limits.ts';
 import type { Scope } from '../contract/scopes.ts';
 import { networkOf } from './address.ts';
-import type { Caller, Delegation, Origin } from './caller.ts';
+import type { Actor, Caller, Delegation, Origin } from './caller.ts';
 import { fail } from './fail.ts';
 import { isUuid, stranger } from './ids.ts';
 import type { Metrics } from './metrics.ts';
@@ -114,15 +114,16 @@ export function createGuard(deps: GuardDeps): Guard {
     });
   };
 
-  /** Every token that somebody shows and that is not taken leaves one event, before it is answered. */
+  /** Every refused token leaves one event, before it is answered, within the limit for unauthenticated requests. */
   const refuse = async (
     { origin }: Visit,
     entry: RouteEntry | undefined,
     { agentId, organizationId, reason }: Refused,
+    actor: Actor = origin,
   ) => {
     const metadata = { reason, operation: entry?.id };
     await recordRefusal({
-      actor: origin,
+      actor,
       type: 'authentication.refused',
       subject: { agentId, organizationId, outcome: 'failure', metadata },
     });
@@ -139,12 +140,14 @@ export function createGuard(deps: GuardDeps): Guard {
       else if (shown) await refuse(visit, entry, { ...stranger, reason: 'malformed' });
       return refuseUnidentified(token, resourceMetadata);
     }
+    const actor = { ...visit.origin, agentId: identity.agentId };
     if (identity.organizationStatus !== 'active') {
-      await refuse(visit, entry, { ...identity, reason: `organization ${identity.organizationStatus}` });
+      const reason = `organization ${identity.organizationStatus}`;
+      await refuse(visit, entry, { ...identity, reason }, actor);
       fail('ORG_SUSPENDED');
     }
     if (identity.ended) {
-      await refuse(visit, entry, { ...identity, reason: 'delegation ended' });
+      await refuse(visit, entry, { ...identity, reason: 'delegation ended' }, actor);
       fail(identity.ended);
     }
     return identity;

@@ -8,6 +8,7 @@ import type { Actor, Delegation } from './caller.ts';
 import type { Clock } from './clock.ts';
 import type { Tx } from './db.ts';
 import type { Ids } from './ids.ts';
+import { limitRefusals } from './refusals.ts';
 
 export interface Happening {
   readonly eventId: string;
@@ -43,6 +44,7 @@ export interface LedgerListener {
 }
 
 export interface Entry {
+  /** Without an agentId the request is unauthenticated, and its failure falls under the limit of kernel/refusals.ts. */
   readonly actor: Actor;
   readonly type: EventType;
   readonly subject: Subject;
@@ -78,9 +80,10 @@ export function createLedger(deps: { clock: Clock; ids: Ids; listeners: readonly
     },
   });
 
-  const recordAll: Ledger['recordAll'] = async (tx, entries) => {
-    if (entries.length === 0) return;
+  const recordAll: Ledger['recordAll'] = async (tx, asked) => {
     const now = clock.now();
+    const entries = await limitRefusals(tx, asked, now);
+    if (entries.length === 0) return;
     const happenings = entries.map((entry) => happeningOf(entry, now));
     for (const listener of listeners) await listener.inTransaction?.(tx, happenings);
     for (const listener of listeners) tx.afterCommit(() => listener.afterCommit?.(happenings));

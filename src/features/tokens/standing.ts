@@ -196,6 +196,7 @@ const changes: Readonly<Record<EventType, 'agent' | 'organization' | 'token' | '
   'organization.deleted': 'organization',
   'member.added': 'none',
   'policy.refused': 'none',
+  'refusals.suppressed': 'none',
   'partner.added': 'none',
   'partner.updated': 'none',
   'partner.removed': 'none',
