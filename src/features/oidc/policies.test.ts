@@ -90,6 +90,16 @@ describe('POST /oidc/trust-policies', () => {
       assert.deepEqual(policy[field], value, field);
     assert.deepEqual((await t.call('GET', `${url}/${policy.policyId}`, { token })).json, policy);
   });
+  it("201 with azure's azp where idtyp says that the application itself is the caller", async () => {
+    const conditions = [
+      { claim: 'azp', operator: 'equals', values: ['8d7c0000-0000-4000-8000-000000000001'] },
+      { claim: 'idtyp', operator: 'equals', values: ['app'] },
+    ];
+    const issuer = 'https://login.microsoftonline.com/tenant/v2.0';
+    const policy = await made201({ provider: 'azure', issuer, subject: null, conditions });
+    const answer = await patch(policy.policyId, { conditions: conditions.slice(0, 1) });
+    assert.deepEqual([answer.status, answer.json.code], [400, 'VALIDATION_ERROR']);
+  });
   it('409 TRUST_POLICY_ALREADY_EXISTS for one that lets in the same as the same agent, however it is written', async () => {
     const conditions = [
       { claim: 'ref', operator: 'in', values: ['a', 'b'] },
@@ -151,6 +161,24 @@ describe('POST /oidc/trust-policies', () => {
     [
       'a condition on environment alone',
       { subject: null, conditions: [{ claim: 'environment', operator: 'in', values: ['x'] }] },
+      'subject',
+    ],
+    [
+      "a condition on gcp's azp alone",
+      {
+        ...{ provider: 'gcp', subject: null },
+        conditions: [
+          { claim: 'azp', operator: 'equals', values: ['32555940559.apps.googleusercontent.com'] },
+        ],
+      },
+      'subject',
+    ],
+    [
+      "a condition on azure's azp alone",
+      {
+        ...{ provider: 'azure', issuer: 'https://login.microsoftonline.com/tenant/v2.0', subject: null },
+        conditions: [{ claim: 'azp', operator: 'equals', values: ['04b07795-8ddb-461a-bbee-02f9e1bf7b46'] }],
+      },
       'subject',
     ],
     [

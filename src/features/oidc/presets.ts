@@ -11,6 +11,12 @@ interface Preset {
   readonly issuer?: string;
   /** Claims of which one, pinned, says who the caller is. */
   readonly identifying: readonly string[];
+  /** Claims that say so only beside another condition: equal to one of the values. */
+  readonly identifyingWith?: {
+    readonly claims: readonly string[];
+    readonly claim: string;
+    readonly value: string;
+  };
   /** Whether this subject, or pattern, says so. */
   identifiedBy(subject: string): boolean;
   /** For whoever is refused. */
@@ -73,12 +79,17 @@ const presets: Readonly<Record<Provider, Preset>> = {
   },
   gcp: {
     issuer: 'https://accounts.google.com',
-    identifying: ['email', 'azp', '/google/compute_engine/project_id', '/google/compute_engine/instance_id'],
+    // Not `azp`: in a service account's token it repeats the subject, but in a user's it is the OAuth client, gcloud's say,
+    // and the same for all users of that client.
+    identifying: ['email', '/google/compute_engine/project_id', '/google/compute_engine/instance_id'],
     identifiedBy: startsFixed,
     subjectForm: "the service account's number",
   },
   azure: {
-    identifying: ['oid', 'azp', 'appid', 'xms_mirid'],
+    identifying: ['oid', 'xms_mirid'],
+    // The application that asked for the token. It is the caller in app-only tokens; in delegated ones a user is, and everyone
+    // in the directory can get a token with the id of a public client such as the Azure CLI.
+    identifyingWith: { claims: ['azp', 'appid'], claim: 'idtyp', value: 'app' },
     identifiedBy: startsFixed,
     subjectForm: "the managed identity's or application's object id",
   },
@@ -121,11 +132,26 @@ export function identityProblem(
 ): string | undefined {
   const preset = presets[provider];
   if (subject !== null && preset.identifiedBy(subject)) return undefined;
-  if (conditions.some((condition) => pins(provider, preset, condition))) return undefined;
-  const claims = preset.identifying.length > 0 ? `, or a condition on ${preset.identifying.join(', ')}` : '';
+  const identifying = [...preset.identifying, ...withCondition(preset, conditions)];
+  if (conditions.some((condition) => pins(provider, { ...preset, identifying }, condition))) return undefined;
+  const { claims: others = [], claim, value } = preset.identifyingWith ?? {};
+  const more = others.length > 0 ? ` (${others.join(' or ')} only with ${claim} equals ${value})` : '';
+  const claims =
+    preset.identifying.length > 0 ? `, or a condition on ${preset.identifying.join(', ')}${more}` : '';
   const custom = provider === 'custom' ? ', or a condition on a claim that says who the caller is' : claims;
   return `does not say who the caller is: with ${provider} that takes ${preset.subjectForm}${custom}`;
 }
+
+/** The claims that say who the caller is because another condition holds as well. */
+const withCondition = ({ identifyingWith }: Preset, conditions: readonly Condition[]): readonly string[] => {
+  if (!identifyingWith) return [];
+  const { claims, claim, value } = identifyingWith;
+  const holds = conditions.some(
+    ({ claim: named, operator, values = [] }) =>
+      nameOf(named) === claim && operator === 'equals' && values.length === 1 && values[0] === value,
+  );
+  return holds ? claims : [];
+};
 
 function pins(provider: Provider, preset: Preset, { claim, operator, values = [] }: Condition): boolean {
   if (operator === 'exists' || values.length === 0) return false;
