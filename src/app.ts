@@ -51,7 +51,7 @@ import type { Metrics } from './kernel/metrics.ts';
 import { migrate } from './kernel/migrations.ts';
 import type { Outbound } from './kernel/outbound.ts';
 import { askedByAStranger, createRequirePermission } from './kernel/policy.ts';
-import { createRecordRefusal } from './kernel/refusals.ts';
+import { createRecordRefusal, createRefusalsLoop } from './kernel/refusals.ts';
 import { createSecondClock } from './kernel/second-clock.ts';
 import { createVault } from './kernel/vault.ts';
 import { createRateWindow } from './kernel/window.ts';
@@ -155,6 +155,7 @@ export async function createApp({
   // The features.
   const basics = { db, clock, ids, ledger, metrics };
   const trust = { ...basics, signer, issuer: config.baseUrl };
+  const issuing = { ...trust, recordRefusal };
   const organizations: Organizations = createOrganizations({
     ...basics,
     requirePermission,
@@ -200,7 +201,7 @@ export async function createApp({
   });
   const grants = [delegations.grant];
   const tokens: Tokens = createTokens({
-    ...trust,
+    ...issuing,
     assertions: createAssertions(clock),
     standings,
     isAdmin,
@@ -215,7 +216,8 @@ export async function createApp({
       usage.count(organizationId, agentId, 'introspections'),
   });
   const oidc: Oidc = createOidc({
-    ...trust,
+    ...issuing,
+    multiTenant: config.multiTenant,
     outside,
     allowHttp: config.webhookAllowPrivateTargets,
     mint: tokens.mint,
@@ -337,6 +339,7 @@ export async function createApp({
   const loops = createLoops(
     [
       ...announced.loops,
+      createRefusalsLoop(basics),
       ...audit.loops,
       ...tokens.loops,
       ...delegations.loops,

@@ -191,11 +191,12 @@ export const validTokenRequest = ({ agentId, clientSecret }: Target): Sent => ({
   form: { grant_type: 'client_credentials', client_id: agentId, client_secret: clientSecret },
 });
 
-const validExchange = ({ outsideToken }: Target): Sent => ({
+const validExchange = ({ agentId, outsideToken }: Target): Sent => ({
   method: 'POST',
   url: `${api}/oidc/token`,
   form: {
     grant_type: 'urn:ietf:params:oauth:grant-type:token-exchange',
+    client_id: agentId,
     subject_token: outsideToken,
     subject_token_type: 'urn:ietf:params:oauth:token-type:jwt',
   },

@@ -3,7 +3,7 @@ import { describe, it } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { DatabaseAway } from './db.ts';
 import { formatError } from './errors.ts';
-import { createGate, createGatherer, type Errand, Overloaded } from './gather.ts';
+import { createGatherer, type Errand, Overloaded } from './gather.ts';
 
 /** Errands that take until the test lets them go. */
 function createErrands(limits: Partial<Omit<Errand<number, string>, 'run'>> = {}) {
@@ -170,34 +170,5 @@ describe('when an errand fails', () => {
     );
     assert.deepEqual(runs, [[0, 1, 2]]);
     assert.equal(await ask(10), '#10', 'and it goes on when it is back');
-  });
-});
-
-describe('a gate', () => {
-  it('lets so many work at once; the others wait, too many are refused, and a failure is its own', async () => {
-    const gate = createGate(2, 3);
-    const begun: PromiseWithResolvers<number>[] = [];
-    const enter = () =>
-      gate(() => {
-        const work = Promise.withResolvers<number>();
-        begun.push(work);
-        return work.promise;
-      });
-    const first = [enter(), enter()];
-    await nextTurn();
-    const later = [enter(), enter(), enter()];
-    await assert.rejects(enter(), Overloaded);
-    await nextTurn();
-    assert.equal(begun.length, 2);
-    begun[0]?.reject(new Error('mine'));
-    begun[1]?.resolve(1);
-    await assert.rejects(first[0] as Promise<number>, /mine/);
-    await nextTurn();
-    assert.equal(begun.length, 4);
-    for (let next = 2; next < 5; next += 1) {
-      begun[next]?.resolve(next);
-      await nextTurn();
-    }
-    assert.deepEqual(await Promise.all([first[1], ...later]), [1, 2, 3, 4]);
   });
 });

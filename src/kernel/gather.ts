@@ -72,14 +72,3 @@ export function createGatherer<Item, Answer>(errand: Errand<Item, Answer>): (ite
       setImmediate(work);
     });
 }
-
-/** Lets so many work at once, and so many wait for it: what waits for locks must not take every connection meanwhile. */
-export const createGate = (atOnce: number, waiting: number): (<T>(work: () => Promise<T>) => Promise<T>) => {
-  const enter = createGatherer({
-    run: async ([work]: readonly (() => Promise<unknown>)[]) => [await work?.()],
-    atMost: 1,
-    atOnce,
-    waiting,
-  });
-  return <T>(work: () => Promise<T>) => enter(work) as Promise<T>;
-};

@@ -79,8 +79,8 @@ export interface OutsideProof {
   /** The scopes asked for a token of the client's own; undefined for another grant, which reads the form itself. */
   readonly scope: string | undefined;
   readonly origin: Origin;
-  /** Whom whatever is issued for it will hold besides. */
-  readonly parties: readonly string[];
+  /** The agents besides the client that the grant will lock; asked once the client is authenticated and counted. */
+  parties(): Promise<readonly string[]>;
   countAgainst(subject: { clientId: string } | 'address'): Promise<void>;
 }
 

@@ -6,8 +6,5 @@ export const secretPrefix = 'cs_';
 
 export const hashSecret = (secret: string): Buffer => createHash('sha256').update(secret).digest();
 
-/** Stands in where there is nothing to compare with, so that the comparison is made all the same. */
-export const nobodysHash = Buffer.alloc(32, 0x5a);
-
-/** In constant time. Nobody can find a secret whose hash is `nobodysHash`; it proves nothing all the same. */
+/** In constant time. */
 export const sameHash = (a: Buffer, b: Buffer): boolean => timingSafeEqual(a, b);

@@ -236,9 +236,14 @@ describe('refused, with one event', () => {
     const set = (status: string) =>
       t.call('PATCH', `/api/v1/agents/${policy.agentId}`, { token: operator, payload: { status } });
     await set('suspended');
-    const { status, json } = await redeem(token, lent);
+    const { status, json } = await redeem(token, lent, { client_id: policy.agentId });
     assert.deepEqual([status, json.error], [403, 'unauthorized_client']);
     assert.deepEqual(await refusalsOf(policy.agentId), ['the agent is suspended']);
+    assert.equal(
+      (await redeem(token, lent)).json.error,
+      'invalid_client',
+      'without client_id it has no policy',
+    );
     await set('active');
     assert.equal((await redeem(token, lent)).json.error, 'invalid_grant');
   });
@@ -315,13 +320,13 @@ describe('the rate window', () => {
 });
 
 describe('at once', () => {
-  it('of 100 redemptions with one outside token exactly one succeeds', async () => {
+  it('of 50 redemptions with one outside token exactly one succeeds', async () => {
     const { policy, lent } = await introduce();
     const token = await policy.sign();
-    const answers = await Promise.all(Array.from({ length: 100 }, () => redeem(token, lent)));
+    const answers = await Promise.all(Array.from({ length: 50 }, () => redeem(token, lent)));
     assert.equal(answers.filter(({ status }) => status === 200).length, 1);
-    assert.equal(answers.filter(({ json }) => json.error === 'invalid_client').length, 99);
-    assert.deepEqual(await refusalsOf(policy.agentId), Array(99).fill('the token was used before'));
+    assert.equal(answers.filter(({ json }) => json.error === 'invalid_client').length, 49);
+    assert.deepEqual(await refusalsOf(policy.agentId), Array(49).fill('the token was used before'));
   });
 
   it('of 99 ways to spend one outside token, among them redemptions that fail, exactly one succeeds', async () => {

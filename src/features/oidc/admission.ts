@@ -1,25 +1,26 @@
 /**
- * Who comes in by an outside token. Whatever is amiss with the token, the policies or the agent, the client is told the same,
- * but for what it can mend itself; the audit log of whoever was meant is told which. The token is verified before the transaction, because that may take a call elsewhere; that
- * the policy still stands and the token was not used before is seen within it. What is refused, there or by whoever issues,
- * has changed nothing: the token is used up by what is issued for it.
+ * Admission by an outside token. Whatever is wrong with the token, the policies or the agent, the client gets the same answer,
+ * except where it can solve the problem itself; the audit log says more. The token is verified and the request counted before the
+ * transaction, because both may take a call elsewhere; that the policy still admits it and the token was not used before is checked
+ * within it. A refusal changes nothing: the token is used up by what is issued for it.
  */
 import type { TokenErrorCode } from '../../contract/errors.ts';
+import type { Actor } from '../../kernel/caller.ts';
 import { isoTime } from '../../kernel/clock.ts';
 import type { Tx } from '../../kernel/db.ts';
 import { failToken, TokenError } from '../../kernel/fail.ts';
-import { createGate } from '../../kernel/gather.ts';
+import { createFairQueue } from '../../kernel/fair-queue.ts';
 import type { Issue, IssuedToken, OutsideProof, ProvenClient } from '../../kernel/grant.ts';
 import { isUuid, nobody, stranger } from '../../kernel/ids.ts';
 import type { Entry } from '../../kernel/ledger.ts';
 import { takeTurn } from '../../kernel/locks.ts';
 import { isRefused, type Unverified } from '../../kernel/outside.ts';
-import { type Chosen, createChoose, type Unmatched } from './candidates.ts';
+import { type Chosen, createChoose } from './candidates.ts';
 import type { OidcDeps } from './feature.ts';
 import { tokenKeysOf } from './keys.ts';
 import { checksOf, failing } from './match.ts';
 import { maxAgeSeconds, type TrustPolicy } from './schema.ts';
-import { holdPolicy, markUsed, useToken } from './store.ts';
+import { holdPolicy, isUsed, markUsed, useToken } from './store.ts';
 
 /** What a refusal is called where it is asked: RFC 8693's words here, RFC 6749's for a client that proves itself. */
 export interface RefusalWords {
@@ -31,39 +32,43 @@ export interface RefusalWords {
 export type Admit = (proof: OutsideProof, words: RefusalWords, issue: Issue) => Promise<IssuedToken>;
 
 const told = 'the token is not one that is trusted here';
+const usedBefore = 'the token was used before';
 /** Of clocks that differ: how long past its end a token might still be shown to us. */
 const leewaySeconds = 60;
 const maxRecorded = 256;
-/** Each may have to wait for somebody, and has a connection meanwhile. */
-const admissionsAtOnce = 4;
-const admissionsWaiting = 400;
+/** An admission holds a connection while it waits for locks: an organization can take half of the places, never all. */
+const admissions = { atOnce: 4, each: 2, waiting: 200, patienceMs: 30_000 } as const;
 
-interface About {
-  readonly organizationId: string;
-  readonly agentId: string;
-  readonly metadata: Record<string, unknown>;
-  /** Where it differs from what the others are told. */
-  readonly reason?: string;
+/** What is known of a request so far: what the record of its refusal is made of. */
+interface Progress {
+  /** An agent once the token is verified; until then an address. */
+  actor: Actor;
+  token?: Unverified;
+  policy?: TrustPolicy;
 }
 
 export function createAdmission(deps: OidcDeps): Admit {
-  const { db, clock, ledger, metrics, outside, issuer: ourselves } = deps;
-  const { holdStanding, findStanding } = deps;
+  const { db, clock, metrics, outside, issuer: ourselves, multiTenant } = deps;
+  const { holdStanding, findStanding, recordRefusal } = deps;
   const choose = createChoose(deps);
-  const gate = createGate(admissionsAtOnce, admissionsWaiting);
-  const inGate = <T>(work: (tx: Tx) => Promise<T>) => gate(() => db.transaction(work));
+  const inTurn = createFairQueue(admissions);
 
-  const recordRefusal = async (
-    { origin: actor }: OutsideProof,
-    abouts: readonly About[],
-    error: TokenError,
-  ) => {
-    const entries = abouts.map(({ organizationId, agentId, reason = error.reason, ...about }): Entry => {
-      const metadata = { ...about.metadata, reason, ...error.details };
-      const subject = { organizationId, agentId, outcome: 'failure', metadata } as const;
-      return { actor, type: 'token.refused', subject };
-    });
-    await db.transaction((tx) => ledger.recordAll(tx, entries));
+  /** In the log of the policy's organization, or of the one whose agent is named; otherwise in that of no organization. */
+  const refusalOf = async (
+    { agentId }: OutsideProof,
+    { actor, token, policy }: Progress,
+    { reason, details }: TokenError,
+  ): Promise<Entry> => {
+    const { organizationId, agentId: subjectId } = policy ?? (await named(agentId));
+    const metadata = { ...(token && vouchedBy(policy, token)), reason, ...details };
+    const subject = { organizationId, agentId: subjectId, outcome: 'failure', metadata } as const;
+    return { actor, type: 'token.refused', subject };
+  };
+
+  const named = async (agentId: string | undefined) => {
+    if (agentId === undefined || !isUuid(agentId)) return stranger;
+    const standing = await findStanding(db, agentId.toLowerCase());
+    return { organizationId: standing?.organizationId ?? nobody, agentId: agentId.toLowerCase() };
   };
 
   const read = (proof: OutsideProof, words: RefusalWords): Unverified => {
@@ -72,24 +77,27 @@ export function createAdmission(deps: OidcDeps): Admit {
     return token.issuer === ourselves ? failToken(words.proof, told, 'own_token') : token;
   };
 
-  /** Where a refusal is to be read when no policy says so: by whoever has the agent that was named. */
-  const aboutNobody = async ({ agentId }: OutsideProof): Promise<About> => {
-    if (agentId === undefined || !isUuid(agentId)) return { ...stranger, metadata: {} };
-    const named = agentId.toLowerCase();
-    const standing = await findStanding(db, named);
-    return { organizationId: standing?.organizationId ?? nobody, agentId: named, metadata: {} };
+  /** The policy that admits the token, checked without locks; counts the request against the policy's agent. */
+  const authenticate = async (
+    proof: OutsideProof,
+    words: RefusalWords,
+    progress: Progress,
+  ): Promise<{ token: Unverified; chosen: Chosen }> => {
+    const token = read(proof, words);
+    progress.token = token;
+    const chosen = await choose(token, { agentId: proof.agentId, scopes: scopesIn(proof.scope) });
+    const { policy } = chosen;
+    if (policy) progress.policy = policy;
+    if ('problem' in chosen) return failToken(words.proof, chosen.advice ?? told, chosen.problem);
+    const { agentId, singleUse } = chosen.policy;
+    if (singleUse && (await isUsed(db, tokenKeysOf(token, chosen.policy))))
+      return failToken(words.proof, told, usedBefore);
+    await proof.countAgainst({ clientId: agentId });
+    progress.actor = { ...proof.origin, agentId };
+    return { token, chosen };
   };
 
-  const aboutAll = async (
-    proof: OutsideProof,
-    token: Unverified,
-    told: Unmatched['told'],
-  ): Promise<About[]> =>
-    told.length === 0
-      ? [{ ...(await aboutNobody(proof)), metadata: vouchedBy(undefined, token) }]
-      : told.map(({ policy, problem }) => ({ ...aboutPolicy(policy, token), reason: problem }));
-
-  /** The policy as it stands, kept so with its agent until the transaction ends, and the token marked as used. */
+  /** The policy as it stands, locked with its agent until the transaction ends, and the token marked as used. */
   const prove = async (
     tx: Tx,
     token: Unverified,
@@ -108,36 +116,35 @@ export function createAdmission(deps: OidcDeps): Admit {
       return failToken(words.standing, words.standing === words.proof ? told : problem, problem);
     }
     if (policy.singleUse && !(await useToken(tx, tokenKeysOf(token, policy), lastMoment(verified))))
-      return refuse('the token was used before');
+      return refuse(usedBefore);
     return policy;
   };
 
   return async (proof, words, issue) => {
-    let abouts: readonly About[] | undefined;
+    // Before anything is looked up: otherwise the policies of one tenant would decide about the workloads of another.
+    if (multiTenant && !proof.agentId)
+      failToken('invalid_request', 'client_id is required: the agent to become');
+    const progress: Progress = { actor: proof.origin };
     try {
-      const token = read(proof, words);
-      const chosen = await choose(token, { agentId: proof.agentId, scopes: scopesIn(proof.scope) });
-      if ('problem' in chosen) {
-        abouts = await aboutAll(proof, token, chosen.told);
-        return failToken(words.proof, chosen.advice ?? told, chosen.problem);
-      }
-      abouts = [aboutPolicy(chosen.policy, token)];
-      return await inGate(async (tx) => {
-        // Agents before policies, and all of them at once: the order of everybody who holds both.
-        await takeTurn(tx, 'agent', [chosen.policy.agentId, ...proof.parties], 'together');
-        const policy = await prove(tx, token, chosen, words);
-        await proof.countAgainst({ clientId: policy.agentId });
-        refuseScopesBeyond(policy, proof.scope, words);
-        const issued = await issue(tx, clientBy(policy, token));
-        markUsed(tx, policy.policyId, isoTime(clock));
-        tx.afterCommit(() => metrics.count('service_oidc_tokens_issued_total', {}));
-        return issued;
-      });
+      const { token, chosen } = await authenticate(proof, words, progress);
+      const parties = await proof.parties();
+      return await inTurn(chosen.policy.organizationId, () =>
+        db.transaction(async (tx) => {
+          // Agents before policies, and all of them at once: the order of every transaction that locks both.
+          await takeTurn(tx, 'agent', [chosen.policy.agentId, ...parties], 'together');
+          const policy = await prove(tx, token, chosen, words);
+          refuseScopesBeyond(policy, proof.scope, words);
+          const issued = await issue(tx, clientBy(policy, token));
+          markUsed(tx, policy.policyId, isoTime(clock));
+          tx.afterCommit(() => metrics.count('service_oidc_tokens_issued_total', {}));
+          return issued;
+        }),
+      );
     } catch (error) {
       if (!(error instanceof TokenError)) throw error;
-      // A request counts once: of a client that had proved itself, it has.
+      // A request counts once: one that was verified is counted against its agent already.
       await proof.countAgainst('address');
-      await recordRefusal(proof, abouts ?? [await aboutNobody(proof)], error);
+      await recordRefusal(await refusalOf(proof, progress, error));
       throw error;
     }
   };
@@ -156,12 +163,6 @@ const clientBy = (policy: TrustPolicy, token: Unverified): ProvenClient => ({
   organizationId: policy.organizationId,
   scopes: policy.scopes,
   vouched: vouchedBy(policy, token),
-});
-
-const aboutPolicy = (policy: TrustPolicy, token: Unverified): About => ({
-  organizationId: policy.organizationId,
-  agentId: policy.agentId,
-  metadata: vouchedBy(policy, token),
 });
 
 /** By which policy, and of whom the token speaks; goes into the log, so not all of a long one. */

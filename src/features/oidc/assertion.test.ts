@@ -113,7 +113,8 @@ describe('the same at POST /token, as a client assertion', () => {
       token: operator,
       payload: { status: 'suspended' },
     });
-    assert.deepEqual(await answers(token), [403, 'unauthorized_client']);
+    assert.deepEqual(await answers(token, { client_id: policy.agentId }), [403, 'unauthorized_client']);
+    assert.deepEqual(await answers(token), [401, 'invalid_client'], 'without client_id it has no policy');
   });
   it('401 for an agent that vouches for itself by an issuer it invented', async () => {
     const policy = await policyFor();

@@ -1,7 +1,7 @@
 /**
- * Which policy a token comes in by: looked up by what it says, believed by who signed it. Where no agent is named, the
- * policies of every organization are looked at, and nobody may keep another's workloads out with theirs: each organization
- * has a share of the work, and only what fits and is signed counts against what else does.
+ * The policy by which a token is admitted: looked up by its claims, trusted by its signature. Where no agent is named, the
+ * policies of every organization are looked at. Each organization has a share of the work, and a token that fits policies of two
+ * organizations is refused, so that neither keeps out or captures the workloads of the other.
  */
 import { isUuid } from '../../kernel/ids.ts';
 import { audiencesOf, isRefused, type Unverified, type Verified } from '../../kernel/outside.ts';
@@ -10,7 +10,7 @@ import { headsOf } from './keys.ts';
 import { checksOf, failing } from './match.ts';
 import type { TrustPolicy } from './schema.ts';
 import { findPoliciesByHead, findPoliciesOfAgent, type InTurn } from './store.ts';
-import { oneOfEach, sourcesInTurns, type Told, whomToTell } from './turns.ts';
+import { sourcesInTurns } from './turns.ts';
 
 /** For one token, of each organization and of all: more is a muddle, and a way to make us work. */
 const maxPolicies = { each: 100, all: 1_000 };
@@ -25,12 +25,22 @@ export interface Chosen {
   readonly verified: Verified;
 }
 
-/** Why nobody comes in, and in whose log that is to be read; nobody's when nobody is known to be meant. */
+/** Why the token is not admitted. */
 export interface Unmatched {
   readonly problem: string;
-  readonly told: readonly Told[];
-  /** What the client is told, where that is more than what everybody is. */
+  /**
+   * The policy concerned, in whose organization's log the refusal is recorded. Absent unless that organization is known to be
+   * meant: its agent is named, or its policies alone fit a token with a good signature.
+   */
+  readonly policy?: TrustPolicy;
+  /** What the client is told, where that is more than the uniform answer. */
   readonly advice?: string;
+}
+
+interface Judged {
+  readonly policy: TrustPolicy;
+  /** The names of the checks that fail. */
+  readonly amiss: readonly string[];
 }
 
 export function createChoose({ db, clock, outside }: OidcDeps) {
@@ -65,66 +75,57 @@ export function createChoose({ db, clock, outside }: OidcDeps) {
       policy,
       amiss: failing(checksOf(policy, token.claims, clock.now())).map(({ name }) => name),
     }));
-    const matching = judged.flatMap(({ policy, amiss }) => (amiss.length === 0 ? [policy] : []));
-    if (matching.length === 0) {
+    const isNamed = agentId !== undefined;
+    const fitting = judged.filter(({ amiss }) => amiss.length === 0);
+    if (fitting.length === 0) {
       const isCut = policies.length < found.length || found.length >= maxPolicies.all;
-      return explain(judged, isCut ? tooManyPolicies : undefined);
+      return explain(judged, isCut, isNamed);
     }
-    const verdicts = await verifyBySource(token, matching);
-    const accepted = matching.flatMap((policy): Chosen[] => {
+    const rivals = isNamed ? fitting : judged.filter(isAboutCaller);
+    const verdicts = await verifyBySource(
+      token,
+      rivals.map(({ policy }) => policy),
+    );
+    const accepted = rivals.flatMap(({ policy, amiss }) => {
       const verified = verdicts.get(policy.jwksUri);
-      return verified && !isRefused(verified) ? [{ policy, verified }] : [];
+      return verified && !isRefused(verified) ? [{ policy, amiss, verified }] : [];
     });
-    const [first] = accepted;
-    if (!first) return explainVerdicts(matching, verdicts);
-    if (accepted.some(({ policy }) => policy.agentId !== first.policy.agentId)) {
-      const told = oneOfEach(accepted.map(({ policy }) => ({ policy, problem: severalAgents })));
-      return { problem: severalAgents, advice: severalAgents, told };
-    }
+    const organizations = new Set(accepted.map(({ policy }) => policy.organizationId));
+    if (organizations.size > 1) return { problem: severalAgents, advice: severalAgents };
+    const open = accepted.filter(({ amiss }) => amiss.length === 0);
+    const [first] = open;
+    if (!first) return explainVerdicts(fitting, verdicts, isNamed);
+    if (open.some(({ policy }) => policy.agentId !== first.policy.agentId))
+      return { problem: severalAgents, advice: severalAgents, policy: first.policy };
     // Of several for one agent the oldest that gives what is asked.
-    return accepted.find(({ policy }) => scopes.every((scope) => policy.scopes.includes(scope))) ?? first;
+    return open.find(({ policy }) => scopes.every((scope) => policy.scopes.includes(scope))) ?? first;
   };
 }
 
-interface Judged {
-  readonly policy: TrustPolicy;
-  readonly amiss: readonly string[];
-}
-
 /**
- * The logs of those who were meant say what was amiss with their own policy. Whose policy is for somebody else learns
- * nothing of this one, unless there is nobody else who could be meant.
+ * Whether the policy is about this caller, though it may not admit the token now. A disabled or stricter one of another
+ * organization counts as well: otherwise a second policy would get the caller as soon as the first turns it away.
  */
-function explain(judged: readonly Judged[], isCut: string | undefined): Unmatched {
-  const nearest = judged
-    .toSorted((a, b) => a.amiss.length - b.amiss.length)
-    .map(({ policy, amiss }) => ({
-      policy,
-      amiss,
-      problem: isCut ?? `no trust policy matches: ${amiss.join(', ')}`,
-    }));
-  const [first] = nearest;
-  if (!first) return { problem: 'no trust policy for this token', told: [] };
-  const organizations = new Set(judged.map(({ policy }) => policy.organizationId));
-  const meant = organizations.size === 1 ? [first] : nearest.filter(isMeant);
-  return { problem: first.problem, told: whomToTell(meant) };
-}
+const isAboutCaller = ({ amiss }: Judged): boolean =>
+  amiss.every((name) => name === 'status' || name === 'age');
 
-const isMeant = ({ policy, amiss }: Judged): boolean =>
-  !amiss.some((name) => name === 'subject' || (policy.subject === null && name.startsWith('condition ')));
+function explain(judged: readonly Judged[], isCut: boolean, isNamed: boolean): Unmatched {
+  const [nearest] = judged.toSorted((a, b) => a.amiss.length - b.amiss.length);
+  if (!nearest) return { problem: 'no trust policy for this token' };
+  const problem = isCut ? tooManyPolicies : `no trust policy matches: ${nearest.amiss.join(', ')}`;
+  return { problem, ...(isNamed && { policy: nearest.policy }) };
+}
 
 function explainVerdicts(
-  matching: readonly TrustPolicy[],
+  fitting: readonly Judged[],
   verdicts: ReadonlyMap<string | null, object>,
+  isNamed: boolean,
 ): Unmatched {
-  const all = matching.map((policy): Told => {
+  const problems = fitting.map(({ policy }) => {
     const verdict = verdicts.get(policy.jwksUri);
     return { policy, problem: verdict && isRefused(verdict) ? verdict.reason : tooManySources };
   });
-  // First what an organization can mend itself.
-  const problems = [
-    ...all.filter(({ problem }) => problem === tooManySources),
-    ...all.filter(({ problem }) => problem !== tooManySources),
-  ];
-  return { problem: problems[0]?.problem ?? 'bad_signature', told: whomToTell(problems) };
+  // First the problem that an organization can solve itself.
+  const told = problems.find(({ problem }) => problem === tooManySources) ?? problems[0];
+  return { problem: told?.problem ?? 'bad_signature', ...(isNamed && told && { policy: told.policy }) };
 }

@@ -187,17 +187,21 @@ describe('at once', () => {
     const { access_token } = (await exchange(token)).json;
     const set = (path: string, status: string) =>
       t.call('PATCH', `/api/v1/${path}`, { token: operator, payload: { status } });
+    const named = { client_id: agentId };
     await set(`organizations/${organizationId}`, 'suspended');
-    assert.match((await refused(token)).reason, /organization is suspended/);
+    assert.match((await refused(token, named)).reason, /organization is suspended/);
+    assert.match((await refused(token)).reason, /no trust policy/);
     await set(`organizations/${organizationId}`, 'active');
     assert.equal((await exchange(token)).status, 200);
     await set(`agents/${agentId}`, 'suspended');
-    assert.match((await refused(token)).reason, /agent is suspended/);
+    assert.match((await refused(token, named)).reason, /agent is suspended/);
+    assert.match((await refused(token)).reason, /no trust policy/);
     assert.equal((await t.call('GET', '/api/v1/agents', { token: access_token })).status, 401);
     await set(`agents/${agentId}`, 'active');
     assert.equal((await exchange(token)).status, 200);
     await t.call('DELETE', `/api/v1/agents/${agentId}`, { token: operator });
-    assert.match((await refused(token)).reason, /agent is decommissioned/);
+    assert.match((await refused(token, named)).reason, /agent is decommissioned/);
+    assert.match((await refused(token)).reason, /no trust policy/);
   });
   for (const [what, change] of [
     [

@@ -13,6 +13,7 @@ import type { Ledger } from '../../kernel/ledger.ts';
 import type { Loop } from '../../kernel/loops.ts';
 import type { Metrics } from '../../kernel/metrics.ts';
 import type { OutsideTokens } from '../../kernel/outside.ts';
+import type { RecordRefusal } from '../../kernel/refusals.ts';
 import type { RouteEntry } from '../../kernel/route.ts';
 import type { Signer } from '../../kernel/signer.ts';
 import { createExchange, type Exchange } from './exchange.ts';
@@ -41,11 +42,14 @@ export interface OidcDeps {
   readonly clock: Clock;
   readonly ids: Ids;
   readonly ledger: Ledger;
+  readonly recordRefusal: RecordRefusal;
   readonly metrics: Metrics;
   readonly signer: Pick<Signer, 'sign'>;
   readonly outside: OutsideTokens;
   /** Who we are: our own tokens are nobody else's. */
   readonly issuer: string;
+  /** Organizations are strangers to each other: an exchange must name its agent. */
+  readonly multiTenant: boolean;
   /** Whether issuers may be reached by plain http: inside the operator's own network. */
   readonly allowHttp: boolean;
   readonly mint: Mint;

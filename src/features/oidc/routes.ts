@@ -135,7 +135,7 @@ export const oidcRoutes = ({
     schema: { query: ExchangeQuery, body: ExchangeRequest, response: { 200: ExchangedToken } },
     async handler({ body, query, origin, countAgainst }) {
       const { audience, ...asked } = readExchange(body, query, issuer);
-      const proof = { ...asked, origin, parties: [], countAgainst };
+      const proof = { ...asked, origin, parties: async () => [], countAgainst };
       const issued = await exchange.redeem(proof, audience, exchangeWords);
       return { ...issued, issued_token_type: tokenType('access_token') };
     },

@@ -142,10 +142,10 @@ const maxSteps = 5_000;
 const maxLookedAt = 500;
 
 /**
- * Active ones for that issuer that a subject with one of these beginnings might match: the oldest of each organization,
- * then the second of each, and so on. The index is gone along from one organization to the next, so that whoever has
- * written a hundred thousand keeps nobody else waiting. Rows are compared where columns would do: in that order no other
- * index has them, and by any other all of somebody's might be read in vain.
+ * Those for that issuer that a subject with one of these beginnings might match, disabled ones included, of active agents in
+ * active organizations: the oldest of each organization, then the second of each, and so on. The index is followed from one
+ * organization to the next, so that a hundred thousand policies of one delay no other. Rows are compared where columns would
+ * do: in that order no other index has them, and by any other all of an organization's might be read in vain.
  */
 export const findPoliciesByHead = (
   db: Queryable,
@@ -161,21 +161,22 @@ export const findPoliciesByHead = (
           select owners.head, next.organization_id
           from owners cross join lateral (
             select issuer, subject_head, organization_id from trust_policies
-            where status = 'active'
-              and (issuer, subject_head, organization_id) > (${issuer}, owners.head, owners.organization_id)
+            where (issuer, subject_head, organization_id) > (${issuer}, owners.head, owners.organization_id)
             order by issuer, subject_head, organization_id limit 1) next
           where next.issuer = ${issuer} and next.subject_head = owners.head
         ),
         turns as (
           select oldest.policy_id,
             row_number() over (partition by oldest.organization_id order by oldest.created_at, oldest.policy_id) as turn
-          from (select head, organization_id from owners limit ${maxSteps}) o cross join lateral (
-            select policy_id, organization_id, created_at, audiences from trust_policies
-            where status = 'active'
-              and (issuer, subject_head, organization_id) >= (${issuer}, o.head, o.organization_id)
+          from (select head, organization_id from owners limit ${maxSteps}) o
+          join organizations using (organization_id)
+          cross join lateral (
+            select policy_id, organization_id, agent_id, created_at, audiences from trust_policies
+            where (issuer, subject_head, organization_id) >= (${issuer}, o.head, o.organization_id)
               and (issuer, subject_head, organization_id) <= (${issuer}, o.head, o.organization_id)
             order by issuer, subject_head, organization_id, created_at, policy_id limit ${maxLookedAt}) oldest
-          where oldest.audiences && ${audiences}::text[]
+          join agents a on a.agent_id = oldest.agent_id
+          where organizations.status = 'active' and a.status = 'active' and oldest.audiences && ${audiences}::text[]
         )
         select ${columns}, turns.turn
         from turns join trust_policies p using (policy_id) left join trust_policy_uses u using (policy_id)

@@ -1,18 +1,17 @@
 /**
- * Whether a client is who it says: by a secret whose hash we keep, or by an assertion signed with a key it registered.
- * What can be checked beforehand is; the rest is checked in the transaction that records the outcome, with the agent held,
- * so that of an issue and a revocation at the same moment one comes first.
+ * A client's proof: a secret whose hash we keep, or an assertion signed with a key it registered. authenticate.ts checks it
+ * before any transaction; the transaction that issues checks it again here, with the agent locked, so that of an issue and a
+ * revocation at the same moment one comes first.
  */
 import { isDeepStrictEqual } from 'node:util';
 import type { Tx } from '../../kernel/db.ts';
 import { isUuid, nobody } from '../../kernel/ids.ts';
-import { hashSecret, nobodysHash, sameHash } from '../../kernel/secrets.ts';
+import { hashSecret, sameHash } from '../../kernel/secrets.ts';
 import type { Presented } from './client.ts';
 import type { TokenDeps } from './feature.ts';
 import {
   busy,
   findKeyHolder,
-  findStandings,
   holdClients,
   holdKeyHolders,
   insertAssertions,
@@ -25,6 +24,7 @@ export type Claim =
   | {
       readonly kind: 'assertion';
       readonly agentId: string;
+      readonly organizationId: string;
       readonly keys: KeyHolder['keys'];
       readonly assertionId: string;
       readonly expiresAt: Date;
@@ -34,11 +34,15 @@ export type Claim =
   /** Proves nothing, and this is why. */
   | { readonly kind: 'unusable'; readonly agentId: string; readonly problem: string };
 
-/** The agent, if there is one, and why the claim fails, if it does. */
-export interface Held {
-  readonly standing: Standing | undefined;
-  readonly failure?: string;
+export type ClaimOf<K extends Claim['kind']> = Extract<Claim, { kind: K }>;
+export type ProvenClaim = ClaimOf<'secret' | 'assertion'>;
+
+/** The proof is no longer good: it was revoked or used since it was checked first. */
+export interface Failed {
+  readonly failure: string;
 }
+
+export type Held = Standing | Failed;
 
 export interface Moment {
   readonly now: Date;
@@ -46,7 +50,8 @@ export interface Moment {
   readonly waiting: boolean;
 }
 
-const wrong = 'the client id or the proof is wrong';
+export const wrongProof = 'the client id or the proof is wrong';
+export const usedAssertion = 'the assertion was used before';
 
 /** Nobody when it is no agent of ours, so that looking it up costs the same. */
 const agentNamed = (clientId: string) => (isUuid(clientId) ? clientId.toLowerCase() : nobody);
@@ -64,8 +69,8 @@ export function createReadClaim({ db, issuer, assertions }: TokenDeps) {
       matches &&
       (await assertions.verify(assertion, holder.keys, { client: claimedId, audiences }));
     return verified
-      ? { kind: 'assertion', agentId, keys: holder.keys, ...verified }
-      : { kind: 'unusable', agentId, problem: wrong };
+      ? { kind: 'assertion', agentId, organizationId: holder.organizationId, keys: holder.keys, ...verified }
+      : { kind: 'unusable', agentId, problem: wrongProof };
   };
 
   return async (presented: Exclude<Presented, { kind: 'missing' }>): Promise<Claim> => {
@@ -81,38 +86,31 @@ export function createReadClaim({ db, issuer, assertions }: TokenDeps) {
   };
 }
 
-type Holding = Map<Claim, Held | typeof busy>;
-
-/** In the order given. Who is found to be who it says stays as it stands until the transaction ends. */
+/** In the order given. A client whose proof is good stays as it is until the transaction ends. */
 export async function holdClaims(
   tx: Tx,
-  claims: readonly Claim[],
+  claims: readonly ProvenClaim[],
   moment: Moment,
 ): Promise<(Held | typeof busy)[]> {
   const held: Holding = new Map();
   await holdSecrets(tx, claims.filter(isOf('secret')), held, moment);
   await holdAssertions(tx, claims.filter(isOf('assertion')), held, moment);
-  await describeFailed(tx, claims, held);
-  return claims.map((claim) => held.get(claim) as Held | typeof busy);
+  return claims.map((claim) => held.get(claim) ?? { failure: wrongProof });
 }
 
-type ClaimOf<K extends Claim['kind']> = Extract<Claim, { kind: K }>;
+type Holding = Map<Claim, Held | typeof busy>;
 
 const isOf =
-  <K extends Claim['kind']>(kind: K) =>
-  (claim: Claim): claim is ClaimOf<K> =>
+  <K extends ProvenClaim['kind']>(kind: K) =>
+  (claim: ProvenClaim): claim is ClaimOf<K> =>
     claim.kind === kind;
 
-/** Unknown id and wrong secret take the same steps. */
 async function holdSecrets(tx: Tx, claims: readonly ClaimOf<'secret'>[], held: Holding, moment: Moment) {
   if (claims.length === 0) return;
   const clients = await holdClients(tx, claims, moment.now, moment);
   for (const [index, claim] of claims.entries()) {
     const client = clients[index];
-    if (client === busy) held.set(claim, busy);
-    const known = client === busy ? undefined : client;
-    const matched = sameHash(claim.secretHash, known?.secretHash ?? nobodysHash);
-    if (known && matched) held.set(claim, { standing: known });
+    if (client === busy || (client && sameHash(claim.secretHash, client.secretHash))) held.set(claim, client);
   }
 }
 
@@ -128,35 +126,15 @@ async function holdAssertions(
     claims.map(({ agentId }) => agentId),
     { waiting },
   );
-  const holderOf = (claim: Claim) => {
+  const sound = claims.flatMap((claim) => {
     const holder = holders.get(claim.agentId);
-    return holder === busy ? undefined : holder;
-  };
-  for (const claim of claims) if (holders.get(claim.agentId) === busy) held.set(claim, busy);
-  const sound = claims.filter((claim) => isDeepStrictEqual(holderOf(claim)?.keys, claim.keys));
+    if (holder === busy) held.set(claim, busy);
+    return holder && holder !== busy && isDeepStrictEqual(holder.keys, claim.keys) ? [{ claim, holder }] : [];
+  });
   const isFirstUse = await insertAssertions(
     tx,
-    sound.filter(({ used }) => !used),
+    sound.map(({ claim }) => claim).filter(({ used }) => !used),
   );
-  for (const claim of sound) {
-    const standing = holderOf(claim);
-    held.set(
-      claim,
-      claim.used || isFirstUse(claim) ? { standing } : { standing, failure: 'the assertion was used before' },
-    );
-  }
-}
-
-/** The log says of which agent and organization somebody claimed to be. */
-async function describeFailed(tx: Tx, claims: readonly Claim[], held: Holding) {
-  const failed = claims.filter((claim) => !held.has(claim));
-  if (failed.length === 0) return;
-  const standings = await findStandings(
-    tx,
-    failed.map(({ agentId }) => agentId),
-  );
-  for (const claim of failed) {
-    const failure = claim.kind === 'unusable' ? claim.problem : wrong;
-    held.set(claim, { standing: standings.get(claim.agentId), failure });
-  }
+  for (const { claim, holder } of sound)
+    held.set(claim, claim.used || isFirstUse(claim) ? holder : { failure: usedAssertion });
 }

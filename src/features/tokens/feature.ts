@@ -11,6 +11,7 @@ import type { Ids } from '../../kernel/ids.ts';
 import type { Ledger } from '../../kernel/ledger.ts';
 import type { Loop } from '../../kernel/loops.ts';
 import type { Metrics } from '../../kernel/metrics.ts';
+import type { RecordRefusal } from '../../kernel/refusals.ts';
 import type { RouteEntry } from '../../kernel/route.ts';
 import type { Assertions, Signer } from '../../kernel/signer.ts';
 import { createInspector, type Inspector } from './inspect.ts';
@@ -29,6 +30,7 @@ export interface TokenDeps {
   readonly clock: Clock;
   readonly ids: Ids;
   readonly ledger: Ledger;
+  readonly recordRefusal: RecordRefusal;
   readonly metrics: Metrics;
   readonly signer: Signer;
   /** Who we are: issuer, and audience of tokens for our own API. */

@@ -1,19 +1,19 @@
 /**
- * Token requests of the same moment share a transaction: their clients are looked up and held together, each is decided,
- * and what was decided is recorded together. So the wait for the disk is paid once for all of them, and nobody is answered
- * before the audit record is durable.
+ * Concurrent token requests share a transaction: their clients are locked and checked together, each request is decided, and the
+ * decisions are recorded together. So the wait for the disk is paid once for all of them, and no request is answered before
+ * its audit record is durable. Requests come here authenticated and counted: nothing in the transaction waits for Redis.
  */
 import type { Tx } from '../../kernel/db.ts';
 import { createGatherer } from '../../kernel/gather.ts';
 import type { Entry } from '../../kernel/ledger.ts';
-import { type Claim, type Held, holdClaims } from './claim.ts';
+import { type Failed, holdClaims, type ProvenClaim } from './claim.ts';
 import type { PlanLimit, TokenDeps } from './feature.ts';
 import { busy, type Standing } from './store.ts';
 
 export interface Request<T> {
-  readonly claim: Claim;
-  /** Asked within the transaction, where the agent cannot change any more. What it throws is the request's own affair. */
-  decide(held: Held): Promise<Decision<T> | Candidate<T>>;
+  readonly claim: ProvenClaim;
+  /** Called within the transaction, where the client is locked. Waits for nothing: other clients' locks are held too. */
+  decide(client: Standing): Decision<T> | Candidate<T>;
 }
 
 export interface Decision<T> {
@@ -32,23 +32,26 @@ export interface Candidate<T> {
 /** Somebody is being issued the organization's last tokens just now: they must be waited for. */
 const contended = Symbol('contended');
 
-export function createSettle<T>(deps: TokenDeps): (request: Request<T>) => Promise<T> {
+/** What becomes of a request within a transaction. */
+type Settled<T> = Decision<T> | Failed | typeof busy | typeof contended;
+
+export function createSettle<T>(deps: TokenDeps): (request: Request<T>) => Promise<T | Failed> {
   const { db, clock, ledger, checkPlans } = deps;
 
-  /** Every candidate becomes a decision, or has to wait. What failed stays as it is. */
+  /** Every candidate becomes a decision, or has to wait. The others stay as they are. */
   const weigh = async (
     tx: Tx,
-    asked: readonly PromiseSettledResult<Decision<T> | Candidate<T> | typeof busy>[],
+    asked: readonly (Settled<T> | Candidate<T>)[],
     waiting: boolean,
-  ) => {
-    const clients = asked.flatMap((one) => (isCandidate(one) ? [one.value.client] : []));
+  ): Promise<Settled<T>[]> => {
+    const clients = asked.flatMap((one) => (isCandidate(one) ? [one.client] : []));
     const answers = clients.length === 0 ? [] : await checkPlans(tx, clients, { waiting });
     let next = 0;
-    return asked.map((one): PromiseSettledResult<Decision<T> | typeof busy | typeof contended> => {
-      if (!isCandidate(one)) return one as PromiseSettledResult<Decision<T> | typeof busy>;
+    return asked.map((one) => {
+      if (!isCandidate(one)) return one;
       const answer = answers[next++];
-      if (answer === 'busy') return { status: 'fulfilled', value: contended };
-      return { status: 'fulfilled', value: answer ? one.value.refused(answer) : one.value.granted() };
+      if (answer === 'busy') return contended;
+      return answer ? one.refused(answer) : one.granted();
     });
   };
 
@@ -59,18 +62,16 @@ export function createSettle<T>(deps: TokenDeps): (request: Request<T>) => Promi
         requests.map(({ claim }) => claim),
         { now: new Date(clock.now()), waiting },
       );
-      const asked = await Promise.allSettled(
-        requests.map(async (request, index) => {
-          const holding = held[index] as Held | typeof busy;
-          return holding === busy ? busy : request.decide(holding);
-        }),
+      const asked = requests.map((request, index) => {
+        const client = held[index] as (typeof held)[number];
+        return client === busy || 'failure' in client ? client : request.decide(client);
+      });
+      const settled = await weigh(tx, asked, waiting);
+      await ledger.recordAll(
+        tx,
+        settled.flatMap((one) => (isDecision(one) ? [one.entry] : [])),
       );
-      const decisions = await weigh(tx, asked, waiting);
-      const decided = decisions.flatMap((decision) =>
-        decision.status === 'fulfilled' && typeof decision.value !== 'symbol' ? [decision.value.entry] : [],
-      );
-      await ledger.recordAll(tx, decided);
-      return decisions;
+      return settled;
     });
 
   const settleTogether = createGatherer({
@@ -89,22 +90,21 @@ export function createSettle<T>(deps: TokenDeps): (request: Request<T>) => Promi
 
   return async (request) => {
     const first = await settleTogether(request);
-    const answer = first.status === 'fulfilled' ? first.value : undefined;
-    const decision =
-      answer === busy
+    const settled =
+      first === busy
         ? await settleBusy(request)
-        : answer === contended
+        : first === contended
           ? await settleBusy({ ...request, claim: onceMore(request.claim) })
           : first;
-    if (decision.status === 'rejected') throw decision.reason;
-    return (decision.value as Decision<T>).outcome;
+    return isDecision(settled) ? settled.outcome : (settled as Failed);
   };
 }
 
-const isCandidate = <T>(
-  one: PromiseSettledResult<Decision<T> | Candidate<T> | typeof busy>,
-): one is PromiseFulfilledResult<Candidate<T>> =>
-  one.status === 'fulfilled' && typeof one.value !== 'symbol' && 'granted' in one.value;
+const isCandidate = <T>(one: Settled<T> | Candidate<T>): one is Candidate<T> =>
+  typeof one !== 'symbol' && 'granted' in one;
+
+const isDecision = <T>(one: Settled<T>): one is Decision<T> => typeof one !== 'symbol' && 'entry' in one;
 
 /** Its assertion was good, and has been used by this request: that must not be held against it. */
-const onceMore = (claim: Claim): Claim => (claim.kind === 'assertion' ? { ...claim, used: true } : claim);
+const onceMore = (claim: ProvenClaim): ProvenClaim =>
+  claim.kind === 'assertion' ? { ...claim, used: true } : claim;

@@ -4,12 +4,12 @@ import { audienceOf } from '../../kernel/audience.ts';
 import type { Origin } from '../../kernel/caller.ts';
 import type { Tx } from '../../kernel/db.ts';
 import { failToken, TokenError } from '../../kernel/fail.ts';
-import { createGate } from '../../kernel/gather.ts';
+import { createFairQueue } from '../../kernel/fair-queue.ts';
 import type { Grant, IssuedToken, OutsideProof } from '../../kernel/grant.ts';
-import { nobody } from '../../kernel/ids.ts';
 import type { Entry } from '../../kernel/ledger.ts';
 import { takeTurn } from '../../kernel/locks.ts';
-import { type Claim, createReadClaim, type Held, holdClaims } from './claim.ts';
+import { createAuthenticate } from './authenticate.ts';
+import { type Claim, createReadClaim, type Failed, type Held, holdClaims } from './claim.ts';
 import { type Presented, presentedClient } from './client.ts';
 import type { TokenDeps } from './feature.ts';
 import { type Minter, planRefusal, standingProblem, unwatched } from './mint.ts';
@@ -49,60 +49,49 @@ const rfcWords: Words = {
   badResource: 'invalid_target',
 };
 
-/** Each may have to wait for somebody, and has a connection meanwhile. */
-const redemptionsAtOnce = 4;
-const redemptionsWaiting = 400;
+/** A redemption holds a connection while it waits for locks: an organization can take half of the places, never all. */
+const redemptions = { atOnce: 4, each: 2, waiting: 200, patienceMs: 30_000 } as const;
 
 export function createTokenService(deps: TokenDeps, { draft }: Minter): TokenService {
   const { db, clock, ledger, metrics, issuer, outsideProofs } = deps;
   const readClaim = createReadClaim(deps);
   const settle = createSettle<IssuedToken>(deps);
-  const gate = createGate(redemptionsAtOnce, redemptionsWaiting);
-  const inGate = <T>(work: (tx: Tx) => Promise<T>) => gate(() => db.transaction(work));
+  const { authenticate, refuse } = createAuthenticate(deps);
+  const inTurn = createFairQueue(redemptions);
+  const transactionFor = <T>(organizationId: string, work: (tx: Tx) => Promise<T>) =>
+    inTurn(organizationId, () => db.transaction(work));
   const grants = new Map(deps.grants.map((grant) => [grant.grantType, grant]));
   const fields = Object.keys(tokenRequestOf(deps.grants).properties);
 
+  /** Of an authenticated client: recorded each time, in the transaction that refuses. */
   const refusalOf = (
     { origin }: TokenAsked,
-    { agentId, organizationId }: Pick<Standing, 'agentId' | 'organizationId'>,
+    { agentId, organizationId }: Standing,
     { reason, details }: TokenError,
   ): Entry => ({
-    actor: origin,
+    actor: { ...origin, agentId },
     type: 'token.refused',
     subject: { organizationId, agentId, outcome: 'failure', metadata: { reason, ...details } },
   });
 
-  const refused = (
-    asked: TokenAsked,
-    whom: Pick<Standing, 'agentId' | 'organizationId'>,
-    error: TokenError,
-  ): Decision<never> => ({
-    entry: refusalOf(asked, whom, error),
+  const refused = (asked: TokenAsked, client: Standing, error: TokenError): Decision<never> => ({
+    entry: refusalOf(asked, client, error),
     outcome: unwatched(Promise.reject(error)),
   });
 
-  /** Counts the request against whom it is from; then the client, if it may have a token at all. */
-  const admit = async (asked: TokenAsked, { standing, failure }: Held): Promise<Standing> => {
-    if (!standing || failure !== undefined) {
-      await asked.countAgainst('address');
-      return failToken('invalid_client', failure ?? 'unknown');
-    }
-    await asked.countAgainst({ clientId: standing.agentId });
-    const problem = standingProblem(standing);
-    return problem === undefined ? standing : failToken('unauthorized_client', problem);
-  };
-
-  const byCredentials = async (
+  const byCredentials = (
     asked: TokenAsked,
     audience: string,
-    held: Held,
-  ): Promise<Candidate<IssuedToken>> => {
-    const client = await admit(asked, held);
+    client: Standing,
+  ): Decision<IssuedToken> | Candidate<IssuedToken> => {
+    const problem = standingProblem(client);
+    if (problem !== undefined) return refused(asked, client, new TokenError('unauthorized_client', problem));
     const allowed = scopes.filter((scope) => client.allowedScopes.includes(scope));
     const granted = grantedScopes(asked.form.scope, allowed);
     if (!granted) {
       const description = `invalid scope: this agent may hold ${allowed.join(' ') || 'none'}`;
-      return failToken('unsupported_grant_type', description, 'scope not allowed');
+      const error = new TokenError('unsupported_grant_type', description, 'scope not allowed');
+      return refused(asked, client, error);
     }
     return {
       client,
@@ -123,7 +112,7 @@ export function createTokenService(deps: TokenDeps, { draft }: Minter): TokenSer
       : (audienceOf(form.resource, issuer) ??
         failToken(words.badResource, 'resource must be an absolute http(s) URI without a fragment'));
 
-  /** Somebody else's word for the client, if it is not its own that is presented. */
+  /** The outside token that stands for the client's own proof, if one is presented. */
   const outsideProofIn = (
     asked: TokenAsked,
     presented: Presented,
@@ -133,51 +122,54 @@ export function createTokenService(deps: TokenDeps, { draft }: Minter): TokenSer
     return { ...asked, token: presented.assertion, agentId: asked.form.client_id, scope, parties };
   };
 
-  /** Together with others of the same moment. */
+  /** In one transaction with concurrent requests. */
   const settleByCredentials = async (asked: TokenAsked): Promise<IssuedToken> => {
     const audience = audienceIn(asked, specWords) ?? issuer;
     const presented = presentedClient(asked.form, asked.authorization);
-    const proof = outsideProofIn(asked, presented, { scope: asked.form.scope, parties: [] });
+    const proof = outsideProofIn(asked, presented, { scope: asked.form.scope, parties: async () => [] });
     if (proof) return outsideProofs.redeem(proof, audience);
-    const claim = await claimIn(presented, specWords);
-    const issued = await settle({
-      claim,
-      decide: (held) =>
-        byCredentials(asked, audience, held).catch((error) => {
-          if (!(error instanceof TokenError)) throw error;
-          return refused(asked, held.standing ?? unknown(claim), error);
-        }),
-    });
-    metrics.count('service_tokens_issued_total', { scope: issued.scope });
-    return issued;
+    const { claim } = await authenticate(asked, await claimIn(presented, specWords));
+    const settled = await settle({ claim, decide: (client) => byCredentials(asked, audience, client) });
+    if ('failure' in settled) return refuse(asked, claim.agentId, settled.failure);
+    metrics.count('service_tokens_issued_total', { scope: settled.scope });
+    return settled;
   };
 
-  /** In a transaction of its own: what it rests on may have to be waited for, and nobody else is to wait for that. */
+  /** In a transaction of its own: it may have to wait for locks, and no other request is to wait for these. */
   const redeem = async (grant: Grant, asked: TokenAsked): Promise<IssuedToken> => {
     const { form, origin } = asked;
     const audience = audienceIn(asked, rfcWords);
     const presented = presentedClient(form, asked.authorization);
-    const parties = await grant.parties(form);
-    const proof = outsideProofIn(asked, presented, { scope: undefined, parties });
+    const proof = outsideProofIn(asked, presented, { scope: undefined, parties: () => grant.parties(form) });
     if (proof)
       return outsideProofs.admit(proof, (tx, client) => grant.redeem(tx, { client, form, audience, origin }));
-    const claim = await claimIn(presented, rfcWords);
-    const outcome = await inGate(async (tx) => {
-      await takeTurn(tx, 'agent', [claim.agentId, ...parties], 'together');
-      const [holding] = await holdClaims(tx, [claim], { now: new Date(clock.now()), waiting: true });
-      const held = holding as Held;
-      try {
-        const standing = await admit(asked, held);
-        const client = { ...standing, scopes: standing.allowedScopes };
-        return await grant.redeem(tx, { client, form, audience, origin });
-      } catch (error) {
-        if (!(error instanceof TokenError)) throw error;
-        await ledger.recordAll(tx, [refusalOf(asked, held.standing ?? unknown(claim), error)]);
-        return error;
-      }
-    });
+    const { claim, organizationId } = await authenticate(asked, await claimIn(presented, rfcWords));
+    const parties = await grant.parties(form);
+    const outcome = await transactionFor(
+      organizationId,
+      async (tx): Promise<IssuedToken | TokenError | Failed> => {
+        await takeTurn(tx, 'agent', [claim.agentId, ...parties], 'together');
+        const [held] = await holdClaims(tx, [claim], { now: new Date(clock.now()), waiting: true });
+        const client = held as Held;
+        if ('failure' in client) return client;
+        try {
+          const problem = standingProblem(client);
+          if (problem !== undefined) failToken('unauthorized_client', problem);
+          return await grant.redeem(tx, {
+            client: { ...client, scopes: client.allowedScopes },
+            form,
+            audience,
+            origin,
+          });
+        } catch (error) {
+          if (!(error instanceof TokenError)) throw error;
+          await ledger.recordAll(tx, [refusalOf(asked, client, error)]);
+          return error;
+        }
+      },
+    );
     if (outcome instanceof TokenError) throw outcome;
-    return outcome;
+    return 'failure' in outcome ? refuse(asked, claim.agentId, outcome.failure) : outcome;
   };
 
   return {
@@ -196,8 +188,6 @@ export function createTokenService(deps: TokenDeps, { draft }: Minter): TokenSer
     },
   };
 }
-
-const unknown = ({ agentId }: Claim) => ({ agentId, organizationId: nobody });
 
 /** All that the agent may hold when none is named; undefined when one is asked that it may not. */
 function grantedScopes(asked: string | undefined, allowed: readonly Scope[]): readonly Scope[] | undefined {

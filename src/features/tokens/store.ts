@@ -28,19 +28,40 @@ export interface Client extends Standing {
 
 type Asked = readonly { readonly agentId: string; readonly secretHash: Buffer }[];
 
-/** The hash is looked up, so a thousand credentials cost no more than one. */
-const clientsAsked = (asked: Asked, now: Date) => sql`
-  select asked.position, ${standing}, c.secret_hash as "secretHash"
-  from (
+const askedRows = (asked: Asked) => sql`(
     select agent_id, decode(secret_hash, 'hex') as secret_hash, position
     from unnest(${listOf(asked.map(({ agentId }) => agentId))}::uuid[],
                 ${listOf(asked.map(({ secretHash }) => secretHash.toString('hex')))})
       with ordinality as told (agent_id, secret_hash, position)
-  ) as asked
+  )`;
+
+/** The hash is looked up, so a thousand credentials cost no more than one. */
+const clientsAsked = (asked: Asked, now: Date) => sql`
+  select asked.position, ${standing}, c.secret_hash as "secretHash"
+  from ${askedRows(asked)} as asked
   join agents a using (agent_id)
   join organizations o using (organization_id)
   join credentials c on c.agent_id = a.agent_id and c.secret_hash = asked.secret_hash
   where c.status = 'active' and (c.expires_at is null or c.expires_at > ${now})`;
+
+/** In the order asked: the organization of the agent whose active credential has this secret, at the moment. */
+export async function findOrganizationsOfClients(
+  db: Queryable,
+  asked: Asked,
+  now: Date,
+): Promise<(string | undefined)[]> {
+  const rows = await db.many<{ position: number; organizationId: string }>(
+    'tokens.findClients',
+    prepared(sql`
+      select position, a.organization_id as "organizationId"
+      from ${askedRows(asked)} as asked
+      join credentials c using (agent_id, secret_hash)
+      join agents a using (agent_id)
+      where c.status = 'active' and (c.expires_at is null or c.expires_at > ${now})`),
+  );
+  const found = new Map(rows.map(({ position, organizationId }) => [position, organizationId]));
+  return asked.map((_, index) => found.get(index + 1));
+}
 
 /** Somebody is changing the agent or a credential of it just now: it must be waited for before anything can be said. */
 export const busy = Symbol('busy');
@@ -150,6 +171,17 @@ export async function insertAssertions(
   const nameOf = ({ agentId, assertionId }: AssertionUse) => `${agentId} ${assertionId}`;
   const first = new Set(rows.map(nameOf));
   return (use) => first.delete(nameOf(use));
+}
+
+export async function isAssertionUsed(
+  db: Queryable,
+  { agentId, assertionId }: AssertionUse,
+): Promise<boolean> {
+  const row = await db.maybe(
+    'tokens.isAssertionUsed',
+    sql`select 1 from used_assertions where agent_id = ${agentId} and assertion_id = ${assertionId}`,
+  );
+  return row !== undefined;
 }
 
 export const findStanding = (

@@ -1,0 +1,144 @@
+/** A client is authenticated and counted before its request takes a place in a queue, a transaction or a lock. */
+import assert from 'node:assert/strict';
+import { generateKeyPairSync, randomUUID } from 'node:crypto';
+import { describe, it } from 'node:test';
+import { exportJWK, SignJWT } from 'jose';
+import { type Client, delegating, jwtType, tokenExchange } from '../../../test/delegations.ts';
+import { keepOpen, startApp, startOfMinute } from '../../../test/harness.ts';
+import { until } from '../../../test/programs.ts';
+import { createTrust } from '../../../test/trust.ts';
+import { takeTurn } from '../../kernel/locks.ts';
+import { assertionType } from './client.ts';
+
+const perMinute = 20;
+const t = await startApp({
+  RATE_LIMIT_PER_MINUTE: String(perMinute),
+  WEBHOOK_ALLOW_PRIVATE_TARGETS: 'true',
+  DATABASE_POOL_SIZE: '20',
+});
+const nextMinute = () => startOfMinute(t.clock);
+const operator = await t.token();
+const { policyFor, exchange: exchangeOutside } = await createTrust(t);
+const { lend, exchange } = delegating(t);
+
+/** An agent in an organization of its own, and what another of that organization lent it. */
+const delegatee = async () => {
+  nextMinute();
+  const payload = { name: 'Tenant', slug: `tenant-${randomUUID()}` };
+  const made = await t.call('POST', '/api/v1/organizations', { token: operator, payload });
+  const home = { organization_id: made.json.organizationId, allowedScopes: ['agents:read'] };
+  const [giver, client] = [await t.agent(home), await t.agent(home)];
+  const lent = await lend(await t.token(undefined, giver), client, ['agents:read'], { expiresIn: 3_600 });
+  return { client, lent };
+};
+
+/** Nobody can lock these agents until what is answered is called. */
+const lock = (...agents: Client[]) =>
+  keepOpen(t, (tx) =>
+    takeTurn(
+      tx,
+      'agent',
+      agents.map(({ agentId }) => agentId),
+      'alone',
+    ),
+  );
+const waitingForLocks = async () =>
+  (
+    await t.sql(
+      "select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'",
+    )
+  ).length;
+
+describe('wrong secrets at token exchange', () => {
+  it('401, then 429 from one address, and none of them waits for the locked agent', async () => {
+    const { client, lent } = await delegatee();
+    nextMinute();
+    const release = await lock(client);
+    const statuses: number[] = [];
+    for (let count = 0; count < perMinute + 5; count += 1) {
+      const wrong = { ...client, clientSecret: 'cs_wrong' };
+      statuses.push((await exchange(wrong, lent.delegationToken)).status);
+    }
+    assert.deepEqual(statuses, [...Array(perMinute).fill(401), ...Array(5).fill(429)]);
+    assert.equal(await waitingForLocks(), 0);
+    await release();
+    assert.equal((await exchange(client, lent.delegationToken)).status, 200, 'it has its own window');
+  });
+});
+
+describe('a client over its limit', () => {
+  it('429 at token exchange, without waiting for its lock, and nothing is issued', async () => {
+    const { client, lent } = await delegatee();
+    nextMinute();
+    const ask = () => exchange(client, lent.delegationToken);
+    for (let count = 0; count < perMinute; count += 1) assert.equal((await ask()).status, 200);
+    const release = await lock(client);
+    assert.equal((await ask()).status, 429);
+    await release();
+  });
+});
+
+describe('a client assertion that was used before', () => {
+  it('401, counted against the address: whoever has seen it cannot use up the window of the client', async () => {
+    const { client, lent } = await delegatee();
+    const { publicKey, privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
+    const put = await t.call('PUT', `/api/v1/agents/${client.agentId}/keys`, {
+      token: operator,
+      payload: { keys: [{ ...(await exportJWK(publicKey)), alg: 'ES256', use: 'sig', kid: 'one' }] },
+    });
+    assert.equal(put.status, 200, put.text);
+    const sign = () =>
+      new SignJWT({ jti: randomUUID() })
+        .setProtectedHeader({ alg: 'ES256', kid: 'one' })
+        .setIssuer(client.agentId)
+        .setSubject(client.agentId)
+        .setAudience('http://countersign.test')
+        .setExpirationTime(new Date(t.clock.now() + 60_000))
+        .sign(privateKey);
+    nextMinute();
+    const seen = await sign();
+    for (const fields of [
+      { grant_type: 'client_credentials' },
+      { grant_type: tokenExchange, subject_token: lent.delegationToken, subject_token_type: jwtType },
+    ]) {
+      const ask = (client_assertion: string) =>
+        t.askToken({ ...fields, client_assertion, client_assertion_type: assertionType });
+      if (fields.grant_type === 'client_credentials') assert.equal((await ask(seen)).status, 200);
+      const replays = await Promise.all(Array.from({ length: perMinute / 2 }, () => ask(seen)));
+      assert.deepEqual([...new Set(replays.map(({ status }) => status))], [401]);
+    }
+    const { status, headers } = await exchange(client, lent.delegationToken);
+    assert.deepEqual([status, headers['x-ratelimit-remaining']], [200, String(perMinute - 2)]);
+  });
+});
+
+describe('an organization whose agents are locked', () => {
+  it('200 for another organization at token exchange, however many of the first wait', async () => {
+    const [stuck, other] = [await delegatee(), await delegatee()];
+    nextMinute();
+    const release = await lock(stuck.client);
+    const waiting = Array.from({ length: 10 }, () => exchange(stuck.client, stuck.lent.delegationToken));
+    await until('they wait', async () => (await waitingForLocks()) > 0 || undefined);
+    assert.equal((await exchange(other.client, other.lent.delegationToken)).status, 200);
+    assert.equal(await waitingForLocks(), 2, 'a share of the places, no more');
+    await release();
+    for (const { status } of await Promise.all(waiting)) assert.equal(status, 200);
+  });
+
+  it('200 for another organization with an outside token', async () => {
+    const [stuck, other] = [(await delegatee()).client, (await delegatee()).client];
+    nextMinute();
+    const [one, two] = [
+      await policyFor({ agentId: stuck.agentId, scopes: ['agents:read'], singleUse: false }),
+      await policyFor({ agentId: other.agentId, scopes: ['agents:read'] }),
+    ];
+    const release = await lock(stuck);
+    const token = await one.sign();
+    const bring = () => exchangeOutside(token, { client_id: stuck.agentId });
+    const waiting = Array.from({ length: 10 }, bring);
+    await until('they wait', async () => (await waitingForLocks()) > 0 || undefined);
+    assert.equal((await exchangeOutside(await two.sign(), { client_id: other.agentId })).status, 200);
+    await release();
+    for (const { status } of await Promise.all(waiting)) assert.equal(status, 200);
+  });
+});

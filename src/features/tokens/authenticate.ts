@@ -1,0 +1,83 @@
+/**
+ * Client authentication, before anything else a token request does: outside any transaction, lock or queue for the grant. The
+ * request is counted here, against the client when its proof is good and against the address otherwise, so neither a
+ * flood of wrong secrets nor a slow Redis holds a transaction or an agent's lock. The transaction that issues checks the proof again.
+ */
+import type { Origin } from '../../kernel/caller.ts';
+import { failToken } from '../../kernel/fail.ts';
+import { createGatherer } from '../../kernel/gather.ts';
+import { nobody } from '../../kernel/ids.ts';
+import { type Claim, type ClaimOf, type ProvenClaim, usedAssertion, wrongProof } from './claim.ts';
+import type { TokenDeps } from './feature.ts';
+import { findOrganizationsOfClients, findStandings, isAssertionUsed } from './store.ts';
+
+export interface AuthenticatedClient {
+  readonly organizationId: string;
+  readonly claim: ProvenClaim;
+}
+
+interface Asked {
+  readonly origin: Origin;
+  countAgainst(subject: { clientId: string } | 'address'): Promise<void>;
+}
+
+export interface Authenticate {
+  /** TokenError `invalid_client` unless the proof is good. Counts the request. */
+  authenticate(asked: Asked, claim: Claim): Promise<AuthenticatedClient>;
+  /** Counts against the address unless the request was counted, records the refusal, and throws `invalid_client`. */
+  refuse(asked: Asked, agentId: string, failure: string): Promise<never>;
+}
+
+export function createAuthenticate({ db, clock, recordRefusal }: TokenDeps): Authenticate {
+  /** Concurrent requests share one query. */
+  const findOrganization = createGatherer({
+    run: (claims: readonly ClaimOf<'secret'>[]) =>
+      findOrganizationsOfClients(db, claims, new Date(clock.now())),
+    atMost: 100,
+    atOnce: 2,
+    waiting: 1_000,
+  });
+
+  /** An unknown id and a wrong secret take the same steps: the look-up is by both. */
+  const bySecret = async (claim: ClaimOf<'secret'>): Promise<AuthenticatedClient | string> => {
+    const organizationId = await findOrganization(claim);
+    return organizationId === undefined ? wrongProof : { organizationId, claim };
+  };
+
+  /** Its signature is checked already. */
+  const byAssertion = async (claim: ClaimOf<'assertion'>): Promise<AuthenticatedClient | string> =>
+    (await isAssertionUsed(db, claim)) ? usedAssertion : { organizationId: claim.organizationId, claim };
+
+  const check = (claim: Claim): Promise<AuthenticatedClient | string> => {
+    switch (claim.kind) {
+      case 'secret':
+        return bySecret(claim);
+      case 'assertion':
+        return byAssertion(claim);
+      case 'unusable':
+        return Promise.resolve(claim.problem);
+    }
+  };
+
+  const refuse: Authenticate['refuse'] = async (asked, agentId, failure) => {
+    await asked.countAgainst('address');
+    const found = (await findStandings(db, [agentId])).get(agentId);
+    const organizationId = found?.organizationId ?? nobody;
+    await recordRefusal({
+      actor: asked.origin,
+      type: 'token.refused',
+      subject: { organizationId, agentId, outcome: 'failure', metadata: { reason: failure } },
+    });
+    return failToken('invalid_client', failure);
+  };
+
+  return {
+    refuse,
+    async authenticate(asked, claim) {
+      const client = await check(claim);
+      if (typeof client === 'string') return refuse(asked, claim.agentId, client);
+      await asked.countAgainst({ clientId: claim.agentId });
+      return client;
+    },
+  };
+}

@@ -1,0 +1,66 @@
+/** A Redis that takes commands and does not answer: a token request waits for it without a transaction and without a lock. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { delegating } from '../delegations.ts';
+import { skipWithout, startApp } from '../harness.ts';
+import { startRedis, until } from '../programs.ts';
+import { startRelay } from '../relay.ts';
+
+/** Less than a command to Redis is waited for. */
+const conclusiveMs = 150;
+
+test('while a request is counted no transaction is open and no agent is locked, for any grant', async (context) => {
+  const redis = await startRedis();
+  if (!redis) return skipWithout(context, 'redis-server');
+  const relay = await startRelay(redis.port);
+  const t = await startApp({ REDIS_URL: `redis://127.0.0.1:${relay.port}` });
+  const { lend, exchange } = delegating(t);
+  const client = await t.agent();
+  const { delegationToken } = await lend(await t.token(), client, ['agents:read'], { expiresIn: 3_600 });
+  const byCredentials = () =>
+    t.askToken({
+      grant_type: 'client_credentials',
+      client_id: client.clientId,
+      client_secret: client.clientSecret,
+    });
+
+  const lookUps = async () =>
+    Number(
+      /_count\{operation="tokens\.(?:findC|c)lients"\} (\d+)/.exec(await t.app.metrics.text())?.[1] ?? 0,
+    );
+  const busy = () =>
+    t.sql<{ what: string }>(
+      `select 'lock' as what from pg_locks
+       where locktype = 'advisory' and database = (select oid from pg_database where datname = current_database())
+       union all select state from pg_stat_activity
+       where datname = current_database() and state like 'idle in transaction%'`,
+    );
+  const untilBack = () =>
+    until('Redis is back', async () => {
+      const { json } = await t.call('GET', '/health');
+      return json.checks.redis === 'ok' || undefined;
+    });
+
+  /** The transactions and locks at a moment at which the request waits for Redis; undefined if the moment was missed. */
+  const whileStalled = async (ask: () => Promise<{ status: number }>) => {
+    await untilBack();
+    const before = await lookUps();
+    relay.freeze();
+    const frozenAt = performance.now();
+    let answered = false;
+    const asked = ask().finally(() => {
+      answered = true;
+    });
+    await until('the client is looked up', async () => (await lookUps()) > before || undefined);
+    const found = await busy();
+    const isConclusive = !answered && performance.now() - frozenAt < conclusiveMs;
+    await relay.restore();
+    assert.equal((await asked).status, 200);
+    return isConclusive ? found : undefined;
+  };
+
+  for (const ask of [byCredentials, () => exchange(client, delegationToken)]) {
+    const found = await until('a conclusive moment', () => whileStalled(ask));
+    assert.deepEqual(found, []);
+  }
+});
