@@ -783,7 +783,7 @@ export const rows: Readonly<Record<string, Row>> = {
     request: ({ listingId }) => ({
       method: 'PATCH',
       url: `${api}/marketplace/listings/${listingId}`,
-      payload: { status: 'withdrawn' },
+      payload: { summary: 'Another summary.' },
     }),
     answers: ofLastingPower('200', '404 LISTING_NOT_FOUND'),
   },

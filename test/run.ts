@@ -27,6 +27,8 @@ const asked = process.argv.slice(2);
 const longest = [
   'test/scaffold/java.test.ts',
   'test/faults/audit-refuses.test.ts',
+  'test/key-rotation.test.ts',
+  'test/faults/unread-responses.test.ts',
   'test/matrix.test.ts',
   'test/faults/audit-killed.test.ts',
   'test/scaffold/rust.test.ts',

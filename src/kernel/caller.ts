@@ -64,23 +64,20 @@ export function refuseAmplification(caller: Caller, granted: readonly string[]):
 }
 
 /**
- * A credential outlives the delegation it was made with. So a delegated caller may give an agent a credential only if its own
- * agent may hold `agents:write`, and never to an agent on whose behalf it acts: with that agent's credential it would act
- * without `act`, without an end, and beyond revocation.
+ * What a caller does in an agent's name (a credential, a reactivation, a listing) outlives the delegation it was done with. So a
+ * delegated caller may do it only if its own agent may hold `agents:write`, and never for another agent of its chain: with
+ * that agent's credential it would act without `act`, without an end, and beyond revocation.
  */
-export function refuseLastingCredential(
-  { delegation, agentId, grantableScopes }: Caller,
-  ownerId: string,
-): void {
+export function refuseLastingPower({ delegation, agentId, grantableScopes }: Caller, ownerId: string): void {
   if (!delegation) return;
   if (ownerId !== agentId && [delegation.subjectId, ...delegation.actorIds].includes(ownerId))
     fail('FORBIDDEN', {
-      message: 'A delegated token cannot give a credential to an agent of its own chain.',
+      message: 'A delegated token cannot give power to, or speak for, another agent of its own chain.',
     });
   if (!grantableScopes.has('agents:write'))
     fail('FORBIDDEN', {
       message:
-        'A delegated token can give an agent a credential only if your own agent may hold agents:write.',
+        'A delegated token can give power to an agent, or speak for it, only if your own agent may hold agents:write.',
       details: { exceeded: ['agents:write'] },
     });
 }

@@ -140,17 +140,28 @@ export function createGuard(deps: GuardDeps): Guard {
       else if (shown) await refuse(visit, entry, { ...stranger, reason: 'malformed' });
       return refuseUnidentified(token, resourceMetadata);
     }
-    const actor = { ...visit.origin, agentId: identity.agentId };
     if (identity.organizationStatus !== 'active') {
       const reason = `organization ${identity.organizationStatus}`;
-      await refuse(visit, entry, { ...identity, reason }, actor);
+      await refuse(visit, entry, { ...identity, reason }, callerOf(identity, visit));
       fail('ORG_SUSPENDED');
     }
     if (identity.ended) {
-      await refuse(visit, entry, { ...identity, reason: 'delegation ended' }, actor);
+      await refuse(visit, entry, { ...identity, reason: 'delegation ended' }, callerOf(identity, visit));
       fail(identity.ended);
     }
     return identity;
+  };
+
+  /** For routes whose effect would outlast the delegation, or be taken elsewhere for the agent's own. */
+  const refuseDelegated = async (caller: Caller, entry: RouteEntry | undefined) => {
+    const { agentId, organizationId } = caller;
+    const metadata = { operation: entry?.id, reason: 'delegated token' };
+    await recordRefusal({
+      actor: caller,
+      type: 'policy.refused',
+      subject: { agentId, organizationId, outcome: 'failure', metadata },
+    });
+    fail('FORBIDDEN', { message: 'A delegated token cannot do this: use a token of the agent itself.' });
   };
 
   const requireSecret = async (visit: Visit, entry: RouteEntry, secret?: string, token?: string) => {
@@ -182,6 +193,8 @@ export function createGuard(deps: GuardDeps): Guard {
       if (entry?.quota !== 'free') await countCall(identity);
       if (access.kind === 'scope') requireScope(identity, access.scope, resourceMetadata);
       const caller = callerOf(identity, visit);
+      if (access.kind === 'bearer' && access.ownOnly && caller.delegation)
+        await refuseDelegated(caller, entry);
       if (access.kind === 'policy') {
         const { action, foreign, scope } = access;
         const params = request.params as Record<string, string>;

@@ -110,7 +110,7 @@ export const createRefusalsLoop = (deps: {
   name: 'refusals-suppressed',
   everyMs: 15_000,
   async run(signal) {
-    while (!signal.aborted && (await summarize(deps)) === maxRows);
+    while (!signal.aborted && (await summarize(deps)) >= maxRows);
   },
 });
 
@@ -149,9 +149,9 @@ function summarize({
 const takeCounts = (tx: Tx, before: Date): Promise<Counted[]> =>
   tx.many(
     'refusals.take',
-    sql`delete from refusal_counts where (organization_id, minute) in (
-          select organization_id, minute from refusal_counts where minute <= ${before}
-          order by minute limit ${maxRows} for update skip locked)
+    sql`delete from refusal_counts where ctid = any (array(
+          select ctid from refusal_counts where minute <= ${before}
+          order by minute limit ${maxRows} for update skip locked))
         returning organization_id as "organizationId", minute, refused, last_agent_id as "lastAgentId",
           last_reason as "lastReason"`,
   );

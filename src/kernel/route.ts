@@ -16,8 +16,8 @@ export type Access =
   | { readonly kind: 'client' }
   /** Whoever holds this fixed secret; anyone, when the operator has set none. */
   | { readonly kind: 'secret'; readonly secret: string | undefined }
-  /** Any valid access token. */
-  | { readonly kind: 'bearer' }
+  /** Any valid access token; with `ownOnly`, none that was redeemed from a delegation. */
+  | { readonly kind: 'bearer'; readonly ownOnly?: true }
   /** A valid access token that carries the scope. */
   | { readonly kind: 'scope'; readonly scope: Scope }
   /** A valid access token whose holder the policy engine lets do this. */
@@ -35,6 +35,8 @@ export const open = () => ({ kind: 'open' }) as const;
 export const client = () => ({ kind: 'client' }) as const;
 export const secret = (value: string | undefined) => ({ kind: 'secret', secret: value }) as const;
 export const bearer = () => ({ kind: 'bearer' }) as const;
+/** For what cannot be lent: the guard refuses delegated callers. */
+export const ownBearer = () => ({ kind: 'bearer', ownOnly: true }) as const;
 export const policy = (
   action: PolicyAction,
   resource: (caller: Caller, params: Record<string, string>) => PolicyResource,

@@ -45,18 +45,19 @@ export function createUnreadResponses(deps: {
 }): UnreadResponses {
   const { log, maxBytes, stallMs } = deps;
   const connections = new Map<Socket, Connection>();
-  /** What the last sweep found, and everything written since: never less than what is held. */
-  let atMost = 0;
+  /** What the last sweep found, and everything written since: an upper bound of what is held. */
+  let heldUpperBound = 0;
 
   const count = (bytes: number) => {
-    atMost += bytes;
-    if (atMost > maxBytes) sweep();
+    heldUpperBound += bytes;
+    if (heldUpperBound > maxBytes) sweep();
   };
 
   const sweep = () => {
     const now = performance.now();
     const unread: { socket: Socket; bytes: number; movedAt: number }[] = [];
-    atMost = 0;
+    let stalled = 0;
+    heldUpperBound = 0;
     for (const [socket, connection] of connections) {
       const pending = socket.writableLength;
       if (pending === 0 || hasMoved(socket, connection)) connection.movedAt = now;
@@ -64,23 +65,26 @@ export function createUnreadResponses(deps: {
       connection.written = pending === 0 ? 0 : socket.bytesWritten;
       if (now - connection.movedAt >= stallMs) {
         socket.resetAndDestroy();
+        stalled += 1;
         continue;
       }
       const bytes = connection.shared ? 0 : Math.max(pending, connection.buffered);
       if (bytes > 0) unread.push({ socket, bytes, movedAt: connection.movedAt });
-      atMost += bytes;
+      heldUpperBound += bytes;
     }
-    if (atMost > maxBytes * keptPart) closeSlowest(unread);
+    if (stalled > 0)
+      log.info({ closed: stalled, stallMs }, 'clients read nothing of their responses; connections closed');
+    if (heldUpperBound > maxBytes * keptPart) closeSlowest(unread);
   };
 
   const closeSlowest = (unread: { socket: Socket; bytes: number; movedAt: number }[]) => {
-    const before = { connections: unread.length, bytes: atMost };
+    const before = { connections: unread.length, bytes: heldUpperBound };
     let closed = 0;
     for (const { socket, bytes } of unread.sort((one, other) => one.movedAt - other.movedAt)) {
-      if (atMost <= maxBytes * keptPart) break;
+      if (heldUpperBound <= maxBytes * keptPart) break;
       // Not an orderly end: the kernel would keep its part of the response for as long as the client does not read.
       socket.resetAndDestroy();
-      atMost -= bytes;
+      heldUpperBound -= bytes;
       closed += 1;
     }
     log.warn({ ...before, closed }, 'unread responses hold too much memory; closed the slowest connections');
@@ -127,7 +131,7 @@ export function createUnreadResponses(deps: {
       if (payload === null || payload === undefined || request.method === 'HEAD') return payload;
       if (typeof payload === 'string' || payload instanceof Uint8Array) {
         if (payload.length <= sliceBytes) {
-          count(payload.length);
+          count(typeof payload === 'string' ? Buffer.byteLength(payload) : payload.length);
           return payload;
         }
         const bytes = typeof payload === 'string' ? Buffer.from(payload) : payload;

@@ -138,7 +138,7 @@ export const variables = {
   multiTenant: defaulted(flag, false, {
     env: 'MULTI_TENANT',
     about:
-      'whether this instance serves many organizations; `organization_id` is then required when an agent is created, and plans are never free without BILLING_ALLOW_EMBEDDED=true',
+      'whether this instance serves many organizations; `organization_id` is then required when an agent is created, `client_id` when an outside token is exchanged, and plans are never free without BILLING_ALLOW_EMBEDDED=true',
   }),
 
   policiesDir: optional(policyFolder, 'the policies that come with Countersign', {

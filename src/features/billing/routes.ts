@@ -1,5 +1,5 @@
 import Type from 'typebox';
-import { bearer, open, type RouteEntry, rootRoute, route } from '../../kernel/route.ts';
+import { bearer, open, ownBearer, type RouteEntry, rootRoute, route } from '../../kernel/route.ts';
 import type { PageService } from './page-service.ts';
 import { pagePolicy, returnPage } from './pages.ts';
 import {
@@ -59,7 +59,7 @@ export const billingRoutes = (billing: BillingService, pages: PageService): Rout
     tag,
     method: 'POST',
     url: '/billing/checkout',
-    access: bearer(),
+    access: ownBearer(),
     limit,
     quota: 'free',
     schema: { body: NewCheckout, response: { 200: Checkout } },

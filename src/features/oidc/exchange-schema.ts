@@ -8,8 +8,12 @@ export const ExchangeRequest = Type.Object(
     subject_token_type: Type.Optional(Type.String({ maxLength: 128 })),
     requested_token_type: Type.Optional(Type.String({ maxLength: 128 })),
     actor_token: Type.Optional(Type.String()),
-    /** The agent to become, where several would do. */
-    client_id: Type.Optional(Type.String({ maxLength: 128 })),
+    client_id: Type.Optional(
+      Type.String({
+        maxLength: 128,
+        description: 'the agent to become; send it always. Required with MULTI_TENANT=true',
+      }),
+    ),
     scope: Type.Optional(Type.String({ maxLength: 1024 })),
     resource: Type.Optional(Type.String({ maxLength: 1024 })),
     audience: Type.Optional(Type.String({ maxLength: 1024 })),

@@ -15,7 +15,6 @@ export function createIdTokens(deps: OidcDeps): IssueIdToken {
   const { db, clock, ids, ledger, metrics, signer, issuer, holdStanding } = deps;
 
   return async (caller, { audience, ttl }) => {
-    refuseDelegated(caller);
     refuseOurselves(audience, issuer);
     const expiresIn = secondsOf(ttl);
     const { agentId, organizationId } = caller;
@@ -40,15 +39,6 @@ export function createIdTokens(deps: OidcDeps): IssueIdToken {
     });
     return { id_token, issued_token_type: tokenType('id_token'), expires_in: expiresIn, audience };
   };
-}
-
-/** An ID token says which agent is present, and relying parties do not look for an actor. */
-function refuseDelegated({ delegation }: Caller): void {
-  if (delegation)
-    fail('FORBIDDEN', {
-      message:
-        "ID tokens are for an agent's own access token: a delegated token cannot vouch for an identity elsewhere.",
-    });
 }
 
 /** A form's fields are text, whatever they mean. */

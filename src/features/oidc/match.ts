@@ -21,7 +21,7 @@ export function checksOf(policy: TrustPolicy, claims: Claims, now: number): Chec
     subjectCheck(policy, claims),
     ...policy.conditions.map((condition) => conditionCheck(policy, condition, claims)),
     ageCheck(policy, claims, now),
-    ...actorCheck(policy, claims),
+    actorCheck(policy, claims),
   ];
 }
 
@@ -67,9 +67,10 @@ function ageCheck({ maxTokenAgeSeconds }: TrustPolicy, { iat }: Claims, now: num
 }
 
 /** A token with `act` (RFC 8693) is shown by the actor, not by its subject. Only a policy with a condition on `act` lets it in. */
-function actorCheck({ conditions }: TrustPolicy, { act }: Claims): Check[] {
-  if (act === undefined || conditions.some(({ claim }) => topOf(claim) === 'act')) return [];
-  return [check('actor', false, 'a token without act, or a condition on act', [JSON.stringify(act)])];
+function actorCheck({ conditions }: TrustPolicy, { act }: Claims): Check {
+  const ok = act === undefined || conditions.some(({ claim }) => topOf(claim) === 'act');
+  const actual = act === undefined ? [] : [JSON.stringify(act)];
+  return check('actor', ok, 'a token without act, or a condition on act', actual);
 }
 
 export const failing = (checks: readonly Check[]): Check[] => checks.filter(({ ok }) => !ok);

@@ -1,5 +1,5 @@
 import Type from 'typebox';
-import { bearer, client, type RouteEntry, route, scope } from '../../kernel/route.ts';
+import { client, ownBearer, type RouteEntry, route, scope } from '../../kernel/route.ts';
 import type { Exchange } from './exchange.ts';
 import { exchangeWords, readExchange, tokenType } from './exchange-request.ts';
 import {
@@ -146,7 +146,8 @@ export const oidcRoutes = ({
     tag,
     method: 'POST',
     url: '/oidc/id-token',
-    access: bearer(),
+    // An ID token says which agent is present, and relying parties do not look for an actor.
+    access: ownBearer(),
     limit: 'caller',
     accepts: 'form',
     errors: ['AGENT_NOT_ACTIVE', 'FORBIDDEN'],

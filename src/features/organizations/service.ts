@@ -4,7 +4,7 @@ import {
   type Caller,
   isOperator,
   refuseAmplification,
-  refuseLastingCredential,
+  refuseLastingPower,
 } from '../../kernel/caller.ts';
 import { isoTime } from '../../kernel/clock.ts';
 import type { Queryable, Tx } from '../../kernel/db.ts';
@@ -219,7 +219,7 @@ export function createOrganizationService(deps: OrganizationDeps): OrganizationS
 
     async refuseImpersonation(tx, caller, agent) {
       refuseAmplification(caller, agent.allowedScopes);
-      refuseLastingCredential(caller, agent.agentId);
+      refuseLastingPower(caller, agent.agentId);
       if (isOperator(caller)) return;
       const role = await findRole(tx, agent.organizationId, agent.agentId);
       if (role === 'admin' && (await roleIn(tx, caller)) !== 'admin') {

@@ -4,8 +4,15 @@ import { createStaticContent, type StaticContent } from '../../kernel/static-con
 import type { ReferenceDeps } from './feature.ts';
 
 export const referenceRoutes = ({ openapi, loadPage }: ReferenceDeps): RouteEntry[] => {
-  /** Made at the first request: every route must be mounted before. */
-  let document: Promise<StaticContent> | undefined;
+  /** Made at the first request, because every route must be mounted before; a failure is not kept. */
+  let made: Promise<StaticContent> | undefined;
+  const document = () => {
+    made ??= createStaticContent(JSON.stringify(openapi()));
+    made.catch(() => {
+      made = undefined;
+    });
+    return made;
+  };
   return [
     rootRoute({
       id: 'openapi',
@@ -16,7 +23,7 @@ export const referenceRoutes = ({ openapi, loadPage }: ReferenceDeps): RouteEntr
       access: open(),
       limit: 'caller',
       schema: { response: { 200: Type.Object({}, { additionalProperties: true }) } },
-      handler: () => (document ??= createStaticContent(JSON.stringify(openapi()))),
+      handler: document,
     }),
     rootRoute({
       id: 'docs',

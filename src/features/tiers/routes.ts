@@ -1,4 +1,4 @@
-import { bearer, type RouteEntry, route } from '../../kernel/route.ts';
+import { bearer, ownBearer, type RouteEntry, route } from '../../kernel/route.ts';
 import { Checkout, TierStatus, TierUpgrade } from './schema.ts';
 import type { TierService } from './service.ts';
 
@@ -22,7 +22,7 @@ export const tierRoutes = (tiers: TierService): RouteEntry[] => [
     tag: 'Tiers',
     method: 'POST',
     url: '/tiers/upgrade',
-    access: bearer(),
+    access: ownBearer(),
     limit: 'caller',
     quota: 'free',
     schema: { body: TierUpgrade, response: { 200: Checkout } },

@@ -5,7 +5,12 @@ import type { Grant } from '../../kernel/grant.ts';
 export const TokenRequest = Type.Object(
   {
     grant_type: Type.Optional(Type.String({ maxLength: 128 })),
-    client_id: Type.Optional(Type.String()),
+    client_id: Type.Optional(
+      Type.String({
+        description:
+          'the agentId. With MULTI_TENANT=true also required beside a client_assertion of an outside issuer',
+      }),
+    ),
     client_secret: Type.Optional(Type.String()),
     client_assertion_type: Type.Optional(Type.String({ maxLength: 128 })),
     client_assertion: Type.Optional(Type.String({ maxLength: 8192 })),
@@ -55,7 +60,12 @@ export const Introspection = Type.Object(
   {
     active: Type.Boolean(),
     sub: Type.Optional(Type.String()),
-    client_id: Type.Optional(Type.String()),
+    client_id: Type.Optional(
+      Type.String({
+        description:
+          'the agentId. With MULTI_TENANT=true also required beside a client_assertion of an outside issuer',
+      }),
+    ),
     scope: Type.Optional(Type.String()),
     token_type: Type.Optional(Type.Literal('Bearer')),
     iat: Type.Optional(Type.Integer()),
