@@ -86,6 +86,10 @@ describe('the listing of a stronger agent', () => {
       assert.deepEqual(await a2aOf(agentId), []);
       // A PATCH that changes nothing, and taking the listing away, need agents:write only.
       assert.equal((await patch(listingId, { status: 'published' }, as)).status, 200);
+      const withdrawnWithMore = { status: 'withdrawn', endpoints };
+      assert.equal(said(await patch(listingId, withdrawnWithMore, as)), '403 FORBIDDEN');
+      assert.equal((await patch(listingId, { status: 'withdrawn' }, as)).status, 200);
+      assert.equal(said(await patch(listingId, { status: 'published' }, as)), '403 FORBIDDEN');
       assert.equal((await t.call('DELETE', `${own}/${listingId}`, { token: as })).status, 204);
       assert.equal(said(await post(body(agentId, { endpoints }), as)), '403 FORBIDDEN');
     });
