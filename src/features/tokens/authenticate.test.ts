@@ -112,6 +112,28 @@ describe('a client assertion that was used before', () => {
   });
 });
 
+describe('a secret that was right a moment ago', () => {
+  it('401 once its credential is revoked, and from the second time on it counts against the address', async () => {
+    const { client } = await delegatee();
+    nextMinute();
+    const ask = ({ clientId, clientSecret }: Client) =>
+      t.askToken({
+        grant_type: 'client_credentials',
+        client_id: clientId,
+        client_secret: clientSecret,
+      });
+    assert.equal((await ask(client)).status, 200);
+    const url = `/api/v1/agents/${client.agentId}/credentials`;
+    const { json: others } = await t.call('GET', url, { token: operator });
+    const { json: fresh } = await t.call('POST', url, { token: operator });
+    for (const { credentialId } of others.data)
+      assert.equal((await t.call('DELETE', `${url}/${credentialId}`, { token: operator })).status, 204);
+    for (let count = 0; count < 5; count += 1) assert.equal((await ask(client)).status, 401);
+    const { status, headers } = await ask({ ...client, ...fresh });
+    assert.deepEqual([status, headers['x-ratelimit-remaining']], [200, String(perMinute - 3)]);
+  });
+});
+
 describe('an organization whose agents are locked', () => {
   it('200 for another organization at token exchange, however many of the first wait', async () => {
     const [stuck, other] = [await delegatee(), await delegatee()];

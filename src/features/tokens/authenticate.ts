@@ -3,10 +3,12 @@
  * request is counted here, against the client when its proof is good and against the address otherwise, so neither a
  * flood of wrong secrets nor a slow Redis holds a transaction or an agent's lock. The transaction that issues checks the proof again.
  */
+import { limits } from '../../contract/limits.ts';
 import type { Origin } from '../../kernel/caller.ts';
 import { failToken } from '../../kernel/fail.ts';
 import { createGatherer } from '../../kernel/gather.ts';
 import { nobody } from '../../kernel/ids.ts';
+import { createRecent } from '../../kernel/recent.ts';
 import { type Claim, type ClaimOf, type ProvenClaim, usedAssertion, wrongProof } from './claim.ts';
 import type { TokenDeps } from './feature.ts';
 import { findOrganizationsOfClients, findStandings, isAssertionUsed } from './store.ts';
@@ -25,8 +27,20 @@ export interface Authenticate {
   /** TokenError `invalid_client` unless the proof is good. Counts the request. */
   authenticate(asked: Asked, claim: Claim): Promise<AuthenticatedClient>;
   /** Counts against the address unless the request was counted, records the refusal, and throws `invalid_client`. */
-  refuse(asked: Asked, agentId: string, failure: string): Promise<never>;
+  refuse(asked: Asked, claim: Claim, failure: string): Promise<never>;
 }
+
+/**
+ * A secret that was right within the last minute. It saves the look-up, and decides only against whom the request counts: the
+ * transaction checks the secret again, and one that was revoked since is dropped here.
+ */
+interface CachedSecret {
+  readonly organizationId: string;
+  until: number;
+}
+
+const cachedSecrets = 30_000;
+const cachedMs = limits.rateWindowSeconds * 1_000;
 
 export function createAuthenticate({ db, clock, recordRefusal }: TokenDeps): Authenticate {
   /** Concurrent requests share one query. */
@@ -38,10 +52,28 @@ export function createAuthenticate({ db, clock, recordRefusal }: TokenDeps): Aut
     waiting: 1_000,
   });
 
+  const cache = createRecent<CachedSecret>(cachedSecrets);
+  const keyOf = ({ agentId, secretHash }: ClaimOf<'secret'>) => agentId + secretHash.toString('latin1');
+
   /** An unknown id and a wrong secret take the same steps: the look-up is by both. */
   const bySecret = async (claim: ClaimOf<'secret'>): Promise<AuthenticatedClient | string> => {
+    const key = keyOf(claim);
+    const now = clock.now();
+    const cached = cache.get(key);
+    if (cached && cached.until > now) {
+      cached.until = now + cachedMs;
+      return { organizationId: cached.organizationId, claim };
+    }
     const organizationId = await findOrganization(claim);
-    return organizationId === undefined ? wrongProof : { organizationId, claim };
+    if (organizationId === undefined) return wrongProof;
+    cache.set(key, { organizationId, until: now + cachedMs });
+    return { organizationId, claim };
+  };
+
+  /** A secret that turned out to be revoked is looked up again next time, and so counts against the address. */
+  const invalidate = (claim: Claim) => {
+    const cached = claim.kind === 'secret' ? cache.get(keyOf(claim)) : undefined;
+    if (cached) cached.until = 0;
   };
 
   /** Its signature is checked already. */
@@ -59,7 +91,9 @@ export function createAuthenticate({ db, clock, recordRefusal }: TokenDeps): Aut
     }
   };
 
-  const refuse: Authenticate['refuse'] = async (asked, agentId, failure) => {
+  const refuse: Authenticate['refuse'] = async (asked, claim, failure) => {
+    const { agentId } = claim;
+    invalidate(claim);
     await asked.countAgainst('address');
     const found = (await findStandings(db, [agentId])).get(agentId);
     const organizationId = found?.organizationId ?? nobody;
@@ -75,7 +109,7 @@ export function createAuthenticate({ db, clock, recordRefusal }: TokenDeps): Aut
     refuse,
     async authenticate(asked, claim) {
       const client = await check(claim);
-      if (typeof client === 'string') return refuse(asked, claim.agentId, client);
+      if (typeof client === 'string') return refuse(asked, claim, client);
       await asked.countAgainst({ clientId: claim.agentId });
       return client;
     },

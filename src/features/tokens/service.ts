@@ -130,7 +130,7 @@ export function createTokenService(deps: TokenDeps, { draft }: Minter): TokenSer
     if (proof) return outsideProofs.redeem(proof, audience);
     const { claim } = await authenticate(asked, await claimIn(presented, specWords));
     const settled = await settle({ claim, decide: (client) => byCredentials(asked, audience, client) });
-    if ('failure' in settled) return refuse(asked, claim.agentId, settled.failure);
+    if ('failure' in settled) return refuse(asked, claim, settled.failure);
     metrics.count('service_tokens_issued_total', { scope: settled.scope });
     return settled;
   };
@@ -169,7 +169,7 @@ export function createTokenService(deps: TokenDeps, { draft }: Minter): TokenSer
       },
     );
     if (outcome instanceof TokenError) throw outcome;
-    return 'failure' in outcome ? refuse(asked, claim.agentId, outcome.failure) : outcome;
+    return 'failure' in outcome ? refuse(asked, claim, outcome.failure) : outcome;
   };
 
   return {
