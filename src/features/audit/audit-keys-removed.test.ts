@@ -126,6 +126,23 @@ it('200, verified false: the row of the current key was removed, to have it take
   await assertRefused(/^the row of audit_keys for the signing key [\w-]+ was removed/, keys);
 });
 
+it('200, verified false: the row of the current key was removed with all that it had linked and signed', async () => {
+  const { privatePem, publicPem } = generateKeyPair();
+  const keys = { JWT_PRIVATE_KEY: privatePem, JWT_PUBLIC_KEY: publicPem };
+  const second = await restart(keys);
+  await second.app.audit.settle();
+  assert.equal(await second.verified(), true);
+  await asIntruder(
+    `delete from audit_links l where l.sequence > coalesce(
+       (select max(size) from audit_checkpoints c
+        where c.organization_id = l.organization_id and c.key_id = (select key_id from audit_keys where number = 1)), 0)`,
+    'delete from audit_checkpoints where key_id = (select key_id from audit_keys where number = 2)',
+    'delete from audit_keys where number = 2',
+    "update audit_progress set settled_before = '0'",
+  );
+  await assertRefused(/^the row of audit_keys for the signing key [\w-]+ was removed/, keys);
+});
+
 it('200, verified true again once the rows of audit_keys are back and the forged event is not', async () => {
   await asIntruder('create table kept as select * from audit_keys', ...empty('audit_keys'), forge);
   const node = await assertRefused(/^audit_keys was emptied/);

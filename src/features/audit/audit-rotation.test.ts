@@ -259,6 +259,23 @@ describe('rolling rotation of the signing keys', () => {
     assert.equal(await first.gauge(), '1');
   });
 
+  it('false: a restart of the new key after the shared seal was deleted does not accept the old key unchecked', async () => {
+    const cluster = await createCluster();
+    const organizationId = randomUUID();
+    const first = await cluster.start(old, next);
+    await first.record(organizationId, 2);
+    await cluster.start(next, old);
+    await cluster.asIntruder('delete from audit_shared_seals');
+    await cluster.asIntruder(forgedRow(organizationId, sealTag(await keyIdOf(old))));
+    const second = await cluster.start(next, old);
+    await second.audit.settle();
+    assert.match(second.alarms.join(), /was removed from audit_shared_seals/);
+    assert.notEqual(await second.problemOf(organizationId), undefined);
+    // The holder of the old key shares its seal again with its next start; the row stays out.
+    await cluster.start(old, next);
+    assert.match((await second.problemOf(organizationId)) ?? '', /not recorded by this service/);
+  });
+
   it('an hour after the switch, a retired key seals nothing more, even though its seals could be checked', async () => {
     const cluster = await createCluster();
     const organizationId = randomUUID();

@@ -8,6 +8,7 @@ import { sealTag } from './chain.ts';
 import {
   findRecorded,
   hasKeys,
+  hasSealed,
   hasSharedSeals,
   insertKey,
   newestCheckpointKey,
@@ -55,6 +56,9 @@ export interface KeyringDeps {
 /** After an unplanned change of keys, events that the earlier key sealed are still waiting to be linked. */
 const earlierSealMs = 3_600_000;
 
+/** A key that is stated for the first time has sealed nothing; looking further back would read the whole log. */
+const sealedLatelyMs = 2 * 86_400_000;
+
 const noSeals: ReadonlyMap<string, Seal> = new Map();
 
 export function createKeyring({ db, clock, log, signer, readStatement, alarm }: KeyringDeps): Keyring {
@@ -78,18 +82,27 @@ export function createKeyring({ db, clock, log, signer, readStatement, alarm }: 
     const recorded = rows.length === 0 ? await findRecorded(tx) : [];
     if (recorded.length > 0) return `audit_keys was emptied, but ${recorded.join(', ')} was not: ${toDo}`;
     const isStated = rows.some(({ keyId }) => keyId === signer.keyId);
-    return !isStated && (await newestCheckpointKey(tx)) === signer.keyId
+    if (isStated || rows.length === 0) return undefined;
+    const hasActed =
+      (await newestCheckpointKey(tx)) === signer.keyId ||
+      (await hasSealed(tx, sealTag(signer.keyId), new Date(clock.now() - sealedLatelyMs)));
+    return hasActed
       ? `the row of audit_keys for the signing key ${signer.keyId} was removed: ${toDo}`
       : undefined;
   };
 
-  const introduceAfter = async (newest: KeyRow | undefined): Promise<KeyRow> => {
+  /** The keys whose seals we can check are named in our statement, so that removing a shared seal later shows. */
+  const introduceAfter = async (tx: Tx, rows: readonly KeyRow[]): Promise<KeyRow> => {
+    const [newest] = rows;
     const at = new Date(clock.now()).toISOString();
     const own = roots[0] as PublicKey;
     const predecessor = newest && claimed('key', newest.signed)?.key;
+    const known = predecessor ? [predecessor, ...roots] : roots;
+    const { keys } = await trustFrom(readStatement, known, rows);
+    const sealsOf = rows.length > 0 ? [...(await sharedSeals.received(tx, keys)).keys()] : [];
     const number = (newest?.number ?? 0) + 1;
     const previous = newest && predecessor ? { hash: statementHash(newest.signed), key: predecessor } : null;
-    const signed = await sign(signer, 'key', { number, key: own, at, previous });
+    const signed = await sign(signer, 'key', { number, key: own, at, previous, sealsOf });
     return { number, keyId: own.kid, at, signed };
   };
 
@@ -127,9 +140,15 @@ export function createKeyring({ db, clock, log, signer, readStatement, alarm }: 
     const shared = rows.length > 1 ? await sharedSeals.received(queryable, trust.keys) : noSeals;
     const later = laterRows(rows);
     const [own, ...before] = rows.slice(later.length);
-    const problem = trust.problem ?? problemWith(later, shared);
     const hasJustJoined = clock.now() < Date.parse(own?.at ?? '') + earlierSealMs;
-    const accepted = [...shared].filter(([keyId]) => hasJustJoined || isConfigured(keyId));
+    const counts = (keyId: string) => hasJustJoined || isConfigured(keyId);
+    const accepted = [...shared].filter(([keyId]) => counts(keyId));
+    const stated = (own && claimed('key', own.signed)?.sealsOf) ?? [];
+    const lost = stated.find((keyId) => counts(keyId) && !shared.has(keyId));
+    const problem =
+      trust.problem ??
+      problemWith(later, shared) ??
+      (lost && `the seal that the signing key ${lost} shared with ours was removed from audit_shared_seals`);
     const seals = new Map(
       [...accepted, [signer.keyId, signer.seal] as const].map(([keyId, seal]) => [sealTag(keyId), seal]),
     );
@@ -176,7 +195,7 @@ export function createKeyring({ db, clock, log, signer, readStatement, alarm }: 
           if (removed !== undefined) return alarm.raise({ problem: removed });
           if (!(await mayFollow(rows)))
             return alarm.raise({ problem: `no key that may be believed signed before: ${newest?.keyId}` });
-          await insertKey(tx, await introduceAfter(newest));
+          await insertKey(tx, await introduceAfter(tx, rows));
           if (newest)
             log.warn(
               { keyId: signer.keyId, previousKeyId: newest.keyId },

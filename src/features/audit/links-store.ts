@@ -232,6 +232,17 @@ export async function newestCheckpointKey(tx: Tx): Promise<string | undefined> {
   return newest?.keyId;
 }
 
+/** Whether an event since then has a seal with this tag. */
+export async function hasSealed(tx: Tx, tag: string, since: Date): Promise<boolean> {
+  const { found } = await tx.one<{ found: boolean }>(
+    'audit.sealed',
+    sql`select exists (
+          select from audit_events where occurred_at > ${since} and substr(seal, 1, 4) = decode(${tag}, 'hex')
+        ) as found`,
+  );
+  return found;
+}
+
 /** The newest first. */
 export const readKeys = (db: Queryable): Promise<KeyRow[]> =>
   db.many(

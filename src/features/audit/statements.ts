@@ -32,6 +32,8 @@ export interface KeyStatement {
   readonly key: PublicKey;
   readonly at: string;
   readonly previous: { readonly hash: string; readonly key: PublicKey } | null;
+  /** The ids of the keys whose seals this one could check when it joined. Absent in statements of earlier versions. */
+  readonly sealsOf?: readonly string[];
 }
 
 /** Events up to and including a day are gone, and links and checkpoints up to and including a checkpoint. */
