@@ -57,6 +57,7 @@ describe('the contract', () => {
     const added = {
       service_audit_linking_delayed: { type: 'gauge', labels: [] },
       service_audit_oldest_unlinked_seconds: { type: 'gauge', labels: [] },
+      service_audit_pending_dropped_total: { type: 'counter', labels: [] },
       service_stream_outbox_pending: { type: 'gauge', labels: ['stream'] },
       service_audit_refusals_suppressed_total: { type: 'counter', labels: [] },
     };

@@ -111,6 +111,11 @@ export const metrics = {
     labels: [],
     acrossProcesses: 'max',
   },
+  service_audit_pending_dropped_total: {
+    type: 'counter',
+    help: 'Audit events that a process stopped tracking before it saw them linked, because it tracked too many.',
+    labels: [],
+  },
   service_stream_outbox_pending: {
     type: 'gauge',
     help: 'Events that wait to be published to a configured stream; 100000 stands for that many or more.',

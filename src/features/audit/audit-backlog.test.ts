@@ -2,20 +2,27 @@
 import assert from 'node:assert/strict';
 import { after, describe, it, test } from 'node:test';
 import { holdOpen, record } from '../../../test/audit-log.ts';
-import { environment, execute, startApp, type TestApp } from '../../../test/harness.ts';
+import { environment, execute, patiently, startApp, type TestApp } from '../../../test/harness.ts';
 import { createApp } from '../../app.ts';
 import { loadConfig } from '../../kernel/config.ts';
 import { createLog } from '../../kernel/log.ts';
+import { createAlarm } from './alarm.ts';
+import { createPending } from './pending.ts';
 
 const health = async (t: TestApp) => (await t.call('GET', '/health')).json;
 const gauge = async (t: TestApp, name: string) =>
-  Number(new RegExp(`^${name} (\\S+)$`, 'm').exec(await t.app.metrics.text())?.[1]);
+  Number(
+    (await t.app.metrics.text())
+      .split('\n')
+      .find((line) => line.startsWith(`${name} `))
+      ?.slice(name.length),
+  );
 const pass = async (t: TestApp) => {
   const loop = t.app.audit.loops.find(({ name }) => name === 'audit-sequencer');
   await loop?.run(AbortSignal.timeout(600_000));
 };
 async function startNode(t: TestApp) {
-  const config = loadConfig(environment(t.databaseUrl));
+  const config = loadConfig(environment(patiently(t.databaseUrl)));
   const app = await createApp({ config, log: createLog({ level: 'silent' }), clock: t.clock });
   after(() => app.close());
   await app.prepare();
@@ -126,17 +133,76 @@ describe('an event that was deleted before it was linked', () => {
     assert.match(t.logs.join(), /deleted before it was linked/);
   });
 
-  it('gauge 1 for events that another node has linked', async () => {
+  it('gauge 0 by one round of the loop, behind more events than one query looks up', async () => {
     const t = await startApp();
+    const [first, last] = [t.app.ids.uuid(), t.app.ids.uuid()];
+    await record(t, first, 2_500);
+    await record(t, last, 1);
+    await remove(t, last);
+    t.clock.advance(5_000);
+    await t.app.audit.checkBacklog();
+    assert.equal(await gauge(t, 'service_audit_chain_integrity'), 0);
+  });
+
+  it('gauge 1 for events that another node has linked, each looked up once', async () => {
+    const t = await startApp();
+    const lookups = () =>
+      gauge(t, 'service_db_query_duration_seconds_count{operation="audit.backlog.whereabouts"}');
     const organizationId = t.app.ids.uuid();
+    await t.app.audit.settle();
     await record(t, organizationId, 2_500);
     const other = await startNode(t);
     await other.audit.settle();
     t.clock.advance(5_000);
-    for (let round = 0; round < 4; round += 1) await t.app.audit.checkBacklog();
+    await t.app.audit.checkBacklog();
+    assert.equal(await lookups(), 3);
+    await t.app.audit.checkBacklog();
     assert.equal((await t.app.audit.verify(organizationId)).checked, 2_500);
+    assert.equal(await lookups(), 3);
     assert.equal(await gauge(t, 'service_audit_chain_integrity'), 1);
   });
+});
+
+test('drops the oldest pending events beyond the maximum, counts them, and logs that once a minute', async () => {
+  const t = await startApp();
+  const lines: string[] = [];
+  const log = createLog({ level: 'warn', destination: { write: (line) => void lines.push(line) } });
+  const { db, metrics } = t.app;
+  const alarm = createAlarm({ log, metrics });
+  const pending = createPending({ db, clock: t.clock, log, metrics, alarm, maxEntries: 10 });
+  const organizationIds = Array.from({ length: 30 }, () => t.app.ids.uuid());
+  const timestamp = new Date(t.clock.now()).toISOString();
+  const append = (some: readonly string[]) =>
+    pending.appended(
+      some.map((organizationId) => ({ eventId: t.app.ids.uuid(), organizationId, timestamp })),
+    );
+  const dropped = () => gauge(t, 'service_audit_pending_dropped_total');
+
+  for (const organizationId of organizationIds.slice(0, 10)) append([organizationId]);
+  assert.deepEqual([[...pending.organizations()].length, lines.length, await dropped()], [10, 0, 0]);
+
+  for (const organizationId of organizationIds.slice(10)) append([organizationId]);
+  const remembered = [...pending.organizations()];
+  assert.ok(remembered.length >= 9 && remembered.length <= 10, String(remembered.length));
+  assert.deepEqual(remembered, organizationIds.slice(-remembered.length));
+  assert.equal(await dropped(), 30 - remembered.length);
+  assert.equal(lines.length, 1);
+
+  t.clock.advance(60_000);
+  append(organizationIds);
+  assert.equal(lines.length, 2);
+  assert.deepEqual(
+    lines.map((line) => JSON.parse(line).level),
+    [40, 40],
+  );
+  assert.equal(
+    lines.reduce((sum, line) => sum + JSON.parse(line).dropped, 0),
+    await dropped(),
+  );
+  // The remaining ones are still looked for: these are in no table.
+  t.clock.advance(5_000);
+  await pending.check();
+  assert.ok(alarm.isRaised());
 });
 
 test('200, verified true: events are linked though the row of audit_progress was deleted', async () => {

@@ -86,7 +86,7 @@ export function createAudit(deps: AuditDeps): Audit {
   const positions = createPositions({ keyring, readStatement });
   const partitions = createPartitions(deps);
   const backlog = createBacklog(deps);
-  const pending = createPending({ db, clock, alarm });
+  const pending = createPending({ ...deps, alarm });
   const sequencer = createSequencer({ db, clock, signer, keyring, positions, alarm, partitions, pending });
   const { drain } = sequencer;
   const verifier = createVerifier({ db, clock, readStatement, keyring, positions, alarm, pending, drain });

@@ -5,6 +5,8 @@
 import type { Clock } from '../../kernel/clock.ts';
 import type { Db } from '../../kernel/db.ts';
 import type { Happening } from '../../kernel/ledger.ts';
+import type { Log } from '../../kernel/log.ts';
+import type { Metrics } from '../../kernel/metrics.ts';
 import type { Alarm, Finding } from './alarm.ts';
 import { findWhereabouts } from './backlog-store.ts';
 import type { Period } from './period.ts';
@@ -25,26 +27,62 @@ interface Entry {
   readonly eventId: string;
   readonly organizationId: string;
   readonly timestamp: string;
-  readonly appendedAt: number;
+  /** When it should be linked: `check` looks it up from then on. */
+  readonly dueAt: number;
+}
+
+export interface PendingDeps {
+  readonly db: Db;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly metrics: Metrics;
+  readonly alarm: Alarm;
+  /** Beyond this number the oldest entries are dropped: they are the most likely to be linked already. */
+  readonly maxEntries?: number;
 }
 
 const dueMs = 5_000;
-const maxEntries = 100_000;
 const batchSize = 1_000;
+/** The log reports dropped entries this often at the most. */
+const remindMs = 60_000;
 
-export function createPending({ db, clock, alarm }: { db: Db; clock: Clock; alarm: Alarm }): Pending {
-  /** In the order of appending, or of the last look. */
+export function createPending(deps: PendingDeps): Pending {
+  const { db, clock, log, metrics, alarm, maxEntries = 100_000 } = deps;
+  /** In the order of appending, or of the last lookup. */
   const entries = new Map<string, Entry>();
+  let droppedSinceLog = 0;
+  let loggedAt = Number.NEGATIVE_INFINITY;
 
-  /** Answers with the first that is gone. */
-  const lookFor = async (batch: readonly Entry[]): Promise<Finding | undefined> => {
+  /**
+   * A Map finds its oldest entry by a scan over deleted slots. Dropping a hundredth of the maximum at once spreads that scan
+   * over many entries, so that the cost for each stays constant.
+   */
+  const dropOldest = () => {
+    let excess = entries.size - maxEntries + Math.ceil(maxEntries / 100);
+    metrics.count('service_audit_pending_dropped_total', {}, excess);
+    droppedSinceLog += excess;
+    for (const eventId of entries.keys()) {
+      entries.delete(eventId);
+      excess -= 1;
+      if (excess === 0) break;
+    }
+    if (clock.now() - loggedAt < remindMs) return;
+    log.warn(
+      { dropped: droppedSinceLog, maxEntries },
+      'too many audit events are not known to be linked; dropped the oldest: if one of them is deleted before it is linked, this process does not notice',
+    );
+    loggedAt = clock.now();
+    droppedSinceLog = 0;
+  };
+
+  const lookUp = async (batch: readonly Entry[]): Promise<Finding | undefined> => {
     let found: Finding | undefined;
     for (const { eventId, linked, present } of await findWhereabouts(db, batch)) {
       const entry = entries.get(eventId);
       if (!entry) continue;
       entries.delete(eventId);
       if (linked) continue;
-      entries.set(eventId, entry);
+      entries.set(eventId, { ...entry, dueAt: clock.now() + dueMs });
       if (present) continue;
       const { organizationId } = entry;
       found ??= {
@@ -57,45 +95,38 @@ export function createPending({ db, clock, alarm }: { db: Db; clock: Clock; alar
     return found;
   };
 
-  const select = (matches: (entry: Entry) => boolean, atMost: number): Entry[] => {
-    const selected: Entry[] = [];
-    for (const entry of entries.values()) {
-      if (selected.length === atMost) break;
-      if (matches(entry)) selected.push(entry);
+  /** Looks up each of these entries once. The query of each batch yields to the event loop. Answers the first finding. */
+  const lookUpAll = async (matches: (entry: Entry) => boolean): Promise<Finding | undefined> => {
+    const selected = [...entries.values().filter(matches)];
+    let first: Finding | undefined;
+    for (let start = 0; start < selected.length; start += batchSize) {
+      const batch = selected.slice(start, start + batchSize).filter(({ eventId }) => entries.has(eventId));
+      const found = batch.length > 0 ? await lookUp(batch) : undefined;
+      first ??= found;
     }
-    return selected;
+    return first;
   };
 
   return {
     appended(events) {
-      const appendedAt = clock.now();
+      const dueAt = clock.now() + dueMs;
       for (const { eventId, organizationId, timestamp } of events)
-        entries.set(eventId, { eventId, organizationId, timestamp, appendedAt });
-      for (const eventId of entries.keys()) {
-        if (entries.size <= maxEntries) return;
-        entries.delete(eventId);
-      }
+        entries.set(eventId, { eventId, organizationId, timestamp, dueAt });
+      if (entries.size > maxEntries) dropOldest();
     },
     linked(eventIds) {
       for (const eventId of eventIds) entries.delete(eventId);
     },
     async check() {
-      const due = clock.now() - dueMs;
-      const batch = select(({ appendedAt }) => appendedAt <= due, batchSize);
-      if (batch.length > 0) await lookFor(batch);
+      const now = clock.now();
+      await lookUpAll(({ dueAt }) => dueAt <= now);
     },
-    async missing(organizationId, period) {
-      const own = select(
+    missing: (organizationId, period) =>
+      lookUpAll(
         (entry) =>
           entry.organizationId === organizationId &&
           (!period || isWithin(Date.parse(entry.timestamp), period)),
-        maxEntries,
-      );
-      let found: Finding | undefined;
-      for (let at = 0; at < own.length && !found; at += batchSize)
-        found = await lookFor(own.slice(at, at + batchSize));
-      return found;
-    },
+      ),
     organizations: () => new Set(entries.values().map(({ organizationId }) => organizationId)),
   };
 }
