@@ -21,7 +21,7 @@ import { createLedger } from '../src/kernel/ledger.ts';
 import { createLog } from '../src/kernel/log.ts';
 import { createMetrics } from '../src/kernel/metrics.ts';
 import type { Sql } from '../src/kernel/sql.ts';
-import { environment, type TestApp } from './harness.ts';
+import { environment, execute, type TestApp } from './harness.ts';
 
 /** So many events of one organization, some of each kind, in one transaction. */
 export async function record(
@@ -182,4 +182,17 @@ export async function holdOpen(url: string, statement: string): Promise<{ releas
   await client.query('begin');
   await client.query(statement);
   return { release };
+}
+
+/** The address of the database for a role that may connect and read, and nothing else. */
+export async function createReader(t: TestApp): Promise<string> {
+  const role = `reader_${new URL(t.databaseUrl).pathname.slice(1)}`;
+  await t.sql(`create role ${role} login password 'reader'`);
+  await t.sql(`grant select on all tables in schema public to ${role}`);
+  // The database is gone by then.
+  after(() => execute(new URL('/postgres', t.databaseUrl).href, `drop role ${role}`));
+  const url = new URL(t.databaseUrl);
+  url.username = role;
+  url.password = 'reader';
+  return url.href;
 }

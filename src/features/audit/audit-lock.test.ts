@@ -1,17 +1,11 @@
-/** Only a role that may write audit_progress can keep the sequencer from linking, and no two sequencers link at once. */
+/** Only a role that may write audit_progress can keep the sequencer from linking, and not without an end. */
 import assert from 'node:assert/strict';
-import { after, describe, it } from 'node:test';
-import { holdOpen, record } from '../../../test/audit-log.ts';
-import { createTestClock, environment, execute, startApp, type TestApp } from '../../../test/harness.ts';
+import { describe, it } from 'node:test';
+import { createReader, holdOpen, record } from '../../../test/audit-log.ts';
+import { startApp, type TestApp } from '../../../test/harness.ts';
 import { until } from '../../../test/programs.ts';
-import { createSigner, createStatementReader } from '../../adapters/keys.ts';
-import { createPostgres } from '../../adapters/postgres.ts';
-import { loadConfig } from '../../kernel/config.ts';
-import type { Db, Tx } from '../../kernel/db.ts';
-import { createLog } from '../../kernel/log.ts';
-import { createMetrics } from '../../kernel/metrics.ts';
-import { sql } from '../../kernel/sql.ts';
-import { createAudit } from './feature.ts';
+import { DatabaseAway } from '../../kernel/db.ts';
+import { isLockTimeout } from './lock-store.ts';
 
 const advisoryKey = '7263544004';
 
@@ -27,50 +21,9 @@ const countLinks = async (t: TestApp, organizationId: string) => {
   return row?.links;
 };
 
-/** A role that may connect and read, and nothing else. */
-async function unprivilegedUrl(t: TestApp): Promise<string> {
-  const role = `reader_${new URL(t.databaseUrl).pathname.slice(1)}`;
-  await t.sql(`create role ${role} login password 'reader'`);
-  await t.sql(`grant select on all tables in schema public to ${role}`);
-  // The database is gone by then.
-  after(() => execute(new URL('/postgres', t.databaseUrl).href, `drop role ${role}`));
-  const url = new URL(t.databaseUrl);
-  url.username = role;
-  url.password = 'reader';
-  return url.href;
-}
-
-/** A sequencer as in earlier versions, which knows the advisory lock alone; its clock is a day ahead, so that no key of a table is shared. */
-async function startEarlierVersion(t: TestApp) {
-  const log = createLog({ level: 'silent' });
-  const metrics = createMetrics();
-  const own = createPostgres({ url: t.databaseUrl, poolSize: 2, log, metrics });
-  after(() => own.close());
-  const clock = createTestClock();
-  clock.advance(86_400_000);
-  const config = loadConfig(environment(t.databaseUrl));
-  const signer = await createSigner({
-    ...config.signingKeys,
-    previousPublicKeys: [],
-    issuer: config.baseUrl,
-    clock,
-  });
-  const withAdvisoryLock = (tx: Tx): Tx => ({
-    ...tx,
-    one: async <Row>(name: string, query: Parameters<Tx['one']>[1]) => {
-      if (name !== 'lock.auditSequencer.shared.try') return tx.one<Row>(name, query);
-      await tx.run('lock', sql`select pg_advisory_xact_lock(${advisoryKey}::bigint)`);
-      return { taken: true } as Row;
-    },
-    run: async (name, query) => (name === 'audit.lock' ? 0 : tx.run(name, query)),
-  });
-  const db: Db = { ...own, transaction: (work) => own.transaction((tx) => work(withAdvisoryLock(tx))) };
-  return createAudit({ db, clock, log, metrics, signer, readStatement: createStatementReader() });
-}
-
 describe('the lock of the sequencer', async () => {
   const t = await startApp();
-  const reader = await unprivilegedUrl(t);
+  const reader = await createReader(t);
 
   it('cannot be taken by a role that may not write audit_progress', async () => {
     for (const statement of [
@@ -123,27 +76,38 @@ describe('the lock of the sequencer', async () => {
     await ours.release();
   });
 
-  it('lets sequencers of two versions make one chain: no fork, nothing twice, nothing left out', async () => {
-    const organizationId = t.app.ids.uuid();
-    const earlier = await startEarlierVersion(t);
+  it('503 SERVICE_UNAVAILABLE, and no endless wait, while a session with our privileges keeps the advisory lock', async () => {
+    const token = await t.token();
+    const verify = () => t.call('GET', '/api/v1/audit/verify', { token });
+    const holder = await holdOpen(t.databaseUrl, `select pg_advisory_lock(${advisoryKey})`);
+    const ended = Promise.allSettled([
+      verify(),
+      t.app.audit.prepare(),
+      t.app.audit.watch(),
+      t.app.audit.retain(),
+    ]);
     let over = false;
-    const linking = [t.app.audit, earlier].map(async (audit) => {
-      while (!over) await audit.settle();
+    void ended.then(() => {
+      over = true;
     });
-    await Promise.all(
-      Array.from({ length: 6 }, async () => {
-        for (let count = 0; count < 15; count += 1) await record(t, organizationId, 3);
-      }),
-    );
-    over = true;
-    await Promise.all(linking);
-    const { checked, finding } = await t.app.audit.verify(organizationId);
-    assert.deepEqual({ checked, finding }, { checked: 270, finding: undefined });
-    const [links] = await t.sql(
-      `select count(*)::int as links, count(distinct sequence)::int as sequences, count(distinct event_id)::int as events
-       from audit_links where organization_id = $1`,
-      [organizationId],
-    );
-    assert.deepEqual(links, { links: 270, sequences: 270, events: 270 });
+    await until(
+      'the end of the wait',
+      async () => {
+        t.clock.advance(1_000);
+        return over || undefined;
+      },
+      undefined,
+      30_000,
+    ).finally(holder.release);
+    const [answer, prepared, watched, retained] = await ended;
+    assert.ok(answer.status === 'fulfilled');
+    assert.deepEqual([answer.value.status, answer.value.json.code], [503, 'SERVICE_UNAVAILABLE']);
+    for (const { status, reason } of [prepared, watched] as PromiseRejectedResult[]) {
+      assert.equal(status, 'rejected');
+      assert.ok(reason instanceof DatabaseAway && isLockTimeout(reason), String(reason));
+    }
+    // Retention logs it and tries again.
+    assert.equal(retained.status, 'fulfilled');
+    await until('the released lock', async () => (await verify()).status === 200 || undefined);
   });
 });

@@ -186,7 +186,7 @@ export function createKeyring({ db, clock, log, signer, readStatement, alarm }: 
     },
     introduce: (takeOver) =>
       db.transaction(async (tx) => {
-        await lockSequencer(tx);
+        await lockSequencer(tx, clock);
         const rows = await readKeys(tx);
         const [newest] = rows;
         if (!hasJoined(rows)) {

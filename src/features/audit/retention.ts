@@ -77,7 +77,7 @@ export function createRetention(deps: RetentionDeps): () => Promise<void> {
   const drop = (day: string): Promise<readonly string[]> =>
     db.transaction(async (tx) => {
       // Nothing is linked meanwhile, and only one node drops.
-      await lockSequencer(tx);
+      await lockSequencer(tx, clock);
       const expired = await findExpired(tx, day);
       if (expired.length === 0 || !(await keyring.standing(tx)).current) return [];
       for (const organizationId of await findChains(tx)) await leaveAnchor(tx, organizationId, day);

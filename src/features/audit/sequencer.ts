@@ -24,7 +24,7 @@ import {
   readHorizon,
   writeProgress,
 } from './links-store.ts';
-import { isLockTimeout, lockSequencer } from './lock-store.ts';
+import { confirmSequencerLock, isLockTimeout, lockSequencer } from './lock-store.ts';
 import type { Partitions } from './partitions.ts';
 import type { Pending } from './pending.ts';
 import { type Position, type Positions, positionOf } from './positions.ts';
@@ -81,7 +81,7 @@ export function createSequencer(deps: SequencerDeps): Sequencer {
     let state: Run | undefined;
     for (;;) {
       state = await db.transaction(async (tx) => {
-        if (!(await lockSequencer(tx, options.timeoutMs))) return undefined;
+        if (!(await lockSequencer(tx, clock, options.timeoutMs))) return undefined;
         const horizon = await readHorizon(tx);
         // Under our feet: what we have seen so far counts for nothing.
         if (horizon.restored && !state?.start.restored) state = undefined;
@@ -126,6 +126,7 @@ export function createSequencer(deps: SequencerDeps): Sequencer {
       const settled = isLast ? start.oldestOpen : now.settledBefore;
       await writeProgress(tx, later(settled, now.settledBefore), later(start.next, now.reached));
     }
+    if (ours.length > 0) await confirmSequencerLock(tx);
     const end = found.length === batchSize ? found.at(-1) : last && { ...endOfTransaction, appendedIn: last };
     return { start, cursor: end || after, isLast };
   };
