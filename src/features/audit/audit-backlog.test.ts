@@ -1,5 +1,6 @@
 /** Events that are not linked in time, and events that are deleted before they are linked. */
 import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
 import { after, describe, it, test } from 'node:test';
 import { holdOpen, record } from '../../../test/audit-log.ts';
 import { environment, execute, patiently, startApp, type TestApp } from '../../../test/harness.ts';
@@ -132,6 +133,33 @@ describe('an event that was deleted before it was linked', () => {
     assert.equal(await gauge(t, 'service_audit_chain_integrity'), 0);
     assert.match(t.logs.join(), /deleted before it was linked/);
   });
+
+  for (const [what, chain] of [
+    ['in another chain', () => randomUUID()],
+    ['behind the last checkpoint of its chain', (organizationId: string) => organizationId],
+  ] as const)
+    it(`gauge 0 when a made-up link was inserted ${what}, before the event was deleted`, async () => {
+      const t = await startApp();
+      const organizationId = t.app.ids.uuid();
+      await record(t, organizationId, 1);
+      await execute(
+        t.databaseUrl,
+        `set session_replication_role = replica;
+         insert into audit_links (organization_id, sequence, event_id, occurred_at, event_hash, hash, linked_on)
+         select '${chain(organizationId)}', 7, event_id, occurred_at, '\\x00', '\\x00', current_date from audit_events
+         where organization_id = '${organizationId}'`,
+      );
+      t.clock.advance(5_000);
+      await t.app.audit.checkBacklog();
+      await remove(t, organizationId);
+      await execute(
+        t.databaseUrl,
+        'set session_replication_role = replica; delete from audit_links where sequence = 7',
+      );
+      t.clock.advance(5_000);
+      await t.app.audit.checkBacklog();
+      assert.equal(await gauge(t, 'service_audit_chain_integrity'), 0);
+    });
 
   it('gauge 0 by one round of the loop, behind more events than one query looks up', async () => {
     const t = await startApp();

@@ -50,6 +50,7 @@ export async function findOldestUnlinked(
 
 export interface AppendedEvent {
   readonly eventId: string;
+  readonly organizationId: string;
   readonly timestamp: string;
 }
 
@@ -59,15 +60,35 @@ export interface Whereabouts {
   readonly present: boolean;
 }
 
-/** In one snapshot, so that an event is not missed between its row and its link. */
+/**
+ * In one snapshot, so that an event is not missed between its row and its link. A link counts when it is in the event's own
+ * chain and the newest checkpoint covers it: any other is not the sequencer's.
+ */
 export const findWhereabouts = (db: Queryable, events: readonly AppendedEvent[]): Promise<Whereabouts[]> =>
   db.many(
     'audit.backlog.whereabouts',
     prepared(sql`
+      with appended as materialized (
+        select * from unnest(${events.map(({ eventId }) => eventId)}::uuid[],
+                             ${events.map(({ organizationId }) => organizationId)}::uuid[],
+                             ${events.map(({ timestamp }) => timestamp)}::timestamptz[])
+          as e (event_id, organization_id, occurred_at)
+      ),
+      heads as materialized (
+        select o.organization_id, (
+          select c.size from audit_checkpoints c
+          where c.organization_id = o.organization_id and c.taken_on >= (o.since at time zone 'UTC')::date - 1
+          order by c.number desc limit 1) as size
+        from (select organization_id, min(occurred_at) as since from appended group by organization_id) o
+      )
       select e.event_id as "eventId", linked.yes is not null as linked, stored.yes is not null as present
-      from unnest(${events.map(({ eventId }) => eventId)}::uuid[],
-                  ${events.map(({ timestamp }) => timestamp)}::timestamptz[]) as e (event_id, occurred_at)
-      left join lateral (${linkOf(undefined)}) linked on true
+      from appended e join heads h using (organization_id)
+      left join lateral (
+        select true as yes from audit_links l
+        where l.event_id = e.event_id and l.organization_id = e.organization_id and l.sequence <= h.size
+          and l.linked_on >= (e.occurred_at at time zone 'UTC')::date - 1
+        limit 1
+      ) linked on true
       left join lateral (
         select true as yes from audit_events s
         where s.occurred_at = e.occurred_at and s.event_id = e.event_id limit 1

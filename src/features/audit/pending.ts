@@ -81,7 +81,7 @@ export function createPending(deps: PendingDeps): Pending {
       const entry = entries.get(eventId);
       if (!entry) continue;
       entries.delete(eventId);
-      if (linked) continue;
+      if (linked && present) continue;
       entries.set(eventId, { ...entry, dueAt: clock.now() + dueMs });
       if (present) continue;
       const { organizationId } = entry;
