@@ -689,7 +689,7 @@ export const rows: Readonly<Record<string, Row>> = {
   },
   rotateWebhookSecret: {
     request: ({ webhookId }) => ({ method: 'POST', url: `${api}/webhooks/${webhookId}/rotate-secret` }),
-    answers: ofWebhooks('200'),
+    answers: ofLastingPower('200', '404 WEBHOOK_NOT_FOUND'),
   },
   testWebhook: {
     request: ({ webhookId }) => ({ method: 'POST', url: `${api}/webhooks/${webhookId}/test` }),

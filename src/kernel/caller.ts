@@ -81,3 +81,12 @@ export function refuseLastingPower({ delegation, agentId, grantableScopes }: Cal
       details: { exceeded: ['agents:write'] },
     });
 }
+
+/**
+ * A secret that is shown once, or an address that goes on receiving, outlives the delegation. A delegated caller may have it only if its
+ * own agent may hold the scope as well.
+ */
+export function refuseBorrowed({ delegation, grantableScopes }: Caller, scope: Scope, message: string): void {
+  if (delegation && !grantableScopes.has(scope))
+    fail('FORBIDDEN', { message, details: { exceeded: [scope] } });
+}

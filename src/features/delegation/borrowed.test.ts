@@ -160,3 +160,55 @@ describe('lent by an operator', () => {
     );
   });
 });
+
+describe('an existing webhook subscription and a delegated caller', () => {
+  const subscribe = async (by: string) => {
+    const wanted = { name: 'Feed', url: 'https://receiver.example/hook', events: ['agent.created'] };
+    const made = await call(by, 'POST', '/webhooks', wanted);
+    assert.equal(made.status, 201, made.text);
+    return `/webhooks/${made.json.id}`;
+  };
+  const lasting = (path: string): [string, (by: string) => Promise<Answer>][] => [
+    ['secret', (by) => call(by, 'POST', `${path}/rotate-secret`)],
+    ['url', (by) => call(by, 'PATCH', path, { name: 'Mine', url: 'https://elsewhere.example/hook' })],
+    ['events', (by) => call(by, 'PATCH', path, { events: ['*'] })],
+  ];
+  const read = async (path: string) =>
+    (await t.call('GET', `/api/v1${path}`, { token: aliceToken })).json as object;
+
+  it('403 FORBIDDEN for secret, url and events unless its own agent may hold webhooks:write', async () => {
+    const path = await subscribe(aliceToken);
+    const before = await read(path);
+    const { token } = await borrowing(['agents:read', 'agents:write', 'webhooks:read']);
+    for (const [field, attempt] of lasting(path)) {
+      const answer = await attempt(token);
+      assert.equal(`${field}: ${answer.status} ${answer.json.code}`, `${field}: 403 FORBIDDEN`, answer.text);
+      assert.match(answer.json.message, /webhooks:write/);
+      assert.deepEqual(answer.json.details, { exceeded: ['webhooks:write'] });
+    }
+    assert.deepEqual(await read(path), before);
+    for (const [, attempt] of lasting(await subscribe(token)))
+      assertFailed(await attempt(token), 403, 'FORBIDDEN');
+  });
+
+  it('200 and 202 for name, active, the url it has already, and a test', async () => {
+    const path = await subscribe(aliceToken);
+    const { token } = await borrowing([]);
+    const change = { name: 'Renamed', active: false, url: 'https://receiver.example/hook' };
+    for (const answer of [
+      await call(token, 'PATCH', path, change),
+      await call(token, 'PATCH', path, { active: true }),
+      await call(token, 'POST', `${path}/test`),
+    ])
+      assert.ok(answer.status < 300, answer.text);
+  });
+
+  it('200 for secret, url and events where its own agent may hold webhooks:write', async () => {
+    const path = await subscribe(aliceToken);
+    const { token } = await borrowing(['webhooks:write']);
+    for (const [field, attempt] of lasting(path)) {
+      const answer = await attempt(token);
+      assert.equal(answer.status, 200, `${field}: ${answer.text}`);
+    }
+  });
+});

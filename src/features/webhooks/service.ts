@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { testEvent } from '../../contract/events.ts';
 import { limits } from '../../contract/limits.ts';
-import { type Caller, tenantOf } from '../../kernel/caller.ts';
+import { type Caller, refuseBorrowed, tenantOf } from '../../kernel/caller.ts';
 import { isoTime } from '../../kernel/clock.ts';
 import type { Queryable, Tx } from '../../kernel/db.ts';
 import { fail } from '../../kernel/fail.ts';
@@ -42,6 +42,16 @@ export interface WebhookService {
   test(caller: Caller, id: string): Promise<Delivery>;
   replay(caller: Caller, id: string, deliveryId: string): Promise<Delivery>;
 }
+
+/** They decide who receives which events, also after a delegation has ended. */
+const lastingFields: ReadonlySet<keyof SubscriptionChange> = new Set(['url', 'events']);
+
+const refuseBorrowedWrite = (caller: Caller): void =>
+  refuseBorrowed(
+    caller,
+    'webhooks:write',
+    'A delegated token can rotate the secret of a subscription, or change its url or events, only if your own agent may hold webhooks:write.',
+  );
 
 /** What goes with the request itself; the rest of a long history is swept up later. */
 const sweptAtOnce = 10_000;
@@ -122,6 +132,7 @@ export function createWebhookService(deps: WebhookDeps): WebhookService {
           (field) => !isDeepStrictEqual(change[field], before[field]),
         );
         if (changed.length === 0) return before;
+        if (changed.some((field) => lastingFields.has(field))) refuseBorrowedWrite(caller);
         // Another address, or another chance: what failed before says nothing about it.
         const afresh = changed.includes('url') || (changed.includes('active') && change.active === true);
         const after: Subscription = {
@@ -158,6 +169,7 @@ export function createWebhookService(deps: WebhookDeps): WebhookService {
     rotateSecret: (caller, id) =>
       db.transaction(async (tx) => {
         const before = await locked(tx, caller, id);
+        refuseBorrowedWrite(caller);
         const signingSecret = ids.key(signingPrefix);
         const after = { ...before, updated_at: isoTime(clock) };
         await replaceSecret(tx, after.id, vault.seal(signingSecret, after.id), after.updated_at);
