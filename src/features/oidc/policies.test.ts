@@ -100,6 +100,16 @@ describe('POST /oidc/trust-policies', () => {
     const answer = await patch(policy.policyId, { conditions: conditions.slice(0, 1) });
     assert.deepEqual([answer.status, answer.json.code], [400, 'VALIDATION_ERROR']);
   });
+  it('201 for an issuer of EKS as kubernetes and as aws; for one of Cognito as custom', async () => {
+    const eks = 'https://oidc.eks.eu-west-1.amazonaws.com/id/0A1B';
+    const cognito = 'https://cognito-idp.eu-west-1.amazonaws.com/eu-west-1_pool';
+    for (const [provider, issuer] of [
+      ['kubernetes', eks],
+      ['aws', eks],
+      ['custom', cognito],
+    ])
+      await made201({ provider, issuer, subject: `system:serviceaccount:prod:${provider}` });
+  });
   it('409 TRUST_POLICY_ALREADY_EXISTS for one that lets in the same as the same agent, however it is written', async () => {
     const conditions = [
       { claim: 'ref', operator: 'in', values: ['a', 'b'] },
@@ -145,6 +155,27 @@ describe('POST /oidc/trust-policies', () => {
       { provider: 'custom', issuer: 'https://token.actions.githubusercontent.com' },
       'issuer',
     ],
+    ...(
+      [
+        ['https://login.microsoftonline.com/tenant/v2.0', 'custom'],
+        ['https://sts.windows.net/tenant/', 'custom'],
+        ['https://sts.windows.net/tenant/', 'gcp'],
+        ['https://login.microsoftonline.us/tenant/v2.0', 'custom'],
+        ['https://login.partner.microsoftonline.cn/tenant/v2.0', 'custom'],
+        ['https://sts.chinacloudapi.cn/tenant/', 'custom'],
+        ['https://token.actions.octocorp.ghe.com', 'custom'],
+        ['https://0a1b.tokens.sts.global.api.aws', 'custom'],
+        ['https://0a1b.tokens.sts.global.api.aws', 'kubernetes'],
+        ['https://oidc.eks.eu-west-1.amazonaws.com/id/0A1B', 'custom'],
+        ['https://oidc.eks.cn-north-1.amazonaws.com.cn/id/0A1B', 'custom'],
+        ['https://oidc-eks.eu-west-1.api.aws/id/0A1B', 'custom'],
+        ['https://westeurope.oic.prod-aks.azure.com/tenant/cluster/', 'custom'],
+        ['https://container.googleapis.com/v1/projects/p/locations/l/clusters/c', 'custom'],
+      ] as const
+    ).map(
+      ([issuer, provider]) =>
+        [`${issuer} as ${provider}`, { issuer, provider, subject: 'a-1' }, 'issuer'] as const,
+    ),
     ["GitHub's issuer with keys from elsewhere", { jwksUri: 'https://evil.example/jwks' }, 'jwksUri'],
     [
       'a key set by http',

@@ -115,15 +115,6 @@ const weak: ReadonlySet<string> = new Set([
 
 export const defaultIssuer = (provider: Provider): string | undefined => presets[provider].issuer;
 
-/** Of the providers that serve everybody from one address. */
-const publicIssuers = new Map(
-  (Object.keys(presets) as Provider[]).flatMap((provider) => {
-    const { issuer } = presets[provider];
-    return issuer === undefined ? [] : [[new URL(issuer).host, provider] as const];
-  }),
-);
-export const providerOf = (issuer: string): Provider | undefined => publicIssuers.get(new URL(issuer).host);
-
 /** Why this does not say who the caller is; undefined when it does. */
 export function identityProblem(
   provider: Provider,

@@ -2,7 +2,8 @@
 import { problemOfAddress } from '../../kernel/outside.ts';
 import { type FieldProblem, validationError } from '../../kernel/validation.ts';
 import type { OidcDeps } from './feature.ts';
-import { identityProblem, providerOf } from './presets.ts';
+import { isShared, providersOf } from './issuer-hosts.ts';
+import { identityProblem } from './presets.ts';
 import type { Condition, TrustPolicy } from './schema.ts';
 
 type Described = Pick<TrustPolicy, 'provider' | 'jwksUri' | 'subject' | 'conditions'> & {
@@ -24,7 +25,7 @@ export function refuseUnsound<P extends Described>(
   else {
     const malformed = problemOfAddress(issuer, { allowHttp, allowQuery: false });
     complain('issuer', malformed ?? foreignIssuer(issuer, provider, ourselves));
-    if (malformed === undefined && jwksUri !== null && providerOf(issuer) !== undefined)
+    if (malformed === undefined && jwksUri !== null && isShared(issuer))
       complain('jwksUri', `must be null: ${issuer} says itself where its keys are`);
   }
   if (jwksUri !== null) complain('jwksUri', problemOfAddress(jwksUri, { allowHttp, allowQuery: true }));
@@ -42,8 +43,8 @@ function foreignIssuer(
   ourselves: string,
 ): string | undefined {
   if (new URL(issuer).href === new URL(ourselves).href) return 'is this instance itself';
-  const owner = providerOf(issuer);
-  return owner === undefined || owner === provider ? undefined : `belongs to the provider ${owner}`;
+  const owners = providersOf(issuer) ?? [provider];
+  return owners.includes(provider) ? undefined : `belongs to the provider ${owners.join(' or ')}`;
 }
 
 function valuesProblem({ operator, values = [] }: Condition): string | undefined {
