@@ -7,13 +7,16 @@ import type { Provider } from './schema.ts';
  * by a JSON pointer (RFC 6901) such as `/kubernetes.io/namespace`. Of a list every item counts.
  */
 export function valuesOf(claims: Claims, provider: Provider, claim: string): string[] {
-  const path = pathOf(claim);
-  if (path.length === 1 && path[0] === 'sub') return subjectForms(claims, provider);
-  const value = path.reduce<unknown>(stepInto, claims);
+  if (nameOf(claim) === 'sub') return subjectForms(claims, provider);
+  const value = claimAt(claims, claim);
   return (Array.isArray(value) ? value : [value]).flatMap((item) =>
     ['string', 'number', 'boolean'].includes(typeof item) ? [String(item)] : [],
   );
 }
+
+/** The claim as it is in the token, of any type; undefined when it is missing or null. */
+export const claimAt = (claims: Claims, claim: string): unknown =>
+  pathOf(claim).reduce<unknown>(stepInto, claims) ?? undefined;
 
 /** A claim at the top has two spellings: its name, and a pointer of one step. */
 export const nameOf = (claim: string): string => {

@@ -144,6 +144,14 @@ describe('a token that is not taken: the same answer to all, the reason in the l
     assert.equal((await exchange(await policy.sign({ act: { sub: 'worker' } }))).status, 200);
     await refused(await policy.sign({ act: { sub: 'another-worker' } }));
   });
+  it('200 a claim of any type exists; 400 invalid_grant where it is missing or null', async () => {
+    for (const claim of ['act', '/act', '/act/nested']) {
+      const policy = await policyFor({ conditions: [{ claim, operator: 'exists' }] });
+      const token = await policy.sign({ act: { sub: 'worker', nested: { sub: 'another' } } });
+      assert.equal((await exchange(token)).status, 200, claim);
+      for (const act of [undefined, null]) await refused(await policy.sign({ act }));
+    }
+  });
   it('an ID token of our own is no outside token, even where a policy names us by another spelling', async () => {
     const { json } = await t.form(`${url}/id-token`, { audience: 'https://x.example' }, operator);
     assert.equal((await refused(json.id_token)).reason, 'own_token');

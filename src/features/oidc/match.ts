@@ -1,7 +1,7 @@
 /** Whether a token is one that a policy lets in: one check for each thing that the policy asks, all of them always made. */
 import { audiencesOf } from '../../kernel/outside.ts';
 import type { Claims } from '../../kernel/signer.ts';
-import { subjectForms, topOf, valuesOf } from './claims.ts';
+import { claimAt, subjectForms, topOf, valuesOf } from './claims.ts';
 import { matchesGlob } from './glob.ts';
 import type { Check, Condition, TrustPolicy } from './schema.ts';
 
@@ -49,15 +49,26 @@ function conditionCheck(
   { claim, operator, values = [] }: Condition,
   claims: Claims,
 ) {
+  if (operator === 'exists') return existsCheck(claim, claims);
   const given = valuesOf(claims, provider, claim);
   const fits = {
-    exists: () => given.length > 0,
     equals: () => given.some((value) => values.includes(value)),
     in: () => given.some((value) => values.includes(value)),
     glob: () => given.some((value) => values.some((pattern) => matchesGlob(pattern, value))),
   }[operator];
-  const expected = operator === 'exists' ? 'anything' : values.join(' or ');
-  return check(`condition ${claim} ${operator}`, fits(), expected, given);
+  return check(`condition ${claim} ${operator}`, fits(), values.join(' or '), given);
+}
+
+/** A claim of any type counts, such as the object `act`. */
+function existsCheck(claim: string, claims: Claims): Check {
+  const value = claimAt(claims, claim);
+  const text = typeof value === 'string' ? value : JSON.stringify(value);
+  return check(
+    `condition ${claim} exists`,
+    value !== undefined,
+    'anything',
+    value === undefined ? [] : [text],
+  );
 }
 
 function ageCheck({ maxTokenAgeSeconds }: TrustPolicy, { iat }: Claims, now: number): Check {

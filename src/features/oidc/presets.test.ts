@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
-import { subjectForms, valuesOf } from './claims.ts';
+import { claimAt, subjectForms, valuesOf } from './claims.ts';
 import { matchesGlob } from './glob.ts';
 import { headsOf, keysOf } from './keys.ts';
 import { identityProblem } from './presets.ts';
@@ -83,6 +83,10 @@ describe('claims', () => {
     it(`${claim} is ${JSON.stringify(values)}`, () =>
       assert.deepEqual(valuesOf(claims, 'custom', claim), values));
   }
+  for (const claim of ['text', 'flag', 'list', '/list/3', 'kubernetes.io', '/kubernetes.io/namespace'])
+    it(`${claim} exists`, () => assert.notEqual(claimAt(claims, claim), undefined));
+  for (const claim of ['nothing', '/list/2', 'missing', '/missing/deeper', 'constructor', '/text/length'])
+    it(`${claim} does not exist`, () => assert.equal(claimAt(claims, claim), undefined));
 });
 
 describe("GitHub's two subjects", () => {

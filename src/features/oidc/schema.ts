@@ -41,6 +41,9 @@ const Subject = Type.String({
 });
 const Value = Type.String({ minLength: 1, maxLength: 1024 });
 
+const operators = ['equals', 'in', 'glob', 'exists'] as const;
+type Operator = (typeof operators)[number];
+
 const Condition = Type.Object(
   {
     claim: Type.String({
@@ -48,7 +51,11 @@ const Condition = Type.Object(
       maxLength: 256,
       description: 'the name of a claim, or a JSON pointer to one inside another',
     }),
-    operator: literals(['equals', 'in', 'glob', 'exists']),
+    operator: Type.Unsafe<Operator>({
+      ...literals(operators),
+      description:
+        'exists: a claim of any type that is present and not null; the others compare text, numbers and booleans',
+    }),
     values: Type.Optional(Type.Array(Value, { maxItems: 50, uniqueItems: true })),
   },
   { title: 'TrustCondition', additionalProperties: false },

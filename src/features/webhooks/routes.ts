@@ -68,7 +68,7 @@ export const webhookRoutes = (webhooks: WebhookService): RouteEntry[] => [
     access: mayWrite,
     optionalBody: true,
     schema: { params: SubscriptionParams, body: SubscriptionChange, response: { 200: Subscription } },
-    errors: ['WEBHOOK_NOT_FOUND'],
+    errors: ['WEBHOOK_NOT_FOUND', 'FORBIDDEN'],
     handler: ({ caller, params, body }) => webhooks.update(caller, params.id, body),
   }),
   route({
@@ -102,7 +102,7 @@ export const webhookRoutes = (webhooks: WebhookService): RouteEntry[] => [
     url: '/webhooks/:id/rotate-secret',
     access: mayWrite,
     schema: { params: SubscriptionParams, response: { 200: SubscriptionWithSecret } },
-    errors: ['WEBHOOK_NOT_FOUND'],
+    errors: ['WEBHOOK_NOT_FOUND', 'FORBIDDEN'],
     handler: ({ caller, params, header }) => {
       header('cache-control', 'no-store');
       return webhooks.rotateSecret(caller, params.id);
