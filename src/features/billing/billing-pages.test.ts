@@ -164,7 +164,7 @@ for (const [where, settings] of [
         await production.call('POST', '/api/v1/tiers/upgrade', upgrade),
       ]) {
         assert.deepEqual([refused.status, refused.json.code], [404, 'BILLING_DISABLED']);
-        assert.match(refused.json.message, /Billing is not configured/);
+        assert.match(refused.json.message, /Billing is not configured.*STRIPE_.*BILLING_ALLOW_EMBEDDED/);
       }
       const portal = await production.call('POST', '/api/v1/billing/portal', { token: admin });
       assert.equal(portal.json.code, 'BILLING_DISABLED');

@@ -64,13 +64,15 @@ describe('after the first order', () => {
       assert.equal(said(await upgrade(member, 'enterprise')), '403 FORBIDDEN');
       assert.equal(said(await checkout(admin, 'enterprise')), '200');
     });
-  it('410 BILLING_PAGE_CLOSED for a page from before it; a page of an admin from after it is good', async () => {
+  it("410 BILLING_PAGE_CLOSED for every page from before it, an admin's too; a page of an admin from after it is good", async () => {
     const { member, admin, organizationId } = await payer();
     const early = [await checkout(member, 'enterprise'), await checkout(admin, 'enterprise')];
     await confirm((await checkout(member, 'pro')).json.checkoutUrl);
     for (const { json } of early)
-      for (const answer of [await page(json.checkoutUrl), await confirm(json.checkoutUrl)])
+      for (const answer of [await page(json.checkoutUrl), await confirm(json.checkoutUrl)]) {
         assert.equal(said(answer), '410 BILLING_PAGE_CLOSED');
+        assert.match(answer.json.message, /every page .* before the first payment .* billing:manage/i);
+      }
     assert.equal(await tier(organizationId), 'pro');
     assert.equal((await confirm((await checkout(admin, 'enterprise')).json.checkoutUrl)).status, 200);
     assert.equal(await tier(organizationId), 'enterprise');

@@ -50,7 +50,7 @@ export function createPageService(parts: BillingParts, billing: BillingService):
     if (!session.managed && (await findSubscription(queryable, session.organizationId))) {
       fail('BILLING_PAGE_CLOSED', {
         message:
-          'The organization has had a subscription since this page was opened; a new page needs billing:manage.',
+          'Every page that was opened before the first payment closes with it; open a new one, which needs billing:manage.',
       });
     }
     return { session: { ...session, targetTier }, described };

@@ -254,7 +254,7 @@ function periodEndOf({ provider, status, currentPeriodEnd }: StoredSubscription,
 function notConfigured(): never {
   return fail('BILLING_DISABLED', {
     message:
-      'Billing is not configured on this instance, so nothing can be ordered; the operator has to set the STRIPE_ variables.',
+      'Billing is not configured on this instance, so nothing can be ordered; the operator has to set the STRIPE_ variables, or BILLING_ALLOW_EMBEDDED for plans without payment.',
   });
 }
 
