@@ -134,7 +134,7 @@ describe('a badge', () => {
 
 interface SignedRecord {
   readonly schema_version: string;
-  readonly annotations: { readonly did: string };
+  readonly annotations: { readonly did: string; readonly organizationId: string };
   readonly signature: { readonly content_bundle: string; readonly signature: string };
 }
 
@@ -144,6 +144,7 @@ describe('an OASF record', () => {
     assert.equal(valid(OasfRecord, record), true);
     assert.equal(record.schema_version, '0.7.0');
     assert.equal(record.annotations.did, agentDid);
+    assert.equal(record.annotations.organizationId, agent.organizationId);
     const document = await resolve(agentDid);
     const verify = async ({ signature, ...covered }: SignedRecord) => {
       const [header = '', , value = ''] = Buffer.from(signature.content_bundle, 'base64')
@@ -214,6 +215,7 @@ describe('the A2A SDK', () => {
     const document = await resolve(agentDid);
     const verify = verifyAgentCardSignature((kid) => keyFor(document, kid, 'assertionMethod'));
     await verify(found);
+    assert.equal(found.capabilities?.extensions[0]?.params?.organizationId, agent.organizationId);
     assert.deepEqual(canonicalize(await card<object>('a2a')), canonicalize(found));
     await assert.rejects(verify(tampered(found) as AgentCard), /No valid signatures/);
   });

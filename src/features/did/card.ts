@@ -23,7 +23,7 @@ const describe = ({ agentType, deploymentEnv }: AgentFacts, organization: string
   `An agent of type ${agentType} in ${deploymentEnv}, registered by ${organization}.`;
 
 /**
- * `organization`: the registered name. The agent's `owner` is free text, so no signed format names it as provider or author: it stays a
+ * `organization`: the registered name, which is not unique; the organization's id is beside the DID. The agent's `owner` is free text, so no signed format names it as provider or author: it stays a
  * field of its own. `interfaces`: the A2A endpoints of the agent's listing; none unless it is listed with one.
  */
 export const a2aCard = (
@@ -42,7 +42,12 @@ export const a2aCard = (
       {
         uri: `${names.baseUrl}/docs#agent-identity`,
         description: 'Who the agent is, and who vouches for it.',
-        params: { did: names.agent(facts.agentId), identityProvider: names.baseUrl, owner: facts.owner },
+        params: {
+          did: names.agent(facts.agentId),
+          identityProvider: names.baseUrl,
+          organizationId: facts.organizationId,
+          owner: facts.owner,
+        },
       },
     ],
   },
@@ -81,6 +86,7 @@ export const oasfRecord = (names: Names, facts: AgentFacts, organization: string
     agentType: facts.agentType,
     capabilities: facts.capabilities.join(' '),
     deploymentEnv: facts.deploymentEnv,
+    organizationId: facts.organizationId,
     owner: facts.owner,
     identityProvider: names.baseUrl,
   },

@@ -299,7 +299,7 @@ describe('a signed format', () => {
     };
   };
 
-  it("200: names the organization's registered name, and the owner in a field of its own only", async () => {
+  it('200: names the organization by its id and its registered name, and the owner in a field of its own only', async () => {
     const { organizationId } = await makeTarget();
     const organization = `${api}/organizations/${organizationId}`;
     const { agentId } = await make({ organization_id: organizationId, owner: 'Another Company' });
@@ -307,10 +307,13 @@ describe('a signed format', () => {
       await t.call('PATCH', organization, { token, payload: { name } });
       const { a2a, oasf, badge } = await signed(agentId);
       assert.deepEqual(a2a.provider, { organization: name, url: 'https://id.example.com:8443' });
-      assert.equal(a2a.capabilities.extensions[0].params.owner, 'Another Company');
+      const { params } = a2a.capabilities.extensions[0];
+      assert.deepEqual([params.owner, params.organizationId], ['Another Company', organizationId]);
       for (const record of [oasf, badge]) {
         assert.deepEqual(record.authors, [name]);
-        assert.equal((record.annotations as { owner: string }).owner, 'Another Company');
+        const annotations: Record<string, string> = record.annotations;
+        assert.equal(annotations.owner, 'Another Company');
+        assert.equal(annotations.organizationId, organizationId);
       }
       for (const { description } of [a2a, oasf, badge]) {
         assert.ok(String(description).includes(name));

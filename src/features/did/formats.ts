@@ -4,14 +4,14 @@
  * report whether a card is what it says it is.
  */
 import Type, { type Static } from 'typebox';
-import { Timestamp } from '../../contract/shapes.ts';
+import { Timestamp, Uuid } from '../../contract/shapes.ts';
 
 const Text = Type.String({ minLength: 1 });
 const Uri = Type.String({ format: 'uri' });
 const Base64 = Type.String({ pattern: '^[A-Za-z0-9+/]+={0,2}$' });
 const Base64Url = Type.String({ pattern: '^[A-Za-z0-9_-]+$' });
 const strict = { additionalProperties: false };
-const unchecked = 'as registered here, not verified';
+const unchecked = 'as registered here, neither verified nor unique; `organizationId` is unique';
 const Owner = Type.String({ minLength: 1, description: 'free text, as registered; not verified' });
 
 const AgentSkill = Type.Object(
@@ -44,7 +44,10 @@ export const A2aCard = Type.Object(
             {
               uri: Uri,
               description: Text,
-              params: Type.Object({ did: Text, identityProvider: Uri, owner: Owner }, strict),
+              params: Type.Object(
+                { did: Text, identityProvider: Uri, organizationId: Uuid, owner: Owner },
+                strict,
+              ),
             },
             strict,
           ),
@@ -114,7 +117,8 @@ export const OasfRecord = Type.Object(
       { minItems: 1 },
     ),
     annotations: Type.Record(Type.String(), Type.String(), {
-      description: "the agent's own fields as text; `owner` is free text and not verified",
+      description:
+        "the agent's own fields and `organizationId` as text; `owner` is free text and not verified",
     }),
     signature: Type.Optional(
       Type.Object(

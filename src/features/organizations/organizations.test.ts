@@ -82,6 +82,38 @@ describe('POST /organizations', () => {
   }
 });
 
+describe('the name of an organization', () => {
+  const points = (first: number, last = first) =>
+    Array.from({ length: last - first + 1 }, (_, index) => first + index);
+  // Not U+0000, which is refused anywhere in a body.
+  const refused = [
+    ...[...points(0x01, 0x1f), ...points(0x7f, 0x9f), 0x61c, 0x200e, 0x200f],
+    ...[...points(0x202a, 0x202e), ...points(0x2066, 0x2069), 0xfeff],
+  ];
+  it('400 VALIDATION_ERROR naming name, for a control or bidirectional character, on POST and PATCH', async () => {
+    const { organizationId } = (await create()).json;
+    for (const point of refused) {
+      const name = `Acme${String.fromCodePoint(point)}Ltd`;
+      for (const { status, json } of [await create({ name }), await patch(organizationId, { name })]) {
+        assert.equal(`${status} ${json.code}`, '400 VALIDATION_ERROR', point.toString(16));
+        assert.equal(json.details.fields[0].field, 'name');
+      }
+    }
+  });
+  it('201 for names in every script, with accents, joiners and emoji', async () => {
+    for (const name of ['Zoë & Søn', 'שלום בע״מ', 'شركة', '株式会社', 'می\u200cخواهم', '👩‍💻 <Labs>', ' x '])
+      assert.equal((await create({ name })).json.name, name);
+  });
+  it('200 for one from before the rule: read as it is, and changed in other fields', async () => {
+    const { organizationId } = (await create()).json;
+    const name = 'Acme\u202eLtd';
+    await t.sql('update organizations set name = $1 where organization_id = $2', [name, organizationId]);
+    assert.equal((await t.call('GET', `${url}/${organizationId}`, { token })).json.name, name);
+    const changed = await patch(organizationId, { planTier: 'pro' });
+    assert.deepEqual([changed.status, changed.json.name], [200, name]);
+  });
+});
+
 describe('GET /organizations', () => {
   it('200 pages newest first, filters by status, and counts exactly', async () => {
     const before = (await t.call('GET', `${url}?limit=1`, { token })).json.total;

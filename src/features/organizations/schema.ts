@@ -1,6 +1,6 @@
 import Type, { type Static } from 'typebox';
 import { pageSizes, planTiers, unlimited } from '../../contract/limits.ts';
-import { literals, Name, Nullable, PageOf, pageQuery, Timestamp, Uuid } from '../../contract/shapes.ts';
+import { literals, Nullable, PageOf, pageQuery, Timestamp, Uuid } from '../../contract/shapes.ts';
 
 export const organizationStatuses = ['active', 'suspended', 'deleted'] as const;
 
@@ -9,6 +9,18 @@ const Slug = Type.String({
   maxLength: 63,
   pattern: '^[a-z0-9]([a-z0-9-]*[a-z0-9])?$',
   description: 'lowercase letters, digits and hyphens, with a letter or digit at either end',
+});
+/**
+ * Signed cards show this name to people. Control characters and bidirectional formatting would let it look like another one, or like
+ * more than a name.
+ */
+const OrganizationName = Type.String({
+  minLength: 1,
+  maxLength: 255,
+  pattern:
+    '^(?=\\s*\\S)[^\\u0000-\\u001F\\u007F-\\u009F\\u061C\\u200E\\u200F\\u202A-\\u202E\\u2066-\\u2069\\uFEFF]+$',
+  description:
+    '1 to 255 characters, not all blank, none of them a control character, a bidirectional formatting character or U+FEFF; not unique',
 });
 const Maximum = Type.Integer({ minimum: 0, maximum: unlimited });
 
@@ -34,7 +46,7 @@ export const OrganizationPage = PageOf(Organization, 'OrganizationPage');
 
 export const NewOrganization = Type.Object(
   {
-    name: Name,
+    name: OrganizationName,
     slug: Slug,
     planTier: Type.Optional(literals(planTiers)),
     maxAgents: Type.Optional(Maximum),
@@ -46,7 +58,7 @@ export type NewOrganization = Static<typeof NewOrganization>;
 
 export const OrganizationChange = Type.Object(
   {
-    name: Type.Optional(Name),
+    name: Type.Optional(OrganizationName),
     planTier: Type.Optional(literals(planTiers)),
     // Null takes an override back: the plan's own figure holds again.
     maxAgents: Type.Optional(Nullable(Maximum)),
