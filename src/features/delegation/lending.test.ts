@@ -86,6 +86,8 @@ describe('an agent without scopes of its own', () => {
     assert.deepEqual((await verify(operator, token)).json.scopes, ['audit:read']);
     await patch(dave.agentId, { allowedScopes: [] });
     assertRefused(await exchange(bob, lent.delegationToken), 400, 'invalid_scope');
+    const { valid, scopes } = (await verify(operator, lent.delegationToken)).json;
+    assert.deepEqual({ valid, scopes }, { valid: true, scopes: [] });
   });
 
   it('400 invalid_grant, 404 for a caller that minted a secret for the delegatee: it lacks the delegation token', async () => {

@@ -102,7 +102,10 @@ export const VerifiedDelegation = Type.Object(
     chainId: Uuid,
     subjectId: Uuid,
     actorId: Uuid,
-    scopes: Type.Array(Type.String(), { description: 'what every link lends and the subject may hold now' }),
+    scopes: Type.Array(Type.String(), {
+      description:
+        'what every link lends and the subject may hold now; an empty list: nothing can be redeemed now, though the delegation is valid',
+    }),
     depth: Type.Integer(),
     expiresAt: Timestamp,
     chain,
