@@ -49,6 +49,15 @@ const waitingForLocks = async () =>
     )
   ).length;
 
+/** Gives up before a statement that waits for a lock is cancelled. */
+const untilWaitingForLocks = (count: number) =>
+  until(
+    `${count} wait for locks`,
+    async () => (await waitingForLocks()) === count || undefined,
+    undefined,
+    15_000,
+  );
+
 describe('wrong secrets at token exchange', () => {
   it('401, then 429 from one address, and none of them waits for the locked agent', async () => {
     const { client, lent } = await delegatee();
@@ -135,12 +144,33 @@ describe('a secret that was right a moment ago', () => {
 });
 
 describe('an organization whose agents are locked', () => {
+  it('200 with client_credentials for a locked agent of another organization, once it is released', async () => {
+    const [stuck, other] = [(await delegatee()).client, (await delegatee()).client];
+    nextMinute();
+    const ask = ({ clientId, clientSecret }: Client) =>
+      t.askToken({
+        grant_type: 'client_credentials',
+        client_id: clientId,
+        client_secret: clientSecret,
+      });
+    const [releaseStuck, releaseOther] = [await lock(stuck), await lock(other)];
+    const waiting = Array.from({ length: 10 }, () => ask(stuck));
+    await untilWaitingForLocks(1);
+    const answer = ask(other);
+    await untilWaitingForLocks(2);
+    await releaseOther();
+    assert.equal((await answer).status, 200);
+    assert.equal(await waitingForLocks(), 1, 'one place per organization');
+    await releaseStuck();
+    for (const { status } of await Promise.all(waiting)) assert.equal(status, 200);
+  });
+
   it('200 for another organization at token exchange, however many of the first wait', async () => {
     const [stuck, other] = [await delegatee(), await delegatee()];
     nextMinute();
     const release = await lock(stuck.client);
     const waiting = Array.from({ length: 10 }, () => exchange(stuck.client, stuck.lent.delegationToken));
-    await until('they wait', async () => (await waitingForLocks()) > 0 || undefined);
+    await untilWaitingForLocks(2);
     assert.equal((await exchange(other.client, other.lent.delegationToken)).status, 200);
     assert.equal(await waitingForLocks(), 2, 'a share of the places, no more');
     await release();
@@ -158,8 +188,9 @@ describe('an organization whose agents are locked', () => {
     const token = await one.sign();
     const bring = () => exchangeOutside(token, { client_id: stuck.agentId });
     const waiting = Array.from({ length: 10 }, bring);
-    await until('they wait', async () => (await waitingForLocks()) > 0 || undefined);
+    await untilWaitingForLocks(2);
     assert.equal((await exchangeOutside(await two.sign(), { client_id: other.agentId })).status, 200);
+    assert.equal(await waitingForLocks(), 2, 'a share of the places, no more');
     await release();
     for (const { status } of await Promise.all(waiting)) assert.equal(status, 200);
   });

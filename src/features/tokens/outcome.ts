@@ -4,6 +4,7 @@
  * its audit record is durable. Requests come here authenticated and counted: nothing in the transaction waits for Redis.
  */
 import type { Tx } from '../../kernel/db.ts';
+import { createFairQueue } from '../../kernel/fair-queue.ts';
 import { createGatherer } from '../../kernel/gather.ts';
 import type { Entry } from '../../kernel/ledger.ts';
 import { type Failed, holdClaims, type ProvenClaim } from './claim.ts';
@@ -11,6 +12,8 @@ import type { PlanLimit, TokenDeps } from './feature.ts';
 import { busy, type Standing } from './store.ts';
 
 export interface Request<T> {
+  /** The client's organization: its requests for locked agents share one place in the queue. */
+  readonly organizationId: string;
   readonly claim: ProvenClaim;
   /** Called within the transaction, where the client is locked. Waits for nothing: other clients' locks are held too. */
   decide(client: Standing): Decision<T> | Candidate<T>;
@@ -34,6 +37,9 @@ const contended = Symbol('contended');
 
 /** What becomes of a request within a transaction. */
 type Settled<T> = Decision<T> | Failed | typeof busy | typeof contended;
+
+/** A request for a locked agent holds a connection while it waits. An organization has one place, so it cannot take both. */
+const busyRequests = { atOnce: 2, each: 1, waiting: 200, patienceMs: 30_000 } as const;
 
 export function createSettle<T>(deps: TokenDeps): (request: Request<T>) => Promise<T | Failed> {
   const { db, clock, ledger, checkPlans } = deps;
@@ -80,13 +86,13 @@ export function createSettle<T>(deps: TokenDeps): (request: Request<T>) => Promi
     atOnce: 1,
     waiting: 1_000,
   });
-  /** Apart from the others, so that nobody else waits for whoever holds the agent. */
-  const settleBusy = createGatherer({
-    run: (requests: readonly Request<T>[]) => settle(requests, true),
-    atMost: 1,
-    atOnce: 2,
-    waiting: 200,
-  });
+  const queueBusy = createFairQueue(busyRequests);
+  /** In a transaction of its own: no other request waits for the lock. */
+  const settleBusy = (request: Request<T>) =>
+    queueBusy(request.organizationId, async () => {
+      const [settled] = await settle([request], true);
+      return settled as Settled<T>;
+    });
 
   return async (request) => {
     const first = await settleTogether(request);

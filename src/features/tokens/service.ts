@@ -128,8 +128,9 @@ export function createTokenService(deps: TokenDeps, { draft }: Minter): TokenSer
     const presented = presentedClient(asked.form, asked.authorization);
     const proof = outsideProofIn(asked, presented, { scope: asked.form.scope, parties: async () => [] });
     if (proof) return outsideProofs.redeem(proof, audience);
-    const { claim } = await authenticate(asked, await claimIn(presented, specWords));
-    const settled = await settle({ claim, decide: (client) => byCredentials(asked, audience, client) });
+    const { claim, organizationId } = await authenticate(asked, await claimIn(presented, specWords));
+    const decide = (client: Standing) => byCredentials(asked, audience, client);
+    const settled = await settle({ organizationId, claim, decide });
     if ('failure' in settled) return refuse(asked, claim, settled.failure);
     metrics.count('service_tokens_issued_total', { scope: settled.scope });
     return settled;
