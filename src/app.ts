@@ -43,6 +43,7 @@ import { createAnnounced } from './kernel/announced.ts';
 import type { Caller } from './kernel/caller.ts';
 import { type Clock, systemClock } from './kernel/clock.ts';
 import type { Config } from './kernel/config.ts';
+import { createFairQueue } from './kernel/fair-queue.ts';
 import { createHttp, type Http } from './kernel/http.ts';
 import { createLedger, type LedgerListener } from './kernel/ledger.ts';
 import type { Log } from './kernel/log.ts';
@@ -60,6 +61,12 @@ import { createRateWindow } from './kernel/window.ts';
 const scaffolds = fileURLToPath(new URL('../scaffolds/', import.meta.url));
 
 const lastWriteMs = 3_000;
+
+/**
+ * A token exchange holds a database connection while it waits for locks. All ways to exchange share these places, so that
+ * connections remain for other requests; an organization can take half of the places.
+ */
+const exchanges = { atOnce: 4, each: 2, waiting: 200, patienceMs: 30_000 } as const;
 
 export interface Surroundings {
   readonly config: Config;
@@ -155,7 +162,7 @@ export async function createApp({
   // The features.
   const basics = { db, clock, ids, ledger, metrics };
   const trust = { ...basics, signer, issuer: config.baseUrl };
-  const issuing = { ...trust, recordRefusal };
+  const issuing = { ...trust, recordRefusal, exchangeQueue: createFairQueue(exchanges) };
   const organizations: Organizations = createOrganizations({
     ...basics,
     requirePermission,

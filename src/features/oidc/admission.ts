@@ -9,7 +9,6 @@ import type { Actor } from '../../kernel/caller.ts';
 import { isoTime } from '../../kernel/clock.ts';
 import type { Tx } from '../../kernel/db.ts';
 import { failToken, TokenError } from '../../kernel/fail.ts';
-import { createFairQueue } from '../../kernel/fair-queue.ts';
 import type { Issue, IssuedToken, OutsideProof, ProvenClient } from '../../kernel/grant.ts';
 import { isUuid, nobody, stranger } from '../../kernel/ids.ts';
 import type { Entry } from '../../kernel/ledger.ts';
@@ -36,8 +35,6 @@ const usedBefore = 'the token was used before';
 /** Of clocks that differ: how long past its end a token might still be shown to us. */
 const leewaySeconds = 60;
 const maxRecorded = 256;
-/** An admission holds a connection while it waits for locks: an organization can take half of the places, never all. */
-const admissions = { atOnce: 4, each: 2, waiting: 200, patienceMs: 30_000 } as const;
 
 /** What is known of a request so far: what the record of its refusal is made of. */
 interface Progress {
@@ -49,9 +46,8 @@ interface Progress {
 
 export function createAdmission(deps: OidcDeps): Admit {
   const { db, clock, metrics, outside, issuer: ourselves, multiTenant } = deps;
-  const { holdStanding, findStanding, recordRefusal } = deps;
+  const { holdStanding, findStanding, recordRefusal, exchangeQueue } = deps;
   const choose = createChoose(deps);
-  const inTurn = createFairQueue(admissions);
 
   /** In the log of the policy's organization, or of the one whose agent is named; otherwise in that of no organization. */
   const refusalOf = async (
@@ -128,7 +124,7 @@ export function createAdmission(deps: OidcDeps): Admit {
     try {
       const { token, chosen } = await authenticate(proof, words, progress);
       const parties = await proof.parties();
-      return await inTurn(chosen.policy.organizationId, () =>
+      return await exchangeQueue(chosen.policy.organizationId, () =>
         db.transaction(async (tx) => {
           // Agents before policies, and all of them at once: the order of every transaction that locks both.
           await takeTurn(tx, 'agent', [chosen.policy.agentId, ...parties], 'together');

@@ -7,6 +7,7 @@
 import type { Caller } from '../../kernel/caller.ts';
 import type { Clock } from '../../kernel/clock.ts';
 import type { Db, Queryable, Tx } from '../../kernel/db.ts';
+import type { FairQueue } from '../../kernel/fair-queue.ts';
 import type { Mint } from '../../kernel/grant.ts';
 import type { Ids } from '../../kernel/ids.ts';
 import type { Ledger } from '../../kernel/ledger.ts';
@@ -43,6 +44,8 @@ export interface OidcDeps {
   readonly ids: Ids;
   readonly ledger: Ledger;
   readonly recordRefusal: RecordRefusal;
+  /** For transactions that exchange a token: limits how many wait for locks, per organization and in all. */
+  readonly exchangeQueue: FairQueue;
   readonly metrics: Metrics;
   readonly signer: Pick<Signer, 'sign'>;
   readonly outside: OutsideTokens;

@@ -1,7 +1,7 @@
 /** A client is authenticated and counted before its request takes a place in a queue, a transaction or a lock. */
 import assert from 'node:assert/strict';
 import { generateKeyPairSync, randomUUID } from 'node:crypto';
-import { describe, it } from 'node:test';
+import { afterEach, describe, it } from 'node:test';
 import { exportJWK, SignJWT } from 'jose';
 import { type Client, delegating, jwtType, tokenExchange } from '../../../test/delegations.ts';
 import { keepOpen, startApp, startOfMinute } from '../../../test/harness.ts';
@@ -32,16 +32,16 @@ const delegatee = async () => {
   return { client, lent };
 };
 
-/** Nobody can lock these agents until what is answered is called. */
-const lock = (...agents: Client[]) =>
-  keepOpen(t, (tx) =>
-    takeTurn(
-      tx,
-      'agent',
-      agents.map(({ agentId }) => agentId),
-      'alone',
-    ),
-  );
+const locks: (() => Promise<void>)[] = [];
+/** Locks the agent for all others until the answered function is called, or the test ends. */
+const lock = async ({ agentId }: Client) => {
+  const release = await keepOpen(t, (tx) => takeTurn(tx, 'agent', [agentId], 'alone'));
+  locks.push(release);
+  return release;
+};
+afterEach(async () => {
+  for (const release of locks.splice(0)) await release();
+});
 const waitingForLocks = async () =>
   (
     await t.sql(
@@ -173,6 +173,24 @@ describe('an organization whose agents are locked', () => {
     await untilWaitingForLocks(2);
     assert.equal((await exchange(other.client, other.lent.delegationToken)).status, 200);
     assert.equal(await waitingForLocks(), 2, 'a share of the places, no more');
+    await release();
+    for (const { status } of await Promise.all(waiting)) assert.equal(status, 200);
+  });
+
+  it('200 for another organization, when the first waits with delegations and outside tokens', async () => {
+    const [stuck, other] = [await delegatee(), await delegatee()];
+    nextMinute();
+    const { agentId } = stuck.client;
+    const policy = await policyFor({ agentId, scopes: ['agents:read'], singleUse: false });
+    const token = await policy.sign();
+    const release = await lock(stuck.client);
+    const waiting = Array.from({ length: 5 }, () => [
+      exchange(stuck.client, stuck.lent.delegationToken),
+      exchangeOutside(token, { client_id: agentId }),
+    ]).flat();
+    await untilWaitingForLocks(2);
+    assert.equal((await exchange(other.client, other.lent.delegationToken)).status, 200);
+    assert.equal(await waitingForLocks(), 2, 'both ways share the places of the organization');
     await release();
     for (const { status } of await Promise.all(waiting)) assert.equal(status, 200);
   });

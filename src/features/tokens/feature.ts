@@ -6,6 +6,7 @@
 import type { Caller } from '../../kernel/caller.ts';
 import type { Clock } from '../../kernel/clock.ts';
 import type { Db, Tx } from '../../kernel/db.ts';
+import type { FairQueue } from '../../kernel/fair-queue.ts';
 import type { Grant, Issue, IssuedToken, Mint, OutsideProof } from '../../kernel/grant.ts';
 import type { Ids } from '../../kernel/ids.ts';
 import type { Ledger } from '../../kernel/ledger.ts';
@@ -31,6 +32,8 @@ export interface TokenDeps {
   readonly ids: Ids;
   readonly ledger: Ledger;
   readonly recordRefusal: RecordRefusal;
+  /** For transactions that exchange a token: limits how many wait for locks, per organization and in all. */
+  readonly exchangeQueue: FairQueue;
   readonly metrics: Metrics;
   readonly signer: Signer;
   /** Who we are: issuer, and audience of tokens for our own API. */

@@ -4,7 +4,6 @@ import { audienceOf } from '../../kernel/audience.ts';
 import type { Origin } from '../../kernel/caller.ts';
 import type { Tx } from '../../kernel/db.ts';
 import { failToken, TokenError } from '../../kernel/fail.ts';
-import { createFairQueue } from '../../kernel/fair-queue.ts';
 import type { Grant, IssuedToken, OutsideProof } from '../../kernel/grant.ts';
 import type { Entry } from '../../kernel/ledger.ts';
 import { takeTurn } from '../../kernel/locks.ts';
@@ -49,17 +48,13 @@ const rfcWords: Words = {
   badResource: 'invalid_target',
 };
 
-/** A redemption holds a connection while it waits for locks: an organization can take half of the places, never all. */
-const redemptions = { atOnce: 4, each: 2, waiting: 200, patienceMs: 30_000 } as const;
-
 export function createTokenService(deps: TokenDeps, { draft }: Minter): TokenService {
-  const { db, clock, ledger, metrics, issuer, outsideProofs } = deps;
+  const { db, clock, ledger, metrics, issuer, outsideProofs, exchangeQueue } = deps;
   const readClaim = createReadClaim(deps);
   const settle = createSettle<IssuedToken>(deps);
   const { authenticate, refuse } = createAuthenticate(deps);
-  const inTurn = createFairQueue(redemptions);
   const transactionFor = <T>(organizationId: string, work: (tx: Tx) => Promise<T>) =>
-    inTurn(organizationId, () => db.transaction(work));
+    exchangeQueue(organizationId, () => db.transaction(work));
   const grants = new Map(deps.grants.map((grant) => [grant.grantType, grant]));
   const fields = Object.keys(tokenRequestOf(deps.grants).properties);
 
