@@ -3,7 +3,7 @@ import type { Queryable, Tx } from '../../kernel/db.ts';
 import { nobody } from '../../kernel/ids.ts';
 import { takeTurn } from '../../kernel/locks.ts';
 import { offsetOf } from '../../kernel/page.ts';
-import { sql } from '../../kernel/sql.ts';
+import { prepared, sql } from '../../kernel/sql.ts';
 import type { TrustPolicy, TrustPolicyQuery } from './schema.ts';
 
 const columns = sql`
@@ -211,7 +211,9 @@ export async function useToken(
 export async function isUsed(db: Queryable, { byKeySet, byOrganization }: TokenKeys): Promise<boolean> {
   const row = await db.maybe(
     'oidc.isUsed',
-    sql`select 1 from used_outside_tokens where token_key in (${byKeySet}, ${byOrganization}) limit 1`,
+    prepared(
+      sql`select 1 from used_outside_tokens where token_key in (${byKeySet}, ${byOrganization}) limit 1`,
+    ),
   );
   return row !== undefined;
 }

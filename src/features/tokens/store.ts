@@ -179,7 +179,9 @@ export async function isAssertionUsed(
 ): Promise<boolean> {
   const row = await db.maybe(
     'tokens.isAssertionUsed',
-    sql`select 1 from used_assertions where agent_id = ${agentId} and assertion_id = ${assertionId}`,
+    prepared(
+      sql`select 1 from used_assertions where agent_id = ${agentId} and assertion_id = ${assertionId}`,
+    ),
   );
   return row !== undefined;
 }
