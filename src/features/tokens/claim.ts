@@ -110,6 +110,8 @@ async function holdSecrets(tx: Tx, claims: readonly ClaimOf<'secret'>[], held: H
   const clients = await holdClients(tx, claims, moment.now, moment);
   for (const [index, claim] of claims.entries()) {
     const client = clients[index];
+    // The query matches by hash, so this comparison succeeds. It stays, so that a secret is accepted by a comparison in
+    // constant time and not by the index alone, however the query finds the row.
     if (client === busy || (client && sameHash(claim.secretHash, client.secretHash))) held.set(claim, client);
   }
 }
