@@ -5,6 +5,7 @@
 import type { TSchema } from 'typebox';
 import type { Delegation, Origin } from './caller.ts';
 import type { Tx } from './db.ts';
+import type { CountAgainst } from './route.ts';
 
 /** RFC 6749 §5.1, with what RFC 8693 adds to it. */
 export interface IssuedToken {
@@ -81,7 +82,7 @@ export interface OutsideProof {
   readonly origin: Origin;
   /** The agents besides the client that the grant will lock; asked once the client is authenticated and counted. */
   parties(): Promise<readonly string[]>;
-  countAgainst(subject: { clientId: string } | 'address'): Promise<void>;
+  readonly countAgainst: CountAgainst;
 }
 
 /** What a client gets once it has proved itself, in the transaction that uses its proof up. */

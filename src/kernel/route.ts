@@ -71,6 +71,9 @@ type CallerOf<A extends Access> = A extends { kind: 'bearer' | 'scope' | 'policy
   ? Caller
   : Caller | undefined;
 
+/** Counts this request against the client, or against the address; refuses when over. A request counts once. */
+export type CountAgainst = (subject: { clientId: string } | 'address') => Promise<void>;
+
 export interface Input<S extends RouteSchema, A extends Access> {
   readonly params: StaticOf<S['params']>;
   readonly query: StaticOf<S['query']>;
@@ -80,8 +83,8 @@ export interface Input<S extends RouteSchema, A extends Access> {
   readonly headers: Readonly<Record<string, string | string[] | undefined>>;
   /** Sets a response header. */
   header(name: string, value: string): void;
-  /** With `limit: 'afterVerification'`: counts this request against the client, or against the address; refuses when over. */
-  countAgainst(subject: { clientId: string } | 'address'): Promise<void>;
+  /** With `limit: 'afterVerification'`. */
+  readonly countAgainst: CountAgainst;
 }
 
 export interface RouteSpec<S extends RouteSchema, A extends Access> {

@@ -9,6 +9,7 @@ import { failToken } from '../../kernel/fail.ts';
 import { createGatherer } from '../../kernel/gather.ts';
 import { nobody } from '../../kernel/ids.ts';
 import { createRecent } from '../../kernel/recent.ts';
+import type { CountAgainst } from '../../kernel/route.ts';
 import { type Claim, type ClaimOf, type ProvenClaim, usedAssertion, wrongProof } from './claim.ts';
 import type { TokenDeps } from './feature.ts';
 import { findOrganizationsOfClients, findStandings, isAssertionUsed } from './store.ts';
@@ -20,7 +21,7 @@ export interface AuthenticatedClient {
 
 interface Asked {
   readonly origin: Origin;
-  countAgainst(subject: { clientId: string } | 'address'): Promise<void>;
+  readonly countAgainst: CountAgainst;
 }
 
 export interface Authenticate {

@@ -7,6 +7,7 @@ import { failToken, TokenError } from '../../kernel/fail.ts';
 import type { Grant, IssuedToken, OutsideProof } from '../../kernel/grant.ts';
 import type { Entry } from '../../kernel/ledger.ts';
 import { takeTurn } from '../../kernel/locks.ts';
+import type { CountAgainst } from '../../kernel/route.ts';
 import { createAuthenticate } from './authenticate.ts';
 import { type Claim, createReadClaim, type Failed, type Held, holdClaims } from './claim.ts';
 import { type Presented, presentedClient } from './client.ts';
@@ -21,7 +22,7 @@ export interface TokenAsked {
   readonly query: object;
   readonly authorization: string | string[] | undefined;
   readonly origin: Origin;
-  countAgainst(subject: { clientId: string } | 'address'): Promise<void>;
+  readonly countAgainst: CountAgainst;
 }
 
 export interface TokenService {
