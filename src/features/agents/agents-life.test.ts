@@ -203,6 +203,17 @@ describe('reactivation', () => {
     assert.equal(said(await patch(target.agentId, suspended, asBoss)), '200');
     assert.equal(said(await patch(target.agentId, active, asBoss)), '200');
   });
+  it("200 by an admin after its own suspension, when an operator's earlier one was lifted by the previous version", async () => {
+    const [boss, target] = [await t.agent(), await t.agent()];
+    await makeAdmin(boss.agentId);
+    const asBoss = await t.token(undefined, boss);
+    // The previous version sets the status and leaves the column as it is.
+    await t.sql('update agents set suspended_by_operator = true where agent_id = $1', [target.agentId]);
+    assert.equal(await statusOf(target.agentId), 'active');
+    assert.equal(said(await patch(target.agentId, suspended, asBoss)), '200');
+    assert.equal(said(await patch(target.agentId, active, asBoss)), '200');
+    assert.equal(await statusOf(target.agentId), 'active');
+  });
   it('403 FORBIDDEN by an admin whose own suspension the operator has confirmed, with one event for that', async () => {
     const [boss, target] = [await t.agent(), await t.agent()];
     await makeAdmin(boss.agentId);
