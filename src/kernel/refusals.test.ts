@@ -1,9 +1,12 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
-import { describe, it } from 'node:test';
-import { startApp, startOfMinute } from '../../test/harness.ts';
+import { after, describe, it } from 'node:test';
+import { environment, patiently, startApp, startOfMinute } from '../../test/harness.ts';
 import { until } from '../../test/programs.ts';
+import { createApp } from '../app.ts';
 import { limits } from '../contract/limits.ts';
+import { loadConfig } from './config.ts';
+import { createLog } from './log.ts';
 
 const t = await startApp();
 const operator = await t.token();
@@ -83,5 +86,34 @@ describe('refusals of unauthenticated requests', () => {
 
     assert.equal((await ask(wrong)).status, 401);
     assert.equal((await recorded(flooded.organizationId, 'token.refused')).length, limit + 6, 'a new minute');
+  });
+
+  it(`401 from two processes, recorded ${limit} times by both together`, async () => {
+    const config = loadConfig(environment(patiently(t.databaseUrl)));
+    const second = await createApp({ config, log: createLog({ level: 'silent' }), clock: t.clock });
+    after(() => second.close());
+    const { organizationId, clientId } = await tenant();
+    const fields = { grant_type: 'client_credentials', client_id: clientId, client_secret: 'cs_wrong' };
+    const askSecond = async () => {
+      const { statusCode } = await second.http.server.inject({
+        method: 'POST',
+        url: '/api/v1/token',
+        headers: { 'content-type': 'application/x-www-form-urlencoded' },
+        payload: new URLSearchParams(fields).toString(),
+      });
+      return { status: statusCode };
+    };
+    startOfMinute(t.clock);
+    const each = limit - 10;
+    const statuses = await Promise.all([
+      statusesOf(each, () => t.askToken(fields)),
+      statusesOf(each, askSecond),
+    ]);
+    assert.deepEqual(statuses, [[401], [401]]);
+    assert.equal((await recorded(organizationId, 'token.refused')).length, limit);
+    const counts = await t.sql('select refused from refusal_counts where organization_id = $1', [
+      organizationId,
+    ]);
+    assert.deepEqual(counts, [{ refused: 2 * each }]);
   });
 });
