@@ -4,7 +4,7 @@ import type Type from 'typebox';
 import { createMemoryKv } from '../src/adapters/memory-kv.ts';
 import { systemClock } from '../src/kernel/clock.ts';
 import { createHttp, type HttpDeps } from '../src/kernel/http.ts';
-import { stranger } from '../src/kernel/ids.ts';
+import { anonymous } from '../src/kernel/ids.ts';
 import { createLog } from '../src/kernel/log.ts';
 import { createMetrics } from '../src/kernel/metrics.ts';
 import { open, type RouteEntry, rootRoute } from '../src/kernel/route.ts';
@@ -24,7 +24,7 @@ export async function startHttp(
     metrics,
     window: createRateWindow({ kv, fallback: kv, clock: systemClock, perMinute: 100_000 }),
     identify: async () => undefined,
-    explain: async () => ({ ...stranger, reason: 'unknown here' }),
+    explain: async () => ({ ...anonymous, reason: 'unknown here' }),
     recordRefusal: async () => {},
     requirePermission: async () => {},
     countCall() {},

@@ -9,7 +9,7 @@ import type { Scope } from '../contract/scopes.ts';
 import { networkOf } from './address.ts';
 import type { Actor, Caller, Delegation, Origin } from './caller.ts';
 import { fail } from './fail.ts';
-import { isUuid, stranger } from './ids.ts';
+import { anonymous, isUuid } from './ids.ts';
 import type { Metrics } from './metrics.ts';
 import type { RequirePermission } from './policy.ts';
 import type { RecordRefusal } from './refusals.ts';
@@ -137,7 +137,7 @@ export function createGuard(deps: GuardDeps): Guard {
   ): Promise<Identity> => {
     if (!identity) {
       if (token !== undefined) await refuse(visit, entry, await explain(token));
-      else if (shown) await refuse(visit, entry, { ...stranger, reason: 'malformed' });
+      else if (shown) await refuse(visit, entry, { ...anonymous, reason: 'malformed' });
       return refuseUnidentified(token, resourceMetadata);
     }
     if (identity.organizationStatus !== 'active') {
@@ -166,7 +166,7 @@ export function createGuard(deps: GuardDeps): Guard {
 
   const requireSecret = async (visit: Visit, entry: RouteEntry, secret?: string, token?: string) => {
     if (secret === undefined || isSame(secret, token ?? '')) return;
-    if (token !== undefined) await refuse(visit, entry, { ...stranger, reason: 'wrong secret' });
+    if (token !== undefined) await refuse(visit, entry, { ...anonymous, reason: 'wrong secret' });
     refuseUnidentified(token, resourceMetadata);
   };
 

@@ -21,9 +21,9 @@ export function createIds(): Ids {
   };
 }
 
-/** Stands for whoever cannot be told, or is none of ours: in the log, and where looking up must cost the same. */
-export const nobody = '00000000-0000-0000-0000-000000000000';
-export const stranger = { agentId: nobody, organizationId: nobody };
+/** The nil UUID: an unknown agent or organization in the log, and a look-up that costs the same as one that finds something. */
+export const nilUuid = '00000000-0000-0000-0000-000000000000';
+export const anonymous = { agentId: nilUuid, organizationId: nilUuid };
 
 /** Of any version, in either case: what SQL takes for a UUID. */
 export const isUuid = (text: string): boolean =>

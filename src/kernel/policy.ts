@@ -6,7 +6,7 @@ import { neverDelegated, type PolicyAction } from '../contract/actions.ts';
 import type { ErrorCode } from '../contract/errors.ts';
 import type { Caller } from './caller.ts';
 import { fail } from './fail.ts';
-import { nobody } from './ids.ts';
+import { nilUuid } from './ids.ts';
 
 export type Role = 'admin' | 'member' | 'none';
 
@@ -28,8 +28,8 @@ export interface PolicyQuestion {
 
 /** Whom every policy must refuse this. */
 export const askedByAStranger: PolicyQuestion = {
-  agentId: nobody,
-  organizationId: nobody,
+  agentId: nilUuid,
+  organizationId: nilUuid,
   scopes: [],
   role: 'none',
   action: 'organizations:create',

@@ -7,7 +7,7 @@ import { limits } from '../contract/limits.ts';
 import type { Clock } from './clock.ts';
 import type { Db, Tx } from './db.ts';
 import { createGatherer } from './gather.ts';
-import { nobody } from './ids.ts';
+import { nilUuid } from './ids.ts';
 import type { Entry, Ledger } from './ledger.ts';
 import type { Loop } from './loops.ts';
 import type { Metrics } from './metrics.ts';
@@ -63,7 +63,7 @@ async function countRefusals(
     const reason = String(last?.metadata?.reason ?? '')
       .slice(0, maxReason)
       .toWellFormed();
-    return { organizationId, refused: refusals.length, agentId: last?.agentId ?? nobody, reason };
+    return { organizationId, refused: refusals.length, agentId: last?.agentId ?? nilUuid, reason };
   });
   const rows = await tx.many<{ organizationId: string; refused: number }>(
     'refusals.count',
@@ -97,7 +97,7 @@ const worker = {
   requestId: 'refusals-suppressed',
   ipAddress: '127.0.0.1',
   userAgent: 'countersign worker',
-  agentId: nobody,
+  agentId: nilUuid,
 };
 
 /** Records `refusals.suppressed` for each organization and minute over the limit. */
@@ -132,7 +132,7 @@ function summarize({
         type: 'refusals.suppressed',
         subject: {
           organizationId,
-          agentId: nobody,
+          agentId: nilUuid,
           outcome: 'failure',
           metadata: { suppressed, minute, lastAgentId, lastReason },
         },

@@ -1,5 +1,5 @@
 import { isoTime } from '../../kernel/clock.ts';
-import { nobody } from '../../kernel/ids.ts';
+import { nilUuid } from '../../kernel/ids.ts';
 import type { Loop } from '../../kernel/loops.ts';
 import { inPieces } from '../../kernel/pieces.ts';
 import type { BillingParts, BillingService } from './service.ts';
@@ -22,7 +22,7 @@ const byItself = {
   requestId: 'billing-orphans',
   ipAddress: '127.0.0.1',
   userAgent: 'countersign worker',
-  agentId: nobody,
+  agentId: nilUuid,
 };
 
 export const billingLoops = (parts: BillingParts, service: BillingService): Loop[] => [
@@ -46,7 +46,7 @@ const createOrphanLoop = (parts: BillingParts, service: BillingService): Loop =>
   everyMs: hourMs,
   async run(signal) {
     const { db, log, organizations } = parts;
-    let after = nobody;
+    let after = nilUuid;
     while (!signal.aborted) {
       const running = await listRunning(db, 'stripe', { after, limit: batch });
       const deleted = await organizations.deletedAmong(
@@ -87,6 +87,6 @@ const endUnknown = (
     const status = 'canceled';
     await saveSubscription(tx, { ...known, status, grantedTier: null, updatedAt: isoTime(clock) });
     const metadata = { provider: known.provider, subscriptionId, status };
-    const subject = { organizationId, agentId: nobody, metadata };
+    const subject = { organizationId, agentId: nilUuid, metadata };
     await ledger.record(tx, byItself, 'billing.subscription_updated', subject);
   });

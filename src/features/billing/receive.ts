@@ -8,7 +8,7 @@ import type { PlanTier } from '../../contract/limits.ts';
 import type { Actor } from '../../kernel/caller.ts';
 import { isoTime } from '../../kernel/clock.ts';
 import type { Tx } from '../../kernel/db.ts';
-import { nobody } from '../../kernel/ids.ts';
+import { nilUuid } from '../../kernel/ids.ts';
 import {
   type PaidTier,
   type PaymentEvent,
@@ -124,7 +124,7 @@ export function createAct({ db, clock, ledger, log, organizations }: BillingDeps
           plan: plan.planTier,
           known,
           ordered: alongside !== undefined,
-          agentId: actor.agentId ?? orderedBy ?? nobody,
+          agentId: actor.agentId ?? orderedBy ?? nilUuid,
           because: { billingEvent: type, billingEventId: eventId },
         },
       );

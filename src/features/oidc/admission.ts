@@ -10,7 +10,7 @@ import { isoTime } from '../../kernel/clock.ts';
 import type { Tx } from '../../kernel/db.ts';
 import { failToken, TokenError } from '../../kernel/fail.ts';
 import type { Issue, IssuedToken, OutsideProof, ProvenClient } from '../../kernel/grant.ts';
-import { isUuid, nobody, stranger } from '../../kernel/ids.ts';
+import { anonymous, isUuid, nilUuid } from '../../kernel/ids.ts';
 import type { Entry } from '../../kernel/ledger.ts';
 import { takeTurn } from '../../kernel/locks.ts';
 import { isRefused, type Unverified } from '../../kernel/outside.ts';
@@ -62,9 +62,9 @@ export function createAdmission(deps: OidcDeps): Admit {
   };
 
   const named = async (agentId: string | undefined) => {
-    if (agentId === undefined || !isUuid(agentId)) return stranger;
+    if (agentId === undefined || !isUuid(agentId)) return anonymous;
     const standing = await findStanding(db, agentId.toLowerCase());
-    return { organizationId: standing?.organizationId ?? nobody, agentId: agentId.toLowerCase() };
+    return { organizationId: standing?.organizationId ?? nilUuid, agentId: agentId.toLowerCase() };
   };
 
   const read = (proof: OutsideProof, words: RefusalWords): Unverified => {

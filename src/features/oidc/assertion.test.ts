@@ -31,6 +31,7 @@ describe('POST /oidc/trust-policies/{policyId}/test', () => {
           'subject',
           'condition team in',
           'age',
+          'actor',
           'single use',
           'agent',
         ],

@@ -1,6 +1,6 @@
 /** Trust policies, when each was used last, and the outside tokens that were exchanged already. */
 import type { Queryable, Tx } from '../../kernel/db.ts';
-import { nobody } from '../../kernel/ids.ts';
+import { nilUuid } from '../../kernel/ids.ts';
 import { takeTurn } from '../../kernel/locks.ts';
 import { offsetOf } from '../../kernel/page.ts';
 import { prepared, sql } from '../../kernel/sql.ts';
@@ -156,7 +156,7 @@ export const findPoliciesByHead = (
   db.many(
     'oidc.findPoliciesByHead',
     sql`with recursive owners (head, organization_id) as (
-          select head, ${nobody}::uuid from unnest(${heads}::text[]) as h (head)
+          select head, ${nilUuid}::uuid from unnest(${heads}::text[]) as h (head)
           union all
           select owners.head, next.organization_id
           from owners cross join lateral (

@@ -7,7 +7,7 @@ import { limits } from '../../contract/limits.ts';
 import type { Origin } from '../../kernel/caller.ts';
 import { failToken } from '../../kernel/fail.ts';
 import { createGatherer } from '../../kernel/gather.ts';
-import { nobody } from '../../kernel/ids.ts';
+import { nilUuid } from '../../kernel/ids.ts';
 import { createRecent } from '../../kernel/recent.ts';
 import type { CountAgainst } from '../../kernel/route.ts';
 import { type Claim, type ClaimOf, type ProvenClaim, usedAssertion, wrongProof } from './claim.ts';
@@ -97,7 +97,7 @@ export function createAuthenticate({ db, clock, recordRefusal }: TokenDeps): Aut
     invalidate(claim);
     await asked.countAgainst('address');
     const found = (await findStandings(db, [agentId])).get(agentId);
-    const organizationId = found?.organizationId ?? nobody;
+    const organizationId = found?.organizationId ?? nilUuid;
     await recordRefusal({
       actor: asked.origin,
       type: 'token.refused',

@@ -5,7 +5,7 @@
  */
 import { isDeepStrictEqual } from 'node:util';
 import type { Tx } from '../../kernel/db.ts';
-import { isUuid, nobody } from '../../kernel/ids.ts';
+import { isUuid, nilUuid } from '../../kernel/ids.ts';
 import { hashSecret, sameHash } from '../../kernel/secrets.ts';
 import type { Presented } from './client.ts';
 import type { TokenDeps } from './feature.ts';
@@ -54,7 +54,7 @@ export const wrongProof = 'the client id or the proof is wrong';
 export const usedAssertion = 'the assertion was used before';
 
 /** Nobody when it is no agent of ours, so that looking it up costs the same. */
-const agentNamed = (clientId: string) => (isUuid(clientId) ? clientId.toLowerCase() : nobody);
+const agentNamed = (clientId: string) => (isUuid(clientId) ? clientId.toLowerCase() : nilUuid);
 
 export function createReadClaim({ db, issuer, assertions }: TokenDeps) {
   const audiences = [issuer, `${issuer}/`, `${issuer}/api/v1/token`];

@@ -2,7 +2,7 @@
 import { isScope, type Scope } from '../../contract/scopes.ts';
 import type { Delegation } from '../../kernel/caller.ts';
 import type { GuardDeps, Identity } from '../../kernel/guard.ts';
-import { isUuid, stranger, timeOfUuid } from '../../kernel/ids.ts';
+import { anonymous, isUuid, timeOfUuid } from '../../kernel/ids.ts';
 import { createRecent } from '../../kernel/recent.ts';
 import type { Claims } from '../../kernel/signer.ts';
 import { onceFor, unchanging } from '../../kernel/unchanging.ts';
@@ -127,7 +127,7 @@ export function createInspector({ clock, signer, standings, issuer }: TokenDeps)
     identify: identifyBy(inspect, issuer),
     async explain(token) {
       const entry = verified.get(token) ?? (await verify(token));
-      if (!entry) return { ...stranger, reason: 'not one of ours' };
+      if (!entry) return { ...anonymous, reason: 'not one of ours' };
       const { client_id: agentId, organization_id: organizationId, aud } = entry.claims;
       const ended = isOver(entry) ? 'expired' : 'revoked, or of an agent that is not active';
       return { agentId, organizationId, reason: aud === issuer ? ended : 'for another audience' };
