@@ -11,7 +11,7 @@ import { createLog } from './log.ts';
 const t = await startApp();
 const operator = await t.token();
 const limit = limits.refusalsPerMinute;
-const nobody = '00000000-0000-0000-0000-000000000000';
+const nilUuid = '00000000-0000-0000-0000-000000000000';
 
 const tenant = async () => {
   const payload = { name: 'Tenant', slug: `tenant-${randomUUID()}` };
@@ -59,7 +59,7 @@ describe('refusals of unauthenticated requests', () => {
     const garbage = () => t.call('GET', '/api/v1/agents', { token: 'garbage' });
     assert.deepEqual(await statusesOf(limit + 7, garbage), [401]);
     assert.equal((await recorded(flooded.organizationId, 'token.refused')).length, limit);
-    assert.equal((await recorded(nobody, 'authentication.refused')).length, limit);
+    assert.equal((await recorded(nilUuid, 'authentication.refused')).length, limit);
 
     // Neither another organization nor an authenticated client of this one loses anything.
     assert.equal((await ask({ ...other, clientSecret: 'cs_wrong' })).status, 401);
@@ -72,7 +72,7 @@ describe('refusals of unauthenticated requests', () => {
     const reason = 'the client id or the proof is wrong';
     for (const [organizationId, suppressed, lastAgentId, lastReason] of [
       [flooded.organizationId, 15, flooded.agentId, reason],
-      [nobody, 7, nobody, 'not one of ours'],
+      [nilUuid, 7, nilUuid, 'not one of ours'],
     ] as const) {
       const [event, ...more] = await recorded(organizationId, 'refusals.suppressed');
       assert.deepEqual(more, []);

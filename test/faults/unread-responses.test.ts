@@ -39,7 +39,7 @@ async function hold(path: string, clients: number, times: number): Promise<{ gro
   let most = before;
   const look = async () => {
     most = Math.max(most, await residentMiB());
-    // Others are served meanwhile.
+    // Other clients are still served.
     assert.equal((await fetch(`${url}/.well-known/jwks.json`)).status, 200);
   };
   for (let asked = 0; asked < clients; asked += 1) {

@@ -7,7 +7,7 @@ import { createTrust } from '../../../test/trust.ts';
 
 const t = await startApp({ WEBHOOK_ALLOW_PRIVATE_TARGETS: 'true' });
 const { operator, policyFor, exchange, seconds, refused, lastRefusal, patch } = await createTrust(t);
-const nobody = '00000000-0000-0000-0000-000000000000';
+const nilUuid = '00000000-0000-0000-0000-000000000000';
 
 /** An agent in an organization of its own. */
 const tenant = async () => {
@@ -71,7 +71,7 @@ describe('without client_id, what another organization has written', () => {
     assert.match(json.error_description, /several agents.*client_id/);
     for (const { organizationId } of [one, other]) assert.deepEqual(await refusalsOf(organizationId), []);
     const { organization_id, reason } = await lastRefusal();
-    assert.deepEqual([organization_id, reason], [nobody, json.error_description]);
+    assert.deepEqual([organization_id, reason], [nilUuid, json.error_description]);
     assert.equal((await exchange(token, { client_id: one.agentId })).status, 200);
   });
   for (const [what, turnAway] of [
@@ -137,7 +137,7 @@ describe('a refusal without client_id', () => {
       [{ sub: 'project:else' }, 'no trust policy for this token'],
     ] as const) {
       const refusal = await refused(await policy.sign(claims));
-      assert.equal(refusal.organization_id, nobody);
+      assert.equal(refusal.organization_id, nilUuid);
       assert.match(refusal.reason, new RegExp(reason));
     }
     for (const { organizationId } of [victim, mallory])

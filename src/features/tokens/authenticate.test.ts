@@ -88,7 +88,7 @@ describe('a client over its limit', () => {
 });
 
 describe('a client assertion that was used before', () => {
-  it('401, counted against the address: whoever has seen it cannot use up the window of the client', async () => {
+  it('401, counted against the address: a caller that has seen the assertion cannot use up the window of the client', async () => {
     const { client, lent } = await delegatee();
     const { publicKey, privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
     const put = await t.call('PUT', `/api/v1/agents/${client.agentId}/keys`, {
