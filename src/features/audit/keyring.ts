@@ -199,7 +199,7 @@ export function createKeyring({ db, clock, log, signer, readStatement, alarm }: 
           if (newest)
             log.warn(
               { keyId: signer.keyId, previousKeyId: newest.keyId },
-              'the signing key has changed: this one takes over the audit log. If you did not change it, somebody else did',
+              'the signing key has changed: this one takes over the audit log. If you did not change it, treat the key as stolen',
             );
         }
         await sharedSeals.share(tx);
