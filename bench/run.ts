@@ -5,19 +5,19 @@
 import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { cpus, tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { startEmbeddedPostgres } from '../src/adapters/embedded-postgres.ts';
-import { analytics } from './analytics.ts';
-import { answers } from './answers.ts';
-import { audit } from './audit.ts';
-import { cards } from './cards.ts';
-import { lists } from './lists.ts';
-import { marketplace } from './marketplace.ts';
-import { peers } from './peers.ts';
-import { scaffold } from './scaffold.ts';
-import { scale } from './scale.ts';
-import { startup } from './startup.ts';
-import { tokens } from './tokens.ts';
-import { webhooks } from './webhooks.ts';
+import { startEmbeddedPostgres } from '../src/adapters/embedded-postgres/embedded-postgres.ts';
+import { analytics } from './benches/analytics.ts';
+import { answers } from './benches/answers.ts';
+import { audit } from './benches/audit.ts';
+import { cards } from './benches/cards.ts';
+import { lists } from './benches/lists.ts';
+import { marketplace } from './benches/marketplace.ts';
+import { peers } from './benches/peers.ts';
+import { scaffold } from './benches/scaffold.ts';
+import { scale } from './benches/scale.ts';
+import { startup } from './benches/startup.ts';
+import { tokens } from './benches/tokens.ts';
+import { webhooks } from './benches/webhooks.ts';
 
 /** `target` is what we promise; `met` whether this run kept it. */
 export interface Result {

@@ -3,10 +3,10 @@ import { createApp } from '../src/app.ts';
 import { errorGroups, tokenErrors } from '../src/contract/errors.ts';
 import { auditOnlyEvents, webhookEvents } from '../src/contract/events.ts';
 import { outsideTokenReasons } from '../src/contract/outside.ts';
-import { loadConfig } from '../src/kernel/config.ts';
-import { generateKeyPair } from '../src/kernel/keypair.ts';
-import { createLog } from '../src/kernel/log.ts';
-import { type Variable, variables } from '../src/kernel/variables.ts';
+import { loadConfig } from '../src/kernel/config/config.ts';
+import { generateKeyPair } from '../src/kernel/config/keypair.ts';
+import { type Variable, variables } from '../src/kernel/config/variables.ts';
+import { createLog } from '../src/kernel/observability/log.ts';
 
 const notice = (source: string) => `<!-- Generated from ${source} by \`npm run openapi\`; do not edit. -->\n`;
 
@@ -46,7 +46,7 @@ function configuration(): string {
     (group) => `## ${group}\n\n${table(all.filter((variable) => variable.group === group))}\n`,
   );
   return [
-    notice('src/kernel/variables.ts'),
+    notice('src/kernel/config/variables.ts'),
     '# Configuration',
     '',
     '`countersign serve` reads the environment and nothing else. Everything is checked at start; what is missing or wrong is',

@@ -1,5 +1,5 @@
 /**
- * Signs test/scaffold/access-token-cases.ts with keys made for this run and writes the file that the generated projects
+ * Signs test/support/scaffold/access-token-cases.ts with keys made for this run and writes the file that the generated projects
  * contain. The private keys are not stored, so that every run replaces all tokens.
  */
 import { createHmac, createSign, generateKeyPairSync, type KeyObject } from 'node:crypto';
@@ -11,7 +11,7 @@ import {
   organizationId,
   refused,
   type TokenCase,
-} from '../test/scaffold/access-token-cases.ts';
+} from '../test/support/scaffold/access-token-cases.ts';
 
 const { privateKey, publicKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });
 const other = generateKeyPairSync('rsa', { modulusLength: 2048 }).privateKey;

@@ -4,20 +4,20 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { openFoundations } from './adapters/foundations.ts';
 import {
   assertionAlgorithms,
   createAssertions,
   createAttestationReader,
   createStatementReader,
   readPublicKey,
-} from './adapters/keys.ts';
-import { openStreaming, openStripe } from './adapters/open.ts';
-import { createOutbound } from './adapters/outbound.ts';
+} from './adapters/keys/keys.ts';
+import { createOutbound } from './adapters/outbound/outbound.ts';
 import { createReferencePage } from './adapters/scalar.ts';
-import { createEventReader } from './adapters/stripe.ts';
+import { createEventReader } from './adapters/stripe/stripe.ts';
 import { createTemplates } from './adapters/templates.ts';
 import { archive } from './adapters/zip.ts';
+import { openFoundations } from './composition/foundations.ts';
+import { openStreaming, openStripe } from './composition/open.ts';
 import { type Agents, agentsChange, createAgents } from './features/agents/feature.ts';
 import { createAnalytics } from './features/analytics/feature.ts';
 import { createAudit } from './features/audit/feature.ts';
@@ -39,23 +39,23 @@ import { createTiers, type Tiers } from './features/tiers/feature.ts';
 import { createStandings, createTokens, type Tokens } from './features/tokens/feature.ts';
 import { createUsage, shardFrom } from './features/usage/feature.ts';
 import { createDeliveries, createWebhooks } from './features/webhooks/feature.ts';
-import { createAnnounced } from './kernel/announced.ts';
 import type { Caller } from './kernel/caller.ts';
 import { type Clock, systemClock } from './kernel/clock.ts';
-import type { Config } from './kernel/config.ts';
-import { createFairQueue } from './kernel/fair-queue.ts';
-import { createHttp, type Http } from './kernel/http.ts';
+import { createFairQueue } from './kernel/concurrency/fair-queue.ts';
+import { createLoops } from './kernel/concurrency/loops.ts';
+import type { Config } from './kernel/config/config.ts';
+import { createSecondClock } from './kernel/data/clock-skew-guard.ts';
+import { createAnnounced } from './kernel/data/invalidating-cache.ts';
+import { migrate } from './kernel/data/migrations.ts';
+import { createVault } from './kernel/data/vault.ts';
+import { createRateWindow } from './kernel/http/rate-window.ts';
+import { createHttp, type Http } from './kernel/http/server.ts';
 import { createLedger, type LedgerListener } from './kernel/ledger.ts';
-import type { Log } from './kernel/log.ts';
-import { createLoops } from './kernel/loops.ts';
-import type { Metrics } from './kernel/metrics.ts';
-import { migrate } from './kernel/migrations.ts';
-import type { Outbound } from './kernel/outbound.ts';
+import type { Log } from './kernel/observability/log.ts';
+import type { Metrics } from './kernel/observability/metrics.ts';
 import { askedByAStranger, createRequirePermission } from './kernel/policy.ts';
+import type { Outbound } from './kernel/ports/outbound.ts';
 import { createRecordRefusal, createRefusalsLoop } from './kernel/refusals.ts';
-import { createSecondClock } from './kernel/second-clock.ts';
-import { createVault } from './kernel/vault.ts';
-import { createRateWindow } from './kernel/window.ts';
 
 /** Beside the code, in a checkout as in the published package. */
 const scaffolds = fileURLToPath(new URL('../scaffolds/', import.meta.url));

@@ -1,12 +1,12 @@
 /** The audit log alone, without the house around it: for whoever checks or exports it at the console. */
 import type { KeyObject } from 'node:crypto';
-import { createSigner, createStatementReader } from './adapters/keys.ts';
-import { createPostgres } from './adapters/postgres.ts';
+import { createSigner, createStatementReader } from './adapters/keys/keys.ts';
+import { createPostgres } from './adapters/postgres/postgres.ts';
 import { createAudit } from './features/audit/feature.ts';
 import { systemClock } from './kernel/clock.ts';
-import type { KeyPair } from './kernel/keypair.ts';
-import type { Log } from './kernel/log.ts';
-import { createMetrics } from './kernel/metrics.ts';
+import type { KeyPair } from './kernel/config/keypair.ts';
+import type { Log } from './kernel/observability/log.ts';
+import { createMetrics } from './kernel/observability/metrics.ts';
 
 export { verifyExport } from './features/audit/offline.ts';
 

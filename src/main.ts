@@ -3,9 +3,9 @@ import { readFileSync } from 'node:fs';
 import { Command } from 'commander';
 import { Refusal } from './commands/refusal.ts';
 import { printError } from './commands/terminal.ts';
-import { ConfigProblems } from './kernel/config.ts';
-import { DatabaseAway } from './kernel/db.ts';
-import { MigrationProblem } from './kernel/migrations.ts';
+import { ConfigProblems } from './kernel/config/config.ts';
+import { DatabaseAway } from './kernel/data/db.ts';
+import { MigrationProblem } from './kernel/data/migrations.ts';
 import { PolicyProblem } from './kernel/policy.ts';
 
 const { version, description } = JSON.parse(

@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { brokenArrows } from './arrows.ts';
+import { brokenArrows } from './support/import-rules.ts';
 
 test('the arrows of the house hold', () => {
   assert.deepEqual(brokenArrows(new URL('../', import.meta.url)), []);
 });
 
 test('every kind of broken arrow is found in a house built wrong on purpose', () => {
-  assert.deepEqual(brokenArrows(new URL('fixtures/broken-house/', import.meta.url)), [
+  assert.deepEqual(brokenArrows(new URL('fixtures/broken-tree/', import.meta.url)), [
     'adapters/driver.ts: imports features/alpha/feature.ts',
     'app.ts: imports commands/run.ts',
     'commands/run.ts: prints past commands/terminal.ts',

@@ -3,8 +3,7 @@ import assert from 'node:assert/strict';
 import { generateKeyPairSync } from 'node:crypto';
 import { describe, it } from 'node:test';
 import { exportJWK, SignJWT } from 'jose';
-import type { RouteEntry } from '../src/kernel/route.ts';
-import { startApp, startOfMinute } from './harness.ts';
+import type { RouteEntry } from '../src/kernel/http/route.ts';
 import {
   asTenantAdmin,
   changesNothing,
@@ -12,8 +11,9 @@ import {
   succeeding,
   type Target,
   validTokenRequest,
-} from './matrix-rows.ts';
-import { createWorld, send } from './world.ts';
+} from './matrix/matrix-rows.ts';
+import { createWorld, send } from './support/actors.ts';
+import { startApp, startOfMinute } from './support/harness.ts';
 
 const t = await startApp({
   MULTI_TENANT: 'true',
@@ -46,7 +46,7 @@ async function eventsOf<T>(work: () => Promise<T>): Promise<{ result: T; written
 /** What is wrong with the trail that a successful call of this route leaves; undefined when nothing is. */
 async function problemOf({ id, method, path }: RouteEntry): Promise<string | undefined> {
   const request = succeeding(id);
-  if (!request) return `${method} ${path} (${id}) has no row in test/matrix-rows.ts`;
+  if (!request) return `${method} ${path} (${id}) has no row in test/matrix/matrix-rows.ts`;
   const target = await makeTarget();
   const token = asTenantAdmin.has(id)
     ? (await agentIn(target.organizationId, [], 'admin')).token

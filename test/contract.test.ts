@@ -7,7 +7,7 @@ import { webhookEvents } from '../src/contract/events.ts';
 import { plans } from '../src/contract/limits.ts';
 import { metrics } from '../src/contract/metrics.ts';
 import { isScope, scopes } from '../src/contract/scopes.ts';
-import { createMetrics } from '../src/kernel/metrics.ts';
+import { createMetrics } from '../src/kernel/observability/metrics.ts';
 
 interface SpecWords {
   errors: Record<string, number>;

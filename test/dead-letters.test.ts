@@ -1,10 +1,10 @@
 /** Deliveries that are given up where nobody can ask: by `worker`, beside `serve --no-worker`. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { environment } from './harness.ts';
-import { startCountersign, startServe, until } from './programs.ts';
-import { authorityFile, startReceiver } from './receivers.ts';
-import { startDelivering } from './subscribers.ts';
+import { environment } from './support/harness.ts';
+import { authorityFile, startReceiver } from './support/peers/receivers.ts';
+import { startDelivering } from './support/peers/subscribers.ts';
+import { startCountersign, startServe, until } from './support/programs.ts';
 
 const settings = {
   WEBHOOK_ALLOW_PRIVATE_TARGETS: 'true',

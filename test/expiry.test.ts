@@ -1,8 +1,8 @@
 /** What is over goes, however much it is, and never in one long statement. */
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
-import { startApp } from './harness.ts';
-import { until } from './programs.ts';
+import { startApp } from './support/harness.ts';
+import { until } from './support/programs.ts';
 
 const t = await startApp();
 const rows = 5_001;

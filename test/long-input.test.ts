@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { describe, it } from 'node:test';
-import { startApp } from './harness.ts';
+import { startApp } from './support/harness.ts';
 
 const t = await startApp();
 const token = await t.token();

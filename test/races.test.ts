@@ -2,10 +2,10 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { describe, it } from 'node:test';
-import { tryTurn } from '../src/kernel/locks.ts';
-import { sql } from '../src/kernel/sql.ts';
-import { type Answer, keepOpen, newAgent, startApp } from './harness.ts';
-import { until } from './programs.ts';
+import { tryTurn } from '../src/kernel/data/locks.ts';
+import { sql } from '../src/kernel/data/sql.ts';
+import { type Answer, keepOpen, newAgent, startApp } from './support/harness.ts';
+import { until } from './support/programs.ts';
 
 const t = await startApp({ DATABASE_POOL_SIZE: '20' });
 const token = await t.token();

@@ -9,11 +9,11 @@ import { join, relative, resolve } from 'node:path';
 import { run } from 'node:test';
 import { spec } from 'node:test/reporters';
 import { fileURLToPath } from 'node:url';
-import { startEmbeddedPostgres } from '../src/adapters/embedded-postgres.ts';
+import { startEmbeddedPostgres } from '../src/adapters/embedded-postgres/embedded-postgres.ts';
 import { createApp } from '../src/app.ts';
-import { loadConfig } from '../src/kernel/config.ts';
-import { generateKeyPair } from '../src/kernel/keypair.ts';
-import { createLog } from '../src/kernel/log.ts';
+import { loadConfig } from '../src/kernel/config/config.ts';
+import { generateKeyPair } from '../src/kernel/config/keypair.ts';
+import { createLog } from '../src/kernel/observability/log.ts';
 
 const started = performance.now();
 const folder = mkdtempSync(join(tmpdir(), 'countersign-test-'));
@@ -27,17 +27,17 @@ const asked = process.argv.slice(2);
 const longest = [
   'test/scaffold/java.test.ts',
   'test/faults/audit-refuses.test.ts',
-  'test/key-rotation.test.ts',
+  'test/processes/key-rotation.test.ts',
   'test/faults/unread-responses.test.ts',
-  'test/matrix.test.ts',
+  'test/matrix/matrix.test.ts',
   'test/faults/audit-killed.test.ts',
   'test/scaffold/rust.test.ts',
   'test/faults/plans-shared.test.ts',
   'test/faults/postgres-away.test.ts',
-  'test/dev.test.ts',
+  'test/processes/dev.test.ts',
   'test/scaffold/python.test.ts',
   'test/faults/redis-away.test.ts',
-  'test/shutdown.test.ts',
+  'test/processes/shutdown.test.ts',
   'test/faults/redis-standing.test.ts',
 ];
 const rank = (file: string) => (longest.includes(file) ? longest.indexOf(file) : longest.length);

@@ -1,7 +1,7 @@
 /** No secret leaves but in the one answer that is meant to show it. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { newAgent, startApp } from './harness.ts';
+import { newAgent, startApp } from './support/harness.ts';
 
 test('no secret of the run is in any list, log line, metric, audit row or document', async () => {
   const key = Buffer.alloc(32, 1).toString('base64');

@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import pg from 'pg';
-import { createDatabase, environment } from './harness.ts';
-import { askToken, makeOperator, startServe, until } from './programs.ts';
+import { createDatabase, environment } from './support/harness.ts';
+import { askToken, makeOperator, startServe, until } from './support/programs.ts';
 
 const dayMs = 86_400_000;
 

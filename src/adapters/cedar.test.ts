@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { after, describe, it } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { policyActions } from '../contract/actions.ts';
-import { createLog } from '../kernel/log.ts';
+import { createLog } from '../kernel/observability/log.ts';
 import type { PolicyQuestion } from '../kernel/policy.ts';
 import { createCedar } from './cedar.ts';
 

@@ -8,7 +8,7 @@ import {
   statefulIsAuthorized,
   validate,
 } from '@cedar-policy/cedar-wasm/nodejs';
-import type { Log } from '../kernel/log.ts';
+import type { Log } from '../kernel/observability/log.ts';
 import {
   type PolicyEngine,
   PolicyProblem,

@@ -3,12 +3,12 @@ import { createWriteStream, readFileSync } from 'node:fs';
 import { open as openPath } from 'node:fs/promises';
 import { createInterface } from 'node:readline';
 import { finished } from 'node:stream/promises';
-import { createStatementReader, describePublicKey } from '../adapters/keys.ts';
+import { createStatementReader, describePublicKey } from '../adapters/keys/keys.ts';
 import { openAudit, verifyExport } from '../audit-app.ts';
-import { type Environment, loadVariable } from '../kernel/config.ts';
+import { type Environment, loadVariable } from '../kernel/config/config.ts';
+import { belongTogether } from '../kernel/config/keypair.ts';
 import { isUuid } from '../kernel/ids.ts';
-import { belongTogether } from '../kernel/keypair.ts';
-import { createLog } from '../kernel/log.ts';
+import { createLog } from '../kernel/observability/log.ts';
 import { Refusal } from './refusal.ts';
 import { printError as note, print, quoted } from './terminal.ts';
 

@@ -2,10 +2,10 @@
 
 import { type App, createApp } from '../app.ts';
 import { scopes } from '../contract/scopes.ts';
-import { type Environment, loadConfig } from '../kernel/config.ts';
-import type { Tx } from '../kernel/db.ts';
-import { takeLock } from '../kernel/locks.ts';
-import { createLog } from '../kernel/log.ts';
+import { type Environment, loadConfig } from '../kernel/config/config.ts';
+import type { Tx } from '../kernel/data/db.ts';
+import { takeLock } from '../kernel/data/locks.ts';
+import { createLog } from '../kernel/observability/log.ts';
 import { Refusal } from './refusal.ts';
 import { print } from './terminal.ts';
 

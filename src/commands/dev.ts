@@ -4,10 +4,10 @@ import { chmodSync, existsSync, mkdirSync, readFileSync, renameSync, writeFileSy
 import { join, resolve } from 'node:path';
 import { keepEmbeddedPostgres } from '../adapters/embedded-postgres/keep.ts';
 import type { App } from '../app.ts';
-import { type Config, type Environment, loadConfig, loadVariable } from '../kernel/config.ts';
-import { generateKeyPair } from '../kernel/keypair.ts';
+import { type Config, type Environment, loadConfig, loadVariable } from '../kernel/config/config.ts';
+import { generateKeyPair } from '../kernel/config/keypair.ts';
 import { createLifecycle } from '../kernel/lifecycle.ts';
-import { createLog } from '../kernel/log.ts';
+import { createLog } from '../kernel/observability/log.ts';
 import { createOperator, type Operator } from './bootstrap.ts';
 import { Refusal } from './refusal.ts';
 import { startServer } from './serve.ts';

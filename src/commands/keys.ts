@@ -2,8 +2,8 @@
 import { createPublicKey } from 'node:crypto';
 import { chmodSync, existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { describePublicKey } from '../adapters/keys.ts';
-import { generateKeyPair } from '../kernel/keypair.ts';
+import { describePublicKey } from '../adapters/keys/keys.ts';
+import { generateKeyPair } from '../kernel/config/keypair.ts';
 import { Refusal } from './refusal.ts';
 import { print, printError } from './terminal.ts';
 

@@ -1,10 +1,10 @@
 /** `countersign migrate`: needs the database only, so it asks for no other variable. */
-import { createPostgres } from '../adapters/postgres.ts';
+import { createPostgres } from '../adapters/postgres/postgres.ts';
 import { systemClock } from '../kernel/clock.ts';
-import { type Environment, loadVariable } from '../kernel/config.ts';
-import { createLog } from '../kernel/log.ts';
-import { createMetrics } from '../kernel/metrics.ts';
-import { migrate as applyMigrations } from '../kernel/migrations.ts';
+import { type Environment, loadVariable } from '../kernel/config/config.ts';
+import { migrate as applyMigrations } from '../kernel/data/migrations.ts';
+import { createLog } from '../kernel/observability/log.ts';
+import { createMetrics } from '../kernel/observability/metrics.ts';
 import { print } from './terminal.ts';
 
 export async function migrate(env: Environment): Promise<void> {

@@ -2,7 +2,7 @@
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { unpack } from '../adapters/zip.ts';
-import type { Environment } from '../kernel/config.ts';
+import type { Environment } from '../kernel/config/config.ts';
 import { isUuid } from '../kernel/ids.ts';
 import { Refusal } from './refusal.ts';
 import { print, quoted } from './terminal.ts';

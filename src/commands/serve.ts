@@ -2,9 +2,9 @@
 import cluster from 'node:cluster';
 import { lookup } from 'node:dns/promises';
 import { type App, createApp } from '../app.ts';
-import { type Config, type Environment, loadConfig } from '../kernel/config.ts';
+import { type Config, type Environment, loadConfig } from '../kernel/config/config.ts';
 import { createLifecycle, type Lifecycle } from '../kernel/lifecycle.ts';
-import { createLog, type Log } from '../kernel/log.ts';
+import { createLog, type Log } from '../kernel/observability/log.ts';
 import { Refusal } from './refusal.ts';
 import { supervise } from './supervise.ts';
 import { answerSupervisor, askSupervisorForMetrics, leaveInTurn, obeySupervisor } from './supervised.ts';

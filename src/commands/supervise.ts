@@ -6,10 +6,10 @@
 import cluster, { type Worker } from 'node:cluster';
 import { subscribe } from 'node:diagnostics_channel';
 import { setTimeout as sleep, setImmediate as turn } from 'node:timers/promises';
-import type { Config } from '../kernel/config.ts';
+import type { Config } from '../kernel/config/config.ts';
 import type { Lifecycle } from '../kernel/lifecycle.ts';
-import type { Log } from '../kernel/log.ts';
-import { countedIn, joinSnapshots, mergeSnapshots, type Snapshot } from '../kernel/metrics.ts';
+import type { Log } from '../kernel/observability/log.ts';
+import { countedIn, joinSnapshots, mergeSnapshots, type Snapshot } from '../kernel/observability/metrics.ts';
 
 export type Message =
   | { readonly kind: 'metrics-wanted'; readonly id: number }

@@ -3,7 +3,7 @@ import cluster from 'node:cluster';
 import type { Server } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Lifecycle } from '../kernel/lifecycle.ts';
-import type { Metrics } from '../kernel/metrics.ts';
+import type { Metrics } from '../kernel/observability/metrics.ts';
 import { answerMs, type Message } from './supervise.ts';
 
 const say = (message: Message) => process.connected && process.send?.(message);

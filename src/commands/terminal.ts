@@ -1,6 +1,6 @@
 /**
  * Everything that commands print. The text may contain what a server or a file of another party says: characters that control a
- * terminal or change the order of what is shown are printed as escapes. test/arrows.ts keeps `console` out of the other files.
+ * terminal or change the order of what is shown are printed as escapes. test/support/import-rules.ts keeps `console` out of the other files.
  */
 
 /** C0 and C1 controls, bidirectional and invisible formatting, line and paragraph separators, halves of surrogate pairs. */

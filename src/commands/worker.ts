@@ -1,8 +1,8 @@
 /** `countersign worker`: the background loops alone, beside any number of `serve --no-worker`. */
 import { createApp } from '../app.ts';
-import { type Environment, loadConfig } from '../kernel/config.ts';
+import { type Environment, loadConfig } from '../kernel/config/config.ts';
 import { createLifecycle } from '../kernel/lifecycle.ts';
-import { createLog } from '../kernel/log.ts';
+import { createLog } from '../kernel/observability/log.ts';
 
 export async function worker(env: Environment): Promise<void> {
   const config = loadConfig(env);

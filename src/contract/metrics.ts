@@ -1,7 +1,7 @@
 /**
  * Every metric of GET /metrics: name, type, labels, and how the figures of several processes become one.
  * Label values come from closed sets; where the world is open (client ids, organizations) the number of
- * distinct values is bounded in kernel/metrics.ts and the rest is counted as `other`.
+ * distinct values is bounded in kernel/observability/metrics.ts and the rest is counted as `other`.
  */
 
 interface MetricWord {

@@ -22,7 +22,7 @@ export const Name = Type.String({
   description: '1 to 255 characters, not all blank',
 });
 
-/** Somebody else's URL; what exactly it may be is `problemOfAddress` in kernel/outside.ts to say. */
+/** Somebody else's URL; what exactly it may be is `problemOfAddress` in kernel/ports/external-tokens.ts to say. */
 export const Address = Type.String({ minLength: 1, maxLength: 1024 });
 
 export const Nullable = <T extends TSchema>(schema: T) => Type.Union([schema, Type.Null()]);

@@ -1,4 +1,4 @@
-/** The one way to refuse: `fail(CODE)` inside, one formatter (kernel/errors.ts) at the edge. */
+/** The one way to refuse: `fail(CODE)` inside, one formatter (kernel/http/error-format.ts) at the edge. */
 import { type ErrorCode, errors, type TokenErrorCode, tokenErrors } from '../contract/errors.ts';
 
 export interface FailOptions {

@@ -6,7 +6,7 @@
 import type { EventType } from '../contract/events.ts';
 import type { Actor, Delegation } from './caller.ts';
 import type { Clock } from './clock.ts';
-import type { Tx } from './db.ts';
+import type { Tx } from './data/db.ts';
 import type { Ids } from './ids.ts';
 import { limitRefusals } from './refusals.ts';
 

@@ -3,7 +3,7 @@
  * so does time. A repeat within a moment is not a second wish: npm and our own launcher pass on a Ctrl-C that the
  * terminal has sent to everyone already.
  */
-import type { Log } from './log.ts';
+import type { Log } from './observability/log.ts';
 
 const sameWishMs = 250;
 /** More than a server takes to cut the requests that hang; a database that does not answer is not waited for. */

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, describe, it } from 'node:test';
-import { environment, patiently, startApp, startOfMinute } from '../../test/harness.ts';
-import { until } from '../../test/programs.ts';
+import { environment, patiently, startApp, startOfMinute } from '../../test/support/harness.ts';
+import { until } from '../../test/support/programs.ts';
 import { createApp } from '../app.ts';
 import { limits } from '../contract/limits.ts';
-import { loadConfig } from './config.ts';
-import { createLog } from './log.ts';
+import { loadConfig } from './config/config.ts';
+import { createLog } from './observability/log.ts';
 
 const t = await startApp();
 const operator = await t.token();

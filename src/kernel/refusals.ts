@@ -5,13 +5,13 @@
  */
 import { limits } from '../contract/limits.ts';
 import type { Clock } from './clock.ts';
-import type { Db, Tx } from './db.ts';
-import { createGatherer } from './gather.ts';
+import { createGatherer } from './concurrency/batcher.ts';
+import type { Loop } from './concurrency/loops.ts';
+import type { Db, Tx } from './data/db.ts';
+import { sql } from './data/sql.ts';
 import { nilUuid } from './ids.ts';
 import type { Entry, Ledger } from './ledger.ts';
-import type { Loop } from './loops.ts';
-import type { Metrics } from './metrics.ts';
-import { sql } from './sql.ts';
+import type { Metrics } from './observability/metrics.ts';
 
 export type RecordRefusal = (entry: Entry) => Promise<void>;
 

@@ -20,9 +20,9 @@ import {
 import { getResolver } from 'web-did-resolver';
 import { agentTypes } from '../../src/contract/identity.ts';
 import { BadgeCredential, OasfRecord } from '../../src/features/did/formats.ts';
-import { newAgent } from '../harness.ts';
-import { oasfRecordSchema } from './oasf.ts';
-import { listenSecurely } from './tls.ts';
+import { oasfRecordSchema } from '../support/clients/oasf.ts';
+import { listenSecurely } from '../support/clients/tls.ts';
+import { newAgent } from '../support/harness.ts';
 
 const t = await listenSecurely();
 const token = await t.token();

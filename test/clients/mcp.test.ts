@@ -12,8 +12,8 @@ import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/
 import { McpServer } from '@modelcontextprotocol/sdk/server/mcp.js';
 import { StreamableHTTPServerTransport } from '@modelcontextprotocol/sdk/server/streamableHttp.js';
 import { createRemoteJWKSet, jwtVerify } from 'jose';
-import { freePort } from '../programs.ts';
-import { clientOf, listen } from './listening.ts';
+import { clientOf, listen } from '../support/clients/listening.ts';
+import { freePort } from '../support/programs.ts';
 
 const t = await listen();
 const agent = await clientOf(t);

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import * as oauth from 'oauth4webapi';
-import { accessTokenType, delegating, jwtType, tokenExchange } from '../delegations.ts';
-import { clientOf, listen } from './listening.ts';
+import { clientOf, listen } from '../support/clients/listening.ts';
+import { accessTokenType, delegating, jwtType, tokenExchange } from '../support/scenarios/delegations.ts';
 
 const t = await listen();
 const agent = await clientOf(t);

@@ -3,10 +3,10 @@ import assert from 'node:assert/strict';
 import { createHmac, createPublicKey } from 'node:crypto';
 import { describe, it } from 'node:test';
 import { decodeJwt, decodeProtectedHeader } from 'jose';
-import { delegating, jwtType, tokenExchange } from '../delegations.ts';
-import { startApp } from '../harness.ts';
-import { makeKey, startIssuer, startOidcProvider } from '../issuers.ts';
-import { createTrust, ours } from '../trust.ts';
+import { startApp } from '../support/harness.ts';
+import { makeKey, startIssuer, startOidcProvider } from '../support/peers/issuers.ts';
+import { delegating, jwtType, tokenExchange } from '../support/scenarios/delegations.ts';
+import { createTrust, ours } from '../support/scenarios/trust.ts';
 
 const t = await startApp({ WEBHOOK_ALLOW_PRIVATE_TARGETS: 'true' });
 const { operator, policyFor, exchange } = await createTrust(t);

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import * as client from 'openid-client';
-import { clientOf, listen } from './listening.ts';
+import { clientOf, listen } from '../support/clients/listening.ts';
 
 const t = await listen();
 const agent = await clientOf(t);

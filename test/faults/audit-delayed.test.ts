@@ -1,7 +1,7 @@
 /** No process links the audit events: the serving process says so, and says when they are linked again. */
 import { test } from 'node:test';
-import { createDatabase, environment } from '../harness.ts';
-import { askToken, makeOperator, startCountersign, startServe, until } from '../programs.ts';
+import { createDatabase, environment } from '../support/harness.ts';
+import { askToken, makeOperator, startCountersign, startServe, until } from '../support/programs.ts';
 
 test('200 with audit.status delayed while the worker is dead, and ok again once it runs', async () => {
   const env = environment(await createDatabase(), { LOG_LEVEL: 'info' });

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { createDatabase, environment, execute } from '../harness.ts';
+import { createDatabase, environment, execute } from '../support/harness.ts';
 import {
   askToken,
   authorize,
@@ -11,7 +11,7 @@ import {
   startCountersign,
   startServe,
   untilHealthy,
-} from '../programs.ts';
+} from '../support/programs.ts';
 
 const kills = 20;
 const clients = 12;

@@ -2,7 +2,6 @@
 import assert from 'node:assert/strict';
 import { beforeEach, describe, it } from 'node:test';
 import { scopes } from '../../src/contract/scopes.ts';
-import { type Answer, startApp, startOfMinute } from '../harness.ts';
 import {
   asTenantAdmin,
   changesNothing,
@@ -10,8 +9,9 @@ import {
   succeeding,
   type Target,
   validTokenRequest,
-} from '../matrix-rows.ts';
-import { createWorld, send } from '../world.ts';
+} from '../matrix/matrix-rows.ts';
+import { createWorld, send } from '../support/actors.ts';
+import { type Answer, startApp, startOfMinute } from '../support/harness.ts';
 
 const t = await startApp({
   MULTI_TENANT: 'true',
@@ -82,7 +82,7 @@ describe('when the event of a change cannot be written', () => {
     it(`500 ${method} ${path} (${id}), and nothing has changed`, async () => {
       const target = await makeTarget();
       const request = succeeding(id)?.(target);
-      assert.ok(request, `${id} has no row in test/matrix-rows.ts`);
+      assert.ok(request, `${id} has no row in test/matrix/matrix-rows.ts`);
       const token = asTenantAdmin.has(id)
         ? (await agentIn(target.organizationId, [], 'admin')).token
         : marked.token;

@@ -2,8 +2,15 @@
 import assert from 'node:assert/strict';
 import { describe, type TestContext, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { createDatabase, environment, execute, newAgent, patiently, skipWithout } from '../harness.ts';
-import { atOnce, tally, useCalls, useTokens } from '../plans.ts';
+import {
+  createDatabase,
+  environment,
+  execute,
+  newAgent,
+  patiently,
+  skipWithout,
+} from '../support/harness.ts';
+import { startRelay } from '../support/peers/relay.ts';
 import {
   askToken,
   authorize,
@@ -14,8 +21,8 @@ import {
   startRedis,
   startServe,
   until,
-} from '../programs.ts';
-import { startRelay } from '../relay.ts';
+} from '../support/programs.ts';
+import { atOnce, tally, useCalls, useTokens } from '../support/scenarios/plans.ts';
 
 interface Tenant extends Client {
   readonly organizationId: string;

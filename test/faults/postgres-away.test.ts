@@ -1,10 +1,10 @@
 /** PostgreSQL holds the truth: without it requests are refused at once and in words, and it is found again by itself. */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { createDatabase, environment, execute, newAgent } from '../harness.ts';
-import { askToken, authorize, makeOperator, type Service, startServe, until } from '../programs.ts';
-import { startRelay, throughRelay } from '../relay.ts';
-import { startTraffic } from './traffic.ts';
+import { createDatabase, environment, execute, newAgent } from '../support/harness.ts';
+import { startRelay, throughRelay } from '../support/peers/relay.ts';
+import { askToken, authorize, makeOperator, type Service, startServe, until } from '../support/programs.ts';
+import { startTraffic } from '../support/traffic.ts';
 
 async function startThroughRelay() {
   const databaseUrl = await createDatabase();

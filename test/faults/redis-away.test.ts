@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { describe, type TestContext, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { createDatabase, environment, skipWithout } from '../harness.ts';
+import { createDatabase, environment, skipWithout } from '../support/harness.ts';
 import {
   askToken,
   authorize,
@@ -13,8 +13,8 @@ import {
   startRedis,
   startServe,
   until,
-} from '../programs.ts';
-import { startTraffic } from './traffic.ts';
+} from '../support/programs.ts';
+import { startTraffic } from '../support/traffic.ts';
 
 async function startWithRedis(t: TestContext, changes: Record<string, string> = {}) {
   const redis = await startRedis();

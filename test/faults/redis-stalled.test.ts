@@ -1,10 +1,10 @@
 /** A Redis that takes commands and does not answer: a token request waits for it without a transaction and without a lock. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { delegating } from '../delegations.ts';
-import { skipWithout, startApp } from '../harness.ts';
-import { startRedis, until } from '../programs.ts';
-import { startRelay } from '../relay.ts';
+import { skipWithout, startApp } from '../support/harness.ts';
+import { startRelay } from '../support/peers/relay.ts';
+import { startRedis, until } from '../support/programs.ts';
+import { delegating } from '../support/scenarios/delegations.ts';
 
 /** Less than a command to Redis is waited for. */
 const conclusiveMs = 150;

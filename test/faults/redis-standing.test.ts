@@ -1,7 +1,8 @@
 /** Whether a token still holds, and what an agent is, is looked up in Redis first. Whatever happens to Redis, what was changed stays so. */
 import assert from 'node:assert/strict';
 import { describe, type TestContext, test } from 'node:test';
-import { createDatabase, environment, newAgent, skipWithout } from '../harness.ts';
+import { createDatabase, environment, newAgent, skipWithout } from '../support/harness.ts';
+import { startRelay } from '../support/peers/relay.ts';
 import {
   authorize,
   type Client,
@@ -11,8 +12,7 @@ import {
   startRedis,
   startServe,
   until,
-} from '../programs.ts';
-import { startRelay } from '../relay.ts';
+} from '../support/programs.ts';
 
 interface Bearer {
   readonly authorization: string;

@@ -4,9 +4,9 @@ import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { after, describe, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { createDatabase, environment, startApp } from '../harness.ts';
-import { type Service, startServe, until } from '../programs.ts';
-import { startTraffic } from './traffic.ts';
+import { createDatabase, environment, startApp } from '../support/harness.ts';
+import { type Service, startServe, until } from '../support/programs.ts';
+import { startTraffic } from '../support/traffic.ts';
 
 /** Node looks every 2 s, and this machine may be busy. */
 const headersMs = 15_000;
@@ -44,7 +44,7 @@ const openFiles = async ({ url }: Service) =>
 const service = await startServe(environment(await createDatabase()));
 
 describe('slow clients', { concurrency: true }, () => {
-  // src/kernel/http.test.ts shows what becomes of whoever takes longer, a body included.
+  // src/kernel/http/server.test.ts shows what becomes of whoever takes longer, a body included.
   test('15 s for headers and 30 s for a request are what the app allows', async () => {
     const { app } = await startApp();
     const { headersTimeout, requestTimeout } = app.http.server.server;

@@ -4,8 +4,8 @@ import { describe, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import { webhookEvents } from '../../src/contract/events.ts';
-import { type Received, startKafka, startNats, withoutRepeats } from '../brokers.ts';
-import { createDatabase, environment, execute, newAgent, skipWithout } from '../harness.ts';
+import { createDatabase, environment, execute, newAgent, skipWithout } from '../support/harness.ts';
+import { type Received, startKafka, startNats, withoutRepeats } from '../support/peers/brokers.ts';
 import {
   askToken,
   authorize,
@@ -14,8 +14,8 @@ import {
   startCountersign,
   startServe,
   until,
-} from '../programs.ts';
-import { startTraffic } from './traffic.ts';
+} from '../support/programs.ts';
+import { startTraffic } from '../support/traffic.ts';
 
 const kafkaIsNeeded = 'Kafka (scripts/kafka-for-tests.sh)';
 

@@ -3,8 +3,8 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { after, describe, test } from 'node:test';
-import { createDatabase, environment, newAgent } from '../harness.ts';
-import { authorize, makeOperator, startServe, until } from '../programs.ts';
+import { createDatabase, environment, newAgent } from '../support/harness.ts';
+import { authorize, makeOperator, startServe, until } from '../support/programs.ts';
 
 const mebibyte = 1024 * 1024;
 

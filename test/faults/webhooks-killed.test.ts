@@ -3,10 +3,10 @@ import assert from 'node:assert/strict';
 import { createServer, type Socket } from 'node:net';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { environment } from '../harness.ts';
-import { freePort, type Program, startCountersign, until } from '../programs.ts';
-import { authorityFile, startReceiver } from '../receivers.ts';
-import { type Delivering, startDelivering } from '../subscribers.ts';
+import { environment } from '../support/harness.ts';
+import { authorityFile, startReceiver } from '../support/peers/receivers.ts';
+import { type Delivering, startDelivering } from '../support/peers/subscribers.ts';
+import { freePort, type Program, startCountersign, until } from '../support/programs.ts';
 
 const settings = { WEBHOOK_ALLOW_PRIVATE_TARGETS: 'true', WEBHOOK_DELIVERY_TIMEOUT_MS: '60000' };
 const startWorker = (t: Delivering): Program =>

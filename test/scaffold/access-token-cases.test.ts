@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
-import { accepted, refused, type TokenCase } from './access-token-cases.ts';
+import { accepted, refused, type TokenCase } from '../support/scaffold/access-token-cases.ts';
 
 interface SignedCase {
   readonly name: string;

@@ -11,8 +11,15 @@ import { after, afterEach, describe, it } from 'node:test';
 import { strToU8, zipSync } from 'fflate';
 import { unpack } from '../../src/adapters/zip.ts';
 import { unpackLimits } from '../../src/commands/scaffold.ts';
-import { createDatabase, environment, newAgent, skipWithout } from '../harness.ts';
-import { authorize, findProgram, freePort, makeOperator, startCountersign, startServe } from '../programs.ts';
+import { createDatabase, environment, newAgent, skipWithout } from '../support/harness.ts';
+import {
+  authorize,
+  findProgram,
+  freePort,
+  makeOperator,
+  startCountersign,
+  startServe,
+} from '../support/programs.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'countersign-command-'));
 after(() => rmSync(folder, { recursive: true, force: true }));

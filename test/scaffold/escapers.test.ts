@@ -7,9 +7,9 @@ import { join } from 'node:path';
 import { after, describe, it } from 'node:test';
 import fc from 'fast-check';
 import { escapers } from '../../src/features/scaffold/literals.ts';
-import { skipWithout } from '../harness.ts';
-import { findProgram } from '../programs.ts';
-import { hostile } from './projects.ts';
+import { skipWithout } from '../support/harness.ts';
+import { findProgram } from '../support/programs.ts';
+import { hostile } from '../support/scaffold/projects.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'countersign-escapers-'));
 after(() => rmSync(folder, { recursive: true, force: true }));

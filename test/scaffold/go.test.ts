@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
-import { describeProject } from './projects.ts';
+import { describeProject } from '../support/scaffold/projects.ts';
 
 await describeProject('go', {
   needs: ['go', 'gofmt'],

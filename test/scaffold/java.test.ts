@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { describeProject } from './projects.ts';
+import { describeProject } from '../support/scaffold/projects.ts';
 
 await describeProject('java', {
   needs: ['java', 'mvn'],

@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { describeProject } from './projects.ts';
+import { describeProject } from '../support/scaffold/projects.ts';
 
 const python = (first: string) => join(first, '.venv', 'bin', 'python');
 

@@ -1,6 +1,6 @@
 import { copyFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { cacheFolder, describeProject } from './projects.ts';
+import { cacheFolder, describeProject } from '../support/scaffold/projects.ts';
 
 await describeProject('rust', {
   needs: ['cargo', 'rustfmt'],

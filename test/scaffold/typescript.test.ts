@@ -1,6 +1,6 @@
 import { existsSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
-import { describeProject } from './projects.ts';
+import { describeProject } from '../support/scaffold/projects.ts';
 
 await describeProject('typescript', {
   needs: ['npm'],

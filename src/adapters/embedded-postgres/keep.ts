@@ -4,7 +4,7 @@ import {
   type EmbeddedPostgres,
   type EmbeddedPostgresOptions,
   startEmbeddedPostgres,
-} from '../embedded-postgres.ts';
+} from './embedded-postgres.ts';
 
 const attempts = 20;
 /** What is left of the old one must go first. */

@@ -8,7 +8,7 @@
 import type { LookupFunction } from 'node:net';
 import { isIPv6 } from 'node:net';
 import { buildConnector } from 'undici';
-import { OutboundProblem } from '../../kernel/outbound.ts';
+import { OutboundProblem } from '../../kernel/ports/outbound.ts';
 import { isAddress, isLocalName } from './addresses.ts';
 import type { Resolve } from './resolve.ts';
 

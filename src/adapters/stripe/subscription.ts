@@ -3,7 +3,12 @@
  * made with, so nothing is taken for granted; what cannot be read is none of ours.
  */
 import { isUuid } from '../../kernel/ids.ts';
-import type { PaidTier, PaymentEvent, SubscriptionState, SubscriptionStatus } from '../../kernel/payments.ts';
+import type {
+  PaidTier,
+  PaymentEvent,
+  SubscriptionState,
+  SubscriptionStatus,
+} from '../../kernel/ports/payments.ts';
 
 type Prices = Readonly<Record<PaidTier, string>>;
 

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { generateKeyPairSync } from 'node:crypto';
 import { describe, it } from 'node:test';
 import { calculateJwkThumbprint, exportJWK } from 'jose';
-import { newAgent, startApp } from '../../../test/harness.ts';
+import { newAgent, startApp } from '../../../test/support/harness.ts';
 
 const t = await startApp();
 const token = await t.token();

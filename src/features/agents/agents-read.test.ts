@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { newAgent, startApp } from '../../../test/harness.ts';
+import { newAgent, startApp } from '../../../test/support/harness.ts';
 
 const t = await startApp();
 const operator = await t.token();

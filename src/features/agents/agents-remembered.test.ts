@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { startApp } from '../../../test/harness.ts';
-import { createMemoryKv } from '../../adapters/memory-kv.ts';
-import { createAnnounced } from '../../kernel/announced.ts';
+import { startApp } from '../../../test/support/harness.ts';
+import { createMemoryKv } from '../../adapters/kv/memory-kv.ts';
+import { createAnnounced } from '../../kernel/data/invalidating-cache.ts';
 import { createIds } from '../../kernel/ids.ts';
 import { createLedger } from '../../kernel/ledger.ts';
 import { agentsChange, createRemembered } from './remembered.ts';

@@ -2,14 +2,15 @@
  * Agents: the registry of who exists and whose they are. Owns `agents`, their public keys included, and `agent_counts`.
  * Secrets are the credentials feature's, tokens the tokens feature's; what a plan allows, the organizations'.
  */
-import type { Announced } from '../../kernel/announced.ts';
+
 import type { Caller } from '../../kernel/caller.ts';
 import type { Clock } from '../../kernel/clock.ts';
-import type { Db, Tx } from '../../kernel/db.ts';
+import type { Db, Tx } from '../../kernel/data/db.ts';
+import type { Announced } from '../../kernel/data/invalidating-cache.ts';
+import type { RouteEntry } from '../../kernel/http/route.ts';
 import type { Ids } from '../../kernel/ids.ts';
 import type { Ledger } from '../../kernel/ledger.ts';
-import type { Metrics } from '../../kernel/metrics.ts';
-import type { RouteEntry } from '../../kernel/route.ts';
+import type { Metrics } from '../../kernel/observability/metrics.ts';
 import { agentRoutes } from './routes.ts';
 import type { Agent, PublicJwk } from './schema.ts';
 import { type AgentService, createAgentService } from './service.ts';

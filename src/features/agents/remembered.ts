@@ -1,5 +1,5 @@
 /** Agents as they were read a moment ago, unless a change is announced: reading one is what registries are asked most. */
-import type { Announced } from '../../kernel/announced.ts';
+import type { Announced } from '../../kernel/data/invalidating-cache.ts';
 import type { LedgerListener } from '../../kernel/ledger.ts';
 import type { AgentDeps } from './feature.ts';
 import type { Agent } from './schema.ts';

@@ -1,9 +1,9 @@
 import type { AgentFacts } from '../../contract/identity.ts';
 import { operatorScope } from '../../contract/scopes.ts';
-import type { Queryable } from '../../kernel/db.ts';
-import { takeTurn } from '../../kernel/locks.ts';
-import { offsetOf } from '../../kernel/page.ts';
-import { join, listOf, prepared, sql } from '../../kernel/sql.ts';
+import type { Queryable } from '../../kernel/data/db.ts';
+import { takeTurn } from '../../kernel/data/locks.ts';
+import { join, listOf, prepared, sql } from '../../kernel/data/sql.ts';
+import { offsetOf } from '../../kernel/http/page.ts';
 import type { Agent, AgentQuery, PublicJwk } from './schema.ts';
 
 const columns = sql`

@@ -1,7 +1,13 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { startApp } from '../../../test/harness.ts';
-import { ask, type Tenant, tenantOn, untilMidnight, untilNextMonth } from '../../../test/plans.ts';
+import { startApp } from '../../../test/support/harness.ts';
+import {
+  ask,
+  type Tenant,
+  tenantOn,
+  untilMidnight,
+  untilNextMonth,
+} from '../../../test/support/scenarios/plans.ts';
 
 const t = await startApp();
 const dayMs = 86_400_000;

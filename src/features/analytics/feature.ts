@@ -5,9 +5,9 @@
  */
 
 import type { Clock } from '../../kernel/clock.ts';
-import type { Db } from '../../kernel/db.ts';
+import type { Db } from '../../kernel/data/db.ts';
 import { fail } from '../../kernel/fail.ts';
-import { open, type RouteEntry } from '../../kernel/route.ts';
+import { open, type RouteEntry } from '../../kernel/http/route.ts';
 import { analyticsRoutes } from './routes.ts';
 import { createAnalyticsService } from './service.ts';
 

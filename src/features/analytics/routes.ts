@@ -1,4 +1,4 @@
-import { bearer, type RouteEntry, route } from '../../kernel/route.ts';
+import { bearer, type RouteEntry, route } from '../../kernel/http/route.ts';
 import { Activity, TokensByAgent, TokensByDay, TokensQuery } from './schema.ts';
 import type { AnalyticsService } from './service.ts';
 

@@ -1,6 +1,6 @@
 /** Reads `token_hours` and `token_months`, which the usage feature writes. */
-import type { Queryable } from '../../kernel/db.ts';
-import { prepared, sql } from '../../kernel/sql.ts';
+import type { Queryable } from '../../kernel/data/db.ts';
+import { prepared, sql } from '../../kernel/data/sql.ts';
 import type { Activity, TokensByAgent, TokensByDay } from './schema.ts';
 
 /** Days with tokens only. */

@@ -1,6 +1,6 @@
 /** A broken chain is shown by the gauge as long as it is broken, and logged once, loudly. */
-import type { Log } from '../../kernel/log.ts';
-import type { Metrics } from '../../kernel/metrics.ts';
+import type { Log } from '../../kernel/observability/log.ts';
+import type { Metrics } from '../../kernel/observability/metrics.ts';
 
 export interface Finding {
   /** None when it concerns the instance's own keys. */

@@ -2,11 +2,11 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, describe, it, test } from 'node:test';
-import { holdOpen, record } from '../../../test/audit-log.ts';
-import { environment, execute, patiently, startApp, type TestApp } from '../../../test/harness.ts';
+import { environment, execute, patiently, startApp, type TestApp } from '../../../test/support/harness.ts';
+import { holdOpen, record } from '../../../test/support/scenarios/audit-log.ts';
 import { createApp } from '../../app.ts';
-import { loadConfig } from '../../kernel/config.ts';
-import { createLog } from '../../kernel/log.ts';
+import { loadConfig } from '../../kernel/config/config.ts';
+import { createLog } from '../../kernel/observability/log.ts';
 import { createAlarm } from './alarm.ts';
 import { createPending } from './pending.ts';
 

@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { createIntruder, record } from '../../../test/audit-log.ts';
-import { environment, execute, startApp } from '../../../test/harness.ts';
+import { environment, execute, startApp } from '../../../test/support/harness.ts';
+import { createIntruder, record } from '../../../test/support/scenarios/audit-log.ts';
 import { createApp } from '../../app.ts';
-import { loadConfig } from '../../kernel/config.ts';
-import type { Tx } from '../../kernel/db.ts';
-import { generateKeyPair } from '../../kernel/keypair.ts';
-import { createLog } from '../../kernel/log.ts';
-import { sql } from '../../kernel/sql.ts';
+import { loadConfig } from '../../kernel/config/config.ts';
+import { generateKeyPair } from '../../kernel/config/keypair.ts';
+import type { Tx } from '../../kernel/data/db.ts';
+import { sql } from '../../kernel/data/sql.ts';
+import { createLog } from '../../kernel/observability/log.ts';
 
 const t = await startApp({ MULTI_TENANT: 'true' });
 const token = await t.token();

@@ -2,9 +2,9 @@
 import assert from 'node:assert/strict';
 import { createPublicKey } from 'node:crypto';
 import { describe, it } from 'node:test';
-import { createForger, record } from '../../../test/audit-log.ts';
-import { environment, startApp } from '../../../test/harness.ts';
-import { createStatementReader, describePublicKey } from '../../adapters/keys.ts';
+import { environment, startApp } from '../../../test/support/harness.ts';
+import { createForger, record } from '../../../test/support/scenarios/audit-log.ts';
+import { createStatementReader, describePublicKey } from '../../adapters/keys/keys.ts';
 import { verifyExport } from './offline.ts';
 import { claimed, types } from './statements.ts';
 

@@ -1,12 +1,12 @@
 /** The statements of the signing keys removed with SQL while the service is stopped, beside forged and back-dated events. */
 import assert from 'node:assert/strict';
 import { after, it as test } from 'node:test';
-import { record } from '../../../test/audit-log.ts';
-import { environment, execute, startApp, type TestApp } from '../../../test/harness.ts';
+import { environment, execute, startApp, type TestApp } from '../../../test/support/harness.ts';
+import { record } from '../../../test/support/scenarios/audit-log.ts';
 import { createApp } from '../../app.ts';
-import { loadConfig } from '../../kernel/config.ts';
-import { generateKeyPair } from '../../kernel/keypair.ts';
-import { createLog } from '../../kernel/log.ts';
+import { loadConfig } from '../../kernel/config/config.ts';
+import { generateKeyPair } from '../../kernel/config/keypair.ts';
+import { createLog } from '../../kernel/observability/log.ts';
 
 let t: TestApp;
 let organizationId: string;

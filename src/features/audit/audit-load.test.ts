@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import pg from 'pg';
-import { type Answer, startApp, startOfMinute } from '../../../test/harness.ts';
-import { tenantOn } from '../../../test/plans.ts';
+import { type Answer, startApp, startOfMinute } from '../../../test/support/harness.ts';
+import { tenantOn } from '../../../test/support/scenarios/plans.ts';
 
 const t = await startApp({ DATABASE_POOL_SIZE: '5', RATE_LIMIT_PER_MINUTE: '1000' });
 

@@ -1,7 +1,6 @@
 /** Rolling upgrade: a sequencer of an earlier version, which takes the advisory lock alone, beside one of this version. */
 import assert from 'node:assert/strict';
 import { after, describe, it } from 'node:test';
-import { createReader, holdOpen, record } from '../../../test/audit-log.ts';
 import {
   createTestClock,
   environment,
@@ -9,15 +8,16 @@ import {
   startApp,
   type TestApp,
   type TestClock,
-} from '../../../test/harness.ts';
-import { until } from '../../../test/programs.ts';
-import { createSigner, createStatementReader } from '../../adapters/keys.ts';
-import { createPostgres } from '../../adapters/postgres.ts';
-import { loadConfig } from '../../kernel/config.ts';
-import type { Db, Tx } from '../../kernel/db.ts';
-import { createLog } from '../../kernel/log.ts';
-import { createMetrics } from '../../kernel/metrics.ts';
-import { sql } from '../../kernel/sql.ts';
+} from '../../../test/support/harness.ts';
+import { until } from '../../../test/support/programs.ts';
+import { createReader, holdOpen, record } from '../../../test/support/scenarios/audit-log.ts';
+import { createSigner, createStatementReader } from '../../adapters/keys/keys.ts';
+import { createPostgres } from '../../adapters/postgres/postgres.ts';
+import { loadConfig } from '../../kernel/config/config.ts';
+import type { Db, Tx } from '../../kernel/data/db.ts';
+import { sql } from '../../kernel/data/sql.ts';
+import { createLog } from '../../kernel/observability/log.ts';
+import { createMetrics } from '../../kernel/observability/metrics.ts';
 import { createAudit } from './feature.ts';
 
 const advisoryKey = '7263544004';

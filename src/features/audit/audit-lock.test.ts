@@ -1,10 +1,10 @@
 /** Only a role that may write audit_progress can keep the sequencer from linking, and not without an end. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { createReader, holdOpen, record } from '../../../test/audit-log.ts';
-import { startApp, type TestApp } from '../../../test/harness.ts';
-import { until } from '../../../test/programs.ts';
-import { DatabaseAway } from '../../kernel/db.ts';
+import { startApp, type TestApp } from '../../../test/support/harness.ts';
+import { until } from '../../../test/support/programs.ts';
+import { createReader, holdOpen, record } from '../../../test/support/scenarios/audit-log.ts';
+import { DatabaseAway } from '../../kernel/data/db.ts';
 import { isLockTimeout } from './lock-store.ts';
 
 const advisoryKey = '7263544004';

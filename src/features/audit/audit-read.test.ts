@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { type Answer, startApp } from '../../../test/harness.ts';
+import { type Answer, startApp } from '../../../test/support/harness.ts';
 import type { AuditEvent } from './schema.ts';
 
 const t = await startApp();

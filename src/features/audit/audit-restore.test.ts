@@ -4,8 +4,8 @@
  */
 import assert from 'node:assert/strict';
 import { it as test } from 'node:test';
-import { record } from '../../../test/audit-log.ts';
-import { execute, startApp, type TestApp } from '../../../test/harness.ts';
+import { execute, startApp, type TestApp } from '../../../test/support/harness.ts';
+import { record } from '../../../test/support/scenarios/audit-log.ts';
 
 let t: TestApp;
 const it = (what: string, work: () => Promise<void>) =>

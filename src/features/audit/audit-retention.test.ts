@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { createIntruder, record } from '../../../test/audit-log.ts';
-import { startApp } from '../../../test/harness.ts';
+import { startApp } from '../../../test/support/harness.ts';
+import { createIntruder, record } from '../../../test/support/scenarios/audit-log.ts';
 
 const dayMs = 86_400_000;
 const t = await startApp();

@@ -2,13 +2,13 @@
 import assert from 'node:assert/strict';
 import { createPublicKey, randomUUID } from 'node:crypto';
 import { after, describe, it } from 'node:test';
-import { createForger, record } from '../../../test/audit-log.ts';
-import { createDatabase, createTestClock, environment, execute } from '../../../test/harness.ts';
-import { createStatementReader, describePublicKey } from '../../adapters/keys.ts';
+import { createDatabase, createTestClock, environment, execute } from '../../../test/support/harness.ts';
+import { createForger, record } from '../../../test/support/scenarios/audit-log.ts';
+import { createStatementReader, describePublicKey } from '../../adapters/keys/keys.ts';
 import { createApp } from '../../app.ts';
-import { loadConfig } from '../../kernel/config.ts';
-import { generateKeyPair } from '../../kernel/keypair.ts';
-import { createLog } from '../../kernel/log.ts';
+import { loadConfig } from '../../kernel/config/config.ts';
+import { generateKeyPair } from '../../kernel/config/keypair.ts';
+import { createLog } from '../../kernel/observability/log.ts';
 import { sealTag } from './chain.ts';
 import { verifyExport } from './offline.ts';
 

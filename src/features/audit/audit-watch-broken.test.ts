@@ -1,8 +1,8 @@
 /** What the watch makes of a log that somebody has been at: the gauge tells, and no chain keeps it from the others. */
 import assert from 'node:assert/strict';
 import { it as test } from 'node:test';
-import { record } from '../../../test/audit-log.ts';
-import { execute, startApp, type TestApp } from '../../../test/harness.ts';
+import { execute, startApp, type TestApp } from '../../../test/support/harness.ts';
+import { record } from '../../../test/support/scenarios/audit-log.ts';
 
 let t: TestApp;
 /** Each has a log of its own, with few chains. */

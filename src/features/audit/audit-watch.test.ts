@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { record } from '../../../test/audit-log.ts';
-import { execute, startApp } from '../../../test/harness.ts';
+import { execute, startApp } from '../../../test/support/harness.ts';
+import { record } from '../../../test/support/scenarios/audit-log.ts';
 
 const t = await startApp({ LOG_LEVEL: 'error' });
 const { audit } = t.app;

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import canonicalize from 'canonicalize';
-import { newAgent, startApp } from '../../../test/harness.ts';
-import { until } from '../../../test/programs.ts';
+import { newAgent, startApp } from '../../../test/support/harness.ts';
+import { until } from '../../../test/support/programs.ts';
 
 const t = await startApp();
 const dayMs = 86_400_000;

@@ -1,6 +1,6 @@
 /** What is read to find events that were appended and not linked. No lock is taken: it must work while the sequencer's is held. */
-import type { Queryable } from '../../kernel/db.ts';
-import { prepared, sql } from '../../kernel/sql.ts';
+import type { Queryable } from '../../kernel/data/db.ts';
+import { prepared, sql } from '../../kernel/data/sql.ts';
 import { type Horizon, isRestored, linkOf } from './links-store.ts';
 
 export type Progress = Pick<Horizon, 'settledBefore' | 'reached' | 'restored'>;

@@ -4,9 +4,9 @@
  * gauge alone.
  */
 import type { Clock } from '../../kernel/clock.ts';
-import type { Db } from '../../kernel/db.ts';
-import type { Log } from '../../kernel/log.ts';
-import type { Metrics } from '../../kernel/metrics.ts';
+import type { Db } from '../../kernel/data/db.ts';
+import type { Log } from '../../kernel/observability/log.ts';
+import type { Metrics } from '../../kernel/observability/metrics.ts';
 import { findOldestUnlinked, readProgress } from './backlog-store.ts';
 
 export interface Linking {

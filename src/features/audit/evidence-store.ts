@@ -1,7 +1,7 @@
 /** What verification reads. It runs in one snapshot, so that nothing is appended, linked or dropped under its eyes. */
-import type { Queryable, Tx } from '../../kernel/db.ts';
-import { offsetOf, type PageRequest } from '../../kernel/page.ts';
-import { join, prepared, raw, type Sql, sql } from '../../kernel/sql.ts';
+import type { Queryable, Tx } from '../../kernel/data/db.ts';
+import { join, prepared, raw, type Sql, sql } from '../../kernel/data/sql.ts';
+import { offsetOf, type PageRequest } from '../../kernel/http/page.ts';
 import type { Link, StoredEvent } from './chain.ts';
 import type { CheckpointRow } from './links-store.ts';
 import type { Period } from './period.ts';

@@ -4,8 +4,8 @@
  * all of that was.
  */
 import type { Clock } from '../../kernel/clock.ts';
-import type { Db, Tx } from '../../kernel/db.ts';
-import type { Signer } from '../../kernel/signer.ts';
+import type { Db, Tx } from '../../kernel/data/db.ts';
+import type { Signer } from '../../kernel/ports/signer.ts';
 import { type Contents, noContents, withChain, withEvent } from './contents.ts';
 import { newestAnchor, readCheckpoints, readLinks, takeSnapshot } from './evidence-store.ts';
 import { readKeys } from './links-store.ts';

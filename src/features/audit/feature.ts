@@ -5,13 +5,13 @@
  * said by the other features through the ledger. docs/decisions/006-audit-chain.md says what is proven and what is not.
  */
 import { type Clock, isoTime } from '../../kernel/clock.ts';
-import type { Db } from '../../kernel/db.ts';
+import type { Loop } from '../../kernel/concurrency/loops.ts';
+import type { Db } from '../../kernel/data/db.ts';
+import type { RouteEntry } from '../../kernel/http/route.ts';
 import type { LedgerListener } from '../../kernel/ledger.ts';
-import type { Log } from '../../kernel/log.ts';
-import type { Loop } from '../../kernel/loops.ts';
-import type { Metrics } from '../../kernel/metrics.ts';
-import type { RouteEntry } from '../../kernel/route.ts';
-import type { ReadStatement, Signer } from '../../kernel/signer.ts';
+import type { Log } from '../../kernel/observability/log.ts';
+import type { Metrics } from '../../kernel/observability/metrics.ts';
+import type { ReadStatement, Signer } from '../../kernel/ports/signer.ts';
 import { createAlarm } from './alarm.ts';
 import { createBacklog, type Linking } from './backlog.ts';
 import { sealTag } from './chain.ts';

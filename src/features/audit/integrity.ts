@@ -3,7 +3,7 @@
  * and as much of a check as can be done in a moment.
  */
 import type { Clock } from '../../kernel/clock.ts';
-import type { Db } from '../../kernel/db.ts';
+import type { Db } from '../../kernel/data/db.ts';
 import type { Alarm } from './alarm.ts';
 import type { Positions } from './positions.ts';
 import type { Verifier } from './verify.ts';

@@ -1,6 +1,6 @@
 /** A checkpoint that somebody kept elsewhere: the one thing that whoever rewrites the whole database cannot rewrite. */
-import type { Db } from '../../kernel/db.ts';
-import type { ReadStatement } from '../../kernel/signer.ts';
+import type { Db } from '../../kernel/data/db.ts';
+import type { ReadStatement } from '../../kernel/ports/signer.ts';
 import { readCheckpoints } from './evidence-store.ts';
 import type { Keyring } from './keyring.ts';
 import type { Positions } from './positions.ts';

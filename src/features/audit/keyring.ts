@@ -1,8 +1,8 @@
 /** The instance's key in the line of keys: which keys are trusted, and whether ours may link and sign. */
 import type { Clock } from '../../kernel/clock.ts';
-import type { Db, Queryable, Tx } from '../../kernel/db.ts';
-import type { Log } from '../../kernel/log.ts';
-import type { PublicKey, ReadStatement, Seal, Signer } from '../../kernel/signer.ts';
+import type { Db, Queryable, Tx } from '../../kernel/data/db.ts';
+import type { Log } from '../../kernel/observability/log.ts';
+import type { PublicKey, ReadStatement, Seal, Signer } from '../../kernel/ports/signer.ts';
 import type { Alarm } from './alarm.ts';
 import { sealTag } from './chain.ts';
 import {

@@ -1,6 +1,6 @@
 /** What the sequencer reads and writes. */
-import type { Queryable, Tx } from '../../kernel/db.ts';
-import { join, listOf, prepared, raw, type Sql, sql } from '../../kernel/sql.ts';
+import type { Queryable, Tx } from '../../kernel/data/db.ts';
+import { join, listOf, prepared, raw, type Sql, sql } from '../../kernel/data/sql.ts';
 import type { Link } from './chain.ts';
 import type { Checkpoint } from './statements.ts';
 import type { KeyRow } from './trust.ts';

@@ -3,9 +3,9 @@
  * needs the privilege to change that table.
  */
 import type { Clock } from '../../kernel/clock.ts';
-import { DatabaseAway, type Tx } from '../../kernel/db.ts';
-import { heldByUnprivileged, tryLockShared } from '../../kernel/locks.ts';
-import { raw, sql } from '../../kernel/sql.ts';
+import { DatabaseAway, type Tx } from '../../kernel/data/db.ts';
+import { heldByUnprivileged, tryLockShared } from '../../kernel/data/locks.ts';
+import { raw, sql } from '../../kernel/data/sql.ts';
 
 const table = 'audit_progress';
 

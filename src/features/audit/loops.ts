@@ -1,4 +1,4 @@
-import type { Loop } from '../../kernel/loops.ts';
+import type { Loop } from '../../kernel/concurrency/loops.ts';
 import type { Backlog } from './backlog.ts';
 import type { Partitions } from './partitions.ts';
 import type { Sequencer } from './sequencer.ts';

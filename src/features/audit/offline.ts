@@ -1,5 +1,5 @@
 /** Checking an export without the instance: the same rules as walk.ts, line by line, with nothing but a public key. */
-import type { PublicKey, ReadStatement } from '../../kernel/signer.ts';
+import type { PublicKey, ReadStatement } from '../../kernel/ports/signer.ts';
 import type { Finding } from './alarm.ts';
 import { eventHash, type Link, linkHash, linkRecord, microseconds, type StoredEvent } from './chain.ts';
 import { contentsProblem, noContents, withChain, withEvent } from './contents.ts';

@@ -2,7 +2,7 @@
  * The days of the log that there is room for. They are made ahead; where the clock has leapt beyond them, as after a machine
  * slept for weeks, they are made with the first event that needs them.
  */
-import type { Tx } from '../../kernel/db.ts';
+import type { Tx } from '../../kernel/data/db.ts';
 import type { AuditDeps } from './feature.ts';
 import { makePartitions } from './store.ts';
 

@@ -3,10 +3,10 @@
  * database shows it, but the process that appended it knows. Events that its own sequencer links cost no query.
  */
 import type { Clock } from '../../kernel/clock.ts';
-import type { Db } from '../../kernel/db.ts';
+import type { Db } from '../../kernel/data/db.ts';
 import type { Happening } from '../../kernel/ledger.ts';
-import type { Log } from '../../kernel/log.ts';
-import type { Metrics } from '../../kernel/metrics.ts';
+import type { Log } from '../../kernel/observability/log.ts';
+import type { Metrics } from '../../kernel/observability/metrics.ts';
 import type { Alarm, Finding } from './alarm.ts';
 import { findWhereabouts } from './backlog-store.ts';
 import type { Period } from './period.ts';

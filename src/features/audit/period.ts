@@ -4,7 +4,7 @@
  */
 import { limits } from '../../contract/limits.ts';
 import { ApiError } from '../../kernel/fail.ts';
-import { type FieldProblem, validationError } from '../../kernel/validation.ts';
+import { type FieldProblem, validationError } from '../../kernel/http/input/validation.ts';
 
 export interface Asked {
   readonly fromDate?: string | undefined;

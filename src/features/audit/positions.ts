@@ -2,8 +2,8 @@
  * Where chains end, as far as it is signed, and as far as this process has seen: a chain that was cut back together with
  * its checkpoints is whole in the database, but not what it was.
  */
-import type { Queryable } from '../../kernel/db.ts';
-import type { PublicKey, ReadStatement } from '../../kernel/signer.ts';
+import type { Queryable } from '../../kernel/data/db.ts';
+import type { PublicKey, ReadStatement } from '../../kernel/ports/signer.ts';
 import { firstHash } from './chain.ts';
 import { newestAnchor } from './evidence-store.ts';
 import type { Keyring } from './keyring.ts';

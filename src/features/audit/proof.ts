@@ -1,9 +1,9 @@
 /** What a tenant can ask of its own log, and the operator of all: that it proves itself, and the signatures to keep elsewhere. */
 import { type Caller, isOperator, tenantOf } from '../../kernel/caller.ts';
-import type { Db } from '../../kernel/db.ts';
+import { createFairQueue } from '../../kernel/concurrency/fair-queue.ts';
+import type { Db } from '../../kernel/data/db.ts';
 import { fail } from '../../kernel/fail.ts';
-import { createFairQueue } from '../../kernel/fair-queue.ts';
-import { type Page, pageOf } from '../../kernel/page.ts';
+import { type Page, pageOf } from '../../kernel/http/page.ts';
 import { listCheckpoints } from './evidence-store.ts';
 import { type Asked, openPeriod, type Period, withinTime } from './period.ts';
 import type { AuditCheckpoint, CheckpointQuery, Verification } from './schema.ts';

@@ -1,11 +1,11 @@
 /** Reading the log: what happened in the caller's organization, within what is kept. */
 import { type Caller, tenantOf } from '../../kernel/caller.ts';
 import type { Clock } from '../../kernel/clock.ts';
-import type { Db } from '../../kernel/db.ts';
+import { createFairQueue } from '../../kernel/concurrency/fair-queue.ts';
+import type { Db } from '../../kernel/data/db.ts';
 import { fail } from '../../kernel/fail.ts';
-import { createFairQueue } from '../../kernel/fair-queue.ts';
+import { type Page, pageOf } from '../../kernel/http/page.ts';
 import { timeOfUuid } from '../../kernel/ids.ts';
-import { type Page, pageOf } from '../../kernel/page.ts';
 import { periodAsked, withinRetention } from './period.ts';
 import type { AuditEvent, AuditQuery } from './schema.ts';
 import { findEvent, listEvents } from './store.ts';

@@ -1,6 +1,6 @@
 /** What retention reads, writes and drops. */
-import type { Tx } from '../../kernel/db.ts';
-import { raw, sql } from '../../kernel/sql.ts';
+import type { Tx } from '../../kernel/data/db.ts';
+import { raw, sql } from '../../kernel/data/sql.ts';
 import type { AnchorRow } from './evidence-store.ts';
 import type { CheckpointRow } from './links-store.ts';
 

@@ -5,9 +5,9 @@
  */
 import { limits } from '../../contract/limits.ts';
 import type { Clock } from '../../kernel/clock.ts';
-import { DatabaseAway, type Db, type Tx } from '../../kernel/db.ts';
-import type { Log } from '../../kernel/log.ts';
-import type { ReadStatement, Signer } from '../../kernel/signer.ts';
+import { DatabaseAway, type Db, type Tx } from '../../kernel/data/db.ts';
+import type { Log } from '../../kernel/observability/log.ts';
+import type { ReadStatement, Signer } from '../../kernel/ports/signer.ts';
 import type { Alarm } from './alarm.ts';
 import type { Keyring } from './keyring.ts';
 import { lockSequencer } from './lock-store.ts';

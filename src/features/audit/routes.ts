@@ -1,5 +1,5 @@
 import { limits } from '../../contract/limits.ts';
-import { type RouteEntry, route, scope } from '../../kernel/route.ts';
+import { type RouteEntry, route, scope } from '../../kernel/http/route.ts';
 import type { Proof } from './proof.ts';
 import type { AuditReader } from './read.ts';
 import {

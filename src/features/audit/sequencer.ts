@@ -4,9 +4,9 @@
  * whose head is not what was signed stays as it is, and verification says so.
  */
 import type { Clock } from '../../kernel/clock.ts';
-import type { Db, Tx } from '../../kernel/db.ts';
-import { createPause, type Pause } from '../../kernel/pause.ts';
-import type { Signer } from '../../kernel/signer.ts';
+import { createPause, type Pause } from '../../kernel/concurrency/yield.ts';
+import type { Db, Tx } from '../../kernel/data/db.ts';
+import type { Signer } from '../../kernel/ports/signer.ts';
 import type { Alarm } from './alarm.ts';
 import { eventHash, type Link, linkHash, linkRecord, microseconds } from './chain.ts';
 import type { Keyring, Standing } from './keyring.ts';

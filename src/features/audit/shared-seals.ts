@@ -3,8 +3,8 @@
  * secret, so each key shares that secret with the other configured keys before it records its first event.
  */
 import type { Clock } from '../../kernel/clock.ts';
-import type { Queryable, Tx } from '../../kernel/db.ts';
-import type { PublicKey, ReadStatement, Seal, Signer } from '../../kernel/signer.ts';
+import type { Queryable, Tx } from '../../kernel/data/db.ts';
+import type { PublicKey, ReadStatement, Seal, Signer } from '../../kernel/ports/signer.ts';
 import { insertSharedSeal, readSharedSeals, type SharedSealRow } from './links-store.ts';
 import { readSigned, sign } from './statements.ts';
 

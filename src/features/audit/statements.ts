@@ -3,7 +3,7 @@
  * (which chains are in the file), seals that are shared between keys. Each is a compact JWS with a type of its own.
  * Checkpoints, keys and anchors are known by the hash of their text, and name the one before.
  */
-import type { Claims, PublicKey, ReadStatement, Signer } from '../../kernel/signer.ts';
+import type { Claims, PublicKey, ReadStatement, Signer } from '../../kernel/ports/signer.ts';
 import { hashText } from './chain.ts';
 
 export const types = {

@@ -1,9 +1,9 @@
 import canonicalize from 'canonicalize';
-import type { Queryable, Tx } from '../../kernel/db.ts';
+import type { Queryable, Tx } from '../../kernel/data/db.ts';
+import { takeLock } from '../../kernel/data/locks.ts';
+import { join, listOf, prepared, sql } from '../../kernel/data/sql.ts';
+import { offsetOf } from '../../kernel/http/page.ts';
 import type { Happening } from '../../kernel/ledger.ts';
-import { takeLock } from '../../kernel/locks.ts';
-import { offsetOf } from '../../kernel/page.ts';
-import { join, listOf, prepared, sql } from '../../kernel/sql.ts';
 import type { Period } from './period.ts';
 import type { AuditEvent, AuditQuery } from './schema.ts';
 

@@ -2,7 +2,7 @@
  * The events of one organization as a stream in the order of time, from which links take theirs. Links are in nearly the
  * same order, so little has to be kept; when much has, something is odd, and the reader is told to look row by row.
  */
-import type { Tx } from '../../kernel/db.ts';
+import type { Tx } from '../../kernel/data/db.ts';
 import { millisecondsOf } from './chain.ts';
 import { type EventBundle, type EventCursor, readEventBundle, separator } from './evidence-store.ts';
 

@@ -1,9 +1,15 @@
 /** Whoever can write the database, at many places in each of many ways: all of it is found, and nothing else is. */
 import assert from 'node:assert/strict';
 import { after, describe, it } from 'node:test';
-import { createForger, createIntruder, recompute, record, signAll } from '../../../test/audit-log.ts';
-import { startApp } from '../../../test/harness.ts';
-import { until } from '../../../test/programs.ts';
+import { startApp } from '../../../test/support/harness.ts';
+import { until } from '../../../test/support/programs.ts';
+import {
+  createForger,
+  createIntruder,
+  recompute,
+  record,
+  signAll,
+} from '../../../test/support/scenarios/audit-log.ts';
 
 /** More with AUDIT_TEST_PLACES=100: the first and the last under each checkpoint come first. */
 const places = Number(process.env.AUDIT_TEST_PLACES || 25);

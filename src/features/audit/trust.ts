@@ -2,7 +2,7 @@
  * Which keys count. Trust starts at the keys of the configuration and goes back: each key's first statement says which key
  * came before. Whoever can only write the database cannot add to that line.
  */
-import type { PublicKey, ReadStatement } from '../../kernel/signer.ts';
+import type { PublicKey, ReadStatement } from '../../kernel/ports/signer.ts';
 import { type KeyStatement, readSigned, statementHash } from './statements.ts';
 
 export interface KeyRow {

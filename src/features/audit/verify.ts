@@ -1,7 +1,7 @@
 /** Whether the log is what it was: one organization's chain, whole or for a period, as GET /audit/verify answers it. */
 import type { Clock } from '../../kernel/clock.ts';
-import type { Db, Tx } from '../../kernel/db.ts';
-import type { ReadStatement } from '../../kernel/signer.ts';
+import type { Db, Tx } from '../../kernel/data/db.ts';
+import type { ReadStatement } from '../../kernel/ports/signer.ts';
 import type { Alarm, Finding } from './alarm.ts';
 import {
   countSettled,

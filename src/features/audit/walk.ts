@@ -2,8 +2,8 @@
  * Walking a chain: from a checkpoint (or the beginning, or an anchor) over its links and events to a later checkpoint,
  * with every hash computed anew. Checkpoints name the hash of the one before, so the signature of the last vouches for all.
  */
-import type { Tx } from '../../kernel/db.ts';
-import type { PublicKey, ReadStatement } from '../../kernel/signer.ts';
+import type { Tx } from '../../kernel/data/db.ts';
+import type { PublicKey, ReadStatement } from '../../kernel/ports/signer.ts';
 import type { Finding } from './alarm.ts';
 import { hashText, linkHash, linkProblem, millisecondsOf } from './chain.ts';
 import {

@@ -2,9 +2,10 @@
  * The watch: what the gauge shows is found here, by looking all the time at what is new and at a piece of what is old. It
  * remembers where it has been, in this process only, and never has more to do in a round than fits between two.
  */
-import { DatabaseAway, type Tx } from '../../kernel/db.ts';
-import { createGatherer } from '../../kernel/gather.ts';
-import type { PublicKey } from '../../kernel/signer.ts';
+
+import { createGatherer } from '../../kernel/concurrency/batcher.ts';
+import { DatabaseAway, type Tx } from '../../kernel/data/db.ts';
+import type { PublicKey } from '../../kernel/ports/signer.ts';
 import {
   checkpointFrom,
   checkpointUpTo,

@@ -2,11 +2,11 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { describe, it } from 'node:test';
-import { startApp } from '../../../test/harness.ts';
-import { createPayers, webhookUrl } from '../../../test/payers.ts';
-import { createPaymentEvents } from '../../../test/payment-events.ts';
-import { freePort, until } from '../../../test/programs.ts';
-import { sql } from '../../kernel/sql.ts';
+import { startApp } from '../../../test/support/harness.ts';
+import { createPayers, webhookUrl } from '../../../test/support/peers/payers.ts';
+import { createPaymentEvents } from '../../../test/support/peers/payment-events.ts';
+import { freePort, until } from '../../../test/support/programs.ts';
+import { sql } from '../../kernel/data/sql.ts';
 
 const secret = `whsec_${randomUUID()}`;
 const secretKey = `sk_test_${randomUUID()}`;

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { startApp } from '../../../test/harness.ts';
-import { createPayers } from '../../../test/payers.ts';
+import { startApp } from '../../../test/support/harness.ts';
+import { createPayers } from '../../../test/support/peers/payers.ts';
 import { escapeHtml } from './pages.ts';
 
 const t = await startApp({ LOG_LEVEL: 'trace' });
@@ -167,7 +167,7 @@ for (const [where, settings] of [
       }
       const portal = await production.call('POST', '/api/v1/billing/portal', { token: admin });
       assert.equal(portal.json.code, 'BILLING_DISABLED');
-      const { createPaymentEvents } = await import('../../../test/payment-events.ts');
+      const { createPaymentEvents } = await import('../../../test/support/peers/payment-events.ts');
       const events = await createPaymentEvents(production.clock);
       const told = await payers.tell(await events.about(organizationId, {}));
       assert.equal(told.json.code, 'BILLING_DISABLED');

@@ -4,10 +4,10 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, describe, it } from 'node:test';
-import { delegating } from '../../../test/delegations.ts';
-import { type Answer, startApp, type TestApp } from '../../../test/harness.ts';
-import { createPayers, type Payer } from '../../../test/payers.ts';
-import { createPaymentEvents } from '../../../test/payment-events.ts';
+import { type Answer, startApp, type TestApp } from '../../../test/support/harness.ts';
+import { createPayers, type Payer } from '../../../test/support/peers/payers.ts';
+import { createPaymentEvents } from '../../../test/support/peers/payment-events.ts';
+import { delegating } from '../../../test/support/scenarios/delegations.ts';
 
 const t = await startApp();
 const payers = await createPayers(t);

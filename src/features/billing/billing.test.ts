@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { describe, it } from 'node:test';
-import { startApp } from '../../../test/harness.ts';
-import { createPayers } from '../../../test/payers.ts';
+import { startApp } from '../../../test/support/harness.ts';
+import { createPayers } from '../../../test/support/peers/payers.ts';
 
 const t = await startApp();
 const { payer, checkout, page, confirm, subscription, cancel, tier, trail, asOperator, operator } =

@@ -5,7 +5,7 @@
 import { createHmac } from 'node:crypto';
 import type { Clock } from '../../kernel/clock.ts';
 import type { Ids } from '../../kernel/ids.ts';
-import type { PaidTier, PaymentPage } from '../../kernel/payments.ts';
+import type { PaidTier, PaymentPage } from '../../kernel/ports/payments.ts';
 import { hashSecret } from '../../kernel/secrets.ts';
 import type { StoredSession } from './sessions-store.ts';
 import type { StoredSubscription } from './store.ts';

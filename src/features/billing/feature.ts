@@ -2,19 +2,19 @@
  * Billing: what an organization pays for, and the way to pay. Owns the subscriptions, the pages that lead to a payment, and the
  * memory of which payment events were acted on. A plan changes by a signed event and by nothing else, and it is the
  * organizations feature that changes it; what a plan allows is for others to enforce. Who takes the money is Stripe
- * (adapters/stripe.ts) or, where it is not configured, nobody (embedded.ts).
+ * (adapters/stripe/stripe.ts) or, where it is not configured, nobody (embedded.ts).
  */
 import type { PlanTier } from '../../contract/limits.ts';
 import type { Actor, Caller } from '../../kernel/caller.ts';
 import type { Clock } from '../../kernel/clock.ts';
-import type { Db, Queryable, Tx } from '../../kernel/db.ts';
+import type { Loop } from '../../kernel/concurrency/loops.ts';
+import type { Db, Queryable, Tx } from '../../kernel/data/db.ts';
+import type { RouteEntry } from '../../kernel/http/route.ts';
 import type { Ids } from '../../kernel/ids.ts';
 import type { Ledger } from '../../kernel/ledger.ts';
-import type { Log } from '../../kernel/log.ts';
-import type { Loop } from '../../kernel/loops.ts';
-import type { PaidTier, PaymentProvider, ReadPaymentEvent } from '../../kernel/payments.ts';
+import type { Log } from '../../kernel/observability/log.ts';
 import type { RequirePermission } from '../../kernel/policy.ts';
-import type { RouteEntry } from '../../kernel/route.ts';
+import type { PaidTier, PaymentProvider, ReadPaymentEvent } from '../../kernel/ports/payments.ts';
 import { createEmbedded, embeddedPrices, embeddedSecret } from './embedded.ts';
 import { billingLoops } from './loops.ts';
 import { createPageService } from './page-service.ts';

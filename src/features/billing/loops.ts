@@ -1,7 +1,7 @@
 import { isoTime } from '../../kernel/clock.ts';
+import type { Loop } from '../../kernel/concurrency/loops.ts';
+import { inPieces } from '../../kernel/data/delete-in-chunks.ts';
 import { nilUuid } from '../../kernel/ids.ts';
-import type { Loop } from '../../kernel/loops.ts';
-import { inPieces } from '../../kernel/pieces.ts';
 import type { BillingParts, BillingService } from './service.ts';
 import { deleteOldSessions } from './sessions-store.ts';
 import {

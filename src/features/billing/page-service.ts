@@ -1,9 +1,9 @@
 /** What stands behind the embedded provider's pages: whoever has the address may look, and confirm once. */
 import type { Origin } from '../../kernel/caller.ts';
 import { isoTime } from '../../kernel/clock.ts';
-import type { Queryable } from '../../kernel/db.ts';
+import type { Queryable } from '../../kernel/data/db.ts';
 import { fail } from '../../kernel/fail.ts';
-import type { PaidTier } from '../../kernel/payments.ts';
+import type { PaidTier } from '../../kernel/ports/payments.ts';
 import { hashSecret } from '../../kernel/secrets.ts';
 import type { Described } from './feature.ts';
 import { checkoutPage, confirmedPage, portalPage } from './pages.ts';

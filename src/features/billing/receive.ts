@@ -7,7 +7,7 @@ import { isDeepStrictEqual } from 'node:util';
 import type { PlanTier } from '../../contract/limits.ts';
 import type { Actor } from '../../kernel/caller.ts';
 import { isoTime } from '../../kernel/clock.ts';
-import type { Tx } from '../../kernel/db.ts';
+import type { Tx } from '../../kernel/data/db.ts';
 import { nilUuid } from '../../kernel/ids.ts';
 import {
   type PaidTier,
@@ -16,7 +16,7 @@ import {
   PaymentsAway,
   type ProviderName,
   type SubscriptionState,
-} from '../../kernel/payments.ts';
+} from '../../kernel/ports/payments.ts';
 import type { BillingDeps } from './feature.ts';
 import type { Outcome } from './schema.ts';
 import {

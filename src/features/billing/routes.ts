@@ -1,5 +1,5 @@
 import Type from 'typebox';
-import { bearer, open, ownBearer, type RouteEntry, rootRoute, route } from '../../kernel/route.ts';
+import { bearer, open, ownBearer, type RouteEntry, rootRoute, route } from '../../kernel/http/route.ts';
 import type { PageService } from './page-service.ts';
 import { pagePolicy, returnPage } from './pages.ts';
 import {

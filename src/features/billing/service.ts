@@ -1,8 +1,10 @@
 import type { Actor, Caller } from '../../kernel/caller.ts';
 import { isOperator } from '../../kernel/caller.ts';
 import { isoTime } from '../../kernel/clock.ts';
-import type { Tx } from '../../kernel/db.ts';
+import type { Tx } from '../../kernel/data/db.ts';
 import { fail } from '../../kernel/fail.ts';
+import { validationError } from '../../kernel/http/input/validation.ts';
+import { organization as organizationResource } from '../../kernel/policy.ts';
 import {
   type Order,
   type PaidTier,
@@ -11,9 +13,7 @@ import {
   PaymentsAway,
   type ProviderName,
   type ReadPaymentEvent,
-} from '../../kernel/payments.ts';
-import { organization as organizationResource } from '../../kernel/policy.ts';
-import { validationError } from '../../kernel/validation.ts';
+} from '../../kernel/ports/payments.ts';
 import { type Embedded, renewed, type SignedBody } from './embedded.ts';
 import type { BillingDeps, Described } from './feature.ts';
 import type { Act } from './receive.ts';

@@ -1,6 +1,6 @@
-import type { Queryable } from '../../kernel/db.ts';
-import type { PaidTier, ProviderName, SubscriptionStatus } from '../../kernel/payments.ts';
-import { sql } from '../../kernel/sql.ts';
+import type { Queryable } from '../../kernel/data/db.ts';
+import { sql } from '../../kernel/data/sql.ts';
+import type { PaidTier, ProviderName, SubscriptionStatus } from '../../kernel/ports/payments.ts';
 
 export interface StoredSubscription {
   readonly organizationId: string;

@@ -1,8 +1,8 @@
 /** What `serve` says at its start where plans cost nothing, as a process of its own. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { environment } from '../../../test/harness.ts';
-import { freePort, startCountersign } from '../../../test/programs.ts';
+import { environment } from '../../../test/support/harness.ts';
+import { freePort, startCountersign } from '../../../test/support/programs.ts';
 
 /** Said before anything is connected to, so it need not get further than that. */
 const warningsOf = async (changes: Record<string, string>): Promise<number> => {

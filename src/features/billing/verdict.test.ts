@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
-import type { SubscriptionStatus } from '../../kernel/payments.ts';
+import type { SubscriptionStatus } from '../../kernel/ports/payments.ts';
 import type { StoredSubscription } from './store.ts';
 import { givenBy, judge, judgeAnswer, planAfter } from './verdict.ts';
 

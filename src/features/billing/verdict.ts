@@ -3,7 +3,7 @@
  * a table, without I/O. `ask`: the event alone cannot say, so the provider is asked how things stand now.
  */
 import { type PlanTier, planTiers } from '../../contract/limits.ts';
-import type { PaidTier, SubscriptionState } from '../../kernel/payments.ts';
+import type { PaidTier, SubscriptionState } from '../../kernel/ports/payments.ts';
 import type { StoredSubscription } from './store.ts';
 
 export type Verdict = 'apply' | 'late' | 'ask';

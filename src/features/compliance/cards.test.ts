@@ -5,8 +5,8 @@ import { get, type IncomingMessage } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { describe, it } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { startApp } from '../../../test/harness.ts';
-import { until } from '../../../test/programs.ts';
+import { startApp } from '../../../test/support/harness.ts';
+import { until } from '../../../test/support/programs.ts';
 
 const agents = 5_000;
 /** Some kilobytes each, so that all of them are more than the system keeps for a connection. */

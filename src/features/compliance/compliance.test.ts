@@ -5,9 +5,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, describe, it } from 'node:test';
 import { exportJWK } from 'jose';
-import { execute, newAgent, startApp, type TestApp } from '../../../test/harness.ts';
-import { until } from '../../../test/programs.ts';
-import { createWorld } from '../../../test/world.ts';
+import { createWorld } from '../../../test/support/actors.ts';
+import { execute, newAgent, startApp, type TestApp } from '../../../test/support/harness.ts';
+import { until } from '../../../test/support/programs.ts';
 
 const api = '/api/v1/compliance';
 const t = await startApp({

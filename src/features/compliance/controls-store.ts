@@ -1,6 +1,6 @@
 /** Questions to the database about itself, each answered by true or false. Samples, where a table may be large. */
-import type { Queryable } from '../../kernel/db.ts';
-import { type Sql, sql } from '../../kernel/sql.ts';
+import type { Queryable } from '../../kernel/data/db.ts';
+import { type Sql, sql } from '../../kernel/data/sql.ts';
 
 const answer = async (db: Queryable, name: string, question: Sql): Promise<boolean> =>
   (await db.one<{ holds: boolean }>(`compliance.${name}`, question)).holds;

@@ -5,12 +5,12 @@
  */
 import type { AgentCard, AgentFacts, CardFacts } from '../../contract/identity.ts';
 import type { Clock } from '../../kernel/clock.ts';
-import type { Db } from '../../kernel/db.ts';
-import type { Kv } from '../../kernel/kv.ts';
-import type { Loop } from '../../kernel/loops.ts';
-import type { Metrics } from '../../kernel/metrics.ts';
-import type { RouteEntry } from '../../kernel/route.ts';
-import type { Signer } from '../../kernel/signer.ts';
+import type { Loop } from '../../kernel/concurrency/loops.ts';
+import type { Db } from '../../kernel/data/db.ts';
+import type { RouteEntry } from '../../kernel/http/route.ts';
+import type { Metrics } from '../../kernel/observability/metrics.ts';
+import type { Kv } from '../../kernel/ports/kv.ts';
+import type { Signer } from '../../kernel/ports/signer.ts';
 import { createCards } from './cards.ts';
 import { createControls } from './controls.ts';
 import { createVerificationLoop } from './loops.ts';

@@ -1,4 +1,4 @@
-import type { Loop } from '../../kernel/loops.ts';
+import type { Loop } from '../../kernel/concurrency/loops.ts';
 import type { Verification } from './verification.ts';
 
 /** In every process, since each remembers for itself whose report was asked for. Nothing to do as a rule. */

@@ -1,6 +1,6 @@
 import { limits } from '../../contract/limits.ts';
 import { isoTime } from '../../kernel/clock.ts';
-import { KvAway } from '../../kernel/kv.ts';
+import { KvAway } from '../../kernel/ports/kv.ts';
 import type { ComplianceDeps } from './feature.ts';
 import type { ComplianceReport } from './schema.ts';
 import { countLiving } from './store.ts';

@@ -2,7 +2,7 @@ import Type from 'typebox';
 import { AgentCard } from '../../contract/identity.ts';
 import { limits } from '../../contract/limits.ts';
 import { fail } from '../../kernel/fail.ts';
-import { bearer, open, type RouteEntry, route } from '../../kernel/route.ts';
+import { bearer, open, type RouteEntry, route } from '../../kernel/http/route.ts';
 import type { Cards } from './cards.ts';
 import type { Controls } from './controls.ts';
 import type { Reports } from './report.ts';

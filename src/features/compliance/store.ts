@@ -1,6 +1,6 @@
 import type { AgentFacts, CardFacts } from '../../contract/identity.ts';
-import type { Queryable } from '../../kernel/db.ts';
-import { sql } from '../../kernel/sql.ts';
+import type { Queryable } from '../../kernel/data/db.ts';
+import { sql } from '../../kernel/data/sql.ts';
 
 const cardColumns = sql`
   a.agent_id as "agentId", a.email, a.agent_type as "agentType", a.version, a.capabilities, a.owner,

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { describe, it } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type Answer, newAgent, startApp } from '../../../test/harness.ts';
-import { sql } from '../../kernel/sql.ts';
+import { type Answer, newAgent, startApp } from '../../../test/support/harness.ts';
+import { sql } from '../../kernel/data/sql.ts';
 
 const t = await startApp({ LOG_LEVEL: 'trace' });
 const operator = await t.token();

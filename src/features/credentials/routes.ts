@@ -1,5 +1,5 @@
 import Type from 'typebox';
-import { type RouteEntry, route, scope } from '../../kernel/route.ts';
+import { type RouteEntry, route, scope } from '../../kernel/http/route.ts';
 import {
   AgentParams,
   CredentialPage,

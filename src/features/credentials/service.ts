@@ -1,11 +1,11 @@
 import type { EventType } from '../../contract/events.ts';
 import type { Actor, Caller } from '../../kernel/caller.ts';
 import { isoTime } from '../../kernel/clock.ts';
-import type { Tx } from '../../kernel/db.ts';
+import type { Tx } from '../../kernel/data/db.ts';
 import { fail } from '../../kernel/fail.ts';
-import { type Page, pageOf } from '../../kernel/page.ts';
+import { validationError } from '../../kernel/http/input/validation.ts';
+import { type Page, pageOf } from '../../kernel/http/page.ts';
 import { hashSecret, secretPrefix } from '../../kernel/secrets.ts';
-import { validationError } from '../../kernel/validation.ts';
 import type { CredentialDeps, Owner } from './feature.ts';
 import type { Credential, CredentialQuery, CredentialWithSecret, NewCredential } from './schema.ts';
 import {

@@ -1,6 +1,6 @@
-import type { Queryable } from '../../kernel/db.ts';
-import { offsetOf } from '../../kernel/page.ts';
-import { sql } from '../../kernel/sql.ts';
+import type { Queryable } from '../../kernel/data/db.ts';
+import { sql } from '../../kernel/data/sql.ts';
+import { offsetOf } from '../../kernel/http/page.ts';
 import type { Credential, CredentialQuery } from './schema.ts';
 
 const columns = sql`

@@ -3,8 +3,8 @@ import assert from 'node:assert/strict';
 import { generateKeyPairSync } from 'node:crypto';
 import { describe, it } from 'node:test';
 import { exportJWK } from 'jose';
-import { type Client, delegating } from '../../../test/delegations.ts';
-import { type Answer, newAgent, startApp } from '../../../test/harness.ts';
+import { type Answer, newAgent, startApp } from '../../../test/support/harness.ts';
+import { type Client, delegating } from '../../../test/support/scenarios/delegations.ts';
 import { organizationScopes } from '../../contract/scopes.ts';
 
 const t = await startApp({ RATE_LIMIT_PER_MINUTE: '100000' });

@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { decodeJwt } from 'jose';
-import { type Client, delegating, type Lent } from '../../../test/delegations.ts';
-import { type Answer, startApp, startOfMinute } from '../../../test/harness.ts';
+import { type Answer, startApp, startOfMinute } from '../../../test/support/harness.ts';
+import { type Client, delegating, type Lent } from '../../../test/support/scenarios/delegations.ts';
 import { createPruneLoop } from './loops.ts';
 
 const t = await startApp();

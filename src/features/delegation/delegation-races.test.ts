@@ -1,8 +1,8 @@
 /** Issuing and ending at the same moment, on real PostgreSQL: one comes first. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { type Client, delegating } from '../../../test/delegations.ts';
-import { type Answer, startApp } from '../../../test/harness.ts';
+import { type Answer, startApp } from '../../../test/support/harness.ts';
+import { type Client, delegating } from '../../../test/support/scenarios/delegations.ts';
 
 const t = await startApp({ DATABASE_POOL_SIZE: '20' });
 const { delegate, exchange, lend, redeem, revoke, reads } = delegating(t);

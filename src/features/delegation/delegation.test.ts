@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { decodeJwt, decodeProtectedHeader } from 'jose';
-import { delegating } from '../../../test/delegations.ts';
-import { type Answer, startApp } from '../../../test/harness.ts';
+import { type Answer, startApp } from '../../../test/support/harness.ts';
+import { delegating } from '../../../test/support/scenarios/delegations.ts';
 import { organizationScopes } from '../../contract/scopes.ts';
 
 const t = await startApp();

@@ -5,14 +5,14 @@
  */
 import type { Caller, Delegation } from '../../kernel/caller.ts';
 import type { Clock } from '../../kernel/clock.ts';
-import type { Db, Tx } from '../../kernel/db.ts';
-import type { Grant, Mint } from '../../kernel/grant.ts';
+import type { Loop } from '../../kernel/concurrency/loops.ts';
+import type { Db, Tx } from '../../kernel/data/db.ts';
+import type { RouteEntry } from '../../kernel/http/route.ts';
 import type { Ids } from '../../kernel/ids.ts';
 import type { Ledger } from '../../kernel/ledger.ts';
-import type { Loop } from '../../kernel/loops.ts';
-import type { Metrics } from '../../kernel/metrics.ts';
-import type { RouteEntry } from '../../kernel/route.ts';
-import type { Signer } from '../../kernel/signer.ts';
+import type { Metrics } from '../../kernel/observability/metrics.ts';
+import type { Grant, Mint } from '../../kernel/ports/grant.ts';
+import type { Signer } from '../../kernel/ports/signer.ts';
 import { createPruneLoop } from './loops.ts';
 import { createExchange } from './redeem.ts';
 import { delegationRoutes } from './routes.ts';

@@ -3,11 +3,16 @@ import assert from 'node:assert/strict';
 import { createPrivateKey, createPublicKey } from 'node:crypto';
 import { describe, it } from 'node:test';
 import { calculateJwkThumbprint, decodeJwt, exportJWK, SignJWT } from 'jose';
-import { type Client, delegating, jwtType, tokenExchange } from '../../../test/delegations.ts';
-import { type Answer, newAgent, startApp } from '../../../test/harness.ts';
-import { until } from '../../../test/programs.ts';
+import { type Answer, newAgent, startApp } from '../../../test/support/harness.ts';
+import { until } from '../../../test/support/programs.ts';
+import {
+  type Client,
+  delegating,
+  jwtType,
+  tokenExchange,
+} from '../../../test/support/scenarios/delegations.ts';
 import { organizationScopes } from '../../contract/scopes.ts';
-import { takeTurn } from '../../kernel/locks.ts';
+import { takeTurn } from '../../kernel/data/locks.ts';
 
 const t = await startApp({ RATE_LIMIT_PER_MINUTE: '100000' });
 const { delegate, exchange, lend, redeem, reads, verify } = delegating(t);

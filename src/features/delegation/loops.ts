@@ -1,5 +1,5 @@
 import { limits } from '../../contract/limits.ts';
-import type { Loop } from '../../kernel/loops.ts';
+import type { Loop } from '../../kernel/concurrency/loops.ts';
 import type { DelegationDeps } from './feature.ts';
 import { deleteExpired } from './store.ts';
 

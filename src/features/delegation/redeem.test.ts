@@ -2,8 +2,13 @@ import assert from 'node:assert/strict';
 import { createPrivateKey, createPublicKey, generateKeyPairSync } from 'node:crypto';
 import { describe, it } from 'node:test';
 import { calculateJwkThumbprint, decodeJwt, decodeProtectedHeader, exportJWK, SignJWT } from 'jose';
-import { accessTokenType, delegating, jwtType, tokenExchange } from '../../../test/delegations.ts';
-import { type Answer, startApp } from '../../../test/harness.ts';
+import { type Answer, startApp } from '../../../test/support/harness.ts';
+import {
+  accessTokenType,
+  delegating,
+  jwtType,
+  tokenExchange,
+} from '../../../test/support/scenarios/delegations.ts';
 
 const t = await startApp();
 const { exchange, lend, redeem, reads, revoke } = delegating(t);

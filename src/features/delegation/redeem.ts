@@ -2,7 +2,7 @@
 import Type from 'typebox';
 import { limits } from '../../contract/limits.ts';
 import { failToken } from '../../kernel/fail.ts';
-import type { Grant, GrantRequest } from '../../kernel/grant.ts';
+import type { Grant, GrantRequest } from '../../kernel/ports/grant.ts';
 import { type Chain, lastOf, lentAudiences, lentScopes, partiesOf, statusOf } from './chain.ts';
 import type { DelegationDeps } from './feature.ts';
 import { findChain, holdTree, type Link } from './store.ts';

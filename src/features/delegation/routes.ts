@@ -1,5 +1,5 @@
 import Type from 'typebox';
-import { bearer, type RouteEntry, route } from '../../kernel/route.ts';
+import { bearer, type RouteEntry, route } from '../../kernel/http/route.ts';
 import {
   CreatedDelegation,
   DelegationPage,

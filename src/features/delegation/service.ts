@@ -2,10 +2,10 @@ import { limits } from '../../contract/limits.ts';
 import { scopes as allScopes } from '../../contract/scopes.ts';
 import { audienceOf } from '../../kernel/audience.ts';
 import { type Caller, type Delegation, isOperator } from '../../kernel/caller.ts';
-import type { Queryable, Tx } from '../../kernel/db.ts';
+import type { Queryable, Tx } from '../../kernel/data/db.ts';
 import { fail } from '../../kernel/fail.ts';
-import { type Page, pageOf } from '../../kernel/page.ts';
-import { validationError } from '../../kernel/validation.ts';
+import { validationError } from '../../kernel/http/input/validation.ts';
+import { type Page, pageOf } from '../../kernel/http/page.ts';
 import { type Chain, lastOf, lentAudiences, lentScopes, partiesOf, shown, statusOf } from './chain.ts';
 import type { DelegationDeps, Party } from './feature.ts';
 import type {

@@ -1,8 +1,8 @@
 import { operatorScope } from '../../contract/scopes.ts';
-import type { Queryable } from '../../kernel/db.ts';
-import { takeTurn } from '../../kernel/locks.ts';
-import { offsetOf } from '../../kernel/page.ts';
-import { join, prepared, sql } from '../../kernel/sql.ts';
+import type { Queryable } from '../../kernel/data/db.ts';
+import { takeTurn } from '../../kernel/data/locks.ts';
+import { join, prepared, sql } from '../../kernel/data/sql.ts';
+import { offsetOf } from '../../kernel/http/page.ts';
 import type { Chain } from './chain.ts';
 import type { ChainStatus, DelegationQuery } from './schema.ts';
 

@@ -3,10 +3,16 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import { decodeJwt } from 'jose';
-import { accessTokenType, delegating, jwtType, type Lent, tokenExchange } from '../../../test/delegations.ts';
-import { newAgent, startApp, startOfMinute } from '../../../test/harness.ts';
-import { makeKey, startOidcProvider } from '../../../test/issuers.ts';
-import { createTrust, ours } from '../../../test/trust.ts';
+import { newAgent, startApp, startOfMinute } from '../../../test/support/harness.ts';
+import { makeKey, startOidcProvider } from '../../../test/support/peers/issuers.ts';
+import {
+  accessTokenType,
+  delegating,
+  jwtType,
+  type Lent,
+  tokenExchange,
+} from '../../../test/support/scenarios/delegations.ts';
+import { createTrust, ours } from '../../../test/support/scenarios/trust.ts';
 import { organizationScopes } from '../../contract/scopes.ts';
 
 const t = await startApp({ WEBHOOK_ALLOW_PRIVATE_TARGETS: 'true', RATE_LIMIT_PER_MINUTE: '100000' });

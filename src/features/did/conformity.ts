@@ -4,7 +4,7 @@
  */
 import { AgentCard, type AgentFacts } from '../../contract/identity.ts';
 import { isoTime } from '../../kernel/clock.ts';
-import { isShape } from '../../kernel/validation.ts';
+import { isShape } from '../../kernel/http/input/validation.ts';
 import { a2aCard, badgeCredential, oasfRecord, plainCard } from './card.ts';
 import { agentDocument, hasDistinctIds, type InstanceMethods } from './document.ts';
 import type { DidDeps } from './feature.ts';

@@ -5,8 +5,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, describe, it } from 'node:test';
 import { decodeJwt, exportJWK } from 'jose';
-import { newAgent, startApp } from '../../../test/harness.ts';
-import { createWorld } from '../../../test/world.ts';
+import { createWorld } from '../../../test/support/actors.ts';
+import { newAgent, startApp } from '../../../test/support/harness.ts';
 
 const t = await startApp({ WEBHOOK_ALLOW_PRIVATE_TARGETS: 'true', BASE_URL: 'https://id.example.com:8443' });
 const { agentIn, makeTarget } = await createWorld(t);

@@ -5,10 +5,10 @@
  */
 import type { AgentCard, AgentFacts, CardFacts } from '../../contract/identity.ts';
 import type { Clock } from '../../kernel/clock.ts';
+import type { RouteEntry } from '../../kernel/http/route.ts';
 import type { Ids } from '../../kernel/ids.ts';
-import type { Metrics } from '../../kernel/metrics.ts';
-import type { RouteEntry } from '../../kernel/route.ts';
-import type { ReadAttestation, Signer } from '../../kernel/signer.ts';
+import type { Metrics } from '../../kernel/observability/metrics.ts';
+import type { ReadAttestation, Signer } from '../../kernel/ports/signer.ts';
 import { plainCard } from './card.ts';
 import { type Conformity, createConformity } from './conformity.ts';
 import { instanceMethods } from './document.ts';

@@ -1,7 +1,7 @@
 import Type from 'typebox';
 import { AgentCard } from '../../contract/identity.ts';
+import { open, policy, type RouteEntry, rootRoute, route } from '../../kernel/http/route.ts';
 import { organization } from '../../kernel/policy.ts';
-import { open, policy, type RouteEntry, rootRoute, route } from '../../kernel/route.ts';
 import { A2aCard, Badge, OasfRecord } from './formats.ts';
 import { CardQuery, DidDocument, DidParams, DidResolution } from './schema.ts';
 import type { DidService } from './service.ts';

@@ -3,7 +3,7 @@
  * the DID document is all that a third party needs.
  */
 import canonicalize from 'canonicalize';
-import type { Signer } from '../../kernel/signer.ts';
+import type { Signer } from '../../kernel/ports/signer.ts';
 import type { A2aCard, Badge, BadgeCredential, OasfRecord } from './formats.ts';
 
 export type Attest = Pick<Signer, 'attest'>['attest'];

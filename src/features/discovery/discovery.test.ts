@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { createPublicKey } from 'node:crypto';
 import { describe, it } from 'node:test';
 import { calculateJwkThumbprint, createLocalJWKSet, type JWK, jwtVerify } from 'jose';
-import { environment, startApp } from '../../../test/harness.ts';
-import { generateKeyPair } from '../../kernel/keypair.ts';
+import { environment, startApp } from '../../../test/support/harness.ts';
+import { generateKeyPair } from '../../kernel/config/keypair.ts';
 
 const t = await startApp({ BASE_URL: 'https://id.example.com' });
 const read = async (name: string) => (await t.call('GET', `/.well-known/${name}`)).json;

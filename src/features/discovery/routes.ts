@@ -1,5 +1,5 @@
 import Type from 'typebox';
-import { open, type RouteEntry, rootRoute } from '../../kernel/route.ts';
+import { open, type RouteEntry, rootRoute } from '../../kernel/http/route.ts';
 import { authorizationServer, openidConfiguration, protectedResource } from './documents.ts';
 import type { DiscoveryDeps } from './feature.ts';
 

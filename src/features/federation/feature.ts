@@ -4,12 +4,12 @@
  * may become which agent is said by the trust policies of the oidc feature.
  */
 import type { Clock } from '../../kernel/clock.ts';
-import type { Db } from '../../kernel/db.ts';
+import type { Db } from '../../kernel/data/db.ts';
+import type { RouteEntry } from '../../kernel/http/route.ts';
 import type { Ids } from '../../kernel/ids.ts';
 import type { Ledger } from '../../kernel/ledger.ts';
-import type { Metrics } from '../../kernel/metrics.ts';
-import type { OutsideTokens } from '../../kernel/outside.ts';
-import type { RouteEntry } from '../../kernel/route.ts';
+import type { Metrics } from '../../kernel/observability/metrics.ts';
+import type { OutsideTokens } from '../../kernel/ports/external-tokens.ts';
 import { federationRoutes } from './routes.ts';
 import { createFederationService } from './service.ts';
 

@@ -1,6 +1,6 @@
 import Type from 'typebox';
+import { bearer, policy, type RouteEntry, route } from '../../kernel/http/route.ts';
 import { instance } from '../../kernel/policy.ts';
-import { bearer, policy, type RouteEntry, route } from '../../kernel/route.ts';
 import {
   NewPartner,
   Partner,

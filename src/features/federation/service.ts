@@ -2,16 +2,16 @@ import type { EventType } from '../../contract/events.ts';
 import type { FederationEvent } from '../../contract/outside.ts';
 import type { Caller } from '../../kernel/caller.ts';
 import { isoTime } from '../../kernel/clock.ts';
-import type { Tx } from '../../kernel/db.ts';
+import type { Tx } from '../../kernel/data/db.ts';
 import { fail } from '../../kernel/fail.ts';
+import { type FieldProblem, validationError } from '../../kernel/http/input/validation.ts';
 import {
   audiencesOf,
   isRefused,
   problemOfAddress,
   type Refused,
   type Verified,
-} from '../../kernel/outside.ts';
-import { type FieldProblem, validationError } from '../../kernel/validation.ts';
+} from '../../kernel/ports/external-tokens.ts';
 import type { FederationDeps } from './feature.ts';
 import type { NewPartner, Partner, PartnerChange, PartnerToken, Verification } from './schema.ts';
 import {

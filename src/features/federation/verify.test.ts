@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { createHmac, createPublicKey } from 'node:crypto';
 import { describe, it } from 'node:test';
 import { type JWK, SignJWT } from 'jose';
-import { startApp } from '../../../test/harness.ts';
-import { type Issuer, makeKey, startIssuer, startOidcProvider } from '../../../test/issuers.ts';
+import { startApp } from '../../../test/support/harness.ts';
+import { type Issuer, makeKey, startIssuer, startOidcProvider } from '../../../test/support/peers/issuers.ts';
 
 const t = await startApp({ WEBHOOK_ALLOW_PRIVATE_TARGETS: 'true' });
 const token = await t.token();

@@ -1,7 +1,7 @@
 /** Health: the probe that orchestrators ask and the figures that monitoring scrapes. Owns nothing, reads everyone's metrics. */
-import type { Db } from '../../kernel/db.ts';
-import type { Kv } from '../../kernel/kv.ts';
-import type { RouteEntry } from '../../kernel/route.ts';
+import type { Db } from '../../kernel/data/db.ts';
+import type { RouteEntry } from '../../kernel/http/route.ts';
+import type { Kv } from '../../kernel/ports/kv.ts';
 import { healthRoutes } from './routes.ts';
 
 export interface HealthDeps {

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { describe, it, mock } from 'node:test';
-import { startApp } from '../../../test/harness.ts';
-import { until } from '../../../test/programs.ts';
+import { startApp } from '../../../test/support/harness.ts';
+import { until } from '../../../test/support/programs.ts';
 
 const t = await startApp({ METRICS_TOKEN: 'scrape-me' });
 

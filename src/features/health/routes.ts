@@ -1,7 +1,7 @@
 import Type from 'typebox';
 import { literals } from '../../contract/shapes.ts';
-import { metricsContentType } from '../../kernel/metrics.ts';
-import { open, type RouteEntry, rootRoute, secret } from '../../kernel/route.ts';
+import { open, type RouteEntry, rootRoute, secret } from '../../kernel/http/route.ts';
+import { metricsContentType } from '../../kernel/observability/metrics.ts';
 import type { HealthDeps } from './feature.ts';
 import { checkHealth, createExposition } from './service.ts';
 

@@ -1,5 +1,5 @@
+import { createGatherer } from '../../kernel/concurrency/batcher.ts';
 import { fail } from '../../kernel/fail.ts';
-import { createGatherer } from '../../kernel/gather.ts';
 import type { HealthDeps } from './feature.ts';
 
 /** Without the database nothing works; without Redis everything does, with limits counted per process. */

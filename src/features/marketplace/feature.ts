@@ -8,10 +8,10 @@
 import type { AgentFacts } from '../../contract/identity.ts';
 import type { Caller } from '../../kernel/caller.ts';
 import type { Clock } from '../../kernel/clock.ts';
-import type { Db, Queryable, Tx } from '../../kernel/db.ts';
+import type { Db, Queryable, Tx } from '../../kernel/data/db.ts';
+import type { RouteEntry } from '../../kernel/http/route.ts';
 import type { Ids } from '../../kernel/ids.ts';
 import type { Ledger, LedgerListener } from '../../kernel/ledger.ts';
-import type { RouteEntry } from '../../kernel/route.ts';
 import { createAgentListener } from './listener.ts';
 import { marketplaceRoutes } from './routes.ts';
 import { createMarketplaceService } from './service.ts';

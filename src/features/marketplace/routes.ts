@@ -1,5 +1,5 @@
 import Type from 'typebox';
-import { open, type RouteEntry, route, scope } from '../../kernel/route.ts';
+import { open, type RouteEntry, route, scope } from '../../kernel/http/route.ts';
 import {
   immutableFields,
   Listing,

@@ -1,7 +1,7 @@
 /** The search of the marketplace, by the lists that `listing_words` keeps. */
-import type { Queryable } from '../../kernel/db.ts';
-import { offsetOf } from '../../kernel/page.ts';
-import { join, raw, type Sql, sql } from '../../kernel/sql.ts';
+import type { Queryable } from '../../kernel/data/db.ts';
+import { join, raw, type Sql, sql } from '../../kernel/data/sql.ts';
+import { offsetOf } from '../../kernel/http/page.ts';
 import { type SearchQuery, searchDepth } from './schema.ts';
 import { columns, countFrom, type StoredListing, seenBy, shownTo } from './store.ts';
 import { type Choice, readChoices, readWords } from './words.ts';

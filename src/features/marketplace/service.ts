@@ -1,11 +1,11 @@
 import { isDeepStrictEqual } from 'node:util';
 import { type Caller, isOperator, tenantOf } from '../../kernel/caller.ts';
 import { isoTime } from '../../kernel/clock.ts';
-import type { Tx } from '../../kernel/db.ts';
+import type { Tx } from '../../kernel/data/db.ts';
 import { fail } from '../../kernel/fail.ts';
-import { problemOfAddress } from '../../kernel/outside.ts';
-import { type Page, pageOf } from '../../kernel/page.ts';
-import { type FieldProblem, validationError } from '../../kernel/validation.ts';
+import { type FieldProblem, validationError } from '../../kernel/http/input/validation.ts';
+import { type Page, pageOf } from '../../kernel/http/page.ts';
+import { problemOfAddress } from '../../kernel/ports/external-tokens.ts';
 import type { ListedAgent, MarketplaceDeps } from './feature.ts';
 import {
   type Listing,

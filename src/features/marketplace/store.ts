@@ -1,7 +1,7 @@
 import type { AgentFacts } from '../../contract/identity.ts';
-import type { Queryable } from '../../kernel/db.ts';
-import { offsetOf } from '../../kernel/page.ts';
-import { join, type Sql, sql } from '../../kernel/sql.ts';
+import type { Queryable } from '../../kernel/data/db.ts';
+import { join, type Sql, sql } from '../../kernel/data/sql.ts';
+import { offsetOf } from '../../kernel/http/page.ts';
 import type { Listing, ListingQuery } from './schema.ts';
 
 /** What a row holds; `did` and `cardUrl` follow from the agent's id. */

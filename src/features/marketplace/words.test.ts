@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
-import { startApp } from '../../../test/harness.ts';
+import { startApp } from '../../../test/support/harness.ts';
 import { readWords } from './words.ts';
 
 const t = await startApp();

@@ -7,13 +7,13 @@
 import type { TokenErrorCode } from '../../contract/errors.ts';
 import type { Actor } from '../../kernel/caller.ts';
 import { isoTime } from '../../kernel/clock.ts';
-import type { Tx } from '../../kernel/db.ts';
+import type { Tx } from '../../kernel/data/db.ts';
+import { takeTurn } from '../../kernel/data/locks.ts';
 import { failToken, TokenError } from '../../kernel/fail.ts';
-import type { Issue, IssuedToken, OutsideProof, ProvenClient } from '../../kernel/grant.ts';
 import { anonymous, isUuid, nilUuid } from '../../kernel/ids.ts';
 import type { Entry } from '../../kernel/ledger.ts';
-import { takeTurn } from '../../kernel/locks.ts';
-import { isRefused, type Unverified } from '../../kernel/outside.ts';
+import { isRefused, type Unverified } from '../../kernel/ports/external-tokens.ts';
+import type { Issue, IssuedToken, OutsideProof, ProvenClient } from '../../kernel/ports/grant.ts';
 import { type Chosen, createChoose } from './candidates.ts';
 import type { OidcDeps } from './feature.ts';
 import { tokenKeysOf } from './keys.ts';

@@ -4,7 +4,12 @@
  * organizations is refused, so that neither keeps out or captures the workloads of the other.
  */
 import { isUuid } from '../../kernel/ids.ts';
-import { audiencesOf, isRefused, type Unverified, type Verified } from '../../kernel/outside.ts';
+import {
+  audiencesOf,
+  isRefused,
+  type Unverified,
+  type Verified,
+} from '../../kernel/ports/external-tokens.ts';
 import type { OidcDeps } from './feature.ts';
 import { headsOf } from './keys.ts';
 import { checksOf, failing } from './match.ts';

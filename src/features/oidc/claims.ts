@@ -1,5 +1,5 @@
 /** What a token says, as policies ask for it. */
-import type { Claims } from '../../kernel/signer.ts';
+import type { Claims } from '../../kernel/ports/signer.ts';
 import type { Provider } from './schema.ts';
 
 /**

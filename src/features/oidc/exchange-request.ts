@@ -1,7 +1,7 @@
 /** The form of an exchange (RFC 8693 §2.1), read before anything is looked up. */
 import { audienceOf } from '../../kernel/audience.ts';
 import { failToken } from '../../kernel/fail.ts';
-import type { OutsideProof } from '../../kernel/grant.ts';
+import type { OutsideProof } from '../../kernel/ports/grant.ts';
 import type { RefusalWords } from './admission.ts';
 import { ExchangeRequest } from './exchange-schema.ts';
 

@@ -1,7 +1,7 @@
 /** An outside token for an access token of ours: in the agent's own name, or whatever another grant gives to the agent. */
 import { failToken } from '../../kernel/fail.ts';
-import type { IssuedToken, OutsideProof } from '../../kernel/grant.ts';
-import { isRefused } from '../../kernel/outside.ts';
+import { isRefused } from '../../kernel/ports/external-tokens.ts';
+import type { IssuedToken, OutsideProof } from '../../kernel/ports/grant.ts';
 import { type Admit, createAdmission, type RefusalWords, scopesIn } from './admission.ts';
 import type { OidcDeps } from './feature.ts';
 

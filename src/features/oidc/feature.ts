@@ -2,21 +2,21 @@
  * OIDC: workloads elsewhere become agents without a secret. Trust policies say whose tokens make somebody which agent; such
  * a token is exchanged for an access token of ours, here or as a client assertion at the token endpoint. The other way
  * round, an agent gets an ID token with which it becomes somebody at a cloud. Owns `trust_policies`, `trust_policy_uses` and
- * `used_outside_tokens`. Access tokens are made by the tokens feature; whose signature is good, by adapters/outside-tokens.ts.
+ * `used_outside_tokens`. Access tokens are made by the tokens feature; whose signature is good, by adapters/keys/external-tokens.ts.
  */
 import type { Caller } from '../../kernel/caller.ts';
 import type { Clock } from '../../kernel/clock.ts';
-import type { Db, Queryable, Tx } from '../../kernel/db.ts';
-import type { FairQueue } from '../../kernel/fair-queue.ts';
-import type { Mint } from '../../kernel/grant.ts';
+import type { FairQueue } from '../../kernel/concurrency/fair-queue.ts';
+import type { Loop } from '../../kernel/concurrency/loops.ts';
+import type { Db, Queryable, Tx } from '../../kernel/data/db.ts';
+import type { RouteEntry } from '../../kernel/http/route.ts';
 import type { Ids } from '../../kernel/ids.ts';
 import type { Ledger } from '../../kernel/ledger.ts';
-import type { Loop } from '../../kernel/loops.ts';
-import type { Metrics } from '../../kernel/metrics.ts';
-import type { OutsideTokens } from '../../kernel/outside.ts';
+import type { Metrics } from '../../kernel/observability/metrics.ts';
+import type { OutsideTokens } from '../../kernel/ports/external-tokens.ts';
+import type { Mint } from '../../kernel/ports/grant.ts';
+import type { Signer } from '../../kernel/ports/signer.ts';
 import type { RecordRefusal } from '../../kernel/refusals.ts';
-import type { RouteEntry } from '../../kernel/route.ts';
-import type { Signer } from '../../kernel/signer.ts';
 import { createExchange, type Exchange } from './exchange.ts';
 import { createIdTokens } from './id-token.ts';
 import { createExpiryLoop } from './loops.ts';

@@ -4,7 +4,7 @@
  */
 import type { Caller } from '../../kernel/caller.ts';
 import { fail } from '../../kernel/fail.ts';
-import { validationError } from '../../kernel/validation.ts';
+import { validationError } from '../../kernel/http/input/validation.ts';
 import { tokenType } from './exchange-request.ts';
 import { type IdTokenRequest, type IdTokenResponse, idTokenSeconds } from './exchange-schema.ts';
 import type { OidcDeps } from './feature.ts';

@@ -1,5 +1,5 @@
-import type { Loop } from '../../kernel/loops.ts';
-import { inPieces } from '../../kernel/pieces.ts';
+import type { Loop } from '../../kernel/concurrency/loops.ts';
+import { inPieces } from '../../kernel/data/delete-in-chunks.ts';
 import type { OidcDeps } from './feature.ts';
 import { deleteExpiredUses } from './store.ts';
 

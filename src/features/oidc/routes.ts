@@ -1,5 +1,5 @@
 import Type from 'typebox';
-import { client, ownBearer, type RouteEntry, route, scope } from '../../kernel/route.ts';
+import { client, ownBearer, type RouteEntry, route, scope } from '../../kernel/http/route.ts';
 import type { Exchange } from './exchange.ts';
 import { exchangeWords, readExchange, tokenType } from './exchange-request.ts';
 import {

@@ -1,6 +1,7 @@
 /** What a trust policy must be, beyond its shape, before it is kept. */
-import { problemOfAddress } from '../../kernel/outside.ts';
-import { type FieldProblem, validationError } from '../../kernel/validation.ts';
+
+import { type FieldProblem, validationError } from '../../kernel/http/input/validation.ts';
+import { problemOfAddress } from '../../kernel/ports/external-tokens.ts';
 import type { OidcDeps } from './feature.ts';
 import { isShared, providersOf } from './issuer-hosts.ts';
 import { identityProblem } from './presets.ts';

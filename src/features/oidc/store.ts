@@ -1,9 +1,9 @@
 /** Trust policies, when each was used last, and the outside tokens that were exchanged already. */
-import type { Queryable, Tx } from '../../kernel/db.ts';
+import type { Queryable, Tx } from '../../kernel/data/db.ts';
+import { takeTurn } from '../../kernel/data/locks.ts';
+import { prepared, sql } from '../../kernel/data/sql.ts';
+import { offsetOf } from '../../kernel/http/page.ts';
 import { nilUuid } from '../../kernel/ids.ts';
-import { takeTurn } from '../../kernel/locks.ts';
-import { offsetOf } from '../../kernel/page.ts';
-import { prepared, sql } from '../../kernel/sql.ts';
 import type { TrustPolicy, TrustPolicyQuery } from './schema.ts';
 
 const columns = sql`

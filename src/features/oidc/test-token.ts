@@ -1,7 +1,7 @@
 /** What a policy makes of a token: every check with what was expected and what was there. Issues and marks nothing. */
 import { type Caller, tenantOf } from '../../kernel/caller.ts';
 import { fail } from '../../kernel/fail.ts';
-import { isRefused, type Unverified } from '../../kernel/outside.ts';
+import { isRefused, type Unverified } from '../../kernel/ports/external-tokens.ts';
 import type { OidcDeps } from './feature.ts';
 import { tokenKeysOf } from './keys.ts';
 import { check, checksOf } from './match.ts';

@@ -4,11 +4,11 @@
  */
 import type { Caller } from '../../kernel/caller.ts';
 import type { Clock } from '../../kernel/clock.ts';
-import type { Db } from '../../kernel/db.ts';
+import type { Db } from '../../kernel/data/db.ts';
+import type { RouteEntry } from '../../kernel/http/route.ts';
 import type { Ids } from '../../kernel/ids.ts';
 import type { Ledger } from '../../kernel/ledger.ts';
 import type { RequirePermission } from '../../kernel/policy.ts';
-import type { RouteEntry } from '../../kernel/route.ts';
 import { organizationRoutes } from './routes.ts';
 import { createOrganizationService, type OrganizationService } from './service.ts';
 

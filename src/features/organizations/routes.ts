@@ -1,6 +1,6 @@
 import Type from 'typebox';
+import { policy, type RouteEntry, route } from '../../kernel/http/route.ts';
 import { instance, organization } from '../../kernel/policy.ts';
-import { policy, type RouteEntry, route } from '../../kernel/route.ts';
 import {
   Membership,
   NewMember,

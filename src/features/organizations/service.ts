@@ -7,9 +7,9 @@ import {
   refuseLastingPower,
 } from '../../kernel/caller.ts';
 import { isoTime } from '../../kernel/clock.ts';
-import type { Queryable, Tx } from '../../kernel/db.ts';
+import type { Queryable, Tx } from '../../kernel/data/db.ts';
 import { fail } from '../../kernel/fail.ts';
-import { type Page, pageOf } from '../../kernel/page.ts';
+import { type Page, pageOf } from '../../kernel/http/page.ts';
 import { organization as organizationResource, type Role } from '../../kernel/policy.ts';
 import type { OrganizationDeps } from './feature.ts';
 import type {

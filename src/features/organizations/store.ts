@@ -1,7 +1,7 @@
 import type { PlanTier } from '../../contract/limits.ts';
-import type { Queryable } from '../../kernel/db.ts';
-import { offsetOf } from '../../kernel/page.ts';
-import { sql } from '../../kernel/sql.ts';
+import type { Queryable } from '../../kernel/data/db.ts';
+import { sql } from '../../kernel/data/sql.ts';
+import { offsetOf } from '../../kernel/http/page.ts';
 import type { Membership, OrganizationQuery } from './schema.ts';
 import type { OrganizationStatus } from './transitions.ts';
 

@@ -1,6 +1,6 @@
 /** Reference: the API described for machines (/openapi.json) and for people (/docs), from the routes as they are mounted. */
-import type { RouteEntry } from '../../kernel/route.ts';
-import type { StaticContent } from '../../kernel/static-content.ts';
+import type { RouteEntry } from '../../kernel/http/route.ts';
+import type { StaticContent } from '../../kernel/http/static-content.ts';
 import { referenceRoutes } from './routes.ts';
 
 export interface ReferenceDeps {

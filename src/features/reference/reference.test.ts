@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { describe, it } from 'node:test';
 import { gunzipSync } from 'node:zlib';
-import { startApp } from '../../../test/harness.ts';
+import { startApp } from '../../../test/support/harness.ts';
 
 const t = await startApp();
 

@@ -1,6 +1,6 @@
 import Type from 'typebox';
-import { open, type RouteEntry, rootRoute } from '../../kernel/route.ts';
-import { createStaticContent, type StaticContent } from '../../kernel/static-content.ts';
+import { open, type RouteEntry, rootRoute } from '../../kernel/http/route.ts';
+import { createStaticContent, type StaticContent } from '../../kernel/http/static-content.ts';
 import type { ReferenceDeps } from './feature.ts';
 
 export const referenceRoutes = ({ openapi, loadPage }: ReferenceDeps): RouteEntry[] => {

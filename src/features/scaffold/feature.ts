@@ -3,7 +3,7 @@
  * files in /scaffolds. Which agents exist is the agents feature's. Nothing secret goes into a project: whoever makes it
  * run brings the secret.
  */
-import type { RouteEntry } from '../../kernel/route.ts';
+import type { RouteEntry } from '../../kernel/http/route.ts';
 import type { Particulars, TextFile } from './project.ts';
 import { scaffoldRoutes } from './routes.ts';
 import type { Language } from './schema.ts';

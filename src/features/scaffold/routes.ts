@@ -1,5 +1,5 @@
 import { limits } from '../../contract/limits.ts';
-import { bearer, type RouteEntry, route } from '../../kernel/route.ts';
+import { bearer, type RouteEntry, route } from '../../kernel/http/route.ts';
 import { Archive, ScaffoldParams, ScaffoldQuery } from './schema.ts';
 import type { ScaffoldService } from './service.ts';
 

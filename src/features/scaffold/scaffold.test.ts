@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { describe, it } from 'node:test';
 import { unzipSync } from 'fflate';
-import { newAgent, startApp, startOfMinute } from '../../../test/harness.ts';
-import { createWorld } from '../../../test/world.ts';
+import { createWorld } from '../../../test/support/actors.ts';
+import { newAgent, startApp, startOfMinute } from '../../../test/support/harness.ts';
 import { languages } from './schema.ts';
 
 const t = await startApp({

@@ -3,13 +3,14 @@
  * written in the transaction of the change, so that nothing is lost while a broker is away. At least once, in order per
  * organization; a repeat has the same event id. Who subscribes there, and what becomes of the messages, is the broker's.
  */
-import { type Broker, type StreamName, streamNames } from '../../kernel/broker.ts';
-import type { Db } from '../../kernel/db.ts';
-import { envelopeOf } from '../../kernel/envelope.ts';
+
+import type { Loop } from '../../kernel/concurrency/loops.ts';
+import type { Db } from '../../kernel/data/db.ts';
 import type { LedgerListener } from '../../kernel/ledger.ts';
-import type { Log } from '../../kernel/log.ts';
-import type { Loop } from '../../kernel/loops.ts';
-import type { Metrics } from '../../kernel/metrics.ts';
+import type { Log } from '../../kernel/observability/log.ts';
+import type { Metrics } from '../../kernel/observability/metrics.ts';
+import { type Broker, type StreamName, streamNames } from '../../kernel/ports/broker.ts';
+import { envelopeOf } from '../../kernel/ports/envelope.ts';
 import { createPublisherLoop, createWatchLoop } from './loops.ts';
 import { createPublisher } from './publisher.ts';
 import { append } from './store.ts';

@@ -1,7 +1,7 @@
-import type { StreamName } from '../../kernel/broker.ts';
-import type { Db } from '../../kernel/db.ts';
-import type { Loop } from '../../kernel/loops.ts';
-import type { Metrics } from '../../kernel/metrics.ts';
+import type { Loop } from '../../kernel/concurrency/loops.ts';
+import type { Db } from '../../kernel/data/db.ts';
+import type { Metrics } from '../../kernel/observability/metrics.ts';
+import type { StreamName } from '../../kernel/ports/broker.ts';
 import type { Publish } from './publisher.ts';
 import { countWaiting } from './store.ts';
 

@@ -3,10 +3,11 @@
  * One at a time across processes: the lock is held by the transaction that deletes, so it is free as soon as its holder is
  * gone, and one that was cut off from the database cannot delete. Killed in between, the next one publishes the same again.
  */
-import { type Broker, BrokerAway, type StreamName } from '../../kernel/broker.ts';
-import type { Db } from '../../kernel/db.ts';
-import { tryLock } from '../../kernel/locks.ts';
-import type { Log } from '../../kernel/log.ts';
+
+import type { Db } from '../../kernel/data/db.ts';
+import { tryLock } from '../../kernel/data/locks.ts';
+import type { Log } from '../../kernel/observability/log.ts';
+import { type Broker, BrokerAway, type StreamName } from '../../kernel/ports/broker.ts';
 import { findWaiting, removePublished, type Waiting } from './store.ts';
 
 export interface PublisherDeps {

@@ -1,7 +1,7 @@
-import type { Message, StreamName } from '../../kernel/broker.ts';
-import type { Queryable, Tx } from '../../kernel/db.ts';
-import type { Envelope } from '../../kernel/envelope.ts';
-import { prepared, sql } from '../../kernel/sql.ts';
+import type { Queryable, Tx } from '../../kernel/data/db.ts';
+import { prepared, sql } from '../../kernel/data/sql.ts';
+import type { Message, StreamName } from '../../kernel/ports/broker.ts';
+import type { Envelope } from '../../kernel/ports/envelope.ts';
 
 /** One write for all that share the transaction; positions are given in the order told. */
 export function append(tx: Tx, streams: readonly StreamName[], told: readonly Envelope[]): void {

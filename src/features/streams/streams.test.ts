@@ -2,10 +2,10 @@
 import assert from 'node:assert/strict';
 import { describe, type TestContext, test } from 'node:test';
 import pg from 'pg';
-import { type Received, startKafka, startNats } from '../../../test/brokers.ts';
-import { newAgent, skipWithout, startApp, type TestApp } from '../../../test/harness.ts';
-import { freePort, until } from '../../../test/programs.ts';
-import { startRelay } from '../../../test/relay.ts';
+import { newAgent, skipWithout, startApp, type TestApp } from '../../../test/support/harness.ts';
+import { type Received, startKafka, startNats } from '../../../test/support/peers/brokers.ts';
+import { startRelay } from '../../../test/support/peers/relay.ts';
+import { freePort, until } from '../../../test/support/programs.ts';
 import { webhookEvents } from '../../contract/events.ts';
 
 const natsUrl = ({ port }: { port: number }) => `nats://127.0.0.1:${port}`;

@@ -1,7 +1,14 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { startApp } from '../../../test/harness.ts';
-import { atOnce, type Tenant, tally, tenantOn, untilMidnight, useCalls } from '../../../test/plans.ts';
+import { startApp } from '../../../test/support/harness.ts';
+import {
+  atOnce,
+  type Tenant,
+  tally,
+  tenantOn,
+  untilMidnight,
+  useCalls,
+} from '../../../test/support/scenarios/plans.ts';
 
 const t = await startApp();
 const limit = 1_000;

@@ -6,12 +6,12 @@
  */
 import type { UsageMetric } from '../../contract/usage.ts';
 import type { Clock } from '../../kernel/clock.ts';
-import { DatabaseAway } from '../../kernel/db.ts';
+import { DatabaseAway } from '../../kernel/data/db.ts';
+import { createRecent } from '../../kernel/data/lru.ts';
 import { fail } from '../../kernel/fail.ts';
-import type { Identity } from '../../kernel/guard.ts';
-import { type Kv, KvAway } from '../../kernel/kv.ts';
-import type { Metrics } from '../../kernel/metrics.ts';
-import { createRecent } from '../../kernel/recent.ts';
+import type { Identity } from '../../kernel/http/guard.ts';
+import type { Metrics } from '../../kernel/observability/metrics.ts';
+import { type Kv, KvAway } from '../../kernel/ports/kv.ts';
 import { isLimited, limitsOf, reached, resetOf } from './limits.ts';
 
 export interface CallQuotaDeps {

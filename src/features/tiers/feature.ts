@@ -4,8 +4,8 @@
  * payment the billing's affair.
  */
 import type { Caller } from '../../kernel/caller.ts';
-import type { Db } from '../../kernel/db.ts';
-import type { RouteEntry } from '../../kernel/route.ts';
+import type { Db } from '../../kernel/data/db.ts';
+import type { RouteEntry } from '../../kernel/http/route.ts';
 import { type CallQuota, type CallQuotaDeps, createCallQuota } from './call-quota.ts';
 import type { Plan } from './limits.ts';
 import { tierRoutes } from './routes.ts';

@@ -1,4 +1,4 @@
-import { bearer, ownBearer, type RouteEntry, route } from '../../kernel/route.ts';
+import { bearer, ownBearer, type RouteEntry, route } from '../../kernel/http/route.ts';
 import { Checkout, TierStatus, TierUpgrade } from './schema.ts';
 import type { TierService } from './service.ts';
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { startApp } from '../../../test/harness.ts';
-import { ask, tenantOn } from '../../../test/plans.ts';
+import { startApp } from '../../../test/support/harness.ts';
+import { ask, tenantOn } from '../../../test/support/scenarios/plans.ts';
 import type { Caller } from '../../kernel/caller.ts';
 import { createTierService } from './service.ts';
 

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { generateKeyPairSync } from 'node:crypto';
 import { describe, it } from 'node:test';
 import { exportJWK, SignJWT } from 'jose';
-import { keepOpen, startApp } from '../../../test/harness.ts';
+import { keepOpen, startApp } from '../../../test/support/harness.ts';
 import {
   ask,
   atOnce,
@@ -13,8 +13,8 @@ import {
   untilNextMonth,
   useMonth,
   useTokens,
-} from '../../../test/plans.ts';
-import { sql } from '../../kernel/sql.ts';
+} from '../../../test/support/scenarios/plans.ts';
+import { sql } from '../../kernel/data/sql.ts';
 
 const t = await startApp({ DATABASE_POOL_SIZE: '10' });
 

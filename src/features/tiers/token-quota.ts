@@ -6,9 +6,9 @@
  */
 import type { PlanTier } from '../../contract/limits.ts';
 import type { Clock } from '../../kernel/clock.ts';
-import type { Queryable, Tx } from '../../kernel/db.ts';
-import { takeTurn, tryTurn } from '../../kernel/locks.ts';
-import type { Metrics } from '../../kernel/metrics.ts';
+import type { Queryable, Tx } from '../../kernel/data/db.ts';
+import { takeTurn, tryTurn } from '../../kernel/data/locks.ts';
+import type { Metrics } from '../../kernel/observability/metrics.ts';
 import { isLimited, type LimitReached, limitsOf, reached } from './limits.ts';
 
 export interface TokenAsker {

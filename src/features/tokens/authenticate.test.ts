@@ -3,11 +3,16 @@ import assert from 'node:assert/strict';
 import { generateKeyPairSync, randomUUID } from 'node:crypto';
 import { afterEach, describe, it } from 'node:test';
 import { exportJWK, SignJWT } from 'jose';
-import { type Client, delegating, jwtType, tokenExchange } from '../../../test/delegations.ts';
-import { keepOpen, startApp, startOfMinute } from '../../../test/harness.ts';
-import { until } from '../../../test/programs.ts';
-import { createTrust } from '../../../test/trust.ts';
-import { takeTurn } from '../../kernel/locks.ts';
+import { keepOpen, startApp, startOfMinute } from '../../../test/support/harness.ts';
+import { until } from '../../../test/support/programs.ts';
+import {
+  type Client,
+  delegating,
+  jwtType,
+  tokenExchange,
+} from '../../../test/support/scenarios/delegations.ts';
+import { createTrust } from '../../../test/support/scenarios/trust.ts';
+import { takeTurn } from '../../kernel/data/locks.ts';
 import { assertionType } from './client.ts';
 
 const perMinute = 20;

@@ -5,11 +5,11 @@
  */
 import { limits } from '../../contract/limits.ts';
 import type { Origin } from '../../kernel/caller.ts';
+import { createGatherer } from '../../kernel/concurrency/batcher.ts';
+import { createRecent } from '../../kernel/data/lru.ts';
 import { failToken } from '../../kernel/fail.ts';
-import { createGatherer } from '../../kernel/gather.ts';
+import type { CountAgainst } from '../../kernel/http/route.ts';
 import { nilUuid } from '../../kernel/ids.ts';
-import { createRecent } from '../../kernel/recent.ts';
-import type { CountAgainst } from '../../kernel/route.ts';
 import { type Claim, type ClaimOf, type ProvenClaim, usedAssertion, wrongProof } from './claim.ts';
 import type { TokenDeps } from './feature.ts';
 import { findOrganizationsOfClients, findStandings, isAssertionUsed } from './store.ts';

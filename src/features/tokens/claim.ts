@@ -4,7 +4,7 @@
  * revocation at the same moment one comes first.
  */
 import { isDeepStrictEqual } from 'node:util';
-import type { Tx } from '../../kernel/db.ts';
+import type { Tx } from '../../kernel/data/db.ts';
 import { isUuid, nilUuid } from '../../kernel/ids.ts';
 import { hashSecret, sameHash } from '../../kernel/secrets.ts';
 import type { Presented } from './client.ts';

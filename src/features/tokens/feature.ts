@@ -5,16 +5,16 @@
  */
 import type { Caller } from '../../kernel/caller.ts';
 import type { Clock } from '../../kernel/clock.ts';
-import type { Db, Tx } from '../../kernel/db.ts';
-import type { FairQueue } from '../../kernel/fair-queue.ts';
-import type { Grant, Issue, IssuedToken, Mint, OutsideProof } from '../../kernel/grant.ts';
+import type { FairQueue } from '../../kernel/concurrency/fair-queue.ts';
+import type { Loop } from '../../kernel/concurrency/loops.ts';
+import type { Db, Tx } from '../../kernel/data/db.ts';
+import type { RouteEntry } from '../../kernel/http/route.ts';
 import type { Ids } from '../../kernel/ids.ts';
 import type { Ledger } from '../../kernel/ledger.ts';
-import type { Loop } from '../../kernel/loops.ts';
-import type { Metrics } from '../../kernel/metrics.ts';
+import type { Metrics } from '../../kernel/observability/metrics.ts';
+import type { Grant, Issue, IssuedToken, Mint, OutsideProof } from '../../kernel/ports/grant.ts';
+import type { Assertions, Signer } from '../../kernel/ports/signer.ts';
 import type { RecordRefusal } from '../../kernel/refusals.ts';
-import type { RouteEntry } from '../../kernel/route.ts';
-import type { Assertions, Signer } from '../../kernel/signer.ts';
 import { createInspector, type Inspector } from './inspect.ts';
 import { createLiveTokens } from './live.ts';
 import { createExpiryLoop } from './loops.ts';

@@ -1,11 +1,11 @@
 /** What a token is worth now: the signature says that it was ours, its standing that it still holds. */
 import { isScope, type Scope } from '../../contract/scopes.ts';
 import type { Delegation } from '../../kernel/caller.ts';
-import type { GuardDeps, Identity } from '../../kernel/guard.ts';
+import { onceFor, unchanging } from '../../kernel/data/deep-freeze.ts';
+import { createRecent } from '../../kernel/data/lru.ts';
+import type { GuardDeps, Identity } from '../../kernel/http/guard.ts';
 import { anonymous, isUuid, timeOfUuid } from '../../kernel/ids.ts';
-import { createRecent } from '../../kernel/recent.ts';
-import type { Claims } from '../../kernel/signer.ts';
-import { onceFor, unchanging } from '../../kernel/unchanging.ts';
+import type { Claims } from '../../kernel/ports/signer.ts';
 import { ceilingOf } from './ceiling.ts';
 import type { TokenDeps } from './feature.ts';
 import {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { startApp } from '../../../test/harness.ts';
-import { until } from '../../../test/programs.ts';
+import { startApp } from '../../../test/support/harness.ts';
+import { until } from '../../../test/support/programs.ts';
 import { createExpiryLoop } from './loops.ts';
 
 const t = await startApp();

@@ -2,8 +2,8 @@
 import { operatorScope } from '../../contract/scopes.ts';
 import { type Caller, isOperator } from '../../kernel/caller.ts';
 import { isoTime } from '../../kernel/clock.ts';
+import { onceFor, unchanging } from '../../kernel/data/deep-freeze.ts';
 import { fail } from '../../kernel/fail.ts';
-import { onceFor, unchanging } from '../../kernel/unchanging.ts';
 import type { TokenDeps } from './feature.ts';
 import type { Inspect, Inspected } from './inspect.ts';
 import type { Introspection } from './schema.ts';

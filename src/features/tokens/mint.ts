@@ -1,9 +1,9 @@
 /** How a token comes about, whatever way led to it: drafted, recorded in the transaction that decides, then handed out. */
 import { limits } from '../../contract/limits.ts';
 import type { Delegation, Origin } from '../../kernel/caller.ts';
-import type { Queryable, Tx } from '../../kernel/db.ts';
+import type { Queryable, Tx } from '../../kernel/data/db.ts';
 import { failToken, TokenError } from '../../kernel/fail.ts';
-import type { IssuedToken, Mint } from '../../kernel/grant.ts';
+import type { IssuedToken, Mint } from '../../kernel/ports/grant.ts';
 import { ceilingOf } from './ceiling.ts';
 import type { PlanLimit, TokenDeps } from './feature.ts';
 import type { Decision } from './outcome.ts';

@@ -3,9 +3,10 @@
  * decisions are recorded together. So the wait for the disk is paid once for all of them, and no request is answered before
  * its audit record is durable. Requests come here authenticated and counted: nothing in the transaction waits for Redis.
  */
-import type { Tx } from '../../kernel/db.ts';
-import { createFairQueue } from '../../kernel/fair-queue.ts';
-import { createGatherer } from '../../kernel/gather.ts';
+
+import { createGatherer } from '../../kernel/concurrency/batcher.ts';
+import { createFairQueue } from '../../kernel/concurrency/fair-queue.ts';
+import type { Tx } from '../../kernel/data/db.ts';
 import type { Entry } from '../../kernel/ledger.ts';
 import { type Failed, holdClaims, type ProvenClaim } from './claim.ts';
 import type { PlanLimit, TokenDeps } from './feature.ts';

@@ -1,5 +1,5 @@
-import type { Grant } from '../../kernel/grant.ts';
-import { bearer, client, type RouteEntry, route, scope } from '../../kernel/route.ts';
+import { bearer, client, type RouteEntry, route, scope } from '../../kernel/http/route.ts';
+import type { Grant } from '../../kernel/ports/grant.ts';
 import type { LiveTokens } from './live.ts';
 import {
   AccessTokenResponse,

@@ -1,5 +1,5 @@
 import Type, { type Static } from 'typebox';
-import type { Grant } from '../../kernel/grant.ts';
+import type { Grant } from '../../kernel/ports/grant.ts';
 
 /** Unknown parameters are ignored here, as RFC 6749 §3.2 demands; a repeated one is an array and so refused. */
 export const TokenRequest = Type.Object(

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { delegating } from '../../../test/delegations.ts';
-import { startApp } from '../../../test/harness.ts';
+import { startApp } from '../../../test/support/harness.ts';
+import { delegating } from '../../../test/support/scenarios/delegations.ts';
 
 const t = await startApp();
 const { lend, redeem, revoke, reads } = delegating(t);

@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { decodeJwt } from 'jose';
-import { startApp } from '../../../test/harness.ts';
-import { createMemoryKv } from '../../adapters/memory-kv.ts';
-import { createAnnounced } from '../../kernel/announced.ts';
-import type { Db } from '../../kernel/db.ts';
+import { startApp } from '../../../test/support/harness.ts';
+import { createMemoryKv } from '../../adapters/kv/memory-kv.ts';
+import type { Db } from '../../kernel/data/db.ts';
+import { createAnnounced } from '../../kernel/data/invalidating-cache.ts';
+import { sql } from '../../kernel/data/sql.ts';
 import { createIds } from '../../kernel/ids.ts';
 import { createLedger } from '../../kernel/ledger.ts';
-import { sql } from '../../kernel/sql.ts';
 import { createStandings, subjectOf } from './standing.ts';
 
 const t = await startApp();

@@ -1,12 +1,12 @@
 /**
  * Whether a token, its agent and its organization are in good standing, and what a delegated one rests on besides: the truth
- * is in PostgreSQL, and what was read there is believed for a few seconds unless a change is announced (kernel/announced.ts).
+ * is in PostgreSQL, and what was read there is believed for a few seconds unless a change is announced (kernel/data/invalidating-cache.ts).
  */
 import type { EventType } from '../../contract/events.ts';
-import type { Announced } from '../../kernel/announced.ts';
 import type { Delegation } from '../../kernel/caller.ts';
 import type { Clock } from '../../kernel/clock.ts';
-import type { Db } from '../../kernel/db.ts';
+import type { Db } from '../../kernel/data/db.ts';
+import type { Announced } from '../../kernel/data/invalidating-cache.ts';
 import type { Happening, LedgerListener } from '../../kernel/ledger.ts';
 import { findStanding, findStandings, type Standing } from './store.ts';
 

@@ -1,8 +1,8 @@
 /** Writes `token_revocations` and `used_assertions`; reads across agents, organizations and credentials. */
 import type { PlanTier } from '../../contract/limits.ts';
-import type { Queryable } from '../../kernel/db.ts';
-import { takeTurn, tryTurn } from '../../kernel/locks.ts';
-import { listOf, prepared, sql } from '../../kernel/sql.ts';
+import type { Queryable } from '../../kernel/data/db.ts';
+import { takeTurn, tryTurn } from '../../kernel/data/locks.ts';
+import { listOf, prepared, sql } from '../../kernel/data/sql.ts';
 
 export interface Standing {
   readonly agentId: string;

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { decodeJwt } from 'jose';
-import { startApp } from '../../../test/harness.ts';
+import { startApp } from '../../../test/support/harness.ts';
 
 const t = await startApp({ LOG_LEVEL: 'trace' });
 const nobody = '00000000-0000-0000-0000-000000000000';

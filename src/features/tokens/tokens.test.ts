@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { createPublicKey } from 'node:crypto';
 import { describe, it } from 'node:test';
 import { calculateJwkThumbprint, decodeJwt, exportJWK, jwtVerify } from 'jose';
-import { type Answer, startApp } from '../../../test/harness.ts';
+import { type Answer, startApp } from '../../../test/support/harness.ts';
 
 const t = await startApp({ LOG_LEVEL: 'trace' });
 const agent = await t.agent({ allowedScopes: ['audit:read', 'agents:write', 'agents:read'] });

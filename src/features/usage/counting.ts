@@ -3,8 +3,8 @@
  * killed loses that second. What the ledger records is counted in the same transaction, so that no token is ever lost.
  */
 import type { UsageMetric } from '../../contract/usage.ts';
-import type { Tx } from '../../kernel/db.ts';
-import { createGatherer } from '../../kernel/gather.ts';
+import { createGatherer } from '../../kernel/concurrency/batcher.ts';
+import type { Tx } from '../../kernel/data/db.ts';
 import type { Happening, LedgerListener } from '../../kernel/ledger.ts';
 import type { UsageDeps } from './feature.ts';
 import { dayOf } from './period.ts';

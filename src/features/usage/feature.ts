@@ -4,10 +4,10 @@
  */
 import type { Caller } from '../../kernel/caller.ts';
 import type { Clock } from '../../kernel/clock.ts';
-import type { Db, Queryable } from '../../kernel/db.ts';
+import type { Loop } from '../../kernel/concurrency/loops.ts';
+import type { Db, Queryable } from '../../kernel/data/db.ts';
+import type { RouteEntry } from '../../kernel/http/route.ts';
 import type { Ids } from '../../kernel/ids.ts';
-import type { Loop } from '../../kernel/loops.ts';
-import type { RouteEntry } from '../../kernel/route.ts';
 import { type Counting, createCounting } from './counting.ts';
 import { createFlushLoop, createTidyLoop } from './loops.ts';
 import { dayOf, monthOf } from './period.ts';

@@ -1,6 +1,6 @@
 import { limits } from '../../contract/limits.ts';
-import { tryLock } from '../../kernel/locks.ts';
-import type { Loop } from '../../kernel/loops.ts';
+import type { Loop } from '../../kernel/concurrency/loops.ts';
+import { tryLock } from '../../kernel/data/locks.ts';
 import type { Counting } from './counting.ts';
 import type { UsageDeps } from './feature.ts';
 import { type CountedTable, countedTables, deleteOld, joinShards } from './tidy-store.ts';

@@ -1,6 +1,6 @@
 /** The days that a question about use is about: whole days of UTC, both ends included. */
 import { limits } from '../../contract/limits.ts';
-import { type FieldProblem, validationError } from '../../kernel/validation.ts';
+import { type FieldProblem, validationError } from '../../kernel/http/input/validation.ts';
 
 export interface Period {
   readonly from: string;

@@ -1,4 +1,4 @@
-import { bearer, type RouteEntry, route } from '../../kernel/route.ts';
+import { bearer, type RouteEntry, route } from '../../kernel/http/route.ts';
 import type { UsageDeps } from './feature.ts';
 import { Usage, UsageExport, UsageExportQuery, UsageLimits, UsageQuery } from './schema.ts';
 import type { UsageService } from './service.ts';

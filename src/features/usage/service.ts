@@ -1,6 +1,6 @@
 import { type UsageMetric, usageMetrics } from '../../contract/usage.ts';
 import type { Caller } from '../../kernel/caller.ts';
-import { validationError } from '../../kernel/validation.ts';
+import { validationError } from '../../kernel/http/input/validation.ts';
 import type { Counting } from './counting.ts';
 import type { UsageDeps } from './feature.ts';
 import { periodAsked } from './period.ts';

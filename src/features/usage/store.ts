@@ -1,7 +1,7 @@
 /** Writes `usage_days`, `token_hours` and `token_months`. */
 import type { UsageMetric } from '../../contract/usage.ts';
-import type { Queryable, Tx } from '../../kernel/db.ts';
-import { listOf, prepared, sql } from '../../kernel/sql.ts';
+import type { Queryable, Tx } from '../../kernel/data/db.ts';
+import { listOf, prepared, sql } from '../../kernel/data/sql.ts';
 import type { Period } from './period.ts';
 
 export interface UsageRow {

@@ -1,6 +1,6 @@
 /** Keeps the tables of use small: past days need no shards, and what is very old goes. */
-import type { Queryable } from '../../kernel/db.ts';
-import { sql } from '../../kernel/sql.ts';
+import type { Queryable } from '../../kernel/data/db.ts';
+import { sql } from '../../kernel/data/sql.ts';
 
 const atOnce = 5_000;
 

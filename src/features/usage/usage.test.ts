@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { createDatabase, environment, startApp } from '../../../test/harness.ts';
-import { ask, type Tenant, tenantOn, untilMidnight } from '../../../test/plans.ts';
+import { createDatabase, environment, startApp } from '../../../test/support/harness.ts';
+import { ask, type Tenant, tenantOn, untilMidnight } from '../../../test/support/scenarios/plans.ts';
 import { createApp } from '../../app.ts';
-import { loadConfig } from '../../kernel/config.ts';
-import { createLog } from '../../kernel/log.ts';
+import { loadConfig } from '../../kernel/config/config.ts';
+import { createLog } from '../../kernel/observability/log.ts';
 
 const t = await startApp();
 const dayMs = 86_400_000;

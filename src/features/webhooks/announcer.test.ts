@@ -3,9 +3,9 @@ import assert from 'node:assert/strict';
 import { after, describe, it } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
-import { startDelivering } from '../../../test/subscribers.ts';
-import type { Envelope } from '../../kernel/envelope.ts';
-import { createLog } from '../../kernel/log.ts';
+import { startDelivering } from '../../../test/support/peers/subscribers.ts';
+import { createLog } from '../../kernel/observability/log.ts';
+import type { Envelope } from '../../kernel/ports/envelope.ts';
 import { createAnnouncer, type News } from './announcer.ts';
 import { createPace } from './pace.ts';
 

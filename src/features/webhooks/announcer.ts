@@ -3,8 +3,9 @@
  * transaction at a time commit with a notification, in the whole cluster, until it is on disk. What is lost when a process dies
  * in between, or the database is away, workers find by looking.
  */
-import type { Envelope } from '../../kernel/envelope.ts';
-import type { Log } from '../../kernel/log.ts';
+
+import type { Log } from '../../kernel/observability/log.ts';
+import type { Envelope } from '../../kernel/ports/envelope.ts';
 
 export interface News {
   readonly organizationIds: Set<string>;

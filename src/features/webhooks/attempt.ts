@@ -1,7 +1,7 @@
 /** One attempt at one delivery: prepare, send, judge. */
 import { limits } from '../../contract/limits.ts';
-import { type Outbound, OutboundProblem } from '../../kernel/outbound.ts';
-import { VaultProblem } from '../../kernel/vault.ts';
+import { VaultProblem } from '../../kernel/data/vault.ts';
+import { type Outbound, OutboundProblem } from '../../kernel/ports/outbound.ts';
 import type { DeliveryDeps } from './feature.ts';
 import type { Job, Settlement } from './queue-store.ts';
 import { nextAttemptAt } from './retry.ts';

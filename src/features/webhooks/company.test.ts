@@ -1,10 +1,10 @@
 /** The first subscription of an instance, while another process believes that there is none. */
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
-import { environment, startApp } from '../../../test/harness.ts';
+import { environment, startApp } from '../../../test/support/harness.ts';
 import { createApp } from '../../app.ts';
-import { loadConfig } from '../../kernel/config.ts';
-import { createLog } from '../../kernel/log.ts';
+import { loadConfig } from '../../kernel/config/config.ts';
+import { createLog } from '../../kernel/observability/log.ts';
 
 test('201 is answered when every process knows: no event that begins afterwards is missed', async () => {
   const t = await startApp();

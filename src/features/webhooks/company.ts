@@ -4,7 +4,7 @@
  * moment only, and whoever makes a first subscription is answered when that moment has passed everywhere: an event that
  * begins after the answer is never missed.
  */
-import type { Db, Tx } from '../../kernel/db.ts';
+import type { Db, Tx } from '../../kernel/data/db.ts';
 import { findAnySubscription, holdElderSubscription } from './store.ts';
 
 const believedMs = 250;

@@ -3,12 +3,12 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, describe, it } from 'node:test';
 import pg from 'pg';
-import { until } from '../../../test/programs.ts';
-import { startReceiver } from '../../../test/receivers.ts';
-import { api, startDelivering } from '../../../test/subscribers.ts';
-import { createWorld } from '../../../test/world.ts';
-import type { Queryable } from '../../kernel/db.ts';
-import type { Sql } from '../../kernel/sql.ts';
+import { createWorld } from '../../../test/support/actors.ts';
+import { startReceiver } from '../../../test/support/peers/receivers.ts';
+import { api, startDelivering } from '../../../test/support/peers/subscribers.ts';
+import { until } from '../../../test/support/programs.ts';
+import type { Queryable } from '../../kernel/data/db.ts';
+import type { Sql } from '../../kernel/data/sql.ts';
 import { claimDue } from './queue-store.ts';
 
 const t = await startDelivering();

@@ -1,8 +1,8 @@
 /** Deliveries as people see them: created with their event, listed, sent again. How workers take turns is queue-store.ts. */
 
-import type { Queryable, Tx } from '../../kernel/db.ts';
-import type { Envelope } from '../../kernel/envelope.ts';
-import { prepared, sql } from '../../kernel/sql.ts';
+import type { Queryable, Tx } from '../../kernel/data/db.ts';
+import { prepared, sql } from '../../kernel/data/sql.ts';
+import type { Envelope } from '../../kernel/ports/envelope.ts';
 import type { News } from './announcer.ts';
 import type { Delivery, DeliveryQuery } from './schema.ts';
 

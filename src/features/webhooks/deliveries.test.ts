@@ -3,10 +3,10 @@ import assert from 'node:assert/strict';
 import { createHmac, randomUUID } from 'node:crypto';
 import { describe, it } from 'node:test';
 import { Webhook } from 'standardwebhooks';
-import { newAgent } from '../../../test/harness.ts';
-import { type Received, startReceiver } from '../../../test/receivers.ts';
-import { api, startDelivering } from '../../../test/subscribers.ts';
-import { createWorld } from '../../../test/world.ts';
+import { createWorld } from '../../../test/support/actors.ts';
+import { newAgent } from '../../../test/support/harness.ts';
+import { type Received, startReceiver } from '../../../test/support/peers/receivers.ts';
+import { api, startDelivering } from '../../../test/support/peers/subscribers.ts';
 import { webhookEvents } from '../../contract/events.ts';
 
 const t = await startDelivering({ DATA_ENCRYPTION_KEY: Buffer.alloc(32, 7).toString('base64') });

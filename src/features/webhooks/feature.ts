@@ -5,15 +5,15 @@
  * receivers and operators can rely on.
  */
 import type { Clock } from '../../kernel/clock.ts';
-import type { Db, Tx } from '../../kernel/db.ts';
+import type { Loop } from '../../kernel/concurrency/loops.ts';
+import type { Db, Tx } from '../../kernel/data/db.ts';
+import type { Vault } from '../../kernel/data/vault.ts';
+import type { RouteEntry } from '../../kernel/http/route.ts';
 import type { Ids } from '../../kernel/ids.ts';
 import type { Ledger, LedgerListener } from '../../kernel/ledger.ts';
-import type { Log } from '../../kernel/log.ts';
-import type { Loop } from '../../kernel/loops.ts';
-import type { Metrics } from '../../kernel/metrics.ts';
-import type { Outbound } from '../../kernel/outbound.ts';
-import type { RouteEntry } from '../../kernel/route.ts';
-import type { Vault } from '../../kernel/vault.ts';
+import type { Log } from '../../kernel/observability/log.ts';
+import type { Metrics } from '../../kernel/observability/metrics.ts';
+import type { Outbound } from '../../kernel/ports/outbound.ts';
 import { createAnnouncer } from './announcer.ts';
 import { type Company, createCompany } from './company.ts';
 import { announce } from './deliveries-store.ts';

@@ -1,5 +1,5 @@
 import { limits } from '../../contract/limits.ts';
-import type { Loop } from '../../kernel/loops.ts';
+import type { Loop } from '../../kernel/concurrency/loops.ts';
 import { channel } from './deliveries-store.ts';
 import type { DeliveryDeps } from './feature.ts';
 import { createPace } from './pace.ts';

@@ -1,7 +1,7 @@
 /** The listener at the ledger: deliveries come to be in the transaction of their event, or not at all. */
 
-import { type Envelope, envelopeOf } from '../../kernel/envelope.ts';
 import type { Happening, LedgerListener } from '../../kernel/ledger.ts';
+import { type Envelope, envelopeOf } from '../../kernel/ports/envelope.ts';
 import type { Announcer } from './announcer.ts';
 import type { Company } from './company.ts';
 import { enqueue } from './deliveries-store.ts';

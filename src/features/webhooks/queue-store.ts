@@ -1,8 +1,8 @@
 /** The deliveries as a queue: the row is the job. A claim is a lease with a number of its own, and fences off its predecessors. */
 import { testEvent } from '../../contract/events.ts';
 import { limits } from '../../contract/limits.ts';
-import type { Db, Queryable, Tx } from '../../kernel/db.ts';
-import { prepared, raw, type Sql, sql } from '../../kernel/sql.ts';
+import type { Db, Queryable, Tx } from '../../kernel/data/db.ts';
+import { prepared, raw, type Sql, sql } from '../../kernel/data/sql.ts';
 import type { Attempt, Delivery } from './schema.ts';
 
 export interface Job {

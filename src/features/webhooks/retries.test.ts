@@ -2,14 +2,14 @@
 import assert from 'node:assert/strict';
 import { after, describe, it } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { environment } from '../../../test/harness.ts';
-import { until } from '../../../test/programs.ts';
-import { startReceiver } from '../../../test/receivers.ts';
-import { api, startDelivering } from '../../../test/subscribers.ts';
-import { createOutbound } from '../../adapters/outbound.ts';
+import { environment } from '../../../test/support/harness.ts';
+import { startReceiver } from '../../../test/support/peers/receivers.ts';
+import { api, startDelivering } from '../../../test/support/peers/subscribers.ts';
+import { until } from '../../../test/support/programs.ts';
+import { createOutbound } from '../../adapters/outbound/outbound.ts';
 import { createApp } from '../../app.ts';
-import { loadConfig } from '../../kernel/config.ts';
-import { createLog } from '../../kernel/log.ts';
+import { loadConfig } from '../../kernel/config/config.ts';
+import { createLog } from '../../kernel/observability/log.ts';
 import { nextAttemptAt, pauses } from './retry.ts';
 
 const t = await startDelivering();

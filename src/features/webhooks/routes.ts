@@ -1,7 +1,7 @@
 import Type from 'typebox';
 import type { Caller } from '../../kernel/caller.ts';
+import { policy, type RouteEntry, route } from '../../kernel/http/route.ts';
 import { organization } from '../../kernel/policy.ts';
-import { policy, type RouteEntry, route } from '../../kernel/route.ts';
 import {
   Delivery,
   DeliveryPage,

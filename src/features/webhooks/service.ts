@@ -3,7 +3,7 @@ import { testEvent } from '../../contract/events.ts';
 import { limits } from '../../contract/limits.ts';
 import { type Caller, refuseBorrowed, tenantOf } from '../../kernel/caller.ts';
 import { isoTime } from '../../kernel/clock.ts';
-import type { Queryable, Tx } from '../../kernel/db.ts';
+import type { Queryable, Tx } from '../../kernel/data/db.ts';
 import { fail } from '../../kernel/fail.ts';
 import { insertDelivery, listDeliveries, replayDelivery } from './deliveries-store.ts';
 import type { WebhookDeps } from './feature.ts';

@@ -1,5 +1,5 @@
-import type { Queryable } from '../../kernel/db.ts';
-import { prepared, sql } from '../../kernel/sql.ts';
+import type { Queryable } from '../../kernel/data/db.ts';
+import { prepared, sql } from '../../kernel/data/sql.ts';
 import type { Subscription } from './schema.ts';
 
 const columns = sql`

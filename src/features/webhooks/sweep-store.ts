@@ -1,6 +1,6 @@
 /** What is over: deliveries past their time, and those whose subscription is gone. Taken away in pieces that hold nobody up. */
-import type { Queryable } from '../../kernel/db.ts';
-import { sql } from '../../kernel/sql.ts';
+import type { Queryable } from '../../kernel/data/db.ts';
+import { sql } from '../../kernel/data/sql.ts';
 
 /** Every subscription that deliveries speak of, whether or not it is still there. */
 export const findLanes = (db: Queryable): Promise<{ id: string; exists: boolean; sending: boolean }[]> =>

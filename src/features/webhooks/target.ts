@@ -1,6 +1,7 @@
 /** What a subscription may point at. Whether the address is a public one shows when it is connected to, and only then. */
-import { problemOfAddress } from '../../kernel/outside.ts';
-import { validationError } from '../../kernel/validation.ts';
+
+import { validationError } from '../../kernel/http/input/validation.ts';
+import { problemOfAddress } from '../../kernel/ports/external-tokens.ts';
 
 export function refuseBadTarget(url: string): void {
   const problem = problemOfAddress(url, { allowHttp: false, allowQuery: true });

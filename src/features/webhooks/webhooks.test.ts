@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict';
 import { randomBytes, randomUUID } from 'node:crypto';
 import { describe, it } from 'node:test';
-import { newAgent, startApp } from '../../../test/harness.ts';
-import { createWorld } from '../../../test/world.ts';
+import { createWorld } from '../../../test/support/actors.ts';
+import { newAgent, startApp } from '../../../test/support/harness.ts';
 import { webhookEvents } from '../../contract/events.ts';
 
 const key = randomBytes(32).toString('base64');

@@ -2,7 +2,7 @@
  * The worker: claims what is due, sends, settles. Rounds claim and begin; what they began goes on by itself, so that no
  * slow receiver holds up a round. A worker that dies loses nothing: its claims run out, and others take them up.
  */
-import { createGatherer } from '../../kernel/gather.ts';
+import { createGatherer } from '../../kernel/concurrency/batcher.ts';
 import { createAttempt } from './attempt.ts';
 import type { DeliveryDeps } from './feature.ts';
 import { createLanes } from './lanes.ts';

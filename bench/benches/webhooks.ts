@@ -1,0 +1,195 @@
+/** Deliveries beside a bare loop that posts the same bodies, and how soon an event arrives while another receiver is dead. */
+import { randomUUID } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { createServer as createTlsServer } from 'node:https';
+import { createServer } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import type pg from 'pg';
+import { Pool } from 'undici';
+import { headersOf } from '../../src/features/webhooks/sign.ts';
+import { generateKeyPair } from '../../src/kernel/config/keypair.ts';
+import type { Bench, Result } from '../run.ts';
+import { someAgents } from '../support/agents.ts';
+import { prepareDatabase, withClient, withDatabase } from '../support/database.ts';
+import { ask, tokenRequest } from '../support/requests.ts';
+import { fromEnvironment, median, takeTurns, whole } from '../support/rounds.ts';
+import { freePort, type Serving, serveOurs, serveProgram, whileServing } from '../support/serving.ts';
+
+const fixture = (name: string) => fileURLToPath(new URL(`../test/fixtures/tls/${name}`, import.meta.url));
+const each = fromEnvironment('BENCH_DELIVERIES', 5_000);
+const events = fromEnvironment('BENCH_WEBHOOK_EVENTS', 200);
+const waiting = 10_000;
+/** WEBHOOK_WORKER_CONCURRENCY as it is by default; the bare loop has as many under way. */
+const atOnce = 5;
+const floor = 0.3;
+const ceilingMs = 100;
+const secret = `whsec_${Buffer.alloc(32, 1).toString('base64')}`;
+
+export const webhooks = ({ databaseUrl, say }: Bench): Promise<Result[]> =>
+  withDatabase(databaseUrl, 'bench_webhooks', async (database) => {
+    const keys = generateKeyPair();
+    await prepareDatabase(database, keys, 1);
+    const serving = () =>
+      serveOurs(database, keys, {
+        WEBHOOK_ALLOW_PRIVATE_TARGETS: 'true',
+        NODE_EXTRA_CA_CERTS: fixture('ca.pem'),
+      });
+    return withClient(database, async (client) => [
+      await measureRate(client, serving, say),
+      await measureDelay(client, serving, say),
+    ]);
+  });
+
+async function measureRate(
+  client: pg.Client,
+  serving: () => Promise<Serving>,
+  say: Bench['say'],
+): Promise<Result> {
+  const port = await freePort();
+  const url = `https://127.0.0.1:${port}`;
+  const receiver = serveProgram('receiver.ts', { TLS_PORT: String(port) });
+  const subscription = await subscribe(client, url, 'token.revoked');
+  return whileServing([serving(), receiver], async ([, { url: tally }]) => {
+    const bare = new Pool(url, { connections: atOnce, connect: { ca: readFileSync(fixture('ca.pem')) } });
+    const ourTurn = () => rateOf(tally, () => fill(client, subscription, each));
+    const theirTurn = () => rateOf(tally, () => postAll(bare));
+    say('warming up');
+    await theirTurn();
+    await ourTurn();
+    const { ratio, ours, theirs } = await takeTurns({ ours: ourTurn, theirs: theirTurn, say });
+    await bare.close();
+    return {
+      what: `deliveries per second through one worker ÷ a bare undici loop to the same receiver, ${atOnce} at once`,
+      measured: ratio.toFixed(2),
+      beside: `${whole(ours)} ÷ ${whole(theirs)}`,
+      target: `at least ${floor}`,
+      met: ratio >= floor,
+    };
+  });
+}
+
+interface Tally {
+  readonly count: number;
+  readonly lastAt: number;
+}
+
+/** From when the work is there to be done until the last of it has arrived. */
+async function rateOf(tally: string, begin: () => Promise<void>) {
+  const look = async () => (await (await fetch(`${tally}/health`)).json()) as Tally;
+  const { count } = await look();
+  await begin();
+  const begun = startedAt;
+  for (;;) {
+    const now = await look();
+    if (now.count >= count + each) return { perSecond: each / ((now.lastAt - begun) / 1000) };
+    await sleep(20);
+  }
+}
+
+let startedAt = 0;
+
+/** As the outbox puts them down, and the notification with them. */
+async function fill(client: pg.Client, subscription: string, count: number): Promise<void> {
+  await client.query('begin');
+  await client.query(
+    `insert into webhook_deliveries
+       (delivery_id, subscription_id, event_id, event_type, payload, status, due_at, created_at, updated_at)
+     select gen_random_uuid(), $1::uuid, gen_random_uuid(), 'token.revoked', $3, 'pending', now(), now(), now()
+     from generate_series(1, $2::int)`,
+    [subscription, count, body],
+  );
+  await client.query("select pg_notify('webhook_deliveries', '')");
+  startedAt = Date.now();
+  await client.query('commit');
+}
+
+/** Signed each, as ours are: what is compared is the queue. */
+async function postAll(pool: Pool): Promise<void> {
+  startedAt = Date.now();
+  let left = each;
+  const post = async () => {
+    while (left > 0) {
+      left -= 1;
+      const timestamp = Math.floor(Date.now() / 1000);
+      const delivered = { deliveryId: randomUUID(), eventType: 'token.revoked', payload: body, timestamp };
+      const headers = headersOf(delivered, secret);
+      const { body: answer } = await pool.request({ method: 'POST', path: '/', headers, body });
+      await answer.dump();
+    }
+  };
+  await Promise.all(Array.from({ length: atOnce }, post));
+}
+
+const body = JSON.stringify({
+  id: randomUUID(),
+  type: 'token.revoked',
+  organizationId: randomUUID(),
+  timestamp: new Date().toISOString(),
+  data: {
+    agentId: randomUUID(),
+    tokenId: randomUUID(),
+    scope: 'agents:read',
+    expiresAt: new Date().toISOString(),
+  },
+});
+
+async function measureDelay(
+  client: pg.Client,
+  serving: () => Promise<Serving>,
+  say: Bench['say'],
+): Promise<Result> {
+  const agents = await someAgents(client, events, 'bench-1');
+  // Takes connections and never answers.
+  const dead = createServer((socket) => void socket.on('error', () => {}));
+  await new Promise<void>((resolve) => dead.listen(0, '127.0.0.1', resolve));
+  const delays: number[] = [];
+  const alive = createTlsServer(
+    { cert: readFileSync(fixture('server.pem')), key: readFileSync(fixture('server-key.pem')) },
+    async (request, response) => {
+      const arrivedAt = Date.now();
+      let text = '';
+      for await (const chunk of request) text += chunk;
+      delays.push(arrivedAt - Date.parse(JSON.parse(text).timestamp));
+      response.writeHead(204).end();
+    },
+  );
+  await new Promise<void>((resolve) => alive.listen(0, '127.0.0.1', resolve));
+  const portOf = (server: { address(): unknown }) => (server.address() as { port: number }).port;
+  await fill(client, await subscribe(client, `https://127.0.0.1:${portOf(dead)}`, 'token.revoked'), waiting);
+  await subscribe(client, `https://127.0.0.1:${portOf(alive)}`, 'token.issued');
+  try {
+    return await whileServing([serving()], async ([server]) => {
+      say(`${whole(waiting)} deliveries wait for a receiver that never answers`);
+      await sleep(2_000);
+      for (const agent of agents) {
+        await ask(server.url, tokenRequest(agent));
+        await sleep(10);
+      }
+      while (delays.length < events) await sleep(20);
+      const measured = median(delays);
+      return {
+        what: 'median from an event to its arrival, while another receiver is dead with 10,000 waiting',
+        measured: `${measured.toFixed(0)} ms`,
+        beside: `${whole(events)} events, one after the other; the slowest ${Math.max(...delays)} ms`,
+        target: `under ${ceilingMs} ms`,
+        met: measured < ceilingMs,
+      };
+    });
+  } finally {
+    alive.closeAllConnections();
+    alive.close();
+    dead.close();
+  }
+}
+
+async function subscribe(client: pg.Client, url: string, event: string): Promise<string> {
+  const { rows } = await client.query<{ id: string }>(
+    `insert into webhook_subscriptions
+       (subscription_id, organization_id, name, url, events, active, signing_secret, created_at, updated_at)
+     select gen_random_uuid(), organization_id, 'bench', $1, array[$2], true, $3, now(), now()
+     from organizations where slug = 'bench-1' returning subscription_id as id`,
+    [url, event, secret],
+  );
+  return rows[0]?.id ?? '';
+}

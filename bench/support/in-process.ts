@@ -1,0 +1,19 @@
+/** Our app within the bench's own process, for what is measured without a socket; with keys of its own, unless it is given some. */
+import { type App, createApp } from '../../src/app.ts';
+import { loadConfig } from '../../src/kernel/config/config.ts';
+import { generateKeyPair } from '../../src/kernel/config/keypair.ts';
+import { createLog } from '../../src/kernel/observability/log.ts';
+import type { KeyPems } from './serving.ts';
+
+export async function openApp(databaseUrl: string, keys: KeyPems = generateKeyPair()): Promise<App> {
+  const config = loadConfig({
+    DATABASE_URL: databaseUrl,
+    REDIS_URL: 'memory://',
+    JWT_PRIVATE_KEY: keys.privatePem,
+    JWT_PUBLIC_KEY: keys.publicPem,
+    RATE_LIMIT_PER_MINUTE: '1000000000',
+  });
+  const app = await createApp({ config, log: createLog({ level: 'warn' }) });
+  await app.prepare();
+  return app;
+}

@@ -1,0 +1,89 @@
+/** The port for outside tokens on `jose`. No header but `alg`, `kid`, `typ` and `crit` is looked at: none can name a key or a place. */
+import { createHash } from 'node:crypto';
+import { compactVerify } from 'jose';
+import type { OutsideTokenReason } from '../../contract/outside.ts';
+import type { Clock } from '../../kernel/clock.ts';
+import { readJson } from '../../kernel/http/input/body.ts';
+import type { OutsideTokens, Refused, Unverified, Verified } from '../../kernel/ports/external-tokens.ts';
+import type { Claims } from '../../kernel/ports/signer.ts';
+import { isOutsideAlgorithm } from './external-keys.ts';
+import type { KeySets } from './key-sets.ts';
+
+const maxLength = 16 * 1024;
+/** Of clocks that differ. Nobody gets a minute past `exp`, though. */
+const leewayMs = 60_000;
+/** Logout tokens, security events and the like are signed by the same keys, and mean something else. */
+const types: ReadonlySet<string> = new Set(['jwt', 'jose', 'at+jwt']);
+/** Beyond the year 9999 nothing here can write a time. */
+const lastSecond = 253_402_300_799;
+
+const refused = (reason: OutsideTokenReason): Refused => ({ reason });
+
+export function createOutsideTokens({ keySets, clock }: { keySets: KeySets; clock: Clock }): OutsideTokens {
+  return {
+    read(token) {
+      if (token.length > maxLength) return refused('too_large');
+      const parts = token.split('.');
+      const header = parts.length === 3 ? readPart(parts[0]) : undefined;
+      if (!header) return refused('malformed');
+      const { alg, kid, typ, crit } = header;
+      if (crit !== undefined) return refused('critical_header');
+      if (!isOutsideAlgorithm(alg)) return refused('algorithm_not_allowed');
+      if (typ !== undefined && !isTokenType(typ)) return refused('type_not_allowed');
+      if (kid !== undefined && typeof kid !== 'string') return refused('malformed');
+      const claims = readPart(parts[1]);
+      // The signature is decoded by others, who overlook what does not belong there.
+      if (!claims || !isSoundClaims(claims) || !/^[\w-]+$/.test(parts[2] ?? '')) return refused('malformed');
+      const { iss } = claims;
+      if (iss === undefined) return refused('missing_claim');
+      const fingerprint = createHash('sha256').update(`${parts[0]}.${parts[1]}`).digest('base64url');
+      return { token, issuer: String(iss), claims, algorithm: alg, keyId: kid, fingerprint };
+    },
+
+    async verify(unverified, source) {
+      if (unverified.issuer !== source.issuer) return refused('unknown_issuer');
+      const key = await keySets.find(source, unverified);
+      if (typeof key === 'string') return refused(key);
+      try {
+        await compactVerify(unverified.token, key, { algorithms: [unverified.algorithm] });
+      } catch {
+        return refused('bad_signature');
+      }
+      return judgeTimes(unverified, clock.now());
+    },
+  };
+}
+
+function readPart(text: string | undefined): Claims | undefined {
+  if (!text || !/^[\w-]+$/.test(text)) return undefined;
+  try {
+    // Also refuses what could trip anything behind it: deep nesting, NUL, lone surrogates, a claim given twice (RFC 7519 §4).
+    const value = readJson(Buffer.from(text, 'base64url'));
+    return typeof value === 'object' && value !== null && !Array.isArray(value)
+      ? (value as Claims)
+      : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+const isTokenType = (typ: unknown): boolean =>
+  typeof typ === 'string' && types.has(typ.toLowerCase().replace(/^application\//, ''));
+
+const isTime = (value: unknown): boolean => typeof value === 'number' && value >= 0 && value <= lastSecond;
+
+const isSoundClaims = ({ iss, sub, aud, exp, nbf, iat }: Claims): boolean =>
+  [iss, sub].every((text) => text === undefined || typeof text === 'string') &&
+  (aud === undefined ||
+    typeof aud === 'string' ||
+    (Array.isArray(aud) && aud.every((one) => typeof one === 'string'))) &&
+  [exp, nbf, iat].every((time) => time === undefined || isTime(time));
+
+function judgeTimes({ claims }: Unverified, now: number): Verified | Refused {
+  const { exp, nbf, iat } = claims as { exp?: number; nbf?: number; iat?: number };
+  if (exp === undefined) return refused('missing_claim');
+  if (exp * 1000 <= now) return refused('expired');
+  if (nbf !== undefined && nbf * 1000 > now + leewayMs) return refused('not_yet_valid');
+  if (iat !== undefined && iat * 1000 > now + leewayMs) return refused('issued_in_future');
+  return { claims, expiresAt: exp, issuedAt: iat };
+}

@@ -1,0 +1,263 @@
+/** The signer port on `jose`. Nothing in a token's header can choose a key by anything but the id of one we hold. */
+import { createPublicKey, type JsonWebKeyInput, type KeyObject } from 'node:crypto';
+import {
+  CompactSign,
+  type CryptoKey,
+  calculateJwkThumbprint,
+  compactVerify,
+  createLocalJWKSet,
+  decodeJwt,
+  errors,
+  exportJWK,
+  importJWK,
+  type JWK,
+  jwtVerify,
+} from 'jose';
+import type { Clock } from '../../kernel/clock.ts';
+import type {
+  Assertions,
+  Claims,
+  PublicKey,
+  ReadAttestation,
+  ReadStatement,
+  Signer,
+  SignerOptions,
+} from '../../kernel/ports/signer.ts';
+import { createSeals } from './seals.ts';
+
+const algorithm = 'RS256';
+
+export async function createSigner(options: SignerOptions & { clock: Clock }): Promise<Signer> {
+  const { privateKey, publicKey, previousPublicKeys, issuer, clock } = options;
+  const described = await Promise.all([publicKey, ...previousPublicKeys].map(describe));
+  // Nodes may share one list of further keys, which then has the own key of each.
+  const byId = new Map(described.map((key) => [key.keyId, key]));
+  const keyId = described[0]?.keyId as string;
+  const publicKeys = [...byId.values()].map(({ jwk }) => jwk);
+  const signingKey = privateKey.toCryptoKey({ name: 'RSASSA-PKCS1-v1_5', hash: 'SHA-256' }, false, ['sign']);
+
+  return {
+    keyId,
+    sign: (claims, typ) =>
+      new CompactSign(Buffer.from(JSON.stringify({ iss: issuer, ...claims })))
+        .setProtectedHeader({ alg: algorithm, typ, kid: keyId })
+        .sign(signingKey),
+    async verify(token, { typ, requiredClaims, expiredToo = false }) {
+      if (!isOneSpelling(token)) return undefined;
+      try {
+        const { payload } = await jwtVerify(
+          token,
+          (header) => {
+            const key = header.kid === undefined ? undefined : byId.get(header.kid);
+            if (!key || !isOurHeader(header)) throw new Error('not a token of ours');
+            return key.verifyingKey;
+          },
+          {
+            algorithms: [algorithm],
+            typ,
+            issuer,
+            requiredClaims,
+            currentDate: new Date(clock.now()),
+          },
+        );
+        return payload;
+      } catch (error) {
+        // The last thing that is looked at: everything else was in order.
+        return expiredToo && error instanceof errors.JWTExpired ? error.payload : undefined;
+      }
+    },
+    attest: (text, header) =>
+      new CompactSign(Buffer.from(text)).setProtectedHeader({ alg: algorithm, ...header }).sign(signingKey),
+    publicKeys: () => publicKeys,
+    ...createSeals(privateKey),
+  };
+}
+
+export function createStatementReader(): ReadStatement {
+  const imported = new WeakMap<PublicKey, Promise<CryptoKey>>();
+  const verifyingKey = (key: PublicKey) => {
+    const known = imported.get(key) ?? (importJWK(key as JWK, algorithm) as Promise<CryptoKey>);
+    imported.set(key, known);
+    return known;
+  };
+  return async (statement, typ, keys) => {
+    try {
+      if (!isOneSpelling(statement)) return undefined;
+      const { payload, protectedHeader } = await compactVerify(
+        statement,
+        ({ kid }) => {
+          const key = keys.find((candidate) => candidate.kid === kid);
+          if (!key) throw new Error('not a key of ours');
+          return verifyingKey(key);
+        },
+        { algorithms: [algorithm] },
+      );
+      if (protectedHeader.typ !== typ) return undefined;
+      return JSON.parse(Buffer.from(payload).toString());
+    } catch {
+      return undefined;
+    }
+  };
+}
+
+export function createAttestationReader(): ReadAttestation {
+  const imported = new WeakMap<Claims, Promise<CryptoKey>>();
+  return async (attestation, { typ, kid }, key) => {
+    const known = imported.get(key) ?? (importJWK(key as JWK, algorithm) as Promise<CryptoKey>);
+    imported.set(key, known);
+    try {
+      const { payload, protectedHeader } = await compactVerify(attestation, await known, {
+        algorithms: [algorithm],
+      });
+      const meant = protectedHeader.typ === typ && protectedHeader.kid === kid;
+      return meant ? Buffer.from(payload).toString() : undefined;
+    } catch {
+      return undefined;
+    }
+  };
+}
+
+const ourHeader: ReadonlySet<string> = new Set(['alg', 'typ', 'kid']);
+
+/** We write nothing else there: what names a key by another way (`jwk`, `jku`, `x5u`) is not ours, whoever signed it. */
+const isOurHeader = (header: object): boolean => Object.keys(header).every((name) => ourHeader.has(name));
+
+/**
+ * The same signature bytes can be written in several ways (padding, unused bits of the last character); only ours is
+ * taken, so that a token has one text. The other two parts are signed as text.
+ */
+function isOneSpelling(token: string): boolean {
+  const signature = token.slice(token.lastIndexOf('.') + 1);
+  return Buffer.from(signature, 'base64url').toString('base64url') === signature;
+}
+
+async function describe(key: KeyObject) {
+  const jwk = await exportJWK(key);
+  const keyId = await calculateJwkThumbprint(jwk);
+  const verifyingKey = key.toCryptoKey({ name: 'RSASSA-PKCS1-v1_5', hash: 'SHA-256' }, false, ['verify']);
+  return { verifyingKey, keyId, jwk: { ...jwk, alg: algorithm, use: 'sig', kid: keyId } satisfies PublicKey };
+}
+
+/** As a key of ours is published. */
+export const describePublicKey = async (key: KeyObject): Promise<PublicKey> => (await describe(key)).jwk;
+
+/** Five minutes are plenty for a request that is made at once; a client's clock may be a little ahead of ours. */
+const assertionSeconds = 300 + 30;
+
+export const createAssertions = (clock: Clock): Assertions => ({
+  claimedClient(assertion) {
+    try {
+      const { sub } = decodeJwt(assertion);
+      // Unverified, and so of any type, whatever the library's own says.
+      return typeof sub === 'string' ? sub : undefined;
+    } catch {
+      return undefined;
+    }
+  },
+  async verify(assertion, keys, { client, audiences }) {
+    const now = clock.now();
+    try {
+      const { payload } = await jwtVerify(assertion, createLocalJWKSet({ keys: keys as unknown as JWK[] }), {
+        algorithms: [...assertionAlgorithms],
+        issuer: client,
+        subject: client,
+        audience: [...audiences],
+        requiredClaims: ['iss', 'sub', 'aud', 'exp', 'jti'],
+        currentDate: new Date(now),
+      });
+      const { jti, exp = 0 } = payload;
+      if (typeof jti !== 'string' || jti === '' || jti.length > 256) return undefined;
+      // Neither can be kept as it is, and so not be told from another.
+      if (jti.includes('\0') || !jti.isWellFormed()) return undefined;
+      if (exp * 1000 > now + assertionSeconds * 1000) return undefined;
+      return { assertionId: jti, expiresAt: new Date(exp * 1000) };
+    } catch {
+      return undefined;
+    }
+  },
+});
+
+interface KeyKind {
+  readonly fields: readonly string[];
+  readonly algorithms: readonly string[];
+  readonly curves?: readonly string[];
+}
+
+const rsaAlgorithms = ['RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512'];
+const keyKinds: Readonly<Record<string, KeyKind>> = {
+  RSA: { fields: ['n', 'e'], algorithms: rsaAlgorithms },
+  EC: { fields: ['crv', 'x', 'y'], algorithms: ['ES256', 'ES384'], curves: ['P-256', 'P-384'] },
+  OKP: { fields: ['crv', 'x'], algorithms: ['EdDSA', 'Ed25519'], curves: ['Ed25519'] },
+};
+export const assertionAlgorithms: readonly string[] = Object.values(keyKinds).flatMap(
+  ({ algorithms }) => algorithms,
+);
+const commonFields = ['kty', 'kid', 'use', 'alg', 'key_ops'];
+
+/** Somebody else's public key, for verification later: read once to see that it is one, and given a `kid` if it has none. */
+export async function readPublicKey<K extends JWK>(key: K): Promise<K & { kid: string }> {
+  const kty = String(key.kty);
+  const kind = keyKinds[kty];
+  if (!kind) throw new Error(`is of type ${kty}; RSA, EC and OKP can be used`);
+  const missing = kind.fields.filter((field) => key[field as keyof JWK] === undefined);
+  if (missing.length > 0) throw new Error(`lacks ${missing.join(', ')}, which a key of type ${kty} has`);
+  const foreign = Object.keys(key).filter((field) => ![...kind.fields, ...commonFields].includes(field));
+  if (foreign.length > 0) throw new Error(`has ${foreign.join(', ')}, which a key of type ${kty} has not`);
+  if (kind.curves && !kind.curves.includes(String(key.crv)))
+    throw new Error(`must be on the curve ${kind.curves.join(' or ')}`);
+  if (key.alg !== undefined && !kind.algorithms.includes(key.alg)) {
+    throw new Error(
+      `cannot be used with ${key.alg}; ${kind.algorithms.join(', ')} go with a key of type ${kty}`,
+    );
+  }
+  if (kty === 'EC' && key.alg !== undefined && (key.alg === 'ES256') !== (key.crv === 'P-256')) {
+    throw new Error(`cannot be used with ${key.alg} on the curve ${key.crv}`);
+  }
+  const jwk = reExport(key);
+  const respelt = kind.fields.filter((field) => jwk[field as keyof JWK] !== key[field as keyof JWK]);
+  if (respelt.length > 0)
+    throw new Error(`has ${respelt.join(', ')} in a spelling that is not canonical base64url`);
+  if (kty === 'RSA') checkRsaNumbers(jwk);
+  if (kty === 'OKP') checkEdwardsPoint(jwk);
+  return { ...key, kid: key.kid ?? (await calculateJwkThumbprint(key)) };
+}
+
+/** What the key is, not how it was written: junk after the base64url and leading zeros do not survive the trip. */
+function reExport(key: JWK): JWK {
+  try {
+    return createPublicKey({ key: key as JsonWebKeyInput['key'], format: 'jwk' }).export({
+      format: 'jwk',
+    }) as JWK;
+  } catch {
+    throw new Error('is not a readable public key');
+  }
+}
+
+/** With an exponent of 1, or an even number where an odd one belongs, anybody could sign. */
+export function checkRsaNumbers({ n, e }: JWK): void {
+  const modulus = toBigInt(n);
+  const exponent = toBigInt(e);
+  const bits = modulus.toString(2).length;
+  if (bits < 2048) throw new Error(`has ${bits} bits; RSA keys need at least 2048`);
+  if (modulus % 2n === 0n || exponent % 2n === 0n || exponent < 3n) throw new Error('is not a sound RSA key');
+}
+
+const toBigInt = (text: string | undefined) =>
+  BigInt(`0x${Buffer.from(text ?? '', 'base64url').toString('hex') || '0'}`);
+
+/** The points of small order, without their sign bit: signatures by such a key prove nothing. */
+const weakPoints: ReadonlySet<string> = new Set([
+  '00'.repeat(32),
+  `01${'00'.repeat(31)}`,
+  '26e8958fc2b227b045c3f489f2ef98f0d5dfac05d3c63339b13802886d53fc05',
+  'c7176a703d4dd84fba3c0b760d10670f2a2053fa2c39ccc64ec7fd7792ac037a',
+  `ec${'ff'.repeat(30)}7f`,
+  `ed${'ff'.repeat(30)}7f`,
+  `ee${'ff'.repeat(30)}7f`,
+]);
+
+export function checkEdwardsPoint({ x }: JWK): void {
+  const bytes = Buffer.from(x ?? '', 'base64url');
+  bytes[31] = (bytes[31] ?? 0) & 0x7f;
+  if (weakPoints.has(bytes.toString('hex'))) throw new Error('is not a sound Ed25519 key');
+}

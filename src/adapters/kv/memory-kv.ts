@@ -1,0 +1,73 @@
+/** The key-value port in this process's memory: `REDIS_URL=memory://`, and the stand-in while Redis is away. */
+import type { Clock } from '../../kernel/clock.ts';
+import type { Kv } from '../../kernel/ports/kv.ts';
+
+interface Entry {
+  value: string;
+  expiresAt: number;
+}
+
+/** Expired keys leave when they are looked at. So that each is, every write looks at this many of the others in turn. */
+const looksPerWrite = 2;
+
+export function createMemoryKv(clock: Clock): Kv {
+  const entries = new Map<string, Entry>();
+  let turn = entries.keys();
+
+  const live = (key: string, now = clock.now()): Entry | undefined => {
+    const entry = entries.get(key);
+    if (!entry || entry.expiresAt > now) return entry;
+    entries.delete(key);
+    return undefined;
+  };
+
+  const write = (key: string, entry: Entry) => {
+    entries.set(key, entry);
+    for (let look = 0; look < looksPerWrite; look += 1) {
+      const { done, value } = turn.next();
+      if (done) turn = entries.keys();
+      else live(value);
+    }
+  };
+
+  return {
+    async get(key) {
+      return live(key)?.value ?? null;
+    },
+    async getMany(keys) {
+      const now = clock.now();
+      return keys.map((key) => live(key, now)?.value ?? null);
+    },
+    async set(key, value, { ttlMs, onlyIfAbsent }) {
+      if (onlyIfAbsent && live(key)) return false;
+      write(key, { value, expiresAt: clock.now() + ttlMs });
+      return true;
+    },
+    async delete(key) {
+      entries.delete(key);
+    },
+    async increment(key, { ttlMs, by = 1 }) {
+      const entry = live(key);
+      const next = Number(entry?.value ?? 0) + by;
+      if (entry) entry.value = String(next);
+      else write(key, { value: String(next), expiresAt: clock.now() + ttlMs });
+      return next;
+    },
+    async take(key, { atMost }) {
+      const entry = live(key);
+      if (!entry) return 'absent';
+      if (Number(entry.value) >= atMost) return 'full';
+      entry.value = String(Number(entry.value) + 1);
+      return Number(entry.value);
+    },
+    async raise(key, to, { ttlMs }) {
+      const entry = live(key);
+      if (!entry) write(key, { value: String(to), expiresAt: clock.now() + ttlMs });
+      else if (Number(entry.value) < to) entry.value = String(to);
+    },
+    async ping() {},
+    async close() {
+      entries.clear();
+    },
+  };
+}

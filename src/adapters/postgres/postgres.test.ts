@@ -1,0 +1,213 @@
+import assert from 'node:assert/strict';
+import { after, describe, it } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { createDatabase, execute } from '../../../test/support/harness.ts';
+import { DatabaseAway } from '../../kernel/data/db.ts';
+import { raw, sql } from '../../kernel/data/sql.ts';
+import { createLog } from '../../kernel/observability/log.ts';
+import { createMetrics } from '../../kernel/observability/metrics.ts';
+import { createPostgres } from './postgres.ts';
+
+async function open() {
+  const url = await createDatabase();
+  const logs: string[] = [];
+  const metrics = createMetrics();
+  const log = createLog({ level: 'warn', destination: { write: (line) => void logs.push(line) } });
+  const db = createPostgres({ url, poolSize: 2, log, metrics });
+  after(() => db.close());
+  return { url, db, logs, metrics };
+}
+
+describe('the database port', () => {
+  it('answers rows ready for the wire', async () => {
+    const { db } = await open();
+    const row = await db.one(
+      'test.types',
+      sql`select timestamptz '2026-01-02 03:04:05.678+02' as time, count(*) as n, date '2026-01-02' as day`,
+    );
+    assert.deepEqual(row, { time: '2026-01-02T01:04:05.678Z', n: 1, day: '2026-01-02' });
+  });
+  it('hears of what is notified, and may have missed something when the connection was lost', async () => {
+    const { url, db } = await open();
+    let heard = 0;
+    const stop = db.listen('some-channel', () => {
+      heard += 1;
+    });
+    const until = async (count: number) => {
+      while (heard < count) await sleep(5);
+    };
+    await until(1);
+    await execute(url, `select pg_notify('other-channel', ''), pg_notify('some-channel', '')`);
+    await until(2);
+    await execute(
+      url,
+      `select pg_terminate_backend(pid) from pg_stat_activity
+       where application_name = 'countersign-listen' and datname = current_database()`,
+    );
+    await until(3);
+    await stop();
+    await execute(url, `notify "some-channel"`);
+    await sleep(50);
+    assert.equal(heard, 3);
+  });
+  it('names and times every query, and shows the pool', async () => {
+    const { db, metrics } = await open();
+    await db.run('test.named', sql`select 1`);
+    const text = await metrics.text();
+    assert.match(text, /service_db_query_duration_seconds_count\{operation="test.named"\} 1/);
+    assert.match(text, /^service_db_pool_active_connections 0$/m);
+    await db.transaction(async () => {
+      assert.match(await metrics.text(), /^service_db_pool_active_connections 1$/m);
+    });
+  });
+  it('reads lists of texts, whatever is in them', async () => {
+    const { db } = await open();
+    const lists = [
+      [],
+      ['agents:read', 'audit:read'],
+      ['a,b', '{c}', 'say "d"', 'e\\f', '', ' g ', 'null', 'NULL', 'ü\u001e'],
+      ['x'],
+      ['Null and void'],
+    ];
+    for (const list of lists)
+      assert.deepEqual(await db.one('lists', sql`select ${list}::text[] as list`), { list });
+    const odd = await db.one(
+      'odd',
+      sql`select array[null, 'a'] as some, array[array['a'], array['b']] as deep`,
+    );
+    assert.deepEqual(odd, { some: [null, 'a'], deep: [['a'], ['b']] });
+  });
+
+  it('writes times as the wire has them, whatever their digits', async () => {
+    const { db } = await open();
+    const times = await db.one(
+      'test.times',
+      sql`select timestamptz '2026-01-02 03:04:05Z' as whole, timestamptz '2026-01-02 03:04:05.1Z' as tenth,
+                 timestamptz '2026-01-02 03:04:05.123456Z' as micro, timestamptz '0044-03-15 12:00:00Z BC' as early`,
+    );
+    assert.deepEqual(times, {
+      whole: '2026-01-02T03:04:05.000Z',
+      tenth: '2026-01-02T03:04:05.100Z',
+      micro: '2026-01-02T03:04:05.123Z',
+      early: '-000043-03-15T12:00:00.000Z',
+    });
+  });
+  it('writes at commit what was left for it, after the rest; when that fails nothing has happened', async () => {
+    const { db } = await open();
+    await db.run('test.table', sql`create table things (n int check (n > 0))`);
+    const add = async (last: number) =>
+      db.transaction(async (tx) => {
+        tx.atCommit('test.last', sql`insert into things values (${last})`);
+        await tx.run('test.insert', sql`insert into things values (1)`);
+        tx.afterCommit(() => heard.push(last));
+        return (await tx.many('test.seen', sql`select n from things where n > 1`)).length;
+      });
+    const heard: number[] = [];
+    assert.equal(await add(2), 0, 'not before the commit');
+    for (let round = 0; round < 3; round += 1) await assert.rejects(add(-1), /check constraint/);
+    assert.equal(await add(3), 1);
+    assert.deepEqual(heard, [2, 3]);
+    const rows = await db.many<{ n: number }>('test.all', sql`select n from things order by n`);
+    assert.deepEqual(
+      rows.map(({ n }) => n),
+      [1, 1, 2, 3],
+    );
+  });
+  it('limits what a statement may take, except for migrations', async () => {
+    const { url, db, metrics } = await open();
+    const limit = (from: typeof db) => from.one('test.limit', sql`show statement_timeout`);
+    assert.deepEqual(await limit(db), { statement_timeout: '20s' });
+    const log = createLog({ level: 'silent' });
+    const patient = createPostgres({ url, poolSize: 1, log, metrics, patient: true });
+    after(() => patient.close());
+    assert.deepEqual(await limit(patient), { statement_timeout: '0' });
+  });
+  it('undoes a transaction that throws, and gives its connection back', async () => {
+    const { db } = await open();
+    await db.run('test.table', sql`create table things (n int)`);
+    for (let round = 0; round < 5; round += 1) {
+      await assert.rejects(
+        db.transaction(async (tx) => {
+          await tx.run('test.insert', sql`insert into things values (1)`);
+          throw new Error('no');
+        }),
+        /^Error: no$/,
+      );
+    }
+    assert.deepEqual(await db.one('test.count', sql`select count(*) as n from things`), { n: 0 });
+  });
+  it('a throw after the commit does not make the change look undone', async () => {
+    const { db, logs } = await open();
+    const done = await db.transaction(async (tx) => {
+      tx.afterCommit(() => {
+        throw new Error('a counter fell over');
+      });
+      return 'done';
+    });
+    assert.equal(done, 'done');
+    assert.match(logs.join(''), /a counter fell over/);
+  });
+  it('says that the database is away when it takes no connections, whatever its reason, and heals', async () => {
+    const { url, db } = await open();
+    const name = new URL(url).pathname.slice(1);
+    const elsewhere = new URL('/postgres', url).href;
+    const connections = (allowed: boolean) =>
+      execute(elsewhere, `alter database ${name} allow_connections ${allowed}`);
+    await db.ping();
+    await connections(false);
+    await execute(elsewhere, 'select pg_terminate_backend(pid) from pg_stat_activity where datname = $1', [
+      name,
+    ]);
+    await assert.rejects(db.ping(), DatabaseAway);
+    await assert.rejects(db.many('test.query', sql`select 1`), DatabaseAway);
+    await assert.rejects(
+      db.transaction(async () => {}),
+      DatabaseAway,
+    );
+    await connections(true);
+    await db.ping();
+  });
+  it('says that the database is away when it takes no writes, and keeps no connection on which it took none', async () => {
+    const { url, db } = await open();
+    const name = new URL(url).pathname.slice(1);
+    const elsewhere = new URL('/postgres', url).href;
+    await db.run('test.table', sql`create table things (n int)`);
+    const insert = sql`insert into things values (1)`;
+    const writes = {
+      alone: () => db.run('test.alone', insert),
+      within: () => db.transaction((tx) => tx.run('test.within', insert)),
+      'caught within': () =>
+        db.transaction(async (tx) => {
+          await tx.run('test.within', insert).catch(() => {});
+          throw new DatabaseAway('said in other words');
+        }),
+      last: () => db.transaction(async (tx) => tx.atCommit('test.last', insert)),
+      ping: () => db.ping(),
+    };
+    for (const [which, write] of Object.entries(writes)) {
+      await execute(elsewhere, `alter database ${name} set default_transaction_read_only = on`);
+      await execute(elsewhere, 'select pg_terminate_backend(pid) from pg_stat_activity where datname = $1', [
+        name,
+      ]);
+      await assert.rejects(db.ping(), DatabaseAway);
+      assert.deepEqual(await db.one('test.read', sql`select 1 as n`), { n: 1 }, 'it can still be read');
+      await assert.rejects(write(), DatabaseAway, which);
+      await execute(elsewhere, `alter database ${name} reset default_transaction_read_only`);
+      await db.ping();
+      await db.transaction((tx) => tx.run('test.insert', insert));
+    }
+  });
+  it('tells a passing trouble from a defect of ours', async () => {
+    const { db } = await open();
+    // A deadlock, a lock given up, a disk that fails, a transaction that stood still for too long.
+    for (const code of ['40P01', '55P03', '58030', '53100', '57P05', '25P03'])
+      await assert.rejects(
+        db.transaction(async (tx) => {
+          await tx.run('test.raise', raw(`do $$ begin raise exception using errcode = '${code}'; end $$`));
+        }),
+        DatabaseAway,
+        code,
+      );
+    await assert.rejects(db.run('test.wrong', sql`select * from nowhere`), { code: '42P01' });
+  });
+});

@@ -1,0 +1,65 @@
+/** What every feature stands on, opened as the configuration asks: figures, ids, stores, keys, policies, other people's tokens. */
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { createCedar } from '../adapters/cedar.ts';
+import { createOutsideTokens } from '../adapters/keys/external-tokens.ts';
+import { createKeySets } from '../adapters/keys/key-sets.ts';
+import { createSigner } from '../adapters/keys/keys.ts';
+import { createMemoryKv } from '../adapters/kv/memory-kv.ts';
+import { createPostgres } from '../adapters/postgres/postgres.ts';
+import type { Clock } from '../kernel/clock.ts';
+import type { Config } from '../kernel/config/config.ts';
+import { createIds } from '../kernel/ids.ts';
+import type { Log } from '../kernel/observability/log.ts';
+import { createMetrics } from '../kernel/observability/metrics.ts';
+import { timedKv } from '../kernel/ports/kv.ts';
+import type { Outbound } from '../kernel/ports/outbound.ts';
+import { openKv } from './open.ts';
+
+/** Beside the code, in a checkout as in the published package. */
+const policies = fileURLToPath(new URL('../../policies/', import.meta.url));
+
+export async function openFoundations(surroundings: {
+  config: Config;
+  log: Log;
+  clock: Clock;
+  outbound: Outbound;
+}) {
+  const { config, log, clock, outbound } = surroundings;
+  const metrics = createMetrics();
+  const database = { url: config.databaseUrl, log, metrics };
+  const db = createPostgres({ ...database, poolSize: config.databasePoolSize });
+  const memory = createMemoryKv(clock);
+  const kv = timedKv(await openKv(config.redisUrl, memory, log), metrics);
+  return {
+    metrics,
+    ids: createIds(),
+    db,
+    /** Connections apart from those that requests use. */
+    openAside: (poolSize: number) => createPostgres({ ...database, poolSize, aside: true }),
+    /** One for work that takes as long as it takes. */
+    openPatient: () => createPostgres({ ...database, poolSize: 1, patient: true }),
+    /** Counts for itself while `kv` is away. */
+    memory,
+    kv,
+    signer: await createSigner({
+      ...config.signingKeys,
+      previousPublicKeys: config.jwtPreviousPublicKeys ?? [],
+      issuer: config.baseUrl,
+      clock,
+    }),
+    outside: createOutsideTokens({
+      keySets: createKeySets({ outbound, clock, log, allowHttp: config.webhookAllowPrivateTargets }),
+      clock,
+    }),
+    engine: createCedar({
+      folder: config.policiesDir ?? policies,
+      schemaFile: join(policies, 'schema.cedarschema'),
+      log,
+    }),
+    async close() {
+      await db.close();
+      await kv.close();
+    },
+  };
+}

@@ -1,0 +1,63 @@
+/** Which of several adapters, and with what, the configuration asks for. Drivers are loaded only where they are wanted. */
+
+import { createEventReader, createStripe } from '../adapters/stripe/stripe.ts';
+import type { Clock } from '../kernel/clock.ts';
+import type { Config } from '../kernel/config/config.ts';
+import type { Db } from '../kernel/data/db.ts';
+import type { Log } from '../kernel/observability/log.ts';
+import type { Broker, StreamName } from '../kernel/ports/broker.ts';
+import type { Kv } from '../kernel/ports/kv.ts';
+
+export async function openKv(url: string, memory: Kv, log: Log): Promise<Kv> {
+  if (url.startsWith('memory:')) return memory;
+  const { createRedisKv } = await import('../adapters/kv/redis.ts');
+  return createRedisKv(url, log);
+}
+
+/** The configuration has all of it or nothing. */
+export function openStripe(config: Config, clock: Clock) {
+  const { stripeSecretKey, stripeWebhookSecret, stripePricePro, stripePriceEnterprise, baseUrl } = config;
+  if (!stripeSecretKey || !stripeWebhookSecret || !stripePricePro || !stripePriceEnterprise) return undefined;
+  const prices = { pro: stripePricePro, enterprise: stripePriceEnterprise };
+  const returnUrl = `${baseUrl}/billing/return`;
+  return {
+    provider: createStripe({
+      secretKey: stripeSecretKey,
+      prices,
+      returnUrl,
+      apiUrl: config.stripeApiUrl,
+      clock,
+    }),
+    readEvent: createEventReader({ secret: stripeWebhookSecret, prices, clock }),
+  };
+}
+
+/** Undefined where no broker is configured, so that neither driver nor outbox costs anything. */
+export async function openStreaming(
+  config: Config,
+  openAside: (poolSize: number) => Db,
+): Promise<{ brokers: Partial<Record<StreamName, Broker>>; db: Db } | undefined> {
+  const { kafkaBrokers, natsUrl } = config;
+  if (!kafkaBrokers && !natsUrl) return undefined;
+  const brokers = {
+    ...(kafkaBrokers && { kafka: await openKafka(config, kafkaBrokers) }),
+    ...(natsUrl && { nats: await openNats(config, natsUrl) }),
+  };
+  return { brokers, db: openAside(Object.keys(brokers).length + 1) };
+}
+
+async function openNats(config: Config, urls: NonNullable<Config['natsUrl']>): Promise<Broker> {
+  const { createNatsBroker } = await import('../adapters/brokers/nats.ts');
+  return createNatsBroker({ urls, subjectPrefix: config.kafkaTopicPrefix, ca: config.natsCa });
+}
+
+async function openKafka(config: Config, brokers: NonNullable<Config['kafkaBrokers']>): Promise<Broker> {
+  const { createKafkaBroker } = await import('../adapters/brokers/kafka.ts');
+  const { kafkaSaslMechanism: mechanism, kafkaSaslUsername: username, kafkaSaslPassword: password } = config;
+  return createKafkaBroker({
+    brokers,
+    topicPrefix: config.kafkaTopicPrefix,
+    tls: config.kafkaSsl ? { ...(config.kafkaSslCa && { ca: config.kafkaSslCa }) } : undefined,
+    sasl: mechanism && username && password ? { mechanism, username, password } : undefined,
+  });
+}

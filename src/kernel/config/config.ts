@@ -1,0 +1,130 @@
+/**
+ * The environment, read once into one frozen object; every problem is reported, not just the first.
+ * The table itself is kernel/config/variables.ts; docs/configuration.md is generated from it.
+ */
+import { readFileSync } from 'node:fs';
+import { belongTogether, type KeyPair } from './keypair.ts';
+import { type ValueOf, type Variable, variables } from './variables.ts';
+
+type Values = { readonly [K in keyof typeof variables]: ValueOf<(typeof variables)[K]> };
+
+export type Config = Omit<Values, 'jwtPrivateKey' | 'jwtPublicKey' | 'baseUrl'> & {
+  readonly baseUrl: string;
+  /** Whether plans may be ordered from the embedded provider, which takes no money. */
+  readonly embeddedBilling: boolean;
+  readonly signingKeys: KeyPair;
+};
+
+export type Environment = Readonly<Record<string, string | undefined>>;
+
+export class ConfigProblems extends Error {
+  readonly problems: readonly string[];
+
+  constructor(problems: readonly string[]) {
+    super(
+      `The configuration has ${problems.length === 1 ? 'a problem' : `${problems.length} problems`}:\n${problems.map((p) => `  - ${p}`).join('\n')}`,
+    );
+    this.name = 'ConfigProblems';
+    this.problems = problems;
+  }
+}
+
+export function loadConfig(env: Environment): Config {
+  const problems: string[] = [];
+  const values = Object.fromEntries(
+    Object.entries<Variable<unknown>>(variables).map(([key, variable]) => [
+      key,
+      read(variable, env, problems),
+    ]),
+  ) as unknown as Values;
+
+  const { jwtPrivateKey, jwtPublicKey, ...rest } = values;
+  if (
+    jwtPrivateKey &&
+    jwtPublicKey &&
+    !belongTogether({ privateKey: jwtPrivateKey, publicKey: jwtPublicKey })
+  ) {
+    problems.push(
+      'JWT_PRIVATE_KEY and JWT_PUBLIC_KEY do not belong together: tokens signed by one would not verify with the other',
+    );
+  }
+  if ((values.webConcurrency ?? 1) > 1 && values.redisUrl?.startsWith('memory:')) {
+    problems.push(
+      'WEB_CONCURRENCY above 1 needs a Redis that the processes share; REDIS_URL=memory:// serves a single process',
+    );
+  }
+  if (values.nodeEnv === 'production' && textOf(variables.baseUrl, env) === undefined) {
+    problems.push(
+      'BASE_URL is missing: with NODE_ENV=production tokens, DIDs and links need the public address, such as https://id.example.com',
+    );
+  }
+  problems.push(...halfOfStripe(env));
+  if (values.stripePricePro && values.stripePricePro === values.stripePriceEnterprise) {
+    problems.push(
+      'STRIPE_PRICE_PRO and STRIPE_PRICE_ENTERPRISE are the same: nobody could tell who paid for what',
+    );
+  }
+  const sasl = [values.kafkaSaslMechanism, values.kafkaSaslUsername, values.kafkaSaslPassword];
+  if (sasl.some(Boolean) && !sasl.every(Boolean)) {
+    problems.push(
+      'KAFKA_SASL_MECHANISM, KAFKA_SASL_USERNAME and KAFKA_SASL_PASSWORD belong together: set all three or none',
+    );
+  }
+  if (problems.length > 0) throw new ConfigProblems(problems);
+
+  return Object.freeze({
+    ...rest,
+    baseUrl: values.baseUrl ?? `http://localhost:${values.port}`,
+    embeddedBilling: values.billingAllowEmbedded || (values.nodeEnv !== 'production' && !values.multiTenant),
+    signingKeys: { privateKey: jwtPrivateKey, publicKey: jwtPublicKey },
+  });
+}
+
+/** With a part of it nobody could pay, or nobody's payment would be noticed. */
+function halfOfStripe(env: Environment): string[] {
+  const { stripeSecretKey, stripeWebhookSecret, stripePricePro, stripePriceEnterprise, stripeApiUrl } =
+    variables;
+  const needed = [stripeSecretKey, stripeWebhookSecret, stripePricePro, stripePriceEnterprise];
+  const isGiven = ({ env: name, orFile }: Variable<unknown>) =>
+    Boolean(env[name]?.trim() || (orFile && env[`${name}_FILE`]?.trim()));
+  if (![...needed, stripeApiUrl].some(isGiven)) return [];
+  return needed
+    .filter((variable) => !isGiven(variable))
+    .map((variable) => `${namesOf(variable)} is missing: with Stripe all of its variables are needed`);
+}
+
+/** One variable alone, for commands that need no more. */
+export function loadVariable<K extends keyof Values>(key: K, env: Environment): Values[K] {
+  const problems: string[] = [];
+  const value = read<unknown>(variables[key], env, problems);
+  if (problems.length > 0) throw new ConfigProblems(problems);
+  return value as Values[K];
+}
+
+function read<T>(variable: Variable<T>, env: Environment, problems: string[]): T | undefined {
+  try {
+    const text = textOf(variable, env);
+    if (text !== undefined) return variable.parse(text);
+    if (variable.required) problems.push(`${namesOf(variable)} is missing: ${variable.about}`);
+  } catch (error) {
+    problems.push(`${variable.env} ${(error as Error).message}`);
+  }
+  return variable.otherwise;
+}
+
+/** An empty variable counts as absent: that is how shells and compose files switch one off. */
+function textOf(variable: Variable<unknown>, env: Environment): string | undefined {
+  const direct = env[variable.env]?.trim();
+  if (!variable.orFile) return direct || undefined;
+  const path = env[`${variable.env}_FILE`]?.trim();
+  if (direct && path) throw new Error(`and ${variable.env}_FILE are both set: one of them has to go`);
+  if (!path) return direct || undefined;
+  try {
+    return readFileSync(path, 'utf8');
+  } catch (error) {
+    throw new Error(`cannot be read from ${variable.env}_FILE (${(error as NodeJS.ErrnoException).code})`);
+  }
+}
+
+const namesOf = (variable: Variable<unknown>) =>
+  variable.orFile ? `${variable.env} (or ${variable.env}_FILE)` : variable.env;

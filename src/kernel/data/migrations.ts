@@ -1,0 +1,130 @@
+/**
+ * Numbered SQL files, forward only, each in a transaction of its own. Every node may run this at start: the
+ * transaction takes a lock before it looks what is missing, so a migration is applied exactly once.
+ */
+import { createHash } from 'node:crypto';
+import { readdirSync, readFileSync } from 'node:fs';
+import type { Clock } from '../clock.ts';
+import type { Log } from '../observability/log.ts';
+import type { Db, Tx } from './db.ts';
+import { takeLock } from './locks.ts';
+import { raw, sql } from './sql.ts';
+
+export interface Migration {
+  readonly version: number;
+  readonly name: string;
+  readonly text: string;
+  readonly checksum: string;
+}
+
+const folder = new URL('../../../migrations/', import.meta.url);
+
+export function readMigrations(from: URL = folder): Migration[] {
+  const migrations = readdirSync(from)
+    .filter((file) => /^\d{4}_\w+\.sql$/.test(file))
+    .sort()
+    .map((file) => {
+      const text = readFileSync(new URL(file, from), 'utf8');
+      return {
+        version: Number(file.slice(0, 4)),
+        name: file.slice(0, -4),
+        text,
+        checksum: createHash('sha256').update(text).digest('hex'),
+      };
+    });
+  migrations.forEach(({ version, name }, index) => {
+    if (version !== index + 1)
+      throw new Error(`migration ${name} is out of sequence: expected number ${index + 1}`);
+  });
+  return migrations;
+}
+
+/** What the database says about its migrations is not what we know: nothing starts on it. */
+export class MigrationProblem extends Error {}
+
+/** Answers the names of the migrations that this call applied. */
+export async function migrate(deps: {
+  db: Db;
+  log: Log;
+  clock: Clock;
+  migrations?: Migration[];
+}): Promise<string[]> {
+  const { db, log, clock, migrations = readMigrations() } = deps;
+  const applied: string[] = [];
+  await db.transaction(prepareHistory);
+  for (const migration of migrations) {
+    const isNew = await db.transaction(async (tx) => {
+      await takeLock(tx, 'migrations');
+      if (await isApplied(tx, migration)) return false;
+      await tx.run('migrations.apply', raw(migration.text));
+      await tx.run(
+        'migrations.insert',
+        sql`insert into schema_migrations (version, name, checksum, applied_at)
+            values (${migration.version}, ${migration.name}, ${migration.checksum}, ${new Date(clock.now())})`,
+      );
+      return true;
+    });
+    if (isNew) {
+      applied.push(migration.name);
+      log.info({ migration: migration.name }, 'migration applied');
+    }
+  }
+  await warnOfUnknown(db, log, migrations);
+  return applied;
+}
+
+/** An older version on the database of a newer one, after a step back or in the middle of a roll-out: it may well work. */
+async function warnOfUnknown(db: Db, log: Log, migrations: readonly Migration[]): Promise<void> {
+  const known = migrations.map(({ version }) => version);
+  const unknown = await db.many<{ name: string }>(
+    'migrations.unknown',
+    sql`select name from schema_migrations where not version = any (${known}) order by version`,
+  );
+  if (unknown.length === 0) return;
+  const names = unknown.map(({ name }) => name).join(', ');
+  log.warn(`the database has migrations of a newer version, which this one does not know: ${names}`);
+}
+
+const history: Readonly<Record<string, string>> = {
+  version: 'integer',
+  name: 'text',
+  checksum: 'text',
+  applied_at: 'timestamp with time zone',
+};
+
+async function prepareHistory(tx: Tx) {
+  await takeLock(tx, 'migrations');
+  await tx.run(
+    'migrations.prepare',
+    sql`create table if not exists schema_migrations (
+          version integer primary key,
+          name text not null,
+          checksum text not null,
+          applied_at timestamptz not null
+        )`,
+  );
+  // Others use this name, too.
+  const columns = await tx.many<{ name: string; type: string }>(
+    'migrations.columns',
+    sql`select attname as name, format_type(atttypid, null) as type from pg_attribute
+        where attrelid = to_regclass('schema_migrations') and attnum > 0 and not attisdropped`,
+  );
+  const types = new Map(columns.map(({ name, type }) => [name, type]));
+  if (Object.entries(history).some(([name, type]) => types.get(name) !== type))
+    throw new MigrationProblem(
+      'the database has a table schema_migrations that is not ours; give us a database, or a schema, of our own',
+    );
+}
+
+async function isApplied(tx: Tx, migration: Migration): Promise<boolean> {
+  const row = await tx.maybe<{ checksum: string }>(
+    'migrations.find',
+    sql`select checksum from schema_migrations where version = ${migration.version}`,
+  );
+  if (row && row.checksum !== migration.checksum) {
+    throw new MigrationProblem(
+      `migration ${migration.name} was changed after it had been applied to this database; add a new migration instead`,
+    );
+  }
+  return row !== undefined;
+}

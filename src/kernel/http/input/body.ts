@@ -1,0 +1,159 @@
+/**
+ * Reading what clients send, refusing what could trip anything behind it: deep nesting, NUL, lone surrogates, `__proto__`, and
+ * what would be dropped in silence: a field that is given twice.
+ */
+import { ApiError } from '../../fail.ts';
+import type { RouteEntry } from '../route.ts';
+import { shortName, validationError } from './validation.ts';
+
+const maxDepth = 32;
+const utf8 = new TextDecoder('utf-8', { fatal: true });
+
+type Part = 'path' | 'query' | 'body';
+
+const refuse = (part: Part, message: string): never => {
+  throw validationError(part, [{ in: part, field: '', message }]);
+};
+
+function readText(bytes: Buffer): string {
+  try {
+    return utf8.decode(bytes);
+  } catch {
+    return refuse('body', 'is not valid UTF-8');
+  }
+}
+
+/** An empty body is no body: clients often send the content type with nothing behind it. */
+export function readJson(bytes: Buffer): unknown {
+  if (bytes.length === 0) return undefined;
+  const text = readText(bytes);
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    refuse('body', 'is not valid JSON');
+  }
+  refuseUnsafe(value, 'body');
+  const repeated = repeatedField(text);
+  if (repeated !== undefined) refuseFields([repeated]);
+  return value;
+}
+
+/** In a text that is JSON: reading it keeps the last of two fields of one name, and who checked it before us may have kept the first. */
+function repeatedField(json: string): string | undefined {
+  const open: (Set<string> | undefined)[] = [];
+  let text = '';
+  for (let at = 0; at < json.length; at += 1) {
+    const sign = json[at];
+    if (sign === '{') open.push(new Set());
+    else if (sign === '[') open.push(undefined);
+    else if (sign === '}' || sign === ']') open.pop();
+    else if (sign === '"') {
+      const end = endOfText(json, at);
+      text = json.slice(at, end + 1);
+      at = end;
+    } else if (sign === ':') {
+      const name: string = JSON.parse(text);
+      const names = open.at(-1);
+      if (names?.has(name)) return name;
+      names?.add(name);
+    }
+  }
+  return undefined;
+}
+
+function endOfText(json: string, start: number): number {
+  let at = start + 1;
+  while (json[at] !== '"') at += json[at] === '\\' ? 2 : 1;
+  return at;
+}
+
+/**
+ * A form: what is given more than once is a list. Most of what comes is not encoded, and then found by the engine's own search:
+ * to look at each character of a token would cost as much as all that is asked about it.
+ */
+export function readForm(bytes: Buffer): Record<string, string | string[]> {
+  const form: Record<string, string | string[]> = Object.create(null);
+  for (const pair of readText(bytes).split('&')) {
+    if (pair === '') continue;
+    const end = pair.indexOf('=');
+    const name = decoded(end < 0 ? pair : pair.slice(0, end));
+    const value = end < 0 ? '' : decoded(pair.slice(end + 1));
+    const earlier = form[name];
+    if (earlier === undefined) form[name] = value;
+    else if (typeof earlier === 'string') form[name] = [earlier, value];
+    else earlier.push(value);
+  }
+  return form;
+}
+
+function decoded(text: string): string {
+  const spaced = text.includes('+') ? text.replaceAll('+', ' ') : text;
+  if (!spaced.includes('%')) return spaced;
+  try {
+    return decodeURIComponent(spaced);
+  } catch {
+    return refuse('body', 'is not valid percent-encoded UTF-8');
+  }
+}
+
+/** Applied to bodies, queries and path parameters alike, before validation and so before SQL. */
+export function refuseUnsafe(value: unknown, part: Part, depth = 0): void {
+  if (typeof value === 'string') {
+    if (value.includes('\0')) refuse(part, 'contains a NUL character');
+    if (!value.isWellFormed()) refuse(part, 'contains half a surrogate pair, which is no text');
+  } else if (typeof value === 'object' && value !== null) {
+    if (depth >= maxDepth) refuse(part, `is nested deeper than ${maxDepth} levels`);
+    for (const [key, inner] of Object.entries(value)) {
+      if (key === '__proto__') refuse(part, 'contains a field named __proto__');
+      refuseUnsafe(key, part, depth + 1);
+      refuseUnsafe(inner, part, depth + 1);
+    }
+  }
+}
+
+/** The router refuses a path with broken percent-encoding, but the query parser passes one on as it stands. */
+export function refuseBadEncoding(url: string): void {
+  const start = url.indexOf('?');
+  if (start < 0) return;
+  try {
+    decodeURIComponent(url.slice(start));
+  } catch {
+    refuse('query', 'is not valid percent-encoded UTF-8');
+  }
+}
+
+/** RFC 6749 §3.2: a parameter must not be given more than once, known or not. */
+export function refuseRepeated(form: unknown): void {
+  const repeated = Object.entries(form ?? {}).filter(([, value]) => Array.isArray(value));
+  if (repeated.length > 0) refuseFields(repeated.slice(0, 5).map(([name]) => name));
+}
+
+function refuseFields(repeated: readonly string[]): never {
+  const message = 'is given more than once';
+  throw validationError(
+    'body',
+    repeated.map((name) => ({ in: 'body', field: shortName(name), message })),
+  );
+}
+
+/** What an operation does not read must not look as if it had been heeded. An empty object is what many clients send for nothing. */
+export function refuseUnasked(body: unknown, entry: RouteEntry | undefined): void {
+  if (!entry || entry.schema.body || entry.accepts === 'raw' || body === undefined) return;
+  if (typeof body === 'object' && body !== null && !Array.isArray(body) && Object.keys(body).length === 0)
+    return;
+  throw validationError('body', [
+    { in: 'body', field: '', message: 'must be left out: this operation takes none' },
+  ]);
+}
+
+/** Fixed at creation: said by name, rather than as an unknown field. */
+export function refuseImmutable(body: unknown, immutable: readonly string[] = []): void {
+  if (typeof body !== 'object' || body === null) return;
+  const fields = immutable.filter((field) => field in body);
+  if (fields.length === 0) return;
+  throw new ApiError('IMMUTABLE_FIELD', {
+    message: `${fields.join(', ')} cannot be changed after creation.`,
+    details: { fields },
+  });
+}

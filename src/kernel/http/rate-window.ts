@@ -1,0 +1,72 @@
+/**
+ * The rate window: so many requests per subject in fixed 60-second windows, aligned to the clock's minutes so
+ * that every process sharing a store agrees on them. While the store is away each process counts for itself.
+ */
+import { limits } from '../../contract/limits.ts';
+import type { Clock } from '../clock.ts';
+import { type Kv, KvAway } from '../ports/kv.ts';
+
+export interface WindowState {
+  readonly limit: number;
+  readonly remaining: number;
+  /** Unix seconds at which the window resets. */
+  readonly resetAt: number;
+  readonly exceeded: boolean;
+  readonly retryAfterSeconds: number;
+}
+
+export interface RateWindow {
+  /** Counts one request against the subject, who may make so many a minute; as many as anybody, unless told. */
+  count(subject: string, perMinute?: number): Promise<WindowState>;
+  /** How the subject stands, without counting: `exceeded` means that the next request would be too many. */
+  peek(subject: string): Promise<WindowState>;
+}
+
+export interface RateWindowDeps {
+  readonly kv: Kv;
+  /** Counts in this process while `kv` is away. */
+  readonly fallback: Kv;
+  readonly clock: Clock;
+  readonly perMinute: number;
+}
+
+export function createRateWindow({ kv, fallback, clock, perMinute }: RateWindowDeps): RateWindow {
+  const windowMs = limits.rateWindowSeconds * 1000;
+
+  const withFallback = async <T>(work: (store: Kv) => Promise<T>): Promise<T> => {
+    try {
+      return await work(kv);
+    } catch (error) {
+      if (!(error instanceof KvAway)) throw error;
+      return work(fallback);
+    }
+  };
+
+  const stateAt = (now: number, limit: number, used: number, exceeded: boolean): WindowState => {
+    const resetAt = (Math.floor(now / windowMs) + 1) * limits.rateWindowSeconds;
+    return {
+      limit,
+      remaining: Math.max(0, limit - used),
+      resetAt,
+      exceeded,
+      retryAfterSeconds: Math.max(1, Math.ceil(resetAt - now / 1000)),
+    };
+  };
+
+  const keyAt = (now: number, subject: string) => `window:${Math.floor(now / windowMs)}:${subject}`;
+
+  return {
+    async count(subject, limit = perMinute) {
+      const now = clock.now();
+      const key = keyAt(now, subject);
+      const used = await withFallback((store) => store.increment(key, { ttlMs: windowMs }));
+      return stateAt(now, limit, used, used > limit);
+    },
+    async peek(subject) {
+      const now = clock.now();
+      const key = keyAt(now, subject);
+      const used = Number((await withFallback((store) => store.get(key))) ?? 0);
+      return stateAt(now, perMinute, used, used >= perMinute);
+    },
+  };
+}

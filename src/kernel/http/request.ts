@@ -1,0 +1,64 @@
+/** What a request says of itself, before anybody has looked into it. */
+import { randomUUID } from 'node:crypto';
+import type { FastifyRequest } from 'fastify';
+import { ApiError } from '../fail.ts';
+import { plainAddress } from './address.ts';
+import type { Visit } from './guard.ts';
+
+/** A client may bring its own id, if it is harmless in a log line and a header. */
+export function requestId({ headers }: { headers: Record<string, string | string[] | undefined> }): string {
+  const given = headers['x-request-id'];
+  return typeof given === 'string' && /^[\w.-]{8,64}$/.test(given) ? given : randomUUID();
+}
+
+/** RFC 9112 §3.2, though nothing of ours reads Host. Of two proofs of who calls Node keeps the first, and a proxy may have looked at the other. */
+export function requireSoundHeaders({ raw: { httpVersion, rawHeaders } }: FastifyRequest): void {
+  const hosts = timesGiven('host', rawHeaders);
+  if (httpVersion === '1.1' && hosts === 0)
+    throw new ApiError('VALIDATION_ERROR', { message: 'An HTTP/1.1 request must carry a Host header.' });
+  if (hosts > 1 || timesGiven('authorization', rawHeaders) > 1)
+    throw new ApiError('VALIDATION_ERROR', {
+      message: 'The headers Host and Authorization must not be given more than once.',
+    });
+}
+
+/** Names and values take turns in the list. Names of another length need not be looked at. */
+function timesGiven(name: string, rawHeaders: readonly string[]): number {
+  let times = 0;
+  for (let at = 0; at < rawHeaders.length; at += 2) {
+    const given = rawHeaders[at] as string;
+    if (given.length === name.length && given.toLowerCase() === name) times += 1;
+  }
+  return times;
+}
+
+/** Of the codings a body can come in we read none but chunks. What is coded otherwise must not be taken for what it is not. */
+export function requireReadableBody({ headers, routeOptions: { config } }: FastifyRequest): void {
+  const { 'transfer-encoding': transfer, 'content-encoding': content } = headers;
+  if (transfer !== undefined && transfer.toLowerCase() !== 'chunked')
+    throw new ApiError('VALIDATION_ERROR', { message: onlyChunked });
+  if (content === undefined || !config.entry) return;
+  const hasBody = transfer !== undefined || Number(headers['content-length'] ?? 0) > 0;
+  if (hasBody && !content.split(',').every(changesNothing))
+    throw new ApiError('UNSUPPORTED_MEDIA_TYPE', {
+      message: 'The body must come as it is: no Content-Encoding is read.',
+    });
+}
+
+export const onlyChunked = 'The Transfer-Encoding can be chunked and nothing else, without a Content-Length.';
+
+const changesNothing = (coding: string): boolean => ['', 'identity'].includes(coding.trim().toLowerCase());
+
+/** `curl -d ''` and others send the type of a form with nothing behind it, where nothing is needed. */
+export function forgetTypeOfNothing({ headers, routeOptions }: FastifyRequest): void {
+  if (headers['content-length'] === '0' && routeOptions.config.entry?.accepts !== 'form')
+    delete headers['content-type'];
+}
+
+export const visitOf = (request: FastifyRequest): Visit => ({
+  origin: {
+    requestId: request.id,
+    ipAddress: plainAddress(request.ip) ?? request.socket.remoteAddress ?? 'unknown',
+    userAgent: (request.headers['user-agent'] ?? '').slice(0, 512),
+  },
+});

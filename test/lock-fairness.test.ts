@@ -1,0 +1,108 @@
+/** Whoever ends something has their turn, and soon, however many requests that rest on it keep coming. */
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { takeTurn } from '../src/kernel/data/locks.ts';
+import { type Answer, keepOpen, startApp } from './support/harness.ts';
+import { until } from './support/programs.ts';
+import { delegating } from './support/scenarios/delegations.ts';
+import { createTrust } from './support/scenarios/trust.ts';
+
+const t = await startApp({ WEBHOOK_ALLOW_PRIVATE_TARGETS: 'true', RATE_LIMIT_PER_MINUTE: '1000000' });
+const { operator, policyFor, exchange } = await createTrust(t);
+const { lend, exchange: redeem, revoke } = delegating(t);
+const aliceToken = await t.token(undefined, await t.agent());
+
+type Call = () => Promise<Answer>;
+
+const suspend = (agentId: string) =>
+  t.call('PATCH', `/api/v1/agents/${agentId}`, { token: operator, payload: { status: 'suspended' } });
+
+const workload = async () => {
+  const policy = await policyFor({ singleUse: false });
+  const token = await policy.sign();
+  return { policy, ask: () => exchange(token, { client_id: policy.agentId }) };
+};
+const delegatee = async () => {
+  const bob = await t.agent();
+  const lent = await lend(aliceToken, bob, ['agents:read']);
+  return { bob, lent, ask: () => redeem(bob, lent.delegationToken) };
+};
+
+/** What is asked all the time, and what ends it. */
+const cases: [string, () => Promise<{ ask: Call; end: Call }>][] = [
+  [
+    'a trust policy is deleted',
+    async () => {
+      const { policy, ask } = await workload();
+      const url = `/api/v1/oidc/trust-policies/${policy.policyId}`;
+      return { ask, end: () => t.call('DELETE', url, { token: operator }) };
+    },
+  ],
+  [
+    'an agent that comes in by one is suspended',
+    async () => {
+      const { policy, ask } = await workload();
+      return { ask, end: () => suspend(policy.agentId) };
+    },
+  ],
+  [
+    'a delegation is revoked',
+    async () => {
+      const { lent, ask } = await delegatee();
+      return { ask, end: () => revoke(aliceToken, lent.chainId) };
+    },
+  ],
+  [
+    'an agent that redeems one is suspended',
+    async () => {
+      const { bob, ask } = await delegatee();
+      return { ask, end: () => suspend(bob.agentId) };
+    },
+  ],
+];
+
+describe('30 clients ask without a pause', () => {
+  for (const [what, make] of cases) {
+    it(`${what} within seconds, and none of them gets anything afterwards`, async () => {
+      const { ask, end } = await make();
+      let ended = false;
+      const asking = Array.from({ length: 30 }, async () => {
+        for (let after = false; !after; ) {
+          after = ended;
+          const { status } = await ask();
+          assert.ok(after ? status >= 400 && status < 500 : status < 500, `${status}, ended: ${after}`);
+        }
+      });
+      await sleep(300);
+      const started = performance.now();
+      const { status, text } = await end();
+      const took = performance.now() - started;
+      ended = true;
+      await Promise.all(asking);
+      assert.ok(status === 200 || status === 204, text);
+      assert.ok(took < 19_000, `took ${took} ms`);
+    });
+  }
+});
+
+describe('whoever redeems a delegation', () => {
+  it('takes all its agents in one order, and holds none while it waits for the first', async () => {
+    const two = [await t.agent(), await t.agent()];
+    const [first, second] = two.toSorted((one, other) => (one.agentId < other.agentId ? -1 : 1));
+    assert.ok(first && second);
+    const lent = await lend(await t.token(undefined, first), second, ['agents:read']);
+    const release = await keepOpen(t, (tx) => takeTurn(tx, 'agent', [first.agentId], 'alone'));
+    const redeeming = redeem(second, lent.delegationToken);
+    await until('it waits', async () => {
+      const waiting = await t.sql(
+        `select from pg_locks join pg_database d on d.oid = database
+         where locktype = 'advisory' and not granted and datname = current_database()`,
+      );
+      return waiting.length > 0 || undefined;
+    });
+    const [held] = await t.sql('select pg_try_advisory_xact_lock(2, hashtext($1)) as free', [second.agentId]);
+    await release();
+    assert.deepEqual([held, (await redeeming).status], [{ free: true }, 200]);
+  });
+});

@@ -1,0 +1,794 @@
+/**
+ * Every operation of the API against everyone who may knock. A route without a row fails the test; a feature adds its
+ * rows here. An answer is the status, and the code when it is a refusal.
+ */
+import { newAgent } from '../support/harness.ts';
+
+/** What a cell may touch, as nobody has changed it, in the organization that member and admin belong to. */
+export interface Target {
+  readonly organizationId: string;
+  readonly agentId: string;
+  readonly credentialId: string;
+  /** Its secret. */
+  readonly clientSecret: string;
+  /** An access token of that agent. */
+  readonly token: string;
+  /** An agent of the same organization that is no member yet. */
+  readonly outsiderId: string;
+  /** An event of that agent. */
+  readonly eventId: string;
+  /** A federation partner of the instance. */
+  readonly partnerId: string;
+  /** A trust policy by which whoever has `outsideToken` becomes that agent. */
+  readonly policyId: string;
+  readonly outsideToken: string;
+  /** From the addresses of the embedded billing provider's pages about that organization. */
+  readonly checkoutToken: string;
+  readonly portalToken: string;
+  /** A payment event about the subscription that the organization has. */
+  readonly paymentEvent: { readonly body: string; readonly signature: string };
+  /** A delegation by that agent to the outsider. */
+  readonly chainId: string;
+  readonly delegationToken: string;
+  /** An agent of the operator's organization. */
+  readonly colleagueId: string;
+  /** A published listing of that agent. */
+  readonly listingId: string;
+  /** A webhook subscription of that organization, and a delivery of it. */
+  readonly webhookId: string;
+  readonly deliveryId: string;
+}
+
+/** Callers that act on another agent's behalf, with every scope that can be lent. */
+export const delegatedPrincipals = [
+  /** Without scopes of its own; lent by an admin of its organization. */
+  'delegated',
+  /** A member with the role admin that holds the same scopes itself; lent by an admin of its organization. */
+  'delegatedAdmin',
+  /** Without scopes of its own, in the operator's organization; lent by the operator. */
+  'delegatedByOperator',
+  /** As `delegatedByOperator`, after the delegation was revoked. */
+  'delegationRevoked',
+] as const;
+
+export const principals = [
+  'nobody',
+  'garbage',
+  'expired',
+  'revoked',
+  'wrongScope',
+  'otherOrganization',
+  'suspendedOrganization',
+  'decommissioned',
+  'member',
+  'admin',
+  'operator',
+  ...delegatedPrincipals,
+] as const;
+export type Principal = (typeof principals)[number];
+
+/** What is sent, by whoever sends it. */
+export interface Sent {
+  readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
+  readonly url: string;
+  readonly payload?: object | string;
+  readonly form?: Record<string, string>;
+  readonly headers?: Record<string, string>;
+}
+
+export interface Row {
+  readonly request: (target: Target) => Sent;
+  readonly answers: Readonly<Record<Principal, string>>;
+}
+
+/** Open to all: nobody's token matters. */
+const everyone = (answer: string) =>
+  Object.fromEntries(principals.map((who) => [who, answer])) as Row['answers'];
+
+/** Behind a token: the first rows are the same everywhere. */
+const behindToken = (
+  answers: Record<
+    | 'wrongScope'
+    | 'otherOrganization'
+    | 'member'
+    | 'admin'
+    | 'operator'
+    | 'delegated'
+    | 'delegatedAdmin'
+    | 'delegatedByOperator',
+    string
+  >,
+): Row['answers'] => ({
+  nobody: '401 UNAUTHORIZED',
+  garbage: '401 UNAUTHORIZED',
+  expired: '401 UNAUTHORIZED',
+  revoked: '401 UNAUTHORIZED',
+  suspendedOrganization: '403 ORG_SUSPENDED',
+  decommissioned: '401 UNAUTHORIZED',
+  delegationRevoked: '403 DELEGATION_REVOKED',
+  ...answers,
+});
+
+/** An agent's own resource: whoever has the scope, in its own organization; elsewhere there is no such agent. */
+const ofAgents = (success: string, foreign = '404 AGENT_NOT_FOUND') =>
+  behindToken({
+    wrongScope: '403 INSUFFICIENT_SCOPE',
+    otherOrganization: foreign,
+    member: success,
+    admin: success,
+    operator: success,
+    delegated: success,
+    delegatedAdmin: success,
+    delegatedByOperator: foreign,
+  });
+
+/** As `ofAgents`, but lasting: a caller cannot give or speak for scopes that only its delegation covers. */
+const ofLastingPower = (success: string, foreign?: string) => ({
+  ...ofAgents(success, foreign),
+  delegated: '403 FORBIDDEN',
+});
+
+/** Of one's own organization, whatever the scopes; elsewhere there is no such organization. */
+const ofAnyAgent = (success: string) =>
+  behindToken({
+    wrongScope: success,
+    otherOrganization: '404 ORG_NOT_FOUND',
+    member: success,
+    admin: success,
+    operator: success,
+    delegated: success,
+    delegatedAdmin: success,
+    delegatedByOperator: '404 ORG_NOT_FOUND',
+  });
+/** By scope or as an admin, at home. */
+const ofWebhooks = (success: string, foreign = '404 WEBHOOK_NOT_FOUND') => ofAgents(success, foreign);
+
+/** A delegated caller has no role and is no operator. */
+const withoutRole = {
+  delegated: '403 FORBIDDEN',
+  delegatedAdmin: '403 FORBIDDEN',
+  delegatedByOperator: '403 FORBIDDEN',
+};
+
+const operatorOnly = (success: string) =>
+  behindToken({
+    wrongScope: '403 FORBIDDEN',
+    otherOrganization: '403 FORBIDDEN',
+    member: '403 FORBIDDEN',
+    admin: '403 FORBIDDEN',
+    operator: success,
+    ...withoutRole,
+  });
+
+const ofOrganizationAdmins = (success: string, foreign = '404 ORG_NOT_FOUND') =>
+  behindToken({
+    wrongScope: '403 FORBIDDEN',
+    otherOrganization: foreign,
+    member: '403 FORBIDDEN',
+    admin: success,
+    operator: success,
+    ...withoutRole,
+  });
+
+/** What anybody with a token sees of its own organization, or may do as itself. */
+const ofOwnOrganization = (answer: string, operator = answer) =>
+  behindToken({
+    wrongScope: answer,
+    otherOrganization: answer,
+    member: answer,
+    admin: answer,
+    operator,
+    delegated: answer,
+    delegatedAdmin: answer,
+    delegatedByOperator: operator,
+  });
+
+const api = '/api/v1';
+
+export const validTokenRequest = ({ agentId, clientSecret }: Target): Sent => ({
+  method: 'POST',
+  url: `${api}/token`,
+  form: { grant_type: 'client_credentials', client_id: agentId, client_secret: clientSecret },
+});
+
+const validExchange = ({ agentId, outsideToken }: Target): Sent => ({
+  method: 'POST',
+  url: `${api}/oidc/token`,
+  form: {
+    grant_type: 'urn:ietf:params:oauth:grant-type:token-exchange',
+    client_id: agentId,
+    subject_token: outsideToken,
+    subject_token_type: 'urn:ietf:params:oauth:token-type:jwt',
+  },
+});
+/** Routes that tell a foreign id from one that does not exist; each with the reason. What is open to anyone need not be here. */
+export const showsForeign: Readonly<Record<string, string>> = {
+  revokeToken: 'whoever holds a token already knows that it exists',
+  scaffoldAgent: 'the interface itself says FORBIDDEN for an agent of another organization',
+};
+
+/** Routes whose method could change something, but which do not; each with the reason. */
+export const changesNothing: Readonly<Record<string, string>> = {
+  introspectToken: 'answers a question about a token; POST keeps the token out of addresses',
+  verifyDelegation: 'answers a question about a token; POST keeps the token out of addresses',
+  verifyPartnerToken: "answers a question about a partner's token; nobody gets anything for it",
+  testTrustPolicy: 'answers what a policy makes of a token; issues and marks nothing',
+};
+
+/** Routes that do not succeed for the operator, whose own plan cannot be raised: the request is made by an admin of the target's organization. */
+export const asTenantAdmin: ReadonlySet<string> = new Set(['upgradeTier']);
+
+const delegationTo = (delegateeId: string): Sent => ({
+  method: 'POST',
+  url: `${api}/delegations`,
+  payload: { delegateeId, scopes: ['agents:read'] },
+});
+
+/** Requests that succeed when the operator makes them, where the matrix shows a refusal. */
+const succeedingOtherwise: Readonly<Record<string, Row['request']>> = {
+  issueToken: validTokenRequest,
+  exchangeOutsideToken: validExchange,
+  createDelegation: ({ colleagueId }) => delegationTo(colleagueId),
+};
+
+/** A request that succeeds when the operator makes it. */
+export const succeeding = (id: string): Row['request'] | undefined =>
+  succeedingOtherwise[id] ?? rows[id]?.request;
+
+const trustPolicies = `${api}/oidc/trust-policies`;
+
+export const rows: Readonly<Record<string, Row>> = {
+  health: { request: () => ({ method: 'GET', url: '/health' }), answers: everyone('200') },
+  metrics: { request: () => ({ method: 'GET', url: '/metrics' }), answers: everyone('200') },
+  openapi: { request: () => ({ method: 'GET', url: '/openapi.json' }), answers: everyone('200') },
+  docs: { request: () => ({ method: 'GET', url: '/docs' }), answers: everyone('200') },
+  docsScript: { request: () => ({ method: 'GET', url: '/docs/js/scalar.js' }), answers: everyone('200') },
+  jwks: { request: () => ({ method: 'GET', url: '/.well-known/jwks.json' }), answers: everyone('200') },
+  authorizationServer: {
+    request: () => ({ method: 'GET', url: '/.well-known/oauth-authorization-server' }),
+    answers: everyone('200'),
+  },
+  openidConfiguration: {
+    request: () => ({ method: 'GET', url: '/.well-known/openid-configuration' }),
+    answers: everyone('200'),
+  },
+  protectedResource: {
+    request: () => ({ method: 'GET', url: '/.well-known/oauth-protected-resource' }),
+    answers: everyone('200'),
+  },
+  // Its credentials are in the body; a token beside them changes nothing.
+  issueToken: {
+    request: () => ({ method: 'POST', url: `${api}/token` }),
+    answers: everyone('400 unsupported_grant_type'),
+  },
+
+  introspectToken: {
+    request: ({ token }) => ({ method: 'POST', url: `${api}/token/introspect`, form: { token } }),
+    answers: ofAgents('200', '200'),
+  },
+  revokeToken: {
+    request: ({ token }) => ({ method: 'POST', url: `${api}/token/revoke`, form: { token } }),
+    answers: behindToken({
+      wrongScope: '403 FORBIDDEN',
+      otherOrganization: '403 FORBIDDEN',
+      member: '200',
+      admin: '200',
+      operator: '200',
+      delegated: '200',
+      delegatedAdmin: '200',
+      delegatedByOperator: '403 FORBIDDEN',
+    }),
+  },
+
+  // Within an organization only: the operator's agent delegates to its own colleagues.
+  createDelegation: {
+    request: ({ outsiderId }) => delegationTo(outsiderId),
+    answers: behindToken({
+      wrongScope: '403 DELEGATION_SCOPE_EXCEEDED',
+      otherOrganization: '404 AGENT_NOT_FOUND',
+      member: '201',
+      admin: '201',
+      operator: '404 AGENT_NOT_FOUND',
+      // The delegation they hold may not be passed on.
+      delegated: '403 FORBIDDEN',
+      delegatedAdmin: '403 FORBIDDEN',
+      delegatedByOperator: '404 AGENT_NOT_FOUND',
+    }),
+  },
+  // Each sees its own.
+  listDelegations: {
+    request: () => ({ method: 'GET', url: `${api}/delegations` }),
+    answers: ofOwnOrganization('200'),
+  },
+  getDelegation: {
+    request: ({ chainId }) => ({ method: 'GET', url: `${api}/delegations/${chainId}` }),
+    answers: behindToken({
+      wrongScope: '404 DELEGATION_NOT_FOUND',
+      otherOrganization: '404 DELEGATION_NOT_FOUND',
+      member: '200',
+      admin: '200',
+      operator: '200',
+      delegated: '200',
+      delegatedAdmin: '200',
+      delegatedByOperator: '404 DELEGATION_NOT_FOUND',
+    }),
+  },
+  verifyDelegation: {
+    request: ({ delegationToken }) => ({
+      method: 'POST',
+      url: `${api}/delegations/verify`,
+      payload: { token: delegationToken },
+    }),
+    answers: behindToken({
+      wrongScope: '200',
+      otherOrganization: '404 DELEGATION_NOT_FOUND',
+      member: '200',
+      admin: '200',
+      operator: '200',
+      delegated: '200',
+      delegatedAdmin: '200',
+      delegatedByOperator: '404 DELEGATION_NOT_FOUND',
+    }),
+  },
+  revokeDelegation: {
+    request: ({ chainId }) => ({ method: 'DELETE', url: `${api}/delegations/${chainId}` }),
+    answers: behindToken({
+      wrongScope: '403 FORBIDDEN',
+      otherOrganization: '404 DELEGATION_NOT_FOUND',
+      member: '403 FORBIDDEN',
+      admin: '204',
+      operator: '204',
+      delegated: '403 FORBIDDEN',
+      delegatedAdmin: '403 FORBIDDEN',
+      delegatedByOperator: '404 DELEGATION_NOT_FOUND',
+    }),
+  },
+
+  createAgent: {
+    request: ({ organizationId }) => ({
+      method: 'POST',
+      url: `${api}/agents`,
+      payload: newAgent({ organization_id: organizationId, allowedScopes: ['agents:read'] }),
+    }),
+    answers: ofLastingPower('201', '403 FORBIDDEN'),
+  },
+  listAgents: { request: () => ({ method: 'GET', url: `${api}/agents` }), answers: ofAgents('200', '200') },
+  getAgent: {
+    request: ({ agentId }) => ({ method: 'GET', url: `${api}/agents/${agentId}` }),
+    answers: ofAgents('200'),
+  },
+  updateAgent: {
+    request: ({ agentId }) => ({
+      method: 'PATCH',
+      url: `${api}/agents/${agentId}`,
+      payload: { owner: 'someone-else' },
+    }),
+    answers: ofAgents('200'),
+  },
+  decommissionAgent: {
+    request: ({ agentId }) => ({ method: 'DELETE', url: `${api}/agents/${agentId}` }),
+    answers: ofAgents('204'),
+  },
+  getAgentKeys: {
+    request: ({ agentId }) => ({ method: 'GET', url: `${api}/agents/${agentId}/keys` }),
+    answers: ofAgents('200'),
+  },
+  putAgentKeys: {
+    request: ({ agentId }) => ({
+      method: 'PUT',
+      url: `${api}/agents/${agentId}/keys`,
+      payload: { keys: [] },
+    }),
+    answers: ofLastingPower('200'),
+  },
+
+  generateCredential: {
+    request: ({ agentId }) => ({ method: 'POST', url: `${api}/agents/${agentId}/credentials` }),
+    answers: ofLastingPower('201'),
+  },
+  listCredentials: {
+    request: ({ agentId }) => ({ method: 'GET', url: `${api}/agents/${agentId}/credentials` }),
+    answers: ofAgents('200'),
+  },
+  rotateCredential: {
+    request: ({ agentId, credentialId }) => ({
+      method: 'POST',
+      url: `${api}/agents/${agentId}/credentials/${credentialId}/rotate`,
+    }),
+    answers: ofLastingPower('200'),
+  },
+  revokeCredential: {
+    request: ({ agentId, credentialId }) => ({
+      method: 'DELETE',
+      url: `${api}/agents/${agentId}/credentials/${credentialId}`,
+    }),
+    answers: ofAgents('204'),
+  },
+
+  createOrganization: {
+    request: ({ agentId }) => ({
+      method: 'POST',
+      url: `${api}/organizations`,
+      payload: { name: 'New', slug: `new-${agentId.slice(0, 13)}` },
+    }),
+    answers: operatorOnly('201'),
+  },
+  listOrganizations: {
+    request: () => ({ method: 'GET', url: `${api}/organizations` }),
+    answers: ofOrganizationAdmins('200', '200'),
+  },
+  getOrganization: {
+    request: ({ organizationId }) => ({ method: 'GET', url: `${api}/organizations/${organizationId}` }),
+    answers: ofOrganizationAdmins('200'),
+  },
+  updateOrganization: {
+    request: ({ organizationId }) => ({
+      method: 'PATCH',
+      url: `${api}/organizations/${organizationId}`,
+      payload: { name: 'Renamed' },
+    }),
+    answers: ofOrganizationAdmins('200'),
+  },
+  deleteOrganization: {
+    request: ({ organizationId }) => ({ method: 'DELETE', url: `${api}/organizations/${organizationId}` }),
+    answers: operatorOnly('204'),
+  },
+  addMember: {
+    request: ({ organizationId, outsiderId }) => ({
+      method: 'POST',
+      url: `${api}/organizations/${organizationId}/members`,
+      payload: { agentId: outsiderId, role: 'member' },
+    }),
+    answers: ofOrganizationAdmins('201'),
+  },
+
+  trustPartner: {
+    request: ({ agentId }) => ({
+      method: 'POST',
+      url: `${api}/federation/trust`,
+      payload: {
+        name: 'Partner',
+        issuer: `https://${agentId}.example`,
+        jwksUri: `https://${agentId}.example/jwks`,
+      },
+    }),
+    answers: operatorOnly('201'),
+  },
+  listPartners: {
+    request: () => ({ method: 'GET', url: `${api}/federation/partners` }),
+    answers: operatorOnly('200'),
+  },
+  getPartner: {
+    request: ({ partnerId }) => ({ method: 'GET', url: `${api}/federation/partners/${partnerId}` }),
+    answers: operatorOnly('200'),
+  },
+  updatePartner: {
+    request: ({ partnerId }) => ({
+      method: 'PATCH',
+      url: `${api}/federation/partners/${partnerId}`,
+      payload: { name: 'Renamed' },
+    }),
+    answers: operatorOnly('200'),
+  },
+  removePartner: {
+    request: ({ partnerId }) => ({ method: 'DELETE', url: `${api}/federation/partners/${partnerId}` }),
+    answers: operatorOnly('204'),
+  },
+  verifyPartnerToken: {
+    request: ({ outsideToken }) => ({
+      method: 'POST',
+      url: `${api}/federation/verify`,
+      payload: { token: outsideToken },
+    }),
+    answers: ofOwnOrganization('200'),
+  },
+
+  createTrustPolicy: {
+    request: ({ agentId }) => ({
+      method: 'POST',
+      url: trustPolicies,
+      payload: {
+        agentId,
+        name: 'Deployments',
+        provider: 'github',
+        audiences: ['https://id.example.com'],
+        subject: 'repo:octo-org/app:ref:refs/heads/main',
+        scopes: ['agents:read'],
+      },
+    }),
+    answers: ofLastingPower('201'),
+  },
+  listTrustPolicies: {
+    request: () => ({ method: 'GET', url: trustPolicies }),
+    answers: ofAgents('200', '200'),
+  },
+  getTrustPolicy: {
+    request: ({ policyId }) => ({ method: 'GET', url: `${trustPolicies}/${policyId}` }),
+    answers: ofAgents('200', '404 TRUST_POLICY_NOT_FOUND'),
+  },
+  updateTrustPolicy: {
+    request: ({ policyId }) => ({
+      method: 'PATCH',
+      url: `${trustPolicies}/${policyId}`,
+      payload: { name: 'Renamed' },
+    }),
+    answers: ofLastingPower('200', '404 TRUST_POLICY_NOT_FOUND'),
+  },
+  deleteTrustPolicy: {
+    request: ({ policyId }) => ({ method: 'DELETE', url: `${trustPolicies}/${policyId}` }),
+    answers: ofAgents('204', '404 TRUST_POLICY_NOT_FOUND'),
+  },
+  testTrustPolicy: {
+    request: ({ policyId, outsideToken }) => ({
+      method: 'POST',
+      url: `${trustPolicies}/${policyId}/test`,
+      payload: { token: outsideToken },
+    }),
+    answers: ofAgents('200', '404 TRUST_POLICY_NOT_FOUND'),
+  },
+  // The token that is exchanged is in the body; one beside it changes nothing.
+  exchangeOutsideToken: {
+    request: () => ({ method: 'POST', url: `${api}/oidc/token` }),
+    answers: everyone('400 invalid_request'),
+  },
+  issueIdToken: {
+    request: () => ({
+      method: 'POST',
+      url: `${api}/oidc/id-token`,
+      form: { audience: 'sts.amazonaws.com' },
+    }),
+    answers: { ...ofOwnOrganization('200'), ...withoutRole },
+  },
+  getTierStatus: {
+    request: () => ({ method: 'GET', url: `${api}/tiers/status` }),
+    answers: ofOwnOrganization('200'),
+  },
+  upgradeTier: {
+    request: () => ({
+      method: 'POST',
+      url: `${api}/tiers/upgrade`,
+      payload: { target_tier: 'enterprise' },
+    }),
+    // The target's organization pays already; the other organization has never ordered.
+    answers: behindToken({
+      wrongScope: '403 FORBIDDEN',
+      otherOrganization: '200',
+      member: '403 FORBIDDEN',
+      admin: '200',
+      operator: '400 TIER_UPGRADE_NOT_REQUIRED',
+      ...withoutRole,
+    }),
+  },
+  getUsage: {
+    request: () => ({ method: 'GET', url: `${api}/usage` }),
+    answers: ofOwnOrganization('200'),
+  },
+  getUsageLimits: {
+    request: () => ({ method: 'GET', url: `${api}/usage/limits` }),
+    answers: ofOwnOrganization('200'),
+  },
+  exportUsage: {
+    request: () => ({ method: 'GET', url: `${api}/usage/export` }),
+    answers: ofOwnOrganization('200'),
+  },
+  getTokenAnalytics: {
+    request: () => ({ method: 'GET', url: `${api}/analytics/tokens` }),
+    answers: ofOwnOrganization('200'),
+  },
+  getActivityAnalytics: {
+    request: () => ({ method: 'GET', url: `${api}/analytics/agents/activity` }),
+    answers: ofOwnOrganization('200'),
+  },
+  getAgentAnalytics: {
+    request: () => ({ method: 'GET', url: `${api}/analytics/agents` }),
+    answers: ofOwnOrganization('200'),
+  },
+  getSubscription: {
+    request: ({ organizationId }) => ({
+      method: 'GET',
+      url: `${api}/billing/subscription?organization_id=${organizationId}`,
+    }),
+    answers: ofAnyAgent('200'),
+  },
+  startCheckout: {
+    request: ({ organizationId }) => ({
+      method: 'POST',
+      url: `${api}/billing/checkout`,
+      payload: { target_tier: 'enterprise', organization_id: organizationId },
+    }),
+    answers: ofOrganizationAdmins('200'),
+  },
+  openBillingPortal: {
+    request: ({ organizationId }) => ({
+      method: 'POST',
+      url: `${api}/billing/portal`,
+      payload: { organization_id: organizationId },
+    }),
+    answers: ofOrganizationAdmins('200'),
+  },
+  cancelSubscription: {
+    request: ({ organizationId }) => ({
+      method: 'DELETE',
+      url: `${api}/billing/subscription?organization_id=${organizationId}`,
+    }),
+    answers: ofOrganizationAdmins('204'),
+  },
+  // Its signature says who sends it.
+  receiveBillingEvent: {
+    request: ({ paymentEvent: { body, signature } }) => ({
+      method: 'POST',
+      url: `${api}/billing/webhooks/stripe`,
+      payload: body,
+      headers: { 'content-type': 'application/json', 'stripe-signature': signature },
+    }),
+    answers: everyone('200'),
+  },
+  // Whoever has the address of a page may open it.
+  checkoutPage: {
+    request: ({ checkoutToken }) => ({ method: 'GET', url: `/billing/checkout/${checkoutToken}` }),
+    answers: everyone('200'),
+  },
+  confirmCheckout: {
+    request: ({ checkoutToken }) => ({
+      method: 'POST',
+      url: `/billing/checkout/${checkoutToken}`,
+      form: { confirm: 'yes' },
+    }),
+    answers: everyone('200'),
+  },
+  portalPage: {
+    request: ({ portalToken }) => ({ method: 'GET', url: `/billing/portal/${portalToken}` }),
+    answers: everyone('200'),
+  },
+  billingReturn: { request: () => ({ method: 'GET', url: '/billing/return' }), answers: everyone('200') },
+
+  scaffoldAgent: {
+    request: ({ agentId }) => ({ method: 'GET', url: `${api}/sdk/scaffold/${agentId}?language=go` }),
+    answers: behindToken({
+      wrongScope: '200',
+      otherOrganization: '403 FORBIDDEN',
+      member: '200',
+      admin: '200',
+      operator: '200',
+      delegated: '200',
+      delegatedAdmin: '200',
+      delegatedByOperator: '403 FORBIDDEN',
+    }),
+  },
+  createWebhook: {
+    request: () => ({
+      method: 'POST',
+      url: `${api}/webhooks`,
+      payload: { name: 'Ours', url: 'https://receiver.example/hook', events: ['*'] },
+    }),
+    answers: ofWebhooks('201', '201'),
+  },
+  listWebhooks: {
+    request: () => ({ method: 'GET', url: `${api}/webhooks` }),
+    answers: ofWebhooks('200', '200'),
+  },
+  getWebhook: {
+    request: ({ webhookId }) => ({ method: 'GET', url: `${api}/webhooks/${webhookId}` }),
+    answers: ofWebhooks('200'),
+  },
+  updateWebhook: {
+    request: ({ webhookId }) => ({
+      method: 'PATCH',
+      url: `${api}/webhooks/${webhookId}`,
+      payload: { active: false },
+    }),
+    answers: ofWebhooks('200'),
+  },
+  deleteWebhook: {
+    request: ({ webhookId }) => ({ method: 'DELETE', url: `${api}/webhooks/${webhookId}` }),
+    answers: ofWebhooks('204'),
+  },
+  listWebhookDeliveries: {
+    request: ({ webhookId }) => ({ method: 'GET', url: `${api}/webhooks/${webhookId}/deliveries` }),
+    answers: ofWebhooks('200'),
+  },
+  rotateWebhookSecret: {
+    request: ({ webhookId }) => ({ method: 'POST', url: `${api}/webhooks/${webhookId}/rotate-secret` }),
+    answers: ofLastingPower('200', '404 WEBHOOK_NOT_FOUND'),
+  },
+  testWebhook: {
+    request: ({ webhookId }) => ({ method: 'POST', url: `${api}/webhooks/${webhookId}/test` }),
+    answers: ofWebhooks('202'),
+  },
+  replayWebhookDelivery: {
+    request: ({ webhookId, deliveryId }) => ({
+      method: 'POST',
+      url: `${api}/webhooks/${webhookId}/deliveries/${deliveryId}/replay`,
+    }),
+    answers: ofWebhooks('202'),
+  },
+
+  listAuditEvents: {
+    request: () => ({ method: 'GET', url: `${api}/audit` }),
+    answers: ofAgents('200', '200'),
+  },
+  verifyAudit: {
+    request: () => ({ method: 'GET', url: `${api}/audit/verify` }),
+    answers: ofAgents('200', '200'),
+  },
+  listAuditCheckpoints: {
+    request: () => ({ method: 'GET', url: `${api}/audit/checkpoints` }),
+    answers: ofAgents('200', '200'),
+  },
+  getAuditEvent: {
+    request: ({ eventId }) => ({ method: 'GET', url: `${api}/audit/${eventId}` }),
+    answers: ofAgents('200', '404 AUDIT_EVENT_NOT_FOUND'),
+  },
+
+  instanceDid: { request: () => ({ method: 'GET', url: '/.well-known/did.json' }), answers: everyone('200') },
+  getDid: {
+    request: ({ agentId }) => ({ method: 'GET', url: `${api}/agents/${agentId}/did` }),
+    answers: everyone('200'),
+  },
+  getDidAtRoot: {
+    request: ({ agentId }) => ({ method: 'GET', url: `/agents/${agentId}/did.json` }),
+    answers: everyone('200'),
+  },
+  resolveDid: {
+    request: ({ agentId }) => ({ method: 'GET', url: `${api}/agents/${agentId}/did/resolve` }),
+    answers: { ...ofAgents('200'), wrongScope: '200' },
+  },
+  getAgentCard: {
+    request: ({ agentId }) => ({ method: 'GET', url: `${api}/agents/${agentId}/did/card?format=badge` }),
+    answers: everyone('200'),
+  },
+  getA2aCard: {
+    request: ({ agentId }) => ({ method: 'GET', url: `/agents/${agentId}/.well-known/agent-card.json` }),
+    answers: everyone('200'),
+  },
+
+  getControls: {
+    request: () => ({ method: 'GET', url: `${api}/compliance/controls` }),
+    answers: everyone('200'),
+  },
+  getComplianceReport: {
+    request: () => ({ method: 'GET', url: `${api}/compliance/report` }),
+    answers: { ...ofAgents('200', '200'), wrongScope: '200' },
+  },
+  exportAgentCards: {
+    request: () => ({ method: 'GET', url: `${api}/compliance/agent-cards` }),
+    answers: { ...ofAgents('200', '200'), wrongScope: '200' },
+  },
+
+  searchMarketplace: {
+    request: () => ({ method: 'GET', url: `${api}/marketplace/agents?q=some` }),
+    answers: everyone('200'),
+  },
+  getMarketplaceAgent: {
+    request: ({ listingId }) => ({ method: 'GET', url: `${api}/marketplace/agents/${listingId}` }),
+    answers: everyone('200'),
+  },
+  createListing: {
+    request: ({ outsiderId }) => ({
+      method: 'POST',
+      url: `${api}/marketplace/listings`,
+      payload: { agentId: outsiderId, title: 'Another', summary: 'One more.' },
+    }),
+    answers: ofLastingPower('201'),
+  },
+  listListings: {
+    request: () => ({ method: 'GET', url: `${api}/marketplace/listings` }),
+    answers: ofAgents('200', '200'),
+  },
+  getListing: {
+    request: ({ listingId }) => ({ method: 'GET', url: `${api}/marketplace/listings/${listingId}` }),
+    answers: ofAgents('200', '404 LISTING_NOT_FOUND'),
+  },
+  updateListing: {
+    request: ({ listingId }) => ({
+      method: 'PATCH',
+      url: `${api}/marketplace/listings/${listingId}`,
+      payload: { summary: 'Another summary.' },
+    }),
+    answers: ofLastingPower('200', '404 LISTING_NOT_FOUND'),
+  },
+  deleteListing: {
+    request: ({ listingId }) => ({ method: 'DELETE', url: `${api}/marketplace/listings/${listingId}` }),
+    answers: ofAgents('204', '404 LISTING_NOT_FOUND'),
+  },
+};

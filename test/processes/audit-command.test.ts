@@ -1,0 +1,251 @@
+/** `countersign audit …` as an operator runs it, with the database and without. */
+import assert from 'node:assert/strict';
+import { createPrivateKey, createPublicKey } from 'node:crypto';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, describe, it } from 'node:test';
+import { openAudit } from '../../src/audit-app.ts';
+import { generateKeyPair } from '../../src/kernel/config/keypair.ts';
+import { createLog } from '../../src/kernel/observability/log.ts';
+import { environment, execute, startApp } from '../support/harness.ts';
+import { startCountersign } from '../support/programs.ts';
+import { record } from '../support/scenarios/audit-log.ts';
+
+const t = await startApp();
+const folder = mkdtempSync(join(tmpdir(), 'countersign-audit-'));
+after(() => rmSync(folder, { recursive: true }));
+const organizationId = t.app.ids.uuid();
+for (const events of [5, 1, 4]) {
+  await record(t, organizationId, events);
+  await t.app.audit.settle();
+}
+const { DATABASE_URL, JWT_PRIVATE_KEY, JWT_PUBLIC_KEY } = environment(t.databaseUrl);
+const online = { DATABASE_URL, JWT_PRIVATE_KEY, JWT_PUBLIC_KEY };
+const offline = { JWT_PUBLIC_KEY };
+const exported = join(folder, 'log.jsonl');
+const noticed: string[] = [];
+
+async function audit(env: Record<string, string>, ...args: string[]) {
+  const program = startCountersign(['audit', ...args], env);
+  return { code: await program.gone(), stdout: program.stdout(), output: program.output() };
+}
+
+const asIntruder = (text: string) =>
+  execute(t.databaseUrl, `set session_replication_role = replica; ${text}`);
+
+const [newest] = await t.sql<{ signed: string }>(
+  'select signed from audit_checkpoints where organization_id = $1 order by number desc limit 1',
+  [organizationId],
+);
+const kept = join(folder, 'checkpoint');
+writeFileSync(kept, `${newest?.signed}\n`);
+
+const write = (name: string, lines: readonly string[]): string => {
+  const file = join(folder, name);
+  writeFileSync(file, lines.join('\n'));
+  return file;
+};
+
+describe('audit export and verify', () => {
+  it('verifies in the database, and in an export with the public key alone', async () => {
+    const direct = await audit(online, 'verify', '--checkpoint', kept);
+    assert.equal(direct.code, 0, direct.output);
+    assert.match(direct.stdout, /^The audit log is intact: \d+ events in 2 chains\.$/m);
+
+    const exporting = await audit(online, 'export', '--output', exported);
+    assert.equal(exporting.code, 0, exporting.output);
+    const elsewhere = await audit(offline, 'verify', exported, '--checkpoint', kept);
+    assert.equal(elsewhere.code, 0, elsewhere.output);
+    assert.match(
+      elsewhere.stdout,
+      /^The export is intact: \d+ events in 2 chains\.\n {2}begun at +20\S+Z\n$/,
+    );
+  });
+
+  it('exports one organization to standard output', async () => {
+    const { code, stdout } = await audit(online, 'export', '--organization', organizationId);
+    assert.equal(code, 0);
+    const lines = stdout.trim().split('\n');
+    assert.equal(lines.filter((line) => JSON.parse(line).kind === 'link').length, 10);
+    const elsewhere = await audit(offline, 'verify', write('one.jsonl', lines));
+    assert.equal(elsewhere.code, 0);
+    assert.match(
+      elsewhere.stdout,
+      new RegExp(`10 events in 1 chain\\.\n.*\n {2}only of +${organizationId}\n$`),
+    );
+  });
+
+  it('says so when the log is signed with another key; the export verifies with both', async () => {
+    const { privatePem, publicPem } = generateKeyPair();
+    const other = { DATABASE_URL, JWT_PRIVATE_KEY: privatePem, JWT_PUBLIC_KEY: publicPem };
+    const file = join(folder, 'other.jsonl');
+    const { code, output } = await audit(other, 'export', '--output', file);
+    assert.equal(code, 0, output);
+    assert.match(output, /^the log is signed with another key \(kid [\w-]+\)/m);
+    const one = await audit(offline, 'verify', file);
+    assert.equal(one.code, 1);
+    assert.match(
+      one.stdout,
+      /^NOT INTACT: the last line of the export is not what a trusted key has signed$/m,
+    );
+    const both = { JWT_PUBLIC_KEY, JWT_PREVIOUS_PUBLIC_KEYS: publicPem };
+    assert.equal((await audit(both, 'verify', file)).code, 0);
+  });
+
+  it('exit 1: nothing is known of the organization', async () => {
+    const { code, output } = await audit(online, 'verify', '--organization', t.app.ids.uuid());
+    assert.equal(code, 1);
+    assert.match(output, /^countersign: the log has nothing of an organization [\w-]+$/m);
+  });
+
+  it('exit 1: what nobody has linked yet was changed, in an organization that has no chain so far', async () => {
+    const young = t.app.ids.uuid();
+    await record(t, young, 3);
+    const change = (from: string, to: string) =>
+      asIntruder(
+        `update audit_events set outcome = '${to}' where outcome = '${from}' and organization_id = '${young}'`,
+      );
+    await change('success', 'failure');
+    const { code, stdout } = await audit(online, 'verify');
+    await change('failure', 'success');
+    assert.equal(code, 1);
+    assert.match(stdout, new RegExp(`^NOT INTACT: [\\s\\S]*organization {2}${young}`));
+    assert.equal((await audit(online, 'verify')).code, 0);
+  });
+
+  it('exit 1: events are left, and their whole chain is gone', async () => {
+    const orphaned = t.app.ids.uuid();
+    await record(t, orphaned, 3);
+    await t.app.audit.settle();
+    const evidence = ['audit_links', 'audit_checkpoints'];
+    const take = evidence.map(
+      (table) =>
+        `create table kept_${table} as select * from ${table} where organization_id = '${orphaned}';` +
+        `delete from ${table} where organization_id = '${orphaned}'`,
+    );
+    // As it is when no transaction is open any more, in whatever database of this server, that was when they were linked.
+    // It says that it was the sequencer, which otherwise goes over everything again.
+    const settled = `update audit_progress set settled_before = pg_snapshot_xmax(pg_current_snapshot()),
+                                               written_in = pg_current_xact_id()`;
+    const giveBack = evidence.map((table) => `insert into ${table} select * from kept_${table}`);
+    await asIntruder([settled, ...take].join(';'));
+    const { code, stdout } = await audit(online, 'verify');
+    const watching = await openAudit({
+      databaseUrl: t.databaseUrl,
+      signingKeys: {
+        privateKey: createPrivateKey(JWT_PRIVATE_KEY),
+        publicKey: createPublicKey(JWT_PUBLIC_KEY),
+      },
+      previousPublicKeys: [],
+      issuer: 'http://localhost:3000',
+      log: createLog({ level: 'error', destination: { write: (line) => void noticed.push(line) } }),
+    });
+    while (!(await watching.audit.watch()));
+    await watching.close();
+    await asIntruder(giveBack.join(';'));
+    assert.equal(code, 1);
+    assert.match(stdout, /^NOT INTACT: the event is in no link/);
+    assert.match(noticed.join(), new RegExp(`NOT INTACT.*${orphaned}|${orphaned}.*NOT INTACT`));
+    assert.equal((await audit(online, 'verify')).code, 0);
+  });
+
+  it('exit 1: an export that was changed, saying where', async () => {
+    const lines = readFileSync(exported, 'utf8').trim().split('\n');
+    const link = lines.findIndex((line) =>
+      line.includes(`"organizationId":"${organizationId}","sequence":7`),
+    );
+    const { eventId } = JSON.parse(lines[link] as string);
+    const changes: Record<string, readonly string[]> = {
+      edited: lines.with(link, (lines[link] as string).replace('192.0.2.1', '192.0.2.2')),
+      'left out': lines.toSpliced(link, 1),
+      swapped: lines.with(link, lines[link + 1] as string).with(link + 1, lines[link] as string),
+      'cut off': lines.slice(0, link),
+      'without a checkpoint': lines.toSpliced(
+        lines.findLastIndex((line) => line.includes('"kind":"checkpoint"')),
+        1,
+      ),
+      'no JSON': lines.with(link, '{'),
+    };
+    for (const [what, changed] of Object.entries(changes)) {
+      const { code, stdout } = await audit(offline, 'verify', write('changed.jsonl', changed));
+      assert.equal(code, 1, what);
+      assert.match(stdout, /^NOT INTACT: /, what);
+      if (what === 'edited') assert.ok(stdout.includes(eventId), stdout);
+    }
+  });
+
+  it('exit 1: an organization was deleted from an export, whatever its last line says then', async () => {
+    const lines = readFileSync(exported, 'utf8').trim().split('\n');
+    const end = JSON.parse(lines.at(-1) as string);
+    const rest = lines.filter((line) => !line.includes(organizationId));
+    const edited = JSON.stringify({ ...end, chains: 1, events: end.events - 10 });
+    const signed = await audit(offline, 'verify', write('deleted.jsonl', rest.with(-1, edited)));
+    assert.equal(signed.code, 1);
+    assert.match(
+      signed.stdout,
+      /^NOT INTACT: the export has another number of chains \(1\) than it was signed for \(2\)$/m,
+    );
+
+    const old = JSON.stringify({ kind: 'end', chains: 1, events: end.events - 10 });
+    const unsigned = await audit(offline, 'verify', write('deleted.jsonl', rest.with(-1, old)));
+    assert.equal(unsigned.code, 1);
+    assert.match(unsigned.stdout, /^NOT PROVEN: the end of the export is not signed, so whole chains may be/);
+    assert.doesNotMatch(unsigned.stdout, /The export is intact/);
+  });
+
+  it('exit 1: an export checked with a key that has nothing to do with it', async () => {
+    const { publicPem } = generateKeyPair();
+    const { code, stdout } = await audit({ JWT_PUBLIC_KEY: publicPem }, 'verify', exported);
+    assert.equal(code, 1);
+    assert.match(stdout, /signing key 1 is signed by no key that is trusted/);
+  });
+
+  it('exit 1: an edited row in the database, naming the event', async () => {
+    const [row] = await t.sql<{ id: string }>(
+      'select event_id as id from audit_links where organization_id = $1 and sequence = 3',
+      [organizationId],
+    );
+    await asIntruder(`update audit_events set action = 'x' where event_id = '${row?.id}'`);
+    const { code, stdout } = await audit(online, 'verify', '--organization', organizationId);
+    assert.equal(code, 1);
+    assert.match(stdout, /NOT INTACT: columns that do not say what the text says: action/);
+    assert.match(stdout, new RegExp(`sequence +3\\n +event +${row?.id}`));
+    await asIntruder(
+      `update audit_events set action = canonical::jsonb ->> 'action' where event_id = '${row?.id}'`,
+    );
+  });
+
+  it('exit 1: the end cut off with its checkpoint, which only a kept checkpoint shows', async () => {
+    await asIntruder(
+      `delete from audit_events where event_id in
+         (select event_id from audit_links where organization_id = '${organizationId}' and sequence > 6);
+       delete from audit_links where organization_id = '${organizationId}' and sequence > 6;
+       delete from audit_checkpoints where organization_id = '${organizationId}' and size > 6`,
+    );
+    assert.equal((await audit(online, 'verify')).code, 0);
+    const { code, stdout } = await audit(online, 'verify', '--checkpoint', kept);
+    assert.equal(code, 1);
+    assert.match(stdout, /checkpoint 3, which was kept, is not in the log/);
+    const { output } = await audit(online, 'export', '--output', exported);
+    const shortened = await audit(offline, 'verify', exported, '--checkpoint', kept);
+    assert.equal(shortened.code, 1, output);
+    assert.match(shortened.stdout, /the checkpoint that was kept is not part of the log/);
+  });
+
+  it('refuses in one line what it cannot do', async () => {
+    for (const args of [
+      ['verify', join(folder, 'nowhere')],
+      ['verify', '--checkpoint', join(folder, 'nowhere')],
+      ['verify', '--organization', 'x'],
+      ['verify', exported, '--organization', organizationId],
+      ['export', '--output', join(folder, 'no', 'where')],
+    ]) {
+      const { code, output } = await audit(online, ...args);
+      assert.equal(code, 1, args.join(' '));
+      assert.match(output, /^countersign: /m);
+      assert.doesNotMatch(output, /^ +at /m);
+    }
+    assert.match((await audit({}, 'verify')).output, /JWT_PRIVATE_KEY/);
+  });
+});

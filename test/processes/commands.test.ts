@@ -1,0 +1,421 @@
+/** Every command as a process of its own: what it needs, what it refuses and how it says so. */
+import assert from 'node:assert/strict';
+import { createPublicKey, generateKeyPairSync } from 'node:crypto';
+import { once } from 'node:events';
+import {
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { connect, createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, describe, test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { calculateJwkThumbprint, type JWK } from 'jose';
+import { createDatabase, createEmptyDatabase, environment, execute } from '../support/harness.ts';
+import {
+  askToken,
+  freePort,
+  makeOperator,
+  type Program,
+  startCountersign,
+  startServe,
+  until,
+  untilHealthy,
+} from '../support/programs.ts';
+
+const migrations = readdirSync(new URL('../../migrations/', import.meta.url))
+  .filter((file) => file.endsWith('.sql'))
+  .map((file) => file.slice(0, -'.sql'.length))
+  .sort();
+
+/** Exit code 1 and one message, in words for whoever runs it: no stack. */
+async function refusalOf(program: Program): Promise<string> {
+  assert.equal(await program.gone(), 1, program.output());
+  const said = program.output();
+  assert.equal(said.match(/^countersign: /gm)?.length, 1, said);
+  assert.doesNotMatch(said, /^ +at /m, 'no stack');
+  return said;
+}
+
+const pems = (type: 'rsa' | 'ec', modulusLength = 2048) => {
+  const { privateKey, publicKey } =
+    type === 'rsa'
+      ? generateKeyPairSync('rsa', { modulusLength })
+      : generateKeyPairSync('ec', { namedCurve: 'P-256' });
+  return {
+    JWT_PRIVATE_KEY: privateKey.export({ type: 'pkcs8', format: 'pem' }).toString(),
+    JWT_PUBLIC_KEY: publicKey.export({ type: 'spki', format: 'pem' }).toString(),
+  };
+};
+
+/** For whoever connects from now on. */
+const setting = (what: string) =>
+  `do $$ begin execute format('alter database %I set ${what}', current_database()); end $$`;
+
+describe('what is not as a command needs it is said in one line', { concurrency: 3 }, () => {
+  const cases: { title: string; args: string[]; holds?: string; says: RegExp }[] = [
+    {
+      title: 'a database that was never migrated',
+      args: ['audit', 'verify'],
+      says: /the database lacks our tables; `countersign migrate` makes them: .*\(see DATABASE_URL\)/,
+    },
+    {
+      title: "a database with somebody else's tables",
+      args: ['migrate'],
+      holds: 'create table agents (name text)',
+      says: /tables of the same names that are not ours.*"agents" already exists \(see DATABASE_URL\)/,
+    },
+    {
+      title: "somebody else's list of migrations",
+      args: ['migrate'],
+      holds: 'create table schema_migrations (version varchar primary key)',
+      says: /^countersign: the database has a table schema_migrations that is not ours/m,
+    },
+    {
+      title: 'a migration that was changed',
+      args: ['serve'],
+      holds: `create table schema_migrations
+                (version int primary key, name text, checksum text, applied_at timestamptz);
+              insert into schema_migrations values (1, '0001', 'other', now())`,
+      says: /^countersign: migration 0001_\w+ was changed after it had been applied to this database/m,
+    },
+    {
+      title: 'a search path that leads nowhere',
+      args: ['serve'],
+      holds: setting('search_path = nowhere'),
+      says: /^countersign: .*search_path.*: no schema has been selected to create in \(see DATABASE_URL\)$/m,
+    },
+    {
+      title: 'a database that is read-only',
+      args: ['serve'],
+      holds: setting('default_transaction_read_only = on'),
+      says: /the database is away: cannot execute CREATE TABLE in a read-only transaction \(see DATABASE_URL\)$/m,
+    },
+    {
+      title: 'a folder for the data that is a file',
+      args: ['dev', '--data', fileURLToPath(import.meta.url)],
+      says: /EEXIST.*commands\.test\.ts/,
+    },
+  ];
+  for (const { title, args, holds, says } of cases) {
+    test(title, async () => {
+      const databaseUrl = await createEmptyDatabase();
+      if (holds !== undefined) await execute(databaseUrl, holds);
+      assert.match(await refusalOf(startCountersign(args, environment(databaseUrl))), says);
+    });
+  }
+});
+
+test('a role that may not create tables is told so in one line', async (t) => {
+  const url = new URL(await createEmptyDatabase());
+  const role = `role_${url.pathname.slice(3)}`;
+  await execute(url.href, `create role ${role} login password 'hunter2'`);
+  t.after(() => execute(new URL('/postgres', url).href, `drop role ${role}`));
+  const asked = Object.assign(new URL(url), { username: role, password: 'hunter2' });
+  const said = await refusalOf(startCountersign(['migrate'], environment(asked.href)));
+  assert.match(
+    said,
+    /^countersign: the database role may not do what we need.*: permission denied for schema public \(see DATABASE_URL\)$/m,
+  );
+});
+
+describe('serve refuses to start', { concurrency: 3 }, () => {
+  const cases: { title: string; env: Record<string, string>; says: RegExp[] }[] = [
+    {
+      title: 'without variables, naming every missing one',
+      env: {},
+      says: [
+        /has 4 problems/,
+        /^ {2}- DATABASE_URL is missing/m,
+        /^ {2}- REDIS_URL is missing/m,
+        /^ {2}- JWT_PRIVATE_KEY \(or JWT_PRIVATE_KEY_FILE\) is missing/m,
+        /^ {2}- JWT_PUBLIC_KEY \(or JWT_PUBLIC_KEY_FILE\) is missing/m,
+      ],
+    },
+    {
+      title: 'with bad values, naming every one and repeating no secret',
+      env: {
+        ...environment('mysql://app:hunter2-database@db/countersign'),
+        REDIS_URL: 'http://:hunter2-redis@cache',
+        JWT_PRIVATE_KEY: 'hunter2-key',
+        PORT: '70000',
+        MULTI_TENANT: 'perhaps',
+        BASE_URL: 'https://id.example.com/path',
+        DATA_ENCRYPTION_KEY: 'aHVudGVyMg==',
+        TRUST_PROXY: '0.0.0.0/0',
+      },
+      says: [
+        /has 8 problems/,
+        /- TRUST_PROXY must list addresses or CIDR ranges; "0\.0\.0\.0\/0" would believe everybody/,
+        /- DATABASE_URL must be a URL that starts with postgres:/,
+        /- REDIS_URL must be a URL that starts with redis:/,
+        /- JWT_PRIVATE_KEY is not a private key in PEM form/,
+        /- PORT must be a whole number from 1 to 65535, not "70000"/,
+        /- MULTI_TENANT must be true or false, not "perhaps"/,
+        /- BASE_URL must be scheme, host and port only/,
+        /- DATA_ENCRYPTION_KEY must be 32 bytes/,
+      ],
+    },
+    {
+      title: 'with NODE_ENV=production and no BASE_URL, naming it with the others',
+      env: { ...environment('postgres://db/x'), NODE_ENV: 'production', BASE_URL: '', PORT: '70000' },
+      says: [
+        /has 2 problems/,
+        /^ {2}- PORT must be/m,
+        /^ {2}- BASE_URL is missing: with NODE_ENV=production/m,
+      ],
+    },
+    {
+      title: 'with the halves of two key pairs',
+      env: { ...environment('postgres://db/x'), JWT_PRIVATE_KEY: pems('rsa').JWT_PRIVATE_KEY },
+      says: [/has a problem/, /JWT_PRIVATE_KEY and JWT_PUBLIC_KEY do not belong together/],
+    },
+    {
+      title: 'with a key of 1024 bits',
+      env: { ...environment('postgres://db/x'), ...pems('rsa', 1024) },
+      says: [/JWT_PRIVATE_KEY is an RSA key of 1024 bits/, /JWT_PUBLIC_KEY is an RSA key of 1024 bits/],
+    },
+    {
+      title: 'with a key that is not RSA',
+      env: { ...environment('postgres://db/x'), ...pems('ec') },
+      says: [/JWT_PRIVATE_KEY is of type ec; RS256 needs an RSA private key/, /JWT_PUBLIC_KEY is of type ec/],
+    },
+    {
+      title: 'with a key file that cannot be read',
+      env: {
+        ...environment('postgres://db/x'),
+        JWT_PRIVATE_KEY: '',
+        JWT_PRIVATE_KEY_FILE: '/nowhere/key.pem',
+      },
+      says: [/JWT_PRIVATE_KEY cannot be read from JWT_PRIVATE_KEY_FILE \(ENOENT\)/],
+    },
+  ];
+  for (const { title, env, says } of cases) {
+    test(title, async () => {
+      const said = await refusalOf(startCountersign(['serve'], env));
+      for (const words of says) assert.match(said, words);
+      assert.doesNotMatch(said, /hunter2|aHVudGVyMg/);
+    });
+  }
+
+  test('while the database cannot be reached, naming it but not its password', async () => {
+    const port = await freePort();
+    const away = environment(`postgres://app:hunter2@127.0.0.1:${port}/countersign`);
+    const said = await refusalOf(startCountersign(['serve'], away));
+    assert.match(said, new RegExp(`the database is away: .*127\\.0\\.0\\.1:${port} \\(see DATABASE_URL\\)`));
+    assert.doesNotMatch(said, /hunter2/);
+  });
+
+  test('while the database refuses it, saying why', async () => {
+    const unknown = new URL(await createDatabase());
+    unknown.pathname = '/unknown';
+    const noDatabase = await refusalOf(startCountersign(['serve'], environment(unknown.href)));
+    assert.match(noDatabase, /database "unknown" does not exist \(see DATABASE_URL\)/);
+    unknown.password = 'hunter2';
+    const noEntry = await refusalOf(startCountersign(['serve'], environment(unknown.href)));
+    assert.match(noEntry, /password authentication failed .*\(see DATABASE_URL\)/);
+    assert.doesNotMatch(noEntry, /hunter2/);
+  });
+
+  test('on a port that is in use', async (t) => {
+    const port = await freePort();
+    const other = createServer().listen(port, '127.0.0.1');
+    await once(other, 'listening');
+    t.after(() => other.close());
+    const env = environment(await createDatabase(), { HOST: '127.0.0.1', PORT: String(port) });
+    const said = await refusalOf(startCountersign(['serve'], env));
+    assert.match(said, new RegExp(`port ${port} is in use already; choose another with PORT`));
+  });
+
+  test('on a host name that nobody knows', async () => {
+    const env = environment(await createDatabase(), { HOST: 'nowhere.invalid' });
+    const said = await refusalOf(startCountersign(['serve'], env));
+    assert.match(said, /HOST=nowhere\.invalid is not an address of this machine/);
+  });
+});
+
+test('serve listens on one address where its name has two: the framework would serve the other without our care', async () => {
+  const names = `import dns from 'node:dns';
+    const both = ['127.0.0.2', '127.0.0.1'].map((address) => ({ address, family: 4 }));
+    const { lookup } = dns;
+    dns.lookup = (name, options, done = options) =>
+      name !== 'localhost' ? lookup(name, options, done) : done(null, options.all ? both : '127.0.0.1', 4);`;
+  const port = await freePort();
+  const program = startCountersign(
+    ['serve'],
+    environment(await createDatabase(), {
+      HOST: 'localhost',
+      PORT: String(port),
+      NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(names)}`,
+    }),
+  );
+  await untilHealthy(port, program);
+  await assert.rejects(once(connect(port, '127.0.0.2'), 'connect'), { code: 'ECONNREFUSED' });
+});
+
+describe('migrate', () => {
+  test('applies what is missing, needing DATABASE_URL alone, and is then up to date', async () => {
+    const DATABASE_URL = await createEmptyDatabase();
+    const first = startCountersign(['migrate'], { DATABASE_URL });
+    assert.equal(await first.gone(), 0, first.output());
+    assert.equal(first.output(), `Applied: ${migrations.join(', ')}\n`);
+    const second = startCountersign(['migrate'], { DATABASE_URL });
+    assert.equal(await second.gone(), 0, second.output());
+    assert.equal(second.output(), 'The database is up to date.\n');
+    assert.match(await refusalOf(startCountersign(['migrate'], {})), /a problem:\n.*DATABASE_URL is missing/);
+
+    await execute(
+      DATABASE_URL,
+      `insert into schema_migrations values (9998, '9998_a', '', now()), (9999, '9999_b', '', now())`,
+    );
+    const older = startCountersign(['migrate'], { DATABASE_URL });
+    assert.equal(await older.gone(), 0, older.output());
+    assert.match(older.output(), /"level":40.*this one does not know: 9998_a, 9999_b/);
+  });
+
+  test('of several processes that migrate at once, each migration is applied by one', async () => {
+    const DATABASE_URL = await createEmptyDatabase();
+    const programs = [1, 2, 3].map(() => startCountersign(['migrate'], { DATABASE_URL }));
+    for (const program of programs) assert.equal(await program.gone(), 0, program.output());
+    const said = programs.map((program) => program.output()).join('');
+    const applied = said.matchAll(/^Applied: (.*)$/gm).flatMap(([, names = '']) => names.split(', '));
+    assert.deepEqual([...applied].sort(), migrations);
+    await assertMigratedOnce(DATABASE_URL);
+  });
+
+  test('two nodes that start at once on an empty database both serve', async () => {
+    const url = await createEmptyDatabase();
+    await Promise.all([startServe(environment(url)), startServe(environment(url))]);
+    await assertMigratedOnce(url);
+  });
+});
+
+async function assertMigratedOnce(databaseUrl: string): Promise<void> {
+  const rows = await execute(databaseUrl, 'select name from schema_migrations order by version');
+  assert.deepEqual(
+    rows.map(({ name }) => name),
+    migrations,
+  );
+}
+
+test('keys prints a pair that serve accepts', async () => {
+  const keys = startCountersign(['keys'], {});
+  assert.equal(await keys.gone(), 0, keys.output());
+  const [privatePem = '', publicPem = ''] =
+    keys.output().match(/-----BEGIN [A-Z ]+-----[\s\S]+?-----END [A-Z ]+-----\n/g) ?? [];
+  assert.match(privatePem, /BEGIN PRIVATE KEY/);
+  assert.match(publicPem, /BEGIN PUBLIC KEY/);
+  const pair = { JWT_PRIVATE_KEY: privatePem, JWT_PUBLIC_KEY: publicPem };
+  await startServe(environment(await createDatabase(), pair));
+});
+
+test('keys --out writes the two files for their owner and the public, and prints where and which', async () => {
+  const parent = mkdtempSync(join(tmpdir(), 'countersign-keys-'));
+  after(() => rmSync(parent, { recursive: true }));
+  const folder = join(parent, 'new', 'pair');
+  const files = { private: join(folder, 'private.pem'), public: join(folder, 'public.pem') };
+  const keys = startCountersign(['keys', '--out', folder], {});
+  assert.equal(await keys.gone(), 0, keys.output());
+  const modes = [folder, files.private, files.public].map((path) => statSync(path).mode & 0o777);
+  assert.deepEqual(modes, [0o700, 0o600, 0o644]);
+  const publicKey = createPublicKey(readFileSync(files.public));
+  const keyId = await calculateJwkThumbprint(publicKey.export({ format: 'jwk' }) as JWK);
+  for (const printed of [files.private, files.public, keyId])
+    assert.ok(keys.stdout().includes(printed), keys.stdout());
+  assert.doesNotMatch(keys.output(), /PRIVATE KEY-----/);
+
+  const { JWT_PRIVATE_KEY, JWT_PUBLIC_KEY, ...rest } = environment(await createDatabase());
+  const pair = { JWT_PRIVATE_KEY_FILE: files.private, JWT_PUBLIC_KEY_FILE: files.public };
+  const { url } = await startServe({ ...rest, ...pair });
+  const jwks = (await (await fetch(`${url}/.well-known/jwks.json`)).json()) as { keys: { kid: string }[] };
+  assert.deepEqual(
+    jwks.keys.map(({ kid }) => kid),
+    [keyId],
+  );
+});
+
+test('keys --out refuses to overwrite either file, and writes neither', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'countersign-keys-'));
+  after(() => rmSync(folder, { recursive: true }));
+  for (const name of ['private.pem', 'public.pem']) {
+    writeFileSync(join(folder, name), 'kept');
+    const said = await refusalOf(startCountersign(['keys', '--out', folder], {}));
+    assert.ok(said.includes(`${join(folder, name)} exists already and is not overwritten`), said);
+    assert.deepEqual([readdirSync(folder), readFileSync(join(folder, name), 'utf8')], [[name], 'kept']);
+    rmSync(join(folder, name));
+  }
+  symlinkSync(join(folder, 'elsewhere'), join(folder, 'private.pem'));
+  await refusalOf(startCountersign(['keys', '--out', folder], {}));
+  const file = join(folder, 'file');
+  writeFileSync(file, '');
+  assert.match(await refusalOf(startCountersign(['keys', '--out', file], {})), /cannot write the keys/);
+});
+
+test('bootstrap makes an operator once; --force gives it one more secret, and both work', async () => {
+  const env = environment(await createDatabase());
+  const { url } = await startServe(env);
+  const operator = await makeOperator(env);
+  assert.deepEqual(Object.keys(operator).sort(), [
+    'agentId',
+    'baseUrl',
+    'clientId',
+    'clientSecret',
+    'organizationId',
+  ]);
+  assert.equal((await askToken(url, operator)).status, 200);
+
+  const said = await refusalOf(startCountersign(['bootstrap', '--json'], env));
+  assert.match(said, /there is an operator already.*--force/);
+
+  const again = await makeOperator(env, '--force');
+  assert.equal(again.clientId, operator.clientId);
+  assert.notEqual(again.clientSecret, operator.clientSecret);
+  for (const client of [operator, again]) assert.equal((await askToken(url, client)).status, 200);
+});
+
+test('bootstrap with other keys than the servers refuses, says which it needs, and leaves the audit log theirs', async () => {
+  const databaseUrl = await createDatabase();
+  const env = environment(databaseUrl);
+  const { url } = await startServe(env);
+  const signingKeys = () => execute(databaseUrl, 'select number, key_id from audit_keys');
+  const before = await signingKeys();
+  const { keys } = (await (await fetch(`${url}/.well-known/jwks.json`)).json()) as {
+    keys: { kid: string }[];
+  };
+  const others = { ...env, ...pems('rsa') };
+  for (const args of [['bootstrap'], ['bootstrap', '--force']]) {
+    const said = await refusalOf(startCountersign(args, others));
+    assert.ok(said.includes(`the audit log is signed with another key (kid ${keys[0]?.kid})`), said);
+    assert.deepEqual(await signingKeys(), before);
+  }
+  assert.deepEqual(await execute(databaseUrl, 'select from agents'), []);
+  await makeOperator(env);
+});
+
+test('bootstrap with other keys writes nothing into a database that is not up to date', async () => {
+  const databaseUrl = await createDatabase();
+  await execute(
+    databaseUrl,
+    'delete from schema_migrations where version = 18; alter table audit_progress drop written_in',
+  );
+  await refusalOf(startCountersign(['bootstrap'], { ...environment(databaseUrl), ...pems('rsa') }));
+  assert.deepEqual(await execute(databaseUrl, 'select from schema_migrations where version = 18'), []);
+});
+
+test('worker runs the loops until SIGTERM, beside serve --no-worker', async () => {
+  const env = environment(await createDatabase(), { LOG_LEVEL: 'info' });
+  const worker = startCountersign(['worker'], env);
+  await until('the loops', async () => worker.output().includes('loops are running') || undefined, worker);
+  const { program, port } = await startServe(env, ['--no-worker']);
+  assert.match(program.output(), /"worker":false/);
+  for (const each of [worker, program]) each.kill('SIGTERM');
+  assert.equal(await worker.gone(), 0, worker.output());
+  assert.equal(await program.gone(), 0, program.output());
+  await assert.rejects(fetch(`http://127.0.0.1:${port}/health`));
+});

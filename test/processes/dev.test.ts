@@ -1,0 +1,285 @@
+/** `countersign dev`: a whole instance out of nothing, that stops without a trace and comes back as it was. */
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { chmodSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, describe, test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import { findPostmaster, readPostmasterFile } from '../../src/adapters/embedded-postgres/postmaster.ts';
+import { newAgent, skipWithout } from '../support/harness.ts';
+import {
+  authorize,
+  findProgram,
+  freePort,
+  type Program,
+  startCountersign,
+  startProgram,
+  until,
+  untilHealthy,
+} from '../support/programs.ts';
+
+interface Admin {
+  readonly baseUrl: string;
+  readonly organizationId: string;
+  readonly agentId: string;
+  readonly clientId: string;
+  readonly clientSecret: string;
+}
+
+/** A folder for one instance; root's PostgreSQL is another user and must be able to enter. */
+function newFolder(): string {
+  const folder = mkdtempSync(join(tmpdir(), 'countersign-dev-'));
+  chmodSync(folder, 0o755);
+  after(async () => {
+    await endLeftovers(folder);
+    rmSync(folder, { recursive: true, force: true, maxRetries: 5 });
+  });
+  return folder;
+}
+
+const clusterOf = (folder: string) => join(folder, 'data', 'postgres');
+
+/** Only a failed test leaves any. */
+async function endLeftovers(folder: string): Promise<void> {
+  const postgres = await findPostmaster(clusterOf(folder));
+  if (postgres !== undefined) process.kill(postgres, 'SIGINT');
+  await until(
+    'PostgreSQL ends',
+    async () => (await findPostmaster(clusterOf(folder))) === undefined || undefined,
+  );
+  for (const pid of processesNaming(folder)) process.kill(pid, 'SIGKILL');
+}
+
+const launch = (folder: string, port: number, env: Record<string, string> = {}): Program =>
+  startCountersign(['dev', '--port', String(port), '--data', join(folder, 'data')], env, folder);
+
+async function start(folder: string, port: number, env: Record<string, string> = {}): Promise<Program> {
+  const program = launch(folder, port, env);
+  await untilHealthy(port, program);
+  await until('the welcome', async () => program.output().includes('Ctrl-C stops') || undefined, program);
+  return program;
+}
+
+/** Ctrl-C: exit 0, the port and PostgreSQL's are free again. */
+async function stop(program: Program, folder: string, port: number): Promise<void> {
+  const postgres = await readPostmasterFile(clusterOf(folder));
+  assert.ok(postgres?.port);
+  program.kill('SIGINT');
+  assert.equal(await program.gone(), 0, program.output());
+  assert.equal(await findPostmaster(clusterOf(folder)), undefined, 'no PostgreSQL is left');
+  for (const each of [port, postgres.port]) {
+    const server = createServer().listen(each, '127.0.0.1');
+    await once(server, 'listening');
+    server.close();
+  }
+}
+
+const adminOf = (folder: string): Admin =>
+  JSON.parse(readFileSync(join(folder, 'data', 'admin.json'), 'utf8'));
+
+async function call(admin: Admin, method: string, path: string, body?: object) {
+  const response = await fetch(`${admin.baseUrl}/api/v1${path}`, {
+    method,
+    headers: {
+      ...(await authorize(admin.baseUrl, admin)),
+      ...(body && { 'content-type': 'application/json' }),
+    },
+    ...(body && { body: JSON.stringify(body) }),
+  });
+  return { status: response.status, json: JSON.parse(await response.text()) };
+}
+
+describe('dev', () => {
+  const folder = newFolder();
+  let port: number;
+  let admin: Admin;
+  let agentId: string;
+
+  before(async () => {
+    port = await freePort();
+  });
+
+  test('starts out of nothing and leaves an operator whose secret works', async () => {
+    const program = await start(folder, port);
+    assert.equal(statSync(join(folder, 'data', 'admin.json')).mode & 0o777, 0o600);
+    admin = adminOf(folder);
+    assert.deepEqual(Object.keys(admin).sort(), [
+      'agentId',
+      'baseUrl',
+      'clientId',
+      'clientSecret',
+      'organizationId',
+    ]);
+    assert.equal(admin.baseUrl, `http://localhost:${port}`);
+    const created = await call(admin, 'POST', '/agents', newAgent());
+    assert.equal(created.status, 201);
+    agentId = created.json.agentId;
+    await stop(program, folder, port);
+  });
+
+  test('started again it has the same operator and the same data, and prints a curl that works', async (t) => {
+    // dev supplies BASE_URL, which serve requires with NODE_ENV=production.
+    const program = await start(folder, port, { NODE_ENV: 'production' });
+    assert.deepEqual(adminOf(folder), admin);
+    assert.equal((await call(admin, 'GET', `/agents/${agentId}`)).status, 200);
+    const pasted = /curl [\s\S]*?client_secret=\S+/.exec(program.output())?.[0];
+    assert.ok(pasted, program.output());
+    if (findProgram('curl')) {
+      const { stdout, stderr } = spawnSync('sh', ['-c', pasted], {
+        encoding: 'utf8',
+        env: { PATH: process.env.PATH },
+      });
+      assert.equal(JSON.parse(stdout || '{}').token_type, 'Bearer', `${stdout}\n${stderr}`);
+    } else skipWithout(t, 'curl');
+    await stop(program, folder, port);
+  });
+
+  test('killed, it leaves PostgreSQL to the next start, which stops it as its own', async () => {
+    const killed = await start(folder, port);
+    killed.kill('SIGKILL');
+    await killed.ended();
+    const left = await findPostmaster(clusterOf(folder));
+    assert.ok(left, 'PostgreSQL outlives a kill');
+    const program = await start(folder, port);
+    assert.equal(await findPostmaster(clusterOf(folder)), left);
+    assert.equal((await call(admin, 'GET', `/agents/${agentId}`)).status, 200);
+    await stop(program, folder, port);
+  });
+
+  test('a PostgreSQL that is killed is started again with all that was acknowledged, twice', async () => {
+    const program = await start(folder, port);
+    for (let round = 0; round < 2; round += 1) {
+      const { json } = await call(admin, 'POST', '/agents', newAgent());
+      const killed = await findPostmaster(clusterOf(folder));
+      assert.ok(killed);
+      process.kill(killed, 'SIGKILL');
+      const answered = async () =>
+        (await call(admin, 'GET', `/agents/${json.agentId}`)).status === 200 || undefined;
+      await until('another is at work', async () => {
+        const now = await findPostmaster(clusterOf(folder));
+        return (now !== undefined && now !== killed) || undefined;
+      });
+      await until('the agent is found', answered, program);
+    }
+    const said = () => program.output().match(/PostgreSQL was started again/g)?.length;
+    await until('it is said twice', async () => said() === 2 || undefined, program);
+    await stop(program, folder, port);
+  });
+
+  test('on another port, the address of the operator changes and nothing else', async () => {
+    const other = await freePort();
+    const [privateFile, publicFile] = ['signing-key.pem', 'signing-key.pub.pem'].map((name) =>
+      join(folder, 'data', name),
+    ) as [string, string];
+    const keys = [readFileSync(privateFile, 'utf8'), readFileSync(publicFile, 'utf8')];
+    rmSync(publicFile);
+    const program = await start(folder, other);
+    assert.deepEqual(
+      [readFileSync(privateFile, 'utf8'), readFileSync(publicFile, 'utf8')],
+      keys,
+      'the lost public half is made of the private one',
+    );
+    assert.deepEqual(adminOf(folder), { ...admin, baseUrl: `http://localhost:${other}` });
+    assert.equal((await call(adminOf(folder), 'GET', `/agents/${agentId}`)).status, 200);
+    await stop(program, folder, other);
+  });
+
+  test('without admin.json the operator gets a new secret', async () => {
+    rmSync(join(folder, 'data', 'admin.json'));
+    const program = await start(folder, port);
+    const renewed = adminOf(folder);
+    assert.deepEqual({ ...renewed, clientSecret: admin.clientSecret }, admin);
+    assert.notEqual(renewed.clientSecret, admin.clientSecret);
+    assert.equal((await call(renewed, 'GET', `/agents/${agentId}`)).status, 200);
+    await stop(program, folder, port);
+  });
+
+  test('with a secret that was revoked the operator gets a new one', async () => {
+    const first = await start(folder, port);
+    const { clientSecret } = adminOf(folder);
+    const headers = await authorize(admin.baseUrl, adminOf(folder));
+    const credentials = `${admin.baseUrl}/api/v1/agents/${admin.agentId}/credentials`;
+    const listed = await fetch(`${credentials}?status=active&limit=100`, { headers });
+    for (const { credentialId } of ((await listed.json()) as { data: { credentialId: string }[] }).data)
+      assert.equal(
+        (await fetch(`${credentials}/${credentialId}`, { method: 'DELETE', headers })).status,
+        204,
+      );
+    await stop(first, folder, port);
+    const second = await start(folder, port);
+    assert.notEqual(adminOf(folder).clientSecret, clientSecret);
+    assert.equal((await call(adminOf(folder), 'GET', '/agents')).status, 200);
+    await stop(second, folder, port);
+  });
+
+  test('a second one on the same folder is refused and does the first no harm', async () => {
+    const first = await start(folder, port);
+    const before = adminOf(folder);
+    const second = launch(folder, await freePort());
+    assert.equal(await second.gone(), 1, second.output());
+    assert.match(second.output(), /^countersign: .*data.postgres is in use.*use another data directory/m);
+    assert.doesNotMatch(second.output(), /^ +at /m, 'no stack');
+    assert.deepEqual(adminOf(folder), before);
+    assert.equal((await call(before, 'GET', `/agents/${agentId}`)).status, 200);
+    await stop(first, folder, port);
+  });
+
+  test('a port in use is said in one line, and PostgreSQL is stopped again', async (t) => {
+    const other = createServer().listen(port, '127.0.0.1');
+    await once(other, 'listening');
+    t.after(() => other.close());
+    const program = launch(folder, port);
+    assert.equal(await program.gone(), 1, program.output());
+    assert.match(program.output(), /^countersign: port \d+ is in use already/m);
+    assert.equal(await findPostmaster(clusterOf(folder)), undefined);
+  });
+});
+
+test('npm start does the same, and ends all of it when npm is told to end', async (t) => {
+  const npm = process.env.npm_execpath;
+  if (!npm) return skipWithout(t, 'npm');
+  const folder = newFolder();
+  const port = await freePort();
+  const { PATH, HOME } = process.env;
+  const args = ['start', '--', '--port', String(port), '--data', join(folder, 'data')];
+  const program = startProgram(process.execPath, [npm, ...args], {
+    env: { PATH, HOME },
+    cwd: fileURLToPath(new URL('../..', import.meta.url)),
+  });
+  await untilHealthy(port, program);
+  assert.equal((await call(adminOf(folder), 'GET', '/agents')).status, 200);
+  program.kill('SIGTERM');
+  // Gone: whatever npm started has let go of its output.
+  await program.gone();
+  assert.equal(await findPostmaster(clusterOf(folder)), undefined);
+});
+
+test('SIGTERM at any moment of the first start leaves no process, and the next start works', async (t) => {
+  if (!existsSync('/proc/self/cmdline')) return skipWithout(t, '/proc, to see what is left');
+  const folder = newFolder();
+  const port = await freePort();
+  for (const afterMs of [300, 700, 1_100, 1_600, 2_200]) {
+    const program = launch(folder, port);
+    await sleep(afterMs);
+    program.kill('SIGTERM');
+    assert.ok([0, 'SIGTERM'].includes(await program.gone()), program.output());
+    await until(`nobody works in ${folder}`, async () => processesNaming(folder).length === 0 || undefined);
+  }
+  await stop(await start(folder, port), folder, port);
+});
+
+/** As far as the system shows; programs that a failed test left behind are found by their folder, which is unique. */
+function processesNaming(folder: string): number[] {
+  const pids = existsSync('/proc/self/cmdline') ? readdirSync('/proc').map(Number).filter(Boolean) : [];
+  return pids.filter((pid) => {
+    try {
+      return readFileSync(`/proc/${pid}/cmdline`, 'utf8').includes(folder);
+    } catch {
+      return false;
+    }
+  });
+}

@@ -1,0 +1,142 @@
+/** WEB_CONCURRENCY, at the end of a process or of all: nobody's connection is lost, no figure goes back, nothing is left behind. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { type Service, until } from '../support/programs.ts';
+import { ask, servers, startTwo } from '../support/several.ts';
+
+/** Asks, for what no database is needed, on ever new connections until nobody listens any more; answers what came of them. */
+async function keepAsking(service: Service): Promise<Map<string, number>> {
+  const outcomes = new Map<string, number>();
+  const askOn = async () => {
+    for (let outcome = ''; outcome !== 'ECONNREFUSED'; ) {
+      outcome = await ask(service, '/.well-known/jwks.json').then(
+        ({ status }) => String(status),
+        ({ code, message }) => code ?? message,
+      );
+      outcomes.set(outcome, (outcomes.get(outcome) ?? 0) + 1);
+      await sleep(20);
+    }
+  };
+  await Promise.all(Array.from({ length: 12 }, askOn));
+  return outcomes;
+}
+
+/** As a terminal or systemd would do it: the processes themselves hear of it, too, and sooner. */
+const signalAll = (service: Service) => {
+  for (const pid of servers(service).keys()) process.kill(pid, 'SIGTERM');
+  service.program.kill('SIGTERM');
+};
+
+for (const [whom, stop] of [
+  ['the supervisor', (service: Service) => service.program.kill('SIGTERM')],
+  ['all processes', signalAll],
+] as const) {
+  test(`SIGTERM to ${whom}: whoever got through is answered, everyone else is refused`, async (t) => {
+    // The system lets clients in before we can, and resets those whom it still has when we stop listening. That is chance, and rare;
+    // what is lost by our own doing is lost every time.
+    let outcomes: string[] = [];
+    for (let attempt = 0; attempt < 3 && outcomes.join() !== '200,ECONNREFUSED'; attempt += 1) {
+      const two = await startTwo(t);
+      if (!two) return;
+      const { service } = two;
+      const asked = keepAsking(service);
+      await sleep(2_000);
+      stop(service);
+      outcomes = [...(await asked).keys()].sort();
+      assert.equal(await service.program.gone(), 0, service.program.output());
+    }
+    assert.deepEqual(outcomes, ['200', 'ECONNREFUSED']);
+  });
+}
+
+/** Every series that must never go down, with its value. */
+function onlyUp(exposition: string): Map<string, number> {
+  const counters = new Set(
+    exposition.matchAll(/^# TYPE (\S+) (?:counter|histogram)$/gm).map(([, name = '']) => name),
+  );
+  const lines = exposition.matchAll(/^((\w+?)(?:_bucket|_sum|_count)?(?:\{.*\})?) (\S+)$/gm);
+  return new Map(
+    lines
+      .filter(([, , name = '']) => counters.has(name))
+      .map(([, series = '', , value]) => [series, Number(value)]),
+  );
+}
+
+function requireNoneDown(before: string, after: string): void {
+  const now = onlyUp(after);
+  for (const [series, value] of onlyUp(before)) {
+    assert.ok((now.get(series) ?? 0) >= value, `${series}: ${value}, then ${now.get(series)}`);
+  }
+}
+
+const isGone = (pid: number): boolean => {
+  try {
+    process.kill(pid, 0);
+    return false;
+  } catch {
+    return true;
+  }
+};
+
+test('counters do not go down when a process is frozen, killed, replaced; gauges of the dead are forgotten', async (t) => {
+  const two = await startTwo(t);
+  if (!two) return;
+  const { service, headers } = two;
+  for (let count = 0; count < 20; count += 1) await ask(service, '/api/v1/agents', headers);
+  const { body: before } = await ask(service, '/metrics');
+  assert.ok(onlyUp(before).size > 50);
+  const [victim = 0] = servers(service).keys();
+  process.kill(victim, 'SIGSTOP');
+  t.after(() => isGone(victim) || process.kill(victim, 'SIGKILL'));
+  // One connection may be handed to the frozen one, before it is known not to answer.
+  const { body: frozen } = await Promise.any([1, 2, 3].map(() => ask(service, '/metrics')));
+  requireNoneDown(before, frozen);
+  process.kill(victim, 'SIGKILL');
+  const seen = /a serving process ended; starting another/;
+  await until('the loss is seen', async () => seen.test(service.program.output()) || undefined);
+  const { body: alone } = await ask(service, '/metrics');
+  requireNoneDown(frozen, alone);
+  const memory = (exposition: string) =>
+    Number(/^process_resident_memory_bytes (\S+)$/m.exec(exposition)?.[1] ?? 0);
+  assert.ok(memory(alone) < memory(before) * 0.75, `${memory(before)} ${memory(alone)}`);
+  await until('a third process', async () => {
+    await ask(service, '/health');
+    return servers(service).size === 3 || undefined;
+  });
+  requireNoneDown(alone, (await ask(service, '/metrics')).body);
+});
+
+test('a process that cannot be stopped does not outlive the supervisor: exit 1', async (t) => {
+  const two = await startTwo(t);
+  if (!two) return;
+  const { service } = two;
+  const [victim = 0] = servers(service).keys();
+  process.kill(victim, 'SIGSTOP');
+  t.after(() => isGone(victim) || process.kill(victim, 'SIGKILL'));
+  service.program.kill('SIGTERM');
+  assert.equal(await service.program.ended(), 1);
+  await until('the frozen one is gone', async () => isGone(victim) || undefined, undefined, 10_000);
+  assert.match(service.program.output(), /could not stop in time/);
+});
+
+test('a process that finds its supervisor gone leaves quietly', async (t) => {
+  const two = await startTwo(t);
+  if (!two) return;
+  const { service } = two;
+  for (const pid of servers(service).keys()) {
+    process.kill(pid, 'SIGSTOP');
+    t.after(() => isGone(pid) || process.kill(pid, 'SIGKILL'));
+    // It will hear of it when there is nobody left to talk to,
+    process.kill(pid, 'SIGTERM');
+  }
+  // and of these, too: what is handed to it wants an answer.
+  const handedOver = [1, 2, 3].map(() => ask(service, '/health').catch(() => {}));
+  await sleep(1_000);
+  service.program.kill('SIGKILL');
+  await service.program.ended();
+  for (const pid of servers(service).keys()) process.kill(pid, 'SIGCONT');
+  await service.program.gone();
+  await Promise.all(handedOver);
+  assert.doesNotMatch(service.program.output(), /EPIPE|Unhandled/);
+});

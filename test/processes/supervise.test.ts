@@ -1,0 +1,105 @@
+/** WEB_CONCURRENCY: several serving processes that look like one from outside. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { environment } from '../support/harness.ts';
+import { startRelay } from '../support/peers/relay.ts';
+import { freePort, startCountersign, until } from '../support/programs.ts';
+import { ask, counted, servers, startTwo } from '../support/several.ts';
+
+test('/metrics answers for all processes, whichever is asked', async (t) => {
+  const two = await startTwo(t);
+  if (!two) return;
+  const { service, headers } = two;
+  const answers = await Promise.all(
+    Array.from({ length: 60 }, () => ask(service, '/api/v1/agents', headers)),
+  );
+  assert.ok(answers.every(({ status }) => status === 200));
+  // A request is counted once its answer is out, which its client may see a moment earlier.
+  await until('the last is counted', async () => {
+    const { body } = await ask(service, '/metrics');
+    return counted(body, '/api/v1/agents') === 60 || undefined;
+  });
+  const before = servers(service);
+  const repeated: string[] = [];
+  while (repeated.length < 20) repeated.push((await ask(service, '/metrics')).body);
+  for (const body of repeated) assert.equal(counted(body, '/api/v1/agents'), 60);
+  await until('the lines', async () => sum(servers(service)) >= sum(before) + 20 || undefined);
+  for (const [pid, count] of servers(service)) assert.ok(count > (before.get(pid) ?? 0), 'both were asked');
+  assert.match(repeated[0] ?? '', /^service_db_pool_active_connections \d+$/m);
+});
+
+const sum = (counts: Map<number, number>) => counts.values().reduce((total, count) => total + count, 0);
+
+test('a serving process that is killed is replaced while the other serves; SIGTERM ends all', async (t) => {
+  const two = await startTwo(t);
+  if (!two) return;
+  const { service } = two;
+  const [victim = 0] = servers(service).keys();
+  process.kill(victim, 'SIGKILL');
+  const seen = /a serving process ended; starting another/;
+  await until('the loss is seen', async () => seen.test(service.program.output()) || undefined);
+  const statuses: unknown[] = [];
+  await until('a third process', async () => {
+    statuses.push(await ask(service, '/health').then(({ status }) => status, String));
+    return servers(service).size === 3 || undefined;
+  });
+  assert.deepEqual(new Set(statuses), new Set([200]));
+  service.program.kill('SIGTERM');
+  // Gone: none of them holds the output any more.
+  assert.equal(await service.program.gone(), 0, service.program.output());
+  await assert.rejects(ask(service, '/health'));
+});
+
+test('a replacement that cannot start does not take the others along, and is tried again', async (t) => {
+  const relay = await startRelay(Number(new URL(process.env.TEST_POSTGRES_URL ?? '').port));
+  const two = await startTwo(t, relay);
+  if (!two) return;
+  const { service } = two;
+  const [victim = 0] = servers(service).keys();
+  relay.cut();
+  process.kill(victim, 'SIGKILL');
+  const complaint = /cannot start, the database is away/;
+  await until('the failure', async () => complaint.test(service.program.output()) || undefined);
+  assert.equal((await ask(service, '/health')).status, 503, 'the other process goes on');
+  await relay.restore();
+  await until('a third process', async () => {
+    await ask(service, '/health');
+    return servers(service).size === 3 || undefined;
+  });
+  assert.equal((await ask(service, '/health')).status, 200);
+});
+
+test('Ctrl-C, which reaches all processes at once, ends all with 0', async (t) => {
+  const two = await startTwo(t);
+  if (!two) return;
+  const { service } = two;
+  for (const pid of [...servers(service).keys()]) process.kill(pid, 'SIGINT');
+  service.program.kill('SIGINT');
+  assert.equal(await service.program.gone(), 0, service.program.output());
+});
+
+test('a killed supervisor takes its processes with it', async (t) => {
+  const two = await startTwo(t);
+  if (!two) return;
+  two.service.program.kill('SIGKILL');
+  assert.equal(await two.service.program.gone(), 'SIGKILL');
+  await assert.rejects(ask(two.service, '/health'));
+});
+
+test('several processes with memory:// are refused', async () => {
+  const program = startCountersign(['serve'], environment('postgres://db/x', { WEB_CONCURRENCY: '2' }));
+  assert.equal(await program.gone(), 1);
+  assert.match(program.output(), /WEB_CONCURRENCY above 1 needs a Redis that the processes share/);
+});
+
+test('processes that cannot start are not started again and again: exit 1', async () => {
+  const nowhere = `127.0.0.1:${await freePort()}`;
+  const env = environment(`postgres://${nowhere}/x`, {
+    WEB_CONCURRENCY: '2',
+    REDIS_URL: `redis://${nowhere}`,
+  });
+  const program = startCountersign(['serve'], env);
+  assert.equal(await program.gone(), 1, program.output());
+  const complaints = program.output().match(/cannot start, the database is away/g) ?? [];
+  assert.ok(complaints.length >= 1 && complaints.length <= 2, program.output());
+});

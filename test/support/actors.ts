@@ -1,0 +1,233 @@
+/** Who the rows of matrix-rows.ts speak of, made to measure: a target that a request may touch, and those who make it. */
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import type { InjectOptions } from 'fastify';
+import { organizationScopes } from '../../src/contract/scopes.ts';
+import type { Principal, Sent, Target } from '../matrix/matrix-rows.ts';
+import { type Answer, newAgent, type TestApp } from './harness.ts';
+import { startIssuer } from './peers/issuers.ts';
+import { createPaymentEvents, type PaymentEvents } from './peers/payment-events.ts';
+import { delegating } from './scenarios/delegations.ts';
+
+export interface World {
+  readonly operatorToken: string;
+  readonly paymentEvents: PaymentEvents;
+  makeTarget(): Promise<Target>;
+  /** In the same organization as the target, so that only the principal differs. */
+  tokenOf(who: Principal, home: string): Promise<string | undefined>;
+  /** An agent with these scopes and a token of it. */
+  agentIn(
+    home: string,
+    scopes: readonly string[],
+    role?: 'member' | 'admin',
+  ): Promise<{ agentId: string; token: string }>;
+}
+
+export async function createWorld(t: TestApp): Promise<World> {
+  const operatorToken = await t.token();
+  const { lend, redeem } = delegating(t);
+  const outside = await startIssuer(t.clock);
+  const paymentEvents = await createPaymentEvents(t.clock);
+
+  const asOperator = async (method: 'GET' | 'POST' | 'PATCH' | 'DELETE', url: string, payload?: object) => {
+    const answer = await t.call(method, `/api/v1${url}`, {
+      token: operatorToken,
+      ...(payload && { payload }),
+    });
+    assert.ok(answer.status < 300, `${method} ${url}: ${answer.status} ${answer.text}`);
+    return answer.text === '' ? undefined : answer.json;
+  };
+
+  const makeOrganization = async (): Promise<string> =>
+    (
+      await asOperator('POST', '/organizations', {
+        name: 'Some team',
+        slug: `team-${randomUUID().slice(0, 18)}`,
+        planTier: 'pro',
+      })
+    ).organizationId;
+
+  const makeAgent = async (organizationId: string, allowedScopes: readonly string[]): Promise<string> =>
+    (await asOperator('POST', '/agents', newAgent({ organization_id: organizationId, allowedScopes })))
+      .agentId;
+
+  const colleagueId = await makeAgent(t.operator.organizationId, []);
+
+  const makeToken = async (agentId: string): Promise<string> =>
+    t.token(undefined, await asOperator('POST', `/agents/${agentId}/credentials`));
+
+  const agentIn: World['agentIn'] = async (home, scopes, role) => {
+    const agentId = await makeAgent(home, scopes);
+    if (role) await asOperator('POST', `/organizations/${home}/members`, { agentId, role });
+    return { agentId, token: await makeToken(agentId) };
+  };
+
+  /** The token of an agent with these scopes, that the lender lends everything it can. */
+  const delegatedToken = async (lender: string, home: string, own: readonly string[], role?: 'admin') => {
+    const agentId = await makeAgent(home, own);
+    if (role) await asOperator('POST', `/organizations/${home}/members`, { agentId, role });
+    const client = { agentId, ...(await asOperator('POST', `/agents/${agentId}/credentials`)) };
+    const lent = await lend(lender, client, organizationScopes);
+    return { chainId: lent.chainId, token: await redeem(client, lent) };
+  };
+
+  const delegatedByOperator = (await delegatedToken(operatorToken, t.operator.organizationId, [])).token;
+  const ended = await delegatedToken(operatorToken, t.operator.organizationId, []);
+  await asOperator('DELETE', `/delegations/${ended.chainId}`);
+
+  /** The end of the world comes last. */
+  const tokenOf: World['tokenOf'] = async (who, home) => {
+    switch (who) {
+      case 'nobody':
+        return undefined;
+      case 'garbage':
+        return 'not.a.token';
+      case 'operator':
+        return operatorToken;
+      case 'expired': {
+        const hour = 3_601_000;
+        t.clock.advance(-hour);
+        const { token } = await agentIn(home, organizationScopes);
+        t.clock.advance(hour);
+        return token;
+      }
+      case 'revoked': {
+        const { token } = await agentIn(home, organizationScopes);
+        const answer = await t.form('/api/v1/token/revoke', { token }, token);
+        assert.equal(answer.status, 200);
+        return token;
+      }
+      case 'wrongScope':
+        return (await agentIn(home, [])).token;
+      case 'member':
+      case 'admin':
+        return (await agentIn(home, organizationScopes, who)).token;
+      case 'delegatedByOperator':
+        return delegatedByOperator;
+      case 'delegationRevoked':
+        return ended.token;
+      case 'delegated':
+      case 'delegatedAdmin': {
+        const lender = (await agentIn(home, organizationScopes, 'admin')).token;
+        const delegated =
+          who === 'delegated'
+            ? await delegatedToken(lender, home, [])
+            : await delegatedToken(lender, home, organizationScopes, 'admin');
+        return delegated.token;
+      }
+      case 'decommissioned': {
+        const { agentId, token } = await agentIn(home, organizationScopes);
+        await asOperator('DELETE', `/agents/${agentId}`);
+        return token;
+      }
+      case 'otherOrganization':
+      case 'suspendedOrganization': {
+        const elsewhere = await makeOrganization();
+        const { token } = await agentIn(elsewhere, organizationScopes, 'admin');
+        if (who === 'suspendedOrganization')
+          await asOperator('PATCH', `/organizations/${elsewhere}`, { status: 'suspended' });
+        return token;
+      }
+    }
+  };
+
+  /** The organization pays for the plan that it has, and could pay for the next. */
+  const makeBilling = async (organization_id: string) => {
+    const paid = await paymentEvents.about(organization_id, {});
+    const told = await t.call('POST', '/api/v1/billing/webhooks/stripe', {
+      payload: paid.body,
+      headers: { 'content-type': 'application/json', 'stripe-signature': paid.signature },
+    });
+    assert.equal(told.json.outcome, 'applied', told.text);
+    const target_tier = 'enterprise';
+    const { checkoutUrl } = await asOperator('POST', '/billing/checkout', { target_tier, organization_id });
+    const { portalUrl } = await asOperator('POST', '/billing/portal', { organization_id });
+    return {
+      checkoutToken: checkoutUrl.split('/').at(-1),
+      portalToken: portalUrl.split('/').at(-1),
+      paymentEvent: await paymentEvents.about(organization_id, { cancel_at_period_end: true }),
+    };
+  };
+  /** By SQL: only an agent of the organization itself could make one. */
+  const makeWebhook = async (organizationId: string) => {
+    const [row] = await t.sql<{ webhookId: string; deliveryId: string }>(
+      `with subscription as (
+         insert into webhook_subscriptions
+           (subscription_id, organization_id, name, url, events, active, signing_secret, created_at, updated_at)
+         values (gen_random_uuid(), $1, 'Theirs', 'https://receiver.example/hook', '{agent.created}', true, 'whsec_AA==',
+                 now(), now())
+         returning subscription_id)
+       insert into webhook_deliveries
+         (delivery_id, subscription_id, event_id, event_type, payload, status, created_at, updated_at)
+       select gen_random_uuid(), subscription_id, gen_random_uuid(), 'agent.created', '{}', 'delivered', now(), now()
+       from subscription returning subscription_id as "webhookId", delivery_id as "deliveryId"`,
+      [organizationId],
+    );
+    assert.ok(row);
+    return row;
+  };
+
+  const makeTarget = async (): Promise<Target> => {
+    const organizationId = await makeOrganization();
+    const agentId = await makeAgent(organizationId, ['agents:read']);
+    const credential = await asOperator('POST', `/agents/${agentId}/credentials`);
+    const { credentialId, clientSecret } = credential;
+    const token = await t.token(undefined, credential);
+    const { data } = await asOperator('GET', `/audit?agentId=${agentId}&limit=1`);
+    const outsiderId = await makeAgent(organizationId, []);
+    const [{ eventId }] = data;
+    const lent = await t.call('POST', '/api/v1/delegations', {
+      token,
+      payload: { delegateeId: outsiderId, scopes: ['agents:read'] },
+    });
+    assert.equal(lent.status, 201, lent.text);
+    const { chainId, delegationToken } = lent.json;
+    const name = randomUUID();
+    const { id: partnerId } = await asOperator('POST', '/federation/trust', {
+      name,
+      issuer: `https://${name}.example`,
+      jwksUri: `https://${name}.example/jwks`,
+    });
+    const { policyId } = await asOperator('POST', '/oidc/trust-policies', {
+      agentId,
+      name,
+      provider: 'custom',
+      issuer: outside.url,
+      audiences: ['http://countersign.test'],
+      subject: name,
+      scopes: ['agents:read'],
+    });
+    const outsideToken = await outside.sign({ sub: name });
+    const registry = { organizationId, agentId, credentialId, clientSecret, token, outsiderId, eventId };
+    const { listingId } = await asOperator('POST', '/marketplace/listings', {
+      agentId,
+      title: 'Some agent',
+      summary: 'Does something.',
+    });
+    await asOperator('PATCH', `/marketplace/listings/${listingId}`, { status: 'published' });
+    return {
+      ...registry,
+      ...(await makeBilling(organizationId)),
+      ...{ chainId, delegationToken, colleagueId },
+      ...{ partnerId, policyId, outsideToken, listingId },
+      ...(await makeWebhook(organizationId)),
+    };
+  };
+
+  return { operatorToken, paymentEvents, makeTarget, tokenOf, agentIn };
+}
+
+export function send(
+  t: TestApp,
+  { method, url, payload, form, headers: own }: Sent,
+  token: string | undefined,
+  { headers, ...options }: Omit<InjectOptions, 'method' | 'url' | 'payload'> = {},
+): Promise<Answer> {
+  return t.call(method, url, {
+    ...options,
+    headers: { ...headers, ...own, ...(form && { 'content-type': 'application/x-www-form-urlencoded' }) },
+    ...(token !== undefined && { token }),
+    ...(payload && { payload }),
+    ...(form && { payload: new URLSearchParams(form).toString() }),
+  });
+}

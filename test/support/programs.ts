@@ -1,0 +1,268 @@
+/** Real programs around the tests: our own commands as processes, redis-server and stripe-mock. Each is ended by its own id. */
+import { AssertionError } from 'node:assert/strict';
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { accessSync, closeSync, constants, existsSync, mkdtempSync, openSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { delimiter, join } from 'node:path';
+import { after } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import { Redis } from 'ioredis';
+
+export const bin = fileURLToPath(new URL('../../bin/countersign.js', import.meta.url));
+
+export interface Program {
+  readonly child: ChildProcess;
+  /** Everything it has printed so far, on both outputs. */
+  output(): string;
+  stdout(): string;
+  /** Its exit code (or signal), once it has ended. */
+  ended(): Promise<number | string>;
+  /** The same, once whatever it started and that prints through it has ended too; fails when that takes too long. */
+  gone(ms?: number): Promise<number | string>;
+  kill(signal: NodeJS.Signals): void;
+}
+
+export function startProgram(
+  command: string,
+  args: readonly string[],
+  options: { env?: Record<string, string | undefined>; cwd?: string } = {},
+): Program {
+  const child = spawn(command, args, {
+    stdio: ['ignore', 'pipe', 'pipe'],
+    ...options,
+    env: options.env as NodeJS.ProcessEnv,
+  });
+  let printed = '';
+  let stdout = '';
+  child.stdout?.on('data', (chunk) => {
+    printed += chunk;
+    stdout += chunk;
+  });
+  child.stderr?.on('data', (chunk) => (printed += chunk));
+  const end = once(child, 'exit').then(([code, signal]) => (code ?? signal) as number | string);
+  const closed = once(child, 'close').then(() => end);
+  after(async () => {
+    if (child.exitCode === null && child.signalCode === null) child.kill('SIGKILL');
+    await end;
+    // What it left behind holds the other ends; a test that failed for that reason must not wait for it as well.
+    child.stdout?.destroy();
+    child.stderr?.destroy();
+  });
+  return {
+    child,
+    output: () => printed,
+    stdout: () => stdout,
+    ended: () => end,
+    async gone(ms = 180_000) {
+      const patience = new AbortController();
+      const late = sleep(ms, undefined, { signal: patience.signal }).then(() => {
+        throw new Error(`${command} ${args.join(' ')} is not gone after ${ms} ms\n${printed}`);
+      });
+      return Promise.race([closed, late]).finally(() => patience.abort());
+    },
+    kill: (signal) => void child.kill(signal),
+  };
+}
+
+/** `countersign …` with exactly these variables, besides PATH and HOME. */
+export const startCountersign = (
+  args: readonly string[],
+  env: Record<string, string>,
+  cwd?: string,
+): Program =>
+  startProgram(process.execPath, [bin, ...args], {
+    env: { PATH: process.env.PATH, HOME: process.env.HOME, ...env },
+    ...(cwd !== undefined && { cwd }),
+  });
+
+const portsThere = 20_000;
+let portsGiven = 0;
+
+/**
+ * Below the range that the system gives to outgoing connections, so that none takes it before the server does; and given once
+ * in a run of the tests, so that neither does a test file that runs beside this one.
+ */
+export async function freePort(): Promise<number> {
+  for (;;) {
+    const port = 10_000 + ((process.pid * 100 + portsGiven++) % portsThere);
+    if (!isGivenFirst(port)) continue;
+    const server = createServer().listen(port, '127.0.0.1');
+    const free = await once(server, 'listening').then(
+      () => true,
+      () => false,
+    );
+    server.close();
+    if (free) return port;
+  }
+}
+
+let portsFolder = process.env.TEST_PORTS;
+
+function isGivenFirst(port: number): boolean {
+  if (portsGiven > portsThere) throw new Error('no port is left');
+  portsFolder ??= mkdtempSync(join(tmpdir(), 'countersign-ports-'));
+  const given = join(portsFolder, String(port));
+  try {
+    closeSync(openSync(given, 'wx'));
+    return true;
+  } catch (error) {
+    if (existsSync(given)) return false;
+    throw error;
+  }
+}
+
+/**
+ * Asks until the answer satisfies, or the time is up; a program that ended meanwhile shows what it printed. What is not yet
+ * so is answered with undefined, and what cannot be asked yet may throw; an assertion must hold each time.
+ */
+export async function until<T>(
+  what: string,
+  ask: () => Promise<T | undefined>,
+  program?: Program,
+  ms = 120_000,
+): Promise<T> {
+  const deadline = performance.now() + ms;
+  let cause: unknown;
+  for (;;) {
+    const answer = await ask().catch((error) => {
+      if (error instanceof AssertionError) throw error;
+      cause = error;
+    });
+    if (answer !== undefined) return answer;
+    const over =
+      program !== undefined && (program.child.exitCode !== null || program.child.signalCode !== null);
+    if (over || performance.now() > deadline) {
+      const why = over ? 'the program ended' : 'not in time';
+      throw new Error(`${what}: ${why}\n${program?.output() ?? ''}`, { cause });
+    }
+    await sleep(25);
+  }
+}
+
+export const untilHealthy = (port: number, program: Program): Promise<Response> =>
+  until(
+    `/health on port ${port}`,
+    async () => {
+      const response = await fetch(`http://127.0.0.1:${port}/health`);
+      await response.arrayBuffer();
+      return response.ok ? response : undefined;
+    },
+    program,
+  );
+
+export function findProgram(name: string): string | undefined {
+  for (const folder of (process.env.PATH ?? '').split(delimiter)) {
+    try {
+      accessSync(join(folder, name), constants.X_OK);
+      return join(folder, name);
+    } catch {
+      // Not in this folder.
+    }
+  }
+  return undefined;
+}
+
+/** Undefined when redis-server is not installed. */
+export async function startRedis(
+  port?: number,
+): Promise<{ url: string; port: number; program: Program } | undefined> {
+  const path = findProgram('redis-server');
+  if (!path) return undefined;
+  const at = port ?? (await freePort());
+  const program = startProgram(
+    path,
+    ['--port', String(at), '--bind', '127.0.0.1', '--save', '', '--appendonly', 'no'],
+    {
+      env: { PATH: process.env.PATH },
+      cwd: '/',
+    },
+  );
+  await until(
+    'redis-server',
+    async () => (program.output().includes('Ready to accept connections') ? true : undefined),
+    program,
+  );
+  return { url: `redis://127.0.0.1:${at}`, port: at, program };
+}
+
+/** Undefined when stripe-mock is not installed. */
+export async function startStripeMock(): Promise<{ url: string; program: Program } | undefined> {
+  const path = findProgram('stripe-mock');
+  if (!path) return undefined;
+  const port = await freePort();
+  const program = startProgram(path, ['-http-addr', `127.0.0.1:${port}`], {
+    env: { PATH: process.env.PATH },
+    cwd: '/',
+  });
+  const url = `http://127.0.0.1:${port}`;
+  await until(
+    'stripe-mock',
+    async () => {
+      // It refuses whoever brings no key: that is an answer.
+      await (await fetch(url)).arrayBuffer();
+      return true;
+    },
+    program,
+  );
+  return { url, program };
+}
+
+/** What Redis itself holds, beside the service's own connection. */
+export async function onRedis<T>(port: number, work: (redis: Redis) => Promise<T>): Promise<T> {
+  const redis = new Redis(port, '127.0.0.1');
+  try {
+    return await work(redis);
+  } finally {
+    redis.disconnect();
+  }
+}
+
+export interface Service {
+  readonly program: Program;
+  readonly port: number;
+  readonly url: string;
+}
+
+/** `countersign serve` on a port of its own, once it answers. */
+export async function startServe(
+  env: Record<string, string>,
+  args: readonly string[] = [],
+): Promise<Service> {
+  const port = await freePort();
+  const program = startCountersign(['serve', ...args], { HOST: '127.0.0.1', PORT: String(port), ...env });
+  await untilHealthy(port, program);
+  return { program, port, url: `http://127.0.0.1:${port}` };
+}
+
+export interface Client {
+  readonly clientId: string;
+  readonly clientSecret: string;
+}
+
+/** The operator that `countersign bootstrap` makes and prints. */
+export async function makeOperator(env: Record<string, string>, ...args: string[]): Promise<Client> {
+  const program = startCountersign(['bootstrap', '--json', ...args], env);
+  if ((await program.gone()) !== 0) throw new Error(program.output());
+  return JSON.parse(program.stdout());
+}
+
+export const askToken = (url: string, { clientId, clientSecret }: Client): Promise<Response> =>
+  fetch(`${url}/api/v1/token`, {
+    method: 'POST',
+    body: new URLSearchParams({
+      grant_type: 'client_credentials',
+      client_id: clientId,
+      client_secret: clientSecret,
+    }),
+  });
+
+/** The header that carries an access token of this client. */
+export async function authorize(url: string, client: Client): Promise<{ authorization: string }> {
+  const response = await askToken(url, client);
+  const text = await response.text();
+  if (!response.ok) throw new Error(`no token: ${response.status} ${text}`);
+  return { authorization: `Bearer ${JSON.parse(text).access_token}` };
+}

@@ -1,0 +1,51 @@
+/** Tests of WEB_CONCURRENCY stand on this: two serving processes under their supervisor, and who of them answered. */
+import { once } from 'node:events';
+import { Agent, get, type IncomingMessage } from 'node:http';
+import { text } from 'node:stream/consumers';
+import type { TestContext } from 'node:test';
+import { createDatabase, environment, skipWithout } from './harness.ts';
+import { type Relay, throughRelay } from './peers/relay.ts';
+import { authorize, makeOperator, type Service, startRedis, startServe, until } from './programs.ts';
+
+export async function startTwo(t: TestContext, relay?: Relay) {
+  const redis = await startRedis();
+  if (!redis) return skipWithout(t, 'redis-server');
+  const databaseUrl = await createDatabase();
+  const env = environment(relay ? throughRelay(databaseUrl, relay) : databaseUrl, {
+    WEB_CONCURRENCY: '2',
+    REDIS_URL: redis.url,
+    // One line per request, with the id of the process that answered.
+    LOG_LEVEL: 'debug',
+  });
+  const operator = await makeOperator(env);
+  const service = await startServe(env);
+  await until('both processes', async () => {
+    await ask(service, '/health');
+    return servers(service).size === 2 || undefined;
+  });
+  return { service, headers: await authorize(service.url, operator) };
+}
+
+/** On a connection of its own, so that each request may meet another process. */
+export async function ask({ port }: Service, path: string, headers: object = {}) {
+  const agent = new Agent({ keepAlive: false });
+  const asked = get({ port, host: '127.0.0.1', path, headers: { ...headers }, agent });
+  const [answer] = (await once(asked, 'response')) as [IncomingMessage];
+  return { status: answer.statusCode, body: await text(answer) };
+}
+
+/** How many requests each process has answered so far, by its id. */
+export function servers({ program }: Service): Map<number, number> {
+  const counts = new Map<number, number>();
+  for (const line of program.output().split('\n')) {
+    const pid = Number(/"pid":(\d+).*"msg":"request"/.exec(line)?.[1]);
+    if (pid) counts.set(pid, (counts.get(pid) ?? 0) + 1);
+  }
+  return counts;
+}
+
+export const counted = (exposition: string, route: string) =>
+  exposition
+    .matchAll(/^service_http_requests_total\{(.*)\} (\d+)$/gm)
+    .filter(([, labels]) => labels?.includes(`route="${route}"`))
+    .reduce((sum, [, , value]) => sum + Number(value), 0);
