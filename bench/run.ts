@@ -18,23 +18,7 @@ import { scale } from './benches/scale.ts';
 import { startup } from './benches/startup.ts';
 import { tokens } from './benches/tokens.ts';
 import { webhooks } from './benches/webhooks.ts';
-
-/** `target` is what we promise; `met` whether this run kept it. */
-export interface Result {
-  readonly what: string;
-  readonly measured: string;
-  readonly beside: string;
-  readonly target: string;
-  readonly met: boolean;
-}
-
-export interface Bench {
-  readonly databaseUrl: string;
-  /** For files, gone afterwards. */
-  readonly folder: string;
-  /** Long work shows progress. */
-  say(line: string): void;
-}
+import type { Bench, Result } from './support/bench.ts';
 
 /** Those that fill big tables come last: PostgreSQL goes on tidying up after them. */
 const benches: Record<string, (bench: Bench) => Promise<Result[]>> = {

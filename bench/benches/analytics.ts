@@ -1,8 +1,8 @@
 /** Whether analytics answer as fast after ten million tokens as they do after a thousand. */
 import { createOperator } from '../../src/commands/bootstrap.ts';
 import { generateKeyPair } from '../../src/kernel/config/keypair.ts';
-import type { Bench, Result } from '../run.ts';
 import { type Agent, secretOf } from '../support/agents.ts';
+import type { Bench, Result } from '../support/bench.ts';
 import { prepareDatabase, withClient, withDatabase } from '../support/database.ts';
 import { openApp } from '../support/in-process.ts';
 import { median, whole } from '../support/rounds.ts';

@@ -1,7 +1,7 @@
 /** What is asked most, beside a Fastify route that has the answer ready: what it costs to find out who asks and what may be believed. */
 import { generateKeyPair } from '../../src/kernel/config/keypair.ts';
-import type { Bench, Result } from '../run.ts';
 import { agentsPerOrganization, someAgents } from '../support/agents.ts';
+import type { Bench, Result } from '../support/bench.ts';
 import { prepareDatabase, withClient, withDatabase } from '../support/database.ts';
 import { createLoad, type Request } from '../support/load.ts';
 import { accessToken, agentRequest, ask, introspectionRequest, tokenRequest } from '../support/requests.ts';

@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import type { App } from '../../src/app.ts';
 import { systemClock } from '../../src/kernel/clock.ts';
 import { createLedger } from '../../src/kernel/ledger.ts';
-import type { Bench, Result } from '../run.ts';
+import type { Bench, Result } from '../support/bench.ts';
 import { withClient, withDatabase } from '../support/database.ts';
 import { openApp } from '../support/in-process.ts';
 import { fromEnvironment, takeTurns, whole } from '../support/rounds.ts';

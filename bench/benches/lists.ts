@@ -1,7 +1,7 @@
 /** Whether lists and look-ups of agents stay as fast at a million agents as they are at a thousand. */
 import { createOperator } from '../../src/commands/bootstrap.ts';
 import { raw } from '../../src/kernel/data/sql.ts';
-import type { Bench, Result } from '../run.ts';
+import type { Bench, Result } from '../support/bench.ts';
 import { openApp } from '../support/in-process.ts';
 
 const organizations = 1_000;

@@ -1,6 +1,6 @@
 /** Whether a search of the marketplace stays as fast at a hundred thousand listings as it is at a thousand. */
 import { raw } from '../../src/kernel/data/sql.ts';
-import type { Bench, Result } from '../run.ts';
+import type { Bench, Result } from '../support/bench.ts';
 import { withDatabase } from '../support/database.ts';
 import { openApp } from '../support/in-process.ts';
 import { fromEnvironment, median, whole } from '../support/rounds.ts';

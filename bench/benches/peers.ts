@@ -2,8 +2,8 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { generateKeyPair } from '../../src/kernel/config/keypair.ts';
-import type { Bench, Result } from '../run.ts';
 import { type Agent, agentsPerOrganization, secretOf, someAgents } from '../support/agents.ts';
+import type { Bench, Result } from '../support/bench.ts';
 import { prepareDatabase, requireDurable, withClient, withDatabase } from '../support/database.ts';
 import { createLoad, type Load } from '../support/load.ts';
 import { accessToken, basicTokenRequest, tokenPath } from '../support/requests.ts';

@@ -7,7 +7,7 @@ import { createTemplates } from '../../src/adapters/templates.ts';
 import { archive } from '../../src/adapters/zip.ts';
 import { fill } from '../../src/features/scaffold/project.ts';
 import { languages } from '../../src/features/scaffold/schema.ts';
-import type { Bench, Result } from '../run.ts';
+import type { Bench, Result } from '../support/bench.ts';
 import { median } from '../support/rounds.ts';
 
 const rounds = 30;

@@ -1,9 +1,9 @@
 /** Whether tokens are issued as fast with a million agents and ten million audit rows as in an almost empty database. */
 import type pg from 'pg';
 import { generateKeyPair } from '../../src/kernel/config/keypair.ts';
-import type { Bench, Result } from '../run.ts';
 import { agentsPerOrganization, fillAgents, someAgents } from '../support/agents.ts';
 import { fillAudit } from '../support/audit-rows.ts';
+import type { Bench, Result } from '../support/bench.ts';
 import { prepareDatabase, requireDurable, withClient, withDatabase } from '../support/database.ts';
 import { createLoad, type Load } from '../support/load.ts';
 import { tokenRequest } from '../support/requests.ts';

@@ -3,7 +3,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { generateKeyPair } from '../../src/kernel/config/keypair.ts';
-import type { Bench, Result } from '../run.ts';
+import type { Bench, Result } from '../support/bench.ts';
 import { median } from '../support/rounds.ts';
 import { endServer, firstAnswer, freePort, serve } from '../support/serving.ts';
 

@@ -1,7 +1,7 @@
 /** Tokens per second beside what the machine's cores could sign if they did nothing else. */
 import { generateKeyPair } from '../../src/kernel/config/keypair.ts';
-import type { Bench, Result } from '../run.ts';
 import { agentsPerOrganization, someAgents } from '../support/agents.ts';
+import type { Bench, Result } from '../support/bench.ts';
 import { prepareDatabase, requireDurable, withClient, withDatabase } from '../support/database.ts';
 import { createLoad, type Load } from '../support/load.ts';
 import { tokenRequest } from '../support/requests.ts';

@@ -1,6 +1,6 @@
 /** Audit rows by the million, such as issuing tokens would have left in the last ten days. */
 import type pg from 'pg';
-import type { Bench } from '../run.ts';
+import type { Bench } from './bench.ts';
 import { whole } from './rounds.ts';
 
 const days = 10;

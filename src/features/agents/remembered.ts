@@ -1,7 +1,7 @@
 /** Agents as they were read a moment ago, unless a change is announced: reading one is what registries are asked most. */
 import type { Announced } from '../../kernel/data/invalidating-cache.ts';
 import type { LedgerListener } from '../../kernel/ledger.ts';
-import type { AgentDeps } from './feature.ts';
+import type { AgentDeps } from './deps.ts';
 import type { Agent } from './schema.ts';
 
 /** The number changes with the shape of what is kept: nodes of two versions may share a store. */

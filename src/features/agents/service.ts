@@ -8,7 +8,7 @@ import type { Queryable, Tx } from '../../kernel/data/db.ts';
 import { fail } from '../../kernel/fail.ts';
 import { type FieldProblem, validationError } from '../../kernel/http/input/validation.ts';
 import { type Page, pageOf } from '../../kernel/http/page.ts';
-import type { AgentDeps } from './feature.ts';
+import type { AgentDeps } from './deps.ts';
 import { createRemembered } from './remembered.ts';
 import type { Agent, AgentChange, AgentQuery, KeySet, NewAgent, PublicJwk } from './schema.ts';
 import {

@@ -4,19 +4,11 @@
  * costs the same after a thousand tokens as after ten million.
  */
 
-import type { Clock } from '../../kernel/clock.ts';
-import type { Db } from '../../kernel/data/db.ts';
 import { fail } from '../../kernel/fail.ts';
 import { open, type RouteEntry } from '../../kernel/http/route.ts';
+import type { AnalyticsDeps } from './deps.ts';
 import { analyticsRoutes } from './routes.ts';
 import { createAnalyticsService } from './service.ts';
-
-export interface AnalyticsDeps {
-  readonly db: Db;
-  readonly clock: Clock;
-  /** False: there is nothing here, for anybody. */
-  readonly enabled: boolean;
-}
 
 export function createAnalytics(deps: AnalyticsDeps): { readonly routes: readonly RouteEntry[] } {
   const routes = analyticsRoutes(createAnalyticsService(deps));

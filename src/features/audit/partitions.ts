@@ -3,7 +3,7 @@
  * slept for weeks, they are made with the first event that needs them.
  */
 import type { Tx } from '../../kernel/data/db.ts';
-import type { AuditDeps } from './feature.ts';
+import type { AuditDeps } from './deps.ts';
 import { makePartitions } from './store.ts';
 
 export interface Partitions {

@@ -5,7 +5,7 @@ import type { Queryable } from '../../kernel/data/db.ts';
 import { fail } from '../../kernel/fail.ts';
 import type { PaidTier } from '../../kernel/ports/payments.ts';
 import { hashSecret } from '../../kernel/secrets.ts';
-import type { Described } from './feature.ts';
+import type { Described } from './deps.ts';
 import { checkoutPage, confirmedPage, portalPage } from './pages.ts';
 import type { BillingParts, BillingService } from './service.ts';
 import { findSession, type StoredSession, useSession } from './sessions-store.ts';

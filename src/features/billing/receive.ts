@@ -17,7 +17,7 @@ import {
   type ProviderName,
   type SubscriptionState,
 } from '../../kernel/ports/payments.ts';
-import type { BillingDeps } from './feature.ts';
+import type { BillingDeps } from './deps.ts';
 import type { Outcome } from './schema.ts';
 import {
   findOwner,

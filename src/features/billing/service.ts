@@ -14,8 +14,8 @@ import {
   type ProviderName,
   type ReadPaymentEvent,
 } from '../../kernel/ports/payments.ts';
+import type { BillingDeps, Described } from './deps.ts';
 import { type Embedded, renewed, type SignedBody } from './embedded.ts';
-import type { BillingDeps, Described } from './feature.ts';
 import type { Act } from './receive.ts';
 import type { Checkout, Outcome, Portal, Subscription } from './schema.ts';
 import { insertSession, type StoredSession, takeOpenCheckouts } from './sessions-store.ts';

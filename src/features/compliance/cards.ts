@@ -1,6 +1,6 @@
 /** The cards of all active agents of an organization as one JSON array, written as it is read: a page in memory at a time. */
 import { isoTime } from '../../kernel/clock.ts';
-import type { ComplianceDeps } from './feature.ts';
+import type { ComplianceDeps } from './deps.ts';
 import { findActive } from './store.ts';
 
 export interface Cards {

@@ -11,7 +11,7 @@ import {
   holdsHashesOnly,
   refusesAuditChanges,
 } from './controls-store.ts';
-import type { ComplianceDeps } from './feature.ts';
+import type { ComplianceDeps } from './deps.ts';
 import type { Control } from './schema.ts';
 
 interface Check {

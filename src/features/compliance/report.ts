@@ -1,7 +1,7 @@
 import { limits } from '../../contract/limits.ts';
 import { isoTime } from '../../kernel/clock.ts';
 import { KvAway } from '../../kernel/ports/kv.ts';
-import type { ComplianceDeps } from './feature.ts';
+import type { ComplianceDeps } from './deps.ts';
 import type { ComplianceReport } from './schema.ts';
 import { countLiving } from './store.ts';
 import type { Verification } from './verification.ts';

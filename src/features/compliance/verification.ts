@@ -5,7 +5,7 @@
  * change of keys all of them. A few at a time, on the thread pool: nobody else waits for it.
  */
 import { isoTime } from '../../kernel/clock.ts';
-import type { ComplianceDeps } from './feature.ts';
+import type { ComplianceDeps } from './deps.ts';
 import { countChecked, findUnchecked, type Place, saveChecks, type UncheckedAgent } from './store.ts';
 
 export interface Verification {

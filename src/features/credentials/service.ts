@@ -6,7 +6,7 @@ import { fail } from '../../kernel/fail.ts';
 import { validationError } from '../../kernel/http/input/validation.ts';
 import { type Page, pageOf } from '../../kernel/http/page.ts';
 import { hashSecret, secretPrefix } from '../../kernel/secrets.ts';
-import type { CredentialDeps, Owner } from './feature.ts';
+import type { CredentialDeps, Owner } from './deps.ts';
 import type { Credential, CredentialQuery, CredentialWithSecret, NewCredential } from './schema.ts';
 import {
   countExpiring,

@@ -1,6 +1,6 @@
 import { limits } from '../../contract/limits.ts';
 import type { Loop } from '../../kernel/concurrency/loops.ts';
-import type { DelegationDeps } from './feature.ts';
+import type { DelegationDeps } from './deps.ts';
 import { deleteExpired } from './store.ts';
 
 /** Kept as long as the audit events that speak of them. */

@@ -4,7 +4,7 @@ import { limits } from '../../contract/limits.ts';
 import { failToken } from '../../kernel/fail.ts';
 import type { Grant, GrantRequest } from '../../kernel/ports/grant.ts';
 import { type Chain, lastOf, lentAudiences, lentScopes, partiesOf, statusOf } from './chain.ts';
-import type { DelegationDeps } from './feature.ts';
+import type { DelegationDeps } from './deps.ts';
 import { findChain, holdTree, type Link } from './store.ts';
 import { createDelegationTokens } from './token.ts';
 

@@ -7,7 +7,7 @@ import { fail } from '../../kernel/fail.ts';
 import { validationError } from '../../kernel/http/input/validation.ts';
 import { type Page, pageOf } from '../../kernel/http/page.ts';
 import { type Chain, lastOf, lentAudiences, lentScopes, partiesOf, shown, statusOf } from './chain.ts';
-import type { DelegationDeps, Party } from './feature.ts';
+import type { DelegationDeps, Party } from './deps.ts';
 import type {
   CreatedDelegation,
   DelegationChain,

@@ -4,7 +4,7 @@
  */
 
 import { isUuid } from '../../kernel/ids.ts';
-import type { DelegationDeps } from './feature.ts';
+import type { DelegationDeps } from './deps.ts';
 import type { Link } from './store.ts';
 
 const typ = 'delegation+jwt';

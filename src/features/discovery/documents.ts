@@ -1,5 +1,5 @@
 import { scopes } from '../../contract/scopes.ts';
-import type { DiscoveryDeps } from './feature.ts';
+import type { DiscoveryDeps } from './deps.ts';
 
 const words = [...scopes];
 

@@ -1,7 +1,7 @@
 import Type from 'typebox';
 import { open, type RouteEntry, rootRoute } from '../../kernel/http/route.ts';
+import type { DiscoveryDeps } from './deps.ts';
 import { authorizationServer, openidConfiguration, protectedResource } from './documents.ts';
-import type { DiscoveryDeps } from './feature.ts';
 
 const Document = Type.Object({}, { additionalProperties: true });
 const KeySet = Type.Object({ keys: Type.Array(Type.Object({}, { additionalProperties: true })) });

@@ -1,6 +1,6 @@
 import { createGatherer } from '../../kernel/concurrency/batcher.ts';
 import { fail } from '../../kernel/fail.ts';
-import type { HealthDeps } from './feature.ts';
+import type { HealthDeps } from './deps.ts';
 
 /** Without the database nothing works; without Redis everything does, with limits counted per process. */
 export async function checkHealth({ db, kv, auditLinking }: HealthDeps) {

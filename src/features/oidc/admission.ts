@@ -15,7 +15,7 @@ import type { Entry } from '../../kernel/ledger.ts';
 import { isRefused, type Unverified } from '../../kernel/ports/external-tokens.ts';
 import type { Issue, IssuedToken, OutsideProof, ProvenClient } from '../../kernel/ports/grant.ts';
 import { type Chosen, createChoose } from './candidates.ts';
-import type { OidcDeps } from './feature.ts';
+import type { OidcDeps } from './deps.ts';
 import { tokenKeysOf } from './keys.ts';
 import { checksOf, failing } from './match.ts';
 import { maxAgeSeconds, type TrustPolicy } from './schema.ts';

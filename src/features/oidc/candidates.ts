@@ -10,7 +10,7 @@ import {
   type Unverified,
   type Verified,
 } from '../../kernel/ports/external-tokens.ts';
-import type { OidcDeps } from './feature.ts';
+import type { OidcDeps } from './deps.ts';
 import { headsOf } from './keys.ts';
 import { checksOf, failing } from './match.ts';
 import type { TrustPolicy } from './schema.ts';

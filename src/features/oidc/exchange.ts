@@ -3,7 +3,7 @@ import { failToken } from '../../kernel/fail.ts';
 import { isRefused } from '../../kernel/ports/external-tokens.ts';
 import type { IssuedToken, OutsideProof } from '../../kernel/ports/grant.ts';
 import { type Admit, createAdmission, type RefusalWords, scopesIn } from './admission.ts';
-import type { OidcDeps } from './feature.ts';
+import type { OidcDeps } from './deps.ts';
 
 export interface Exchange {
   /** Whether an assertion is somebody else's word rather than the client's own: its issuer has an address, and is not its subject. */

@@ -4,20 +4,9 @@
  * round, an agent gets an ID token with which it becomes somebody at a cloud. Owns `trust_policies`, `trust_policy_uses` and
  * `used_outside_tokens`. Access tokens are made by the tokens feature; whose signature is good, by adapters/keys/external-tokens.ts.
  */
-import type { Caller } from '../../kernel/caller.ts';
-import type { Clock } from '../../kernel/clock.ts';
-import type { FairQueue } from '../../kernel/concurrency/fair-queue.ts';
-import type { Loop } from '../../kernel/concurrency/loops.ts';
-import type { Db, Queryable, Tx } from '../../kernel/data/db.ts';
-import type { RouteEntry } from '../../kernel/http/route.ts';
-import type { Ids } from '../../kernel/ids.ts';
-import type { Ledger } from '../../kernel/ledger.ts';
-import type { Metrics } from '../../kernel/observability/metrics.ts';
-import type { OutsideTokens } from '../../kernel/ports/external-tokens.ts';
-import type { Mint } from '../../kernel/ports/grant.ts';
-import type { Signer } from '../../kernel/ports/signer.ts';
-import type { RecordRefusal } from '../../kernel/refusals.ts';
-import { createExchange, type Exchange } from './exchange.ts';
+
+import type { Oidc, OidcDeps } from './deps.ts';
+import { createExchange } from './exchange.ts';
 import { createIdTokens } from './id-token.ts';
 import { createExpiryLoop } from './loops.ts';
 import { oidcRoutes } from './routes.ts';
@@ -25,54 +14,6 @@ import { createPolicyService } from './service.ts';
 import { createTokenTest } from './test-token.ts';
 
 export { clientWords, grantWords } from './exchange-request.ts';
-
-export interface Holder {
-  readonly agentId: string;
-  readonly organizationId: string;
-  readonly status: 'active' | 'suspended' | 'decommissioned';
-  readonly allowedScopes: readonly string[];
-}
-
-export interface AgentStanding {
-  readonly organizationId: string;
-  readonly problem?: string;
-}
-
-export interface OidcDeps {
-  readonly db: Db;
-  readonly clock: Clock;
-  readonly ids: Ids;
-  readonly ledger: Ledger;
-  readonly recordRefusal: RecordRefusal;
-  /** For transactions that exchange a token: limits how many wait for locks, per organization and in all. */
-  readonly exchangeQueue: FairQueue;
-  readonly metrics: Metrics;
-  readonly signer: Pick<Signer, 'sign'>;
-  readonly outside: OutsideTokens;
-  /** Who we are: our own tokens are nobody else's. */
-  readonly issuer: string;
-  /** Organizations are strangers to each other: an exchange must name its agent. */
-  readonly multiTenant: boolean;
-  /** Whether issuers may be reached by plain http: inside the operator's own network. */
-  readonly allowHttp: boolean;
-  readonly mint: Mint;
-  /** The agent for a change of what is its own, kept as it stands until the transaction ends; AGENT_NOT_FOUND, FORBIDDEN. */
-  holdAgent(tx: Tx, caller: Caller, agentId: string): Promise<Holder>;
-  /** FORBIDDEN unless the caller holds all that the agent holds: whoever says who may become it can become it. */
-  refuseImpersonation(tx: Tx, caller: Caller, agent: Holder): Promise<void>;
-  /** Told of every exchange, once it is durable. */
-  countExchange(agent: { organizationId: string; agentId: string }): void;
-  /** Whose the agent is, and why it can have no token now, if so; undefined when there is none. Kept so until the end. */
-  holdStanding(tx: Tx, agentId: string): Promise<AgentStanding | undefined>;
-  /** The same as it is at the moment: holds nothing and waits for nobody. */
-  findStanding(db: Queryable, agentId: string): Promise<AgentStanding | undefined>;
-}
-
-export interface Oidc {
-  readonly routes: readonly RouteEntry[];
-  readonly loops: readonly Loop[];
-  readonly exchange: Exchange;
-}
 
 export function createOidc(deps: OidcDeps): Oidc {
   const exchange = createExchange(deps);

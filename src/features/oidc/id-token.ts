@@ -5,9 +5,9 @@
 import type { Caller } from '../../kernel/caller.ts';
 import { fail } from '../../kernel/fail.ts';
 import { validationError } from '../../kernel/http/input/validation.ts';
+import type { OidcDeps } from './deps.ts';
 import { tokenType } from './exchange-request.ts';
 import { type IdTokenRequest, type IdTokenResponse, idTokenSeconds } from './exchange-schema.ts';
-import type { OidcDeps } from './feature.ts';
 
 export type IssueIdToken = (caller: Caller, asked: IdTokenRequest) => Promise<IdTokenResponse>;
 

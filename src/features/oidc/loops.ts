@@ -1,6 +1,6 @@
 import type { Loop } from '../../kernel/concurrency/loops.ts';
 import { inPieces } from '../../kernel/data/delete-in-chunks.ts';
-import type { OidcDeps } from './feature.ts';
+import type { OidcDeps } from './deps.ts';
 import { deleteExpiredUses } from './store.ts';
 
 /** What has expired needs no record of its use; a day's grace covers clocks that differ. */

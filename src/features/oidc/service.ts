@@ -6,7 +6,7 @@ import { isoTime } from '../../kernel/clock.ts';
 import type { Tx } from '../../kernel/data/db.ts';
 import { fail } from '../../kernel/fail.ts';
 import { type Page, pageOf } from '../../kernel/http/page.ts';
-import type { Holder, OidcDeps } from './feature.ts';
+import type { Holder, OidcDeps } from './deps.ts';
 import { keysOf } from './keys.ts';
 import { defaultIssuer } from './presets.ts';
 import type { NewTrustPolicy, TrustPolicy, TrustPolicyChange, TrustPolicyQuery } from './schema.ts';

@@ -2,7 +2,7 @@
 
 import { type FieldProblem, validationError } from '../../kernel/http/input/validation.ts';
 import { problemOfAddress } from '../../kernel/ports/external-tokens.ts';
-import type { OidcDeps } from './feature.ts';
+import type { OidcDeps } from './deps.ts';
 import { isShared, providersOf } from './issuer-hosts.ts';
 import { identityProblem } from './presets.ts';
 import type { Condition, TrustPolicy } from './schema.ts';

@@ -2,7 +2,7 @@
 import { type Caller, tenantOf } from '../../kernel/caller.ts';
 import { fail } from '../../kernel/fail.ts';
 import { isRefused, type Unverified } from '../../kernel/ports/external-tokens.ts';
-import type { OidcDeps } from './feature.ts';
+import type { OidcDeps } from './deps.ts';
 import { tokenKeysOf } from './keys.ts';
 import { check, checksOf } from './match.ts';
 import type { Check, TrustPolicy, TrustTest } from './schema.ts';

@@ -11,7 +11,7 @@ import type { Queryable, Tx } from '../../kernel/data/db.ts';
 import { fail } from '../../kernel/fail.ts';
 import { type Page, pageOf } from '../../kernel/http/page.ts';
 import { organization as organizationResource, type Role } from '../../kernel/policy.ts';
-import type { OrganizationDeps } from './feature.ts';
+import type { OrganizationDeps } from './deps.ts';
 import type {
   Membership,
   NewMember,

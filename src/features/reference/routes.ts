@@ -1,7 +1,7 @@
 import Type from 'typebox';
 import { open, type RouteEntry, rootRoute } from '../../kernel/http/route.ts';
 import { createStaticContent, type StaticContent } from '../../kernel/http/static-content.ts';
-import type { ReferenceDeps } from './feature.ts';
+import type { ReferenceDeps } from './deps.ts';
 
 export const referenceRoutes = ({ openapi, loadPage }: ReferenceDeps): RouteEntry[] => {
   /** Made at the first request, because every route must be mounted before; a failure is not kept. */

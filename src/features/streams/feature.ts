@@ -4,32 +4,12 @@
  * organization; a repeat has the same event id. Who subscribes there, and what becomes of the messages, is the broker's.
  */
 
-import type { Loop } from '../../kernel/concurrency/loops.ts';
-import type { Db } from '../../kernel/data/db.ts';
-import type { LedgerListener } from '../../kernel/ledger.ts';
-import type { Log } from '../../kernel/observability/log.ts';
-import type { Metrics } from '../../kernel/observability/metrics.ts';
-import { type Broker, type StreamName, streamNames } from '../../kernel/ports/broker.ts';
+import { type Broker, streamNames } from '../../kernel/ports/broker.ts';
 import { envelopeOf } from '../../kernel/ports/envelope.ts';
+import type { Streams, StreamsDeps } from './deps.ts';
 import { createPublisherLoop, createWatchLoop } from './loops.ts';
 import { createPublisher } from './publisher.ts';
 import { append } from './store.ts';
-
-export interface StreamsDeps {
-  /** A connection for each stream and one more, apart from those that requests use: a publisher keeps its own while it waits for the broker. */
-  readonly db: Db;
-  readonly log: Log;
-  readonly metrics: Metrics;
-  /** Those that are configured. */
-  readonly brokers: Partial<Readonly<Record<StreamName, Broker>>>;
-}
-
-export interface Streams {
-  readonly listener: LedgerListener;
-  readonly loops: readonly Loop[];
-  /** To be called when the loops have stopped. */
-  close(): Promise<void>;
-}
 
 export function createStreams({ db, log, metrics, brokers }: StreamsDeps): Streams {
   const streams = streamNames.filter((stream) => brokers[stream]);

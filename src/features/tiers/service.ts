@@ -2,7 +2,7 @@ import { type LimitType, limitTypes, type PlanTier } from '../../contract/limits
 import type { Caller } from '../../kernel/caller.ts';
 import { fail } from '../../kernel/fail.ts';
 import type { CallQuota } from './call-quota.ts';
-import type { TierDeps } from './feature.ts';
+import type { TierDeps } from './deps.ts';
 import { limitsOf, resetOf } from './limits.ts';
 import type { Checkout, PaidTier, TierStatus } from './schema.ts';
 

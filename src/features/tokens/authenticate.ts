@@ -11,7 +11,7 @@ import { failToken } from '../../kernel/fail.ts';
 import type { CountAgainst } from '../../kernel/http/route.ts';
 import { nilUuid } from '../../kernel/ids.ts';
 import { type Claim, type ClaimOf, type ProvenClaim, usedAssertion, wrongProof } from './claim.ts';
-import type { TokenDeps } from './feature.ts';
+import type { TokenDeps } from './deps.ts';
 import { findOrganizationsOfClients, findStandings, isAssertionUsed } from './store.ts';
 
 export interface AuthenticatedClient {

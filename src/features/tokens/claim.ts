@@ -8,7 +8,7 @@ import type { Tx } from '../../kernel/data/db.ts';
 import { isUuid, nilUuid } from '../../kernel/ids.ts';
 import { hashSecret, sameHash } from '../../kernel/secrets.ts';
 import type { Presented } from './client.ts';
-import type { TokenDeps } from './feature.ts';
+import type { TokenDeps } from './deps.ts';
 import {
   busy,
   findKeyHolder,

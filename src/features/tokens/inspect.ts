@@ -7,7 +7,7 @@ import type { GuardDeps, Identity } from '../../kernel/http/guard.ts';
 import { anonymous, isUuid, timeOfUuid } from '../../kernel/ids.ts';
 import type { Claims } from '../../kernel/ports/signer.ts';
 import { ceilingOf } from './ceiling.ts';
-import type { TokenDeps } from './feature.ts';
+import type { TokenDeps } from './deps.ts';
 import {
   type AgentPart,
   type Backing,

@@ -4,7 +4,7 @@ import { type Caller, isOperator } from '../../kernel/caller.ts';
 import { isoTime } from '../../kernel/clock.ts';
 import { onceFor, unchanging } from '../../kernel/data/deep-freeze.ts';
 import { fail } from '../../kernel/fail.ts';
-import type { TokenDeps } from './feature.ts';
+import type { TokenDeps } from './deps.ts';
 import type { Inspect, Inspected } from './inspect.ts';
 import type { Introspection } from './schema.ts';
 import { insertRevocation, type Standing } from './store.ts';

@@ -1,6 +1,6 @@
 import type { Loop } from '../../kernel/concurrency/loops.ts';
 import { inPieces } from '../../kernel/data/delete-in-chunks.ts';
-import type { TokenDeps } from './feature.ts';
+import type { TokenDeps } from './deps.ts';
 import { deleteExpiredAssertions, deleteExpiredRevocations } from './store.ts';
 
 /** What has expired needs no record of its revocation or use; a day's grace covers clocks that differ. */

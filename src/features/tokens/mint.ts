@@ -5,7 +5,7 @@ import type { Queryable, Tx } from '../../kernel/data/db.ts';
 import { failToken, TokenError } from '../../kernel/fail.ts';
 import type { IssuedToken, Mint } from '../../kernel/ports/grant.ts';
 import { ceilingOf } from './ceiling.ts';
-import type { PlanLimit, TokenDeps } from './feature.ts';
+import type { PlanLimit, TokenDeps } from './deps.ts';
 import type { Decision } from './outcome.ts';
 import { findStandings, holdStanding, type Standing } from './store.ts';
 

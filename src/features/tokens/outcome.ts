@@ -9,7 +9,7 @@ import { createFairQueue } from '../../kernel/concurrency/fair-queue.ts';
 import type { Tx } from '../../kernel/data/db.ts';
 import type { Entry } from '../../kernel/ledger.ts';
 import { type Failed, holdClaims, type ProvenClaim } from './claim.ts';
-import type { PlanLimit, TokenDeps } from './feature.ts';
+import type { PlanLimit, TokenDeps } from './deps.ts';
 import { busy, type Standing } from './store.ts';
 
 export interface Request<T> {

@@ -11,7 +11,7 @@ import type { Grant, IssuedToken, OutsideProof } from '../../kernel/ports/grant.
 import { createAuthenticate } from './authenticate.ts';
 import { type Claim, createReadClaim, type Failed, type Held, holdClaims } from './claim.ts';
 import { type Presented, presentedClient } from './client.ts';
-import type { TokenDeps } from './feature.ts';
+import type { TokenDeps } from './deps.ts';
 import { type Minter, planRefusal, standingProblem, unwatched } from './mint.ts';
 import { type Candidate, createSettle, type Decision } from './outcome.ts';
 import { type TokenRequest, tokenRequestOf } from './schema.ts';

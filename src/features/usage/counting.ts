@@ -6,7 +6,7 @@ import type { UsageMetric } from '../../contract/usage.ts';
 import { createGatherer } from '../../kernel/concurrency/batcher.ts';
 import type { Tx } from '../../kernel/data/db.ts';
 import type { Happening, LedgerListener } from '../../kernel/ledger.ts';
-import type { UsageDeps } from './feature.ts';
+import type { UsageDeps } from './deps.ts';
 import { dayOf } from './period.ts';
 import { insertTokensAtCommit, insertUsage, type TokenRow, type UsageRow } from './store.ts';
 

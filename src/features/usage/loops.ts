@@ -2,7 +2,7 @@ import { limits } from '../../contract/limits.ts';
 import type { Loop } from '../../kernel/concurrency/loops.ts';
 import { tryLock } from '../../kernel/data/locks.ts';
 import type { Counting } from './counting.ts';
-import type { UsageDeps } from './feature.ts';
+import type { UsageDeps } from './deps.ts';
 import { type CountedTable, countedTables, deleteOld, joinShards } from './tidy-store.ts';
 
 const dayMs = 86_400_000;

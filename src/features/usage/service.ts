@@ -2,7 +2,7 @@ import { type UsageMetric, usageMetrics } from '../../contract/usage.ts';
 import type { Caller } from '../../kernel/caller.ts';
 import { validationError } from '../../kernel/http/input/validation.ts';
 import type { Counting } from './counting.ts';
-import type { UsageDeps } from './feature.ts';
+import type { UsageDeps } from './deps.ts';
 import { periodAsked } from './period.ts';
 import type { exportFormats, Usage, UsageExportQuery, UsageQuery } from './schema.ts';
 import { listByAgent, listByDay, type UsageAsked, type UsageLine } from './store.ts';

@@ -2,7 +2,7 @@
 import { limits } from '../../contract/limits.ts';
 import { VaultProblem } from '../../kernel/data/vault.ts';
 import { type Outbound, OutboundProblem } from '../../kernel/ports/outbound.ts';
-import type { DeliveryDeps } from './feature.ts';
+import type { DeliveryDeps } from './deps.ts';
 import type { Job, Settlement } from './queue-store.ts';
 import { nextAttemptAt } from './retry.ts';
 import { headersOf } from './sign.ts';

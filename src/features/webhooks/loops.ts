@@ -1,7 +1,7 @@
 import { limits } from '../../contract/limits.ts';
 import type { Loop } from '../../kernel/concurrency/loops.ts';
 import { channel } from './deliveries-store.ts';
-import type { DeliveryDeps } from './feature.ts';
+import type { DeliveryDeps } from './deps.ts';
 import { createPace } from './pace.ts';
 import { deleteDeliveries, findLanes } from './sweep-store.ts';
 import type { Worker } from './worker.ts';

@@ -6,7 +6,7 @@ import { isoTime } from '../../kernel/clock.ts';
 import type { Queryable, Tx } from '../../kernel/data/db.ts';
 import { fail } from '../../kernel/fail.ts';
 import { insertDelivery, listDeliveries, replayDelivery } from './deliveries-store.ts';
-import type { WebhookDeps } from './feature.ts';
+import type { WebhookDeps } from './deps.ts';
 import type {
   Delivery,
   DeliveryPage,

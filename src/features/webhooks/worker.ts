@@ -4,7 +4,7 @@
  */
 import { createGatherer } from '../../kernel/concurrency/batcher.ts';
 import { createAttempt } from './attempt.ts';
-import type { DeliveryDeps } from './feature.ts';
+import type { DeliveryDeps } from './deps.ts';
 import { createLanes } from './lanes.ts';
 import { claimDue, type Job, release, type Settlement, settleAll } from './queue-store.ts';
 

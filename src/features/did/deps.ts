@@ -1,0 +1,36 @@
+import type { AgentCard, AgentFacts, CardFacts } from '../../contract/identity.ts';
+import type { Clock } from '../../kernel/clock.ts';
+import type { RouteEntry } from '../../kernel/http/route.ts';
+import type { Ids } from '../../kernel/ids.ts';
+import type { Metrics } from '../../kernel/observability/metrics.ts';
+import type { ReadAttestation, Signer } from '../../kernel/ports/signer.ts';
+import type { Conformity } from './conformity.ts';
+import type { Names } from './names.ts';
+
+export interface DidDeps {
+  readonly baseUrl: string;
+  readonly clock: Clock;
+  readonly ids: Ids;
+  readonly metrics: Metrics;
+  readonly signer: Pick<Signer, 'keyId' | 'attest' | 'publicKeys'>;
+  readonly readAttestation: ReadAttestation;
+  factsOf(agentId: string): Promise<AgentFacts | undefined>;
+  /** Undefined when there is no such organization. */
+  organizationOf(organizationId: string): Promise<RegisteredOrganization | undefined>;
+  /** Where the agent says, to everybody, that it speaks A2A. */
+  interfacesOf(agentId: string): Promise<readonly string[]>;
+}
+
+export interface RegisteredOrganization {
+  readonly name: string;
+  readonly status: 'active' | 'suspended' | 'deleted';
+}
+
+export interface Did {
+  readonly routes: readonly RouteEntry[];
+  readonly names: Pick<Names, 'agent' | 'card'>;
+  /** The spec's card, for whoever lists many. */
+  cardOf(facts: CardFacts, issuedAt: string): AgentCard;
+  /** Issues a badge, verifies it as a stranger would, and holds every card against its schema. */
+  conformityOf(facts: AgentFacts): Promise<Conformity>;
+}

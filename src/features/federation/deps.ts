@@ -1,0 +1,19 @@
+import type { Clock } from '../../kernel/clock.ts';
+import type { Db } from '../../kernel/data/db.ts';
+import type { Ids } from '../../kernel/ids.ts';
+import type { Ledger } from '../../kernel/ledger.ts';
+import type { Metrics } from '../../kernel/observability/metrics.ts';
+import type { OutsideTokens } from '../../kernel/ports/external-tokens.ts';
+
+export interface FederationDeps {
+  readonly db: Db;
+  readonly clock: Clock;
+  readonly ids: Ids;
+  readonly ledger: Ledger;
+  readonly metrics: Metrics;
+  readonly outside: OutsideTokens;
+  /** Who we are: our own tokens are no partner's. */
+  readonly issuer: string;
+  /** Whether plain http will do: inside the operator's own network. */
+  readonly allowHttp: boolean;
+}

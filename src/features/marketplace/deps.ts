@@ -1,0 +1,37 @@
+import type { AgentFacts } from '../../contract/identity.ts';
+import type { Caller } from '../../kernel/caller.ts';
+import type { Clock } from '../../kernel/clock.ts';
+import type { Db, Queryable, Tx } from '../../kernel/data/db.ts';
+import type { RouteEntry } from '../../kernel/http/route.ts';
+import type { Ids } from '../../kernel/ids.ts';
+import type { Ledger, LedgerListener } from '../../kernel/ledger.ts';
+
+export interface MarketplaceDeps {
+  readonly db: Db;
+  readonly clock: Clock;
+  readonly ids: Ids;
+  readonly ledger: Ledger;
+  /** The agent, kept from changing until the transaction ends, if the caller may change what is its. */
+  holdAgent(tx: Tx, caller: Caller, agentId: string): Promise<ListedAgent>;
+  /** FORBIDDEN unless the caller holds all that the agent holds: a listing speaks for the agent. */
+  refuseImpersonation(tx: Tx, caller: Caller, agent: ListedAgent): Promise<void>;
+  factsOf(agentIds: readonly string[], within: Queryable): Promise<AgentFacts[]>;
+  /** Whether its DID document resolves and its badge verifies. */
+  isVerified(facts: AgentFacts): Promise<boolean>;
+  didOf(agentId: string): string;
+  cardUrlOf(agentId: string): string;
+}
+
+export interface ListedAgent {
+  readonly agentId: string;
+  readonly organizationId: string;
+  readonly status: string;
+  readonly allowedScopes: readonly string[];
+}
+
+export interface Marketplace {
+  readonly routes: readonly RouteEntry[];
+  readonly listener: LedgerListener;
+  /** Where an agent that is on public show says it speaks A2A. */
+  interfacesOf(agentId: string): Promise<readonly string[]>;
+}

@@ -1,0 +1,14 @@
+import type { StaticContent } from '../../kernel/http/static-content.ts';
+
+export interface ReferenceDeps {
+  openapi(): object;
+  /** The page and its script, loaded when somebody first asks: they are large. */
+  loadPage(): Promise<ReferencePage>;
+}
+
+export interface ReferencePage {
+  readonly html: StaticContent;
+  readonly script: StaticContent;
+  /** Content-Security-Policy under which the page works. */
+  readonly policy: string;
+}
