@@ -2,7 +2,7 @@
 import { createApp } from '../src/app.ts';
 import { errorGroups, tokenErrors } from '../src/contract/errors.ts';
 import { auditOnlyEvents, webhookEvents } from '../src/contract/events.ts';
-import { outsideTokenReasons } from '../src/contract/outside.ts';
+import { externalTokenReasons } from '../src/contract/external-tokens.ts';
 import { loadConfig } from '../src/kernel/config/config.ts';
 import { generateKeyPair } from '../src/kernel/config/keypair.ts';
 import { type Variable, variables } from '../src/kernel/config/variables.ts';
@@ -102,7 +102,7 @@ function errorTable(): string {
     '',
     '| reason | Meaning |',
     '|---|---|',
-    ...Object.entries(outsideTokenReasons).map(([reason, meaning]) => `| \`${reason}\` | ${meaning} |`),
+    ...Object.entries(externalTokenReasons).map(([reason, meaning]) => `| \`${reason}\` | ${meaning} |`),
     '',
   ].join('\n');
 }

@@ -45,22 +45,23 @@ import { createTiers } from './features/tiers/feature.ts';
 import type { Tokens } from './features/tokens/deps.ts';
 import { createStandings, createTokens } from './features/tokens/feature.ts';
 import { createUsage, shardFrom } from './features/usage/feature.ts';
-import { createDeliveries, createWebhooks } from './features/webhooks/feature.ts';
+import { createDeliveries, createWebhooks, envelopeOf } from './features/webhooks/feature.ts';
 import type { Caller } from './kernel/caller.ts';
 import { type Clock, systemClock } from './kernel/clock.ts';
 import { createFairQueue } from './kernel/concurrency/fair-queue.ts';
 import { createLoops } from './kernel/concurrency/loops.ts';
 import type { Config } from './kernel/config/config.ts';
-import { createSecondClock } from './kernel/data/clock-skew-guard.ts';
-import { createAnnounced } from './kernel/data/invalidating-cache.ts';
+import { createClockSkewGuard } from './kernel/data/clock-skew-guard.ts';
+import { createInvalidatingCache } from './kernel/data/invalidating-cache.ts';
 import { migrate } from './kernel/data/migrations.ts';
 import { createVault } from './kernel/data/vault.ts';
+import type { LedgerListener } from './kernel/domain-event.ts';
 import { createRateWindow } from './kernel/http/rate-window.ts';
 import { createHttp, type Http } from './kernel/http/server.ts';
-import { createLedger, type LedgerListener } from './kernel/ledger.ts';
+import { createLedger } from './kernel/ledger.ts';
 import type { Log } from './kernel/observability/log.ts';
 import type { Metrics } from './kernel/observability/metrics.ts';
-import { askedByAStranger, createRequirePermission } from './kernel/policy.ts';
+import { anonymousQuestion, createRequirePermission } from './kernel/policy.ts';
 import type { Outbound } from './kernel/ports/outbound.ts';
 import { createRecordRefusal, createRefusalsLoop } from './kernel/refusals.ts';
 
@@ -73,9 +74,9 @@ const lastWriteMs = 3_000;
  * A token exchange holds a database connection while it waits for locks. All ways to exchange share these places, so that
  * connections remain for other requests; an organization can take half of the places.
  */
-const exchanges = { atOnce: 4, each: 2, waiting: 200, patienceMs: 30_000 } as const;
+const exchanges = { concurrency: 4, perKey: 2, maxQueue: 200, maxWaitMs: 30_000 } as const;
 
-export interface Surroundings {
+export interface AppOptions {
   readonly config: Config;
   readonly log: Log;
   readonly clock?: Clock;
@@ -93,7 +94,7 @@ export async function createApp({
   clock = systemClock,
   outbound = createOutbound({ allowPrivate: config.webhookAllowPrivateTargets }),
   metricsText = (own) => own.text(),
-}: Surroundings) {
+}: AppOptions) {
   const base = await openFoundations({ config, log, clock, outbound });
   const { metrics, ids, db, memory, kv, signer, outside, engine } = base;
 
@@ -106,18 +107,18 @@ export async function createApp({
     shard: shardFrom(ids),
     limitsOf: (caller) => tiers.standing(caller),
   });
-  const announced = createAnnounced({ kv, clock });
+  const cache = createInvalidatingCache({ kv, clock });
   const standings = createStandings({
     db,
     clock,
-    announced,
+    cache: cache,
     findChains: (chainIds) => delegations.findParts(chainIds),
   });
   const listings: LedgerListener = {
     inTransaction: async (tx, happenings) => marketplace.listener.inTransaction?.(tx, happenings),
   };
   const streaming = await openStreaming(config, base.openAside);
-  const streams = streaming && createStreams({ ...streaming, log, metrics });
+  const streams = streaming && createStreams({ ...streaming, log, metrics, envelopeOf });
   const vault = createVault(config.dataEncryptionKey);
   const deliveries = createDeliveries({
     db,
@@ -147,7 +148,7 @@ export async function createApp({
       listings,
       deliveries.listener,
       standings.listener,
-      agentsChange(announced),
+      agentsChange(cache),
       usage.listener,
       ...(streams ? [streams.listener] : []),
     ],
@@ -177,7 +178,7 @@ export async function createApp({
   });
   const agents: Agents = createAgents({
     ...basics,
-    announced,
+    cache: cache,
     multiTenant: config.multiTenant,
     holdPlan: organizations.holdPlan,
     refuseImpersonation: organizations.refuseImpersonation,
@@ -290,7 +291,7 @@ export async function createApp({
     signer,
     settings: config,
     audit: audit.integrity,
-    deniesByDefault: () => !engine.allows(askedByAStranger),
+    deniesByDefault: () => !engine.allows(anonymousQuestion),
     identity: did,
   });
   const scaffold = createScaffold({
@@ -352,7 +353,7 @@ export async function createApp({
   });
   const loops = createLoops(
     [
-      ...announced.loops,
+      ...cache.loops,
       createRefusalsLoop(basics),
       ...audit.loops,
       ...tokens.loops,
@@ -366,7 +367,7 @@ export async function createApp({
     ],
     log,
     // Who moves the clock, as tests do, moves it for both.
-    clock === systemClock ? { mayForget: createSecondClock({ db, clock, log }) } : {},
+    clock === systemClock ? { mayPurge: createClockSkewGuard({ db, clock, log }) } : {},
   );
 
   return {

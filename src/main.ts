@@ -4,7 +4,7 @@ import { Command } from 'commander';
 import { Refusal } from './commands/refusal.ts';
 import { printError } from './commands/terminal.ts';
 import { ConfigProblems } from './kernel/config/config.ts';
-import { DatabaseAway } from './kernel/data/db.ts';
+import { DatabaseUnavailable } from './kernel/data/db.ts';
 import { MigrationProblem } from './kernel/data/migrations.ts';
 import { PolicyProblem } from './kernel/policy.ts';
 
@@ -106,7 +106,8 @@ function explain(error: unknown): string {
     (kind) => error instanceof kind,
   );
   if (plain) return `countersign: ${(error as Error).message}`;
-  if (error instanceof DatabaseAway) return `countersign: cannot start, ${error.message} (see DATABASE_URL)`;
+  if (error instanceof DatabaseUnavailable)
+    return `countersign: cannot start: ${error.message} (see DATABASE_URL)`;
   const { code = '', syscall, message } = (error ?? {}) as NodeJS.ErrnoException;
   if (syscall !== undefined) return `countersign: ${message}`;
   const wrongDatabase = foreignDatabase[code];

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { takeTurn } from '../src/kernel/data/locks.ts';
+import { lockExclusive } from '../src/kernel/data/locks.ts';
 import { type Answer, keepOpen, startApp } from './support/harness.ts';
 import { until } from './support/programs.ts';
 import { delegating } from './support/scenarios/delegations.ts';
@@ -92,7 +92,7 @@ describe('whoever redeems a delegation', () => {
     const [first, second] = two.toSorted((one, other) => (one.agentId < other.agentId ? -1 : 1));
     assert.ok(first && second);
     const lent = await lend(await t.token(undefined, first), second, ['agents:read']);
-    const release = await keepOpen(t, (tx) => takeTurn(tx, 'agent', [first.agentId], 'alone'));
+    const release = await keepOpen(t, (tx) => lockExclusive(tx, 'agent', [first.agentId]));
     const redeeming = redeem(second, lent.delegationToken);
     await until('it waits', async () => {
       const waiting = await t.sql(

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { describe, it } from 'node:test';
-import { tryTurn } from '../src/kernel/data/locks.ts';
+import { tryLockShared } from '../src/kernel/data/locks.ts';
 import { sql } from '../src/kernel/data/sql.ts';
 import { type Answer, keepOpen, newAgent, startApp } from './support/harness.ts';
 import { until } from './support/programs.ts';
@@ -177,7 +177,7 @@ describe('races', () => {
   it('a token that is being issued: whoever changes the agent or its credential waits until it is', async () => {
     const client = await t.agent();
     for (const table of ['agents', 'credentials']) {
-      const release = await keepOpen(t, (tx) => tryTurn(tx, 'agent', [client.agentId], 'together'));
+      const release = await keepOpen(t, (tx) => tryLockShared(tx, 'agent', [client.agentId]));
       const change = t.sql(`update ${table} set status = status where agent_id = $1`, [client.agentId]);
       await untilWaits(change);
       await release();

@@ -8,7 +8,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import { text } from 'node:stream/consumers';
 import { CompactSign } from 'jose';
 import pg from 'pg';
-import { createGatherer } from '../../src/kernel/concurrency/batcher.ts';
+import { createBatcher } from '../../src/kernel/concurrency/batcher.ts';
 
 const { PORT, PRIVATE_KEY = '', CLIENTS = '', DATABASE_URL } = process.env;
 const issuer = `http://127.0.0.1:${PORT}`;
@@ -28,7 +28,7 @@ interface Claims {
   readonly jti: string;
 }
 
-const record = createGatherer({
+const record = createBatcher({
   async run(tokens: readonly Claims[]) {
     await database.query({
       name: 'record',
@@ -37,9 +37,9 @@ const record = createGatherer({
     });
     return tokens.map(() => undefined);
   },
-  atMost: 100,
-  atOnce: 1,
-  waiting: 1_000,
+  maxBatch: 100,
+  concurrency: 1,
+  maxQueue: 1_000,
 });
 
 const sign = (claims: Claims): Promise<string> =>

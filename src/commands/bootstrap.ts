@@ -4,7 +4,7 @@ import { type App, createApp } from '../app.ts';
 import { scopes } from '../contract/scopes.ts';
 import { type Environment, loadConfig } from '../kernel/config/config.ts';
 import type { Tx } from '../kernel/data/db.ts';
-import { takeLock } from '../kernel/data/locks.ts';
+import { lockGlobal } from '../kernel/data/locks.ts';
 import { createLog } from '../kernel/observability/log.ts';
 import { Refusal } from './refusal.ts';
 import { print } from './terminal.ts';
@@ -63,7 +63,7 @@ async function refuseOtherKey(app: App): Promise<void> {
 /** With `force`, an operator that exists already gets one more credential. */
 export function createOperator(app: App, force: boolean): Promise<Operator> {
   return app.db.transaction(async (tx) => {
-    await takeLock(tx, 'bootstrap');
+    await lockGlobal(tx, 'bootstrap');
     const existing = await app.agents.findOperator(tx);
     if (existing && !force) {
       throw new Refusal(

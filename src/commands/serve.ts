@@ -58,7 +58,7 @@ export async function startServer(
     throw error;
   }
   if (cluster.isWorker) lifecycle.onStop(leaveInTurn);
-  app.loops.start(worker ? 'all' : 'everywhere');
+  app.loops.start(worker ? 'all' : 'inEveryProcess');
   return app;
 }
 

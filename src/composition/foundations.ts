@@ -2,7 +2,7 @@
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { createCedar } from '../adapters/cedar.ts';
-import { createOutsideTokens } from '../adapters/keys/external-tokens.ts';
+import { createExternalTokens } from '../adapters/keys/external-tokens.ts';
 import { createKeySets } from '../adapters/keys/key-sets.ts';
 import { createSigner } from '../adapters/keys/keys.ts';
 import { createMemoryKv } from '../adapters/kv/memory-kv.ts';
@@ -48,7 +48,7 @@ export async function openFoundations(surroundings: {
       issuer: config.baseUrl,
       clock,
     }),
-    outside: createOutsideTokens({
+    outside: createExternalTokens({
       keySets: createKeySets({ outbound, clock, log, allowHttp: config.webhookAllowPrivateTargets }),
       clock,
     }),

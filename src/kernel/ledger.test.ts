@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { startApp } from '../../test/support/harness.ts';
+import type { DomainEvent } from './domain-event.ts';
 import { createIds } from './ids.ts';
-import { createLedger, type Happening } from './ledger.ts';
+import { createLedger } from './ledger.ts';
 
 const t = await startApp();
 const actor = {
@@ -18,13 +19,13 @@ const subject = {
 
 function listening() {
   const heard: string[] = [];
-  const told: Happening[] = [];
+  const told: DomainEvent[] = [];
   const listener = {
-    async inTransaction(_tx: unknown, happenings: readonly Happening[]) {
+    async inTransaction(_tx: unknown, happenings: readonly DomainEvent[]) {
       told.push(...happenings);
       heard.push(...happenings.map(({ type }) => `in ${type}`));
     },
-    afterCommit: (happenings: readonly Happening[]) =>
+    afterCommit: (happenings: readonly DomainEvent[]) =>
       void heard.push(...happenings.map(({ type }) => `after ${type}`)),
   };
   return { heard, told, ledger: createLedger({ clock: t.clock, ids: createIds(), listeners: [listener] }) };

@@ -1,68 +1,29 @@
 /**
- * The ledger: a service says once what happened, inside the transaction of the change. The listeners are joined in
- * app.ts: the audit log (a change whose audit row cannot be written does not happen), and whoever else must know before the
- * commit. After it come those whom nobody waits for.
+ * The ledger: a service records a domain event once, inside the transaction of the change. Listeners that run in the transaction come
+ * first, in the order that composition/ gives them: the audit log (if its row cannot be written, the change is rolled back),
+ * webhooks, caches. Listeners after the commit delay no response.
  */
 import type { EventType } from '../contract/events.ts';
 import type { Actor, Delegation } from './caller.ts';
 import type { Clock } from './clock.ts';
 import type { Tx } from './data/db.ts';
+import type { DomainEvent, LedgerEntry, LedgerListener, Subject } from './domain-event.ts';
 import type { Ids } from './ids.ts';
-import { limitRefusals } from './refusals.ts';
-
-export interface Happening {
-  readonly eventId: string;
-  readonly type: EventType;
-  readonly outcome: 'success' | 'failure';
-  /** The organization whose log this belongs to. */
-  readonly organizationId: string;
-  /** The agent concerned; who did it is `metadata.actorId`. */
-  readonly agentId: string;
-  readonly ipAddress: string;
-  readonly userAgent: string;
-  /** ISO 8601. */
-  readonly timestamp: string;
-  /** What the service said of it: what subscribers are told. */
-  readonly data: Readonly<Record<string, unknown>>;
-  /** The same and who did it, in which request: what the audit log keeps. */
-  readonly metadata: Readonly<Record<string, unknown>>;
-}
-
-export interface Subject {
-  readonly organizationId: string;
-  readonly agentId: string;
-  readonly outcome?: 'success' | 'failure';
-  /** Ids, names, scopes, reasons; never a secret. */
-  readonly metadata?: Record<string, unknown>;
-}
-
-export interface LedgerListener {
-  /** Joins the change's own transaction; a throw undoes the change. */
-  inTransaction?(tx: Tx, happenings: readonly Happening[]): Promise<void>;
-  /** The change is durable. */
-  afterCommit?(happenings: readonly Happening[]): void;
-}
-
-export interface Entry {
-  /** Without an agentId the request is unauthenticated, and its failure falls under the limit of kernel/refusals.ts. */
-  readonly actor: Actor;
-  readonly type: EventType;
-  readonly subject: Subject;
-}
+import { limitRefusals } from './refusal-limit.ts';
 
 export interface Ledger {
   record(tx: Tx, actor: Actor, type: EventType, subject: Subject): Promise<void>;
-  /** Of many that share a transaction, at the price of one. */
-  recordAll(tx: Tx, entries: readonly Entry[]): Promise<void>;
+  /** Many events of one transaction in one statement per listener. */
+  recordAll(tx: Tx, entries: readonly LedgerEntry[]): Promise<void>;
 }
 
-/** By which delegation whoever did it could, and on whose behalf. */
+/** The delegation by which the actor acted, and the agent it acted for. */
 const delegationOf = ({ chainIds, subjectId }: Delegation) => ({ chainId: chainIds.at(-1), subjectId });
 
 export function createLedger(deps: { clock: Clock; ids: Ids; listeners: readonly LedgerListener[] }): Ledger {
   const { clock, ids, listeners } = deps;
 
-  const happeningOf = ({ actor, type, subject }: Entry, now: number): Happening => ({
+  const eventOf = ({ actor, type, subject }: LedgerEntry, now: number): DomainEvent => ({
     eventId: ids.orderedAt(now),
     type,
     outcome: subject.outcome ?? 'success',
@@ -80,13 +41,13 @@ export function createLedger(deps: { clock: Clock; ids: Ids; listeners: readonly
     },
   });
 
-  const recordAll: Ledger['recordAll'] = async (tx, asked) => {
+  const recordAll: Ledger['recordAll'] = async (tx, given) => {
     const now = clock.now();
-    const entries = await limitRefusals(tx, asked, now);
+    const entries = await limitRefusals(tx, given, now);
     if (entries.length === 0) return;
-    const happenings = entries.map((entry) => happeningOf(entry, now));
-    for (const listener of listeners) await listener.inTransaction?.(tx, happenings);
-    for (const listener of listeners) tx.afterCommit(() => listener.afterCommit?.(happenings));
+    const events = entries.map((entry) => eventOf(entry, now));
+    for (const listener of listeners) await listener.inTransaction?.(tx, events);
+    for (const listener of listeners) tx.afterCommit(() => listener.afterCommit?.(events));
   };
 
   return {

@@ -27,7 +27,7 @@ export interface PolicyQuestion {
 }
 
 /** Whom every policy must refuse this. */
-export const askedByAStranger: PolicyQuestion = {
+export const anonymousQuestion: PolicyQuestion = {
   agentId: nilUuid,
   organizationId: nilUuid,
   scopes: [],

@@ -82,7 +82,7 @@ describe('PostgreSQL', { concurrency: 3 }, () => {
     assert.equal(health.status, 503);
     assert.deepEqual(await health.json(), {
       code: 'SERVICE_UNAVAILABLE',
-      message: 'The database is away.',
+      message: 'The database is unavailable.',
       details: { checks: { database: 'away', redis: 'ok' } },
     });
     const listing = await fetch(`${service.url}/api/v1/agents`, { headers });
@@ -139,7 +139,7 @@ describe('PostgreSQL', { concurrency: 3 }, () => {
       'a loop says so',
       async () => /waits for the database/.test(service.program.output()) || undefined,
     );
-    assert.doesNotMatch(service.program.output(), /a background loop failed/);
+    assert.doesNotMatch(service.program.output(), /background loop failed/);
 
     await execute(elsewhere, `alter database ${name} reset default_transaction_read_only`);
     await untilWell(service);

@@ -158,7 +158,7 @@ describe('Redis', { concurrency: 2 }, () => {
     const service = await startServe(env);
     await untilRedisIs('ok', service);
     for (const { output } of [bootstrap, service.program])
-      assert.doesNotMatch(output(), /Redis is away: .*connect/);
+      assert.doesNotMatch(output(), /redis unavailable: .*connect/);
   });
 
   test('away at the start: the service starts, finds it later, and stops without it', async (t) => {

@@ -36,7 +36,7 @@ test('while a request is counted no transaction is open and no agent is locked, 
        where datname = current_database() and state like 'idle in transaction%'`,
     );
   const untilBack = () =>
-    until('Redis is back', async () => {
+    until('redis available again', async () => {
       const { json } = await t.call('GET', '/health');
       return json.checks.redis === 'ok' || undefined;
     });

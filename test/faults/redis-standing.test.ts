@@ -191,13 +191,13 @@ describe('what Redis keeps', { concurrency: 2 }, () => {
       );
 
     await memory('1');
-    await untilBothSay('Redis is away: OOM');
+    await untilBothSay('redis unavailable: OOM');
     assert.equal(await one.revoke(first.bearer), 200);
     assert.equal(await other.uses(first.bearer), 401);
     assert.match(await (await fetch(`${other.url}/health`)).text(), /"redis":"away"/);
 
     await memory('0');
-    await untilBothSay('Redis is back');
+    await untilBothSay('redis available again');
     assert.equal(await one.revoke(second.bearer), 200);
     // What could not be announced is within a second of its return, and it may be held up once more on a busy machine.
     for (const { bearer } of [first, second])

@@ -95,7 +95,7 @@ describe('what is not as a command needs it is said in one line', { concurrency:
       title: 'a database that is read-only',
       args: ['serve'],
       holds: setting('default_transaction_read_only = on'),
-      says: /the database is away: cannot execute CREATE TABLE in a read-only transaction \(see DATABASE_URL\)$/m,
+      says: /cannot use the database: cannot execute CREATE TABLE in a read-only transaction \(see DATABASE_URL\)$/m,
     },
     {
       title: 'a folder for the data that is a file',
@@ -208,7 +208,10 @@ describe('serve refuses to start', { concurrency: 3 }, () => {
     const port = await freePort();
     const away = environment(`postgres://app:hunter2@127.0.0.1:${port}/countersign`);
     const said = await refusalOf(startCountersign(['serve'], away));
-    assert.match(said, new RegExp(`the database is away: .*127\\.0\\.0\\.1:${port} \\(see DATABASE_URL\\)`));
+    assert.match(
+      said,
+      new RegExp(`cannot use the database: .*127\\.0\\.0\\.1:${port} \\(see DATABASE_URL\\)`),
+    );
     assert.doesNotMatch(said, /hunter2/);
   });
 

@@ -21,7 +21,7 @@ import { startRelay } from '../../../test/support/peers/relay.ts';
 import { freePort, until } from '../../../test/support/programs.ts';
 import { webhookEvents } from '../../contract/events.ts';
 import { createIds } from '../../kernel/ids.ts';
-import { type Broker, BrokerAway, type Message } from '../../kernel/ports/broker.ts';
+import { type Broker, BrokerUnavailable, type Message } from '../../kernel/ports/broker.ts';
 import { createKafkaBroker } from './kafka.ts';
 import { createNatsBroker } from './nats.ts';
 
@@ -40,7 +40,7 @@ const messagesOf = (count: number, organizationId: string, type = 'token.issued'
   });
 
 const isAway = (pattern: RegExp) => (error: unknown) => {
-  assert.ok(error instanceof BrokerAway, String(error));
+  assert.ok(error instanceof BrokerUnavailable, String(error));
   assert.match(error.message, pattern);
   return true;
 };
@@ -121,8 +121,8 @@ for (const kind of kinds) {
     {
       await server.kill();
       const batch = messagesOf(10, one);
-      await assert.rejects(broker.publish(batch, going), BrokerAway);
-      await assert.rejects(broker.publish(batch, going), BrokerAway);
+      await assert.rejects(broker.publish(batch, going), BrokerUnavailable);
+      await assert.rejects(broker.publish(batch, going), BrokerUnavailable);
       await server.restart();
       // A broker that has just started may not know yet what it leads.
       await until('the broker takes messages again', () => broker.publish(batch, going).then(() => true));

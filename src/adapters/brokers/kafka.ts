@@ -14,7 +14,7 @@ import {
   stringSerializers,
 } from '@platformatic/kafka';
 import { webhookEvents } from '../../contract/events.ts';
-import { type Broker, BrokerAway, type Message } from '../../kernel/ports/broker.ts';
+import { type Broker, BrokerUnavailable, type Message } from '../../kernel/ports/broker.ts';
 import { withDeadline } from './deadline.ts';
 import { isRefusal, isUnknownTopic, reasonOf, refusedTopics } from './kafka-refusals.ts';
 
@@ -53,7 +53,7 @@ export function createKafkaBroker(options: KafkaOptions): Broker {
       } catch (error) {
         session = undefined;
         current.drop();
-        throw new BrokerAway(reasonOf(error));
+        throw new BrokerUnavailable(reasonOf(error));
       }
     },
     async close() {

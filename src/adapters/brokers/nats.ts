@@ -13,7 +13,7 @@ import {
   StorageType,
 } from '@nats-io/jetstream';
 import { connect, type NatsConnection, nanos } from '@nats-io/transport-node';
-import { type Broker, BrokerAway, type Message } from '../../kernel/ports/broker.ts';
+import { type Broker, BrokerUnavailable, type Message } from '../../kernel/ports/broker.ts';
 import { withDeadline } from './deadline.ts';
 
 export interface NatsOptions {
@@ -59,7 +59,7 @@ export function createNatsBroker(options: NatsOptions): Broker {
         await withDeadline(publish(messages), publishMs, stopping);
       } catch (error) {
         drop();
-        throw new BrokerAway(reasonOf(error));
+        throw new BrokerUnavailable(reasonOf(error));
       }
     },
     async close() {

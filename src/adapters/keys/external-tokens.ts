@@ -1,10 +1,15 @@
 /** The port for outside tokens on `jose`. No header but `alg`, `kid`, `typ` and `crit` is looked at: none can name a key or a place. */
 import { createHash } from 'node:crypto';
 import { compactVerify } from 'jose';
-import type { OutsideTokenReason } from '../../contract/outside.ts';
+import type { ExternalTokenReason } from '../../contract/external-tokens.ts';
 import type { Clock } from '../../kernel/clock.ts';
 import { readJson } from '../../kernel/http/input/body.ts';
-import type { OutsideTokens, Refused, Unverified, Verified } from '../../kernel/ports/external-tokens.ts';
+import type {
+  ExternalTokenRefusal,
+  ExternalTokens,
+  UnverifiedToken,
+  VerifiedToken,
+} from '../../kernel/ports/external-tokens.ts';
 import type { Claims } from '../../kernel/ports/signer.ts';
 import { isOutsideAlgorithm } from './external-keys.ts';
 import type { KeySets } from './key-sets.ts';
@@ -17,9 +22,9 @@ const types: ReadonlySet<string> = new Set(['jwt', 'jose', 'at+jwt']);
 /** Beyond the year 9999 nothing here can write a time. */
 const lastSecond = 253_402_300_799;
 
-const refused = (reason: OutsideTokenReason): Refused => ({ reason });
+const refused = (reason: ExternalTokenReason): ExternalTokenRefusal => ({ reason });
 
-export function createOutsideTokens({ keySets, clock }: { keySets: KeySets; clock: Clock }): OutsideTokens {
+export function createExternalTokens({ keySets, clock }: { keySets: KeySets; clock: Clock }): ExternalTokens {
   return {
     read(token) {
       if (token.length > maxLength) return refused('too_large');
@@ -79,7 +84,7 @@ const isSoundClaims = ({ iss, sub, aud, exp, nbf, iat }: Claims): boolean =>
     (Array.isArray(aud) && aud.every((one) => typeof one === 'string'))) &&
   [exp, nbf, iat].every((time) => time === undefined || isTime(time));
 
-function judgeTimes({ claims }: Unverified, now: number): Verified | Refused {
+function judgeTimes({ claims }: UnverifiedToken, now: number): VerifiedToken | ExternalTokenRefusal {
   const { exp, nbf, iat } = claims as { exp?: number; nbf?: number; iat?: number };
   if (exp === undefined) return refused('missing_claim');
   if (exp * 1000 <= now) return refused('expired');

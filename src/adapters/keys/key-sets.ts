@@ -6,7 +6,7 @@
 import type { KeyObject } from 'node:crypto';
 import type { Clock } from '../../kernel/clock.ts';
 import type { Log } from '../../kernel/observability/log.ts';
-import { type KeySource, problemOfAddress } from '../../kernel/ports/external-tokens.ts';
+import { type KeySource, urlProblem } from '../../kernel/ports/external-tokens.ts';
 import { type Outbound, OutboundProblem } from '../../kernel/ports/outbound.ts';
 import { type OutsideKey, pickKey, readKeySet } from './external-keys.ts';
 
@@ -88,9 +88,7 @@ export function createKeySets({ outbound, clock, log, allowHttp }: KeySetDeps): 
     if (document.issuer !== issuer) throw new Error('its discovery document names another issuer');
     const { jwks_uri: jwksUri } = document;
     const problem =
-      typeof jwksUri === 'string'
-        ? problemOfAddress(jwksUri, { allowHttp, allowQuery: true })
-        : 'is not there';
+      typeof jwksUri === 'string' ? urlProblem(jwksUri, { allowHttp, allowQuery: true }) : 'is not there';
     if (problem !== undefined) throw new Error(`jwks_uri in its discovery document ${problem}`);
     return jwksUri as string;
   };

@@ -7,7 +7,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { skipWithout } from '../../../test/support/harness.ts';
 import { onRedis, startRedis, until } from '../../../test/support/programs.ts';
 import { createLog } from '../../kernel/observability/log.ts';
-import { KvAway } from '../../kernel/ports/kv.ts';
+import { KvUnavailable } from '../../kernel/ports/kv.ts';
 import { createRedisKv } from './redis.ts';
 
 async function connect(t: TestContext, url: string) {
@@ -43,7 +43,7 @@ async function open(t: TestContext) {
 /** In turn, whatever else a busy machine makes of it. */
 function assertSaidInTurn(said: readonly string[]): void {
   said.forEach((line, index) => {
-    assert.match(line, index % 2 === 0 ? /^Redis is away: / : /^Redis is back$/, said.join('\n'));
+    assert.match(line, index % 2 === 0 ? /^redis unavailable: / : /^redis available again$/, said.join('\n'));
   });
 }
 
@@ -51,17 +51,17 @@ const refusals = {
   'is full': {
     begin: ['config', 'set', 'maxmemory', '1'],
     end: ['config', 'set', 'maxmemory', '0'],
-    says: /^Redis is away: OOM command not allowed/,
+    says: /^redis unavailable: OOM command not allowed/,
   },
   'has become a replica': {
     begin: ['replicaof', '127.0.0.1', '1'],
     end: ['replicaof', 'no', 'one'],
-    says: /^Redis is away: READONLY You can't write/,
+    says: /^redis unavailable: READONLY You can't write/,
   },
   'misses its replicas': {
     begin: ['config', 'set', 'min-replicas-to-write', '1'],
     end: ['config', 'set', 'min-replicas-to-write', '0'],
-    says: /^Redis is away: NOREPLICAS/,
+    says: /^redis unavailable: NOREPLICAS/,
   },
 };
 
@@ -75,14 +75,14 @@ describe('a Redis that can be read and not written to is away', { concurrency: 3
         onRedis(redis.port, (client) => client.call(name, ...rest));
       await kv.set('kept', 'before', { ttlMs: 60_000 });
       await order(begin);
-      await assert.rejects(kv.increment('n', { ttlMs: 60_000 }), KvAway);
+      await assert.rejects(kv.increment('n', { ttlMs: 60_000 }), KvUnavailable);
       for (const refused of [
         () => kv.get('kept'),
         () => kv.getMany(['kept']),
         () => kv.take('n', { atMost: 1 }),
         () => kv.ping(),
       ])
-        await assert.rejects(refused(), KvAway);
+        await assert.rejects(refused(), KvUnavailable);
       assertSaidInTurn(said);
       assert.match(said.at(-1) ?? '', says);
 
@@ -90,7 +90,7 @@ describe('a Redis that can be read and not written to is away', { concurrency: 3
       await untilIt(true);
       assert.equal(await kv.get('kept'), 'before');
       assertSaidInTurn(said);
-      assert.equal(said.at(-1), 'Redis is back');
+      assert.equal(said.at(-1), 'redis available again');
     });
   }
 
@@ -100,7 +100,7 @@ describe('a Redis that can be read and not written to is away', { concurrency: 3
     const { redis, said, untilIt } = opened;
     await onRedis(redis.port, (client) => client.config('SET', 'maxmemory', '1'));
     await untilIt(false);
-    assert.match(said.at(-1) ?? '', /^Redis is away: OOM/);
+    assert.match(said.at(-1) ?? '', /^redis unavailable: OOM/);
   });
 
   test('a key that holds something else is no reason', async (t) => {
@@ -108,8 +108,8 @@ describe('a Redis that can be read and not written to is away', { concurrency: 3
     if (!opened) return;
     const { redis, kv, said } = opened;
     await onRedis(redis.port, (client) => client.lpush('countersign:odd', 'x'));
-    await assert.rejects(kv.get('odd'), KvAway);
-    await assert.rejects(kv.increment('odd', { ttlMs: 1_000 }), KvAway);
+    await assert.rejects(kv.get('odd'), KvUnavailable);
+    await assert.rejects(kv.increment('odd', { ttlMs: 1_000 }), KvUnavailable);
     assert.equal(await kv.get('even'), null);
     assert.deepEqual(said, []);
   });
@@ -122,14 +122,11 @@ test('a Redis that stands still, or is gone, is said to be away once, and back o
   redis.program.kill('SIGSTOP');
   t.after(() => redis.program.kill('SIGCONT'));
   await untilIt(false);
-  for (let round = 0; round < 3; round += 1) await assert.rejects(opened.kv.ping(), KvAway);
-  assert.equal(
-    said.at(-1),
-    'Redis is away: no answer within 250 ms; limits are counted per process until it is back',
-  );
+  for (let round = 0; round < 3; round += 1) await assert.rejects(opened.kv.ping(), KvUnavailable);
+  assert.equal(said.at(-1), 'redis unavailable: no answer within 250 ms; counting limits per process');
   redis.program.kill('SIGCONT');
   await untilIt(true);
-  assert.equal(said.at(-1), 'Redis is back');
+  assert.equal(said.at(-1), 'redis available again');
 
   redis.program.kill('SIGKILL');
   await redis.program.ended();
@@ -157,8 +154,8 @@ test('a Redis that is not there at the start is said to be away', async (t) => {
   await redis.program.ended();
   const { kv, said } = await connect(t, redis.url);
   assert.equal(said.length, 1);
-  assert.match(said[0] ?? '', /^Redis is away: connect ECONNREFUSED/);
-  await assert.rejects(kv.ping(), KvAway);
+  assert.match(said[0] ?? '', /^redis unavailable: connect ECONNREFUSED/);
+  await assert.rejects(kv.ping(), KvUnavailable);
 });
 
 test('a Redis that is there at the start answers the first question, and is not called unconnected, however busy the start', async (t) => {
@@ -185,8 +182,6 @@ test('a Redis that takes the connection and says nothing is not waited for at th
   const { kv, said } = await connect(t, `redis://127.0.0.1:${port}`);
   const waited = performance.now() - started;
   assert.ok(waited > 900, `waited for ${waited} ms`);
-  assert.deepEqual(said, [
-    'Redis is away: there is no connection; limits are counted per process until it is back',
-  ]);
-  await assert.rejects(kv.get('x'), KvAway);
+  assert.deepEqual(said, ['redis unavailable: there is no connection; counting limits per process']);
+  await assert.rejects(kv.get('x'), KvUnavailable);
 });

@@ -8,7 +8,7 @@
 import { once } from 'node:events';
 import { Redis } from 'ioredis';
 import type { Log } from '../../kernel/observability/log.ts';
-import { type Kv, KvAway } from '../../kernel/ports/kv.ts';
+import { type Kv, KvUnavailable } from '../../kernel/ports/kv.ts';
 
 const prefix = 'countersign:';
 const patienceMs = 250;
@@ -71,22 +71,22 @@ export async function createRedisKv(url: string, log: Log): Promise<Kv> {
 
   const attempt = async <T>(command: () => Promise<T>): Promise<T> => {
     const reason = presence.whyAway();
-    if (reason !== undefined) throw new KvAway(reason);
+    if (reason !== undefined) throw new KvUnavailable(reason);
     try {
       return await inTime(command());
     } catch (error) {
       if (concernsAll(error)) leave(error);
-      throw new KvAway(error);
+      throw new KvUnavailable(error);
     }
   };
-  /** Asks also while Redis is away: this is how it is found again. */
+  /** Asks also while redis unavailable: this is how it is found again. */
   const beat = async () => {
     const askedAt = performance.now();
     try {
       await inTime(redis.set('beat', '', 'PX', beatTtlMs));
     } catch (error) {
       leave(error);
-      throw new KvAway(error);
+      throw new KvUnavailable(error);
     }
     presence.comeBack(askedAt);
   };
@@ -162,13 +162,13 @@ function createPresence(log: Log) {
     leave(reason: string) {
       if (away || closed) return;
       away = { since: performance.now(), reason };
-      log.warn(`Redis is away: ${reason}; limits are counted per process until it is back`);
+      log.warn(`redis unavailable: ${reason}; counting limits per process`);
     },
     /** An answer to what was asked before it went says nothing about now. */
     comeBack(askedAt: number) {
       if (!away || askedAt < away.since) return;
       away = undefined;
-      log.info('Redis is back');
+      log.info('redis available again');
     },
     close() {
       closed = true;

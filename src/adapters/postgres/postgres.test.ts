@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { after, describe, it } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createDatabase, execute } from '../../../test/support/harness.ts';
-import { DatabaseAway } from '../../kernel/data/db.ts';
+import { DatabaseUnavailable } from '../../kernel/data/db.ts';
 import { raw, sql } from '../../kernel/data/sql.ts';
 import { createLog } from '../../kernel/observability/log.ts';
 import { createMetrics } from '../../kernel/observability/metrics.ts';
@@ -147,7 +147,7 @@ describe('the database port', () => {
     assert.equal(done, 'done');
     assert.match(logs.join(''), /a counter fell over/);
   });
-  it('says that the database is away when it takes no connections, whatever its reason, and heals', async () => {
+  it('says that the database is unavailable when it takes no connections, whatever its reason, and heals', async () => {
     const { url, db } = await open();
     const name = new URL(url).pathname.slice(1);
     const elsewhere = new URL('/postgres', url).href;
@@ -158,16 +158,16 @@ describe('the database port', () => {
     await execute(elsewhere, 'select pg_terminate_backend(pid) from pg_stat_activity where datname = $1', [
       name,
     ]);
-    await assert.rejects(db.ping(), DatabaseAway);
-    await assert.rejects(db.many('test.query', sql`select 1`), DatabaseAway);
+    await assert.rejects(db.ping(), DatabaseUnavailable);
+    await assert.rejects(db.many('test.query', sql`select 1`), DatabaseUnavailable);
     await assert.rejects(
       db.transaction(async () => {}),
-      DatabaseAway,
+      DatabaseUnavailable,
     );
     await connections(true);
     await db.ping();
   });
-  it('says that the database is away when it takes no writes, and keeps no connection on which it took none', async () => {
+  it('says that the database is unavailable when it takes no writes, and keeps no connection on which it took none', async () => {
     const { url, db } = await open();
     const name = new URL(url).pathname.slice(1);
     const elsewhere = new URL('/postgres', url).href;
@@ -179,7 +179,7 @@ describe('the database port', () => {
       'caught within': () =>
         db.transaction(async (tx) => {
           await tx.run('test.within', insert).catch(() => {});
-          throw new DatabaseAway('said in other words');
+          throw new DatabaseUnavailable('said in other words');
         }),
       last: () => db.transaction(async (tx) => tx.atCommit('test.last', insert)),
       ping: () => db.ping(),
@@ -189,9 +189,9 @@ describe('the database port', () => {
       await execute(elsewhere, 'select pg_terminate_backend(pid) from pg_stat_activity where datname = $1', [
         name,
       ]);
-      await assert.rejects(db.ping(), DatabaseAway);
+      await assert.rejects(db.ping(), DatabaseUnavailable);
       assert.deepEqual(await db.one('test.read', sql`select 1 as n`), { n: 1 }, 'it can still be read');
-      await assert.rejects(write(), DatabaseAway, which);
+      await assert.rejects(write(), DatabaseUnavailable, which);
       await execute(elsewhere, `alter database ${name} reset default_transaction_read_only`);
       await db.ping();
       await db.transaction((tx) => tx.run('test.insert', insert));
@@ -205,7 +205,7 @@ describe('the database port', () => {
         db.transaction(async (tx) => {
           await tx.run('test.raise', raw(`do $$ begin raise exception using errcode = '${code}'; end $$`));
         }),
-        DatabaseAway,
+        DatabaseUnavailable,
         code,
       );
     await assert.rejects(db.run('test.wrong', sql`select * from nowhere`), { code: '42P01' });

@@ -3,7 +3,7 @@
 import type { Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
-import { DatabaseAway, type Db, type Queryable, type Tx } from '../../kernel/data/db.ts';
+import { DatabaseUnavailable, type Db, type Queryable, type Tx } from '../../kernel/data/db.ts';
 import { isPrepared, type Sql } from '../../kernel/data/sql.ts';
 import type { Log } from '../../kernel/observability/log.ts';
 import type { Metrics } from '../../kernel/observability/metrics.ts';
@@ -66,7 +66,9 @@ export function createPostgres(options: PostgresOptions): Db {
     try {
       return await work();
     } catch (error) {
-      throw isOutage(error) && !(error instanceof DatabaseAway) ? new DatabaseAway(error) : error;
+      throw isOutage(error) && !(error instanceof DatabaseUnavailable)
+        ? new DatabaseUnavailable(error)
+        : error;
     } finally {
       metrics.observe(
         'service_db_query_duration_seconds',
@@ -79,7 +81,7 @@ export function createPostgres(options: PostgresOptions): Db {
   /** Whatever keeps us from a connection is an outage, whatever its code. */
   const connect = () =>
     pool.connect().catch((error) => {
-      throw new DatabaseAway(error);
+      throw new DatabaseUnavailable(error);
     });
 
   const once = async (query: pg.QueryConfig, check?: (result: pg.QueryResult) => void) => {
@@ -172,7 +174,7 @@ export function createPostgres(options: PostgresOptions): Db {
     async ping() {
       const late = new AbortController();
       const limit = sleep(pingMs, undefined, { signal: late.signal }).then(() => {
-        throw new DatabaseAway(new Error(`no answer within ${pingMs} ms`));
+        throw new DatabaseUnavailable(new Error(`no answer within ${pingMs} ms`));
       });
       const asked = timed('ping', () => once(mode, refuseReadOnly));
       asked.catch(() => {});

@@ -5,7 +5,7 @@ import {
   type Order,
   type PaidTier,
   type PaymentProvider,
-  PaymentsAway,
+  PaymentsUnavailable,
   type ReadPaymentEvent,
 } from '../../kernel/ports/payments.ts';
 import { eventOf, stateOf } from './subscription.ts';
@@ -61,7 +61,7 @@ export function createStripe({
     } catch (error) {
       const { type, code, statusCode, requestId } = error as Partial<Stripe.errors.StripeError>;
       const said = [what, type, code, statusCode, requestId].filter(Boolean).join(', ');
-      throw new PaymentsAway(said, code === 'resource_missing');
+      throw new PaymentsUnavailable(said, code === 'resource_missing');
     }
   };
 
@@ -84,7 +84,7 @@ export function createStripe({
         cancel_url: returnUrl,
       }),
     );
-    if (!session.url) throw new PaymentsAway('checkout, no address was given');
+    if (!session.url) throw new PaymentsUnavailable('checkout, no address was given');
     return {
       sessionId: session.id,
       url: session.url,
@@ -132,7 +132,7 @@ export function createStripe({
       // Sessions of the portal cannot be closed. What was paid meanwhile is refused, and told by an event.
       if (!sessionId.startsWith('cs_')) return;
       await ask('close', (stripe) => stripe.checkout.sessions.expire(sessionId)).catch((error) => {
-        if (!(error instanceof PaymentsAway)) throw error;
+        if (!(error instanceof PaymentsUnavailable)) throw error;
       });
     },
 
@@ -160,7 +160,7 @@ export function createStripe({
 
 const unlessMissing = <T>(work: Promise<T>): Promise<T | undefined> =>
   work.catch((error) => {
-    if (error instanceof PaymentsAway && error.missing) return undefined;
+    if (error instanceof PaymentsUnavailable && error.missing) return undefined;
     throw error;
   });
 

@@ -2,10 +2,10 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { startApp } from '../../../test/support/harness.ts';
 import { createMemoryKv } from '../../adapters/kv/memory-kv.ts';
-import { createAnnounced } from '../../kernel/data/invalidating-cache.ts';
+import { createInvalidatingCache } from '../../kernel/data/invalidating-cache.ts';
 import { createIds } from '../../kernel/ids.ts';
 import { createLedger } from '../../kernel/ledger.ts';
-import { agentsChange, createRemembered } from './remembered.ts';
+import { createRemembered, invalidateAgents } from './remembered.ts';
 import type { Agent } from './schema.ts';
 
 const t = await startApp();
@@ -79,15 +79,15 @@ describe('an agent that was read', () => {
   it('is not brought back by a reading from before a change that is kept after it', async () => {
     const { agentId } = await t.agent();
     const older = (await call('GET', agentId)) as Agent;
-    const announced = createAnnounced({ kv: createMemoryKv(t.clock), clock: t.clock });
+    const announced = createInvalidatingCache({ kv: createMemoryKv(t.clock), clock: t.clock });
     const ledger = createLedger({
       clock: t.clock,
       ids: createIds(),
-      listeners: [agentsChange(announced)],
+      listeners: [invalidateAgents(announced)],
     });
     const answers = [Promise.withResolvers<Agent>(), Promise.withResolvers<Agent>()];
     let asked = 0;
-    const recall = createRemembered({ announced, clock: t.clock }, () => {
+    const recall = createRemembered({ cache: announced, clock: t.clock }, () => {
       asked += 1;
       return (answers[asked - 1] as PromiseWithResolvers<Agent>).promise;
     });

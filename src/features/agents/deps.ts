@@ -1,7 +1,7 @@
 import type { Caller } from '../../kernel/caller.ts';
 import type { Clock } from '../../kernel/clock.ts';
 import type { Db, Tx } from '../../kernel/data/db.ts';
-import type { Announced } from '../../kernel/data/invalidating-cache.ts';
+import type { InvalidatingCache } from '../../kernel/data/invalidating-cache.ts';
 import type { RouteEntry } from '../../kernel/http/route.ts';
 import type { Ids } from '../../kernel/ids.ts';
 import type { Ledger } from '../../kernel/ledger.ts';
@@ -10,7 +10,7 @@ import type { Agent, PublicJwk } from './schema.ts';
 import type { AgentService } from './service.ts';
 
 export interface AgentDeps {
-  readonly announced: Announced;
+  readonly cache: InvalidatingCache;
   readonly db: Db;
   readonly clock: Clock;
   readonly ids: Ids;

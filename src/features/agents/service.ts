@@ -3,7 +3,7 @@ import { type AgentFacts, serviceFragments } from '../../contract/identity.ts';
 import { operatorScope, organizationScopes, type Scope, scopes } from '../../contract/scopes.ts';
 import { type Actor, type Caller, isOperator, refuseAmplification, tenantOf } from '../../kernel/caller.ts';
 import { isoTime } from '../../kernel/clock.ts';
-import { createGatherer } from '../../kernel/concurrency/batcher.ts';
+import { createBatcher } from '../../kernel/concurrency/batcher.ts';
 import type { Queryable, Tx } from '../../kernel/data/db.ts';
 import { fail } from '../../kernel/fail.ts';
 import { type FieldProblem, validationError } from '../../kernel/http/input/validation.ts';
@@ -77,11 +77,11 @@ export function createAgentService(deps: AgentDeps): AgentService {
     readPublicKey,
   } = deps;
 
-  const findAgent = createGatherer({
+  const findAgent = createBatcher({
     run: (agentIds: readonly string[]) => findAgents(db, agentIds),
-    atMost: 100,
-    atOnce: 1,
-    waiting: 2_000,
+    maxBatch: 100,
+    concurrency: 1,
+    maxQueue: 2_000,
   });
 
   const recallAgent = createRemembered(deps, findAgent);

@@ -1,7 +1,7 @@
 import type { AgentFacts } from '../../contract/identity.ts';
 import { operatorScope } from '../../contract/scopes.ts';
 import type { Queryable } from '../../kernel/data/db.ts';
-import { takeTurn } from '../../kernel/data/locks.ts';
+import { lockExclusive, lockShared } from '../../kernel/data/locks.ts';
 import { join, listOf, prepared, sql } from '../../kernel/data/sql.ts';
 import { offsetOf } from '../../kernel/http/page.ts';
 import type { Agent, AgentQuery, PublicJwk } from './schema.ts';
@@ -85,7 +85,7 @@ export async function lockAgent(
   );
   // Nobody keeps others waiting for what is not theirs to see.
   if (!found) return undefined;
-  await takeTurn(tx, 'agent', [found.agentId], 'alone');
+  await lockExclusive(tx, 'agent', [found.agentId]);
   return tx.maybe(
     'agents.lock',
     sql`select ${columns}, suspended_by_operator as "suspendedByOperator" from agents
@@ -95,7 +95,7 @@ export async function lockAgent(
 
 /** Those that exist, as they are now, kept from changing until the transaction ends; others may hold them in the same way. */
 export async function holdAgents(tx: Queryable, agentIds: readonly string[]): Promise<Agent[]> {
-  await takeTurn(tx, 'agent', agentIds, 'together');
+  await lockShared(tx, 'agent', agentIds);
   return tx.many(
     'agents.hold',
     sql`select ${columns} from agents where agent_id = any(${agentIds}::uuid[]) order by agent_id for share`,

@@ -4,7 +4,7 @@ import { describe, it } from 'node:test';
 import { startApp, type TestApp } from '../../../test/support/harness.ts';
 import { until } from '../../../test/support/programs.ts';
 import { createReader, holdOpen, record } from '../../../test/support/scenarios/audit-log.ts';
-import { DatabaseAway } from '../../kernel/data/db.ts';
+import { DatabaseUnavailable } from '../../kernel/data/db.ts';
 import { isLockTimeout } from './lock-store.ts';
 
 const advisoryKey = '7263544004';
@@ -104,7 +104,7 @@ describe('the lock of the sequencer', async () => {
     assert.deepEqual([answer.value.status, answer.value.json.code], [503, 'SERVICE_UNAVAILABLE']);
     for (const { status, reason } of [prepared, watched] as PromiseRejectedResult[]) {
       assert.equal(status, 'rejected');
-      assert.ok(reason instanceof DatabaseAway && isLockTimeout(reason), String(reason));
+      assert.ok(reason instanceof DatabaseUnavailable && isLockTimeout(reason), String(reason));
     }
     // Retention logs it and tries again.
     assert.equal(retained.status, 'fulfilled');

@@ -1,8 +1,8 @@
 import type { Clock } from '../../kernel/clock.ts';
 import type { Loop } from '../../kernel/concurrency/loops.ts';
 import type { Db } from '../../kernel/data/db.ts';
+import type { LedgerListener } from '../../kernel/domain-event.ts';
 import type { RouteEntry } from '../../kernel/http/route.ts';
-import type { LedgerListener } from '../../kernel/ledger.ts';
 import type { Log } from '../../kernel/observability/log.ts';
 import type { Metrics } from '../../kernel/observability/metrics.ts';
 import type { ReadStatement, Signer } from '../../kernel/ports/signer.ts';

@@ -3,8 +3,8 @@
  * needs the privilege to change that table.
  */
 import type { Clock } from '../../kernel/clock.ts';
-import { DatabaseAway, type Tx } from '../../kernel/data/db.ts';
-import { heldByUnprivileged, tryLockShared } from '../../kernel/data/locks.ts';
+import { DatabaseUnavailable, type Tx } from '../../kernel/data/db.ts';
+import { heldByUnprivileged, tryLockGlobalShared } from '../../kernel/data/locks.ts';
 import { raw, sql } from '../../kernel/data/sql.ts';
 
 const table = 'audit_progress';
@@ -45,7 +45,8 @@ export async function confirmSequencerLock(tx: Tx): Promise<void> {
  * holder could be a node of ours: may it change the table?
  */
 const isClearOfEarlierVersions = async (tx: Tx): Promise<boolean> =>
-  (await tryLockShared(tx, 'auditSequencer')) || (await heldByUnprivileged(tx, 'auditSequencer', table));
+  (await tryLockGlobalShared(tx, 'auditSequencer')) ||
+  (await heldByUnprivileged(tx, 'auditSequencer', table));
 
 async function isReadOnly(tx: Tx): Promise<boolean> {
   const { readOnly } = await tx.one<{ readOnly: boolean }>(
@@ -59,7 +60,7 @@ const lockNotAvailable = '55P03';
 
 /** The error that PostgreSQL raises when `lock_timeout` has passed. */
 const lockTimeout = () =>
-  new DatabaseAway(
+  new DatabaseUnavailable(
     Object.assign(new Error('a session holds the advisory lock of the audit sequencer'), {
       code: lockNotAvailable,
     }),

@@ -6,7 +6,7 @@ import type { Sequencer } from './sequencer.ts';
 export const createPartitionLoop = ({ ensure }: Partitions): Loop => ({
   name: 'audit-partitions',
   everyMs: 3_600_000,
-  everywhere: true,
+  inEveryProcess: true,
   run: ensure,
 });
 
@@ -20,14 +20,14 @@ export const createSequencerLoop = (sequencer: Sequencer, backlog: Backlog): Loo
 export const createBacklogLoop = (check: () => Promise<void>): Loop => ({
   name: 'audit-backlog',
   everyMs: 1_000,
-  everywhere: true,
+  inEveryProcess: true,
   run: check,
 });
 
 export const createRetentionLoop = (retain: () => Promise<void>): Loop => ({
   name: 'audit-retention',
   everyMs: 3_600_000,
-  forgets: true,
+  purges: true,
   run: retain,
 });
 
@@ -35,7 +35,7 @@ export const createRetentionLoop = (retain: () => Promise<void>): Loop => ({
 export const createWatchLoop = (watch: () => Promise<unknown>): Loop => ({
   name: 'audit-watch',
   everyMs: 15_000,
-  everywhere: true,
+  inEveryProcess: true,
   async run() {
     await watch();
   },

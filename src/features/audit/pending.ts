@@ -4,7 +4,7 @@
  */
 import type { Clock } from '../../kernel/clock.ts';
 import type { Db } from '../../kernel/data/db.ts';
-import type { Happening } from '../../kernel/ledger.ts';
+import type { DomainEvent } from '../../kernel/domain-event.ts';
 import type { Log } from '../../kernel/observability/log.ts';
 import type { Metrics } from '../../kernel/observability/metrics.ts';
 import type { Alarm, Finding } from './alarm.ts';
@@ -13,7 +13,7 @@ import type { Period } from './period.ts';
 
 export interface Pending {
   /** The transaction of these events is durable. */
-  appended(events: readonly Pick<Happening, 'eventId' | 'organizationId' | 'timestamp'>[]): void;
+  appended(events: readonly Pick<DomainEvent, 'eventId' | 'organizationId' | 'timestamp'>[]): void;
   linked(eventIds: Iterable<string>): void;
   /** Looks for events that should have been linked by now, and raises the alarm for one that is gone. */
   check(): Promise<void>;

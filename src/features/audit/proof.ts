@@ -27,7 +27,7 @@ export interface ProofDeps {
 }
 
 /** Each has a connection for as long as it reads, and the organization's requests of two minutes may wait. */
-const verifications = { atOnce: 2, waiting: 60 } as const;
+const verifications = { concurrency: 2, maxQueue: 60 } as const;
 
 export function createProof({ db, verifier, organizations }: ProofDeps): Proof {
   const inTurn = createFairQueue(verifications);

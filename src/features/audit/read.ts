@@ -16,7 +16,7 @@ export interface AuditReader {
 }
 
 /** A long log takes its time to be counted: that must not take every connection from the others. */
-const listings = { atOnce: 3, waiting: 500 } as const;
+const listings = { concurrency: 3, maxQueue: 500 } as const;
 
 export function createAuditReader({ db, clock }: { db: Db; clock: Clock }): AuditReader {
   const inTurn = createFairQueue(listings);

@@ -5,7 +5,7 @@
  */
 import { limits } from '../../contract/limits.ts';
 import type { Clock } from '../../kernel/clock.ts';
-import { DatabaseAway, type Db, type Tx } from '../../kernel/data/db.ts';
+import { DatabaseUnavailable, type Db, type Tx } from '../../kernel/data/db.ts';
 import type { Log } from '../../kernel/observability/log.ts';
 import type { ReadStatement, Signer } from '../../kernel/ports/signer.ts';
 import type { Alarm } from './alarm.ts';
@@ -94,7 +94,7 @@ export function createRetention(deps: RetentionDeps): () => Promise<void> {
       partitions.forget();
       log.info({ dropped }, 'audit events past retention were dropped');
     } catch (error) {
-      if (!(error instanceof DatabaseAway)) throw error;
+      if (!(error instanceof DatabaseUnavailable)) throw error;
       log.warn({ err: error }, 'what is past retention could not be dropped now; it will be tried again');
     }
   };

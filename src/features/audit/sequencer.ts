@@ -4,7 +4,7 @@
  * whose head is not what was signed stays as it is, and verification says so.
  */
 import type { Clock } from '../../kernel/clock.ts';
-import { createPause, type Pause } from '../../kernel/concurrency/yield.ts';
+import { createYield, type YieldToEventLoop } from '../../kernel/concurrency/yield.ts';
 import type { Db, Tx } from '../../kernel/data/db.ts';
 import type { Signer } from '../../kernel/ports/signer.ts';
 import type { Alarm } from './alarm.ts';
@@ -110,7 +110,7 @@ export function createSequencer(deps: SequencerDeps): Sequencer {
     const bounds = { before, last, reached: restored ? undefined : now.reached };
     const found = await findUnlinked(tx, after, bounds, batchSize);
     const ours: Candidate[] = [];
-    const pause = createPause(eventsAtOnce);
+    const pause = createYield(eventsAtOnce);
     for (const event of found) {
       if (isOurs(event)) ours.push(event);
       await pause();
@@ -148,7 +148,7 @@ export function createSequencer(deps: SequencerDeps): Sequencer {
     const heads = await soundHeads(tx, [...chains.keys()]);
     const links: (Link & { organizationId: string })[] = [];
     const checkpoints: Promise<CheckpointRow>[] = [];
-    const pause = createPause(eventsAtOnce);
+    const pause = createYield(eventsAtOnce);
     for (const [organizationId, head] of heads) {
       const at = new Date(Math.max(clock.now(), Date.parse(head.at))).toISOString();
       await partitions.ensureFor(tx, at);
@@ -230,7 +230,7 @@ async function extend(
   head: Position,
   events: readonly Candidate[],
   linkedOn: string,
-  pause: Pause,
+  pause: YieldToEventLoop,
 ): Promise<Link[]> {
   const links: Link[] = [];
   let previous = head.head;

@@ -1,9 +1,9 @@
 import canonicalize from 'canonicalize';
 import type { Queryable, Tx } from '../../kernel/data/db.ts';
-import { takeLock } from '../../kernel/data/locks.ts';
+import { lockGlobal } from '../../kernel/data/locks.ts';
 import { join, listOf, prepared, sql } from '../../kernel/data/sql.ts';
+import type { DomainEvent } from '../../kernel/domain-event.ts';
 import { offsetOf } from '../../kernel/http/page.ts';
-import type { Happening } from '../../kernel/ledger.ts';
 import type { Period } from './period.ts';
 import type { AuditEvent, AuditQuery } from './schema.ts';
 
@@ -13,7 +13,7 @@ import type { AuditEvent, AuditQuery } from './schema.ts';
  */
 export async function append(
   tx: Tx,
-  happenings: readonly Happening[],
+  happenings: readonly DomainEvent[],
   sealOf: (canonical: string) => string,
 ): Promise<void> {
   const metadata = happenings.map((happening) => canonicalize(happening.metadata) as string);
@@ -36,14 +36,14 @@ export async function append(
 const quoted = JSON.stringify;
 
 /** RFC 8785: members in this order, strings as JSON.stringify writes them. */
-const canonicalText = (event: Happening, metadata: string): string =>
+const canonicalText = (event: DomainEvent, metadata: string): string =>
   `{"action":${quoted(event.type)},"agentId":${quoted(event.agentId)},"eventId":${quoted(event.eventId)},` +
   `"ipAddress":${quoted(event.ipAddress)},"metadata":${metadata},"organizationId":${quoted(event.organizationId)},` +
   `"outcome":${quoted(event.outcome)},"timestamp":${quoted(event.timestamp)},"userAgent":${quoted(event.userAgent)}}`;
 
 /** One node at a time: two that attach the same day at once would trip over each other. */
 export async function makePartitions(tx: Tx, days: readonly string[]): Promise<number> {
-  await takeLock(tx, 'auditPartitions');
+  await lockGlobal(tx, 'auditPartitions');
   const { made } = await tx.one<{ made: number }>(
     'audit.partitions.make',
     sql`select count(*) filter (where audit_ensure_partition(day)) as made from unnest(${days}::date[]) as day`,

@@ -3,8 +3,8 @@
  * remembers where it has been, in this process only, and never has more to do in a round than fits between two.
  */
 
-import { createGatherer } from '../../kernel/concurrency/batcher.ts';
-import { DatabaseAway, type Tx } from '../../kernel/data/db.ts';
+import { createBatcher } from '../../kernel/concurrency/batcher.ts';
+import { DatabaseUnavailable, type Tx } from '../../kernel/data/db.ts';
 import type { PublicKey } from '../../kernel/ports/signer.ts';
 import {
   checkpointFrom,
@@ -98,7 +98,7 @@ export function createWatch(deps: Omit<VerifierDeps, 'pending'>): () => Promise<
     try {
       return await work();
     } catch (error) {
-      if (error instanceof DatabaseAway || (isUnreadable(error) && !rowByRow)) throw error;
+      if (error instanceof DatabaseUnavailable || (isUnreadable(error) && !rowByRow)) throw error;
       alarm.raise({ organizationId, problem: 'what is recorded cannot be read' });
       leaveOut();
       throw error;
@@ -221,14 +221,14 @@ export function createWatch(deps: Omit<VerifierDeps, 'pending'>): () => Promise<
   };
 
   /** One at a time: the loop and whoever wants to know now share the place that the watch has come to. */
-  const together = createGatherer({
+  const together = createBatcher({
     run: async (askers: readonly undefined[]) => {
       const ended = await round();
       return askers.map(() => ended);
     },
-    atMost: 1_000,
-    atOnce: 1,
-    waiting: 1_000,
+    maxBatch: 1_000,
+    concurrency: 1,
+    maxQueue: 1_000,
   });
   return () => together(undefined);
 }

@@ -1,6 +1,6 @@
 import { isoTime } from '../../kernel/clock.ts';
 import type { Loop } from '../../kernel/concurrency/loops.ts';
-import { inPieces } from '../../kernel/data/delete-in-chunks.ts';
+import { deleteInChunks } from '../../kernel/data/delete-in-chunks.ts';
 import { nilUuid } from '../../kernel/ids.ts';
 import type { BillingParts, BillingService } from './service.ts';
 import { deleteOldSessions } from './sessions-store.ts';
@@ -29,12 +29,12 @@ export const billingLoops = (parts: BillingParts, service: BillingService): Loop
   {
     name: 'billing-forget',
     everyMs: hourMs,
-    forgets: true,
+    purges: true,
     async run(signal) {
       const { db, clock } = parts;
       const before = (ms: number) => new Date(clock.now() - ms).toISOString();
-      await inPieces(signal, (atMost) => deleteOldEvents(db, before(eventsKeptMs), atMost));
-      await inPieces(signal, (atMost) => deleteOldSessions(db, before(sessionsKeptMs), atMost));
+      await deleteInChunks(signal, (atMost) => deleteOldEvents(db, before(eventsKeptMs), atMost));
+      await deleteInChunks(signal, (atMost) => deleteOldSessions(db, before(sessionsKeptMs), atMost));
     },
   },
   ...(parts.stripe ? [createOrphanLoop(parts, service)] : []),

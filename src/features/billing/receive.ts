@@ -13,7 +13,7 @@ import {
   type PaidTier,
   type PaymentEvent,
   type PaymentProvider,
-  PaymentsAway,
+  PaymentsUnavailable,
   type ProviderName,
   type SubscriptionState,
 } from '../../kernel/ports/payments.ts';
@@ -171,7 +171,7 @@ function upToDate(
   if (!asked) throw new MustAsk(known, told.subscriptionId);
   // Somebody may have had a later answer than this one; the event is sent again.
   if (asked.answer && !isDeepStrictEqual(asked.known, known))
-    throw new PaymentsAway('subscription, it changed while it was asked about');
+    throw new PaymentsUnavailable('subscription, it changed while it was asked about');
   const now = (asked.answer && sold(asked.answer, known)) ?? told;
   return judgeAnswer(known, now) === 'apply' ? now : undefined;
 }

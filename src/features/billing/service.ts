@@ -10,7 +10,7 @@ import {
   type PaidTier,
   type PaymentPage,
   type PaymentProvider,
-  PaymentsAway,
+  PaymentsUnavailable,
   type ProviderName,
   type ReadPaymentEvent,
 } from '../../kernel/ports/payments.ts';
@@ -270,7 +270,7 @@ function refuseSignature(): never {
 
 const reaching = <T>(work: Promise<T>): Promise<T> =>
   work.catch((error) => {
-    if (!(error instanceof PaymentsAway)) throw error;
+    if (!(error instanceof PaymentsUnavailable)) throw error;
     return fail('SERVICE_UNAVAILABLE', {
       message: 'The payment provider did not do what was asked; try again shortly.',
       headers: { 'retry-after': '5' },

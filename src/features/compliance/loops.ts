@@ -5,7 +5,7 @@ import type { Verification } from './verification.ts';
 export const createVerificationLoop = ({ unfinished, proceed }: Verification): Loop => ({
   name: 'compliance-verification',
   everyMs: 1_000,
-  everywhere: true,
+  inEveryProcess: true,
   async run(signal) {
     for (const organizationId of [...unfinished]) {
       if (signal.aborted) return;

@@ -1,6 +1,6 @@
 import { limits } from '../../contract/limits.ts';
 import { isoTime } from '../../kernel/clock.ts';
-import { KvAway } from '../../kernel/ports/kv.ts';
+import { KvUnavailable } from '../../kernel/ports/kv.ts';
 import type { ComplianceDeps } from './deps.ts';
 import type { ComplianceReport } from './schema.ts';
 import { countLiving } from './store.ts';
@@ -87,7 +87,7 @@ async function withoutKv<T>(otherwise: T, ask: () => Promise<T>): Promise<T> {
   try {
     return await ask();
   } catch (error) {
-    if (error instanceof KvAway) return otherwise;
+    if (error instanceof KvUnavailable) return otherwise;
     throw error;
   }
 }

@@ -1,5 +1,5 @@
 /** A chain ends with the suspension or decommissioning of any agent that has a hand in it, in the same transaction. */
-import type { LedgerListener } from '../../kernel/ledger.ts';
+import type { LedgerListener } from '../../kernel/domain-event.ts';
 import { revokeOfAgent } from './store.ts';
 
 /** Hears of it by way of the ledger, so the agents feature does not have to think of it. For good: a reactivation revives nothing. */

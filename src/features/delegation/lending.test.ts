@@ -12,7 +12,7 @@ import {
   tokenExchange,
 } from '../../../test/support/scenarios/delegations.ts';
 import { organizationScopes } from '../../contract/scopes.ts';
-import { takeTurn } from '../../kernel/data/locks.ts';
+import { lockExclusive } from '../../kernel/data/locks.ts';
 
 const t = await startApp({ RATE_LIMIT_PER_MINUTE: '100000' });
 const { delegate, exchange, lend, redeem, reads, verify } = delegating(t);
@@ -307,7 +307,7 @@ describe('a delegation that could never be redeemed', () => {
     // The request passes the guard, then waits for a locked agent. When it goes on, the parent is in its last second.
     let answering: Promise<Answer> | undefined;
     await t.app.db.transaction(async (tx) => {
-      await takeTurn(tx, 'agent', [carol.agentId], 'alone');
+      await lockExclusive(tx, 'agent', [carol.agentId]);
       answering = delegate(token, { delegateeId: carol.agentId, scopes: ['agents:read'] });
       await until('the request waits for the lock', async () => {
         const waiting = await t.sql("select 1 from pg_locks where locktype = 'advisory' and not granted");

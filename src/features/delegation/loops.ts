@@ -10,7 +10,7 @@ const keptMs = limits.auditRetentionDays * 86_400_000;
 export const createPruneLoop = ({ db, clock }: Pick<DelegationDeps, 'db' | 'clock'>): Loop => ({
   name: 'delegations-expired',
   everyMs: 3_600_000,
-  forgets: true,
+  purges: true,
   async run(signal) {
     const before = new Date(clock.now() - keptMs);
     while (!signal.aborted && (await deleteExpired(db, before, atOnce)) === atOnce);

@@ -5,7 +5,7 @@ import { failToken } from '../../kernel/fail.ts';
 import type { Grant, GrantRequest } from '../../kernel/ports/grant.ts';
 import { type Chain, lastOf, lentAudiences, lentScopes, partiesOf, statusOf } from './chain.ts';
 import type { DelegationDeps } from './deps.ts';
-import { findChain, holdTree, type Link } from './store.ts';
+import { findChain, type Link, lockTree } from './store.ts';
 import { createDelegationTokens } from './token.ts';
 
 const urn = (name: string) => `urn:ietf:params:oauth:token-type:${name}`;
@@ -50,7 +50,7 @@ export function createExchange(deps: DelegationDeps): Grant {
         return failToken('invalid_grant', 'the delegation is not for this client');
       // Agents first, then the tree: the order of everybody who holds both. Then as things stand now.
       const agents = await holdAgents(tx, partiesOf(found));
-      await holdTree(tx, lastOf(found).rootChainId, 'together');
+      await lockTree(tx, lastOf(found).rootChainId, 'shared');
       const chain = (await findChain(tx, lastOf(found).chainId)) ?? found;
       const link = lastOf(chain);
       requireLive(link);

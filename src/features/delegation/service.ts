@@ -16,7 +16,7 @@ import type {
   NewDelegation,
   VerifiedDelegation,
 } from './schema.ts';
-import { findChain, holdTree, insertLink, type Link, listLinks, revokeBelow } from './store.ts';
+import { findChain, insertLink, type Link, listLinks, lockTree, revokeBelow } from './store.ts';
 import { createDelegationTokens } from './token.ts';
 
 export interface DelegationService {
@@ -79,7 +79,7 @@ export function createDelegationService(deps: DelegationDeps): DelegationService
 
   /** The chain of the caller's own token: the new link is added to it. */
   const holdParent = async (tx: Tx, { chainIds }: Delegation): Promise<Chain> => {
-    await holdTree(tx, String(chainIds[0]), 'together');
+    await lockTree(tx, String(chainIds[0]), 'shared');
     const chain = (await findChain(tx, String(chainIds.at(-1)))) ?? fail('DELEGATION_NOT_FOUND');
     const parent = lastOf(chain);
     refuseEnded(parent);
@@ -242,7 +242,7 @@ export function createDelegationService(deps: DelegationDeps): DelegationService
       }
       const link = lastOf(chain);
       await db.transaction(async (tx) => {
-        await holdTree(tx, link.rootChainId, 'alone');
+        await lockTree(tx, link.rootChainId, 'exclusive');
         const ended = await revokeBelow(tx, link, new Date(clock.now()).toISOString());
         // Over already: somebody else did it, or time.
         if (ended === 0) return;

@@ -1,6 +1,6 @@
 import { operatorScope } from '../../contract/scopes.ts';
 import type { Queryable } from '../../kernel/data/db.ts';
-import { takeTurn } from '../../kernel/data/locks.ts';
+import { type LockMode, lockExclusive, lockRows } from '../../kernel/data/locks.ts';
 import { join, prepared, sql } from '../../kernel/data/sql.ts';
 import { offsetOf } from '../../kernel/http/page.ts';
 import type { Chain } from './chain.ts';
@@ -57,15 +57,15 @@ export async function findChain(db: Queryable, chainId: string): Promise<Chain |
 }
 
 /**
- * The root stands for its whole tree: whoever issues or adds something below it holds it together with others of that
- * kind; whoever ends something holds it alone. So of the two one comes first.
+ * The root's lock covers its whole tree. Requests that issue or add below it share the lock; a request that ends something takes it
+ * exclusively. So the two are ordered.
  */
-export async function holdTree(tx: Queryable, rootChainId: string, how: 'together' | 'alone'): Promise<void> {
-  await takeTurn(tx, 'delegationTree', [rootChainId], how);
+export async function lockTree(tx: Queryable, rootChainId: string, mode: LockMode): Promise<void> {
+  await lockRows(tx, 'delegationTree', [rootChainId], mode);
   await tx.run(
-    `delegations.hold.${how}`,
+    `delegations.lock.${mode}`,
     sql`select from delegations where chain_id = ${rootChainId}
-        ${how === 'alone' ? sql`for no key update` : sql`for share`}`,
+        ${mode === 'exclusive' ? sql`for no key update` : sql`for share`}`,
   );
 }
 
@@ -88,9 +88,9 @@ export async function revokeOfAgent(tx: Queryable, agentId: string, at: string):
   );
   if (roots.length === 0) return;
   const rootIds = roots.map(({ chainId }) => chainId);
-  await takeTurn(tx, 'delegationTree', rootIds, 'alone');
+  await lockExclusive(tx, 'delegationTree', rootIds);
   await tx.run(
-    'delegations.holdTreesOf',
+    'delegations.lockTreesOf',
     sql`select from delegations where chain_id = any(${rootIds}::uuid[]) order by chain_id for no key update`,
   );
   await tx.run(

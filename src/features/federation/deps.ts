@@ -3,7 +3,7 @@ import type { Db } from '../../kernel/data/db.ts';
 import type { Ids } from '../../kernel/ids.ts';
 import type { Ledger } from '../../kernel/ledger.ts';
 import type { Metrics } from '../../kernel/observability/metrics.ts';
-import type { OutsideTokens } from '../../kernel/ports/external-tokens.ts';
+import type { ExternalTokens } from '../../kernel/ports/external-tokens.ts';
 
 export interface FederationDeps {
   readonly db: Db;
@@ -11,7 +11,7 @@ export interface FederationDeps {
   readonly ids: Ids;
   readonly ledger: Ledger;
   readonly metrics: Metrics;
-  readonly outside: OutsideTokens;
+  readonly outside: ExternalTokens;
   /** Who we are: our own tokens are no partner's. */
   readonly issuer: string;
   /** Whether plain http will do: inside the operator's own network. */

@@ -1,5 +1,5 @@
 import Type, { type Static } from 'typebox';
-import { type OutsideTokenReason, outsideTokenReasons } from '../../contract/outside.ts';
+import { type ExternalTokenReason, externalTokenReasons } from '../../contract/external-tokens.ts';
 import { Address, literals, Name, Timestamp, Uuid } from '../../contract/shapes.ts';
 
 export const Partner = Type.Object(
@@ -47,7 +47,7 @@ export const PartnerToken = Type.Object(
 );
 export type PartnerToken = Static<typeof PartnerToken>;
 
-const reasons = Object.keys(outsideTokenReasons) as OutsideTokenReason[];
+const reasons = Object.keys(externalTokenReasons) as ExternalTokenReason[];
 
 export const Verification = Type.Object(
   {
@@ -59,4 +59,4 @@ export const Verification = Type.Object(
 );
 export type Verification =
   | { readonly valid: true; readonly claims: object }
-  | { readonly valid: false; readonly reason: OutsideTokenReason };
+  | { readonly valid: false; readonly reason: ExternalTokenReason };

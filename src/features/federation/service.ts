@@ -1,5 +1,5 @@
 import type { EventType } from '../../contract/events.ts';
-import type { FederationEvent } from '../../contract/outside.ts';
+import type { FederationEvent } from '../../contract/external-tokens.ts';
 import type { Caller } from '../../kernel/caller.ts';
 import { isoTime } from '../../kernel/clock.ts';
 import type { Tx } from '../../kernel/data/db.ts';
@@ -7,10 +7,10 @@ import { fail } from '../../kernel/fail.ts';
 import { type FieldProblem, validationError } from '../../kernel/http/input/validation.ts';
 import {
   audiencesOf,
+  type ExternalTokenRefusal,
   isRefused,
-  problemOfAddress,
-  type Refused,
-  type Verified,
+  urlProblem,
+  type VerifiedToken,
 } from '../../kernel/ports/external-tokens.ts';
 import type { FederationDeps } from './deps.ts';
 import type { NewPartner, Partner, PartnerChange, PartnerToken, Verification } from './schema.ts';
@@ -57,10 +57,9 @@ export function createFederationService(deps: FederationDeps): FederationService
     const complain = (field: string, message: string | undefined) =>
       message !== undefined && problems.push({ in: 'body', field, message });
     if (issuer !== undefined) {
-      complain('issuer', problemOfAddress(issuer, { allowHttp, allowQuery: false }) ?? ownAddress(issuer));
+      complain('issuer', urlProblem(issuer, { allowHttp, allowQuery: false }) ?? ownAddress(issuer));
     }
-    if (jwksUri !== undefined)
-      complain('jwksUri', problemOfAddress(jwksUri, { allowHttp, allowQuery: true }));
+    if (jwksUri !== undefined) complain('jwksUri', urlProblem(jwksUri, { allowHttp, allowQuery: true }));
     if (problems.length > 0) throw validationError('body', problems);
   };
 
@@ -75,7 +74,7 @@ export function createFederationService(deps: FederationDeps): FederationService
   };
 
   /** Looked up each time: a partner that was removed is nobody from then on, on every node. */
-  const judge = async ({ token, audience }: PartnerToken): Promise<Verified | Refused> => {
+  const judge = async ({ token, audience }: PartnerToken): Promise<VerifiedToken | ExternalTokenRefusal> => {
     const unverified = outside.read(token);
     if (isRefused(unverified)) return unverified;
     if (unverified.issuer === ourselves) return { reason: 'own_token' };

@@ -1,4 +1,4 @@
-import { createGatherer } from '../../kernel/concurrency/batcher.ts';
+import { createBatcher } from '../../kernel/concurrency/batcher.ts';
 import { fail } from '../../kernel/fail.ts';
 import type { HealthDeps } from './deps.ts';
 
@@ -8,7 +8,7 @@ export async function checkHealth({ db, kv, auditLinking }: HealthDeps) {
   const redisState = redis.status === 'fulfilled' ? ('ok' as const) : ('away' as const);
   if (database.status === 'rejected') {
     fail('SERVICE_UNAVAILABLE', {
-      message: 'The database is away.',
+      message: 'The database is unavailable.',
       details: { checks: { database: 'away', redis: redisState } },
       headers: { 'retry-after': '1' },
       cause: database.reason,
@@ -20,14 +20,14 @@ export async function checkHealth({ db, kv, auditLinking }: HealthDeps) {
 
 /** A megabyte when much is going on: whoever asks while it is being written gets the next one, together and as the same bytes. */
 export function createExposition({ metricsText }: HealthDeps): () => Promise<Buffer> {
-  const writeFor = createGatherer({
+  const writeFor = createBatcher({
     run: async (askers: readonly null[]) => {
       const bytes = Buffer.from(await metricsText());
       return askers.map(() => bytes);
     },
-    atMost: 1_000,
-    atOnce: 1,
-    waiting: 1_000,
+    maxBatch: 1_000,
+    concurrency: 1,
+    maxQueue: 1_000,
   });
   return () => writeFor(null);
 }

@@ -2,9 +2,10 @@ import type { AgentFacts } from '../../contract/identity.ts';
 import type { Caller } from '../../kernel/caller.ts';
 import type { Clock } from '../../kernel/clock.ts';
 import type { Db, Queryable, Tx } from '../../kernel/data/db.ts';
+import type { LedgerListener } from '../../kernel/domain-event.ts';
 import type { RouteEntry } from '../../kernel/http/route.ts';
 import type { Ids } from '../../kernel/ids.ts';
-import type { Ledger, LedgerListener } from '../../kernel/ledger.ts';
+import type { Ledger } from '../../kernel/ledger.ts';
 
 export interface MarketplaceDeps {
   readonly db: Db;

@@ -1,6 +1,6 @@
 /** Hears of every change of an agent, in its transaction, and takes it over into the agent's listing: hidden at once, and never out of date. */
 import type { EventType } from '../../contract/events.ts';
-import type { LedgerListener } from '../../kernel/ledger.ts';
+import type { LedgerListener } from '../../kernel/domain-event.ts';
 import type { MarketplaceDeps } from './deps.ts';
 import { lockListed, updateAgentPart } from './store.ts';
 

@@ -5,7 +5,7 @@ import type { Tx } from '../../kernel/data/db.ts';
 import { fail } from '../../kernel/fail.ts';
 import { type FieldProblem, validationError } from '../../kernel/http/input/validation.ts';
 import { type Page, pageOf } from '../../kernel/http/page.ts';
-import { problemOfAddress } from '../../kernel/ports/external-tokens.ts';
+import { urlProblem } from '../../kernel/ports/external-tokens.ts';
 import type { ListedAgent, MarketplaceDeps } from './deps.ts';
 import {
   type Listing,
@@ -201,7 +201,7 @@ function refuseUnfit({ description, endpoints, documentationUrl, pricing }: List
   if (description !== undefined && Buffer.byteLength(description) > maxDescriptionBytes)
     refuse('description', `must be at most ${maxDescriptionBytes} bytes of UTF-8`);
   const checkUrl = (field: string, url: string | null | undefined) => {
-    const problem = typeof url === 'string' && problemOfAddress(url, { allowHttp: false, allowQuery: true });
+    const problem = typeof url === 'string' && urlProblem(url, { allowHttp: false, allowQuery: true });
     if (problem) refuse(field, problem);
   };
   for (const [index, { url }] of (endpoints ?? []).entries()) checkUrl(`endpoints[${index}].url`, url);

@@ -8,12 +8,17 @@ import type { TokenErrorCode } from '../../contract/errors.ts';
 import type { Actor } from '../../kernel/caller.ts';
 import { isoTime } from '../../kernel/clock.ts';
 import type { Tx } from '../../kernel/data/db.ts';
-import { takeTurn } from '../../kernel/data/locks.ts';
+import { lockShared } from '../../kernel/data/locks.ts';
+import type { LedgerEntry } from '../../kernel/domain-event.ts';
 import { failToken, TokenError } from '../../kernel/fail.ts';
 import { anonymous, isUuid, nilUuid } from '../../kernel/ids.ts';
-import type { Entry } from '../../kernel/ledger.ts';
-import { isRefused, type Unverified } from '../../kernel/ports/external-tokens.ts';
-import type { Issue, IssuedToken, OutsideProof, ProvenClient } from '../../kernel/ports/grant.ts';
+import { isRefused, type UnverifiedToken } from '../../kernel/ports/external-tokens.ts';
+import type {
+  AuthenticatedClient,
+  ExternalClientAssertion,
+  Issue,
+  IssuedToken,
+} from '../../kernel/ports/grant.ts';
 import { type Chosen, createChoose } from './candidates.ts';
 import type { OidcDeps } from './deps.ts';
 import { tokenKeysOf } from './keys.ts';
@@ -28,7 +33,11 @@ export interface RefusalWords {
   readonly scope: TokenErrorCode;
 }
 
-export type Admit = (proof: OutsideProof, words: RefusalWords, issue: Issue) => Promise<IssuedToken>;
+export type Admit = (
+  proof: ExternalClientAssertion,
+  words: RefusalWords,
+  issue: Issue,
+) => Promise<IssuedToken>;
 
 const told = 'the token is not one that is trusted here';
 const usedBefore = 'the token was used before';
@@ -40,7 +49,7 @@ const maxRecorded = 256;
 interface Progress {
   /** An agent once the token is verified; until then an address. */
   actor: Actor;
-  token?: Unverified;
+  token?: UnverifiedToken;
   policy?: TrustPolicy;
 }
 
@@ -51,10 +60,10 @@ export function createAdmission(deps: OidcDeps): Admit {
 
   /** In the log of the policy's organization, or of the one whose agent is named; otherwise in that of no organization. */
   const refusalOf = async (
-    { agentId }: OutsideProof,
+    { agentId }: ExternalClientAssertion,
     { actor, token, policy }: Progress,
     { reason, details }: TokenError,
-  ): Promise<Entry> => {
+  ): Promise<LedgerEntry> => {
     const { organizationId, agentId: subjectId } = policy ?? (await named(agentId));
     const metadata = { ...(token && vouchedBy(policy, token)), reason, ...details };
     const subject = { organizationId, agentId: subjectId, outcome: 'failure', metadata } as const;
@@ -67,7 +76,7 @@ export function createAdmission(deps: OidcDeps): Admit {
     return { organizationId: standing?.organizationId ?? nilUuid, agentId: agentId.toLowerCase() };
   };
 
-  const read = (proof: OutsideProof, words: RefusalWords): Unverified => {
+  const read = (proof: ExternalClientAssertion, words: RefusalWords): UnverifiedToken => {
     const token = outside.read(proof.token);
     if (isRefused(token)) return failToken(words.proof, told, token.reason);
     return token.issuer === ourselves ? failToken(words.proof, told, 'own_token') : token;
@@ -75,10 +84,10 @@ export function createAdmission(deps: OidcDeps): Admit {
 
   /** The policy that admits the token, checked without locks; counts the request against the policy's agent. */
   const authenticate = async (
-    proof: OutsideProof,
+    proof: ExternalClientAssertion,
     words: RefusalWords,
     progress: Progress,
-  ): Promise<{ token: Unverified; chosen: Chosen }> => {
+  ): Promise<{ token: UnverifiedToken; chosen: Chosen }> => {
     const token = read(proof, words);
     progress.token = token;
     const chosen = await choose(token, { agentId: proof.agentId, scopes: scopesIn(proof.scope) });
@@ -96,7 +105,7 @@ export function createAdmission(deps: OidcDeps): Admit {
   /** The policy as it stands, locked with its agent until the transaction ends, and the token marked as used. */
   const prove = async (
     tx: Tx,
-    token: Unverified,
+    token: UnverifiedToken,
     { policy: seen, verified }: Chosen,
     words: RefusalWords,
   ): Promise<TrustPolicy> => {
@@ -127,7 +136,7 @@ export function createAdmission(deps: OidcDeps): Admit {
       return await exchangeQueue(chosen.policy.organizationId, () =>
         db.transaction(async (tx) => {
           // Agents before policies, and all of them at once: the order of every transaction that locks both.
-          await takeTurn(tx, 'agent', [chosen.policy.agentId, ...parties], 'together');
+          await lockShared(tx, 'agent', [chosen.policy.agentId, ...parties]);
           const policy = await prove(tx, token, chosen, words);
           refuseScopesBeyond(policy, proof.scope, words);
           const issued = await issue(tx, clientBy(policy, token));
@@ -154,7 +163,7 @@ function refuseScopesBeyond({ scopes }: TrustPolicy, asked: string | undefined, 
     failToken(words.scope, `invalid scope: the trust policy gives ${scopes.join(' ') || 'none'}`);
 }
 
-const clientBy = (policy: TrustPolicy, token: Unverified): ProvenClient => ({
+const clientBy = (policy: TrustPolicy, token: UnverifiedToken): AuthenticatedClient => ({
   agentId: policy.agentId,
   organizationId: policy.organizationId,
   scopes: policy.scopes,
@@ -162,7 +171,7 @@ const clientBy = (policy: TrustPolicy, token: Unverified): ProvenClient => ({
 });
 
 /** By which policy, and of whom the token speaks; goes into the log, so not all of a long one. */
-const vouchedBy = (policy: TrustPolicy | undefined, { issuer, claims: { sub } }: Unverified) => ({
+const vouchedBy = (policy: TrustPolicy | undefined, { issuer, claims: { sub } }: UnverifiedToken) => ({
   ...(policy && { policyId: policy.policyId }),
   issuer: issuer.slice(0, maxRecorded).toWellFormed(),
   ...(typeof sub === 'string' && { subject: sub.slice(0, maxRecorded).toWellFormed() }),

@@ -7,8 +7,8 @@ import { isUuid } from '../../kernel/ids.ts';
 import {
   audiencesOf,
   isRefused,
-  type Unverified,
-  type Verified,
+  type UnverifiedToken,
+  type VerifiedToken,
 } from '../../kernel/ports/external-tokens.ts';
 import type { OidcDeps } from './deps.ts';
 import { headsOf } from './keys.ts';
@@ -27,7 +27,7 @@ const severalAgents = 'the token fits policies of several agents: name one with 
 
 export interface Chosen {
   readonly policy: TrustPolicy;
-  readonly verified: Verified;
+  readonly verified: VerifiedToken;
 }
 
 /** Why the token is not admitted. */
@@ -50,7 +50,7 @@ interface Judged {
 
 export function createChoose({ db, clock, outside }: OidcDeps) {
   /** One more of each than count, to see that there are more. */
-  const find = (token: Unverified, agentId: string | undefined): Promise<InTurn[]> => {
+  const find = (token: UnverifiedToken, agentId: string | undefined): Promise<InTurn[]> => {
     const { issuer, claims } = token;
     const each = maxPolicies.each + 1;
     if (agentId === undefined) {
@@ -61,7 +61,7 @@ export function createChoose({ db, clock, outside }: OidcDeps) {
   };
 
   /** Each source of keys is asked once, however many policies name it. */
-  const verifyBySource = async (token: Unverified, policies: readonly TrustPolicy[]) =>
+  const verifyBySource = async (token: UnverifiedToken, policies: readonly TrustPolicy[]) =>
     new Map(
       await Promise.all(
         sourcesInTurns(policies, maxSources).map(
@@ -71,7 +71,7 @@ export function createChoose({ db, clock, outside }: OidcDeps) {
     );
 
   return async (
-    token: Unverified,
+    token: UnverifiedToken,
     { agentId, scopes }: { agentId: string | undefined; scopes: readonly string[] },
   ): Promise<Chosen | Unmatched> => {
     const found = await find(token, agentId);

@@ -7,7 +7,7 @@ import type { RouteEntry } from '../../kernel/http/route.ts';
 import type { Ids } from '../../kernel/ids.ts';
 import type { Ledger } from '../../kernel/ledger.ts';
 import type { Metrics } from '../../kernel/observability/metrics.ts';
-import type { OutsideTokens } from '../../kernel/ports/external-tokens.ts';
+import type { ExternalTokens } from '../../kernel/ports/external-tokens.ts';
 import type { Mint } from '../../kernel/ports/grant.ts';
 import type { Signer } from '../../kernel/ports/signer.ts';
 import type { RecordRefusal } from '../../kernel/refusals.ts';
@@ -35,7 +35,7 @@ export interface OidcDeps {
   readonly exchangeQueue: FairQueue;
   readonly metrics: Metrics;
   readonly signer: Pick<Signer, 'sign'>;
-  readonly outside: OutsideTokens;
+  readonly outside: ExternalTokens;
   /** Who we are: our own tokens are nobody else's. */
   readonly issuer: string;
   /** Organizations are strangers to each other: an exchange must name its agent. */

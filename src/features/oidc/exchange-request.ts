@@ -1,7 +1,7 @@
 /** The form of an exchange (RFC 8693 §2.1), read before anything is looked up. */
 import { audienceOf } from '../../kernel/audience.ts';
 import { failToken } from '../../kernel/fail.ts';
-import type { OutsideProof } from '../../kernel/ports/grant.ts';
+import type { ExternalClientAssertion } from '../../kernel/ports/grant.ts';
 import type { RefusalWords } from './admission.ts';
 import { ExchangeRequest } from './exchange-schema.ts';
 
@@ -29,7 +29,7 @@ export function readExchange(
   form: ExchangeRequest,
   query: object,
   issuer: string,
-): Pick<OutsideProof, 'token' | 'agentId' | 'scope'> & { readonly audience: string } {
+): Pick<ExternalClientAssertion, 'token' | 'agentId' | 'scope'> & { readonly audience: string } {
   for (const name of Object.keys(ExchangeRequest.properties))
     if (name in query) failToken('invalid_request', `${name} belongs in the body, not in the address`);
   if (form.grant_type !== grantType) failToken('unsupported_grant_type', `grant_type must be ${grantType}`);

@@ -1,6 +1,6 @@
 /** How policies and tokens are found again: by what they have in common, and by what makes two of them the same. */
 import { createHash } from 'node:crypto';
-import type { Unverified } from '../../kernel/ports/external-tokens.ts';
+import type { UnverifiedToken } from '../../kernel/ports/external-tokens.ts';
 import { subjectForms } from './claims.ts';
 import type { TrustPolicy } from './schema.ts';
 import type { Keys, TokenKeys } from './store.ts';
@@ -25,7 +25,7 @@ export function keysOf({ issuer, jwksUri, audiences, subject, conditions }: Trus
 }
 
 /** Every beginning that a policy for this token's subject can have, the empty one of policies without a subject included. */
-export function headsOf({ claims }: Unverified): string[] {
+export function headsOf({ claims }: UnverifiedToken): string[] {
   const heads = subjectForms(claims, 'github').flatMap((form) => {
     const characters = [...beginning(form, headLength)];
     return Array.from({ length: characters.length + 1 }, (_, length) => characters.slice(0, length).join(''));
@@ -40,7 +40,7 @@ export function headsOf({ claims }: Unverified): string[] {
  * will not do: anybody in the organization who may write policies could use it up.
  */
 export function tokenKeysOf(
-  { issuer, claims, fingerprint }: Unverified,
+  { issuer, claims, fingerprint }: UnverifiedToken,
   { organizationId, jwksUri }: Pick<TrustPolicy, 'organizationId' | 'jwksUri'>,
 ): TokenKeys {
   const { jti } = claims;

@@ -1,5 +1,5 @@
 import type { Loop } from '../../kernel/concurrency/loops.ts';
-import { inPieces } from '../../kernel/data/delete-in-chunks.ts';
+import { deleteInChunks } from '../../kernel/data/delete-in-chunks.ts';
 import type { OidcDeps } from './deps.ts';
 import { deleteExpiredUses } from './store.ts';
 
@@ -9,7 +9,7 @@ const graceMs = 86_400_000;
 export const createExpiryLoop = ({ db, clock }: Pick<OidcDeps, 'db' | 'clock'>): Loop => ({
   name: 'oidc-expired',
   everyMs: 3_600_000,
-  forgets: true,
+  purges: true,
   run: (signal) =>
-    inPieces(signal, (atMost) => deleteExpiredUses(db, new Date(clock.now() - graceMs), atMost)),
+    deleteInChunks(signal, (atMost) => deleteExpiredUses(db, new Date(clock.now() - graceMs), atMost)),
 });

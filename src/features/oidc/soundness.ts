@@ -1,7 +1,7 @@
 /** What a trust policy must be, beyond its shape, before it is kept. */
 
 import { type FieldProblem, validationError } from '../../kernel/http/input/validation.ts';
-import { problemOfAddress } from '../../kernel/ports/external-tokens.ts';
+import { urlProblem } from '../../kernel/ports/external-tokens.ts';
 import type { OidcDeps } from './deps.ts';
 import { isShared, providersOf } from './issuer-hosts.ts';
 import { identityProblem } from './presets.ts';
@@ -24,12 +24,12 @@ export function refuseUnsound<P extends Described>(
   if (issuer === undefined)
     complain('issuer', `is required with ${provider}, which has no address of its own`);
   else {
-    const malformed = problemOfAddress(issuer, { allowHttp, allowQuery: false });
+    const malformed = urlProblem(issuer, { allowHttp, allowQuery: false });
     complain('issuer', malformed ?? foreignIssuer(issuer, provider, ourselves));
     if (malformed === undefined && jwksUri !== null && isShared(issuer))
       complain('jwksUri', `must be null: ${issuer} says itself where its keys are`);
   }
-  if (jwksUri !== null) complain('jwksUri', problemOfAddress(jwksUri, { allowHttp, allowQuery: true }));
+  if (jwksUri !== null) complain('jwksUri', urlProblem(jwksUri, { allowHttp, allowQuery: true }));
   for (const [index, condition] of conditions.entries())
     complain(`conditions[${index}].values`, valuesProblem(condition));
   if (problems.length === 0) complain('subject', identityProblem(provider, subject, conditions));

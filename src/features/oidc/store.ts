@@ -1,6 +1,6 @@
 /** Trust policies, when each was used last, and the outside tokens that were exchanged already. */
 import type { Queryable, Tx } from '../../kernel/data/db.ts';
-import { takeTurn } from '../../kernel/data/locks.ts';
+import { lockExclusive, lockShared } from '../../kernel/data/locks.ts';
 import { prepared, sql } from '../../kernel/data/sql.ts';
 import { offsetOf } from '../../kernel/http/page.ts';
 import { nilUuid } from '../../kernel/ids.ts';
@@ -86,7 +86,7 @@ export async function lockPolicy(
   // Nobody keeps others waiting for what is not theirs to see.
   const found = await findPolicy(tx, tenant, policyId);
   if (!found) return undefined;
-  await takeTurn(tx, 'trustPolicy', [found.policyId], 'alone');
+  await lockExclusive(tx, 'trustPolicy', [found.policyId]);
   return tx.maybe(
     'oidc.lockPolicy',
     sql`select ${columns} ${from} where p.policy_id = ${policyId} and ${ofTenant(tenant)} for update of p`,
@@ -95,7 +95,7 @@ export async function lockPolicy(
 
 /** As it stands, kept from changing until the transaction ends; others may come in by it meanwhile. */
 export async function holdPolicy(tx: Queryable, policyId: string): Promise<TrustPolicy | undefined> {
-  await takeTurn(tx, 'trustPolicy', [policyId], 'together');
+  await lockShared(tx, 'trustPolicy', [policyId]);
   return tx.maybe(
     'oidc.holdPolicy',
     sql`select ${columns} ${from} where p.policy_id = ${policyId} for share of p`,

@@ -1,7 +1,7 @@
 /** What a policy makes of a token: every check with what was expected and what was there. Issues and marks nothing. */
 import { type Caller, tenantOf } from '../../kernel/caller.ts';
 import { fail } from '../../kernel/fail.ts';
-import { isRefused, type Unverified } from '../../kernel/ports/external-tokens.ts';
+import { isRefused, type UnverifiedToken } from '../../kernel/ports/external-tokens.ts';
 import type { OidcDeps } from './deps.ts';
 import { tokenKeysOf } from './keys.ts';
 import { check, checksOf } from './match.ts';
@@ -17,7 +17,7 @@ export function createTokenTest({
   issuer: ourselves,
   findStanding,
 }: OidcDeps): TestToken {
-  const signatureCheck = async (policy: TrustPolicy, token: Unverified): Promise<Check> => {
+  const signatureCheck = async (policy: TrustPolicy, token: UnverifiedToken): Promise<Check> => {
     const verdict = await outside.verify(token, policy);
     const expected = "valid now, signed by the issuer's key";
     return check(
@@ -34,7 +34,7 @@ export function createTokenTest({
     return check('agent', problem === undefined, 'active', [problem ?? 'active']);
   };
 
-  const useCheck = async (token: Unverified, policy: TrustPolicy): Promise<Check> => {
+  const useCheck = async (token: UnverifiedToken, policy: TrustPolicy): Promise<Check> => {
     const used = await isUsed(db, tokenKeysOf(token, policy));
     return check('single use', !used, 'not used before', [used ? 'used before' : 'not used before']);
   };

@@ -5,19 +5,18 @@
  */
 
 import { type Broker, streamNames } from '../../kernel/ports/broker.ts';
-import { envelopeOf } from '../../kernel/ports/envelope.ts';
 import type { Streams, StreamsDeps } from './deps.ts';
 import { createPublisherLoop, createWatchLoop } from './loops.ts';
 import { createPublisher } from './publisher.ts';
 import { append } from './store.ts';
 
-export function createStreams({ db, log, metrics, brokers }: StreamsDeps): Streams {
+export function createStreams({ db, log, metrics, brokers, envelopeOf }: StreamsDeps): Streams {
   const streams = streamNames.filter((stream) => brokers[stream]);
   return {
     listener: {
-      async inTransaction(tx, happenings) {
-        const told = happenings.flatMap((happening) => envelopeOf(happening) ?? []);
-        if (told.length > 0) append(tx, streams, told);
+      async inTransaction(tx, events) {
+        const envelopes = events.flatMap((event) => envelopeOf(event) ?? []);
+        if (envelopes.length > 0) append(tx, streams, envelopes);
       },
     },
     loops: [

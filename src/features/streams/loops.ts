@@ -22,7 +22,7 @@ export const createWatchLoop = (deps: {
 }): Loop => ({
   name: 'streams-watch',
   everyMs: 10_000,
-  everywhere: true,
+  inEveryProcess: true,
   async run() {
     for (const stream of deps.streams) {
       const waiting = await countWaiting(deps.db, stream, countedAtMost);

@@ -5,9 +5,9 @@
  */
 
 import type { Db } from '../../kernel/data/db.ts';
-import { tryLock } from '../../kernel/data/locks.ts';
+import { tryLockGlobal } from '../../kernel/data/locks.ts';
 import type { Log } from '../../kernel/observability/log.ts';
-import { type Broker, BrokerAway, type StreamName } from '../../kernel/ports/broker.ts';
+import { type Broker, BrokerUnavailable, type StreamName } from '../../kernel/ports/broker.ts';
 import { findWaiting, removePublished, type Waiting } from './store.ts';
 
 export interface PublisherDeps {
@@ -35,7 +35,7 @@ export function createPublisher({ db, log, stream, broker }: PublisherDeps): Pub
   /** Whether there is more. The transaction writes nothing before the broker has answered, so it holds up nobody. */
   const publishBatch = (stopping: AbortSignal): Promise<boolean> =>
     db.transaction(async (tx) => {
-      if (!(await tryLock(tx, lockOf[stream]))) return false;
+      if (!(await tryLockGlobal(tx, lockOf[stream]))) return false;
       const waiting = await findWaiting(tx, stream, batchSize);
       if (waiting.length === 0) return false;
       const batch = withinCharacters(waiting, batchCharacters);
@@ -68,7 +68,7 @@ export function createPublisher({ db, log, stream, broker }: PublisherDeps): Pub
     try {
       for (let more = true; more && !stopping.aborted; ) more = await publishBatch(stopping);
     } catch (error) {
-      if (!(error instanceof BrokerAway)) throw error;
+      if (!(error instanceof BrokerUnavailable)) throw error;
       if (!stopping.aborted) complain(error.message);
     }
   };

@@ -6,12 +6,13 @@
  */
 import type { UsageMetric } from '../../contract/usage.ts';
 import type { Clock } from '../../kernel/clock.ts';
-import { DatabaseAway } from '../../kernel/data/db.ts';
-import { createRecent } from '../../kernel/data/lru.ts';
+import { Overloaded } from '../../kernel/concurrency/overloaded.ts';
+import { DatabaseUnavailable } from '../../kernel/data/db.ts';
+import { createLru } from '../../kernel/data/lru.ts';
 import { fail } from '../../kernel/fail.ts';
 import type { Identity } from '../../kernel/http/guard.ts';
 import type { Metrics } from '../../kernel/observability/metrics.ts';
-import { type Kv, KvAway } from '../../kernel/ports/kv.ts';
+import { type Kv, KvUnavailable } from '../../kernel/ports/kv.ts';
 import { isLimited, limitsOf, reached, resetOf } from './limits.ts';
 
 export interface CallQuotaDeps {
@@ -39,7 +40,7 @@ const remembered = 10_000;
 
 export function createCallQuota(deps: CallQuotaDeps): CallQuota {
   const { kv, fallback, clock, metrics, callsOn, countUsage } = deps;
-  const confirmedAt = createRecent<number>(remembered);
+  const confirmedAt = createLru<number>(remembered);
   const lookingUp = new Map<string, Promise<void>>();
 
   const keyAt = (organizationId: string, now: number) =>
@@ -73,7 +74,7 @@ export function createCallQuota(deps: CallQuotaDeps): CallQuota {
     confirmedAt.set(key, now);
     await bringUp(kv, organizationId, now).catch((error) => {
       // It can wait for the next minute, as long as the counter is there.
-      if (!(error instanceof DatabaseAway)) throw error;
+      if (!(error instanceof DatabaseUnavailable || error instanceof Overloaded)) throw error;
     });
   };
 
@@ -82,9 +83,9 @@ export function createCallQuota(deps: CallQuotaDeps): CallQuota {
       await confirm(organizationId, now);
       const taken = await takeFrom(kv, organizationId, now, atMost);
       if (taken !== 'absent') return taken;
-      throw new KvAway('it does not keep what it is given');
+      throw new KvUnavailable('it does not keep what it is given');
     } catch (error) {
-      if (!(error instanceof KvAway)) throw error;
+      if (!(error instanceof KvUnavailable)) throw error;
       // What is counted here meanwhile it does not know; it is told as soon as it is back.
       confirmedAt.set(keyAt(organizationId, now), 0);
       return takeFrom(fallback, organizationId, now, atMost);

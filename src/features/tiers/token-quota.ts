@@ -7,7 +7,7 @@
 import type { PlanTier } from '../../contract/limits.ts';
 import type { Clock } from '../../kernel/clock.ts';
 import type { Queryable, Tx } from '../../kernel/data/db.ts';
-import { takeTurn, tryTurn } from '../../kernel/data/locks.ts';
+import { lockExclusive, tryLockExclusive } from '../../kernel/data/locks.ts';
 import type { Metrics } from '../../kernel/observability/metrics.ts';
 import { isLimited, type LimitReached, limitsOf, reached } from './limits.ts';
 
@@ -101,7 +101,7 @@ const distinct = (ids: readonly string[]): string[] => [...new Set(ids)];
 
 /** Answers which of them somebody else has. */
 async function hold(tx: Tx, locks: readonly string[], waiting: boolean): Promise<Set<string>> {
-  if (!waiting) return tryTurn(tx, 'tokenQuota', locks, 'alone');
-  await takeTurn(tx, 'tokenQuota', locks, 'alone');
+  if (!waiting) return tryLockExclusive(tx, 'tokenQuota', locks);
+  await lockExclusive(tx, 'tokenQuota', locks);
   return new Set();
 }

@@ -12,7 +12,7 @@ import {
   tokenExchange,
 } from '../../../test/support/scenarios/delegations.ts';
 import { createTrust } from '../../../test/support/scenarios/trust.ts';
-import { takeTurn } from '../../kernel/data/locks.ts';
+import { lockExclusive } from '../../kernel/data/locks.ts';
 import { assertionType } from './client.ts';
 
 const perMinute = 20;
@@ -40,7 +40,7 @@ const delegatee = async () => {
 const locks: (() => Promise<void>)[] = [];
 /** Locks the agent for all others until the answered function is called, or the test ends. */
 const lock = async ({ agentId }: Client) => {
-  const release = await keepOpen(t, (tx) => takeTurn(tx, 'agent', [agentId], 'alone'));
+  const release = await keepOpen(t, (tx) => lockExclusive(tx, 'agent', [agentId]));
   locks.push(release);
   return release;
 };

@@ -5,8 +5,8 @@
  */
 import { limits } from '../../contract/limits.ts';
 import type { Origin } from '../../kernel/caller.ts';
-import { createGatherer } from '../../kernel/concurrency/batcher.ts';
-import { createRecent } from '../../kernel/data/lru.ts';
+import { createBatcher } from '../../kernel/concurrency/batcher.ts';
+import { createLru } from '../../kernel/data/lru.ts';
 import { failToken } from '../../kernel/fail.ts';
 import type { CountAgainst } from '../../kernel/http/route.ts';
 import { nilUuid } from '../../kernel/ids.ts';
@@ -45,15 +45,15 @@ const cachedMs = limits.rateWindowSeconds * 1_000;
 
 export function createAuthenticate({ db, clock, recordRefusal }: TokenDeps): Authenticate {
   /** Concurrent requests share one query. */
-  const findOrganization = createGatherer({
+  const findOrganization = createBatcher({
     run: (claims: readonly ClaimOf<'secret'>[]) =>
       findOrganizationsOfClients(db, claims, new Date(clock.now())),
-    atMost: 100,
-    atOnce: 2,
-    waiting: 1_000,
+    maxBatch: 100,
+    concurrency: 2,
+    maxQueue: 1_000,
   });
 
-  const cache = createRecent<CachedSecret>(cachedSecrets);
+  const cache = createLru<CachedSecret>(cachedSecrets);
   const keyOf = ({ agentId, secretHash }: ClaimOf<'secret'>) => agentId + secretHash.toString('latin1');
 
   /** An unknown id and a wrong secret take the same steps: the look-up is by both. */

@@ -7,7 +7,7 @@ import type { RouteEntry } from '../../kernel/http/route.ts';
 import type { Ids } from '../../kernel/ids.ts';
 import type { Ledger } from '../../kernel/ledger.ts';
 import type { Metrics } from '../../kernel/observability/metrics.ts';
-import type { Grant, Issue, IssuedToken, Mint, OutsideProof } from '../../kernel/ports/grant.ts';
+import type { ExternalClientAssertion, Grant, Issue, IssuedToken, Mint } from '../../kernel/ports/grant.ts';
 import type { Assertions, Signer } from '../../kernel/ports/signer.ts';
 import type { RecordRefusal } from '../../kernel/refusals.ts';
 import type { Inspector } from './inspect.ts';
@@ -67,7 +67,7 @@ export interface Tokens extends Inspector {
 export interface OutsideProofs {
   isOutside(assertion: string): boolean;
   /** A token of the client's own. */
-  redeem(proof: OutsideProof, audience: string): Promise<IssuedToken>;
+  redeem(proof: ExternalClientAssertion, audience: string): Promise<IssuedToken>;
   /** What another grant issues to the client: with the proof used up, or neither. */
-  admit(proof: OutsideProof, issue: Issue): Promise<IssuedToken>;
+  admit(proof: ExternalClientAssertion, issue: Issue): Promise<IssuedToken>;
 }

@@ -1,8 +1,9 @@
 /** What a token is worth now: the signature says that it was ours, its standing that it still holds. */
 import { isScope, type Scope } from '../../contract/scopes.ts';
 import type { Delegation } from '../../kernel/caller.ts';
-import { onceFor, unchanging } from '../../kernel/data/deep-freeze.ts';
-import { createRecent } from '../../kernel/data/lru.ts';
+import { deepFreeze } from '../../kernel/data/deep-freeze.ts';
+import { createLru } from '../../kernel/data/lru.ts';
+import { memoize } from '../../kernel/data/memoize.ts';
 import type { GuardDeps, Identity } from '../../kernel/http/guard.ts';
 import { anonymous, isUuid, timeOfUuid } from '../../kernel/ids.ts';
 import type { Claims } from '../../kernel/ports/signer.ts';
@@ -66,7 +67,7 @@ const rememberedTokens = 10_000;
  * still told when that ended with its chain.
  */
 export function createInspector({ clock, signer, standings, issuer }: TokenDeps): Inspector {
-  const verified = createRecent<Verified>(rememberedTokens);
+  const verified = createLru<Verified>(rememberedTokens);
   const isOver = ({ claims }: Verified) => claims.exp * 1000 <= clock.now();
 
   /** Remembered by its exact text, so a token's signature is checked once; all that can change is looked at each time. */
@@ -103,7 +104,7 @@ export function createInspector({ clock, signer, standings, issuer }: TokenDeps)
     const { delegation } = subject;
     const ceiling = ceilingOf(ownerOf(subject, standing), delegation);
     const held = scopes.filter((scope) => ceiling.includes(scope));
-    const inspected = unchanging({ claims, standing, scopes: held, ...(delegation && { delegation }) });
+    const inspected = deepFreeze({ claims, standing, scopes: held, ...(delegation && { delegation }) });
     carried.set(subject, inspected);
     return inspected;
   };
@@ -168,7 +169,7 @@ function readDelegation(claims: OurClaims): Delegation | undefined {
 
 /** For the guard, which looks at the organization itself: its suspension has an answer of its own. */
 function identifyBy(inspect: Inspect, ourselves: string): GuardDeps['identify'] {
-  const identityOf = onceFor(({ claims, standing, scopes, delegation, ended }: Inspected): Identity => {
+  const identityOf = memoize(({ claims, standing, scopes, delegation, ended }: Inspected): Identity => {
     const { agentId, organizationId, organizationStatus, planTier, allowedScopes } = standing;
     return Object.freeze({
       agentId,

@@ -2,7 +2,8 @@
 import { operatorScope } from '../../contract/scopes.ts';
 import { type Caller, isOperator } from '../../kernel/caller.ts';
 import { isoTime } from '../../kernel/clock.ts';
-import { onceFor, unchanging } from '../../kernel/data/deep-freeze.ts';
+import { deepFreeze } from '../../kernel/data/deep-freeze.ts';
+import { memoize } from '../../kernel/data/memoize.ts';
 import { fail } from '../../kernel/fail.ts';
 import type { TokenDeps } from './deps.ts';
 import type { Inspect, Inspected } from './inspect.ts';
@@ -24,7 +25,7 @@ export function createLiveTokens(deps: TokenDeps, inspect: Inspect): LiveTokens 
     return caller.scopes.has('agents:write') || isAdmin(caller);
   };
 
-  const describe = onceFor(({ claims, scopes, delegation }: Inspected) => {
+  const describe = memoize(({ claims, scopes, delegation }: Inspected) => {
     const { sub, client_id, iat, exp, act, chain_id } = claims;
     const described = {
       active: true,
@@ -35,7 +36,7 @@ export function createLiveTokens(deps: TokenDeps, inspect: Inspect): LiveTokens 
       iat,
       exp,
     };
-    return unchanging({ ...described, ...(delegation && { act, chain_id }) }) as Introspection;
+    return deepFreeze({ ...described, ...(delegation && { act, chain_id }) }) as Introspection;
   });
 
   return {

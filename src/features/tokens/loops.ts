@@ -1,5 +1,5 @@
 import type { Loop } from '../../kernel/concurrency/loops.ts';
-import { inPieces } from '../../kernel/data/delete-in-chunks.ts';
+import { deleteInChunks } from '../../kernel/data/delete-in-chunks.ts';
 import type { TokenDeps } from './deps.ts';
 import { deleteExpiredAssertions, deleteExpiredRevocations } from './store.ts';
 
@@ -9,10 +9,10 @@ const graceMs = 86_400_000;
 export const createExpiryLoop = ({ db, clock }: Pick<TokenDeps, 'db' | 'clock'>): Loop => ({
   name: 'tokens-expired',
   everyMs: 3_600_000,
-  forgets: true,
+  purges: true,
   async run(signal) {
     const before = new Date(clock.now() - graceMs);
-    await inPieces(signal, (atMost) => deleteExpiredAssertions(db, before, atMost));
-    await inPieces(signal, (atMost) => deleteExpiredRevocations(db, before, atMost));
+    await deleteInChunks(signal, (atMost) => deleteExpiredAssertions(db, before, atMost));
+    await deleteInChunks(signal, (atMost) => deleteExpiredRevocations(db, before, atMost));
   },
 });

@@ -4,10 +4,10 @@
  * its audit record is durable. Requests come here authenticated and counted: nothing in the transaction waits for Redis.
  */
 
-import { createGatherer } from '../../kernel/concurrency/batcher.ts';
+import { createBatcher } from '../../kernel/concurrency/batcher.ts';
 import { createFairQueue } from '../../kernel/concurrency/fair-queue.ts';
 import type { Tx } from '../../kernel/data/db.ts';
-import type { Entry } from '../../kernel/ledger.ts';
+import type { LedgerEntry } from '../../kernel/domain-event.ts';
 import { type Failed, holdClaims, type ProvenClaim } from './claim.ts';
 import type { PlanLimit, TokenDeps } from './deps.ts';
 import { busy, type Standing } from './store.ts';
@@ -21,7 +21,7 @@ export interface Request<T> {
 }
 
 export interface Decision<T> {
-  readonly entry: Entry;
+  readonly entry: LedgerEntry;
   /** Looked at once the entry is durable. */
   readonly outcome: Promise<T>;
 }
@@ -40,7 +40,7 @@ const contended = Symbol('contended');
 type Settled<T> = Decision<T> | Failed | typeof busy | typeof contended;
 
 /** A request for a locked agent holds a connection while it waits. An organization has one place, so it cannot take both. */
-const busyRequests = { atOnce: 2, each: 1, waiting: 200, patienceMs: 30_000 } as const;
+const busyRequests = { concurrency: 2, perKey: 1, maxQueue: 200, maxWaitMs: 30_000 } as const;
 
 export function createSettle<T>(deps: TokenDeps): (request: Request<T>) => Promise<T | Failed> {
   const { db, clock, ledger, checkPlans } = deps;
@@ -81,11 +81,11 @@ export function createSettle<T>(deps: TokenDeps): (request: Request<T>) => Promi
       return settled;
     });
 
-  const settleTogether = createGatherer({
+  const settleTogether = createBatcher({
     run: (requests: readonly Request<T>[]) => settle(requests, false),
-    atMost: 100,
-    atOnce: 1,
-    waiting: 1_000,
+    maxBatch: 100,
+    concurrency: 1,
+    maxQueue: 1_000,
   });
   const queueBusy = createFairQueue(busyRequests);
   /** In a transaction of its own: no other request waits for the lock. */

@@ -3,11 +3,11 @@ import { isScope, type Scope, scopes } from '../../contract/scopes.ts';
 import { audienceOf } from '../../kernel/audience.ts';
 import type { Origin } from '../../kernel/caller.ts';
 import type { Tx } from '../../kernel/data/db.ts';
-import { takeTurn } from '../../kernel/data/locks.ts';
+import { lockShared } from '../../kernel/data/locks.ts';
+import type { LedgerEntry } from '../../kernel/domain-event.ts';
 import { failToken, TokenError } from '../../kernel/fail.ts';
 import type { CountAgainst } from '../../kernel/http/route.ts';
-import type { Entry } from '../../kernel/ledger.ts';
-import type { Grant, IssuedToken, OutsideProof } from '../../kernel/ports/grant.ts';
+import type { ExternalClientAssertion, Grant, IssuedToken } from '../../kernel/ports/grant.ts';
 import { createAuthenticate } from './authenticate.ts';
 import { type Claim, createReadClaim, type Failed, type Held, holdClaims } from './claim.ts';
 import { type Presented, presentedClient } from './client.ts';
@@ -64,7 +64,7 @@ export function createTokenService(deps: TokenDeps, { draft }: Minter): TokenSer
     { origin }: TokenAsked,
     { agentId, organizationId }: Standing,
     { reason, details }: TokenError,
-  ): Entry => ({
+  ): LedgerEntry => ({
     actor: { ...origin, agentId },
     type: 'token.refused',
     subject: { organizationId, agentId, outcome: 'failure', metadata: { reason, ...details } },
@@ -112,8 +112,8 @@ export function createTokenService(deps: TokenDeps, { draft }: Minter): TokenSer
   const outsideProofIn = (
     asked: TokenAsked,
     presented: Presented,
-    { scope, parties }: Pick<OutsideProof, 'scope' | 'parties'>,
-  ): OutsideProof | undefined => {
+    { scope, parties }: Pick<ExternalClientAssertion, 'scope' | 'parties'>,
+  ): ExternalClientAssertion | undefined => {
     if (presented.kind !== 'assertion' || !outsideProofs.isOutside(presented.assertion)) return undefined;
     return { ...asked, token: presented.assertion, agentId: asked.form.client_id, scope, parties };
   };
@@ -145,7 +145,7 @@ export function createTokenService(deps: TokenDeps, { draft }: Minter): TokenSer
     const outcome = await transactionFor(
       organizationId,
       async (tx): Promise<IssuedToken | TokenError | Failed> => {
-        await takeTurn(tx, 'agent', [claim.agentId, ...parties], 'together');
+        await lockShared(tx, 'agent', [claim.agentId, ...parties]);
         const [held] = await holdClaims(tx, [claim], { now: new Date(clock.now()), waiting: true });
         const client = held as Held;
         if ('failure' in client) return client;

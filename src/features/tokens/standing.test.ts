@@ -4,7 +4,7 @@ import { decodeJwt } from 'jose';
 import { startApp } from '../../../test/support/harness.ts';
 import { createMemoryKv } from '../../adapters/kv/memory-kv.ts';
 import type { Db } from '../../kernel/data/db.ts';
-import { createAnnounced } from '../../kernel/data/invalidating-cache.ts';
+import { createInvalidatingCache } from '../../kernel/data/invalidating-cache.ts';
 import { sql } from '../../kernel/data/sql.ts';
 import { createIds } from '../../kernel/ids.ts';
 import { createLedger } from '../../kernel/ledger.ts';
@@ -82,7 +82,7 @@ describe('what is known about a token', () => {
     const standings = createStandings({
       db: slow,
       clock: t.clock,
-      announced: createAnnounced({ kv, clock: t.clock }),
+      cache: createInvalidatingCache({ kv, clock: t.clock }),
       findChains: async () => [],
     });
     const early = standings.of(subject);

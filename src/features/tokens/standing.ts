@@ -6,8 +6,8 @@ import type { EventType } from '../../contract/events.ts';
 import type { Delegation } from '../../kernel/caller.ts';
 import type { Clock } from '../../kernel/clock.ts';
 import type { Db } from '../../kernel/data/db.ts';
-import type { Announced } from '../../kernel/data/invalidating-cache.ts';
-import type { Happening, LedgerListener } from '../../kernel/ledger.ts';
+import type { InvalidatingCache } from '../../kernel/data/invalidating-cache.ts';
+import type { DomainEvent, LedgerListener } from '../../kernel/domain-event.ts';
 import { findStanding, findStandings, type Standing } from './store.ts';
 
 const live = 'live';
@@ -99,11 +99,11 @@ const valuesOf = (found: TokenStanding & { revoked: boolean }): unknown[] => [
 export function createStandings(deps: {
   db: Db;
   clock: Clock;
-  announced: Announced;
+  cache: InvalidatingCache;
   /** The links of a chain, in the order asked; those that are not there are left out. */
   findChains(chainIds: readonly string[]): Promise<readonly ChainPart[]>;
 }): Standings {
-  const { db, clock, announced, findChains } = deps;
+  const { db, clock, cache: announced, findChains } = deps;
 
   /** Undefined when there is no such agent, or a part of what it rests on is not there. */
   const find = async (subject: TokenSubject): Promise<(TokenStanding & { revoked: boolean }) | undefined> => {
@@ -122,9 +122,9 @@ export function createStandings(deps: {
   };
 
   /** A revocation that has been committed stays true; until the token would have expired there is nothing to ask. */
-  const keepRevoked = ({ type, metadata: { tokenId, expiresAt } }: Happening) => {
+  const keepRevoked = ({ type, metadata: { tokenId, expiresAt } }: DomainEvent) => {
     if (type !== 'token.revoked') return;
-    announced.keepFinal(tokenKey(String(tokenId)), revoked, Date.parse(String(expiresAt))).catch(() => {});
+    announced.putUntil(tokenKey(String(tokenId)), revoked, Date.parse(String(expiresAt))).catch(() => {});
   };
 
   const lately = new WeakMap<TokenSubject, { values: readonly unknown[]; known: ReturnType<typeof read> }>();
@@ -140,13 +140,13 @@ export function createStandings(deps: {
   return {
     async of(subject) {
       const { keys } = subject;
-      const known = readOnce(subject, await announced.recall(keys));
+      const known = readOnce(subject, await announced.getMany(keys));
       if (known) return known === revoked ? undefined : known;
       const readAt = clock.now();
       const found = await find(subject);
       if (!found) return undefined;
       const values = valuesOf(found);
-      await announced.keep(
+      await announced.putIfAbsent(
         keys.map((key, index) => [key, values[index]]),
         readAt,
       );
@@ -226,7 +226,7 @@ const changes: Readonly<Record<EventType, 'agent' | 'organization' | 'token' | '
   'webhook.replayed': 'none',
 };
 
-function changedKeys({ type, agentId, organizationId, metadata }: Happening): string[] {
+function changedKeys({ type, agentId, organizationId, metadata }: DomainEvent): string[] {
   switch (changes[type]) {
     case 'agent':
       return [agentKey(agentId)];

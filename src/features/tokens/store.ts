@@ -1,7 +1,7 @@
 /** Writes `token_revocations` and `used_assertions`; reads across agents, organizations and credentials. */
 import type { PlanTier } from '../../contract/limits.ts';
 import type { Queryable } from '../../kernel/data/db.ts';
-import { takeTurn, tryTurn } from '../../kernel/data/locks.ts';
+import { lockShared, tryLockShared } from '../../kernel/data/locks.ts';
 import { listOf, prepared, sql } from '../../kernel/data/sql.ts';
 
 export interface Standing {
@@ -68,8 +68,8 @@ export const busy = Symbol('busy');
 
 /** Takes the agents' locks, so that they and their credentials stay as they are; answers which cannot be had without waiting. */
 async function hold(tx: Queryable, agentIds: readonly string[], waiting: boolean): Promise<Set<string>> {
-  if (!waiting) return tryTurn(tx, 'agent', agentIds, 'together');
-  await takeTurn(tx, 'agent', agentIds, 'together');
+  if (!waiting) return tryLockShared(tx, 'agent', agentIds);
+  await lockShared(tx, 'agent', agentIds);
   return new Set();
 }
 

@@ -3,9 +3,9 @@
  * killed loses that second. What the ledger records is counted in the same transaction, so that no token is ever lost.
  */
 import type { UsageMetric } from '../../contract/usage.ts';
-import { createGatherer } from '../../kernel/concurrency/batcher.ts';
+import { createBatcher } from '../../kernel/concurrency/batcher.ts';
 import type { Tx } from '../../kernel/data/db.ts';
-import type { Happening, LedgerListener } from '../../kernel/ledger.ts';
+import type { DomainEvent, LedgerListener } from '../../kernel/domain-event.ts';
 import type { UsageDeps } from './deps.ts';
 import { dayOf } from './period.ts';
 import { insertTokensAtCommit, insertUsage, type TokenRow, type UsageRow } from './store.ts';
@@ -38,18 +38,18 @@ export function createCounting({ db, clock, shard }: Pick<UsageDeps, 'db' | 'clo
     }
   };
 
-  const writeForAll = createGatherer({
+  const writeForAll = createBatcher({
     run: async (askers: readonly null[]) => {
       await write();
       return askers.map(() => undefined);
     },
-    atMost: 10_000,
-    atOnce: 1,
-    waiting: 10_000,
+    maxBatch: 10_000,
+    concurrency: 1,
+    maxQueue: 10_000,
   });
 
   /** Once for each agent; those of one moment come with one time. */
-  const countTokens = (tx: Tx, time: string, issued: readonly Happening[]) => {
+  const countTokens = (tx: Tx, time: string, issued: readonly DomainEvent[]) => {
     const rows = new Map<string, TokenRow>();
     for (const { organizationId, agentId } of issued) {
       const tokens = (rows.get(agentId)?.tokens ?? 0) + 1;

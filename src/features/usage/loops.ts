@@ -1,6 +1,6 @@
 import { limits } from '../../contract/limits.ts';
 import type { Loop } from '../../kernel/concurrency/loops.ts';
-import { tryLock } from '../../kernel/data/locks.ts';
+import { tryLockGlobal } from '../../kernel/data/locks.ts';
 import type { Counting } from './counting.ts';
 import type { UsageDeps } from './deps.ts';
 import { type CountedTable, countedTables, deleteOld, joinShards } from './tidy-store.ts';
@@ -11,7 +11,7 @@ const dayMs = 86_400_000;
 export const createFlushLoop = ({ flush }: Counting): Loop => ({
   name: 'usage-flush',
   everyMs: 1_000,
-  everywhere: true,
+  inEveryProcess: true,
   run: flush,
 });
 
@@ -25,14 +25,14 @@ const joinedAfterMs: Readonly<Record<CountedTable, number>> = {
 export const createTidyLoop = ({ db, clock }: Pick<UsageDeps, 'db' | 'clock'>): Loop => ({
   name: 'usage-tidy',
   everyMs: 600_000,
-  forgets: true,
+  purges: true,
   async run(signal) {
     for (const name of countedTables) {
       const over = new Date(clock.now() - joinedAfterMs[name]);
       const old = new Date(clock.now() - limits.usageRetentionDays * dayMs);
       // One node at a time: two that move the same rows would only wait for each other.
       const repeat = (step: typeof joinShards, before: Date) =>
-        db.transaction(async (tx) => (await tryLock(tx, 'usageTidy')) && step(tx, name, before));
+        db.transaction(async (tx) => (await tryLockGlobal(tx, 'usageTidy')) && step(tx, name, before));
       while (!signal.aborted && (await repeat(joinShards, over)));
       while (!signal.aborted && (await repeat(deleteOld, old)));
     }

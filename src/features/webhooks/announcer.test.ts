@@ -83,7 +83,7 @@ describe('an announcer', () => {
     let asked = 0;
     const { announceSoon, nextTurn } = start(async () => {
       asked += 1;
-      throw new Error('the database is away');
+      throw new Error('cannot use the database');
     });
     for (const expected of [1, 2]) {
       announceSoon([envelope('a')]);

@@ -16,6 +16,8 @@ import { webhookRoutes } from './routes.ts';
 import { createWebhookService } from './service.ts';
 import { createWorker } from './worker.ts';
 
+export { envelopeOf } from './envelope.ts';
+
 const announcementsApartMs = 50;
 
 /** Apart from the routes, because the ledger must know the listener before anything can be recorded. */

@@ -39,7 +39,7 @@ const piece = 1_000;
 export const createSweepLoop = (deps: DeliveryDeps): Loop => ({
   name: 'webhooks-sweep',
   everyMs: 3_600_000,
-  forgets: true,
+  purges: true,
   run: (signal) => sweep(deps, signal),
 });
 

@@ -1,13 +1,14 @@
 /** The listener at the ledger: deliveries come to be in the transaction of their event, or not at all. */
 
-import type { Happening, LedgerListener } from '../../kernel/ledger.ts';
-import { type Envelope, envelopeOf } from '../../kernel/ports/envelope.ts';
+import type { DomainEvent, LedgerListener } from '../../kernel/domain-event.ts';
+import type { Envelope } from '../../kernel/ports/envelope.ts';
 import type { Announcer } from './announcer.ts';
 import type { Company } from './company.ts';
 import { enqueue } from './deliveries-store.ts';
+import { envelopeOf } from './envelope.ts';
 import { haltSubscriptions } from './store.ts';
 
-const halting: Partial<Record<Happening['type'], boolean>> = {
+const halting: Partial<Record<DomainEvent['type'], boolean>> = {
   'organization.suspended': true,
   'organization.deleted': true,
   'organization.reactivated': false,

@@ -2,7 +2,7 @@
  * The worker: claims what is due, sends, settles. Rounds claim and begin; what they began goes on by itself, so that no
  * slow receiver holds up a round. A worker that dies loses nothing: its claims run out, and others take them up.
  */
-import { createGatherer } from '../../kernel/concurrency/batcher.ts';
+import { createBatcher } from '../../kernel/concurrency/batcher.ts';
 import { createAttempt } from './attempt.ts';
 import type { DeliveryDeps } from './deps.ts';
 import { createLanes } from './lanes.ts';
@@ -33,14 +33,14 @@ export function createWorker(deps: DeliveryDeps): Worker {
   let abandoned = false;
   let wake = () => {};
 
-  const settle = createGatherer({
+  const settle = createBatcher({
     run: async (settlements: readonly Settlement[]) => {
       const ours = await settleAll(db, settlements);
       return settlements.map(({ job }) => ours.has(job.deliveryId));
     },
-    atMost: 100,
-    atOnce: 2,
-    waiting: Number.POSITIVE_INFINITY,
+    maxBatch: 100,
+    concurrency: 2,
+    maxQueue: Number.POSITIVE_INFINITY,
   });
 
   const tell = ({ job, status, attempt, reason }: Settlement, wasOurs: boolean) => {

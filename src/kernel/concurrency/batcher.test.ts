@@ -1,19 +1,20 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { DatabaseAway } from '../data/db.ts';
+import { DatabaseUnavailable } from '../data/db.ts';
 import { formatError } from '../http/error-format.ts';
-import { createGatherer, type Errand, Overloaded } from './batcher.ts';
+import { type BatcherOptions, createBatcher } from './batcher.ts';
+import { Overloaded } from './overloaded.ts';
 
 /** Errands that take until the test lets them go. */
-function createErrands(limits: Partial<Omit<Errand<number, string>, 'run'>> = {}) {
+function createErrands(limits: Partial<Omit<BatcherOptions<number, string>, 'run'>> = {}) {
   const begun: { items: readonly number[]; finish: () => void }[] = [];
   let underWay = 0;
   let mostAtOnce = 0;
-  const ask = createGatherer<number, string>({
-    atMost: 100,
-    atOnce: 1,
-    waiting: 1_000,
+  const ask = createBatcher<number, string>({
+    maxBatch: 100,
+    concurrency: 1,
+    maxQueue: 1_000,
     ...limits,
     async run(items) {
       underWay += 1;
@@ -44,7 +45,7 @@ const batches = (begun: readonly { items: readonly number[] }[]) => begun.map(({
 
 describe('gathering', () => {
   it('gives each asker its own answer, in whatever batch it went', async () => {
-    const { ask, finishAll } = createErrands({ atMost: 7, atOnce: 3 });
+    const { ask, finishAll } = createErrands({ maxBatch: 7, concurrency: 3 });
     const answers = Promise.all(upTo(50).map(ask));
     await finishAll();
     assert.deepEqual(
@@ -81,7 +82,7 @@ describe('gathering', () => {
   });
 
   it('takes at most so many along, in the order asked', async () => {
-    const { ask, begun, most, finishAll } = createErrands({ atMost: 4 });
+    const { ask, begun, most, finishAll } = createErrands({ maxBatch: 4 });
     const answers = Promise.all(upTo(10).map(ask));
     await finishAll();
     await answers;
@@ -94,7 +95,7 @@ describe('gathering', () => {
   });
 
   it('runs at most so many errands at once, and as many when there is enough to do', async () => {
-    const { ask, most, finishAll } = createErrands({ atMost: 2, atOnce: 3 });
+    const { ask, most, finishAll } = createErrands({ maxBatch: 2, concurrency: 3 });
     const answers = Promise.all(upTo(30).map(ask));
     await finishAll();
     await answers;
@@ -104,7 +105,7 @@ describe('gathering', () => {
 
 describe('when the errands do not keep up', () => {
   it('503 SERVICE_UNAVAILABLE with Retry-After for who would have to wait behind too many; the others are served', async () => {
-    const { ask, finishAll } = createErrands({ atMost: 2, waiting: 3 });
+    const { ask, finishAll } = createErrands({ maxBatch: 2, maxQueue: 3 });
     const served = [ask(0), ask(1)];
     await nextTurn();
     // Two are under way; three may wait.
@@ -132,10 +133,10 @@ describe('when the errands do not keep up', () => {
 describe('when an errand fails', () => {
   const failingFor = (isBad: (item: number) => boolean, error = new Error('bad item')) => {
     const runs: (readonly number[])[] = [];
-    const ask = createGatherer<number, string>({
-      atMost: 100,
-      atOnce: 1,
-      waiting: 1_000,
+    const ask = createBatcher<number, string>({
+      maxBatch: 100,
+      concurrency: 1,
+      maxQueue: 1_000,
       async run(items) {
         runs.push(items);
         if (items.some(isBad)) throw error;
@@ -162,11 +163,11 @@ describe('when an errand fails', () => {
     assert.deepEqual(runs, [[1]]);
   });
 
-  it('because the database is away, all are refused at once: trying each would only take longer', async () => {
-    const { ask, runs } = failingFor((item) => item < 10, new DatabaseAway(new Error('gone')));
+  it('because the database is unavailable, all are refused at once: trying each would only take longer', async () => {
+    const { ask, runs } = failingFor((item) => item < 10, new DatabaseUnavailable(new Error('gone')));
     assert.deepEqual(
       await outcomesOf(upTo(3).map(ask)),
-      upTo(3).map(() => 'the database is away: gone'),
+      upTo(3).map(() => 'cannot use the database: gone'),
     );
     assert.deepEqual(runs, [[0, 1, 2]]);
     assert.equal(await ask(10), '#10', 'and it goes on when it is back');

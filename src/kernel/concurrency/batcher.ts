@@ -1,74 +1,68 @@
 /**
- * Many askers, one errand: what is asked while an errand is under way gathers and goes together with the next. It is how
- * concurrent requests share a round trip or a commit. When the errands cannot keep up, further askers are refused at once
- * instead of waiting in a queue that only grows.
+ * A batcher: items that arrive while a batch is in flight form the next batch. Concurrent requests share a round trip or a commit
+ * this way. When the queue is full, further items are refused at once (backpressure).
  */
-import { DatabaseAway } from '../data/db.ts';
+import { DatabaseUnavailable } from '../data/db.ts';
+import { Overloaded } from './overloaded.ts';
 
-export interface Errand<Item, Answer> {
-  /** Answers in the order of the items. A throw refuses them all, unless it concerns one of several: see below. */
-  run(items: readonly Item[]): Promise<readonly Answer[]>;
-  /** How many go together at the most. */
-  readonly atMost: number;
-  /** How many errands may be under way at once. */
-  readonly atOnce: number;
-  /** How many may wait for their turn. */
-  readonly waiting: number;
+export interface BatcherOptions<Item, Result> {
+  /** Returns results in the order of the items. If it throws, each item of the batch is run alone, see below. */
+  run(items: readonly Item[]): Promise<readonly Result[]>;
+  readonly maxBatch: number;
+  /** Batches in flight at the same time. */
+  readonly concurrency: number;
+  /** Items that may wait for a batch. */
+  readonly maxQueue: number;
 }
 
-/** The errands do not keep up; what was asked has not been done, and may be asked again. */
-export class Overloaded extends DatabaseAway {
-  constructor() {
-    super(new Error('more is asked of it than it can do'));
-    this.name = 'Overloaded';
-  }
-}
-
-interface Asked<Item, Answer> {
+interface QueuedItem<Item, Result> {
   readonly item: Item;
-  resolve(answer: Answer): void;
+  resolve(result: Result): void;
   reject(error: unknown): void;
 }
 
-export function createGatherer<Item, Answer>(errand: Errand<Item, Answer>): (item: Item) => Promise<Answer> {
-  const { run, atMost, atOnce, waiting } = errand;
-  let queue: Asked<Item, Answer>[] = [];
-  let underWay = 0;
+export function createBatcher<Item, Result>(
+  options: BatcherOptions<Item, Result>,
+): (item: Item) => Promise<Result> {
+  const { run, maxBatch, concurrency, maxQueue } = options;
+  let queue: QueuedItem<Item, Result>[] = [];
+  let inFlight = 0;
 
-  const settle = async (batch: readonly Asked<Item, Answer>[]): Promise<void> => {
+  const runBatch = async (batch: readonly QueuedItem<Item, Result>[]): Promise<void> => {
     try {
-      const answers = await run(batch.map(({ item }) => item));
-      if (answers.length !== batch.length)
-        throw new Error(`${answers.length} answers to ${batch.length} questions`);
+      const results = await run(batch.map(({ item }) => item));
+      if (results.length !== batch.length)
+        throw new Error(`${results.length} results for ${batch.length} items`);
       batch.forEach(({ resolve }, index) => {
-        resolve(answers[index] as Answer);
+        resolve(results[index] as Result);
       });
     } catch (error) {
-      // One that cannot be served must not take the others with it: each then goes alone.
-      if (batch.length > 1 && !(error instanceof DatabaseAway)) {
-        for (const asked of batch) await settle([asked]);
+      // One bad item must not fail the others: each is then run alone. Without a database all would fail again.
+      const isUnavailable = error instanceof DatabaseUnavailable || error instanceof Overloaded;
+      if (batch.length > 1 && !isUnavailable) {
+        for (const queued of batch) await runBatch([queued]);
         return;
       }
       for (const { reject } of batch) reject(error);
     }
   };
 
-  const work = async () => {
+  const drain = async () => {
     while (queue.length > 0) {
-      const batch = queue.slice(0, atMost);
-      queue = queue.slice(atMost);
-      await settle(batch);
+      const batch = queue.slice(0, maxBatch);
+      queue = queue.slice(maxBatch);
+      await runBatch(batch);
     }
-    underWay -= 1;
+    inFlight -= 1;
   };
 
   return (item) =>
     new Promise((resolve, reject) => {
-      if (queue.length >= waiting) return reject(new Overloaded());
+      if (queue.length >= maxQueue) return reject(new Overloaded());
       queue.push({ item, resolve, reject });
-      if (underWay >= atOnce) return;
-      underWay += 1;
-      // Requests that arrived in the same turn of the loop go together from the first errand on.
-      setImmediate(work);
+      if (inFlight >= concurrency) return;
+      inFlight += 1;
+      // Requests that arrived in the same tick of the event loop join the first batch.
+      setImmediate(drain);
     });
 }

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { setImmediate as turn } from 'node:timers/promises';
-import { Overloaded } from './batcher.ts';
 import { createFairQueue } from './fair-queue.ts';
+import { Overloaded } from './overloaded.ts';
 
 /** Work that ends when it is told to, and notes when it begins. */
 function createWork() {
@@ -29,7 +29,7 @@ function createWork() {
 
 describe('a fair queue', () => {
   it('one at a time of each, so many at once, and others before the second of the first', async () => {
-    const inTurn = createFairQueue({ atOnce: 2, waiting: 10 });
+    const inTurn = createFairQueue({ concurrency: 2, maxQueue: 10 });
     const { begun, work, end } = createWork();
     const answers = ['a1', 'a2', 'a3', 'b1', 'c1', 'c2'].map((name) => inTurn(name[0] as string, work(name)));
     assert.deepEqual(begun, ['a1', 'b1']);
@@ -44,7 +44,7 @@ describe('a fair queue', () => {
   });
 
   it('so many of each at once where the share says so, others before its next', async () => {
-    const inTurn = createFairQueue({ atOnce: 3, each: 2, waiting: 10 });
+    const inTurn = createFairQueue({ concurrency: 3, perKey: 2, maxQueue: 10 });
     const { begun, work, end } = createWork();
     const answers = ['a1', 'a2', 'a3', 'b1', 'b2'].map((name) => inTurn(name[0] as string, work(name)));
     assert.deepEqual(begun, ['a1', 'a2', 'b1']);
@@ -55,7 +55,7 @@ describe('a fair queue', () => {
   });
 
   it('goes on when all that waited of an asker was refused while another of it ran', async () => {
-    const inTurn = createFairQueue({ atOnce: 1, each: 2, waiting: 10, patienceMs: 20 });
+    const inTurn = createFairQueue({ concurrency: 1, perKey: 2, maxQueue: 10, maxWaitMs: 20 });
     const { work, end } = createWork();
     const first = inTurn('a', work('a1'));
     await assert.rejects(inTurn('a', work('a2')), Overloaded);
@@ -65,7 +65,7 @@ describe('a fair queue', () => {
   });
 
   it('what fails is its own affair, also when it throws at once', async () => {
-    const inTurn = createFairQueue({ atOnce: 1, waiting: 10 });
+    const inTurn = createFairQueue({ concurrency: 1, maxQueue: 10 });
     const { work, end, fail } = createWork();
     const first = assert.rejects(inTurn('a', work('a1')), /a1/);
     const second = assert.rejects(
@@ -83,7 +83,7 @@ describe('a fair queue', () => {
   });
 
   it('refuses what is too much to wait, of that asker only', async () => {
-    const inTurn = createFairQueue({ atOnce: 1, waiting: 1 });
+    const inTurn = createFairQueue({ concurrency: 1, maxQueue: 1 });
     const { work, end } = createWork();
     const answers = [inTurn('a', work('a1')), inTurn('a', work('a2')), inTurn('b', work('b1'))];
     await assert.rejects(inTurn('a', work('a3')), Overloaded);
@@ -93,7 +93,7 @@ describe('a fair queue', () => {
   });
 
   it('refuses what has waited too long, and goes on with the others', async () => {
-    const inTurn = createFairQueue({ atOnce: 1, waiting: 10, patienceMs: 20 });
+    const inTurn = createFairQueue({ concurrency: 1, maxQueue: 10, maxWaitMs: 20 });
     const { begun, work, end } = createWork();
     const first = inTurn('a', work('a1'));
     await Promise.all([

@@ -1,86 +1,85 @@
 /**
- * A queue with a share per key: so many jobs run at once, and of each key no more than its share, so that one organization
- * with much to do waits for itself while the others go on. Too many jobs, or too long a wait, is refused.
+ * A fair semaphore: at most `concurrency` jobs run at once, and at most `perKey` of one key (an organization), so that a busy key
+ * waits for its own jobs and not the others for it. Keys are served round robin. A full queue or a long wait is refused (backpressure).
  */
-import { Overloaded } from './batcher.ts';
+import { Overloaded } from './overloaded.ts';
 
 export interface FairQueueOptions {
-  /** How many jobs run at once. */
-  readonly atOnce: number;
-  /** How many of one asker run at once. */
-  readonly each?: number;
-  /** How many of one asker may wait. */
-  readonly waiting: number;
-  /** How long one may wait. Behind it nobody is there any more, as a rule. */
-  readonly patienceMs?: number;
+  readonly concurrency: number;
+  /** Jobs of one key that run at once; 1 by default. */
+  readonly perKey?: number;
+  /** Jobs of one key that may wait. */
+  readonly maxQueue: number;
+  /** By then the client has usually closed its connection. */
+  readonly maxWaitMs?: number;
 }
 
-export type FairQueue = <T>(asker: string, work: () => Promise<T>) => Promise<T>;
+export type FairQueue = <T>(key: string, work: () => Promise<T>) => Promise<T>;
 
 type Job = () => Promise<void>;
 
-interface Share {
+interface KeyQueue {
   readonly waiting: Job[];
   running: number;
 }
 
-const usualPatienceMs = 60_000;
+const defaultMaxWaitMs = 60_000;
 
 export function createFairQueue(options: FairQueueOptions): FairQueue {
-  const { atOnce, each = 1, waiting, patienceMs = usualPatienceMs } = options;
-  const shares = new Map<string, Share>();
-  /** Askers with a job waiting and room in their share, the longest waiting first. */
+  const { concurrency, perKey = 1, maxQueue, maxWaitMs = defaultMaxWaitMs } = options;
+  const queues = new Map<string, KeyQueue>();
+  /** Keys with a job waiting and fewer than `perKey` running; the longest waiting first. */
   const ready = new Set<string>();
   let running = 0;
 
-  const goOn = () => {
-    for (const asker of ready) {
-      if (running >= atOnce) return;
-      ready.delete(asker);
-      const share = shares.get(asker);
-      // An asker whose jobs were all refused after too long a wait has no share any more.
-      if (share && share.waiting.length > 0) void runNext(asker, share);
+  const dispatch = () => {
+    for (const key of ready) {
+      if (running >= concurrency) return;
+      ready.delete(key);
+      const queue = queues.get(key);
+      // A key whose jobs have all timed out has no queue any more.
+      if (queue && queue.waiting.length > 0) void runNext(key, queue);
     }
   };
 
-  /** At the end of the line, behind the other askers; a Set also visits what is added while it is gone through. */
-  const lineUp = (asker: string, share: Share) => {
-    if (share.waiting.length > 0 && share.running < each) ready.add(asker);
-    else if (share.waiting.length === 0 && share.running === 0) shares.delete(asker);
+  /** Adds the key behind the others. A Set also visits members that are added during the iteration. */
+  const enqueue = (key: string, queue: KeyQueue) => {
+    if (queue.waiting.length > 0 && queue.running < perKey) ready.add(key);
+    else if (queue.waiting.length === 0 && queue.running === 0) queues.delete(key);
   };
 
-  const runNext = async (asker: string, share: Share) => {
+  const runNext = async (key: string, queue: KeyQueue) => {
     running += 1;
-    share.running += 1;
-    const job = share.waiting.shift();
-    lineUp(asker, share);
+    queue.running += 1;
+    const job = queue.waiting.shift();
+    enqueue(key, queue);
     await job?.();
     running -= 1;
-    share.running -= 1;
-    lineUp(asker, share);
-    goOn();
+    queue.running -= 1;
+    enqueue(key, queue);
+    dispatch();
   };
 
-  return (asker, work) =>
+  return (key, work) =>
     new Promise((resolve, reject) => {
-      const share = shares.get(asker) ?? { waiting: [], running: 0 };
-      if (share.waiting.length >= waiting) return reject(new Overloaded());
-      const tired = setTimeout(() => {
-        share.waiting.splice(share.waiting.indexOf(job), 1);
-        lineUp(asker, share);
+      const queue = queues.get(key) ?? { waiting: [], running: 0 };
+      if (queue.waiting.length >= maxQueue) return reject(new Overloaded());
+      const timer = setTimeout(() => {
+        queue.waiting.splice(queue.waiting.indexOf(job), 1);
+        enqueue(key, queue);
         reject(new Overloaded());
-      }, patienceMs);
+      }, maxWaitMs);
       const job = async () => {
-        clearTimeout(tired);
+        clearTimeout(timer);
         try {
           resolve(await work());
         } catch (error) {
           reject(error);
         }
       };
-      share.waiting.push(job);
-      shares.set(asker, share);
-      lineUp(asker, share);
-      goOn();
+      queue.waiting.push(job);
+      queues.set(key, queue);
+      enqueue(key, queue);
+      dispatch();
     });
 }

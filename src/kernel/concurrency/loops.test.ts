@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { DatabaseAway } from '../data/db.ts';
+import { DatabaseUnavailable } from '../data/db.ts';
 import { createLog } from '../observability/log.ts';
 import { createLoops } from './loops.ts';
 
@@ -31,10 +31,10 @@ describe('loops', () => {
     const loops = createLoops(
       [
         { name: 'steady', everyMs: 1, run: count('steady') },
-        { name: 'forgetful', everyMs: 1, forgets: true, run: count('forgetful') },
+        { name: 'forgetful', everyMs: 1, purges: true, run: count('forgetful') },
       ],
       log,
-      { mayForget: async () => believed },
+      { mayPurge: async () => believed },
     );
     loops.start();
     while (rounds.steady < 5) await sleep(1);
@@ -43,7 +43,7 @@ describe('loops', () => {
     while (rounds.forgetful < 2) await sleep(1);
     await loops.stop();
   });
-  it('say once that the database is away, and again when it went away again', async () => {
+  it('say once that the database is unavailable, and again when it went away again', async () => {
     const lines: { msg: string; reason?: string; loop?: string }[] = [];
     const loud = createLog({
       level: 'info',
@@ -52,7 +52,7 @@ describe('loops', () => {
     let rounds = 0;
     const run = async () => {
       rounds += 1;
-      if (rounds <= 5 || rounds === 7) throw new DatabaseAway(new Error('no route'));
+      if (rounds <= 5 || rounds === 7) throw new DatabaseUnavailable(new Error('no route'));
     };
     const loops = createLoops([{ name: 'patient', everyMs: 1, run }], loud);
     loops.start();
@@ -61,16 +61,16 @@ describe('loops', () => {
     assert.deepEqual(
       lines.map(({ msg, loop, reason }) => [msg, loop, reason]),
       Array.from({ length: 2 }, () => [
-        'a background loop waits for the database',
+        'background loop postponed',
         'patient',
-        'the database is away: no route',
+        'cannot use the database: no route',
       ]),
     );
   });
-  it('say again that the database is away, when it stays so', async () => {
+  it('say again that the database is unavailable, when it stays so', async () => {
     const lines: string[] = [];
     const loud = createLog({ level: 'info', destination: { write: (line) => void lines.push(line) } });
-    const run = () => Promise.reject(new DatabaseAway(new Error('no route')));
+    const run = () => Promise.reject(new DatabaseUnavailable(new Error('no route')));
     const loops = createLoops([{ name: 'patient', everyMs: 1, run }], loud, { remindMs: 5 });
     loops.start();
     while (lines.length < 3) await sleep(1);
@@ -99,7 +99,7 @@ describe('loops', () => {
       run: async () => void ran.push(name),
     });
     const loops = createLoops([loop('needed', true), loop('elsewhere', false)], log);
-    loops.start('everywhere');
+    loops.start('inEveryProcess');
     while (ran.length < 3) await sleep(5);
     await loops.stop();
     assert.deepEqual([...new Set(ran)], ['needed']);

@@ -1,30 +1,31 @@
 /**
- * Background work as data: a name, how often, and what to do. Loops own no timers of their own; stopping waits
- * for the run that is under way, so nothing is cut in half.
+ * Background loops as data: a name, an interval, a function. Loops own no timers; stopping waits for the round that is
+ * running, so no round is cut in half.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { DatabaseAway } from '../data/db.ts';
+import { DatabaseUnavailable } from '../data/db.ts';
 import type { Log } from '../observability/log.ts';
+import { Overloaded } from './overloaded.ts';
 
 export interface Loop {
   readonly name: string;
-  /** Pause between the end of one run and the start of the next. */
+  /** Delay between the end of one round and the start of the next. */
   readonly everyMs: number;
-  /** Runs in every process, also where the background work is left to others: without it nothing can be written. */
-  readonly everywhere?: boolean;
-  /** Takes away for good what is over by the clock: left out while the clock is not to be believed. */
-  readonly forgets?: boolean;
-  /** One round of work. Long rounds should look at the signal and return early. */
+  /** Runs also in processes that leave background work to `countersign worker`: they cannot write without it. */
+  readonly inEveryProcess?: boolean;
+  /** Deletes what has expired by the clock: skipped while the clock-skew guard forbids it. */
+  readonly purges?: boolean;
+  /** One round of work. Long rounds check the signal and return early. */
   run(signal: AbortSignal): Promise<void>;
   /**
-   * Called when the loop starts. `wake` ends the pause, or skips the next one when a round is under way. What is returned is
-   * called when the loop has run its last round, and waited for.
+   * Called when the loop starts. `wake` ends the delay, or skips the next one when a round is running. The function it returns is
+   * called and awaited after the last round.
    */
   begin?(wake: () => void): () => Promise<void>;
 }
 
 export interface Loops {
-  start(which?: 'all' | 'everywhere'): void;
+  start(which?: 'all' | 'inEveryProcess'): void;
   stop(): Promise<void>;
 }
 
@@ -32,49 +33,46 @@ export function createLoops(
   loops: readonly Loop[],
   log: Log,
   options: {
-    /** An outage is said once by each loop, and again when it has lasted so long. */
+    /** Each loop logs an outage once, and again after this long. */
     readonly remindMs?: number;
-    /** Whether what is over may be taken away. */
-    mayForget?(): Promise<boolean>;
+    /** The clock-skew guard. */
+    mayPurge?(): Promise<boolean>;
   } = {},
 ): Loops {
-  const { remindMs = 60_000, mayForget = async () => true } = options;
+  const { remindMs = 60_000, mayPurge = async () => true } = options;
   const stopping = new AbortController();
   let running: Promise<void>[] = [];
 
   const keepRunning = async (loop: Loop) => {
-    const alarm = createAlarmClock(stopping.signal);
-    const end = loop.begin?.(alarm.wake);
-    let awaySaidAt = Number.NEGATIVE_INFINITY;
-    const say = (error: unknown) => {
-      if (!(error instanceof DatabaseAway)) {
-        log.error(
-          { err: error, loop: loop.name },
-          'a background loop failed; it goes on with its next round',
-        );
-      } else if (performance.now() - awaySaidAt >= remindMs) {
-        awaySaidAt = performance.now();
-        log.warn({ loop: loop.name, reason: error.message }, 'a background loop waits for the database');
+    const delay = createWakeableDelay(stopping.signal);
+    const end = loop.begin?.(delay.wake);
+    let outageLoggedAt = Number.NEGATIVE_INFINITY;
+    const logFailure = (error: unknown) => {
+      if (!(error instanceof DatabaseUnavailable || error instanceof Overloaded)) {
+        log.error({ err: error, loop: loop.name }, 'background loop failed; it runs again after its delay');
+      } else if (performance.now() - outageLoggedAt >= remindMs) {
+        outageLoggedAt = performance.now();
+        log.warn({ loop: loop.name, reason: error.message }, 'background loop postponed');
       }
     };
     while (!stopping.signal.aborted) {
       try {
-        if (!loop.forgets || (await mayForget())) await loop.run(stopping.signal);
-        awaySaidAt = Number.NEGATIVE_INFINITY;
+        if (!loop.purges || (await mayPurge())) await loop.run(stopping.signal);
+        outageLoggedAt = Number.NEGATIVE_INFINITY;
       } catch (error) {
-        say(error);
+        logFailure(error);
       }
-      await alarm.sleep(loop.everyMs);
+      await delay.wait(loop.everyMs);
     }
     await end?.().catch((error) =>
-      log.error({ err: error, loop: loop.name }, 'a background loop ended badly'),
+      log.error({ err: error, loop: loop.name }, 'background loop failed while it stopped'),
     );
   };
 
   return {
     start(which = 'all') {
       if (running.length > 0) return;
-      running = loops.filter(({ everywhere }) => which === 'all' || everywhere).map(keepRunning);
+      running = loops.filter(({ inEveryProcess }) => which === 'all' || inEveryProcess).map(keepRunning);
     },
     async stop() {
       stopping.abort();
@@ -83,23 +81,23 @@ export function createLoops(
   };
 }
 
-/** A pause that can be ended, by the signal or by whoever has news. */
-function createAlarmClock(signal: AbortSignal) {
+/** A delay that `wake` or the signal ends early. */
+function createWakeableDelay(signal: AbortSignal) {
   let woken = false;
-  let rise: (() => void) | undefined;
+  let endDelay: (() => void) | undefined;
   return {
     wake() {
       woken = true;
-      rise?.();
+      endDelay?.();
     },
-    async sleep(milliseconds: number) {
+    async wait(milliseconds: number) {
       if (!woken) {
-        const asleep = new AbortController();
-        rise = () => asleep.abort();
-        await sleep(milliseconds, undefined, { signal: AbortSignal.any([signal, asleep.signal]) }).catch(
+        const early = new AbortController();
+        endDelay = () => early.abort();
+        await sleep(milliseconds, undefined, { signal: AbortSignal.any([signal, early.signal]) }).catch(
           () => {},
         );
-        rise = undefined;
+        endDelay = undefined;
       }
       woken = false;
     },

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
-import { createPause } from './yield.ts';
+import { createYield } from './yield.ts';
 
 it('a pause lets others have their turn, every so often', async () => {
-  const pause = createPause(10);
+  const pause = createYield(10);
   let turns = 0;
   const others = setInterval(() => {
     turns += 1;

@@ -1,10 +1,10 @@
-/** For long work of the processor: every so often whoever else waits has a turn of the loop. */
-export type Pause = () => Promise<void> | undefined;
+/** Yields to the event loop once per `every` calls, so that long CPU work does not delay other requests. */
+export type YieldToEventLoop = () => Promise<void> | undefined;
 
-export function createPause(every: number): Pause {
-  let since = 0;
+export function createYield(every: number): YieldToEventLoop {
+  let calls = 0;
   return () => {
-    since = (since + 1) % every;
-    return since === 0 ? new Promise((resolve) => void setImmediate(resolve)) : undefined;
+    calls = (calls + 1) % every;
+    return calls === 0 ? new Promise((resolve) => void setImmediate(resolve)) : undefined;
   };
 }

@@ -2,13 +2,13 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { startApp } from '../../../test/support/harness.ts';
 import { createLog } from '../observability/log.ts';
-import { createSecondClock } from './clock-skew-guard.ts';
+import { createClockSkewGuard } from './clock-skew-guard.ts';
 
 const t = await startApp();
 const lines: { msg: string; ours: string; databases: string }[] = [];
 const log = createLog({ level: 'info', destination: { write: (line) => void lines.push(JSON.parse(line)) } });
 const believed = (aheadMs: number) =>
-  createSecondClock({ db: t.app.db, clock: { now: () => Date.now() + aheadMs }, log })();
+  createClockSkewGuard({ db: t.app.db, clock: { now: () => Date.now() + aheadMs }, log })();
 
 describe('a second clock', () => {
   it('is asked before anything is taken away: ours is believed unless it is well ahead', async () => {

@@ -40,11 +40,14 @@ export interface Db extends Queryable {
  * The database cannot be reached or is not able just now: the caller may try again. When the connection was lost during a
  * commit the outcome is unknown; otherwise nothing was changed.
  */
-export class DatabaseAway extends Error {
+export class DatabaseUnavailable extends Error {
   constructor(cause: unknown) {
-    super(`the database is away: ${cause instanceof Error ? cause.message || cause.name : String(cause)}`, {
-      cause,
-    });
+    super(
+      `cannot use the database: ${cause instanceof Error ? cause.message || cause.name : String(cause)}`,
+      {
+        cause,
+      },
+    );
     this.name = 'DatabaseAway';
   }
 }

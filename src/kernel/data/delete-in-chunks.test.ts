@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { inPieces } from './delete-in-chunks.ts';
+import { deleteInChunks } from './delete-in-chunks.ts';
 
 describe('in pieces', () => {
   const taking = (there: number) => {
@@ -22,22 +22,22 @@ describe('in pieces', () => {
   ] as const)
     it(`takes away ${there}`, async () => {
       const { steps, step } = taking(there);
-      await inPieces(new AbortController().signal, step);
+      await deleteInChunks(new AbortController().signal, step);
       assert.deepEqual(steps, expected);
     });
   it('ends between two pieces when it is to stop, and does not begin afterwards', async () => {
     const { steps, step } = taking(20_000);
     const stopping = new AbortController();
-    await inPieces(stopping.signal, async (atMost) => {
+    await deleteInChunks(stopping.signal, async (atMost) => {
       if (steps.length === 1) stopping.abort();
       return step(atMost);
     });
     assert.deepEqual(steps, [5_000, 5_000]);
-    await inPieces(stopping.signal, step);
+    await deleteInChunks(stopping.signal, step);
     assert.equal(steps.length, 2);
   });
   it('fails when a piece fails', async () => {
-    const failing = inPieces(new AbortController().signal, async () => assert.fail('away'));
+    const failing = deleteInChunks(new AbortController().signal, async () => assert.fail('away'));
     await assert.rejects(failing, /away/);
   });
 });

@@ -1,10 +1,10 @@
-/** What is over by the million goes in pieces: each a statement well below the time allowed, none of which holds anybody up. */
-const atOnce = 5_000;
+/** Purges millions of rows in chunks: each statement stays far below the statement timeout and holds its locks only briefly. */
+const chunkSize = 5_000;
 
-/** Repeats a step that takes away at most so many and answers how many it took, until little is left or we are to stop. */
-export async function inPieces(
+/** Repeats `deleteChunk`, which deletes up to `limit` rows and returns their number, until fewer are left or the signal aborts. */
+export async function deleteInChunks(
   signal: AbortSignal,
-  step: (atMost: number) => Promise<number>,
+  deleteChunk: (limit: number) => Promise<number>,
 ): Promise<void> {
-  while (!signal.aborted && (await step(atOnce)) >= atOnce);
+  while (!signal.aborted && (await deleteChunk(chunkSize)) >= chunkSize);
 }

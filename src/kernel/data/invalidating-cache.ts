@@ -1,163 +1,166 @@
 /**
- * What was read in PostgreSQL, kept in the key-value store for a few seconds, so that most questions cost one look there and no
- * SQL.
+ * An invalidating cache: rows read from PostgreSQL are cached in the key-value store for a few seconds, so that most reads cost one
+ * look-up there and no SQL.
  *
- * A change is announced in the store before it commits, and for as long as a reader could still bring an older answer
- * everybody who asks is sent to PostgreSQL. Nothing is believed because it is missing: a store that was flushed, or drops
- * keys, costs queries and never brings back what has been.
+ * A change invalidates its keys before it commits. While a reader could still bring an older value, every read goes to
+ * PostgreSQL. A missing key never means "unchanged": a store that was flushed, or evicts keys, costs queries and never
+ * brings back an old value.
  */
 import type { Clock } from '../clock.ts';
 import type { Loop } from '../concurrency/loops.ts';
-import type { Happening, LedgerListener } from '../ledger.ts';
-import { type Kv, KvAway } from '../ports/kv.ts';
-import { unchanging } from './deep-freeze.ts';
-import { createRecent } from './lru.ts';
+import type { DomainEvent, LedgerListener } from '../domain-event.ts';
+import { type Kv, KvUnavailable } from '../ports/kv.ts';
+import { deepFreeze } from './deep-freeze.ts';
+import { createLru } from './lru.ts';
 
-/** How long an answer is believed: also the longest that a change can go unnoticed when it could not be announced. */
-const believedMs = 10_000;
+/** How long a value is used: also the longest that a change stays unseen when its keys could not be invalidated. */
+const maxAgeMs = 10_000;
 /**
- * Longer than what follows an announcement until its commit, and than a reader can be on its way with an older answer:
- * statements are cut after 20 seconds.
+ * Longer than the time from an invalidation to its commit, and longer than a reader can take with an older value: statements time
+ * out after 20 seconds.
  */
-const announcedMs = 60_000;
+const invalidMs = 60_000;
 
 /**
- * A write can be under way for minutes, when a connection stands still and comes back, and be given its time to live only
- * then: so what is kept says itself how long it holds.
+ * A write can be in flight for minutes when a connection stalls, and gets its time to live only when it arrives. So each entry
+ * carries the time until which it is valid.
  */
-interface Kept {
+interface CacheEntry {
   readonly until: number;
   readonly value: unknown;
 }
 
-const textOf = (kept: Kept): string => JSON.stringify(kept);
-const nothing: Kept = { until: 0, value: null };
-const changing = textOf(nothing);
+const serialize = (entry: CacheEntry): string => JSON.stringify(entry);
+const noEntry: CacheEntry = { until: 0, value: null };
+const tombstone = serialize(noEntry);
 
-export interface Announced {
+export interface InvalidatingCache {
   /**
-   * What is kept under each of the keys; null where PostgreSQL has to be asked. It is shared, so nobody can change it; as long
-   * as the same is kept, it is the same object.
+   * The cached value of each key; null where PostgreSQL has to be read. Values are shared and frozen; an unchanged entry gives
+   * the same object again.
    */
-  recall(keys: readonly string[]): Promise<readonly unknown[]>;
-  /** Keeps what was read, as JSON, unless something is there; `readAt` is when, by the clock, the reading began. */
-  keep(entries: readonly (readonly [key: string, value: unknown])[], readAt: number): Promise<void>;
-  /** Keeps what cannot change any more. */
-  keepFinal(key: string, value: unknown, until: number): Promise<void>;
-  /** For the ledger: announces the keys of what happened. Once it has committed, and the store heard of it or is away, calls for each. */
+  getMany(keys: readonly string[]): Promise<readonly unknown[]>;
+  /** Caches values that were just read, as JSON, unless the key exists. `readAt` is when the read began, by the clock. */
+  putIfAbsent(entries: readonly (readonly [key: string, value: unknown])[], readAt: number): Promise<void>;
+  /** Caches a value that cannot change any more. */
+  putUntil(key: string, value: unknown, until: number): Promise<void>;
+  /**
+   * For the ledger: invalidates the keys of each event. `afterwards` runs for each event after the commit, once the store has
+   * the invalidation or is unavailable.
+   */
   listener(
-    keysOf: (happening: Happening) => readonly string[],
-    afterwards?: (happening: Happening) => void,
+    keysOf: (event: DomainEvent) => readonly string[],
+    afterwards?: (event: DomainEvent) => void,
   ): LedgerListener;
   readonly loops: readonly Loop[];
 }
 
-export function createAnnounced({ kv, clock }: { kv: Kv; clock: Clock }): Announced {
-  /** What could not be announced, and until when it matters; the oldest first. */
-  const untold = new Map<string, number>();
-  const readKept = createReadKept();
+export function createInvalidatingCache({ kv, clock }: { kv: Kv; clock: Clock }): InvalidatingCache {
+  /** Keys whose invalidation the store has not confirmed, and until when it matters; the oldest first. */
+  const pendingInvalidations = new Map<string, number>();
+  const parseCached = createCachedParser();
 
-  const announce = async (keys: readonly string[]) => {
+  const invalidate = async (keys: readonly string[]) => {
     if (keys.length === 0) return;
     for (const key of keys) {
-      untold.delete(key);
-      untold.set(key, clock.now() + announcedMs);
+      pendingInvalidations.delete(key);
+      pendingInvalidations.set(key, clock.now() + invalidMs);
     }
-    await tell(keys);
+    await writeTombstones(keys);
   };
 
-  const tellOne = async (key: string) => {
-    const until = untold.get(key);
+  const writeTombstone = async (key: string) => {
+    const until = pendingInvalidations.get(key);
     if (until === undefined) return;
-    await kv.set(key, changing, { ttlMs: announcedMs });
-    if (untold.get(key) === until) untold.delete(key);
+    await kv.set(key, tombstone, { ttlMs: invalidMs });
+    if (pendingInvalidations.get(key) === until) pendingInvalidations.delete(key);
   };
 
-  /** The first alone, to find out whether the store is there: thousands may be waiting for it. */
-  const tell = async ([first, ...others]: readonly string[]): Promise<void> => {
+  /** The first one alone, to learn whether the store is available: thousands may be pending. */
+  const writeTombstones = async ([first, ...others]: readonly string[]): Promise<void> => {
     if (first === undefined) return;
-    const told = tellOne(first).then(() => Promise.all(others.map(tellOne)));
-    await unlessAway(told, undefined);
+    const written = writeTombstone(first).then(() => Promise.all(others.map(writeTombstone)));
+    await unlessUnavailable(written, undefined);
   };
 
-  const tellRest = async () => {
-    for (const [key, until] of untold) {
+  const retryPending = async () => {
+    for (const [key, until] of pendingInvalidations) {
       if (until > clock.now()) break;
-      untold.delete(key);
+      pendingInvalidations.delete(key);
     }
-    await tell([...untold.keys()]);
+    await writeTombstones([...pendingInvalidations.keys()]);
   };
 
   return {
-    async recall(keys) {
-      const values = await unlessAway(kv.getMany(keys), []);
+    async getMany(keys) {
+      const texts = await unlessUnavailable(kv.getMany(keys), []);
       const now = clock.now();
       return keys.map((key, index) => {
-        const text = values[index];
-        if (!text || untold.has(key)) return null;
-        const { until, value } = readKept(key, text);
+        const text = texts[index];
+        if (!text || pendingInvalidations.has(key)) return null;
+        const { until, value } = parseCached(key, text);
         return until > now ? value : null;
       });
     },
 
-    async keep(entries, readAt) {
-      // Believed from when it was read, however long it took to get here.
-      const until = readAt + believedMs;
+    async putIfAbsent(entries, readAt) {
+      // The age counts from the read, however long the way here took.
+      const until = readAt + maxAgeMs;
       const ttlMs = Math.ceil(until - clock.now());
       if (ttlMs <= 0) return;
-      // Never over something that is there: it may be the announcement of a change that we have not seen.
-      const kept = entries.map(([key, value]) =>
-        kv.set(key, textOf({ until, value }), { ttlMs, onlyIfAbsent: true }),
+      // Never overwrites: an existing entry may be the tombstone of a change that this reader has not seen.
+      const writes = entries.map(([key, value]) =>
+        kv.set(key, serialize({ until, value }), { ttlMs, onlyIfAbsent: true }),
       );
-      await unlessAway(Promise.all(kept), undefined);
+      await unlessUnavailable(Promise.all(writes), undefined);
     },
 
-    async keepFinal(key, value, until) {
+    async putUntil(key, value, until) {
       const ttlMs = Math.ceil(until - clock.now());
-      if (ttlMs > 0) await unlessAway(kv.set(key, textOf({ until, value }), { ttlMs }), undefined);
+      if (ttlMs > 0) await unlessUnavailable(kv.set(key, serialize({ until, value }), { ttlMs }), undefined);
     },
 
     listener: (keysOf, afterwards) => ({
-      inTransaction: (_, happenings) => announce(happenings.flatMap(keysOf)),
-      /** Once more, for a store that lost the announcement before the commit. */
-      afterCommit(happenings) {
-        announce(happenings.flatMap(keysOf))
-          .then(() => afterwards && happenings.forEach(afterwards))
+      inTransaction: (_, events) => invalidate(events.flatMap(keysOf)),
+      /** Once more, for a store that lost the tombstone before the commit. */
+      afterCommit(events) {
+        invalidate(events.flatMap(keysOf))
+          .then(() => afterwards && events.forEach(afterwards))
           .catch(() => {});
       },
     }),
 
-    loops: [{ name: 'untold-changes', everyMs: 1_000, everywhere: true, run: tellRest }],
+    loops: [{ name: 'pending-invalidations', everyMs: 1_000, inEveryProcess: true, run: retryPending }],
   };
 }
 
-/** Characters: enough for the tokens, agents and organizations of a busy moment. An agent that is shown has its answer's text besides. */
-const remembered = 16_000_000;
+/** In characters: enough for the tokens, agents and organizations of a busy moment. A shown agent also keeps its response text. */
+const maxParsed = 16_000_000;
 
-/** Each text once: the same comes with every request for ten seconds, and then another in its place. */
-function createReadKept(): (key: string, text: string) => Kept {
-  const known = createRecent<{ text: string; kept: Kept }>(remembered, ({ text }) => text.length);
+/** Parses each text once: the same text comes with every request for ten seconds. */
+function createCachedParser(): (key: string, text: string) => CacheEntry {
+  const parsed = createLru<{ text: string; entry: CacheEntry }>(maxParsed, ({ text }) => text.length);
   return (key, text) => {
-    const before = known.get(key);
-    if (before?.text === text) return before.kept;
-    const kept = keptIn(text);
-    known.set(key, { text, kept });
-    return kept;
+    const known = parsed.get(key);
+    if (known?.text === text) return known.entry;
+    const entry = parseEntry(text);
+    parsed.set(key, { text, entry });
+    return entry;
   };
 }
 
-/** Whatever else may stand there is nothing of ours. */
-function keptIn(text: string): Kept {
+/** Text that this cache did not write counts as a miss. */
+function parseEntry(text: string): CacheEntry {
   try {
-    const { until, value = null } = JSON.parse(text) ?? nothing;
-    return typeof until === 'number' ? { until, value: unchanging(value) } : nothing;
+    const { until, value = null } = JSON.parse(text) ?? noEntry;
+    return typeof until === 'number' ? { until, value: deepFreeze(value) } : noEntry;
   } catch {
-    return nothing;
+    return noEntry;
   }
 }
 
-const unlessAway = <T, Otherwise>(asked: Promise<T>, otherwise: Otherwise): Promise<T | Otherwise> =>
-  asked.catch((error) => {
-    if (!(error instanceof KvAway)) throw error;
-    return otherwise;
+const unlessUnavailable = <T, Fallback>(result: Promise<T>, fallback: Fallback): Promise<T | Fallback> =>
+  result.catch((error) => {
+    if (!(error instanceof KvUnavailable)) throw error;
+    return fallback;
   });

@@ -1,4 +1,4 @@
-/** Advisory locks, all in one table so that no two meanings share a number. Held until the transaction ends. */
+/** Advisory locks, all numbered in one table so that no two share a number. Held until the transaction ends. */
 import type { Queryable, Tx } from './db.ts';
 import { listOf, prepared, sql } from './sql.ts';
 
@@ -13,18 +13,18 @@ const keys = {
 } as const;
 
 /**
- * Of things that come in numbers, each with a lock of its own. Two may share one by chance: they then wait for each other.
- * Agents are taken alone by triggers, too (migration 0016).
+ * Kinds of rows, each row with a lock of its own. Two ids may share a lock by a hash collision: they then wait for each other.
+ * Triggers also lock agents exclusively (migration 0016).
  */
 const kinds = { tokenQuota: 1, agent: 2, delegationTree: 3, trustPolicy: 4 } as const;
 
 /** One transaction at a time across all nodes; the others wait. */
-export async function takeLock(tx: Tx, name: keyof typeof keys): Promise<void> {
+export async function lockGlobal(tx: Tx, name: keyof typeof keys): Promise<void> {
   await tx.run(`lock.${name}`, sql`select pg_advisory_xact_lock(${keys[name]})`);
 }
 
 /** False when another transaction holds it. */
-export async function tryLock(tx: Tx, name: keyof typeof keys): Promise<boolean> {
+export async function tryLockGlobal(tx: Tx, name: keyof typeof keys): Promise<boolean> {
   const { taken } = await tx.one<{ taken: boolean }>(
     `lock.${name}.try`,
     sql`select pg_try_advisory_xact_lock(${keys[name]}) as taken`,
@@ -33,7 +33,7 @@ export async function tryLock(tx: Tx, name: keyof typeof keys): Promise<boolean>
 }
 
 /** Shared with others that take it so; false when a transaction holds it exclusively, or waits to. */
-export async function tryLockShared(tx: Tx, name: keyof typeof keys): Promise<boolean> {
+export async function tryLockGlobalShared(tx: Tx, name: keyof typeof keys): Promise<boolean> {
   const { taken } = await tx.one<{ taken: boolean }>(
     `lock.${name}.shared.try`,
     sql`select pg_try_advisory_xact_lock_shared(${keys[name]}) as taken`,
@@ -57,43 +57,61 @@ export async function heldByUnprivileged(tx: Tx, name: keyof typeof keys, table:
   return held;
 }
 
-const lockOf = (kind: keyof typeof kinds) => sql`${kinds[kind]}::int, hashtext(id)`;
-
 /**
- * Asked before rows are held, by many together or by one alone. PostgreSQL lets whoever shares a row in past somebody who waits to
- * have it alone, so while requests keep coming that one would never have its turn. Here everybody has theirs in the order
- * they came.
+ * Row locks are fair only behind these: PostgreSQL lets a new shared row lock overtake a waiting exclusive one, so a steady stream of
+ * requests would starve the writer. Advisory locks are granted in the order of arrival. Take them before the rows.
  */
-export async function takeTurn(
+export const lockShared = (tx: Queryable, kind: LockKind, ids: readonly string[]): Promise<void> =>
+  lockRows(tx, kind, ids, 'shared');
+
+export const lockExclusive = (tx: Queryable, kind: LockKind, ids: readonly string[]): Promise<void> =>
+  lockRows(tx, kind, ids, 'exclusive');
+
+/** Does not wait: returns the ids that could not be locked, because another transaction holds them or waits for them. */
+export const tryLockShared = (tx: Queryable, kind: LockKind, ids: readonly string[]): Promise<Set<string>> =>
+  tryLockRows(tx, kind, ids, 'shared');
+
+export const tryLockExclusive = (
   tx: Queryable,
-  kind: keyof typeof kinds,
+  kind: LockKind,
   ids: readonly string[],
-  how: 'together' | 'alone',
+): Promise<Set<string>> => tryLockRows(tx, kind, ids, 'exclusive');
+
+export type LockKind = keyof typeof kinds;
+export type LockMode = 'shared' | 'exclusive';
+
+const lockOf = (kind: LockKind) => sql`${kinds[kind]}::int, hashtext(id)`;
+
+/** In one order, so that two transactions do not deadlock. */
+export async function lockRows(
+  tx: Queryable,
+  kind: LockKind,
+  ids: readonly string[],
+  mode: LockMode,
 ): Promise<void> {
   const inOrder = [...new Set(ids.map((id) => id.toLowerCase()))].sort();
   await tx.many(
-    `lock.${kind}.${how}`,
+    `lock.${kind}.${mode}`,
     prepared(
-      how === 'alone'
-        ? sql`select pg_advisory_xact_lock(${lockOf(kind)}) from unnest(${inOrder}::text[]) as asked (id)`
-        : sql`select pg_advisory_xact_lock_shared(${lockOf(kind)}) from unnest(${inOrder}::text[]) as asked (id)`,
+      mode === 'exclusive'
+        ? sql`select pg_advisory_xact_lock(${lockOf(kind)}) from unnest(${inOrder}::text[]) as wanted (id)`
+        : sql`select pg_advisory_xact_lock_shared(${lockOf(kind)}) from unnest(${inOrder}::text[]) as wanted (id)`,
     ),
   );
 }
 
-/** The same without waiting: answers who cannot be had now, because somebody else has or awaits them. */
-export async function tryTurn(
+async function tryLockRows(
   tx: Queryable,
-  kind: keyof typeof kinds,
+  kind: LockKind,
   ids: readonly string[],
-  how: 'together' | 'alone',
+  mode: LockMode,
 ): Promise<Set<string>> {
   const rows = await tx.many<{ id: string }>(
-    `lock.${kind}.${how}.try`,
+    `lock.${kind}.${mode}.try`,
     prepared(
-      how === 'alone'
-        ? sql`select id from unnest(${listOf(ids)}) as asked (id) where not pg_try_advisory_xact_lock(${lockOf(kind)})`
-        : sql`select id from unnest(${listOf(ids)}) as asked (id) where not pg_try_advisory_xact_lock_shared(${lockOf(kind)})`,
+      mode === 'exclusive'
+        ? sql`select id from unnest(${listOf(ids)}) as wanted (id) where not pg_try_advisory_xact_lock(${lockOf(kind)})`
+        : sql`select id from unnest(${listOf(ids)}) as wanted (id) where not pg_try_advisory_xact_lock_shared(${lockOf(kind)})`,
     ),
   );
   return new Set(rows.map(({ id }) => id));

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
-import { createRecent } from './lru.ts';
+import { createLru } from './lru.ts';
 
 describe('what was asked for lately', () => {
   it('is remembered, and the newest value counts', () => {
-    const recent = createRecent<number>(10);
+    const recent = createLru<number>(10);
     assert.equal(recent.get('a'), undefined);
     recent.set('a', 1);
     recent.set('a', 2);
@@ -13,7 +13,7 @@ describe('what was asked for lately', () => {
   });
 
   it('stays as long as somebody asks for it, whatever else comes and goes', () => {
-    const recent = createRecent<number>(10);
+    const recent = createLru<number>(10);
     recent.set('kept', 1);
     for (let other = 0; other < 1_000; other += 1) {
       recent.set(`other-${other}`, other);
@@ -23,7 +23,7 @@ describe('what was asked for lately', () => {
 
   it('is forgotten when nobody asks while as many others come as fit', () => {
     for (const atMost of [2, 10, 1_000]) {
-      const recent = createRecent<number>(atMost);
+      const recent = createLru<number>(atMost);
       recent.set('forgotten', 1);
       for (let other = 0; other < atMost; other += 1) recent.set(`other-${other}`, other);
       assert.equal(recent.get('forgotten'), undefined);
@@ -31,7 +31,7 @@ describe('what was asked for lately', () => {
   });
 
   it('is forgotten sooner where it weighs more', () => {
-    const recent = createRecent<string>(1_000, (text) => text.length);
+    const recent = createLru<string>(1_000, (text) => text.length);
     recent.set('light', 'a');
     for (const key of ['b', 'c', 'd']) recent.set(key, 'x'.repeat(600));
     assert.equal(recent.get('light'), undefined);
@@ -44,7 +44,7 @@ describe('what was asked for lately', () => {
     const step = fc.record({ key, isSet: fc.boolean() });
     fc.assert(
       fc.property(fc.array(step, { maxLength: 200 }), (steps) => {
-        const recent = createRecent<number>(atMost);
+        const recent = createLru<number>(atMost);
         const latest = new Map<string, number>();
         const written: string[] = [];
         for (const [time, { key: name, isSet }] of steps.entries()) {

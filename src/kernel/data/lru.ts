@@ -1,31 +1,31 @@
 /**
- * Remembers about so many things, those asked for lately, or so much of them where they have a weight. In two generations: when
- * the younger is full it becomes the older, and what nobody asks for until the next turn is forgotten.
+ * An approximate LRU cache, bounded by the number of entries or by their total weight. It keeps two generations: when the young one
+ * is full it becomes the old one, and entries that were not read since are evicted. This costs no list to maintain per read.
  */
-export interface Recent<V> {
+export interface LruCache<V> {
   get(key: string): V | undefined;
   set(key: string, value: V): void;
 }
 
-export function createRecent<V>(atMost: number, weightOf: (value: V) => number = () => 1): Recent<V> {
-  let younger = new Map<string, V>();
-  let older = new Map<string, V>();
+export function createLru<V>(maxWeight: number, weightOf: (value: V) => number = () => 1): LruCache<V> {
+  let young = new Map<string, V>();
+  let old = new Map<string, V>();
   let weight = 0;
   const set = (key: string, value: V) => {
-    if (weight >= atMost / 2) {
-      older = younger;
-      younger = new Map();
+    if (weight >= maxWeight / 2) {
+      old = young;
+      young = new Map();
       weight = 0;
     }
-    younger.set(key, value);
+    young.set(key, value);
     weight += weightOf(value);
   };
   return {
     set,
     get(key) {
-      const lately = younger.get(key);
-      if (lately !== undefined) return lately;
-      const earlier = older.get(key);
+      const recent = young.get(key);
+      if (recent !== undefined) return recent;
+      const earlier = old.get(key);
       if (earlier !== undefined) set(key, earlier);
       return earlier;
     },

@@ -7,7 +7,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import type { Clock } from '../clock.ts';
 import type { Log } from '../observability/log.ts';
 import type { Db, Tx } from './db.ts';
-import { takeLock } from './locks.ts';
+import { lockGlobal } from './locks.ts';
 import { raw, sql } from './sql.ts';
 
 export interface Migration {
@@ -54,7 +54,7 @@ export async function migrate(deps: {
   await db.transaction(prepareHistory);
   for (const migration of migrations) {
     const isNew = await db.transaction(async (tx) => {
-      await takeLock(tx, 'migrations');
+      await lockGlobal(tx, 'migrations');
       if (await isApplied(tx, migration)) return false;
       await tx.run('migrations.apply', raw(migration.text));
       await tx.run(
@@ -93,7 +93,7 @@ const history: Readonly<Record<string, string>> = {
 };
 
 async function prepareHistory(tx: Tx) {
-  await takeLock(tx, 'migrations');
+  await lockGlobal(tx, 'migrations');
   await tx.run(
     'migrations.prepare',
     sql`create table if not exists schema_migrations (

@@ -1,7 +1,9 @@
 /** The one formatter: whatever was thrown, by us or by the framework, becomes status, headers and body here. */
+
 import type { ErrorCode, TokenErrorCode } from '../../contract/errors.ts';
 import type { ErrorEnvelope } from '../../contract/shapes.ts';
-import { DatabaseAway } from '../data/db.ts';
+import { Overloaded } from '../concurrency/overloaded.ts';
+import { DatabaseUnavailable } from '../data/db.ts';
 import { ApiError, TokenError } from '../fail.ts';
 
 export interface FormattedError {
@@ -58,8 +60,13 @@ interface FrameworkError {
 
 function toApiError(error: unknown): ApiError {
   if (error instanceof ApiError) return error;
-  if (error instanceof DatabaseAway) {
+  if (error instanceof DatabaseUnavailable) {
     return new ApiError('SERVICE_UNAVAILABLE', { headers: { 'retry-after': '1' }, cause: error });
+  }
+  if (error instanceof Overloaded) {
+    const message =
+      'The service is overloaded: too many requests are queued. Nothing was done; try again in a second.';
+    return new ApiError('SERVICE_UNAVAILABLE', { message, headers: { 'retry-after': '1' }, cause: error });
   }
   // Fastify's own refusals (too large, wrong type, bad URL) carry a 4xx status and a safe message; other libraries'
   // messages stay inside.

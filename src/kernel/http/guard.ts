@@ -32,7 +32,7 @@ export interface Identity {
 }
 
 /** Whose a token was that is not taken (nobody's, if it was never ours), and why it is not. */
-export interface Refused {
+export interface TokenRefusal {
   readonly agentId: string;
   readonly organizationId: string;
   readonly reason: string;
@@ -42,7 +42,7 @@ export interface GuardDeps {
   /** Undefined for anything but a live token of ours. */
   identify(token: string): Promise<Identity | undefined>;
   /** Of a token that is none: what it is. */
-  explain(token: string): Promise<Refused>;
+  explain(token: string): Promise<TokenRefusal>;
   readonly recordRefusal: RecordRefusal;
   readonly requirePermission: RequirePermission;
   /** Counts the call against its organization's plan; refuses it when the plan is used up for today. */
@@ -53,7 +53,7 @@ export interface GuardDeps {
   readonly metrics: Metrics;
 }
 
-export interface Visit {
+export interface RequestContext {
   readonly origin: Origin;
   caller?: Caller;
   /** How the window stood when it had counted this request; what no step has counted, the server counts against the address. */
@@ -64,10 +64,10 @@ export interface Guard {
   admit(
     request: FastifyRequest,
     reply: FastifyReply,
-    visit: Visit,
+    visit: RequestContext,
     entry: RouteEntry | undefined,
   ): Promise<void>;
-  countAgainst(reply: FastifyReply, visit: Visit, clientId: string | undefined): Promise<void>;
+  countAgainst(reply: FastifyReply, visit: RequestContext, clientId: string | undefined): Promise<void>;
 }
 
 export function createGuard(deps: GuardDeps): Guard {
@@ -81,7 +81,7 @@ export function createGuard(deps: GuardDeps): Guard {
     window,
     metrics,
   } = deps;
-  const countAgainst = async (reply: FastifyReply, visit: Visit, clientId: string | undefined) => {
+  const countAgainst = async (reply: FastifyReply, visit: RequestContext, clientId: string | undefined) => {
     // A handler may ask again, when its work had to be done anew because somebody else's failed beside it.
     visit.counted ??= await window.count(subjectOf(visit, clientId));
     applyWindow(reply, visit.counted, clientId);
@@ -90,7 +90,7 @@ export function createGuard(deps: GuardDeps): Guard {
   /** The headers go on telling of the window that all routes share, until this one is what refuses, or unless told otherwise. */
   const countInOwnWindow = async (
     reply: FastifyReply,
-    visit: Visit,
+    visit: RequestContext,
     entry: RouteEntry | undefined,
     identity: Identity | undefined,
   ) => {
@@ -116,9 +116,9 @@ export function createGuard(deps: GuardDeps): Guard {
 
   /** Every refused token leaves one event, before it is answered, within the limit for unauthenticated requests. */
   const refuse = async (
-    { origin }: Visit,
+    { origin }: RequestContext,
     entry: RouteEntry | undefined,
-    { agentId, organizationId, reason }: Refused,
+    { agentId, organizationId, reason }: TokenRefusal,
     actor: Actor = origin,
   ) => {
     const metadata = { reason, operation: entry?.id };
@@ -130,7 +130,7 @@ export function createGuard(deps: GuardDeps): Guard {
   };
 
   const identified = async (
-    visit: Visit,
+    visit: RequestContext,
     entry: RouteEntry | undefined,
     { shown, token }: { shown: boolean; token: string | undefined },
     identity: Identity | undefined,
@@ -164,7 +164,7 @@ export function createGuard(deps: GuardDeps): Guard {
     fail('FORBIDDEN', { message: 'A delegated token cannot do this: use a token of the agent itself.' });
   };
 
-  const requireSecret = async (visit: Visit, entry: RouteEntry, secret?: string, token?: string) => {
+  const requireSecret = async (visit: RequestContext, entry: RouteEntry, secret?: string, token?: string) => {
     if (secret === undefined || isSame(secret, token ?? '')) return;
     if (token !== undefined) await refuse(visit, entry, { ...anonymous, reason: 'wrong secret' });
     refuseUnidentified(token, resourceMetadata);
@@ -214,7 +214,7 @@ export function createGuard(deps: GuardDeps): Guard {
 
 const callerOf = (
   { agentId, organizationId, scopes, grantableScopes, tokenId, delegation }: Identity,
-  { origin }: Visit,
+  { origin }: RequestContext,
 ): Caller => ({
   ...origin,
   agentId,
@@ -231,7 +231,7 @@ export const windowHeaders = (state: WindowState): Record<string, string> => ({
   'x-ratelimit-reset': String(state.resetAt),
 });
 
-export const subjectOf = (visit: Visit, clientId?: string): string =>
+export const subjectOf = (visit: RequestContext, clientId?: string): string =>
   clientId === undefined ? `ip:${networkOf(visit.origin.ipAddress)}` : `client:${clientId}`;
 
 function bearerToken(header: string | undefined): string | undefined {

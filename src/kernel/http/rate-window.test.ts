@@ -4,7 +4,7 @@ import { type Answer, startApp, startOfMinute } from '../../../test/support/harn
 import { createMemoryKv } from '../../adapters/kv/memory-kv.ts';
 import { systemClock } from '../clock.ts';
 import { createMetrics } from '../observability/metrics.ts';
-import { type Kv, KvAway } from '../ports/kv.ts';
+import { type Kv, KvUnavailable } from '../ports/kv.ts';
 import { createRateWindow } from './rate-window.ts';
 
 const t = await startApp({ RATE_LIMIT_PER_MINUTE: '100' });
@@ -217,7 +217,7 @@ describe('what the metrics keep of it', () => {
 });
 
 it('while the store is away this process counts for itself', async () => {
-  const away = new Proxy({} as Kv, { get: () => () => Promise.reject(new KvAway('gone')) });
+  const away = new Proxy({} as Kv, { get: () => () => Promise.reject(new KvUnavailable('gone')) });
   const window = createRateWindow({
     kv: away,
     fallback: createMemoryKv(systemClock),

@@ -4,7 +4,7 @@
  */
 import { limits } from '../../contract/limits.ts';
 import type { Clock } from '../clock.ts';
-import { type Kv, KvAway } from '../ports/kv.ts';
+import { type Kv, KvUnavailable } from '../ports/kv.ts';
 
 export interface WindowState {
   readonly limit: number;
@@ -37,7 +37,7 @@ export function createRateWindow({ kv, fallback, clock, perMinute }: RateWindowD
     try {
       return await work(kv);
     } catch (error) {
-      if (!(error instanceof KvAway)) throw error;
+      if (!(error instanceof KvUnavailable)) throw error;
       return work(fallback);
     }
   };

@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import type { FastifyRequest } from 'fastify';
 import { ApiError } from '../fail.ts';
 import { plainAddress } from './address.ts';
-import type { Visit } from './guard.ts';
+import type { RequestContext } from './guard.ts';
 
 /** A client may bring its own id, if it is harmless in a log line and a header. */
 export function requestId({ headers }: { headers: Record<string, string | string[] | undefined> }): string {
@@ -55,7 +55,7 @@ export function forgetTypeOfNothing({ headers, routeOptions }: FastifyRequest): 
     delete headers['content-type'];
 }
 
-export const visitOf = (request: FastifyRequest): Visit => ({
+export const contextOf = (request: FastifyRequest): RequestContext => ({
   origin: {
     requestId: request.id,
     ipAddress: plainAddress(request.ip) ?? request.socket.remoteAddress ?? 'unknown',

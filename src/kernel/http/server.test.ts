@@ -7,7 +7,7 @@ import Type from 'typebox';
 import { routeAt as at, startHttp } from '../../../test/support/bare-http.ts';
 import { startApp, startOfMinute } from '../../../test/support/harness.ts';
 import { until } from '../../../test/support/programs.ts';
-import { unchanging } from '../data/deep-freeze.ts';
+import { deepFreeze } from '../data/deep-freeze.ts';
 import type { HttpDeps } from './server.ts';
 
 const logs: string[] = [];
@@ -42,7 +42,7 @@ const long = at('GET', '/long', Type.Object({ text: Type.String() }), () => ({
 let read = 0;
 const Texts = Type.Object({ texts: Type.Array(Type.String()) });
 /** Tells how often its text is made. */
-const inTwoRoutes = unchanging({
+const inTwoRoutes = deepFreeze({
   get texts() {
     read += 1;
     return ['one'];
@@ -52,7 +52,7 @@ const inTwoRoutes = unchanging({
 const shared = at('GET', '/shared', Texts, () => inTwoRoutes);
 const other = at('GET', '/other', Type.Object({}), () => inTwoRoutes);
 const lacking = at('GET', '/lacking', Type.Object({ needed: Type.String() }), () =>
-  unchanging({ password: 'hunter2' }),
+  deepFreeze({ password: 'hunter2' }),
 );
 
 describe('an answer that cannot change', () => {

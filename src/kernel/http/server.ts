@@ -13,16 +13,17 @@ import Fastify, {
   LogController,
 } from 'fastify';
 import { limits } from '../../contract/limits.ts';
-import { Overloaded } from '../concurrency/batcher.ts';
+import { Overloaded } from '../concurrency/overloaded.ts';
 import type { Config } from '../config/config.ts';
-import { isUnchanging, onceFor } from '../data/deep-freeze.ts';
+import { isDeepFrozen } from '../data/deep-freeze.ts';
+import { memoize } from '../data/memoize.ts';
 import { ApiError } from '../fail.ts';
 import type { Log } from '../observability/log.ts';
 import { createConnections } from './connections/connections.ts';
 import { oneAtATime } from './connections/pipelining.ts';
 import { createUnreadResponses } from './connections/unread-responses.ts';
 import { formatError } from './error-format.ts';
-import { createGuard, type GuardDeps, subjectOf, type Visit, windowHeaders } from './guard.ts';
+import { createGuard, type GuardDeps, type RequestContext, subjectOf, windowHeaders } from './guard.ts';
 import {
   readForm,
   readJson,
@@ -35,11 +36,11 @@ import {
 import { validatorCompiler } from './input/validation.ts';
 import { documentRoutes, type OpenApi, schemaOf } from './openapi.ts';
 import {
+  contextOf,
   forgetTypeOfNothing,
   requestId,
   requireReadableBody,
   requireSoundHeaders,
-  visitOf,
 } from './request.ts';
 import { type RouteEntry, successStatus } from './route.ts';
 import { chooseSecurityHeaders } from './security-headers.ts';
@@ -47,7 +48,7 @@ import { isStaticContent, sendStaticContent } from './static-content.ts';
 
 declare module 'fastify' {
   interface FastifyRequest {
-    visit: Visit | null;
+    visit: RequestContext | null;
   }
   interface FastifyContextConfig {
     entry?: RouteEntry;
@@ -77,7 +78,7 @@ export interface Http {
 const maxBodyBytes = 256 * 1024;
 /** Forms are a handful of fields, and a long one of many small fields costs more to read than it looks. */
 const maxFormBytes = 32 * 1024;
-const overloadLineMs = 1_000;
+const overloadLogMs = 1_000;
 /** A request, headers and body together, must arrive within this. */
 const requestTimeoutMs = 30_000;
 const headersTimeoutMs = 15_000;
@@ -90,7 +91,7 @@ export async function createHttp(deps: HttpDeps): Promise<Http> {
   const securityHeaders = chooseSecurityHeaders(config.baseUrl.startsWith('https:'));
   const connections = createConnections({ window, securityHeaders, farewellMs: config.farewellMs });
   const unread = createUnreadResponses({ log, ...limits.unreadResponses, ...config.unread });
-  let overloadSaidAt = Number.NEGATIVE_INFINITY;
+  let overloadLoggedAt = Number.NEGATIVE_INFINITY;
 
   const server: FastifyInstance = Fastify({
     loggerInstance: log as FastifyBaseLogger,
@@ -150,7 +151,7 @@ export async function createHttp(deps: HttpDeps): Promise<Http> {
   }
 
   server.addHook('onRequest', async (request, reply) => {
-    request.visit = visitOf(request);
+    request.visit = contextOf(request);
     await guard.admit(request, reply, request.visit, request.routeOptions.config.entry);
     requireSoundHeaders(request);
     requireReadableBody(request);
@@ -223,7 +224,7 @@ export async function createHttp(deps: HttpDeps): Promise<Http> {
   function mount(context: FastifyInstance, entry: RouteEntry) {
     const status = successStatus(entry);
     /** What cannot change has one text, made by the schema of this route when it is first asked for. */
-    const textOf = onceFor((body: Record<string, unknown>, reply: FastifyReply) =>
+    const textOf = memoize((body: Record<string, unknown>, reply: FastifyReply) =>
       String(reply.serializeInput(body, String(status))),
     );
     context.route({
@@ -233,7 +234,7 @@ export async function createHttp(deps: HttpDeps): Promise<Http> {
       ...(entry.accepts === 'form' && { bodyLimit: maxFormBytes }),
       schema: schemaOf(entry),
       async handler(request, reply) {
-        const visit = request.visit as Visit;
+        const visit = request.visit as RequestContext;
         const body = await entry.handler({
           params: request.params as never,
           query: request.query as never,
@@ -246,7 +247,7 @@ export async function createHttp(deps: HttpDeps): Promise<Http> {
             guard.countAgainst(reply, visit, subject === 'address' ? undefined : subject.clientId),
         });
         reply.code(status);
-        if (isUnchanging(body) && !entry.produces)
+        if (isDeepFrozen(body) && !entry.produces)
           return reply.type('application/json; charset=utf-8').send(textOf(body, reply));
         if (isStaticContent(body)) {
           reply.type(entry.produces ?? 'application/json; charset=utf-8');
@@ -264,7 +265,7 @@ export async function createHttp(deps: HttpDeps): Promise<Http> {
     const format = (error: unknown) => formatError(error, failures, malformed?.(request.body));
     const error = format(thrown).ours ? thrown : await countUnproven(thrown, request, reply);
     const { status, headers, body, ours } = format(error);
-    if (error instanceof Overloaded) sayOverloaded(request);
+    if (error instanceof Overloaded) logOverload(request);
     else if (ours)
       log.error({ err: error, requestId: request.id, route: request.routeOptions?.url }, 'request failed');
     // The framework would close the connection of a body that is too long; read on and dropped, it leaves the client its answer.
@@ -285,19 +286,16 @@ export async function createHttp(deps: HttpDeps): Promise<Http> {
     );
   }
 
-  /** Refusals come by the hundred then, and a line for each would be one thing more to do. */
-  function sayOverloaded({ routeOptions }: FastifyRequest) {
-    if (performance.now() - overloadSaidAt < overloadLineMs) return;
-    overloadSaidAt = performance.now();
-    log.warn(
-      { route: routeOptions?.url },
-      'more is asked than the database can do; some are told to come again',
-    );
+  /** Throttled: an overload refuses hundreds of requests, and a line for each would add to it. */
+  function logOverload({ routeOptions }: FastifyRequest) {
+    if (performance.now() - overloadLoggedAt < overloadLogMs) return;
+    overloadLoggedAt = performance.now();
+    log.warn({ route: routeOptions?.url }, 'overloaded: a queue is full; requests are refused with 503');
   }
 
   /** What answered before the guard ran (a CORS preflight), or failed through us before anybody was counted. */
   async function countLate(request: FastifyRequest, reply: FastifyReply) {
-    const subject = subjectOf(request.visit ?? visitOf(request));
+    const subject = subjectOf(request.visit ?? contextOf(request));
     // What we could not do is not held against anybody.
     const state = reply.statusCode >= 500 ? window.peek(subject) : window.count(subject);
     reply.headers(windowHeaders(await state));

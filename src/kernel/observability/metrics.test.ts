@@ -10,7 +10,7 @@ describe('a counter that is kept elsewhere', () => {
     const metrics = createMetrics();
     let known: number | undefined = 3;
     metrics.countFromQuery(deadLetters, async () => {
-      if (known === undefined) throw new Error('the database is away');
+      if (known === undefined) throw new Error('cannot use the database');
       return [{ labels: { event_type: 'agent.created' }, value: known }];
     });
     const shown = async () =>

@@ -23,7 +23,7 @@ export interface Broker {
 }
 
 /** The broker does not take it just now; the reason is for the operator, and holds no secret. */
-export class BrokerAway extends Error {
+export class BrokerUnavailable extends Error {
   constructor(reason: string) {
     super(reason);
     this.name = 'BrokerAway';

@@ -2,7 +2,7 @@
  * Tokens that others have signed, read and checked with the keys they publish. The one implementation is
  * adapters/keys/external-tokens.ts, which gets key sets through adapters/keys/key-sets.ts.
  */
-import type { OutsideTokenReason } from '../../contract/outside.ts';
+import type { ExternalTokenReason } from '../../contract/external-tokens.ts';
 import type { Claims } from './signer.ts';
 
 /** Where an issuer's keys are: `jwksUri`, or what its discovery document says when that is null. */
@@ -12,7 +12,7 @@ export interface KeySource {
 }
 
 /** What a token says of itself: good for looking up whose it might be, and nothing else before it is verified. */
-export interface Unverified {
+export interface UnverifiedToken {
   readonly token: string;
   readonly issuer: string;
   readonly claims: Claims;
@@ -22,24 +22,24 @@ export interface Unverified {
   readonly fingerprint: string;
 }
 
-export interface Refused {
-  readonly reason: OutsideTokenReason;
+export interface ExternalTokenRefusal {
+  readonly reason: ExternalTokenReason;
 }
 
 /** Signed by the issuer and valid now; for whom, and about whom, is for the asker to judge. */
-export interface Verified {
+export interface VerifiedToken {
   readonly claims: Claims;
   /** Seconds since the epoch. */
   readonly expiresAt: number;
   readonly issuedAt: number | undefined;
 }
 
-export interface OutsideTokens {
-  read(token: string): Unverified | Refused;
-  verify(token: Unverified, source: KeySource): Promise<Verified | Refused>;
+export interface ExternalTokens {
+  read(token: string): UnverifiedToken | ExternalTokenRefusal;
+  verify(token: UnverifiedToken, source: KeySource): Promise<VerifiedToken | ExternalTokenRefusal>;
 }
 
-export const isRefused = (result: object): result is Refused => 'reason' in result;
+export const isRefused = (result: object): result is ExternalTokenRefusal => 'reason' in result;
 
 /** Whom it is for; a token without a sound `aud` is for nobody. */
 export function audiencesOf({ aud }: Claims): readonly string[] {
@@ -51,7 +51,7 @@ export function audiencesOf({ aud }: Claims): readonly string[] {
  * What is wrong with an address somebody gave us: of an issuer, of its keys, of a receiver; undefined when nothing is. Whether
  * it can be reached is seen when it is.
  */
-export function problemOfAddress(
+export function urlProblem(
   address: string,
   { allowHttp, allowQuery }: { allowHttp: boolean; allowQuery: boolean },
 ): string | undefined {

@@ -16,7 +16,7 @@ export interface IssuedToken {
   readonly issued_token_type?: string;
 }
 
-export interface Minting {
+export interface MintRequest {
   readonly origin: Origin;
   /** The client that will hold the token. */
   readonly agentId: string;
@@ -38,10 +38,10 @@ export interface Minting {
  * Makes an access token within the transaction that decides about it: the agent is held, must be active and in an active
  * organization (TokenError otherwise), and `token.issued` is recorded once. Good for nothing until the commit.
  */
-export type Mint = (tx: Tx, minting: Minting) => Promise<IssuedToken>;
+export type Mint = (tx: Tx, request: MintRequest) => Promise<IssuedToken>;
 
 /** A client that has proved itself; active, in an active organization, and held until the transaction ends. */
-export interface ProvenClient {
+export interface AuthenticatedClient {
   readonly agentId: string;
   readonly organizationId: string;
   /** What a token of the client's own can carry by this proof. They do not limit what a delegation lends. */
@@ -51,7 +51,7 @@ export interface ProvenClient {
 }
 
 export interface GrantRequest {
-  readonly client: ProvenClient;
+  readonly client: AuthenticatedClient;
   /** The form, validated against the fields that every grant has and those of this one. */
   readonly form: Readonly<Record<string, string | undefined>>;
   /** Of the `resource` asked for; undefined when none was. */
@@ -73,7 +73,7 @@ export interface Grant {
 }
 
 /** A client that proves itself by somebody else's signed word instead of its own. */
-export interface OutsideProof {
+export interface ExternalClientAssertion {
   readonly token: string;
   /** The agent to become, if one is named. */
   readonly agentId: string | undefined;
@@ -86,4 +86,4 @@ export interface OutsideProof {
 }
 
 /** What a client gets once it has proved itself, in the transaction that uses its proof up. */
-export type Issue = (tx: Tx, client: ProvenClient) => Promise<IssuedToken>;
+export type Issue = (tx: Tx, client: AuthenticatedClient) => Promise<IssuedToken>;

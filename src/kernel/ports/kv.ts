@@ -22,9 +22,9 @@ export interface Kv {
 }
 
 /** Every method of the port, reading ones too, rejects with this, quickly, while the store cannot be reached or takes no writes. */
-export class KvAway extends Error {
+export class KvUnavailable extends Error {
   constructor(cause: unknown) {
-    super(`the key-value store is away: ${cause instanceof Error ? cause.message : String(cause)}`, {
+    super(`key-value store unavailable: ${cause instanceof Error ? cause.message : String(cause)}`, {
       cause,
     });
     this.name = 'KvAway';

@@ -69,7 +69,7 @@ export interface PaymentProvider {
 }
 
 /** Its message is for the log. It never holds what the provider said: that may repeat our key. */
-export class PaymentsAway extends Error {
+export class PaymentsUnavailable extends Error {
   /** It answered, and knows nothing of what we asked about. */
   readonly missing: boolean;
 

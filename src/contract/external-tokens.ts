@@ -2,7 +2,7 @@
  * Words about tokens that others have signed: why one is not believed, and what is counted of federation. `reason` in the
  * answer of POST /federation/verify is one of these, and so is the reason in the audit log when an exchange is refused.
  */
-export const outsideTokenReasons = {
+export const externalTokenReasons = {
   too_large: 'The token is longer than 16 KiB.',
   malformed:
     'The text is not a signed JWT with an object of claims, or a registered claim is of the wrong type.',
@@ -22,7 +22,7 @@ export const outsideTokenReasons = {
   audience_mismatch: 'The token is meant for somebody else.',
 } as const;
 
-export type OutsideTokenReason = keyof typeof outsideTokenReasons;
+export type ExternalTokenReason = keyof typeof externalTokenReasons;
 
 /** Values of `event_type` in `service_federation_events_total`. */
 export const federationEvents = [

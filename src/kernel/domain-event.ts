@@ -1,0 +1,44 @@
+/** Domain events: the facts that services record, and the listeners that receive them. kernel/ledger.ts delivers them. */
+import type { EventType } from '../contract/events.ts';
+import type { Actor } from './caller.ts';
+import type { Tx } from './data/db.ts';
+
+export interface DomainEvent {
+  readonly eventId: string;
+  readonly type: EventType;
+  readonly outcome: 'success' | 'failure';
+  /** The organization whose log this belongs to. */
+  readonly organizationId: string;
+  /** The agent concerned; the acting agent is `metadata.actorId`. */
+  readonly agentId: string;
+  readonly ipAddress: string;
+  readonly userAgent: string;
+  /** ISO 8601. */
+  readonly timestamp: string;
+  /** The facts that the service gave: subscribers get a part of them. */
+  readonly data: Readonly<Record<string, unknown>>;
+  /** `data` with the actor and the request id: the audit log stores this. */
+  readonly metadata: Readonly<Record<string, unknown>>;
+}
+
+export interface Subject {
+  readonly organizationId: string;
+  readonly agentId: string;
+  readonly outcome?: 'success' | 'failure';
+  /** Ids, names, scopes, reasons; never a secret. */
+  readonly metadata?: Record<string, unknown>;
+}
+
+export interface LedgerListener {
+  /** Runs in the change's own transaction; a throw rolls the change back. */
+  inTransaction?(tx: Tx, events: readonly DomainEvent[]): Promise<void>;
+  /** The change is durable. */
+  afterCommit?(events: readonly DomainEvent[]): void;
+}
+
+export interface LedgerEntry {
+  /** Without an agentId the request is unauthenticated, and its failure counts against the limit of kernel/refusal-limit.ts. */
+  readonly actor: Actor;
+  readonly type: EventType;
+  readonly subject: Subject;
+}
