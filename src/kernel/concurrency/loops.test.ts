@@ -92,9 +92,9 @@ describe('loops', () => {
   });
   it('start only those that every process needs, when told so', async () => {
     const ran: string[] = [];
-    const loop = (name: string, everywhere: boolean) => ({
+    const loop = (name: string, inEveryProcess: boolean) => ({
       name,
-      everywhere,
+      inEveryProcess,
       everyMs: 5,
       run: async () => void ran.push(name),
     });
