@@ -1,4 +1,4 @@
-/** The files that are made from the code: written by `npm run openapi`, compared by test/generated.test.ts. */
+/** The files generated from the code: written by `npm run openapi`, compared by test/generated.test.ts. */
 import { createApp } from '../src/app.ts';
 import { errorGroups, tokenErrors } from '../src/contract/errors.ts';
 import { auditOnlyEvents, webhookEvents } from '../src/contract/events.ts';
@@ -7,15 +7,19 @@ import { loadConfig } from '../src/kernel/config/config.ts';
 import { generateKeyPair } from '../src/kernel/config/keypair.ts';
 import { type Variable, variables } from '../src/kernel/config/variables.ts';
 import { createLog } from '../src/kernel/observability/log.ts';
+import { limitsPage, metricsPage, scopesPage } from './contract-pages.ts';
 
 const notice = (source: string) => `<!-- Generated from ${source} by \`npm run openapi\`; do not edit. -->\n`;
 
 export async function generatedFiles(): Promise<Record<string, string>> {
   return {
     'openapi.json': `${JSON.stringify(await openapi(), null, 2)}\n`,
-    'docs/configuration.md': configuration(),
-    'docs/errors.md': errorTable(),
-    'docs/events.md': eventTable(),
+    'docs/reference/configuration.md': configuration(),
+    'docs/reference/errors.md': errorTable(),
+    'docs/reference/events.md': eventTable(),
+    'docs/reference/limits.md': limitsPage(notice('src/contract/limits.ts')),
+    'docs/reference/metrics.md': metricsPage(notice('src/contract/metrics.ts')),
+    'docs/reference/scopes.md': scopesPage(notice('src/contract/scopes.ts')),
   };
 }
 
@@ -49,9 +53,9 @@ function configuration(): string {
     notice('src/kernel/config/variables.ts'),
     '# Configuration',
     '',
-    '`countersign serve` reads the environment and nothing else. Everything is checked at start; what is missing or wrong is',
-    'listed, all of it at once, and the process exits with code 1. An empty variable counts as absent. `_FILE` names a file',
-    'that holds the value, as container secrets do. `countersign dev` supplies the required ones by itself.',
+    '`countersign serve` reads the environment and nothing else. It checks all variables at start, lists every missing or wrong one,',
+    'and exits with code 1. An empty variable counts as absent. A name that ends in `_FILE` takes the path of a file with the value, for',
+    'container secrets. `countersign dev` sets the required variables. [Configure](../operations/configure.md) explains the choices.',
     '',
     ...sections,
   ].join('\n');
@@ -59,9 +63,9 @@ function configuration(): string {
 
 function errorTable(): string {
   const titles = {
-    spec: 'Of the API',
-    added: 'Of delegated trust, the marketplace and billing',
-    transport: 'Of HTTP itself',
+    spec: 'API',
+    added: 'Delegated trust, marketplace and billing',
+    transport: 'HTTP',
   };
   const sections = Object.entries(errorGroups).map(([group, words]) => {
     const rows = Object.entries<{ status: number; alsoStatus?: readonly number[]; message: string }>(
@@ -83,22 +87,23 @@ function errorTable(): string {
     notice('src/contract/errors.ts'),
     '# Errors',
     '',
-    'A failed call answers `{code, message, details?}`. `message` is for people and may change; `code` is for programs and',
-    'does not. For `VALIDATION_ERROR`, `details.fields` lists every problem as `{in, field, message}`.',
+    'A failed call answers `{code, message, details?}`. Programs read `code`, which does not change. People read `message`, which may',
+    'change. For `VALIDATION_ERROR`, `details.fields` lists every problem as `{in, field, message}`.',
     '',
     ...sections,
-    '## At the token endpoint',
+    '## Token endpoint',
     '',
-    '`POST /api/v1/token` answers `{error, error_description}` (RFC 6749). A 429 there carries `error`, `code` and `message`;',
-    'so does a 503, whose `error` is `temporarily_unavailable`, and a 500, whose is `server_error`.',
+    '`POST /api/v1/token` answers `{error, error_description}` (RFC 6749). Three statuses carry `error`, `code` and `message` instead:',
+    '429, 503 (`error` is `temporarily_unavailable`) and 500 (`error` is `server_error`).',
     '',
     '| error | HTTP |',
     '|---|---|',
     ...Object.entries(tokenErrors).map(([code, status]) => `| \`${code}\` | ${status} |`),
     '',
-    "## Why another issuer's token is not believed",
+    '## Tokens of other issuers',
     '',
-    '`reason` in the answer of `POST /api/v1/federation/verify`; also in the audit log, when such a token was to be exchanged.',
+    '`POST /api/v1/federation/verify` answers with one of these values as `reason`. The audit log has the same values for refused',
+    'token exchanges.',
     '',
     '| reason | Meaning |',
     '|---|---|',
@@ -112,17 +117,17 @@ function eventTable(): string {
     notice('src/contract/events.ts'),
     '# Events',
     '',
-    'Every change is recorded in the audit log in the same transaction as the change itself.',
+    'Each change and its audit event commit in one transaction.',
     '',
     '## Life-cycle events',
     '',
     ...webhookEvents.map((event) => `- \`${event}\``),
     '',
-    'These can also be published to Kafka and NATS ([streams](operations.md#streams)), as the envelope',
-    '`{id, type, organizationId, timestamp, data}`. `data` has the `agentId` concerned and, for agent events, `agentType`, `status`,',
-    '`owner`, `version` and `deploymentEnv` as they are after the change.',
+    'Countersign sends these to [webhooks](../guides/webhooks.md) and publishes them to [Kafka and NATS](../guides/event-streams.md), as',
+    '`{id, type, organizationId, timestamp, data}`. `data` has the `agentId`. For agent events it also has `agentType`, `status`, `owner`,',
+    '`version` and `deploymentEnv` after the change.',
     '',
-    '## In the audit log only',
+    '## Audit log only',
     '',
     ...auditOnlyEvents.map((event) => `- \`${event}\``),
     '',

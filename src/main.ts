@@ -23,7 +23,7 @@ program
 
 program
   .command('serve')
-  .description('run in production, configured by the environment alone (docs/configuration.md)')
+  .description('run in production, configured by the environment alone (docs/reference/configuration.md)')
   .option('--no-worker', 'HTTP only; run the background loops apart with `countersign worker`')
   .action(async (options) => (await import('./commands/serve.ts')).serve(process.env, options));
 

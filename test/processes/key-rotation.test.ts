@@ -1,5 +1,5 @@
 /**
- * docs/guides/rotate-signing-keys.md as it is done: two `countersign serve` on one database and one Redis, restarted one at
+ * docs/guides/rotate-credentials-and-keys.md as it is done: two `countersign serve` on one database and one Redis, restarted one at
  * a time under load. A load balancer takes a node out before it stops, as everywhere.
  */
 import assert from 'node:assert/strict';

@@ -1,4 +1,4 @@
-/** The arrows of docs/tour.md, read from the imports: what each part of the house may know. */
+/** The arrows of docs/architecture.md, read from the imports: what each part of the house may know. */
 import { globSync, readFileSync } from 'node:fs';
 import { dirname, join, normalize, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';

@@ -1,7 +1,7 @@
 /**
  * DID: who an agent is, in documents that others read without asking us anything else: DID documents (W3C DID Core 1.0, method
  * did:web) and agent cards in the published formats, signed with the instance's key. Owns nothing; all of it is made from the
- * facts that the registry holds, at the moment it is asked for. docs/identity.md says how each signature is checked.
+ * facts that the registry holds, at the moment it is asked for. docs/guides/identity-documents.md says how each signature is checked.
  */
 import { plainCard } from './card.ts';
 import { createConformity } from './conformity.ts';

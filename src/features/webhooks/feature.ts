@@ -1,7 +1,7 @@
 /**
  * Webhooks: who in an organization wants to be told of what, and telling them: signed, retried, at least once. Owns
  * `webhook_subscriptions`, `webhook_deliveries` and `webhook_dead_letters`. What happened is said by the other features through the ledger; how
- * somebody else's server is reached safely is the outbound port's affair. docs/webhooks.md says what
+ * somebody else's server is reached safely is the outbound port's affair. docs/guides/webhooks.md says what
  * receivers and operators can rely on.
  */
 import { createAnnouncer } from './announcer.ts';

@@ -1,6 +1,6 @@
 /**
  * The environment, read once into one frozen object; every problem is reported, not just the first.
- * The table itself is kernel/config/variables.ts; docs/configuration.md is generated from it.
+ * The table itself is kernel/config/variables.ts; docs/reference/configuration.md is generated from it.
  */
 import { readFileSync } from 'node:fs';
 import { belongTogether, type KeyPair } from './keypair.ts';

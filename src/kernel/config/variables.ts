@@ -167,7 +167,7 @@ export const variables = {
     env: 'JWT_PREVIOUS_PUBLIC_KEYS',
     orFile: true,
     about:
-      'every further public key, earlier or later (PEM blocks one after the other): tokens that they signed are valid, and they are published in jwks.json. A rotation without downtime needs it on all nodes: docs/guides/rotate-signing-keys.md',
+      'every further public key, earlier or later (PEM blocks one after the other): tokens that they signed are valid, and they are published in jwks.json. A rotation without downtime needs it on all nodes: docs/guides/rotate-credentials-and-keys.md',
   }),
   metricsToken: optional(word, '/metrics is open to whoever can reach it', {
     env: 'METRICS_TOKEN',

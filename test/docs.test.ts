@@ -1,0 +1,98 @@
+/** The pages: every relative link and anchor has a target, and the README stays short. */
+import assert from 'node:assert/strict';
+import { existsSync, globSync, readFileSync, statSync } from 'node:fs';
+import { dirname, join, relative } from 'node:path';
+import { describe, it } from 'node:test';
+import { fileURLToPath } from 'node:url';
+
+const root = fileURLToPath(new URL('..', import.meta.url));
+const pages = [
+  'README.md',
+  'CONTRIBUTING.md',
+  'CHANGELOG.md',
+  'SECURITY.md',
+  ...globSync('docs/**/*.md', { cwd: root }),
+];
+const read = (path: string): string => readFileSync(join(root, path), 'utf8');
+
+/** Code is not prose: `[text](target)` in an example is no link, and `# comment` in a shell command no heading. */
+const withoutCode = (markdown: string): string =>
+  markdown
+    .replace(/^ *(```|~~~)[\s\S]*?^ *\1.*$/gm, '')
+    .replace(/`[^`\n]*`/g, (code) => 'x'.repeat(code.length));
+
+const linksIn = (markdown: string): string[] => {
+  const prose = withoutCode(markdown);
+  const inline = [...prose.matchAll(/\]\(\s*<?([^)>\s]+)>?(?:\s+"[^"]*")?\s*\)/g)];
+  const definitions = [...prose.matchAll(/^ {0,3}\[[^\]]+\]:\s*<?(\S+?)>?\s*$/gm)];
+  return [...inline, ...definitions].map(([, target = '']) => target);
+};
+
+/** As GitHub names the headings of a page. */
+const anchorsIn = (markdown: string): Set<string> => {
+  const prose = markdown.replace(/^ *(```|~~~)[\s\S]*?^ *\1.*$/gm, '');
+  const anchors = new Set<string>();
+  for (const [, heading = ''] of prose.matchAll(/^#{1,6} +(.+?) *#*$/gm)) {
+    const text = heading.replace(/\[([^\]]*)\]\([^)]*\)/g, '$1');
+    const slug = text
+      .toLowerCase()
+      .replace(/[^\p{L}\p{N}\p{M} _-]/gu, '')
+      .replace(/ /g, '-');
+    let anchor = slug;
+    for (let number = 1; anchors.has(anchor); number += 1) anchor = `${slug}-${number}`;
+    anchors.add(anchor);
+  }
+  return anchors;
+};
+
+function problemOf(page: string, link: string): string | undefined {
+  const [path = '', anchor] = link.split('#');
+  const target = path === '' ? page : relative(root, join(root, dirname(page), decodeURI(path)));
+  if (target.startsWith('..')) return `${link}: outside the repository`;
+  if (!existsSync(join(root, target))) return `${link}: there is no ${target}`;
+  if (anchor === undefined || !statSync(join(root, target)).isFile()) return undefined;
+  return anchorsIn(read(target)).has(anchor) ? undefined : `${link}: ${target} has no heading #${anchor}`;
+}
+
+const isRelative = (link: string): boolean => !/^[a-z][a-z0-9+.-]*:/i.test(link);
+
+describe('documentation', () => {
+  for (const page of pages) {
+    it(`${page}: every relative link and anchor has a target`, () => {
+      const problems = linksIn(read(page))
+        .filter(isRelative)
+        .flatMap((link) => problemOf(page, link) ?? []);
+      assert.deepEqual(problems, []);
+    });
+  }
+
+  it('every docs page that the code names exists', () => {
+    const files = globSync('{src,test,bench,scripts,migrations}/**/*.{ts,sql}', { cwd: root });
+    const missing = files.flatMap((file) =>
+      [...read(file).matchAll(/\bdocs\/[\w./-]+\.md\b/g)]
+        .filter(([path]) => !existsSync(join(root, path)))
+        .map(([path]) => `${file}: ${path}`),
+    );
+    assert.deepEqual(missing, []);
+  });
+
+  it('every page of docs/ can be reached from README.md', () => {
+    const reached = new Set(['README.md']);
+    for (const page of reached) {
+      for (const link of linksIn(read(page)).filter(isRelative)) {
+        const path = link.split('#')[0] ?? '';
+        const target = relative(root, join(root, dirname(page), path));
+        if (path.endsWith('.md') && existsSync(join(root, target))) reached.add(target);
+      }
+    }
+    assert.deepEqual(
+      pages.filter((page) => !reached.has(page)),
+      [],
+    );
+  });
+
+  it('README.md has at most 150 lines', () => {
+    const lines = read('README.md').trimEnd().split('\n').length;
+    assert.ok(lines <= 150, `${lines} lines`);
+  });
+});
