@@ -27,7 +27,7 @@ export async function generatedFiles(): Promise<Record<string, string>> {
 async function openapi(): Promise<object> {
   const { privatePem, publicPem } = generateKeyPair();
   const config = loadConfig({
-    DATABASE_URL: 'postgres://nobody@localhost/nothing',
+    DATABASE_URL: 'postgres://unused@localhost/unused',
     REDIS_URL: 'memory://',
     JWT_PRIVATE_KEY: privatePem,
     JWT_PUBLIC_KEY: publicPem,
@@ -45,7 +45,7 @@ function configuration(): string {
   const row = (variable: Variable<unknown>) =>
     `| \`${variable.env}\`${variable.orFile ? `<br>or \`${variable.env}_FILE\`` : ''} | ${variable.about} | ${variable.absent} |`;
   const table = (rows: Variable<unknown>[]) =>
-    ['| Variable | What it is | When absent |', '|---|---|---|', ...rows.map(row)].join('\n');
+    ['| Variable | Meaning | When absent |', '|---|---|---|', ...rows.map(row)].join('\n');
   const sections = [...new Set(all.map((variable) => variable.group))].map(
     (group) => `## ${group}\n\n${table(all.filter((variable) => variable.group === group))}\n`,
   );
