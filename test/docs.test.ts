@@ -54,14 +54,11 @@ function problemOf(page: string, link: string): string | undefined {
   return anchorsIn(read(target)).has(anchor) ? undefined : `${link}: ${target} has no heading #${anchor}`;
 }
 
-/** The links of this page still name the former places. node:test reports them and does not fail. */
-const outdated: ReadonlySet<string> = new Set(['CHANGELOG.md']);
-
 const isRelative = (link: string): boolean => !/^[a-z][a-z0-9+.-]*:/i.test(link);
 
 describe('documentation', () => {
   for (const page of pages) {
-    it(`${page}: every relative link and anchor has a target`, { todo: outdated.has(page) }, () => {
+    it(`${page}: every relative link and anchor has a target`, () => {
       const problems = linksIn(read(page))
         .filter(isRelative)
         .flatMap((link) => problemOf(page, link) ?? []);
