@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { brokenArrows } from './support/import-rules.ts';
+import { findViolations, sizeViolations } from './support/import-rules.ts';
 
-test('the arrows of the house hold', () => {
-  assert.deepEqual(brokenArrows(new URL('../', import.meta.url)), []);
+test('the source tree keeps the architecture rules', () => {
+  assert.deepEqual(findViolations(new URL('../', import.meta.url)), []);
 });
 
-test('every kind of broken arrow is found in a house built wrong on purpose', () => {
-  assert.deepEqual(brokenArrows(new URL('fixtures/broken-tree/', import.meta.url)), [
+test('each rule finds its violation in a tree that breaks all of them', () => {
+  assert.deepEqual(findViolations(new URL('fixtures/broken-tree/', import.meta.url)), [
     'adapters/driver.ts: imports features/alpha/feature.ts',
     'app.ts: imports commands/run.ts',
     'commands/run.ts: prints past commands/terminal.ts',
@@ -21,9 +21,25 @@ test('every kind of broken arrow is found in a house built wrong on purpose', ()
     'features/alpha/service.ts: uses Date.now',
     'features/alpha/service.ts: uses randomness',
     'features/beta/feature.ts: uses fetch',
+    'features/beta/feature.ts: declares types that belong in deps.ts',
+    'features/beta/routes.ts: imports its own feature.ts',
     'features/beta/routes.ts: catches errors in routes',
     'features/beta/utils.ts: has a name that says nothing',
     'kernel/thing.ts: imports features/alpha/feature.ts',
     'kernel/thing.ts: imports the driver pg',
+    'import cycle: src/adapters/driver.ts → src/features/alpha/feature.ts',
+    'import cycle: bench/run.ts → bench/tokens.ts',
+  ]);
+});
+
+test('folders and the composition root have a limit', () => {
+  const files = (folder: string, count: number) =>
+    Array.from({ length: count }, (_, index) => ({ file: `${folder}/${index}.ts`, lines: 400 }));
+  const app = (lines: number) => ({ file: 'src/app.ts', lines });
+  assert.deepEqual(sizeViolations([...files('src/kernel', 12), ...files('bench/benches', 14), app(150)]), []);
+  assert.deepEqual(sizeViolations([...files('src/kernel', 13), ...files('src/adapters', 15), app(151)]), [
+    'src/kernel: has 13 source files, at most 12',
+    'src/adapters: has 15 source files, at most 14',
+    'src/app.ts: has 151 lines, at most 150',
   ]);
 });

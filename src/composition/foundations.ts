@@ -1,4 +1,4 @@
-/** What every feature stands on, opened as the configuration asks: figures, ids, stores, keys, policies, other people's tokens. */
+/** Foundations: the adapters that every feature uses, opened as the configuration says: metrics, ids, stores, keys, policies, external tokens. */
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { createCedar } from '../adapters/cedar.ts';
@@ -19,27 +19,28 @@ import { openKv } from './open.ts';
 /** Beside the code, in a checkout as in the published package. */
 const policies = fileURLToPath(new URL('../../policies/', import.meta.url));
 
-export async function openFoundations(surroundings: {
+export async function openFoundations(options: {
   config: Config;
   log: Log;
   clock: Clock;
   outbound: Outbound;
 }) {
-  const { config, log, clock, outbound } = surroundings;
+  const { config, log, clock, outbound } = options;
   const metrics = createMetrics();
   const database = { url: config.databaseUrl, log, metrics };
   const db = createPostgres({ ...database, poolSize: config.databasePoolSize });
   const memory = createMemoryKv(clock);
   const kv = timedKv(await openKv(config.redisUrl, memory, log), metrics);
   return {
+    ...options,
     metrics,
     ids: createIds(),
     db,
-    /** Connections apart from those that requests use. */
+    /** A pool apart from the one that requests use. */
     openAside: (poolSize: number) => createPostgres({ ...database, poolSize, aside: true }),
-    /** One for work that takes as long as it takes. */
+    /** One connection without a statement timeout, for migrations. */
     openPatient: () => createPostgres({ ...database, poolSize: 1, patient: true }),
-    /** Counts for itself while `kv` is away. */
+    /** Per-process counters while `kv` is unavailable. */
     memory,
     kv,
     signer: await createSigner({
@@ -48,7 +49,7 @@ export async function openFoundations(surroundings: {
       issuer: config.baseUrl,
       clock,
     }),
-    outside: createExternalTokens({
+    externalTokens: createExternalTokens({
       keySets: createKeySets({ outbound, clock, log, allowHttp: config.webhookAllowPrivateTargets }),
       clock,
     }),
@@ -63,3 +64,5 @@ export async function openFoundations(surroundings: {
     },
   };
 }
+
+export type Foundations = Awaited<ReturnType<typeof openFoundations>>;

@@ -1,4 +1,4 @@
-/** Which of several adapters, and with what, the configuration asks for. Drivers are loaded only where they are wanted. */
+/** Chooses and opens adapters as the configuration says. A driver is loaded only when it is configured. */
 
 import { createEventReader, createStripe } from '../adapters/stripe/stripe.ts';
 import type { Clock } from '../kernel/clock.ts';
@@ -14,7 +14,7 @@ export async function openKv(url: string, memory: Kv, log: Log): Promise<Kv> {
   return createRedisKv(url, log);
 }
 
-/** The configuration has all of it or nothing. */
+/** The configuration has all Stripe variables or none. */
 export function openStripe(config: Config, clock: Clock) {
   const { stripeSecretKey, stripeWebhookSecret, stripePricePro, stripePriceEnterprise, baseUrl } = config;
   if (!stripeSecretKey || !stripeWebhookSecret || !stripePricePro || !stripePriceEnterprise) return undefined;
@@ -32,7 +32,7 @@ export function openStripe(config: Config, clock: Clock) {
   };
 }
 
-/** Undefined where no broker is configured, so that neither driver nor outbox costs anything. */
+/** Undefined when no broker is configured: neither a driver is loaded nor the outbox written. */
 export async function openStreaming(
   config: Config,
   openAside: (poolSize: number) => Db,

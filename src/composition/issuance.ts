@@ -1,0 +1,86 @@
+/** Issuance: the token endpoint and its grants, delegations, workload federation, partners, and the documents that clients discover them by. */
+import { assertionAlgorithms, createAssertions } from '../adapters/keys/keys.ts';
+import type { Delegations } from '../features/delegation/deps.ts';
+import { createDelegations } from '../features/delegation/feature.ts';
+import { createDiscovery } from '../features/discovery/feature.ts';
+import { createFederation } from '../features/federation/feature.ts';
+import type { Oidc } from '../features/oidc/deps.ts';
+import { clientWords, createOidc, grantWords } from '../features/oidc/feature.ts';
+import type { Tokens } from '../features/tokens/deps.ts';
+import { createTokens } from '../features/tokens/feature.ts';
+import type { Caller } from '../kernel/caller.ts';
+import { createFairQueue } from '../kernel/concurrency/fair-queue.ts';
+import type { Events } from './events.ts';
+import type { Foundations } from './foundations.ts';
+import type { Product } from './product.ts';
+import type { Registry } from './registry.ts';
+
+/**
+ * A token exchange holds a database connection while it waits for locks. All kinds of exchange share these places, so that
+ * connections remain for other requests; one organization can take half of the places.
+ */
+const exchanges = { concurrency: 4, perKey: 2, maxQueue: 200, maxWaitMs: 30_000 } as const;
+
+export function createIssuance(base: Foundations, events: Events, registry: Registry, { tiers }: Product) {
+  const { config, clock, metrics, ids, db, signer, externalTokens } = base;
+  const { ledger, recordRefusal, standings, usage } = events;
+  const { organizations, agents } = registry;
+  const shared = { db, clock, ids, ledger, metrics, signer, issuer: config.baseUrl };
+  const exchanging = { ...shared, recordRefusal, exchangeQueue: createFairQueue(exchanges) };
+  const isAdmin = async (caller: Caller) => (await organizations.roleOf(caller)) === 'admin';
+
+  const delegations: Delegations = createDelegations({
+    ...shared,
+    // Each needs the other: redeeming a delegation mints a token, and the token endpoint offers the delegation's grant.
+    mint: (tx, request) => tokens.mint(tx, request),
+    inspect: (token) => tokens.inspect(token),
+    findAgents: agents.findAll,
+    holdAgents: agents.holdAll,
+    organizationStatusOf: organizations.statusOf,
+    isAdmin,
+    count: (metric, { organizationId, agentId }) => usage.count(organizationId, agentId, metric),
+  });
+  const grants = [delegations.grant];
+  const tokens: Tokens = createTokens({
+    ...exchanging,
+    assertions: createAssertions(clock),
+    standings,
+    isAdmin,
+    grants,
+    // Each needs the other: clients authenticate with a workload's token, and the exchange of such a token mints ours.
+    outsideProofs: {
+      isOutside: (assertion) => oidc.exchange.isOutside(assertion),
+      redeem: (proof, audience) => oidc.exchange.redeem(proof, audience, clientWords),
+      admit: (proof, issue) => oidc.exchange.admit(proof, grantWords, issue),
+    },
+    checkPlans: tiers.checkTokens,
+    countIntrospection: ({ organizationId, agentId }) =>
+      usage.count(organizationId, agentId, 'introspections'),
+  });
+  const oidc: Oidc = createOidc({
+    ...exchanging,
+    multiTenant: config.multiTenant,
+    outside: externalTokens,
+    allowHttp: config.webhookAllowPrivateTargets,
+    mint: tokens.mint,
+    countExchange: ({ organizationId, agentId }) => usage.count(organizationId, agentId, 'token_exchanges'),
+    holdStanding: tokens.holdStanding,
+    findStanding: tokens.findStanding,
+    holdAgent: agents.hold,
+    refuseImpersonation: organizations.refuseImpersonation,
+  });
+  const federation = createFederation({
+    ...shared,
+    outside: externalTokens,
+    allowHttp: config.webhookAllowPrivateTargets,
+  });
+  const discovery = createDiscovery({
+    issuer: config.baseUrl,
+    assertionAlgorithms,
+    grantTypes: grants.map(({ grantType }) => grantType),
+    signer,
+  });
+  return { tokens, delegations, oidc, federation, discovery };
+}
+
+export type Issuance = ReturnType<typeof createIssuance>;

@@ -1,0 +1,74 @@
+/** The registry: organizations, agents, their credentials, identity documents and listings, and the policy engine that guards them. */
+import { createAttestationReader, readPublicKey } from '../adapters/keys/keys.ts';
+import type { Agents } from '../features/agents/deps.ts';
+import { createAgents } from '../features/agents/feature.ts';
+import { createCredentials } from '../features/credentials/feature.ts';
+import { createDid } from '../features/did/feature.ts';
+import type { Marketplace } from '../features/marketplace/deps.ts';
+import { createMarketplace } from '../features/marketplace/feature.ts';
+import type { Organizations } from '../features/organizations/deps.ts';
+import { createOrganizations } from '../features/organizations/feature.ts';
+import { createRequirePermission } from '../kernel/policy.ts';
+import type { Events } from './events.ts';
+import type { Foundations } from './foundations.ts';
+
+export function createRegistry(base: Foundations, { ledger, cache, recordRefusal }: Events) {
+  const { config, clock, metrics, ids, db, signer, engine } = base;
+  const shared = { db, clock, ids, ledger, metrics };
+  const requirePermission = createRequirePermission({
+    engine,
+    // Each needs the other: a policy asks for the caller's role, and the routes of organizations ask for permission.
+    roleOf: (caller) => organizations.roleOf(caller),
+    recordRefusal: (caller, action) => {
+      const { organizationId, agentId } = caller;
+      const subject = { organizationId, agentId, outcome: 'failure', metadata: { action } } as const;
+      return recordRefusal({ actor: caller, type: 'policy.refused', subject });
+    },
+  });
+  const organizations: Organizations = createOrganizations({
+    ...shared,
+    requirePermission,
+    // Each needs the other: a member is an agent, and an agent's organization has a plan.
+    agentFor: (caller, agentId) => agents.get(caller, agentId),
+  });
+  const agents: Agents = createAgents({
+    ...shared,
+    cache,
+    multiTenant: config.multiTenant,
+    holdPlan: organizations.holdPlan,
+    refuseImpersonation: organizations.refuseImpersonation,
+    // Each needs the other: a decommissioned agent loses its credentials, and a credential belongs to an agent.
+    revokeCredentialsOf: (tx, agentId) => credentials.revokeAllOf(tx, agentId),
+    readPublicKey,
+  });
+  const credentials = createCredentials({
+    ...shared,
+    agentFor: agents.get,
+    holdAgent: agents.hold,
+    refuseImpersonation: organizations.refuseImpersonation,
+  });
+  const did = createDid({
+    baseUrl: config.baseUrl,
+    clock,
+    ids,
+    metrics,
+    signer,
+    readAttestation: createAttestationReader(),
+    factsOf: async (agentId) => (await agents.facts([agentId]))[0],
+    organizationOf: (organizationId) => organizations.describe(db, organizationId),
+    // Each needs the other: an agent card shows the listed interfaces, and a listing shows whether the agent is verified.
+    interfacesOf: (agentId) => marketplace.interfacesOf(agentId),
+  });
+  const marketplace: Marketplace = createMarketplace({
+    ...shared,
+    holdAgent: agents.hold,
+    refuseImpersonation: organizations.refuseImpersonation,
+    factsOf: agents.facts,
+    isVerified: async (facts) => (await did.conformityOf(facts)).verified,
+    didOf: did.names.agent,
+    cardUrlOf: did.names.card,
+  });
+  return { requirePermission, organizations, agents, credentials, did, marketplace };
+}
+
+export type Registry = ReturnType<typeof createRegistry>;
