@@ -35,7 +35,7 @@ export function createIssuance(base: Foundations, events: Events, registry: Regi
     mint: (tx, request) => tokens.mint(tx, request),
     inspect: (token) => tokens.inspect(token),
     findAgents: agents.findAll,
-    holdAgents: agents.holdAll,
+    lockAgents: agents.lockAll,
     organizationStatusOf: organizations.statusOf,
     isAdmin,
     count: (metric, { organizationId, agentId }) => usage.count(organizationId, agentId, metric),
@@ -64,9 +64,9 @@ export function createIssuance(base: Foundations, events: Events, registry: Regi
     allowHttp: config.webhookAllowPrivateTargets,
     mint: tokens.mint,
     countExchange: ({ organizationId, agentId }) => usage.count(organizationId, agentId, 'token_exchanges'),
-    holdStanding: tokens.holdStanding,
-    findStanding: tokens.findStanding,
-    holdAgent: agents.hold,
+    lockEligibility: tokens.lockEligibility,
+    findEligibility: tokens.findEligibility,
+    lockAgent: agents.lock,
     refuseImpersonation: organizations.refuseImpersonation,
   });
   const federation = createFederation({

@@ -67,7 +67,7 @@ export function createProduct(base: Foundations, events: Events, registry: Regis
     vault,
     company: deliveries.company,
     enabled: config.webhooksEnabled,
-    holdOrganization: organizations.holdPlan,
+    lockOrganization: organizations.lockPlan,
   });
   return { billing, tiers, analytics, compliance, scaffold, webhooks };
 }

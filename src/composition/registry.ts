@@ -35,7 +35,7 @@ export function createRegistry(base: Foundations, { ledger, cache, recordRefusal
     ...shared,
     cache,
     multiTenant: config.multiTenant,
-    holdPlan: organizations.holdPlan,
+    lockPlan: organizations.lockPlan,
     refuseImpersonation: organizations.refuseImpersonation,
     // Each needs the other: a decommissioned agent loses its credentials, and a credential belongs to an agent.
     revokeCredentialsOf: (tx, agentId) => credentials.revokeAllOf(tx, agentId),
@@ -44,7 +44,7 @@ export function createRegistry(base: Foundations, { ledger, cache, recordRefusal
   const credentials = createCredentials({
     ...shared,
     agentFor: agents.get,
-    holdAgent: agents.hold,
+    lockAgent: agents.lock,
     refuseImpersonation: organizations.refuseImpersonation,
   });
   const did = createDid({
@@ -61,7 +61,7 @@ export function createRegistry(base: Foundations, { ledger, cache, recordRefusal
   });
   const marketplace: Marketplace = createMarketplace({
     ...shared,
-    holdAgent: agents.hold,
+    lockAgent: agents.lock,
     refuseImpersonation: organizations.refuseImpersonation,
     factsOf: agents.facts,
     isVerified: async (facts) => (await did.conformityOf(facts)).verified,

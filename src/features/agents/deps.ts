@@ -18,7 +18,7 @@ export interface AgentDeps {
   readonly metrics: Metrics;
   readonly multiTenant: boolean;
   /** The organization's plan, kept from changing until the transaction ends; undefined when there is no such organization. */
-  holdPlan(tx: Tx, organizationId: string): Promise<{ planTier: string; maxAgents: number } | undefined>;
+  lockPlan(tx: Tx, organizationId: string): Promise<{ planTier: string; maxAgents: number } | undefined>;
   /** FORBIDDEN unless the caller holds all that the agent holds: for keys and for reactivation. */
   refuseImpersonation(tx: Tx, caller: Caller, agent: Agent): Promise<void>;
   /** Ends every credential of an agent. */

@@ -17,11 +17,11 @@ import {
   findFacts,
   findKeys,
   findOperator,
-  holdAgents,
   insertAgent,
   type LockedAgent,
   listAgents,
   lockAgent,
+  lockAgentsShared,
   updateAgent,
   updateKeys,
 } from './store.ts';
@@ -50,13 +50,13 @@ export interface AgentService {
    * transaction ends. AGENT_NOT_FOUND unless the caller may see it; FORBIDDEN for an operator's agent, unless the caller
    * is one: who may not make an operator may not end one either.
    */
-  hold(tx: Tx, caller: Caller, agentId: string): Promise<Agent>;
+  lock(tx: Tx, caller: Caller, agentId: string): Promise<Agent>;
   /** Agents that take up a place in the organization's plan. */
   countLiving(organizationId: string): Promise<number>;
   /** By id, whoever asks; those that do not exist are left out. */
   findAll(agentIds: readonly string[]): Promise<Map<string, Agent>>;
   /** The same, kept from changing until the transaction ends. */
-  holdAll(tx: Tx, agentIds: readonly string[]): Promise<Map<string, Agent>>;
+  lockAll(tx: Tx, agentIds: readonly string[]): Promise<Map<string, Agent>>;
   /** What identity documents are made of, whoever asks; agents that do not exist are left out. */
   facts(agentIds: readonly string[], within?: Queryable): Promise<AgentFacts[]>;
   /** The oldest active agent that holds the operator's scope. */
@@ -71,7 +71,7 @@ export function createAgentService(deps: AgentDeps): AgentService {
     ledger,
     metrics,
     multiTenant,
-    holdPlan,
+    lockPlan,
     refuseImpersonation,
     revokeCredentialsOf,
     readPublicKey,
@@ -109,7 +109,7 @@ export function createAgentService(deps: AgentDeps): AgentService {
 
   /** The plan is held until commit, so of many that want the last place exactly one gets it. */
   const takeSlot = async (tx: Tx, organizationId: string) => {
-    const plan = (await holdPlan(tx, organizationId)) ?? fail('ORG_NOT_FOUND');
+    const plan = (await lockPlan(tx, organizationId)) ?? fail('ORG_NOT_FOUND');
     const { planTier, maxAgents } = plan;
     if ((await countLiving(tx, organizationId)) < maxAgents) return;
     metrics.count('service_billing_limit_rejections_total', {
@@ -136,7 +136,7 @@ export function createAgentService(deps: AgentDeps): AgentService {
     return home;
   };
 
-  const hold = async (tx: Tx, caller: Caller, agentId: string): Promise<LockedAgent> => {
+  const lock = async (tx: Tx, caller: Caller, agentId: string): Promise<LockedAgent> => {
     const agent = (await lockAgent(tx, tenantOf(caller), agentId)) ?? fail('AGENT_NOT_FOUND');
     if (agent.allowedScopes.includes(operatorScope) && !isOperator(caller)) {
       fail('FORBIDDEN', { message: "This is an operator's agent; only an operator can change it." });
@@ -198,7 +198,7 @@ export function createAgentService(deps: AgentDeps): AgentService {
 
     update: (caller, agentId, asked) =>
       db.transaction(async (tx) => {
-        const before = await hold(tx, caller, agentId);
+        const before = await lock(tx, caller, agentId);
         if (before.status === 'decommissioned') fail('AGENT_DECOMMISSIONED');
         const change = asked.allowedScopes
           ? { ...asked, allowedScopes: inContractOrder(asked.allowedScopes) }
@@ -211,7 +211,7 @@ export function createAgentService(deps: AgentDeps): AgentService {
 
     async remove(caller, agentId) {
       await db.transaction(async (tx) => {
-        const before = await hold(tx, caller, agentId);
+        const before = await lock(tx, caller, agentId);
         if (before.status === 'decommissioned') fail('AGENT_ALREADY_DECOMMISSIONED');
         await apply(tx, caller, before, { status: 'decommissioned' });
       });
@@ -224,7 +224,7 @@ export function createAgentService(deps: AgentDeps): AgentService {
     async putKeys(caller, agentId, wanted) {
       const keys = await readKeys(wanted, readPublicKey);
       return db.transaction(async (tx) => {
-        const agent = await hold(tx, caller, agentId);
+        const agent = await lock(tx, caller, agentId);
         if (agent.status === 'decommissioned') fail('AGENT_DECOMMISSIONED');
         await refuseImpersonation(tx, caller, agent);
         await updateKeys(tx, agent.agentId, keys, isoTime(clock));
@@ -234,11 +234,11 @@ export function createAgentService(deps: AgentDeps): AgentService {
       });
     },
 
-    hold,
+    lock,
     countLiving: (organizationId) => countLiving(db, organizationId),
     findAll: async (agentIds) =>
       byId((await findAgents(db, agentIds)).filter((agent) => agent !== undefined)),
-    holdAll: async (tx, agentIds) => byId(await holdAgents(tx, agentIds)),
+    lockAll: async (tx, agentIds) => byId(await lockAgentsShared(tx, agentIds)),
     facts: (agentIds, within = db) => findFacts(within, agentIds),
     findOperator,
   };

@@ -94,10 +94,10 @@ export async function lockAgent(
 }
 
 /** Those that exist, as they are now, kept from changing until the transaction ends; others may hold them in the same way. */
-export async function holdAgents(tx: Queryable, agentIds: readonly string[]): Promise<Agent[]> {
+export async function lockAgentsShared(tx: Queryable, agentIds: readonly string[]): Promise<Agent[]> {
   await lockShared(tx, 'agent', agentIds);
   return tx.many(
-    'agents.hold',
+    'agents.lockShared',
     sql`select ${columns} from agents where agent_id = any(${agentIds}::uuid[]) order by agent_id for share`,
   );
 }

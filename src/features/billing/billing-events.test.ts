@@ -168,7 +168,7 @@ describe('POST /billing/webhooks/stripe', () => {
     const { organizationId } = await payer();
     const signed = await about(organizationId, {});
     const telling = await t.app.db.transaction(async (tx) => {
-      await t.app.organizations.holdPlan(tx, organizationId);
+      await t.app.organizations.lockPlan(tx, organizationId);
       const answer = tell(signed);
       await until('it to wait', async () => {
         const waiting = await t.sql(

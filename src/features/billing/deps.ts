@@ -27,7 +27,7 @@ export interface OrganizationPorts {
   describe(db: Queryable, organizationId: string): Promise<Described | undefined>;
   deletedAmong(db: Queryable, organizationIds: readonly string[]): Promise<string[]>;
   /** Kept from changing until the transaction ends; undefined when the organization is deleted or unknown. */
-  holdPlan(tx: Tx, organizationId: string): Promise<{ planTier: PlanTier } | undefined>;
+  lockPlan(tx: Tx, organizationId: string): Promise<{ planTier: PlanTier } | undefined>;
   /** Records the change; false when there was none to make. */
   setPlan(
     tx: Tx,

@@ -81,7 +81,7 @@ const endUnknown = (
   { organizationId, subscriptionId }: StoredSubscription,
 ) =>
   db.transaction(async (tx) => {
-    await organizations.holdPlan(tx, organizationId);
+    await organizations.lockPlan(tx, organizationId);
     const known = await findSubscription(tx, organizationId);
     if (known?.subscriptionId !== subscriptionId || known.status === 'canceled') return;
     const status = 'canceled';

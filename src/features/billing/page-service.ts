@@ -68,7 +68,7 @@ export function createPageService(parts: BillingParts, billing: BillingService):
       const known = await findSubscription(db, session.organizationId);
       await billing.receiveEmbedded(origin, embedded.paid(session, known), async (tx) => {
         // Looked at once more, now that the plan cannot change: another page may have been confirmed meanwhile.
-        await organizations.holdPlan(tx, session.organizationId);
+        await organizations.lockPlan(tx, session.organizationId);
         await openCheckout(tx, token);
         if (!(await useSession(tx, session.sessionId, isoTime(clock))))
           fail('BILLING_PAGE_CLOSED', { message: 'This page was used already.' });

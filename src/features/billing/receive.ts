@@ -97,7 +97,7 @@ export function createAct({ db, clock, ledger, log, organizations }: BillingDeps
       const receivedAt = isoTime(clock);
       const organizationId = await ownerOf(tx, source, subscription);
       // The organization before the event, as everybody does who holds both.
-      const plan = organizationId && (await organizations.holdPlan(tx, organizationId));
+      const plan = organizationId && (await organizations.lockPlan(tx, organizationId));
       if (!(await insertEvent(tx, { provider: source.name, eventId, type, receivedAt }))) return 'repeated';
 
       if (organizationId === undefined && subscription.tier === undefined) return 'ignored';

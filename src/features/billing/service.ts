@@ -156,7 +156,7 @@ export function createBillingService(parts: BillingParts): BillingService {
     const { subscriptionId, status, organizationId } = known;
     if (!(await reaching(provider.cancel(subscriptionId, status)))) return false;
     await db.transaction(async (tx) => {
-      await organizations.holdPlan(tx, organizationId);
+      await organizations.lockPlan(tx, organizationId);
       const now = await findSubscription(tx, organizationId);
       // The event that tells of it may have come first; who asked for it is known here only.
       if (now?.subscriptionId === subscriptionId && now.status !== 'canceled')

@@ -22,7 +22,7 @@ export interface CredentialDeps {
   /** The agent, if the caller may see it; AGENT_NOT_FOUND otherwise. */
   agentFor(caller: Caller, agentId: string): Promise<Owner>;
   /** The agent for a change of its credentials: as it stands, kept so until the transaction ends; refuses as above. */
-  holdAgent(tx: Tx, caller: Caller, agentId: string): Promise<Owner>;
+  lockAgent(tx: Tx, caller: Caller, agentId: string): Promise<Owner>;
   /** FORBIDDEN unless the caller holds all that the agent holds: whoever has its secret is that agent. */
   refuseImpersonation(tx: Tx, caller: Caller, agent: Owner): Promise<void>;
   readonly metrics: Metrics;

@@ -43,7 +43,7 @@ export interface CredentialService {
 const weekMs = 7 * 86_400_000;
 
 export function createCredentialService(deps: CredentialDeps): CredentialService {
-  const { db, clock, ids, ledger, agentFor, holdAgent, refuseImpersonation } = deps;
+  const { db, clock, ids, ledger, agentFor, lockAgent, refuseImpersonation } = deps;
 
   const record = (
     tx: Tx,
@@ -83,7 +83,7 @@ export function createCredentialService(deps: CredentialDeps): CredentialService
     async generate(caller, agentId, wanted) {
       const expiresAt = futureTime(wanted.expiresAt, clock.now()) ?? null;
       return db.transaction(async (tx) => {
-        const owner = await holdAgent(tx, caller, agentId);
+        const owner = await lockAgent(tx, caller, agentId);
         await refuseImpersonation(tx, caller, owner);
         if (owner.status !== 'active') fail('AGENT_NOT_ACTIVE');
         return mint(tx, caller, owner, expiresAt);
@@ -99,7 +99,7 @@ export function createCredentialService(deps: CredentialDeps): CredentialService
     async rotate(caller, path, wanted) {
       const asked = futureTime(wanted.expiresAt, clock.now());
       return db.transaction(async (tx) => {
-        const owner = await holdAgent(tx, caller, path.agentId);
+        const owner = await lockAgent(tx, caller, path.agentId);
         await refuseImpersonation(tx, caller, owner);
         const credential = await lock(tx, path);
         const event = eventOf(credential.status, 'rotate');
@@ -114,7 +114,7 @@ export function createCredentialService(deps: CredentialDeps): CredentialService
 
     async revoke(caller, path) {
       await db.transaction(async (tx) => {
-        const owner = await holdAgent(tx, caller, path.agentId);
+        const owner = await lockAgent(tx, caller, path.agentId);
         const credential = await lock(tx, path);
         const event = eventOf(credential.status, 'revoke');
         await markRevoked(tx, credential.credentialId, isoTime(clock));

@@ -29,7 +29,7 @@ export interface DelegationDeps {
   /** The agents as they stand, by id; those that do not exist are left out. */
   findAgents(agentIds: readonly string[]): Promise<ReadonlyMap<string, Party>>;
   /** The same, kept from changing until the transaction ends. */
-  holdAgents(tx: Tx, agentIds: readonly string[]): Promise<ReadonlyMap<string, Party>>;
+  lockAgents(tx: Tx, agentIds: readonly string[]): Promise<ReadonlyMap<string, Party>>;
   organizationStatusOf(organizationId: string): Promise<string | undefined>;
   /** Whether the caller administers its own organization. */
   isAdmin(caller: Caller): Promise<boolean>;

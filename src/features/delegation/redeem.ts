@@ -17,7 +17,7 @@ export const tokenExchange = 'urn:ietf:params:oauth:grant-type:token-exchange';
 const Field = (maxLength: number) => Type.Optional(Type.String({ maxLength }));
 
 export function createExchange(deps: DelegationDeps): Grant {
-  const { db, clock, issuer, holdAgents, mint, count } = deps;
+  const { db, clock, issuer, lockAgents, mint, count } = deps;
   const tokens = createDelegationTokens(deps);
 
   const requireLive = (link: Link) => {
@@ -49,7 +49,7 @@ export function createExchange(deps: DelegationDeps): Grant {
       if (lastOf(found).delegateeId !== client.agentId)
         return failToken('invalid_grant', 'the delegation is not for this client');
       // Agents first, then the tree: the order of everybody who holds both. Then as things stand now.
-      const agents = await holdAgents(tx, partiesOf(found));
+      const agents = await lockAgents(tx, partiesOf(found));
       await lockTree(tx, lastOf(found).rootChainId, 'shared');
       const chain = (await findChain(tx, lastOf(found).chainId)) ?? found;
       const link = lastOf(chain);

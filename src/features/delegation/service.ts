@@ -43,7 +43,7 @@ export function createDelegationService(deps: DelegationDeps): DelegationService
     issuer,
     findAgents,
     organizationStatusOf,
-    holdAgents,
+    lockAgents,
     isAdmin,
     inspect,
     count,
@@ -67,7 +67,7 @@ export function createDelegationService(deps: DelegationDeps): DelegationService
   /** Locks the agents first, then the tree: every transaction that needs both takes them in this order. */
   const holdParties = async (tx: Tx, caller: Caller, delegateeId: string): Promise<Parties> => {
     const subjectId = caller.delegation?.subjectId ?? caller.agentId;
-    const held = await holdAgents(tx, [...new Set([caller.agentId, delegateeId, subjectId])]);
+    const held = await lockAgents(tx, [...new Set([caller.agentId, delegateeId, subjectId])]);
     const [delegator, delegatee] = [held.get(caller.agentId), held.get(delegateeId)];
     // It was active when the guard let it in; a suspension may have come first.
     if (delegator?.status !== 'active') fail('UNAUTHORIZED', { message: 'Your agent is not active.' });

@@ -13,7 +13,7 @@ export interface MarketplaceDeps {
   readonly ids: Ids;
   readonly ledger: Ledger;
   /** The agent, kept from changing until the transaction ends, if the caller may change what is its. */
-  holdAgent(tx: Tx, caller: Caller, agentId: string): Promise<ListedAgent>;
+  lockAgent(tx: Tx, caller: Caller, agentId: string): Promise<ListedAgent>;
   /** FORBIDDEN unless the caller holds all that the agent holds: a listing speaks for the agent. */
   refuseImpersonation(tx: Tx, caller: Caller, agent: ListedAgent): Promise<void>;
   factsOf(agentIds: readonly string[], within: Queryable): Promise<AgentFacts[]>;

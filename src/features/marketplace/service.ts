@@ -40,7 +40,7 @@ export interface MarketplaceService {
 }
 
 export function createMarketplaceService(deps: MarketplaceDeps): MarketplaceService {
-  const { db, clock, ids, ledger, holdAgent, refuseImpersonation, factsOf, isVerified, didOf, cardUrlOf } =
+  const { db, clock, ids, ledger, lockAgent, refuseImpersonation, factsOf, isVerified, didOf, cardUrlOf } =
     deps;
 
   const shown = ({ pricing, ...stored }: StoredListing): Listing => ({
@@ -57,7 +57,7 @@ export function createMarketplaceService(deps: MarketplaceDeps): MarketplaceServ
     listingId: string,
   ): Promise<{ agent: ListedAgent; listing: StoredListing }> => {
     const { agentId } = (await findListing(tx, tenantOf(caller), listingId)) ?? fail('LISTING_NOT_FOUND');
-    const agent = await holdAgent(tx, caller, agentId);
+    const agent = await lockAgent(tx, caller, agentId);
     const listing = (await lockListing(tx, tenantOf(caller), listingId)) ?? fail('LISTING_NOT_FOUND');
     return { agent, listing };
   };
@@ -75,7 +75,7 @@ export function createMarketplaceService(deps: MarketplaceDeps): MarketplaceServ
     async create(caller, wanted) {
       refuseUnfit(wanted);
       return db.transaction(async (tx) => {
-        const agent = await holdAgent(tx, caller, wanted.agentId);
+        const agent = await lockAgent(tx, caller, wanted.agentId);
         await refuseImpersonation(tx, caller, agent);
         const { agentId } = agent;
         if (agent.status !== 'active') fail('AGENT_NOT_ACTIVE');

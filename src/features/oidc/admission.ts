@@ -55,7 +55,7 @@ interface Progress {
 
 export function createAdmission(deps: OidcDeps): Admit {
   const { db, clock, metrics, outside, issuer: ourselves, multiTenant } = deps;
-  const { holdStanding, findStanding, recordRefusal, exchangeQueue } = deps;
+  const { lockEligibility, findEligibility, recordRefusal, exchangeQueue } = deps;
   const choose = createChoose(deps);
 
   /** In the log of the policy's organization, or of the one whose agent is named; otherwise in that of no organization. */
@@ -72,7 +72,7 @@ export function createAdmission(deps: OidcDeps): Admit {
 
   const named = async (agentId: string | undefined) => {
     if (agentId === undefined || !isUuid(agentId)) return anonymous;
-    const standing = await findStanding(db, agentId.toLowerCase());
+    const standing = await findEligibility(db, agentId.toLowerCase());
     return { organizationId: standing?.organizationId ?? nilUuid, agentId: agentId.toLowerCase() };
   };
 
@@ -115,7 +115,7 @@ export function createAdmission(deps: OidcDeps): Admit {
     const amiss = failing(checksOf(policy, verified.claims, clock.now()));
     if (amiss.length > 0)
       return refuse(`no trust policy matches: ${amiss.map(({ name }) => name).join(', ')}`);
-    const standing = await holdStanding(tx, policy.agentId);
+    const standing = await lockEligibility(tx, policy.agentId);
     if (!standing || standing.problem !== undefined) {
       const problem = standing?.problem ?? 'the agent does not exist';
       return failToken(words.standing, words.standing === words.proof ? told : problem, problem);

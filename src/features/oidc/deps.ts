@@ -20,7 +20,7 @@ export interface Holder {
   readonly allowedScopes: readonly string[];
 }
 
-export interface AgentStanding {
+export interface TokenEligibility {
   readonly organizationId: string;
   readonly problem?: string;
 }
@@ -44,15 +44,15 @@ export interface OidcDeps {
   readonly allowHttp: boolean;
   readonly mint: Mint;
   /** The agent for a change of what is its own, kept as it stands until the transaction ends; AGENT_NOT_FOUND, FORBIDDEN. */
-  holdAgent(tx: Tx, caller: Caller, agentId: string): Promise<Holder>;
+  lockAgent(tx: Tx, caller: Caller, agentId: string): Promise<Holder>;
   /** FORBIDDEN unless the caller holds all that the agent holds: whoever says who may become it can become it. */
   refuseImpersonation(tx: Tx, caller: Caller, agent: Holder): Promise<void>;
   /** Told of every exchange, once it is durable. */
   countExchange(agent: { organizationId: string; agentId: string }): void;
   /** Whose the agent is, and why it can have no token now, if so; undefined when there is none. Kept so until the end. */
-  holdStanding(tx: Tx, agentId: string): Promise<AgentStanding | undefined>;
+  lockEligibility(tx: Tx, agentId: string): Promise<TokenEligibility | undefined>;
   /** The same as it is at the moment: holds nothing and waits for nobody. */
-  findStanding(db: Queryable, agentId: string): Promise<AgentStanding | undefined>;
+  findEligibility(db: Queryable, agentId: string): Promise<TokenEligibility | undefined>;
 }
 
 export interface Oidc {

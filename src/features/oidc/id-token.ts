@@ -12,7 +12,7 @@ import { type IdTokenRequest, type IdTokenResponse, idTokenSeconds } from './exc
 export type IssueIdToken = (caller: Caller, asked: IdTokenRequest) => Promise<IdTokenResponse>;
 
 export function createIdTokens(deps: OidcDeps): IssueIdToken {
-  const { db, clock, ids, ledger, metrics, signer, issuer, holdStanding } = deps;
+  const { db, clock, ids, ledger, metrics, signer, issuer, lockEligibility } = deps;
 
   return async (caller, { audience, ttl }) => {
     refuseOurselves(audience, issuer);
@@ -31,7 +31,7 @@ export function createIdTokens(deps: OidcDeps): IssueIdToken {
     const id_token = await signer.sign(claims, 'JWT');
     await db.transaction(async (tx) => {
       // Held, so that of a suspension and this one comes first.
-      const standing = await holdStanding(tx, agentId);
+      const standing = await lockEligibility(tx, agentId);
       if (!standing || standing.problem !== undefined) fail('AGENT_NOT_ACTIVE');
       const metadata = { tokenId, audience, expiresIn };
       await ledger.record(tx, caller, 'id_token.issued', { organizationId, agentId, metadata });

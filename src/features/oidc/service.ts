@@ -30,7 +30,7 @@ export interface PolicyService {
 }
 
 export function createPolicyService(deps: OidcDeps): PolicyService {
-  const { db, clock, ids, ledger, holdAgent, refuseImpersonation } = deps;
+  const { db, clock, ids, ledger, lockAgent, refuseImpersonation } = deps;
 
   const record = (
     tx: Tx,
@@ -62,7 +62,7 @@ export function createPolicyService(deps: OidcDeps): PolicyService {
   const held = async (tx: Tx, caller: Caller, policyId: string) => {
     const tenant = tenantOf(caller);
     const found = (await findPolicy(tx, tenant, policyId)) ?? fail('TRUST_POLICY_NOT_FOUND');
-    const agent = await holdAgent(tx, caller, found.agentId);
+    const agent = await lockAgent(tx, caller, found.agentId);
     const policy = (await lockPolicy(tx, tenant, policyId)) ?? fail('TRUST_POLICY_NOT_FOUND');
     return { policy, agent };
   };
@@ -96,7 +96,7 @@ export function createPolicyService(deps: OidcDeps): PolicyService {
       };
       const sound = refuseUnsound(described, deps);
       return db.transaction(async (tx) => {
-        const agent = await holdAgent(tx, caller, agentId);
+        const agent = await lockAgent(tx, caller, agentId);
         if (agent.status === 'decommissioned') fail('AGENT_DECOMMISSIONED');
         const policy: TrustPolicy = {
           ...sound,

@@ -15,7 +15,7 @@ export function createTokenTest({
   clock,
   outside,
   issuer: ourselves,
-  findStanding,
+  findEligibility,
 }: OidcDeps): TestToken {
   const signatureCheck = async (policy: TrustPolicy, token: UnverifiedToken): Promise<Check> => {
     const verdict = await outside.verify(token, policy);
@@ -29,7 +29,7 @@ export function createTokenTest({
   };
 
   const agentCheck = async (policy: TrustPolicy): Promise<Check> => {
-    const standing = await findStanding(db, policy.agentId);
+    const standing = await findEligibility(db, policy.agentId);
     const problem = standing ? standing.problem : 'the agent does not exist';
     return check('agent', problem === undefined, 'active', [problem ?? 'active']);
   };

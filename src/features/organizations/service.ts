@@ -54,7 +54,7 @@ export interface OrganizationService {
   register(tx: Tx, actor: Actor & { agentId: string }, wanted: NewOrganization): Promise<Organization>;
   findBySlug(tx: Tx, slug: string): Promise<{ organizationId: string } | undefined>;
   /** The plan and the standing, kept from changing until the transaction ends; undefined when the organization is deleted or unknown. */
-  holdPlan(tx: Tx, organizationId: string): Promise<Plan | undefined>;
+  lockPlan(tx: Tx, organizationId: string): Promise<Plan | undefined>;
   /** The plan as it stands, with the organization's own figures; undefined when there is no such organization. */
   planOf(organizationId: string): Promise<(Omit<Plan, 'maxAgents'> & Overrides) | undefined>;
   /** What others may show of an organization, whoever asks; undefined when it is unknown. */
@@ -198,7 +198,7 @@ export function createOrganizationService(deps: OrganizationDeps): OrganizationS
     findBySlug: findOrganizationBySlug,
     planOf: (organizationId) => findOrganization(db, organizationId),
 
-    async holdPlan(tx, organizationId) {
+    async lockPlan(tx, organizationId) {
       const stored = await lockOrganization(tx, organizationId);
       return stored && stored.status !== 'deleted' ? shown(stored) : undefined;
     },

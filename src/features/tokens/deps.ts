@@ -60,8 +60,8 @@ export interface Tokens extends Inspector {
   readonly loops: readonly Loop[];
   /** For whoever finds out in another way who is to have a token. */
   readonly mint: Mint;
-  readonly holdStanding: Minter['holdStanding'];
-  readonly findStanding: Minter['findStanding'];
+  readonly lockEligibility: Minter['lockEligibility'];
+  readonly findEligibility: Minter['findEligibility'];
 }
 
 export interface OutsideProofs {

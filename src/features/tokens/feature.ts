@@ -26,7 +26,7 @@ export function createTokens(deps: TokenDeps): Tokens {
     loops: [createExpiryLoop(deps)],
     mint: minter.mint,
     ...inspector,
-    holdStanding: minter.holdStanding,
-    findStanding: minter.findStanding,
+    lockEligibility: minter.lockEligibility,
+    findEligibility: minter.findEligibility,
   };
 }

@@ -20,7 +20,7 @@ export interface Draft {
   readonly others?: readonly Standing[];
 }
 
-export interface StandingShown {
+export interface TokenEligibility {
   readonly organizationId: string;
   readonly problem?: string;
 }
@@ -30,9 +30,9 @@ export interface Minter {
   draft(client: Standing, wanted: Draft): Decision<IssuedToken>;
   readonly mint: Mint;
   /** Whose the agent is, and why it can have no token now, if so. Held until the transaction ends. */
-  holdStanding(tx: Tx, agentId: string): Promise<StandingShown | undefined>;
+  lockEligibility(tx: Tx, agentId: string): Promise<TokenEligibility | undefined>;
   /** The same as it is at the moment: holds nothing and waits for nobody. */
-  findStanding(db: Queryable, agentId: string): Promise<StandingShown | undefined>;
+  findEligibility(db: Queryable, agentId: string): Promise<TokenEligibility | undefined>;
 }
 
 export function createMinter(deps: TokenDeps): Minter {
@@ -77,11 +77,11 @@ export function createMinter(deps: TokenDeps): Minter {
 
   return {
     draft,
-    async holdStanding(tx, agentId) {
+    async lockEligibility(tx, agentId) {
       const client = await holdStanding(tx, agentId);
       return client && shown(client);
     },
-    async findStanding(db, agentId) {
+    async findEligibility(db, agentId) {
       const client = (await findStandings(db, [agentId])).get(agentId);
       return client && shown(client);
     },
@@ -107,7 +107,7 @@ export function createMinter(deps: TokenDeps): Minter {
   };
 }
 
-function shown(client: Standing): StandingShown {
+function shown(client: Standing): TokenEligibility {
   const problem = standingProblem(client);
   return { organizationId: client.organizationId, ...(problem !== undefined && { problem }) };
 }

@@ -58,7 +58,7 @@ export interface WebhookDeps {
    * Kept from changing until the transaction ends, so that of many who want the last place one gets it; undefined when it is
    * deleted or unknown.
    */
-  holdOrganization(tx: Tx, organizationId: string): Promise<{ status: string } | undefined>;
+  lockOrganization(tx: Tx, organizationId: string): Promise<{ status: string } | undefined>;
 }
 
 export interface Webhooks {

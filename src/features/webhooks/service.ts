@@ -57,7 +57,7 @@ const refuseBorrowedWrite = (caller: Caller): void =>
 const sweptAtOnce = 10_000;
 
 export function createWebhookService(deps: WebhookDeps): WebhookService {
-  const { db, clock, ids, ledger, vault, company, enabled, holdOrganization } = deps;
+  const { db, clock, ids, ledger, vault, company, enabled, lockOrganization } = deps;
 
   const record = (
     tx: Tx,
@@ -80,7 +80,7 @@ export function createWebhookService(deps: WebhookDeps): WebhookService {
 
   /** Whether the organization is halted, as it may be since the caller was let in. */
   const takePlace = async (tx: Tx, organizationId: string): Promise<{ halted: boolean }> => {
-    const { status } = (await holdOrganization(tx, organizationId)) ?? fail('ORG_NOT_FOUND');
+    const { status } = (await lockOrganization(tx, organizationId)) ?? fail('ORG_NOT_FOUND');
     const limit = limits.webhooksPerOrganization;
     if ((await countSubscriptions(tx, organizationId)) < limit) return { halted: status !== 'active' };
     return fail('FREE_TIER_LIMIT_EXCEEDED', {
