@@ -43,7 +43,7 @@ async function openapi(): Promise<object> {
 function configuration(): string {
   const all: Variable<unknown>[] = Object.values(variables);
   const row = (variable: Variable<unknown>) =>
-    `| \`${variable.env}\`${variable.orFile ? `<br>or \`${variable.env}_FILE\`` : ''} | ${variable.about} | ${variable.absent} |`;
+    `| \`${variable.env}\`${variable.orFile ? `<br>or \`${variable.env}_FILE\`` : ''} | ${variable.description} | ${variable.whenAbsent} |`;
   const table = (rows: Variable<unknown>[]) =>
     ['| Variable | Meaning | When absent |', '|---|---|---|', ...rows.map(row)].join('\n');
   const sections = [...new Set(all.map((variable) => variable.group))].map(

@@ -108,7 +108,7 @@ export async function createApp({
     log,
     metrics,
     window: createRateWindow({ kv, fallback: memory, clock, perMinute: config.rateLimitPerMinute }),
-    identify: tokens.identify,
+    authenticate: tokens.authenticate,
     explain: tokens.explain,
     recordRefusal,
     countCall: tiers.countCall,

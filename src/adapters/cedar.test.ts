@@ -6,7 +6,7 @@ import { after, describe, it } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { policyActions } from '../contract/actions.ts';
 import { createLog } from '../kernel/observability/log.ts';
-import type { PolicyQuestion } from '../kernel/policy.ts';
+import type { PolicyRequest } from '../kernel/policy.ts';
 import { createCedar } from './cedar.ts';
 
 const shipped = fileURLToPath(new URL('../../policies/', import.meta.url));
@@ -23,7 +23,7 @@ function engineWith(files: Record<string, string> | undefined) {
 }
 
 const home = '11111111-1111-4111-8111-111111111111';
-const question = (changes: Partial<PolicyQuestion> = {}): PolicyQuestion => ({
+const question = (changes: Partial<PolicyRequest> = {}): PolicyRequest => ({
   agentId: '22222222-2222-4222-8222-222222222222',
   organizationId: home,
   scopes: [],

@@ -12,7 +12,7 @@ import type { Log } from '../kernel/observability/log.ts';
 import {
   type PolicyEngine,
   PolicyProblem,
-  type PolicyQuestion,
+  type PolicyRequest,
   type PolicyResource,
 } from '../kernel/policy.ts';
 
@@ -54,7 +54,7 @@ export function createCedar(options: { folder: string; schemaFile: string; log: 
   };
 }
 
-function decide(question: PolicyQuestion, setId: string, log: Log): boolean {
+function decide(question: PolicyRequest, setId: string, log: Log): boolean {
   const { agentId, organizationId, scopes, role, action, resource } = question;
   const home = { type: 'Organization', id: organizationId };
   const principal = { type: 'Agent', id: agentId };

@@ -6,7 +6,7 @@ import { finished } from 'node:stream/promises';
 import { createStatementReader, describePublicKey } from '../adapters/keys/keys.ts';
 import { openAudit, verifyExport } from '../audit-app.ts';
 import { type Environment, loadVariable } from '../kernel/config/config.ts';
-import { belongTogether } from '../kernel/config/keypair.ts';
+import { keysMatch } from '../kernel/config/keypair.ts';
 import { isUuid } from '../kernel/ids.ts';
 import { createLog } from '../kernel/observability/log.ts';
 import { Refusal } from './refusal.ts';
@@ -141,8 +141,7 @@ function open(env: Environment) {
     privateKey: loadVariable('jwtPrivateKey', env),
     publicKey: loadVariable('jwtPublicKey', env),
   };
-  if (!belongTogether(signingKeys))
-    throw new Refusal('JWT_PRIVATE_KEY and JWT_PUBLIC_KEY do not belong together');
+  if (!keysMatch(signingKeys)) throw new Refusal('JWT_PRIVATE_KEY and JWT_PUBLIC_KEY do not belong together');
   return openAudit({
     databaseUrl: loadVariable('databaseUrl', env),
     signingKeys,

@@ -9,7 +9,12 @@ import { setTimeout as sleep, setImmediate as turn } from 'node:timers/promises'
 import type { Config } from '../kernel/config/config.ts';
 import type { Lifecycle } from '../kernel/lifecycle.ts';
 import type { Log } from '../kernel/observability/log.ts';
-import { countedIn, joinSnapshots, mergeSnapshots, type Snapshot } from '../kernel/observability/metrics.ts';
+import {
+  joinSnapshots,
+  mergeSnapshots,
+  type Snapshot,
+  withoutGauges,
+} from '../kernel/observability/metrics.ts';
 
 export type Message =
   | { readonly kind: 'metrics-wanted'; readonly id: number }
@@ -163,7 +168,7 @@ function createFigures() {
         }),
       );
       const ofTheLiving = [...last].map(([worker, snapshot]) =>
-        answered.has(worker) ? snapshot : countedIn(snapshot),
+        answered.has(worker) ? snapshot : withoutGauges(snapshot),
       );
       return joinSnapshots([...ofTheLiving, ...ofTheDead]);
     },
@@ -171,7 +176,7 @@ function createFigures() {
       const snapshot = last.get(worker);
       if (!snapshot) return;
       last.delete(worker);
-      const all = [...ofTheDead, countedIn(snapshot)];
+      const all = [...ofTheDead, withoutGauges(snapshot)];
       ofTheDead = all;
       void mergeSnapshots(all).then((merged) => {
         if (ofTheDead === all) ofTheDead = [merged];

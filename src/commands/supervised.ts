@@ -15,7 +15,7 @@ export function obeySupervisor(lifecycle: Lifecycle): void {
   process.on('message', ({ kind }: Message) => {
     if (kind !== 'leave') return;
     told.resolve();
-    lifecycle.leave();
+    lifecycle.exit();
   });
   // What is said to one who has just gone fails; unheard, that would be a crash in the middle of our own end.
   cluster.worker?.on('error', () => {});

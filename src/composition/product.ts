@@ -9,7 +9,7 @@ import { createCompliance } from '../features/compliance/feature.ts';
 import { createScaffold } from '../features/scaffold/feature.ts';
 import { createTiers } from '../features/tiers/feature.ts';
 import { createWebhooks } from '../features/webhooks/feature.ts';
-import { anonymousQuestion } from '../kernel/policy.ts';
+import { anonymousRequest } from '../kernel/policy.ts';
 import type { Events } from './events.ts';
 import type { Foundations } from './foundations.ts';
 import { openStripe } from './open.ts';
@@ -53,7 +53,7 @@ export function createProduct(base: Foundations, events: Events, registry: Regis
     signer,
     settings: config,
     audit: audit.integrity,
-    deniesByDefault: () => !engine.allows(anonymousQuestion),
+    deniesByDefault: () => !engine.allows(anonymousRequest),
     identity: did,
   });
   const scaffold = createScaffold({

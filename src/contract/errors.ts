@@ -3,7 +3,7 @@
  * The spec's table comes first, word for word; below it what we add and what HTTP itself needs.
  */
 
-interface ErrorWord {
+interface ErrorDefinition {
   readonly status: number;
   /** Other statuses the spec gives the same word on particular routes. */
   readonly alsoStatus?: readonly number[];
@@ -67,7 +67,7 @@ const specErrors = {
     status: 500,
     message: 'Something failed on our side; quote the X-Request-Id when you report it.',
   },
-} as const satisfies Record<string, ErrorWord>;
+} as const satisfies Record<string, ErrorDefinition>;
 
 const addedErrors = {
   PARTNER_ALREADY_EXISTS: { status: 409, message: 'A federation partner with this issuer exists already.' },
@@ -82,7 +82,7 @@ const addedErrors = {
     status: 410,
     message: 'This page was used already, or its time is over; ask for a new one.',
   },
-} as const satisfies Record<string, ErrorWord>;
+} as const satisfies Record<string, ErrorDefinition>;
 
 const transportErrors = {
   ROUTE_NOT_FOUND: {
@@ -95,11 +95,11 @@ const transportErrors = {
   UNSUPPORTED_MEDIA_TYPE: { status: 415, message: 'The Content-Type is not one this operation reads.' },
   HEADERS_TOO_LARGE: { status: 431, message: 'The request headers are larger than this server accepts.' },
   SERVICE_UNAVAILABLE: { status: 503, message: 'The service cannot answer just now; try again shortly.' },
-} as const satisfies Record<string, ErrorWord>;
+} as const satisfies Record<string, ErrorDefinition>;
 
 export const errorGroups = { spec: specErrors, added: addedErrors, transport: transportErrors } as const;
 
-export const errors: Readonly<Record<ErrorCode, ErrorWord>> = {
+export const errors: Readonly<Record<ErrorCode, ErrorDefinition>> = {
   ...specErrors,
   ...addedErrors,
   ...transportErrors,

@@ -58,9 +58,9 @@ export const limits = {
   webhookTimeoutMs: 10_000,
   webhooksPerOrganization: 50,
   /** Of what a receiver answers, no more is read. */
-  webhookAnswerBytes: 65_536,
+  webhookResponseBytes: 65_536,
   /** Kept with a delivery, however often it is replayed. */
-  webhookAttemptsKept: 50,
+  webhookAttemptsStored: 50,
   webhookRetentionDays: 30,
   /**
    * Of one process: bytes that responses hold while clients do not read them (the slowest connections are closed beyond it), and

@@ -4,7 +4,7 @@
  * distinct values is bounded in kernel/observability/metrics.ts and the rest is counted as `other`.
  */
 
-interface MetricWord {
+interface MetricDefinition {
   readonly type: 'counter' | 'histogram' | 'gauge';
   readonly help: string;
   readonly labels: readonly string[];
@@ -134,10 +134,10 @@ export const metrics = {
     labels: [],
     acrossProcesses: 'sum',
   },
-} as const satisfies Record<string, MetricWord>;
+} as const satisfies Record<string, MetricDefinition>;
 
 export type MetricName = keyof typeof metrics;
-type OfType<T extends MetricWord['type']> = {
+type OfType<T extends MetricDefinition['type']> = {
   [N in MetricName]: (typeof metrics)[N]['type'] extends T ? N : never;
 }[MetricName];
 export type CounterName = OfType<'counter'>;

@@ -49,7 +49,7 @@ export const tenantOf = (caller: Caller): string | undefined =>
  * A caller cannot give an agent scopes that it may not grant: not by creating or widening the agent, nor by minting a
  * secret for it, because the holder of an agent's secret is that agent. The operator may grant anything.
  */
-export function refuseAmplification(caller: Caller, granted: readonly string[]): void {
+export function refuseEscalation(caller: Caller, granted: readonly string[]): void {
   if (isOperator(caller)) return;
   const grantable: ReadonlySet<string> = caller.grantableScopes;
   const exceeded = [...new Set(granted)].filter((scope) => !grantable.has(scope));
@@ -86,7 +86,11 @@ export function refuseLastingPower({ delegation, agentId, grantableScopes }: Cal
  * A secret that is shown once, or an address that goes on receiving, outlives the delegation. A delegated caller may have it only if its
  * own agent may hold the scope as well.
  */
-export function refuseBorrowed({ delegation, grantableScopes }: Caller, scope: Scope, message: string): void {
+export function refuseBorrowedScope(
+  { delegation, grantableScopes }: Caller,
+  scope: Scope,
+  message: string,
+): void {
   if (delegation && !grantableScopes.has(scope))
     fail('FORBIDDEN', { message, details: { exceeded: [scope] } });
 }

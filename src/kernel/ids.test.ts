@@ -7,7 +7,7 @@ test('ordered ids are version 7 UUIDs that sort by time', () => {
   const ids = createIds();
   const made = Array.from({ length: 50 }, () => {
     now += 1;
-    return ids.orderedAt(now);
+    return ids.uuidV7(now);
   });
   assert.deepEqual(made, made.toSorted());
   for (const id of made)

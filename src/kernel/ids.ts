@@ -5,7 +5,7 @@ export interface Ids {
   /** A random UUID (version 4), for things people name. */
   uuid(): string;
   /** A UUID that sorts by the time given (version 7), for rows written by the million: neighbours in time stay neighbours in the index. */
-  orderedAt(milliseconds: number): string;
+  uuidV7(milliseconds: number): string;
   /** 256 random bits behind a prefix that secret scanners can look for. */
   secret(prefix: string): string;
   /** The same bits in base64 proper: a key that has to be read as bytes by others. */
@@ -15,7 +15,7 @@ export interface Ids {
 export function createIds(): Ids {
   return {
     uuid: () => randomUUID(),
-    orderedAt: uuidV7,
+    uuidV7: uuidV7,
     secret: (prefix) => prefix + randomBytes(32).toString('base64url'),
     key: (prefix) => prefix + randomBytes(32).toString('base64'),
   };

@@ -24,7 +24,7 @@ export function createLedger(deps: { clock: Clock; ids: Ids; listeners: readonly
   const { clock, ids, listeners } = deps;
 
   const eventOf = ({ actor, type, subject }: LedgerEntry, now: number): DomainEvent => ({
-    eventId: ids.orderedAt(now),
+    eventId: ids.uuidV7(now),
     type,
     outcome: subject.outcome ?? 'success',
     organizationId: subject.organizationId,

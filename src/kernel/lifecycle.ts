@@ -5,16 +5,16 @@
  */
 import type { Log } from './observability/log.ts';
 
-const sameWishMs = 250;
+const duplicateSignalMs = 250;
 /** More than a server takes to cut the requests that hang; a database that does not answer is not waited for. */
-const patienceMs = 15_000;
+const shutdownTimeoutMs = 15_000;
 
 export interface Lifecycle {
   /** Adds a step; the last added is the first to run. */
   onStop(step: () => Promise<void>): void;
   stop(): Promise<void>;
   /** What the first signal does: stops, and ends the process. */
-  leave(): void;
+  exit(): void;
 }
 
 export function createLifecycle(log: Log): Lifecycle {
@@ -36,13 +36,13 @@ export function createLifecycle(log: Log): Lifecycle {
       stopping ??= runSteps();
       return stopping;
     },
-    leave() {
+    exit() {
       if (leaving) return;
       leaving = true;
       setTimeout(() => {
         log.error('could not stop in time: leaving with work undone');
         process.exit(1);
-      }, patienceMs).unref();
+      }, shutdownTimeoutMs).unref();
       lifecycle.stop().then(
         () => process.exit(0),
         (error) => {
@@ -52,8 +52,8 @@ export function createLifecycle(log: Log): Lifecycle {
       );
     },
   };
-  onSignals(lifecycle.leave, log);
-  if (process.env.npm_lifecycle_event !== undefined) onOrphaned(lifecycle.leave, log);
+  onSignals(lifecycle.exit, log);
+  if (process.env.npm_lifecycle_event !== undefined) onOrphaned(lifecycle.exit, log);
   return lifecycle;
 }
 
@@ -62,7 +62,7 @@ function onSignals(leave: () => void, log: Log): void {
   const onSignal = (signal: NodeJS.Signals) => {
     const now = performance.now();
     if (firstAt !== undefined) {
-      if (now - firstAt < sameWishMs) return;
+      if (now - firstAt < duplicateSignalMs) return;
       log.warn({ signal }, 'second signal: leaving at once');
       process.exit(signal === 'SIGINT' ? 130 : 143);
     }

@@ -17,7 +17,7 @@ export type PolicyResource =
 export const instance: PolicyResource = { type: 'Instance' };
 export const organization = (id: string): PolicyResource => ({ type: 'Organization', id: id.toLowerCase() });
 
-export interface PolicyQuestion {
+export interface PolicyRequest {
   readonly agentId: string;
   readonly organizationId: string;
   readonly scopes: readonly string[];
@@ -27,7 +27,7 @@ export interface PolicyQuestion {
 }
 
 /** Whom every policy must refuse this. */
-export const anonymousQuestion: PolicyQuestion = {
+export const anonymousRequest: PolicyRequest = {
   agentId: nilUuid,
   organizationId: nilUuid,
   scopes: [],
@@ -37,7 +37,7 @@ export const anonymousQuestion: PolicyQuestion = {
 };
 
 export interface PolicyEngine {
-  allows(question: PolicyQuestion): boolean;
+  allows(question: PolicyRequest): boolean;
 }
 
 /** Policies that cannot be read or are not valid: nothing starts with these. */

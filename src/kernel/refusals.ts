@@ -28,7 +28,7 @@ export const createRecordRefusal = ({ db, ledger }: { db: Db; ledger: Ledger }):
     maxQueue: 1_000,
   });
 
-interface Counted {
+interface RefusalCount {
   readonly organizationId: string;
   readonly minute: string;
   readonly refused: number;
@@ -93,7 +93,7 @@ function summarize({
   });
 }
 
-const takeCounts = (tx: Tx, before: Date): Promise<Counted[]> =>
+const takeCounts = (tx: Tx, before: Date): Promise<RefusalCount[]> =>
   tx.many(
     'refusals.take',
     sql`delete from refusal_counts where ctid = any (array(

@@ -59,7 +59,7 @@ describe('every operation against everyone', () => {
         clientSecret: 'cs_invented',
         token: 'e30.e30.e30',
         outsiderId: randomUUID(),
-        eventId: t.app.ids.orderedAt(t.clock.now()),
+        eventId: t.app.ids.uuidV7(t.clock.now()),
         partnerId: randomUUID(),
         policyId: randomUUID(),
         outsideToken: 'e30.e30.e30',

@@ -23,7 +23,7 @@ export async function startHttp(
     log: createLog({ level: 'error', destination: { write: (line) => void logs.push(line) } }),
     metrics,
     window: createRateWindow({ kv, fallback: kv, clock: systemClock, perMinute: 100_000 }),
-    identify: async () => undefined,
+    authenticate: async () => undefined,
     explain: async () => ({ ...anonymous, reason: 'unknown here' }),
     recordRefusal: async () => {},
     requirePermission: async () => {},

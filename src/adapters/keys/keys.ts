@@ -42,7 +42,7 @@ export async function createSigner(options: SignerOptions & { clock: Clock }): P
       new CompactSign(Buffer.from(JSON.stringify({ iss: issuer, ...claims })))
         .setProtectedHeader({ alg: algorithm, typ, kid: keyId })
         .sign(signingKey),
-    async verify(token, { typ, requiredClaims, expiredToo = false }) {
+    async verify(token, { typ, requiredClaims, allowExpired = false }) {
       if (!isOneSpelling(token)) return undefined;
       try {
         const { payload } = await jwtVerify(
@@ -63,7 +63,7 @@ export async function createSigner(options: SignerOptions & { clock: Clock }): P
         return payload;
       } catch (error) {
         // The last thing that is looked at: everything else was in order.
-        return expiredToo && error instanceof errors.JWTExpired ? error.payload : undefined;
+        return allowExpired && error instanceof errors.JWTExpired ? error.payload : undefined;
       }
     },
     attest: (text, header) =>
@@ -145,7 +145,7 @@ export const describePublicKey = async (key: KeyObject): Promise<PublicKey> => (
 const assertionSeconds = 300 + 30;
 
 export const createAssertions = (clock: Clock): Assertions => ({
-  claimedClient(assertion) {
+  unverifiedClient(assertion) {
     try {
       const { sub } = decodeJwt(assertion);
       // Unverified, and so of any type, whatever the library's own says.

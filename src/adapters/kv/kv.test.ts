@@ -90,15 +90,13 @@ describe('key-value port', { concurrency: true }, () => {
         t.test(
           'take: of a hundred at once as many as there is room for, and nothing of what is not there',
           async () => {
-            assert.equal(await kv.take('quota', { atMost: 10 }), 'absent');
+            assert.equal(await kv.take('quota', { max: 10 }), 'absent');
             assert.equal(await kv.get('quota'), null);
             await kv.raise('quota', 3, { ttlMs: 60_000 });
-            const taken = await Promise.all(
-              Array.from({ length: 100 }, () => kv.take('quota', { atMost: 10 })),
-            );
+            const taken = await Promise.all(Array.from({ length: 100 }, () => kv.take('quota', { max: 10 })));
             assert.deepEqual(taken.filter((one) => one !== 'full').toSorted(), [10, 4, 5, 6, 7, 8, 9]);
             assert.equal(await kv.get('quota'), '10');
-            assert.equal(await kv.take('quota', { atMost: 2_147_483_647 }), 11);
+            assert.equal(await kv.take('quota', { max: 2_147_483_647 }), 11);
           },
         ),
         t.test('raise: up and never down, and the time it was given first stays', async () => {

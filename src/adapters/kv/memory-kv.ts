@@ -53,10 +53,10 @@ export function createMemoryKv(clock: Clock): Kv {
       else write(key, { value: String(next), expiresAt: clock.now() + ttlMs });
       return next;
     },
-    async take(key, { atMost }) {
+    async take(key, { max }) {
       const entry = live(key);
       if (!entry) return 'absent';
-      if (Number(entry.value) >= atMost) return 'full';
+      if (Number(entry.value) >= max) return 'full';
       entry.value = String(Number(entry.value) + 1);
       return Number(entry.value);
     },

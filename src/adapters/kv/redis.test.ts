@@ -79,7 +79,7 @@ describe('a Redis that can be read and not written to is away', { concurrency: 3
       for (const refused of [
         () => kv.get('kept'),
         () => kv.getMany(['kept']),
-        () => kv.take('n', { atMost: 1 }),
+        () => kv.take('n', { max: 1 }),
         () => kv.ping(),
       ])
         await assert.rejects(refused(), KvUnavailable);

@@ -39,7 +39,7 @@ return 0`;
 
 interface OurCommands {
   countersignIncrement(key: string, by: number, ttlMs: number): Promise<number>;
-  countersignTake(key: string, atMost: number): Promise<number>;
+  countersignTake(key: string, max: number): Promise<number>;
   countersignRaise(key: string, to: number, ttlMs: number): Promise<number>;
 }
 
@@ -107,9 +107,9 @@ export async function createRedisKv(url: string, log: Log): Promise<Kv> {
         await redis.del(key);
       }),
     increment: (key, { ttlMs, by = 1 }) => attempt(() => ours.countersignIncrement(key, by, ttlMs)),
-    take: (key, { atMost }) =>
+    take: (key, { max }) =>
       attempt(async () => {
-        const value = await ours.countersignTake(key, atMost);
+        const value = await ours.countersignTake(key, max);
         return value === -1 ? 'absent' : value === -2 ? 'full' : value;
       }),
     raise: (key, to, { ttlMs }) =>

@@ -320,8 +320,8 @@ test('an answer without end is cut at the size, and the connection with it', asy
     more();
   });
   await assert.rejects(outbound.send(get(receiver.url)), refused('tooLarge'));
-  const answer = await outbound.send(get(receiver.url, { longAnswer: 'cut' }));
-  assert.deepEqual([answer.status, answer.body.length, answer.cut], [200, 65_536, true]);
+  const answer = await outbound.send(get(receiver.url, { overflow: 'truncate' }));
+  assert.deepEqual([answer.status, answer.body.length, answer.truncated], [200, 65_536, true]);
   while (over < 2) await new Promise((resolve) => setTimeout(resolve, 10));
   assert.ok(sent < 50_000_000, `${sent} bytes of 2 GB were sent`);
 });
@@ -330,7 +330,7 @@ test('an answer of exactly the size is whole', async () => {
   const outbound = outboundWith({ allowPrivate: true });
   const receiver = await startReceiver((_request, response) => void response.end('x'.repeat(1_000)));
   const answer = await outbound.send(get(receiver.url, { maxBytes: 1_000 }));
-  assert.deepEqual([answer.body.length, answer.cut], [1_000, false]);
+  assert.deepEqual([answer.body.length, answer.truncated], [1_000, false]);
 });
 
 test('what is sent arrives as it is, and connections are used again', async () => {

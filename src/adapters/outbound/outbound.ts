@@ -6,10 +6,10 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Agent, Dispatcher } from 'undici';
 import {
   type Outbound,
-  type OutboundAnswer,
   OutboundProblem,
   type OutboundReason,
   type OutboundRequest,
+  type OutboundResponse,
 } from '../../kernel/ports/outbound.ts';
 import type { Pause } from './connector.ts';
 import type { Resolve } from './resolve.ts';
@@ -54,17 +54,17 @@ export function createOutbound(options: OutboundOptions): Outbound {
  * By `dispatch`, the innermost way that undici has: a stream for each answer would cost as much as the rest of the call. Whoever
  * leaves before the end takes the connection along, so that no more is sent than was read.
  */
-function exchange(agent: Agent, url: URL, request: OutboundRequest): Promise<OutboundAnswer> {
-  const { method, headers = {}, body = null, timeoutMs, maxBytes, longAnswer } = request;
-  const { promise, resolve, reject } = Promise.withResolvers<OutboundAnswer>();
+function exchange(agent: Agent, url: URL, request: OutboundRequest): Promise<OutboundResponse> {
+  const { method, headers = {}, body = null, timeoutMs, maxBytes, overflow } = request;
+  const { promise, resolve, reject } = Promise.withResolvers<OutboundResponse>();
   const chunks: Buffer[] = [];
   let size = 0;
-  let said: Pick<OutboundAnswer, 'status' | 'headers'> = { status: 0, headers: {} };
+  let said: Pick<OutboundResponse, 'status' | 'headers'> = { status: 0, headers: {} };
   let connection: Dispatcher.DispatchController | undefined;
   let left: OutboundProblem | undefined;
 
   const answer = (cut: boolean) =>
-    resolve({ ...said, body: Buffer.concat(chunks).subarray(0, maxBytes), cut });
+    resolve({ ...said, body: Buffer.concat(chunks).subarray(0, maxBytes), truncated: cut });
   const leave = (problem: OutboundProblem) => {
     left = problem;
     connection?.abort(problem);
@@ -89,7 +89,7 @@ function exchange(agent: Agent, url: URL, request: OutboundRequest): Promise<Out
         chunks.push(chunk);
         size += chunk.length;
         if (size <= maxBytes) return;
-        if (longAnswer === 'cut') answer(true);
+        if (overflow === 'truncate') answer(true);
         leave(new OutboundProblem('tooLarge', `the answer is longer than ${maxBytes} bytes`));
       },
       onResponseEnd: () => answer(false),

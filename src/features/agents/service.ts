@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { type AgentFacts, serviceFragments } from '../../contract/identity.ts';
 import { operatorScope, organizationScopes, type Scope, scopes } from '../../contract/scopes.ts';
-import { type Actor, type Caller, isOperator, refuseAmplification, tenantOf } from '../../kernel/caller.ts';
+import { type Actor, type Caller, isOperator, refuseEscalation, tenantOf } from '../../kernel/caller.ts';
 import { isoTime } from '../../kernel/clock.ts';
 import { createBatcher } from '../../kernel/concurrency/batcher.ts';
 import type { Queryable, Tx } from '../../kernel/data/db.ts';
@@ -176,7 +176,7 @@ export function createAgentService(deps: AgentDeps): AgentService {
     async create(caller, { organization_id, allowedScopes, ...wanted }) {
       const granted =
         allowedScopes ?? organizationScopes.filter((scope) => caller.grantableScopes.has(scope));
-      refuseAmplification(caller, granted);
+      refuseEscalation(caller, granted);
       const organizationId = homeOf(caller, organization_id);
       return db.transaction((tx) =>
         register(tx, caller, { ...wanted, organizationId, allowedScopes: granted }),
@@ -205,7 +205,7 @@ export function createAgentService(deps: AgentDeps): AgentService {
           : asked;
         // Narrowing counts too: an agent cut down to the caller's size could then be given a secret by the caller.
         if (change.allowedScopes && !isDeepStrictEqual(change.allowedScopes, before.allowedScopes))
-          refuseAmplification(caller, [...before.allowedScopes, ...change.allowedScopes]);
+          refuseEscalation(caller, [...before.allowedScopes, ...change.allowedScopes]);
         return apply(tx, caller, before, change);
       }),
 

@@ -254,7 +254,7 @@ describe('sequencers', () => {
       const atOnce: Tx = { ...tx, atCommit: (name, query) => void writes.push(tx.run(name, query)) };
       await t.app.audit.listener.inTransaction?.(atOnce, [
         {
-          eventId: t.app.ids.orderedAt(t.clock.now()),
+          eventId: t.app.ids.uuidV7(t.clock.now()),
           type: 'agent.created',
           outcome: 'success',
           organizationId,

@@ -303,8 +303,8 @@ describe('GET /audit/{eventId}', () => {
     const foreign = await read(id, mine);
     assert.deepEqual([foreign.status, foreign.json.code], [404, 'AUDIT_EVENT_NOT_FOUND']);
     for (const unknown of [
-      t.app.ids.orderedAt(now()),
-      t.app.ids.orderedAt(0),
+      t.app.ids.uuidV7(now()),
+      t.app.ids.uuidV7(0),
       crypto.randomUUID(),
       // The random part of a real one, under another time, version or the latest time that an id can say.
       `00000000-0000-${id.slice(14)}`,

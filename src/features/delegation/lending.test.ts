@@ -236,7 +236,7 @@ describe('admin:orgs', () => {
 
     const earlier = await new SignJWT({
       ...decodeJwt(token),
-      jti: t.app.ids.orderedAt(t.clock.now()),
+      jti: t.app.ids.uuidV7(t.clock.now()),
       scope: 'agents:read agents:write admin:orgs',
     })
       .setProtectedHeader({

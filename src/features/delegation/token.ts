@@ -32,7 +32,7 @@ export function createDelegationTokens({ signer, issuer }: Pick<DelegationDeps, 
       { expiredToo }: { expiredToo: boolean },
     ): Promise<{ chainId: string } | undefined> {
       const requiredClaims = ['aud', 'sub', 'chain_id', 'iat', 'exp', 'jti'];
-      const claims = await signer.verify(token, { typ, requiredClaims, expiredToo });
+      const claims = await signer.verify(token, { typ, requiredClaims, allowExpired: expiredToo });
       const chainId = claims?.chain_id;
       return claims?.aud === issuer && typeof chainId === 'string' && isUuid(chainId)
         ? { chainId }

@@ -19,7 +19,7 @@ export function createIdTokens(deps: OidcDeps): IssueIdToken {
     const expiresIn = secondsOf(ttl);
     const { agentId, organizationId } = caller;
     const issuedAt = Math.floor(clock.now() / 1000);
-    const tokenId = ids.orderedAt(clock.now());
+    const tokenId = ids.uuidV7(clock.now());
     const claims = {
       sub: agentId,
       aud: audience,

@@ -3,7 +3,7 @@ import {
   type Actor,
   type Caller,
   isOperator,
-  refuseAmplification,
+  refuseEscalation,
   refuseLastingPower,
 } from '../../kernel/caller.ts';
 import { isoTime } from '../../kernel/clock.ts';
@@ -218,7 +218,7 @@ export function createOrganizationService(deps: OrganizationDeps): OrganizationS
     },
 
     async refuseImpersonation(tx, caller, agent) {
-      refuseAmplification(caller, agent.allowedScopes);
+      refuseEscalation(caller, agent.allowedScopes);
       refuseLastingPower(caller, agent.agentId);
       if (isOperator(caller)) return;
       const role = await findRole(tx, agent.organizationId, agent.agentId);

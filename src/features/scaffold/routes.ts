@@ -11,7 +11,7 @@ export const scaffoldRoutes = ({ scaffold }: ScaffoldService): RouteEntry[] => [
     method: 'GET',
     url: '/sdk/scaffold/:agentId',
     access: bearer(),
-    limit: { perMinute: limits.scaffoldsPerMinutePerTenant, per: 'organization', shown: 'own' },
+    limit: { perMinute: limits.scaffoldsPerMinutePerTenant, per: 'organization', headers: 'own' },
     produces: 'application/zip',
     schema: { params: ScaffoldParams, query: ScaffoldQuery, response: { 200: Archive } },
     errors: ['FORBIDDEN', 'AGENT_NOT_FOUND', 'AGENT_DECOMMISSIONED'],

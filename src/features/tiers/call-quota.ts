@@ -62,10 +62,10 @@ export function createCallQuota(deps: CallQuotaDeps): CallQuota {
 
   const takeFrom = async (store: Kv, organizationId: string, now: number, atMost: number) => {
     const key = keyAt(organizationId, now);
-    const taken = await store.take(key, { atMost });
+    const taken = await store.take(key, { max: atMost });
     if (taken !== 'absent') return taken;
     await bringUp(store, organizationId, now);
-    return store.take(key, { atMost });
+    return store.take(key, { max: atMost });
   };
 
   const confirm = async (organizationId: string, now: number) => {

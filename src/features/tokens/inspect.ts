@@ -55,7 +55,7 @@ export interface Inspected {
 /** With an audience only tokens for it count; without, those for any resource. */
 export type Inspect = (token: string, audience?: string) => Promise<Inspected | undefined>;
 
-export interface Inspector extends Pick<GuardDeps, 'identify' | 'explain'> {
+export interface Inspector extends Pick<GuardDeps, 'authenticate' | 'explain'> {
   readonly inspect: Inspect;
 }
 
@@ -75,7 +75,7 @@ export function createInspector({ clock, signer, standings, issuer }: TokenDeps)
     const claims = await signer.verify(token, {
       typ: 'at+jwt',
       requiredClaims: [...textClaims, ...timeClaims],
-      expiredToo: true,
+      allowExpired: true,
     });
     if (!claims || !isOurShape(claims)) return undefined;
     const delegation = readDelegation(claims);
@@ -125,7 +125,7 @@ export function createInspector({ clock, signer, standings, issuer }: TokenDeps)
 
   return {
     inspect,
-    identify: identifyBy(inspect, issuer),
+    authenticate: identifyBy(inspect, issuer),
     async explain(token) {
       const entry = verified.get(token) ?? (await verify(token));
       if (!entry) return { ...anonymous, reason: 'not one of ours' };
@@ -168,7 +168,7 @@ function readDelegation(claims: OurClaims): Delegation | undefined {
 }
 
 /** For the guard, which looks at the organization itself: its suspension has an answer of its own. */
-function identifyBy(inspect: Inspect, ourselves: string): GuardDeps['identify'] {
+function identifyBy(inspect: Inspect, ourselves: string): GuardDeps['authenticate'] {
   const identityOf = memoize(({ claims, standing, scopes, delegation, ended }: Inspected): Identity => {
     const { agentId, organizationId, organizationStatus, planTier, allowedScopes } = standing;
     return Object.freeze({

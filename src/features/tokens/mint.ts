@@ -48,7 +48,7 @@ export function createMinter(deps: TokenDeps): Minter {
     // Its time, to the millisecond, tells whether the token is from before a suspension; `iat` counts seconds only. By the clock of
     // another node the suspension may not be yet.
     const ends = [client, ...(wanted.others ?? [])].map(endOfEarlier);
-    const tokenId = ids.orderedAt(Math.max(clock.now(), 1 + Math.max(...ends)));
+    const tokenId = ids.uuidV7(Math.max(clock.now(), 1 + Math.max(...ends)));
     const claims = {
       aud: audience,
       sub: delegation?.subjectId ?? agentId,

@@ -26,9 +26,9 @@ export function createAttempt({ clock, log, outbound, vault, settings }: Deliver
       headers: headersOf({ deliveryId, eventType, payload, timestamp }, secret),
       body: payload,
       timeoutMs: settings.timeoutMs,
-      maxBytes: limits.webhookAnswerBytes,
+      maxBytes: limits.webhookResponseBytes,
       // Its status has been said by then, and that is what counts.
-      longAnswer: 'cut',
+      overflow: 'truncate',
     };
   };
 

@@ -137,7 +137,7 @@ export const settleAll = (db: Db, settlements: readonly Settlement[]): Promise<S
         set status = t.status, http_status_code = t.http, attempt_count = d.attempt_count + 1, next_retry_at = t.next,
             due_at = t.next, delivered_at = case when t.status = 'delivered' then t.at end, claim = null,
             claimed_until = null, updated_at = t.at,
-            attempts = case when jsonb_array_length(d.attempts) < ${limits.webhookAttemptsKept}::int then d.attempts
+            attempts = case when jsonb_array_length(d.attempts) < ${limits.webhookAttemptsStored}::int then d.attempts
                             else d.attempts - 0 end || t.attempt
         from json_to_recordset(${JSON.stringify(told)}::json)
           as t (id uuid, claim uuid, status text, http int, next timestamptz, at timestamptz, attempt jsonb)

@@ -85,7 +85,7 @@ export const Delivery = Type.Object(
     created_at: Timestamp,
     updated_at: Timestamp,
     attempts: Type.Array(Attempt, {
-      description: `the last ${limits.webhookAttemptsKept} attempts, oldest first`,
+      description: `the last ${limits.webhookAttemptsStored} attempts, oldest first`,
     }),
   },
   { title: 'WebhookDelivery' },

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { testEvent } from '../../contract/events.ts';
 import { limits } from '../../contract/limits.ts';
-import { type Caller, refuseBorrowed, tenantOf } from '../../kernel/caller.ts';
+import { type Caller, refuseBorrowedScope, tenantOf } from '../../kernel/caller.ts';
 import { isoTime } from '../../kernel/clock.ts';
 import type { Queryable, Tx } from '../../kernel/data/db.ts';
 import { fail } from '../../kernel/fail.ts';
@@ -47,7 +47,7 @@ export interface WebhookService {
 const lastingFields: ReadonlySet<keyof SubscriptionChange> = new Set(['url', 'events']);
 
 const refuseBorrowedWrite = (caller: Caller): void =>
-  refuseBorrowed(
+  refuseBorrowedScope(
     caller,
     'webhooks:write',
     'A delegated token can rotate the secret of a subscription, or change its url or events, only if your own agent may hold webhooks:write.',
@@ -183,7 +183,7 @@ export function createWebhookService(deps: WebhookDeps): WebhookService {
         const subscription = await found(tx, caller, id);
         const deliveryId = ids.uuid();
         const envelope = {
-          id: ids.orderedAt(clock.now()),
+          id: ids.uuidV7(clock.now()),
           type: testEvent,
           organizationId: subscription.organization_id,
           timestamp: isoTime(clock),

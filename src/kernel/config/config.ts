@@ -3,7 +3,7 @@
  * The table itself is kernel/config/variables.ts; docs/reference/configuration.md is generated from it.
  */
 import { readFileSync } from 'node:fs';
-import { belongTogether, type KeyPair } from './keypair.ts';
+import { type KeyPair, keysMatch } from './keypair.ts';
 import { type ValueOf, type Variable, variables } from './variables.ts';
 
 type Values = { readonly [K in keyof typeof variables]: ValueOf<(typeof variables)[K]> };
@@ -39,11 +39,7 @@ export function loadConfig(env: Environment): Config {
   ) as unknown as Values;
 
   const { jwtPrivateKey, jwtPublicKey, ...rest } = values;
-  if (
-    jwtPrivateKey &&
-    jwtPublicKey &&
-    !belongTogether({ privateKey: jwtPrivateKey, publicKey: jwtPublicKey })
-  ) {
+  if (jwtPrivateKey && jwtPublicKey && !keysMatch({ privateKey: jwtPrivateKey, publicKey: jwtPublicKey })) {
     problems.push(
       'JWT_PRIVATE_KEY and JWT_PUBLIC_KEY do not belong together: tokens signed by one would not verify with the other',
     );
@@ -58,7 +54,7 @@ export function loadConfig(env: Environment): Config {
       'BASE_URL is missing: with NODE_ENV=production tokens, DIDs and links need the public address, such as https://id.example.com',
     );
   }
-  problems.push(...halfOfStripe(env));
+  problems.push(...missingStripeVariables(env));
   if (values.stripePricePro && values.stripePricePro === values.stripePriceEnterprise) {
     problems.push(
       'STRIPE_PRICE_PRO and STRIPE_PRICE_ENTERPRISE are the same: nobody could tell who paid for what',
@@ -81,7 +77,7 @@ export function loadConfig(env: Environment): Config {
 }
 
 /** With a part of it nobody could pay, or nobody's payment would be noticed. */
-function halfOfStripe(env: Environment): string[] {
+function missingStripeVariables(env: Environment): string[] {
   const { stripeSecretKey, stripeWebhookSecret, stripePricePro, stripePriceEnterprise, stripeApiUrl } =
     variables;
   const needed = [stripeSecretKey, stripeWebhookSecret, stripePricePro, stripePriceEnterprise];
@@ -105,11 +101,11 @@ function read<T>(variable: Variable<T>, env: Environment, problems: string[]): T
   try {
     const text = textOf(variable, env);
     if (text !== undefined) return variable.parse(text);
-    if (variable.required) problems.push(`${namesOf(variable)} is missing: ${variable.about}`);
+    if (variable.required) problems.push(`${namesOf(variable)} is missing: ${variable.description}`);
   } catch (error) {
     problems.push(`${variable.env} ${(error as Error).message}`);
   }
-  return variable.otherwise;
+  return variable.fallback;
 }
 
 /** An empty variable counts as absent: that is how shells and compose files switch one off. */

@@ -33,7 +33,7 @@ export function parsePublicKeys(text: string): KeyObject[] {
   return blocks.map(parsePublicKey);
 }
 
-export const belongTogether = ({ privateKey, publicKey }: KeyPair): boolean =>
+export const keysMatch = ({ privateKey, publicKey }: KeyPair): boolean =>
   createPublicKey(privateKey).equals(publicKey);
 
 export function generateKeyPair(): { privatePem: string; publicPem: string } {

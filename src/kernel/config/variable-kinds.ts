@@ -6,7 +6,7 @@ import { isIP } from 'node:net';
 export const text = (value: string) => value;
 
 /** A key or an id; the value may be secret, so the complaint does not repeat it. */
-export function word(value: string): string {
+export function asciiWord(value: string): string {
   const trimmed = value.trim();
   if (!/^[\x21-\x7e]+$/.test(trimmed)) throw new Error('must be one word of printable ASCII');
   return trimmed;
@@ -19,7 +19,7 @@ export function flag(value: string): boolean {
   throw new Error(`must be true or false, not "${value}"`);
 }
 
-export const whole =
+export const integer =
   (min: number, max: number) =>
   (value: string): number => {
     const number = Number(value);

@@ -3,9 +3,11 @@ import { limits } from '../../contract/limits.ts';
 import { parsePrivateKey, parsePublicKey, parsePublicKeys } from './keypair.ts';
 import {
   addresses,
+  asciiWord,
   certificates,
   encryptionKey,
   flag,
+  integer,
   natsUrls,
   networks,
   oneOf,
@@ -17,26 +19,24 @@ import {
   topicPrefix,
   trimmed,
   urlWith,
-  whole,
-  word,
 } from './variable-kinds.ts';
 
 export interface Variable<T> {
   readonly env: string;
   readonly group: string;
-  readonly about: string;
+  readonly description: string;
   /** What absence means, for the docs. */
-  readonly absent: string;
+  readonly whenAbsent: string;
   readonly parse: (text: string) => T;
-  readonly otherwise: T | undefined;
+  readonly fallback: T | undefined;
   readonly required: boolean;
   /** May also be given as a path in `<env>_FILE`. */
   readonly orFile: boolean;
 }
 
-type Described = Pick<Variable<unknown>, 'env' | 'about'> & { orFile?: true };
+type Described = Pick<Variable<unknown>, 'env' | 'description'> & { orFile?: true };
 type Required<T> = Variable<T> & { readonly required: true };
-type Defaulted<T> = Variable<T> & { readonly otherwise: T };
+type Defaulted<T> = Variable<T> & { readonly fallback: T };
 
 export type ValueOf<V> = V extends Required<infer T> | Defaulted<infer T>
   ? T
@@ -59,98 +59,106 @@ const common = (described: Described) => ({
 
 const required = <T>(parse: (text: string) => T, described: Described): Required<T> => ({
   ...common(described),
-  absent: 'refuses to start',
+  whenAbsent: 'refuses to start',
   parse,
-  otherwise: undefined,
+  fallback: undefined,
   required: true,
 });
 
-const optional = <T>(parse: (text: string) => T, absent: string, described: Described): Variable<T> => ({
+const optional = <T>(parse: (text: string) => T, whenAbsent: string, described: Described): Variable<T> => ({
   ...common(described),
-  absent,
+  whenAbsent,
   parse,
-  otherwise: undefined,
+  fallback: undefined,
   required: false,
 });
 
 const defaulted = <T extends string | number | boolean>(
   parse: (text: string) => T,
-  otherwise: T,
+  fallback: T,
   described: Described,
-): Defaulted<T> => ({ ...common(described), absent: `\`${otherwise}\``, parse, otherwise, required: false });
+): Defaulted<T> => ({
+  ...common(described),
+  whenAbsent: `\`${fallback}\``,
+  parse,
+  fallback,
+  required: false,
+});
 
 export const variables = {
   ...section('Required'),
   databaseUrl: required(urlWith('postgres:', 'postgresql:'), {
     env: 'DATABASE_URL',
-    about: 'the PostgreSQL database, as postgres://user:password@host:5432/name',
+    description: 'the PostgreSQL database, as postgres://user:password@host:5432/name',
   }),
   redisUrl: required(urlWith('redis:', 'rediss:', 'memory:'), {
     env: 'REDIS_URL',
-    about:
+    description:
       'the Redis server, as redis://host:6379 (rediss:// with TLS), or memory:// for a single process without Redis',
   }),
   jwtPrivateKey: required(parsePrivateKey, {
     env: 'JWT_PRIVATE_KEY',
     orFile: true,
-    about:
+    description:
       'the RSA private key that signs tokens, as PEM text; at least 2048 bits (countersign keys makes a pair)',
   }),
   jwtPublicKey: required(parsePublicKey, {
     env: 'JWT_PUBLIC_KEY',
     orFile: true,
-    about: 'the public half of JWT_PRIVATE_KEY, as PEM text',
+    description: 'the public half of JWT_PRIVATE_KEY, as PEM text',
   }),
 
   ...section('Serving'),
-  port: defaulted(whole(1, 65_535), 3000, { env: 'PORT', about: 'the port to listen on' }),
+  port: defaulted(integer(1, 65_535), 3000, { env: 'PORT', description: 'the port to listen on' }),
   host: defaulted(text, '0.0.0.0', {
     env: 'HOST',
-    about: 'the address to listen on; `countersign dev` listens on 127.0.0.1 unless this says otherwise',
+    description:
+      'the address to listen on; `countersign dev` listens on 127.0.0.1 unless this says otherwise',
   }),
   baseUrl: optional(origin, '`http://localhost:PORT`; with NODE_ENV=production: refuses to start', {
     env: 'BASE_URL',
-    about:
+    description:
       'the public address (scheme, host, port): token issuer and audience, DID host, links. The Host header never decides any of these',
   }),
   nodeEnv: defaulted(text, 'development', {
     env: 'NODE_ENV',
-    about: '`production` in production, spelt like this; any other word means that it is not',
+    description: '`production` in production, spelt like this; any other word means that it is not',
   }),
-  webConcurrency: defaulted(whole(1, 64), 1, {
+  webConcurrency: defaulted(integer(1, 64), 1, {
     env: 'WEB_CONCURRENCY',
-    about: 'number of serving processes; more than one needs a real Redis. /metrics answers for all of them',
+    description:
+      'number of serving processes; more than one needs a real Redis. /metrics answers for all of them',
   }),
   trustProxy: optional(networks, 'X-Forwarded-* headers are ignored', {
     env: 'TRUST_PROXY',
-    about:
+    description:
       'comma-separated addresses or CIDR ranges of proxies whose X-Forwarded-For is believed; not everybody (`/0`)',
   }),
   corsOrigin: optional(origins, 'no cross-origin access', {
     env: 'CORS_ORIGIN',
-    about: 'comma-separated origins that browsers may call from, or `*`',
+    description: 'comma-separated origins that browsers may call from, or `*`',
   }),
-  rateLimitPerMinute: defaulted(whole(1, 1_000_000_000), limits.requestsPerMinute, {
+  rateLimitPerMinute: defaulted(integer(1, 1_000_000_000), limits.requestsPerMinute, {
     env: 'RATE_LIMIT_PER_MINUTE',
-    about:
+    description:
       'requests per client (per IP address, of IPv6 per /64 network, while nobody is authenticated) in each 60-second window',
   }),
   multiTenant: defaulted(flag, false, {
     env: 'MULTI_TENANT',
-    about:
+    description:
       'whether this instance serves many organizations; `organization_id` is then required when an agent is created, `client_id` when an outside token is exchanged, and plans are never free without BILLING_ALLOW_EMBEDDED=true',
   }),
 
   policiesDir: optional(policyFolder, 'the policies that come with Countersign', {
     env: 'POLICIES_DIR',
-    about:
+    description:
       'a folder of Cedar policies (`*.cedar`) that replace those of `policies/`; checked against `policies/schema.cedarschema` at start',
   }),
 
   ...section('Storage'),
-  databasePoolSize: defaulted(whole(1, 500), 10, {
+  databasePoolSize: defaulted(integer(1, 500), 10, {
     env: 'DATABASE_POOL_SIZE',
-    about:
+    description:
       'database connections per process for requests and loops; one more is kept to hear of webhook deliveries, and one more for each stream and one beside them where streams are configured',
   }),
   dataEncryptionKey: optional(
@@ -158,7 +166,7 @@ export const variables = {
     'webhook signing secrets are stored unencrypted, with a warning',
     {
       env: 'DATA_ENCRYPTION_KEY',
-      about: '32 bytes in base64 (`openssl rand -base64 32`); encrypts webhook signing secrets at rest',
+      description: '32 bytes in base64 (`openssl rand -base64 32`); encrypts webhook signing secrets at rest',
     },
   ),
 
@@ -166,117 +174,121 @@ export const variables = {
   jwtPreviousPublicKeys: optional(parsePublicKeys, 'tokens signed with any other key are refused', {
     env: 'JWT_PREVIOUS_PUBLIC_KEYS',
     orFile: true,
-    about:
+    description:
       'every further public key, earlier or later (PEM blocks one after the other): tokens that they signed are valid, and they are published in jwks.json. A rotation without downtime needs it on all nodes: docs/guides/rotate-credentials-and-keys.md',
   }),
-  metricsToken: optional(word, '/metrics is open to whoever can reach it', {
+  metricsToken: optional(asciiWord, '/metrics is open to whoever can reach it', {
     env: 'METRICS_TOKEN',
-    about: 'when set, /metrics wants it as a Bearer token; one word of printable ASCII',
+    description: 'when set, /metrics wants it as a Bearer token; one word of printable ASCII',
   }),
   logLevel: defaulted(oneOf('trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'), 'info', {
     env: 'LOG_LEVEL',
-    about: '`trace`, `debug` (one line per request), `info`, `warn`, `error`, `fatal` or `silent`',
+    description: '`trace`, `debug` (one line per request), `info`, `warn`, `error`, `fatal` or `silent`',
   }),
 
   ...section('Webhooks and streams'),
   webhooksEnabled: defaulted(flag, true, {
     env: 'WEBHOOKS_ENABLED',
-    about:
+    description:
       'whether webhook deliveries are made; false: subscriptions can be managed, and events are neither kept for them nor sent',
   }),
-  webhookDeliveryTimeoutMs: defaulted(whole(100, 120_000), limits.webhookTimeoutMs, {
+  webhookDeliveryTimeoutMs: defaulted(integer(100, 120_000), limits.webhookTimeoutMs, {
     env: 'WEBHOOK_DELIVERY_TIMEOUT_MS',
-    about: 'how long a receiver may take to answer, in milliseconds',
+    description: 'how long a receiver may take to answer, in milliseconds',
   }),
-  webhookMaxRetries: defaulted(whole(1, limits.webhookAttempts), limits.webhookAttempts, {
+  webhookMaxRetries: defaulted(integer(1, limits.webhookAttempts), limits.webhookAttempts, {
     env: 'WEBHOOK_MAX_RETRIES',
-    about: 'attempts per delivery, the first included',
+    description: 'attempts per delivery, the first included',
   }),
-  webhookWorkerConcurrency: defaulted(whole(1, 1_000), 5, {
+  webhookWorkerConcurrency: defaulted(integer(1, 1_000), 5, {
     env: 'WEBHOOK_WORKER_CONCURRENCY',
-    about: 'deliveries under way at once to one subscription, in each process',
+    description: 'deliveries under way at once to one subscription, in each process',
   }),
   webhookAllowPrivateTargets: defaulted(flag, false, {
     env: 'WEBHOOK_ALLOW_PRIVATE_TARGETS',
-    about:
+    description:
       "lets every outbound call (webhooks, key sets, discovery) reach private and loopback addresses: for receivers and issuers inside the operator's own network, and for tests; issuers and their key sets may then also be plain http, webhooks never",
   }),
   kafkaBrokers: optional(addresses, 'no Kafka publishing', {
     env: 'KAFKA_BROKERS',
-    about: 'comma-separated host:port of Kafka brokers to publish events to; the same for every process',
+    description:
+      'comma-separated host:port of Kafka brokers to publish events to; the same for every process',
   }),
   kafkaTopicPrefix: defaulted(topicPrefix, 'countersign', {
     env: 'KAFKA_TOPIC_PREFIX',
-    about: 'first part of topic names and NATS subjects',
+    description: 'first part of topic names and NATS subjects',
   }),
-  kafkaSsl: defaulted(flag, false, { env: 'KAFKA_SSL', about: 'whether to speak TLS with the brokers' }),
+  kafkaSsl: defaulted(flag, false, {
+    env: 'KAFKA_SSL',
+    description: 'whether to speak TLS with the brokers',
+  }),
   kafkaSslCa: optional(certificates, 'the certificate authorities that Node knows', {
     env: 'KAFKA_SSL_CA',
     orFile: true,
-    about: "the authority that signed the brokers' certificates, as PEM text; for KAFKA_SSL=true",
+    description: "the authority that signed the brokers' certificates, as PEM text; for KAFKA_SSL=true",
   }),
   kafkaSaslMechanism: optional(saslMechanism, 'no authentication', {
     env: 'KAFKA_SASL_MECHANISM',
-    about: '`PLAIN`, `SCRAM-SHA-256` or `SCRAM-SHA-512`; with the next two',
+    description: '`PLAIN`, `SCRAM-SHA-256` or `SCRAM-SHA-512`; with the next two',
   }),
   kafkaSaslUsername: optional(text, 'see KAFKA_SASL_MECHANISM', {
     env: 'KAFKA_SASL_USERNAME',
-    about: 'the user name for KAFKA_SASL_MECHANISM',
+    description: 'the user name for KAFKA_SASL_MECHANISM',
   }),
   kafkaSaslPassword: optional(trimmed, 'see KAFKA_SASL_MECHANISM', {
     env: 'KAFKA_SASL_PASSWORD',
     orFile: true,
-    about: 'the password for KAFKA_SASL_MECHANISM',
+    description: 'the password for KAFKA_SASL_MECHANISM',
   }),
   natsUrl: optional(natsUrls, 'no NATS publishing', {
     env: 'NATS_URL',
-    about:
+    description:
       'the NATS server to publish events to, as nats://host:4222 (tls:// with TLS), with `user:password@` or `token@` before the host if it wants that; several of one cluster with commas between. The same for every process',
   }),
   natsCa: optional(certificates, 'the certificate authorities that Node knows', {
     env: 'NATS_CA',
     orFile: true,
-    about: "the authority that signed the server's certificate, as PEM text",
+    description: "the authority that signed the server's certificate, as PEM text",
   }),
 
   ...section('Features'),
   analyticsEnabled: defaulted(flag, true, {
     env: 'ANALYTICS_ENABLED',
-    about: 'false makes the analytics endpoints answer 404',
+    description: 'false makes the analytics endpoints answer 404',
   }),
   complianceEnabled: defaulted(flag, true, {
     env: 'COMPLIANCE_ENABLED',
-    about: 'false makes the compliance report and agent-card export answer 404',
+    description: 'false makes the compliance report and agent-card export answer 404',
   }),
 
   ...section('Billing'),
-  stripeSecretKey: optional(word, 'the embedded billing provider is used, where it is allowed', {
+  stripeSecretKey: optional(asciiWord, 'the embedded billing provider is used, where it is allowed', {
     env: 'STRIPE_SECRET_KEY',
     orFile: true,
-    about:
+    description:
       "Stripe's secret key; together with the next three (all or none), plans are paid for through Stripe",
   }),
-  stripeWebhookSecret: optional(word, 'see STRIPE_SECRET_KEY', {
+  stripeWebhookSecret: optional(asciiWord, 'see STRIPE_SECRET_KEY', {
     env: 'STRIPE_WEBHOOK_SECRET',
     orFile: true,
-    about:
+    description:
       "the signing secret of Stripe's webhook endpoint, which sends `customer.subscription.*` to `/api/v1/billing/webhooks/stripe`",
   }),
-  stripePricePro: optional(word, 'see STRIPE_SECRET_KEY', {
+  stripePricePro: optional(asciiWord, 'see STRIPE_SECRET_KEY', {
     env: 'STRIPE_PRICE_PRO',
-    about: 'price id of the pro plan',
+    description: 'price id of the pro plan',
   }),
-  stripePriceEnterprise: optional(word, 'see STRIPE_SECRET_KEY', {
+  stripePriceEnterprise: optional(asciiWord, 'see STRIPE_SECRET_KEY', {
     env: 'STRIPE_PRICE_ENTERPRISE',
-    about: 'price id of the enterprise plan',
+    description: 'price id of the enterprise plan',
   }),
   stripeApiUrl: optional(origin, "Stripe's own", {
     env: 'STRIPE_API_URL',
-    about: "where Stripe's API is (scheme, host, port), for a proxy or for tests with stripe-mock",
+    description: "where Stripe's API is (scheme, host, port), for a proxy or for tests with stripe-mock",
   }),
   billingAllowEmbedded: defaulted(flag, false, {
     env: 'BILLING_ALLOW_EMBEDDED',
-    about:
+    description:
       'allows the embedded billing provider, which takes no money, with NODE_ENV=production or MULTI_TENANT=true; otherwise nothing can be ordered there without Stripe',
   }),
 } as const;

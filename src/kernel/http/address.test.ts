@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { networkOf, plainAddress } from './address.ts';
+import { networkOf, normalizeAddress } from './address.ts';
 
 describe('an address', () => {
   for (const [plain, ...spellings] of [
@@ -25,7 +25,7 @@ describe('an address', () => {
     ['1:2:3:4:5:6:7:8', '1:2:3:4:5:6:7:8'],
   ] as const)
     it(`is ${plain}, however it is spelt`, () => {
-      for (const spelling of spellings) assert.equal(plainAddress(spelling), plain, spelling);
+      for (const spelling of spellings) assert.equal(normalizeAddress(spelling), plain, spelling);
     });
 
   it('is none when it is something else', () => {
@@ -42,7 +42,7 @@ describe('an address', () => {
       '%',
       '999.1.1.1',
     ])
-      assert.equal(plainAddress(text), undefined, text);
+      assert.equal(normalizeAddress(text), undefined, text);
   });
 });
 

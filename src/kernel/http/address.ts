@@ -5,7 +5,7 @@ import { isIP, isIPv4 } from 'node:net';
  * Undefined for what is none: proxies write all sorts of things into X-Forwarded-For, and none of it must become a fresh rate window.
  * IPv4 within IPv6 is IPv4; a port or a zone is left out.
  */
-export function plainAddress(given: string): string | undefined {
+export function normalizeAddress(given: string): string | undefined {
   if (isIPv4(given)) return given;
   const bare = given.replace(/^\[(.*)\](:\d+)?$/, '$1').replace(/^(\d+\.\d+\.\d+\.\d+):\d+$/, '$1');
   const text = bare.replace(/%.*$/, '');

@@ -11,7 +11,7 @@ export interface FormattedError {
   readonly headers: Record<string, string>;
   readonly body: object;
   /** A defect or an outage of ours, to be logged with its cause. */
-  readonly ours: boolean;
+  readonly isServerError: boolean;
 }
 
 export function formatError(
@@ -26,14 +26,14 @@ export function formatError(
       // RFC 6749 §5.2: a client that came by HTTP Basic is told so in kind.
       ...(error.status === 401 && { 'www-authenticate': 'Basic realm="token"' }),
     };
-    return { status: error.status, headers, body, ours: false };
+    return { status: error.status, headers, body, isServerError: false };
   }
   const known = toApiError(error);
   return {
     status: failures === 'oauth' ? oauthStatus(known) : known.status,
     headers: known.headers,
     body: failures === 'oauth' ? oauthBody(known, malformed) : envelope(known),
-    ours: known.status >= 500,
+    isServerError: known.status >= 500,
   };
 }
 

@@ -40,7 +40,7 @@ export interface TokenRefusal {
 
 export interface GuardDeps {
   /** Undefined for anything but a live token of ours. */
-  identify(token: string): Promise<Identity | undefined>;
+  authenticate(token: string): Promise<Identity | undefined>;
   /** Of a token that is none: what it is. */
   explain(token: string): Promise<TokenRefusal>;
   readonly recordRefusal: RecordRefusal;
@@ -61,18 +61,18 @@ export interface RequestContext {
 }
 
 export interface Guard {
-  admit(
+  authorize(
     request: FastifyRequest,
     reply: FastifyReply,
-    visit: RequestContext,
+    context: RequestContext,
     entry: RouteEntry | undefined,
   ): Promise<void>;
-  countAgainst(reply: FastifyReply, visit: RequestContext, clientId: string | undefined): Promise<void>;
+  countAgainst(reply: FastifyReply, context: RequestContext, clientId: string | undefined): Promise<void>;
 }
 
 export function createGuard(deps: GuardDeps): Guard {
   const {
-    identify,
+    authenticate: identify,
     explain,
     recordRefusal,
     requirePermission,
@@ -81,25 +81,25 @@ export function createGuard(deps: GuardDeps): Guard {
     window,
     metrics,
   } = deps;
-  const countAgainst = async (reply: FastifyReply, visit: RequestContext, clientId: string | undefined) => {
+  const countAgainst = async (reply: FastifyReply, context: RequestContext, clientId: string | undefined) => {
     // A handler may ask again, when its work had to be done anew because somebody else's failed beside it.
-    visit.counted ??= await window.count(subjectOf(visit, clientId));
-    applyWindow(reply, visit.counted, clientId);
+    context.counted ??= await window.count(subjectOf(context, clientId));
+    applyWindow(reply, context.counted, clientId);
   };
 
   /** The headers go on telling of the window that all routes share, until this one is what refuses, or unless told otherwise. */
   const countInOwnWindow = async (
     reply: FastifyReply,
-    visit: RequestContext,
+    context: RequestContext,
     entry: RouteEntry | undefined,
     identity: Identity | undefined,
   ) => {
     if (typeof entry?.limit !== 'object') return;
-    const { per, perMinute, shown } = entry.limit;
+    const { per, perMinute, headers: shown } = entry.limit;
     const whose =
       identity && per === 'organization'
         ? `organization:${identity.organizationId}`
-        : subjectOf(visit, identity?.agentId);
+        : subjectOf(context, identity?.agentId);
     const own = await window.count(`route:${entry.id}:${whose}`, perMinute);
     if (own.exceeded || shown === 'own') applyWindow(reply, own, identity?.agentId);
   };
@@ -130,23 +130,23 @@ export function createGuard(deps: GuardDeps): Guard {
   };
 
   const identified = async (
-    visit: RequestContext,
+    context: RequestContext,
     entry: RouteEntry | undefined,
     { shown, token }: { shown: boolean; token: string | undefined },
     identity: Identity | undefined,
   ): Promise<Identity> => {
     if (!identity) {
-      if (token !== undefined) await refuse(visit, entry, await explain(token));
-      else if (shown) await refuse(visit, entry, { ...anonymous, reason: 'malformed' });
+      if (token !== undefined) await refuse(context, entry, await explain(token));
+      else if (shown) await refuse(context, entry, { ...anonymous, reason: 'malformed' });
       return refuseUnidentified(token, resourceMetadata);
     }
     if (identity.organizationStatus !== 'active') {
       const reason = `organization ${identity.organizationStatus}`;
-      await refuse(visit, entry, { ...identity, reason }, callerOf(identity, visit));
+      await refuse(context, entry, { ...identity, reason }, callerOf(identity, context));
       fail('ORG_SUSPENDED');
     }
     if (identity.ended) {
-      await refuse(visit, entry, { ...identity, reason: 'delegation ended' }, callerOf(identity, visit));
+      await refuse(context, entry, { ...identity, reason: 'delegation ended' }, callerOf(identity, context));
       fail(identity.ended);
     }
     return identity;
@@ -164,35 +164,40 @@ export function createGuard(deps: GuardDeps): Guard {
     fail('FORBIDDEN', { message: 'A delegated token cannot do this: use a token of the agent itself.' });
   };
 
-  const requireSecret = async (visit: RequestContext, entry: RouteEntry, secret?: string, token?: string) => {
+  const requireSecret = async (
+    context: RequestContext,
+    entry: RouteEntry,
+    secret?: string,
+    token?: string,
+  ) => {
     if (secret === undefined || isSame(secret, token ?? '')) return;
-    if (token !== undefined) await refuse(visit, entry, { ...anonymous, reason: 'wrong secret' });
+    if (token !== undefined) await refuse(context, entry, { ...anonymous, reason: 'wrong secret' });
     refuseUnidentified(token, resourceMetadata);
   };
 
   return {
     countAgainst,
-    async admit(request, reply, visit, entry) {
+    async authorize(request, reply, context, entry) {
       const token = bearerToken(request.headers.authorization);
       const known = token === undefined ? undefined : await identify(token);
 
-      if (entry?.limit !== 'afterVerification') await countAgainst(reply, visit, known?.agentId);
+      if (entry?.limit !== 'afterVerification') await countAgainst(reply, context, known?.agentId);
 
       // Only the 404 handler has no entry; a route cannot be mounted without one.
       const access: Access = entry?.access ?? { kind: 'open' };
-      if (entry && access.kind === 'secret') await requireSecret(visit, entry, access.secret, token);
+      if (entry && access.kind === 'secret') await requireSecret(context, entry, access.secret, token);
       if (access.kind === 'open' || access.kind === 'client' || access.kind === 'secret') {
         // Where anyone may come in, a handler may still show more to somebody it knows.
         if (access.kind === 'open' && known?.organizationStatus === 'active' && !known.ended)
-          visit.caller = callerOf(known, visit);
-        return countInOwnWindow(reply, visit, entry, known);
+          context.caller = callerOf(known, context);
+        return countInOwnWindow(reply, context, entry, known);
       }
 
       const shown = request.headers.authorization !== undefined;
-      const identity = await identified(visit, entry, { shown, token }, known);
+      const identity = await identified(context, entry, { shown, token }, known);
       if (entry?.quota !== 'free') await countCall(identity);
       if (access.kind === 'scope') requireScope(identity, access.scope, resourceMetadata);
-      const caller = callerOf(identity, visit);
+      const caller = callerOf(identity, context);
       if (access.kind === 'bearer' && access.ownOnly && caller.delegation)
         await refuseDelegated(caller, entry);
       if (access.kind === 'policy') {
@@ -206,8 +211,8 @@ export function createGuard(deps: GuardDeps): Guard {
         });
       }
       // Last, so that nobody who may not come in can use up what the others of an organization share.
-      await countInOwnWindow(reply, visit, entry, identity);
-      visit.caller = caller;
+      await countInOwnWindow(reply, context, entry, identity);
+      context.caller = caller;
     },
   };
 }
@@ -231,8 +236,8 @@ export const windowHeaders = (state: WindowState): Record<string, string> => ({
   'x-ratelimit-reset': String(state.resetAt),
 });
 
-export const subjectOf = (visit: RequestContext, clientId?: string): string =>
-  clientId === undefined ? `ip:${networkOf(visit.origin.ipAddress)}` : `client:${clientId}`;
+export const subjectOf = (context: RequestContext, clientId?: string): string =>
+  clientId === undefined ? `ip:${networkOf(context.origin.ipAddress)}` : `client:${clientId}`;
 
 function bearerToken(header: string | undefined): string | undefined {
   const [scheme] = /^Bearer +/i.exec(header ?? '') ?? [];

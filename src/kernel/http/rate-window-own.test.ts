@@ -28,7 +28,7 @@ const routes = [
   at('/each', scope('audit:read'), { perMinute: 3, per: 'caller' }),
   at('/other', scope('audit:read'), { perMinute: 3, per: 'caller' }),
   at('/shared', scope('audit:read'), { perMinute: 3, per: 'organization' }),
-  at('/shown', scope('audit:read'), { perMinute: 3, per: 'organization', shown: 'own' }),
+  at('/shown', scope('audit:read'), { perMinute: 3, per: 'organization', headers: 'own' }),
   at('/open', open(), { perMinute: 3, per: 'organization' }),
 ];
 
@@ -56,7 +56,7 @@ async function startServer(perMinute = 10) {
   const kv = createMemoryKv(still);
   const { metrics, ...http } = await startHttp(routes, {}, [], {
     window: createRateWindow({ kv, fallback: kv, clock: still, perMinute }),
-    identify: async (token) => known[token],
+    authenticate: async (token) => known[token],
   });
   const get = async (url: string, token?: string, more: InjectOptions = {}) => {
     const { statusCode, headers, body } = await http.server.inject({

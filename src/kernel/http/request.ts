@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import type { FastifyRequest } from 'fastify';
 import { ApiError } from '../fail.ts';
-import { plainAddress } from './address.ts';
+import { normalizeAddress } from './address.ts';
 import type { RequestContext } from './guard.ts';
 
 /** A client may bring its own id, if it is harmless in a log line and a header. */
@@ -12,18 +12,18 @@ export function requestId({ headers }: { headers: Record<string, string | string
 }
 
 /** RFC 9112 §3.2, though nothing of ours reads Host. Of two proofs of who calls Node keeps the first, and a proxy may have looked at the other. */
-export function requireSoundHeaders({ raw: { httpVersion, rawHeaders } }: FastifyRequest): void {
-  const hosts = timesGiven('host', rawHeaders);
+export function requireValidHeaders({ raw: { httpVersion, rawHeaders } }: FastifyRequest): void {
+  const hosts = countHeader('host', rawHeaders);
   if (httpVersion === '1.1' && hosts === 0)
     throw new ApiError('VALIDATION_ERROR', { message: 'An HTTP/1.1 request must carry a Host header.' });
-  if (hosts > 1 || timesGiven('authorization', rawHeaders) > 1)
+  if (hosts > 1 || countHeader('authorization', rawHeaders) > 1)
     throw new ApiError('VALIDATION_ERROR', {
       message: 'The headers Host and Authorization must not be given more than once.',
     });
 }
 
 /** Names and values take turns in the list. Names of another length need not be looked at. */
-function timesGiven(name: string, rawHeaders: readonly string[]): number {
+function countHeader(name: string, rawHeaders: readonly string[]): number {
   let times = 0;
   for (let at = 0; at < rawHeaders.length; at += 2) {
     const given = rawHeaders[at] as string;
@@ -39,7 +39,7 @@ export function requireReadableBody({ headers, routeOptions: { config } }: Fasti
     throw new ApiError('VALIDATION_ERROR', { message: onlyChunked });
   if (content === undefined || !config.entry) return;
   const hasBody = transfer !== undefined || Number(headers['content-length'] ?? 0) > 0;
-  if (hasBody && !content.split(',').every(changesNothing))
+  if (hasBody && !content.split(',').every(isIdentityCoding))
     throw new ApiError('UNSUPPORTED_MEDIA_TYPE', {
       message: 'The body must come as it is: no Content-Encoding is read.',
     });
@@ -47,18 +47,18 @@ export function requireReadableBody({ headers, routeOptions: { config } }: Fasti
 
 export const onlyChunked = 'The Transfer-Encoding can be chunked and nothing else, without a Content-Length.';
 
-const changesNothing = (coding: string): boolean => ['', 'identity'].includes(coding.trim().toLowerCase());
+const isIdentityCoding = (coding: string): boolean => ['', 'identity'].includes(coding.trim().toLowerCase());
 
 /** `curl -d ''` and others send the type of a form with nothing behind it, where nothing is needed. */
-export function forgetTypeOfNothing({ headers, routeOptions }: FastifyRequest): void {
+export function dropContentTypeOfEmptyBody({ headers, routeOptions }: FastifyRequest): void {
   if (headers['content-length'] === '0' && routeOptions.config.entry?.accepts !== 'form')
     delete headers['content-type'];
 }
 
-export const contextOf = (request: FastifyRequest): RequestContext => ({
+export const createRequestContext = (request: FastifyRequest): RequestContext => ({
   origin: {
     requestId: request.id,
-    ipAddress: plainAddress(request.ip) ?? request.socket.remoteAddress ?? 'unknown',
+    ipAddress: normalizeAddress(request.ip) ?? request.socket.remoteAddress ?? 'unknown',
     userAgent: (request.headers['user-agent'] ?? '').slice(0, 512),
   },
 });

@@ -56,7 +56,7 @@ export const scope = (name: Scope) => ({ kind: 'scope', scope: name }) as const;
 export type Limit =
   | 'caller'
   | 'afterVerification'
-  | { readonly perMinute: number; readonly per: 'caller' | 'organization'; readonly shown?: 'own' };
+  | { readonly perMinute: number; readonly per: 'caller' | 'organization'; readonly headers?: 'own' };
 
 export interface RouteSchema {
   readonly params?: TSchema;

@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import helmet from 'helmet';
 
 /** Helmet's, which are the same on every answer, so it is asked once; and that nothing is to be kept. */
-export function chooseSecurityHeaders(https: boolean): Record<string, string> {
+export function createSecurityHeaders(https: boolean): Record<string, string> {
   const headers: Record<string, string> = {};
   const collect = helmet({
     contentSecurityPolicy: {

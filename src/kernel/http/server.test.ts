@@ -82,7 +82,7 @@ describe('an answer that cannot change', () => {
 
 describe('a client that does not read its answer', () => {
   it('is let go of', async () => {
-    const { server } = await startServer({ stalledMs: 500 });
+    const { server } = await startServer({ idleTimeoutMs: 500 });
     await server.listen({ host: '127.0.0.1', port: 0 });
     const { port } = server.server.address() as AddressInfo;
     const socket = connect(port, '127.0.0.1');
@@ -318,7 +318,7 @@ it('408 REQUEST_TIMEOUT for slow clients; silent and refused ones are closed as 
 });
 
 it('closing lets nobody new in from that moment, and whoever was there is still answered', async () => {
-  const http = await startServer({ farewellMs: 5_000 });
+  const http = await startServer({ closeDelayMs: 5_000 });
   const { port } = new URL(await http.server.listen({ host: '127.0.0.1', port: 0 }));
   const ask = (socket: Socket) => {
     socket.write('GET /probe HTTP/1.1\r\nHost: a\r\n\r\n');
@@ -353,7 +353,7 @@ describe('an address that no router can read', () => {
   });
 
   it('is the last that is asked on its connection when the server closes', async () => {
-    const http = await startServer({ farewellMs: 5_000 });
+    const http = await startServer({ closeDelayMs: 5_000 });
     const { port } = new URL(await http.server.listen({ host: '127.0.0.1', port: 0 }));
     const socket = connect(Number(port), '127.0.0.1');
     await once(socket, 'connect');

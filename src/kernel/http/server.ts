@@ -28,22 +28,22 @@ import {
   readForm,
   readJson,
   refuseBadEncoding,
+  refuseDuplicates,
   refuseImmutable,
-  refuseRepeated,
-  refuseUnasked,
+  refuseUnexpectedBody,
   refuseUnsafe,
 } from './input/body.ts';
 import { validatorCompiler } from './input/validation.ts';
 import { documentRoutes, type OpenApi, schemaOf } from './openapi.ts';
 import {
-  contextOf,
-  forgetTypeOfNothing,
+  createRequestContext,
+  dropContentTypeOfEmptyBody,
   requestId,
   requireReadableBody,
-  requireSoundHeaders,
+  requireValidHeaders,
 } from './request.ts';
 import { type RouteEntry, successStatus } from './route.ts';
-import { chooseSecurityHeaders } from './security-headers.ts';
+import { createSecurityHeaders } from './security-headers.ts';
 import { isStaticContent, sendStaticContent } from './static-content.ts';
 
 declare module 'fastify' {
@@ -58,9 +58,9 @@ declare module 'fastify' {
 export interface HttpDeps extends GuardDeps {
   readonly config: Pick<Config, 'trustProxy' | 'corsOrigin' | 'baseUrl'> & {
     /** How long nothing may move on a connection, if not as long as usual. */
-    readonly stalledMs?: number;
+    readonly idleTimeoutMs?: number;
     /** How long those who seem idle may still ask when we close, likewise. */
-    readonly farewellMs?: number;
+    readonly closeDelayMs?: number;
     /** How much unread responses may hold and how long a client may read nothing, if not as `limits` has it. */
     readonly unread?: { readonly maxBytes?: number; readonly stallMs?: number };
   };
@@ -88,8 +88,8 @@ const stalledMs = 180_000;
 export async function createHttp(deps: HttpDeps): Promise<Http> {
   const { config, log, routes, window, metrics } = deps;
   const guard = createGuard(deps);
-  const securityHeaders = chooseSecurityHeaders(config.baseUrl.startsWith('https:'));
-  const connections = createConnections({ window, securityHeaders, farewellMs: config.farewellMs });
+  const securityHeaders = createSecurityHeaders(config.baseUrl.startsWith('https:'));
+  const connections = createConnections({ window, securityHeaders, closeDelayMs: config.closeDelayMs });
   const unread = createUnreadResponses({ log, ...limits.unreadResponses, ...config.unread });
   let overloadLoggedAt = Number.NEGATIVE_INFINITY;
 
@@ -103,7 +103,7 @@ export async function createHttp(deps: HttpDeps): Promise<Http> {
     trustProxy: config.trustProxy ?? false,
     bodyLimit: maxBodyBytes,
     requestTimeout: requestTimeoutMs,
-    connectionTimeout: config.stalledMs ?? stalledMs,
+    connectionTimeout: config.idleTimeoutMs ?? stalledMs,
     http: {
       headersTimeout: headersTimeoutMs,
       connectionsCheckingInterval: 2_000,
@@ -151,11 +151,11 @@ export async function createHttp(deps: HttpDeps): Promise<Http> {
   }
 
   server.addHook('onRequest', async (request, reply) => {
-    request.visit = contextOf(request);
-    await guard.admit(request, reply, request.visit, request.routeOptions.config.entry);
-    requireSoundHeaders(request);
+    request.visit = createRequestContext(request);
+    await guard.authorize(request, reply, request.visit, request.routeOptions.config.entry);
+    requireValidHeaders(request);
     requireReadableBody(request);
-    forgetTypeOfNothing(request);
+    dropContentTypeOfEmptyBody(request);
   });
   server.addHook('preValidation', (request, _, done) => {
     refuseUnsafe(request.params, 'path');
@@ -163,10 +163,10 @@ export async function createHttp(deps: HttpDeps): Promise<Http> {
     refuseUnsafe(request.query, 'query');
     if (request.routeOptions.config.entry?.accepts === 'form') {
       refuseUnsafe(request.body, 'body');
-      refuseRepeated(request.body);
+      refuseDuplicates(request.body);
     }
     if (request.routeOptions.config.entry?.optionalBody && request.body === undefined) request.body = {};
-    refuseUnasked(request.body, request.routeOptions.config.entry);
+    refuseUnexpectedBody(request.body, request.routeOptions.config.entry);
     refuseImmutable(request.body, request.routeOptions.config.entry?.immutable);
     done();
   });
@@ -263,8 +263,8 @@ export async function createHttp(deps: HttpDeps): Promise<Http> {
   async function answerError(thrown: unknown, request: FastifyRequest, reply: FastifyReply) {
     const { failures = 'envelope', malformed } = request.routeOptions?.config?.entry ?? {};
     const format = (error: unknown) => formatError(error, failures, malformed?.(request.body));
-    const error = format(thrown).ours ? thrown : await countUnproven(thrown, request, reply);
-    const { status, headers, body, ours } = format(error);
+    const error = format(thrown).isServerError ? thrown : await countUnproven(thrown, request, reply);
+    const { status, headers, body, isServerError: ours } = format(error);
     if (error instanceof Overloaded) logOverload(request);
     else if (ours)
       log.error({ err: error, requestId: request.id, route: request.routeOptions?.url }, 'request failed');
@@ -295,7 +295,7 @@ export async function createHttp(deps: HttpDeps): Promise<Http> {
 
   /** What answered before the guard ran (a CORS preflight), or failed through us before anybody was counted. */
   async function countLate(request: FastifyRequest, reply: FastifyReply) {
-    const subject = subjectOf(request.visit ?? contextOf(request));
+    const subject = subjectOf(request.visit ?? createRequestContext(request));
     // What we could not do is not held against anybody.
     const state = reply.statusCode >= 500 ? window.peek(subject) : window.count(subject);
     reply.headers(windowHeaders(await state));
@@ -304,13 +304,13 @@ export async function createHttp(deps: HttpDeps): Promise<Http> {
   /** Every answer passes here before it is written; undefined when nothing has to be waited for, as it mostly is. */
   function prepareToSend(request: FastifyRequest, reply: FastifyReply): Promise<void> | undefined {
     reply.header('x-request-id', request.id);
-    const hearing = connections.beforeAnswer(request.raw, reply);
+    const hearing = connections.beforeResponse(request.raw, reply);
     if (request.visit?.counted) return hearing?.();
     return countLate(request, reply).then(hearing);
   }
 
   function noteSent(request: FastifyRequest, reply: FastifyReply) {
-    connections.afterAnswer(request.raw);
+    connections.afterResponse(request.raw);
     const labels = {
       method: knownMethods.has(request.method) ? request.method : 'OTHER',
       route: request.routeOptions?.url ?? 'unmatched',

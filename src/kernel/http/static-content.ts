@@ -39,13 +39,13 @@ export const isSharedBuffer = (body: object): boolean => buffers.has(body);
 export function sendStaticContent(content: StaticContent, { headers }: FastifyRequest, reply: FastifyReply) {
   const vary = [reply.getHeader('vary') ?? [], 'accept-encoding'].flat().join(', ');
   reply.header('etag', content.etag).header('vary', vary);
-  if (isCurrent(headers['if-none-match'], content.etag)) return reply.code(304).send();
+  if (matchesEtag(headers['if-none-match'], content.etag)) return reply.code(304).send();
   if (!acceptsGzip(headers['accept-encoding'])) return reply.send(content.plain);
   return reply.header('content-encoding', 'gzip').send(content.gzipped);
 }
 
 /** RFC 9110 §13.1.2: a list, compared without regard to `W/`. */
-function isCurrent(ifNoneMatch: string | undefined, etag: string): boolean {
+function matchesEtag(ifNoneMatch: string | undefined, etag: string): boolean {
   const tags = ifNoneMatch?.split(',').map((tag) => tag.trim().replace(/^W\//, '')) ?? [];
   return tags.includes('*') || tags.includes(etag.slice(2));
 }

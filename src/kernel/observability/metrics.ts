@@ -83,13 +83,13 @@ export function createMetrics(): Metrics {
     gaugeFrom: (name, read) => void readings.set(name, read),
     gaugeFromQuery(name, ask) {
       queries.push(async () => {
-        const value = await withinPatience(ask);
+        const value = await withTimeout(ask);
         if (value !== undefined) gauges.get(name)?.set(value);
       });
     },
     countFromQuery(name, ask) {
       queries.push(async () => {
-        const series = await withinPatience(ask);
+        const series = await withTimeout(ask);
         if (series === undefined) return;
         const counter = counters.get(name);
         counter?.metric.reset();
@@ -111,13 +111,13 @@ export function createMetrics(): Metrics {
 }
 
 /** A source that fails or dawdles must not take the other figures with it: its last value stands. */
-const patienceMs = 300;
+const queryTimeoutMs = 300;
 
-async function withinPatience<T>(ask: () => Promise<T>): Promise<T | undefined> {
+async function withTimeout<T>(ask: () => Promise<T>): Promise<T | undefined> {
   const late = new AbortController();
   const value = await Promise.race([
     Promise.try(ask).catch(() => undefined),
-    sleep(patienceMs, undefined, { signal: late.signal }).catch(() => undefined),
+    sleep(queryTimeoutMs, undefined, { signal: late.signal }).catch(() => undefined),
   ]);
   late.abort();
   return value;
@@ -136,7 +136,7 @@ export const mergeSnapshots = (snapshots: readonly Snapshot[]): Promise<Snapshot
   aggregate(snapshots).getMetricsAsJSON();
 
 /** What outlives its process: a counter must not go down because somebody who counted is gone. Gauges are of the living. */
-export const countedIn = (snapshot: Snapshot): Snapshot =>
+export const withoutGauges = (snapshot: Snapshot): Snapshot =>
   snapshot.filter(({ type }) => type === 'counter' || type === 'histogram');
 
 function acrossProcesses(name: string): string | undefined {

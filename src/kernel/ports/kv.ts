@@ -13,7 +13,7 @@ export interface Kv {
   /** Adds to a counter that vanishes `ttlMs` after its first increment; answers the new value. */
   increment(key: string, options: { ttlMs: number; by?: number }): Promise<number>;
   /** Adds one to a counter that is there and below `atMost`; otherwise leaves it, and says why. */
-  take(key: string, options: { atMost: number }): Promise<number | 'full' | 'absent'>;
+  take(key: string, options: { max: number }): Promise<number | 'full' | 'absent'>;
   /** Brings a counter up to `to`, unless it is there already or above; a new one vanishes after `ttlMs`. */
   raise(key: string, to: number, options: { ttlMs: number }): Promise<void>;
   /** Throws KvAway unless the store can be written to now. */

@@ -12,15 +12,15 @@ export interface OutboundRequest {
   readonly timeoutMs: number;
   readonly maxBytes: number;
   /** What becomes of a longer answer; either way no more of it is taken. Refused (`tooLarge`) unless said otherwise. */
-  readonly longAnswer?: 'refuse' | 'cut';
+  readonly overflow?: 'refuse' | 'truncate';
 }
 
-export interface OutboundAnswer {
+export interface OutboundResponse {
   readonly status: number;
   readonly headers: Readonly<Record<string, string | string[] | undefined>>;
   readonly body: Buffer;
   /** There was more of it than was asked for. */
-  readonly cut: boolean;
+  readonly truncated: boolean;
 }
 
 export type OutboundReason = 'address' | 'unreachable' | 'timeout' | 'tooLarge' | 'protocol';
@@ -46,6 +46,6 @@ export class OutboundProblem extends Error {
 
 export interface Outbound {
   /** Whatever the status, an answer; otherwise rejects with OutboundProblem, and with nothing else. */
-  send(request: OutboundRequest): Promise<OutboundAnswer>;
+  send(request: OutboundRequest): Promise<OutboundResponse>;
   close(): Promise<void>;
 }

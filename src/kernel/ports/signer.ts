@@ -14,7 +14,7 @@ export interface Signer {
    */
   verify(
     token: string,
-    expected: { typ: string; requiredClaims: string[]; expiredToo?: boolean },
+    expected: { typ: string; requiredClaims: string[]; allowExpired?: boolean },
   ): Promise<Claims | undefined>;
   /** The public keys that verify, current first, as JWKs. */
   publicKeys(): readonly PublicKey[];
@@ -64,7 +64,7 @@ export interface SignerOptions {
 /** Assertions by which clients prove themselves (RFC 7523), checked with the public keys they registered. */
 export interface Assertions {
   /** Whom it claims to be from, unverified: good for looking up keys and nothing else. */
-  claimedClient(assertion: string): string | undefined;
+  unverifiedClient(assertion: string): string | undefined;
   /** Undefined unless it is signed by one of the keys, by and about the client, for us, and short-lived. */
   verify(
     assertion: string,

@@ -9,7 +9,7 @@ import { Server as NetServer, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { FastifyInstance, FastifyReply } from 'fastify';
 import { ApiError } from '../../fail.ts';
-import { networkOf, plainAddress } from '../address.ts';
+import { networkOf, normalizeAddress } from '../address.ts';
 import { envelope } from '../error-format.ts';
 import { windowHeaders } from '../guard.ts';
 import type { RateWindow } from '../rate-window.ts';
@@ -19,36 +19,36 @@ export interface Connections {
   /** Answers bytes that are no HTTP request, or half of one. */
   refuse(error: Error & { code?: string }, socket: Socket): Promise<void>;
   /** Says `Connection: close` where it applies; then what is to be waited for before the answer is written, if anything. */
-  beforeAnswer(request: IncomingMessage, reply: FastifyReply): (() => Promise<void>) | undefined;
-  afterAnswer(request: IncomingMessage): void;
+  beforeResponse(request: IncomingMessage, reply: FastifyReply): (() => Promise<void>) | undefined;
+  afterResponse(request: IncomingMessage): void;
   /** From now on every answer is the last one on its connection. */
   startClosing(): void;
   /** Finishes requests in flight, keep-alive clients notwithstanding; cuts what is not done after `graceMs`. */
   close(server: FastifyInstance, graceMs?: number): Promise<void>;
 }
 
-const usualFarewellMs = 250;
+const defaultCloseDelayMs = 250;
 /** How long a refused socket is still read from. */
 const lingerMs = 250;
-const hearOutMs = 1_000;
+const drainMs = 1_000;
 
 export function createConnections(deps: {
   readonly window: RateWindow;
   readonly securityHeaders: Readonly<Record<string, string>>;
   /** Before connections that look idle are closed: what a client has sent on one may still be on its way. */
-  readonly farewellMs?: number | undefined;
+  readonly closeDelayMs?: number | undefined;
 }): Connections {
-  const { window, securityHeaders, farewellMs = usualFarewellMs } = deps;
+  const { window, securityHeaders, closeDelayMs: farewellMs = defaultCloseDelayMs } = deps;
   const refused = new WeakSet<Socket>();
   /** The last request on each socket that was answered before all of it had come. */
   const answeredEarly = new Map<Socket, IncomingMessage>();
   let closing = false;
 
-  const hasItsAnswer = (socket: Socket) => answeredEarly.get(socket)?.complete === false;
+  const isAnswered = (socket: Socket) => answeredEarly.get(socket)?.complete === false;
 
   /** They have their answers, and whatever they are still sending is for nobody. */
-  const endAnswered = () => {
-    for (const socket of answeredEarly.keys()) if (hasItsAnswer(socket)) socket.destroy();
+  const destroyAnswered = () => {
+    for (const socket of answeredEarly.keys()) if (isAnswered(socket)) socket.destroy();
   };
 
   return {
@@ -57,10 +57,9 @@ export function createConnections(deps: {
       if (refused.has(socket)) return;
       refused.add(socket);
       // A request is answered once, whatever becomes of the rest of it.
-      if (error.code === 'ECONNRESET' || !socket.writable || hasItsAnswer(socket))
-        return void socket.destroy();
+      if (error.code === 'ECONNRESET' || !socket.writable || isAnswered(socket)) return void socket.destroy();
       const refusal = refusalOf(error);
-      const address = plainAddress(socket.remoteAddress ?? '') ?? 'unknown';
+      const address = normalizeAddress(socket.remoteAddress ?? '') ?? 'unknown';
       const state = await window.count(`ip:${networkOf(address)}`);
       const body = JSON.stringify(envelope(refusal));
       const headers = {
@@ -81,13 +80,13 @@ export function createConnections(deps: {
       setTimeout(() => socket.destroy(), lingerMs).unref();
     },
 
-    beforeAnswer(request, reply) {
+    beforeResponse(request, reply) {
       if (closing) reply.header('connection', 'close');
       const staysOpen = reply.raw.shouldKeepAlive && !reply.hasHeader('connection');
-      return staysOpen || request.complete ? undefined : () => hearOut(request);
+      return staysOpen || request.complete ? undefined : () => drain(request);
     },
 
-    afterAnswer(request) {
+    afterResponse(request) {
       if (request.complete) return;
       const { socket } = request;
       if (!answeredEarly.has(socket)) socket.once('close', () => answeredEarly.delete(socket));
@@ -102,7 +101,7 @@ export function createConnections(deps: {
       closing = true;
       const drained = server.server.listening ? stopListening(server.server) : undefined;
       if (drained) await sleep(farewellMs);
-      const heardOut = setTimeout(endAnswered, hearOutMs);
+      const heardOut = setTimeout(destroyAnswered, drainMs);
       const cut = setTimeout(() => server.server.closeAllConnections(), graceMs);
       try {
         await server.close();
@@ -132,9 +131,9 @@ const stopListening = (server: FastifyInstance['server']): Promise<void> =>
  * Closing a connection on what is still arriving would reset it, and the answer with it: so whoever is about to be closed is heard
  * out for a moment.
  */
-async function hearOut(request: IncomingMessage): Promise<void> {
+async function drain(request: IncomingMessage): Promise<void> {
   const late = new AbortController();
   const over = once(request.resume(), 'close', { signal: late.signal }).catch(() => {});
-  await Promise.race([over, sleep(hearOutMs, undefined, { signal: late.signal }).catch(() => {})]);
+  await Promise.race([over, sleep(drainMs, undefined, { signal: late.signal }).catch(() => {})]);
   late.abort();
 }

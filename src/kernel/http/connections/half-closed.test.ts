@@ -86,14 +86,14 @@ describe('a client that has shut its sending side down', () => {
   });
 
   it('is let go of when it does not read its answer either', async () => {
-    const { say, open } = await start({ stalledMs: 500 });
+    const { say, open } = await start({ idleTimeoutMs: 500 });
     say('GET /long HTTP/1.1\r\nHost: a\r\n\r\n').pause();
     await until('it is connected', async () => (await open()) === 1 || undefined);
     await until('it is gone', async () => (await open()) === 0 || undefined);
   });
 
   it('is answered while the server closes, and does not hold that up', async () => {
-    const { http, hear } = await start({ farewellMs: 100 });
+    const { http, hear } = await start({ closeDelayMs: 100 });
     const answer = hear(held);
     await until('it is asked', async () => reached === 1 || undefined);
     // Longer than a test may take.
@@ -105,7 +105,7 @@ describe('a client that has shut its sending side down', () => {
   });
 
   it('is cut when its answer takes longer than closing may', async () => {
-    const { http, hear } = await start({ farewellMs: 100 });
+    const { http, hear } = await start({ closeDelayMs: 100 });
     const answer = hear(held);
     await until('it is asked', async () => reached === 1 || undefined);
     await http.close(200);

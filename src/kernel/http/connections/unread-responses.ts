@@ -31,12 +31,12 @@ interface Connection {
   movedAt: number;
 }
 
-type Piece = string | Uint8Array;
+type Chunk = string | Uint8Array;
 
 const sliceBytes = 65_536;
 const sweepMs = 1_000;
 /** A sweep leaves a quarter free, so that a server under attack does not sweep again at the next response. */
-const keptPart = 0.75;
+const targetFill = 0.75;
 
 export function createUnreadResponses(deps: {
   readonly log: Log;
@@ -74,14 +74,14 @@ export function createUnreadResponses(deps: {
     }
     if (stalled > 0)
       log.info({ closed: stalled, stallMs }, 'clients read nothing of their responses; connections closed');
-    if (heldUpperBound > maxBytes * keptPart) closeSlowest(unread);
+    if (heldUpperBound > maxBytes * targetFill) closeSlowest(unread);
   };
 
   const closeSlowest = (unread: { socket: Socket; bytes: number; movedAt: number }[]) => {
     const before = { connections: unread.length, bytes: heldUpperBound };
     let closed = 0;
     for (const { socket, bytes } of unread.sort((one, other) => one.movedAt - other.movedAt)) {
-      if (heldUpperBound <= maxBytes * keptPart) break;
+      if (heldUpperBound <= maxBytes * targetFill) break;
       // Not an orderly end: the kernel would keep its part of the response for as long as the client does not read.
       socket.resetAndDestroy();
       heldUpperBound -= bytes;
@@ -93,7 +93,7 @@ export function createUnreadResponses(deps: {
   const timer = setInterval(sweep, Math.min(sweepMs, stallMs / 4)).unref();
 
   /** Slices of what comes from the source, which is asked for more when the client has read what there was. */
-  async function* slice(source: AsyncIterable<Piece> | Iterable<Piece>, connection: Connection | undefined) {
+  async function* slice(source: AsyncIterable<Chunk> | Iterable<Chunk>, connection: Connection | undefined) {
     for await (const piece of source) {
       const bytes = typeof piece === 'string' ? Buffer.from(piece) : piece;
       if (connection) connection.buffered = bytes.length;
@@ -103,7 +103,7 @@ export function createUnreadResponses(deps: {
   }
 
   const inSlices = (
-    source: AsyncIterable<Piece> | Iterable<Piece>,
+    source: AsyncIterable<Chunk> | Iterable<Chunk>,
     shared: boolean,
     { socket }: IncomingMessage,
     reply: FastifyReply,
@@ -148,5 +148,5 @@ export function createUnreadResponses(deps: {
 const hasMoved = (socket: Socket, { written, pending }: Connection): boolean =>
   socket.writableLength !== pending || socket.bytesWritten !== written;
 
-const isIterable = (payload: unknown): payload is AsyncIterable<Piece> =>
+const isIterable = (payload: unknown): payload is AsyncIterable<Chunk> =>
   typeof payload === 'object' && payload !== null && Symbol.asyncIterator in payload;

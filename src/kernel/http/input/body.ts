@@ -34,13 +34,13 @@ export function readJson(bytes: Buffer): unknown {
     refuse('body', 'is not valid JSON');
   }
   refuseUnsafe(value, 'body');
-  const repeated = repeatedField(text);
-  if (repeated !== undefined) refuseFields([repeated]);
+  const repeated = duplicateField(text);
+  if (repeated !== undefined) refuseDuplicateFields([repeated]);
   return value;
 }
 
 /** In a text that is JSON: reading it keeps the last of two fields of one name, and who checked it before us may have kept the first. */
-function repeatedField(json: string): string | undefined {
+function duplicateField(json: string): string | undefined {
   const open: (Set<string> | undefined)[] = [];
   let text = '';
   for (let at = 0; at < json.length; at += 1) {
@@ -49,7 +49,7 @@ function repeatedField(json: string): string | undefined {
     else if (sign === '[') open.push(undefined);
     else if (sign === '}' || sign === ']') open.pop();
     else if (sign === '"') {
-      const end = endOfText(json, at);
+      const end = endOfString(json, at);
       text = json.slice(at, end + 1);
       at = end;
     } else if (sign === ':') {
@@ -62,7 +62,7 @@ function repeatedField(json: string): string | undefined {
   return undefined;
 }
 
-function endOfText(json: string, start: number): number {
+function endOfString(json: string, start: number): number {
   let at = start + 1;
   while (json[at] !== '"') at += json[at] === '\\' ? 2 : 1;
   return at;
@@ -77,8 +77,8 @@ export function readForm(bytes: Buffer): Record<string, string | string[]> {
   for (const pair of readText(bytes).split('&')) {
     if (pair === '') continue;
     const end = pair.indexOf('=');
-    const name = decoded(end < 0 ? pair : pair.slice(0, end));
-    const value = end < 0 ? '' : decoded(pair.slice(end + 1));
+    const name = decodeFormText(end < 0 ? pair : pair.slice(0, end));
+    const value = end < 0 ? '' : decodeFormText(pair.slice(end + 1));
     const earlier = form[name];
     if (earlier === undefined) form[name] = value;
     else if (typeof earlier === 'string') form[name] = [earlier, value];
@@ -87,7 +87,7 @@ export function readForm(bytes: Buffer): Record<string, string | string[]> {
   return form;
 }
 
-function decoded(text: string): string {
+function decodeFormText(text: string): string {
   const spaced = text.includes('+') ? text.replaceAll('+', ' ') : text;
   if (!spaced.includes('%')) return spaced;
   try {
@@ -124,12 +124,12 @@ export function refuseBadEncoding(url: string): void {
 }
 
 /** RFC 6749 §3.2: a parameter must not be given more than once, known or not. */
-export function refuseRepeated(form: unknown): void {
+export function refuseDuplicates(form: unknown): void {
   const repeated = Object.entries(form ?? {}).filter(([, value]) => Array.isArray(value));
-  if (repeated.length > 0) refuseFields(repeated.slice(0, 5).map(([name]) => name));
+  if (repeated.length > 0) refuseDuplicateFields(repeated.slice(0, 5).map(([name]) => name));
 }
 
-function refuseFields(repeated: readonly string[]): never {
+function refuseDuplicateFields(repeated: readonly string[]): never {
   const message = 'is given more than once';
   throw validationError(
     'body',
@@ -138,7 +138,7 @@ function refuseFields(repeated: readonly string[]): never {
 }
 
 /** What an operation does not read must not look as if it had been heeded. An empty object is what many clients send for nothing. */
-export function refuseUnasked(body: unknown, entry: RouteEntry | undefined): void {
+export function refuseUnexpectedBody(body: unknown, entry: RouteEntry | undefined): void {
   if (!entry || entry.schema.body || entry.accepts === 'raw' || body === undefined) return;
   if (typeof body === 'object' && body !== null && !Array.isArray(body) && Object.keys(body).length === 0)
     return;

@@ -46,30 +46,36 @@ export const validatorCompiler: FastifySchemaCompiler<TSchema> = ({ schema, http
   const part =
     httpPart === 'querystring' ? 'query' : httpPart === 'params' ? 'path' : (httpPart ?? 'request');
   return (data: unknown) => {
-    readIntegers(data as Record<string, unknown>, integers);
+    parseIntegers(data as Record<string, unknown>, integers);
     compiled ??= ajv.compile(schema);
     if (httpPart === 'body') {
-      sizes ??= ajv.compile(sizesOf(schema));
-      const tooLong = sizes(data) ? [] : (sizes.errors ?? []).filter(({ keyword }) => keyword in absurd);
-      if (tooLong.length > 0) return { error: validationError(part, explain(part, tooLong)) };
+      sizes ??= ajv.compile(lengthLimitsOf(schema));
+      const tooLong = sizes(data) ? [] : (sizes.errors ?? []).filter(({ keyword }) => keyword in oversize);
+      if (tooLong.length > 0) return { error: validationError(part, describeProblems(part, tooLong)) };
     }
     const validate = compiled;
     if (validate(data)) return { value: data };
     const errors = validate.errors ?? [];
-    return { error: validationError(part, explain(part, errors), part === 'query' ? choiceIn(errors) : {}) };
+    return {
+      error: validationError(
+        part,
+        describeProblems(part, errors),
+        part === 'query' ? enumDetails(errors) : {},
+      ),
+    };
   };
 };
 
 /** Longer than any honest mistake, where a field may not be even longer. */
-const absurd = { maxLength: 1_000, maxItems: 100 } as const;
+const oversize = { maxLength: 1_000, maxItems: 100 } as const;
 
-interface Sized {
+interface LengthLimits {
   readonly type?: unknown;
   readonly maxLength?: number;
   readonly maxItems?: number;
-  readonly properties?: Readonly<Record<string, Sized>>;
-  readonly items?: Sized;
-  readonly anyOf?: readonly Sized[];
+  readonly properties?: Readonly<Record<string, LengthLimits>>;
+  readonly items?: LengthLimits;
+  readonly anyOf?: readonly LengthLimits[];
 }
 
 /**
@@ -77,16 +83,18 @@ interface Sized {
  * tried against its pattern, and a list compared with itself, item by item: what takes no time at the lengths that are
  * allowed can take minutes at those that arrive. So lengths come first, and what is absurdly long is refused for that alone.
  */
-function sizesOf({ type, maxLength, maxItems, properties, items, anyOf }: Sized): Sized {
+function lengthLimitsOf({ type, maxLength, maxItems, properties, items, anyOf }: LengthLimits): LengthLimits {
   return {
     ...(type !== undefined && { type }),
-    ...(maxLength !== undefined && { maxLength: Math.max(maxLength, absurd.maxLength) }),
-    ...(maxItems !== undefined && { maxItems: Math.max(maxItems, absurd.maxItems) }),
+    ...(maxLength !== undefined && { maxLength: Math.max(maxLength, oversize.maxLength) }),
+    ...(maxItems !== undefined && { maxItems: Math.max(maxItems, oversize.maxItems) }),
     ...(properties && {
-      properties: Object.fromEntries(Object.entries(properties).map(([name, one]) => [name, sizesOf(one)])),
+      properties: Object.fromEntries(
+        Object.entries(properties).map(([name, one]) => [name, lengthLimitsOf(one)]),
+      ),
     }),
-    ...(items && { items: sizesOf(items) }),
-    ...(anyOf && { anyOf: anyOf.map(sizesOf) }),
+    ...(items && { items: lengthLimitsOf(items) }),
+    ...(anyOf && { anyOf: anyOf.map(lengthLimitsOf) }),
   };
 }
 
@@ -96,7 +104,7 @@ const integerFields = (schema: TSchema): string[] =>
     .filter(([, { type }]) => type === 'integer')
     .map(([name]) => name);
 
-function readIntegers(data: Record<string, unknown>, integers: readonly string[]): void {
+function parseIntegers(data: Record<string, unknown>, integers: readonly string[]): void {
   for (const name of integers) {
     const text = data[name];
     if (typeof text === 'string' && /^-?\d+$/.test(text)) data[name] = Number(text);
@@ -107,7 +115,7 @@ function readIntegers(data: Record<string, unknown>, integers: readonly string[]
 export const shortName = (name: string) => (name.length > 64 ? `${name.slice(0, 64)}…` : name);
 
 /** A query parameter that must be one of a few words: what was given and what could have been, for a program to read. */
-function choiceIn(errors: readonly ErrorObject[]): Record<string, unknown> {
+function enumDetails(errors: readonly ErrorObject[]): Record<string, unknown> {
   const wrong = errors.find(({ keyword }) => keyword === 'enum');
   if (!wrong) return {};
   const { allowedValues } = wrong.params as { allowedValues: unknown[] };
@@ -129,10 +137,10 @@ export function validationError(
   return new ApiError('VALIDATION_ERROR', { message: sentence, details: { fields: problems, ...more } });
 }
 
-function explain(part: string, errors: readonly ErrorObject[]): FieldProblem[] {
+function describeProblems(part: string, errors: readonly ErrorObject[]): FieldProblem[] {
   const problems = new Map<string, FieldProblem>();
   for (const error of errors) {
-    const full = explainOne(part, error);
+    const full = describeProblem(part, error);
     const problem = { ...full, field: shortName(full.field) };
     // One sentence per field is enough, and the first is the most particular.
     if (!problems.has(problem.field)) problems.set(problem.field, problem);
@@ -142,7 +150,7 @@ function explain(part: string, errors: readonly ErrorObject[]): FieldProblem[] {
   return [...problems.values()];
 }
 
-function explainOne(part: string, error: ErrorObject): FieldProblem {
+function describeProblem(part: string, error: ErrorObject): FieldProblem {
   const at = fieldName(error.instancePath);
   const inside = (name: string) => (at ? `${at}.${name}` : name);
   switch (error.keyword) {
