@@ -92,7 +92,10 @@ const transportErrors = {
   REQUEST_TIMEOUT: { status: 408, message: 'The request did not arrive in time.' },
   PAYLOAD_TOO_LARGE: { status: 413, message: 'The request body is larger than this server accepts.' },
   URI_TOO_LONG: { status: 414, message: 'The address is longer than this server accepts.' },
-  UNSUPPORTED_MEDIA_TYPE: { status: 415, message: 'The Content-Type is not one this operation reads.' },
+  UNSUPPORTED_MEDIA_TYPE: {
+    status: 415,
+    message: 'The operation reads no body of this Content-Type or Content-Encoding.',
+  },
   HEADERS_TOO_LARGE: { status: 431, message: 'The request headers are larger than this server accepts.' },
   SERVICE_UNAVAILABLE: { status: 503, message: 'The service cannot answer just now; try again shortly.' },
 } as const satisfies Record<string, ErrorDefinition>;

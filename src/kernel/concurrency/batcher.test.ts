@@ -115,11 +115,11 @@ describe('when the errands do not keep up', () => {
     for (const outcome of await refused) {
       assert.equal(outcome.status, 'rejected');
       assert.ok(outcome.reason instanceof Overloaded);
-      const envelope = formatError(outcome.reason, 'envelope');
+      const envelope = formatError(outcome.reason, { failures: 'envelope' });
       assert.equal(envelope.status, 503);
       assert.equal(envelope.headers['retry-after'], '1');
       assert.equal((envelope.body as { code: string }).code, 'SERVICE_UNAVAILABLE');
-      const oauth = formatError(outcome.reason, 'oauth');
+      const oauth = formatError(outcome.reason, { failures: 'oauth' });
       assert.deepEqual([oauth.status, oauth.headers['retry-after']], [503, '1']);
       assert.equal((oauth.body as { error: string }).error, 'temporarily_unavailable');
     }

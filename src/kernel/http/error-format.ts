@@ -1,34 +1,42 @@
-/** The one formatter: whatever was thrown, by us or by the framework, becomes status, headers and body here. */
+/** The one formatter: turns any thrown value, ours or the framework's, into status, headers and body. */
 
 import type { ErrorCode, TokenErrorCode } from '../../contract/errors.ts';
 import type { ErrorEnvelope } from '../../contract/shapes.ts';
 import { Overloaded } from '../concurrency/overloaded.ts';
 import { DatabaseUnavailable } from '../data/db.ts';
 import { ApiError, TokenError } from '../fail.ts';
+import { type BodyFormat, mediaTypes } from './route.ts';
 
 export interface FormattedError {
   readonly status: number;
   readonly headers: Record<string, string>;
   readonly body: object;
-  /** A defect or an outage of ours, to be logged with its cause. */
+  /** A defect or an outage on our side, to be logged with its cause. */
   readonly isServerError: boolean;
+}
+
+/** The properties of the route entry that decide the form of an error. */
+export interface ErrorFormat {
+  readonly failures: 'envelope' | 'oauth';
+  /** With `oauth`: the error code for a malformed form. */
+  readonly malformed?: TokenErrorCode | undefined;
+  readonly accepts?: BodyFormat | undefined;
 }
 
 export function formatError(
   error: unknown,
-  failures: 'envelope' | 'oauth',
-  malformed: TokenErrorCode = 'unsupported_grant_type',
+  { failures, malformed = 'unsupported_grant_type', accepts = 'json' }: ErrorFormat,
 ): FormattedError {
   if (error instanceof TokenError) {
     const body = { error: error.code, error_description: error.message };
     const headers = {
       'cache-control': 'no-store',
-      // RFC 6749 §5.2: a client that came by HTTP Basic is told so in kind.
+      // RFC 6749 §5.2.
       ...(error.status === 401 && { 'www-authenticate': 'Basic realm="token"' }),
     };
     return { status: error.status, headers, body, isServerError: false };
   }
-  const known = toApiError(error);
+  const known = toApiError(error, accepts);
   return {
     status: failures === 'oauth' ? oauthStatus(known) : known.status,
     headers: known.headers,
@@ -54,11 +62,11 @@ const byStatus: Readonly<Record<number, ErrorCode>> = {
 
 interface FrameworkError {
   readonly statusCode: number;
-  readonly code: string;
-  readonly message: string;
+  readonly code?: string;
+  readonly message?: string;
 }
 
-function toApiError(error: unknown): ApiError {
+function toApiError(error: unknown, accepts: BodyFormat): ApiError {
   if (error instanceof ApiError) return error;
   if (error instanceof DatabaseUnavailable) {
     return new ApiError('SERVICE_UNAVAILABLE', { headers: { 'retry-after': '1' }, cause: error });
@@ -68,19 +76,26 @@ function toApiError(error: unknown): ApiError {
       'The service is overloaded: too many requests are queued. Nothing was done; try again in a second.';
     return new ApiError('SERVICE_UNAVAILABLE', { message, headers: { 'retry-after': '1' }, cause: error });
   }
-  // Fastify's own refusals (too large, wrong type, bad URL) carry a 4xx status and a safe message; other libraries'
-  // messages stay inside.
-  const { statusCode, code: word = '', message = '' } = (error ?? {}) as Partial<FrameworkError>;
-  if (statusCode !== undefined && statusCode >= 400 && statusCode < 500) {
-    const code = byStatus[statusCode];
-    return code
-      ? new ApiError(code, { cause: error })
-      : new ApiError('VALIDATION_ERROR', { ...(/^FST_/.test(word) && { message }), cause: error });
-  }
-  return new ApiError('INTERNAL_SERVER_ERROR', { cause: error });
+  const { statusCode = 500 } = (error ?? {}) as Partial<FrameworkError>;
+  return statusCode >= 400 && statusCode < 500
+    ? toClientError(error as FrameworkError, accepts)
+    : new ApiError('INTERNAL_SERVER_ERROR', { cause: error });
 }
 
-/** The spec answers a malformed token request 400, whatever is malformed about it. */
+/** Fastify's own refusals (too large, wrong type, bad URL) have a safe message. Messages of other libraries are not shown. */
+function toClientError(error: FrameworkError, accepts: BodyFormat): ApiError {
+  const { statusCode, code: frameworkCode = '', message = '' } = error;
+  const code = byStatus[statusCode] ?? 'VALIDATION_ERROR';
+  if (code === 'UNSUPPORTED_MEDIA_TYPE')
+    return new ApiError(code, {
+      message: `This operation reads ${mediaTypes[accepts]} only; send that Content-Type.`,
+      cause: error,
+    });
+  const isSafe = code === 'VALIDATION_ERROR' && /^FST_/.test(frameworkCode);
+  return new ApiError(code, { ...(isSafe && { message }), cause: error });
+}
+
+/** The spec answers every malformed token request with 400. */
 const oauthStatus = ({ code, status }: ApiError): number =>
   code === 'UNSUPPORTED_MEDIA_TYPE' ? 400 : status;
 

@@ -2,7 +2,7 @@
 import swagger from '@fastify/swagger';
 import type { FastifyInstance, FastifySchema } from 'fastify';
 import { ErrorEnvelope, TokenErrorBody } from '../../contract/shapes.ts';
-import type { Access, RouteEntry } from './route.ts';
+import { type Access, mediaTypes, type RouteEntry } from './route.ts';
 
 export type OpenApi = Record<string, unknown>;
 
@@ -27,7 +27,7 @@ export function schemaOf(entry: RouteEntry): FastifySchema {
       ...(entry.failures !== 'oauth' && {
         description: `${ownLimit(entry)}Errors: ${errorsOf(entry).join(', ')}.`,
       }),
-      ...(entry.accepts === 'form' && { consumes: ['application/x-www-form-urlencoded'] }),
+      ...(entry.accepts === 'form' && { consumes: [mediaTypes.form] }),
     },
   };
 }
@@ -35,10 +35,10 @@ export function schemaOf(entry: RouteEntry): FastifySchema {
 const contentOf = ({ produces = '', alsoProduces = [] }: RouteEntry, schema: unknown) =>
   Object.fromEntries([produces, ...alsoProduces].map((type) => [mediaTypeOf(type), { schema }]));
 
-/** Without its parameters: that is how Fastify looks up which schema filters the answer. */
+/** Without parameters: Fastify looks up the response schema by the bare media type. */
 const mediaTypeOf = (produces: string): string => produces.split(';')[0] as string;
 
-/** The particular ones of the entry, and those that follow from what it says about itself. */
+/** The entry's own errors, and those that follow from its access and schema. */
 function errorsOf({ access, schema, quota, errors = [] }: RouteEntry): string[] {
   const identified = access.kind === 'bearer' || access.kind === 'scope' || access.kind === 'policy';
   return [
@@ -55,7 +55,7 @@ function errorsOf({ access, schema, quota, errors = [] }: RouteEntry): string[] 
 const ownLimit = ({ limit }: RouteEntry): string =>
   typeof limit === 'object' ? `At most ${limit.perMinute} requests a minute for each ${limit.per}. ` : '';
 
-/** Must be called before routes are mounted: it listens for them. */
+/** Must be called before routes are mounted: the plugin listens for them. */
 export async function documentRoutes(
   server: FastifyInstance,
   baseUrl: string,
@@ -118,7 +118,7 @@ function securityOf(access: Access): Record<string, string[]>[] {
 const hasDefault = (schema: unknown): boolean =>
   typeof schema === 'object' && schema !== null && 'default' in schema;
 
-/** A schema with a title becomes a named component, so that generated clients have an `Agent` and not forty anonymous copies. */
+/** A schema with a title becomes a named component: generated clients then have one `Agent` type instead of forty copies. */
 function nameComponents(document: OpenApi, optionalBodies: ReadonlySet<string>): OpenApi {
   const schemas: Record<string, unknown> = {};
   const visit = (node: unknown): unknown => {
@@ -126,7 +126,7 @@ function nameComponents(document: OpenApi, optionalBodies: ReadonlySet<string>):
     if (typeof node !== 'object' || node === null) return node;
     const copy = Object.fromEntries(Object.entries(node).map(([key, value]) => [key, visit(value)]));
     if (copy.description === 'Default Response') copy.description = 'Success';
-    // What has a default need not be sent, and some bodies may be left out.
+    // Fields with a default, and some bodies, are optional.
     if (copy.in === 'query' && hasDefault(copy.schema)) copy.required = false;
     if (Array.isArray(copy.required)) {
       const properties = (copy.properties ?? {}) as Record<string, unknown>;

@@ -1,17 +1,26 @@
-/** What a request says of itself, before anybody has looked into it. */
+/** The request's headers: its id and origin, and the checks that come before the body is read. */
 import { randomUUID } from 'node:crypto';
 import type { FastifyRequest } from 'fastify';
 import { ApiError } from '../fail.ts';
 import { normalizeAddress } from './address.ts';
 import type { RequestContext } from './guard.ts';
 
-/** A client may bring its own id, if it is harmless in a log line and a header. */
+declare module 'fastify' {
+  interface FastifyRequest {
+    requestContext: RequestContext | null;
+  }
+}
+
+/** A client may send its own id, if it is safe in a log line and a header. */
 export function requestId({ headers }: { headers: Record<string, string | string[] | undefined> }): string {
   const given = headers['x-request-id'];
   return typeof given === 'string' && /^[\w.-]{8,64}$/.test(given) ? given : randomUUID();
 }
 
-/** RFC 9112 §3.2, though nothing of ours reads Host. Of two proofs of who calls Node keeps the first, and a proxy may have looked at the other. */
+/**
+ * RFC 9112 §3.2 requires Host, though we never read it. Of two Authorization headers Node keeps the first, and a proxy may
+ * have checked the other.
+ */
 export function requireValidHeaders({ raw: { httpVersion, rawHeaders } }: FastifyRequest): void {
   const hosts = countHeader('host', rawHeaders);
   if (httpVersion === '1.1' && hosts === 0)
@@ -22,17 +31,17 @@ export function requireValidHeaders({ raw: { httpVersion, rawHeaders } }: Fastif
     });
 }
 
-/** Names and values take turns in the list. Names of another length need not be looked at. */
+/** `rawHeaders` alternates names and values. Comparing lengths first is cheap. */
 function countHeader(name: string, rawHeaders: readonly string[]): number {
-  let times = 0;
+  let count = 0;
   for (let at = 0; at < rawHeaders.length; at += 2) {
     const given = rawHeaders[at] as string;
-    if (given.length === name.length && given.toLowerCase() === name) times += 1;
+    if (given.length === name.length && given.toLowerCase() === name) count += 1;
   }
-  return times;
+  return count;
 }
 
-/** Of the codings a body can come in we read none but chunks. What is coded otherwise must not be taken for what it is not. */
+/** Bodies are read chunked or plain. A compressed body must not be taken for its text. */
 export function requireReadableBody({ headers, routeOptions: { config } }: FastifyRequest): void {
   const { 'transfer-encoding': transfer, 'content-encoding': content } = headers;
   if (transfer !== undefined && transfer.toLowerCase() !== 'chunked')
@@ -49,7 +58,7 @@ export const onlyChunked = 'The Transfer-Encoding can be chunked and nothing els
 
 const isIdentityCoding = (coding: string): boolean => ['', 'identity'].includes(coding.trim().toLowerCase());
 
-/** `curl -d ''` and others send the type of a form with nothing behind it, where nothing is needed. */
+/** `curl -d ''` and other clients send the content type of a form with an empty body. */
 export function dropContentTypeOfEmptyBody({ headers, routeOptions }: FastifyRequest): void {
   if (headers['content-length'] === '0' && routeOptions.config.entry?.accepts !== 'form')
     delete headers['content-type'];

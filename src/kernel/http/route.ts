@@ -1,6 +1,6 @@
 /**
- * Routes are data. An entry cannot leave out who may call it (`access`), how it is counted (`limit`) or what it
- * may answer (`schema.response`, which is also the filter that keeps undeclared fields, and so secrets, inside).
+ * Routes are data. Every entry declares its access rule (`access`), its rate limit (`limit`) and its responses
+ * (`schema.response`, which also filters out undeclared fields, and so secrets).
  */
 import type { Static, TSchema } from 'typebox';
 import type { PolicyAction } from '../../contract/actions.ts';
@@ -14,20 +14,20 @@ export type Access =
   | { readonly kind: 'open' }
   /** The request carries its own credentials, which the handler verifies: the token endpoint. */
   | { readonly kind: 'client' }
-  /** Whoever holds this fixed secret; anyone, when the operator has set none. */
+  /** A fixed secret as the Bearer token; anyone, when the operator has set none. */
   | { readonly kind: 'secret'; readonly secret: string | undefined }
   /** Any valid access token; with `ownOnly`, none that was redeemed from a delegation. */
   | { readonly kind: 'bearer'; readonly ownOnly?: true }
   /** A valid access token that carries the scope. */
   | { readonly kind: 'scope'; readonly scope: Scope }
-  /** A valid access token whose holder the policy engine lets do this. */
+  /** A valid access token, and the policy engine permits the action. */
   | {
       readonly kind: 'policy';
       readonly action: PolicyAction;
       resource(caller: Caller, params: Record<string, string>): PolicyResource;
-      /** What another organization's resource answers to somebody who may do this at home. */
+      /** The error for another organization's resource, when the caller may do the same in its own organization. */
       readonly foreign?: ErrorCode;
-      /** The scope that policies ask for: whoever is refused without it is told so. */
+      /** The scope that the policies require: a refused caller without it gets INSUFFICIENT_SCOPE. */
       readonly scope?: Scope;
     };
 
@@ -35,7 +35,7 @@ export const open = () => ({ kind: 'open' }) as const;
 export const client = () => ({ kind: 'client' }) as const;
 export const secret = (value: string | undefined) => ({ kind: 'secret', secret: value }) as const;
 export const bearer = () => ({ kind: 'bearer' }) as const;
-/** For what cannot be lent: the guard refuses delegated callers. */
+/** For operations that cannot be delegated: the guard refuses delegated callers. */
 export const ownBearer = () => ({ kind: 'bearer', ownOnly: true }) as const;
 export const policy = (
   action: PolicyAction,
@@ -46,12 +46,12 @@ export const policy = (
 export const scope = (name: Scope) => ({ kind: 'scope', scope: name }) as const;
 
 /**
- * `caller`: one request against the verified client, else against the IP address.
- * `afterVerification`: the handler counts, against the client whose secret proved right or against the address, so that
- * nobody can lock out a client by its public id. What fails before it has counted is counted against the address.
- * `perMinute`: as `caller`, and whoever has passed every other step of the guard is counted once more, in a window that
- * belongs to this route alone: each caller's own, or one that the callers of an organization share; the address's when
- * nobody is authenticated. The headers tell of it when it refuses, or, with `shown: 'own'`, whenever it was counted.
+ * `caller`: the request counts against the authenticated client, otherwise against the IP address.
+ * `afterVerification`: the handler counts, against the client once it is authenticated or against the address. Requests with a
+ * client's public id alone cannot use up its window. A request that fails before the handler has counted counts against the address.
+ * `perMinute`: as `caller`. A request that has passed every other step of the guard also counts in a window of this route: one per
+ * caller or per organization; per address for anonymous requests. The rate-limit headers describe that window when it refuses,
+ * or always with `headers: 'own'`.
  */
 export type Limit =
   | 'caller'
@@ -66,12 +66,21 @@ export interface RouteSchema {
   readonly response: Readonly<Record<number, TSchema>>;
 }
 
+export type BodyFormat = 'json' | 'form' | 'raw';
+
+/** `*` is Fastify's wildcard. */
+export const mediaTypes: Readonly<Record<BodyFormat, string>> = {
+  json: 'application/json',
+  form: 'application/x-www-form-urlencoded',
+  raw: '*',
+};
+
 type StaticOf<S> = S extends TSchema ? Static<S> : undefined;
 type CallerOf<A extends Access> = A extends { kind: 'bearer' | 'scope' | 'policy' }
   ? Caller
   : Caller | undefined;
 
-/** Counts this request against the client, or against the address; refuses when over. A request counts once. */
+/** Counts this request against the client or the address; fails with 429 above the limit. A request counts once. */
 export type CountAgainst = (subject: { clientId: string } | 'address') => Promise<void>;
 
 export interface Input<S extends RouteSchema, A extends Access> {
@@ -98,30 +107,30 @@ export interface RouteSpec<S extends RouteSchema, A extends Access> {
   readonly access: A;
   readonly limit: Limit;
   /**
-   * `free`: neither refused when the organization's plan is used up for the day nor counted against it, so that a tenant
-   * can always see its state and mend it. Every other authenticated call is counted, whether it succeeds or not.
+   * `free`: does not count against the plan's calls per day and works when they are used up, so that a tenant can always read
+   * and change its plan. Every other authenticated call counts, whether it succeeds or not.
    */
   readonly quota?: 'free';
   readonly schema: S;
-  /** The API errors particular to this route, for the OpenAPI document; what follows from access and schema is added. */
+  /** The errors particular to this route, for the OpenAPI document, which adds those that follow from access and schema. */
   readonly errors?: readonly ErrorCode[];
-  /** How failures are written: the envelope, or the OAuth form of the token endpoints. */
+  /** The form of errors: the envelope, or the OAuth form of the token endpoints. */
   readonly failures?: 'envelope' | 'oauth';
-  /** With `oauth`: the word for a form that is malformed; `unsupported_grant_type`, as the spec has it, when left out. */
+  /** With `oauth`: the error code for a malformed form; by default the spec's `unsupported_grant_type`. */
   readonly malformed?: (form: unknown) => TokenErrorCode;
-  /** `raw`: the handler gets the bytes as they came (a Buffer), whatever their content type, because a signature covers them. */
-  readonly accepts?: 'json' | 'form' | 'raw';
-  /** Fields that the resource has and a body must not bring: refused as IMMUTABLE_FIELD, before validation. */
+  /** `raw`: the handler gets the bytes of any content type as a Buffer, because a signature covers them. */
+  readonly accepts?: BodyFormat;
+  /** Fields of the resource that cannot be changed: refused as IMMUTABLE_FIELD, before validation. */
   readonly immutable?: readonly string[];
-  /** The body may be left out; the handler then sees an empty object. */
+  /** The body may be omitted; the handler then gets an empty object. */
   readonly optionalBody?: boolean;
-  /** Content type of the success answer when it is not JSON. */
+  /** Content type of the success response when it is not JSON. */
   readonly produces?: string;
-  /** Others that the handler may set instead. */
+  /** Further content types that the handler may set. */
   readonly alsoProduces?: readonly string[];
   /** Left out of the OpenAPI document. */
   readonly hidden?: boolean;
-  /** Its result is the answer; pieces of text, as an async iterable, are sent one by one as they come. */
+  /** Returns the response body. An async iterable of text chunks is streamed. */
   handler(input: Input<S, A>): unknown;
 }
 

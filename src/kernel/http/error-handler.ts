@@ -1,0 +1,59 @@
+/** Fastify's error handler: counts the request where the guard has not, logs errors of ours, sends the formatted error. */
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { Overloaded } from '../concurrency/overloaded.ts';
+import type { Log } from '../observability/log.ts';
+import { formatError } from './error-format.ts';
+import type { Guard } from './guard.ts';
+
+export type ErrorHandler = (
+  thrown: unknown,
+  request: FastifyRequest,
+  reply: FastifyReply,
+) => Promise<unknown>;
+
+const overloadLogMs = 1_000;
+
+export function createErrorHandler({ guard, log }: { guard: Guard; log: Log }): ErrorHandler {
+  let overloadLoggedAt = Number.NEGATIVE_INFINITY;
+
+  /** Throttled: an overload refuses hundreds of requests, and a line for each would add to it. */
+  const logOverload = (error: Overloaded, { routeOptions }: FastifyRequest) => {
+    if (performance.now() - overloadLoggedAt < overloadLogMs) return;
+    overloadLoggedAt = performance.now();
+    log.warn(
+      { route: routeOptions?.url, reason: error.message },
+      'overloaded: a queue is full; requests are refused with 503',
+    );
+  };
+
+  /**
+   * Routes with `limit: 'afterVerification'` count a client once it is verified. A request that failed before that counts against
+   * its address; if the address is over its limit, the error becomes RATE_LIMIT_EXCEEDED.
+   */
+  const countUnverified = async (
+    thrown: unknown,
+    { requestContext, routeOptions }: FastifyRequest,
+    reply: FastifyReply,
+  ) => {
+    const isCounted = routeOptions?.config?.entry?.limit !== 'afterVerification' || requestContext?.counted;
+    if (!requestContext || isCounted) return thrown;
+    return guard.countAgainst(reply, requestContext, undefined).then(
+      () => thrown,
+      (refusal) => refusal,
+    );
+  };
+
+  return async (thrown, request, reply) => {
+    const { failures = 'envelope', malformed, accepts } = request.routeOptions?.config?.entry ?? {};
+    const format = (error: unknown) =>
+      formatError(error, { failures, malformed: malformed?.(request.body), accepts });
+    const error = format(thrown).isServerError ? thrown : await countUnverified(thrown, request, reply);
+    const { status, headers, body, isServerError } = format(error);
+    if (error instanceof Overloaded) logOverload(error, request);
+    else if (isServerError)
+      log.error({ err: error, requestId: request.id, route: request.routeOptions?.url }, 'request failed');
+    // Fastify would close the connection of a body that is too large. Reading and dropping the rest lets the client get its answer.
+    if (status === 413) reply.removeHeader('connection');
+    return reply.code(status).headers(headers).type('application/json; charset=utf-8').send(body);
+  };
+}

@@ -1,0 +1,92 @@
+/** Mounts route entries on Fastify: one context per kind of body, because each kind has its own parser. */
+import { Readable } from 'node:stream';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { isDeepFrozen } from '../data/deep-freeze.ts';
+import { memoize } from '../data/memoize.ts';
+import type { Guard, RequestContext } from './guard.ts';
+import { readForm, readJson } from './input/body.ts';
+import { schemaOf } from './openapi.ts';
+import { type BodyFormat, mediaTypes, type RouteEntry, successStatus } from './route.ts';
+import { isStaticContent, sendStaticContent } from './static-content.ts';
+
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    entry?: RouteEntry;
+  }
+}
+
+/** Forms have a handful of fields; a long form of many small fields costs more to parse than its size suggests. */
+const maxFormBytes = 32 * 1024;
+const jsonType = 'application/json; charset=utf-8';
+
+const parsers: Readonly<Record<BodyFormat, (body: Buffer) => unknown>> = {
+  json: readJson,
+  form: readForm,
+  raw: (body) => body,
+};
+
+export async function mountRoutes(
+  server: FastifyInstance,
+  routes: readonly RouteEntry[],
+  guard: Guard,
+): Promise<void> {
+  for (const format of ['json', 'form', 'raw'] as const) {
+    await server.register(async (context) => {
+      context.addContentTypeParser(
+        mediaTypes[format],
+        { parseAs: 'buffer' },
+        async (_: FastifyRequest, body: Buffer) => parsers[format](body),
+      );
+      for (const entry of routes) if ((entry.accepts ?? 'json') === format) mount(context, entry, guard);
+    });
+  }
+}
+
+function mount(context: FastifyInstance, entry: RouteEntry, guard: Guard): void {
+  const respond = createResponder(entry);
+  context.route({
+    method: entry.method,
+    url: entry.path,
+    config: { entry },
+    ...(entry.accepts === 'form' && { bodyLimit: maxFormBytes }),
+    schema: schemaOf(entry),
+    async handler(request, reply) {
+      const requestContext = request.requestContext as RequestContext;
+      const body = await entry.handler({
+        params: request.params as never,
+        query: request.query as never,
+        body: request.body as never,
+        caller: requestContext.caller,
+        origin: requestContext.origin,
+        headers: request.headers,
+        header: (name, value) => void reply.header(name, value),
+        countAgainst: (subject) =>
+          guard.countAgainst(reply, requestContext, subject === 'address' ? undefined : subject.clientId),
+      });
+      return respond(body, request, reply);
+    },
+  });
+}
+
+function createResponder(entry: RouteEntry) {
+  const status = successStatus(entry);
+  /** A deep-frozen body is serialized once, by the response schema of this route. */
+  const serialize = memoize((body: Record<string, unknown>, reply: FastifyReply) =>
+    String(reply.serializeInput(body, String(status))),
+  );
+  return (body: unknown, request: FastifyRequest, reply: FastifyReply) => {
+    reply.code(status);
+    if (isDeepFrozen(body) && !entry.produces) return reply.type(jsonType).send(serialize(body, reply));
+    if (isStaticContent(body)) {
+      reply.type(entry.produces ?? jsonType);
+      return sendStaticContent(body, request, reply);
+    }
+    if (entry.produces && !reply.hasHeader('content-type')) reply.type(entry.produces);
+    // No read-ahead: it would hold memory besides the chunk that is being sent.
+    return reply.send(isStream(body) ? Readable.from(body, { objectMode: false, highWaterMark: 0 }) : body);
+  };
+}
+
+/** Chunks of text, written as they come. */
+const isStream = (body: unknown): body is AsyncIterable<string> =>
+  typeof body === 'object' && body !== null && Symbol.asyncIterator in body && !('pipe' in body);

@@ -1,0 +1,68 @@
+/** Runs around every response: request id, rate-limit headers, the end of the connection, metrics. */
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { Log } from '../observability/log.ts';
+import type { Metrics } from '../observability/metrics.ts';
+import type { Connections } from './connections/connections.ts';
+import type { UnreadResponses } from './connections/unread-responses.ts';
+import { subjectOf, windowHeaders } from './guard.ts';
+import type { RateWindow } from './rate-window.ts';
+import { createRequestContext } from './request.ts';
+
+export interface ResponseHooks {
+  /** Before the response is written; undefined when there is nothing to wait for, which is the usual case. */
+  beforeSend(request: FastifyRequest, reply: FastifyReply): Promise<void> | undefined;
+  /** The payload to write: large ones in slices. */
+  bound(payload: unknown, request: FastifyRequest, reply: FastifyReply): unknown;
+  /** After the response was written. */
+  onResponse(request: FastifyRequest, reply: FastifyReply): void;
+}
+
+export function createResponseHooks(deps: {
+  readonly connections: Connections;
+  readonly unread: UnreadResponses;
+  readonly window: RateWindow;
+  readonly metrics: Metrics;
+  readonly log: Log;
+}): ResponseHooks {
+  const { connections, unread, window, metrics, log } = deps;
+
+  /** For requests that were answered before the guard ran (CORS preflights), or failed on our side before it had counted. */
+  const countLate = async (request: FastifyRequest, reply: FastifyReply) => {
+    const subject = subjectOf(request.requestContext ?? createRequestContext(request));
+    // Errors of ours do not count against the client.
+    const state = reply.statusCode >= 500 ? window.peek(subject) : window.count(subject);
+    reply.headers(windowHeaders(await state));
+  };
+
+  return {
+    beforeSend(request, reply) {
+      reply.header('x-request-id', request.id);
+      const drain = connections.beforeResponse(request.raw, reply);
+      if (request.requestContext?.counted) return drain?.();
+      return countLate(request, reply).then(drain);
+    },
+    bound: (payload, request, reply) => unread.bound(payload, request.raw, reply),
+    onResponse(request, reply) {
+      connections.afterResponse(request.raw);
+      const labels = {
+        method: knownMethods.has(request.method) ? request.method : 'OTHER',
+        route: request.routeOptions?.url ?? 'unmatched',
+        status_code: String(reply.statusCode),
+      };
+      metrics.count('service_http_requests_total', labels);
+      metrics.observe('service_http_request_duration_seconds', labels, reply.elapsedTime / 1000);
+      if (log.isLevelEnabled('debug'))
+        log.debug({ requestId: request.id, ...labels, ms: Math.round(reply.elapsedTime) }, 'request');
+    },
+  };
+}
+
+const knownMethods: ReadonlySet<string> = new Set([
+  'GET',
+  'HEAD',
+  'POST',
+  'PUT',
+  'PATCH',
+  'DELETE',
+  'OPTIONS',
+]);
