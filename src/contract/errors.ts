@@ -17,7 +17,7 @@ const specErrors = {
   RETENTION_WINDOW_EXCEEDED: { status: 400, message: 'Audit events older than 90 days are not kept.' },
   TIER_UPGRADE_NOT_REQUIRED: { status: 400, message: 'The target tier is not above the current tier.' },
   UNAUTHORIZED: { status: 401, message: 'A valid Bearer access token is required.' },
-  FORBIDDEN: { status: 403, message: 'Your token is valid, but this action is not permitted to you.' },
+  FORBIDDEN: { status: 403, message: 'Your token is valid, but the policies do not permit this action.' },
   INSUFFICIENT_SCOPE: { status: 403, message: 'Your token lacks the scope this operation needs.' },
   FREE_TIER_LIMIT_EXCEEDED: { status: 403, message: "The organization's plan allows no more of these." },
   AGENT_NOT_ACTIVE: { status: 403, message: 'The agent must be active for this.' },

@@ -1,9 +1,10 @@
 /**
- * Who may, where fixed scopes do not say it: a question to the policy engine (adapters/cedar.ts), which decides by the
- * files in policies/. Whatever goes wrong, the answer is no.
+ * Authorization by policy, for routes where a fixed scope is not enough. The policy engine (adapters/cedar.ts) evaluates the files
+ * in policies/. It fails closed.
  */
 import { neverDelegated, type PolicyAction } from '../contract/actions.ts';
 import type { ErrorCode } from '../contract/errors.ts';
+import { scopes as allScopes } from '../contract/scopes.ts';
 import type { Caller } from './caller.ts';
 import { fail } from './fail.ts';
 import { nilUuid } from './ids.ts';
@@ -26,7 +27,7 @@ export interface PolicyRequest {
   readonly resource: PolicyResource;
 }
 
-/** Whom every policy must refuse this. */
+/** Without scopes and role: every set of policies must refuse it. */
 export const anonymousRequest: PolicyRequest = {
   agentId: nilUuid,
   organizationId: nilUuid,
@@ -37,15 +38,15 @@ export const anonymousRequest: PolicyRequest = {
 };
 
 export interface PolicyEngine {
-  allows(question: PolicyRequest): boolean;
+  allows(request: PolicyRequest): boolean;
 }
 
-/** Policies that cannot be read or are not valid: nothing starts with these. */
+/** The policies cannot be read or are invalid: the server does not start. */
 export class PolicyProblem extends Error {}
 
 /**
- * Lets the caller go on, or records the refusal and fails: 403 FORBIDDEN, or `foreign` (a not-found) when the caller may
- * do the same at home, who learns nothing about other organizations that way.
+ * Returns when the policies permit the action. Otherwise it records the refusal and fails: with 403 FORBIDDEN, or with `foreign` (a
+ * not-found) when the caller may do the same in its own organization. The caller learns nothing about other organizations.
  */
 export type RequirePermission = (
   caller: Caller,
@@ -53,8 +54,9 @@ export type RequirePermission = (
   resource: PolicyResource,
   refusal?: {
     foreign?: ErrorCode;
+    /** Comes before the sentence that names the missing scope or role. */
     message?: string;
-    /** Fails in its own way, or leaves it to us. */
+    /** May fail with an error of its own. */
     refuse?: () => void;
   },
 ) => Promise<void>;
@@ -73,14 +75,47 @@ export function createRequirePermission(deps: {
       const reason = `${action} cannot be delegated: use a token of the agent itself.`;
       fail('FORBIDDEN', { details: { action }, message: reason });
     }
-    // Sorted, so that equal questions are equal text and the engine can remember its answer.
-    const who = { agentId, organizationId, scopes: [...caller.scopes].sort(), role: await roleOf(caller) };
-    if (engine.allows({ ...who, action, resource })) return;
+    const role = await roleOf(caller);
+    const scopes = sorted(caller.scopes);
+    const request = { agentId, organizationId, scopes, role, action, resource };
+    if (engine.allows(request)) return;
     await recordRefusal(caller, action);
-    const home = organization(organizationId);
-    if (foreign && resource.type === 'Organization' && engine.allows({ ...who, action, resource: home }))
+    const ownOrganization = organization(organizationId);
+    if (
+      foreign &&
+      resource.type === 'Organization' &&
+      engine.allows({ ...request, resource: ownOrganization })
+    )
       fail(foreign);
     refuse?.();
-    fail('FORBIDDEN', { details: { action }, ...(message !== undefined && { message }) });
+    const sentences = [message, missingPermission(engine, request, caller)].filter(Boolean);
+    fail('FORBIDDEN', {
+      details: { action },
+      ...(sentences.length > 0 && { message: sentences.join(' ') }),
+    });
   };
+}
+
+/** Equal requests need equal text: the engine caches its decisions by it. */
+const sorted = (scopes: Iterable<string>): string[] => [...scopes].sort();
+
+/**
+ * Names the role or scopes, any one of which would permit the request. The engine is asked, because an operator may replace the
+ * policies. The answer depends on the request alone: the engine does not know which organizations exist.
+ */
+function missingPermission(
+  engine: PolicyEngine,
+  request: PolicyRequest,
+  { delegation }: Caller,
+): string | undefined {
+  const role = delegation
+    ? 'the role admin in the organization, which a delegated token does not carry'
+    : 'the role admin in the organization';
+  const alternatives = [
+    ...(engine.allows({ ...request, role: 'admin' }) ? [role] : []),
+    ...allScopes
+      .filter((scope) => engine.allows({ ...request, scopes: sorted(new Set([...request.scopes, scope])) }))
+      .map((scope) => `scope ${scope}`),
+  ];
+  return alternatives.length === 0 ? undefined : `Needs ${alternatives.join(', or ')}.`;
 }

@@ -20,7 +20,7 @@ export async function startHttp(
   const metrics = createMetrics();
   const http = await createHttp({
     config: { trustProxy: undefined, corsOrigin: undefined, baseUrl: 'http://countersign.test', ...config },
-    log: createLog({ level: 'error', destination: { write: (line) => void logs.push(line) } }),
+    log: createLog({ level: 'warn', destination: { write: (line) => void logs.push(line) } }),
     metrics,
     window: createRateWindow({ kv, fallback: kv, clock: systemClock, perMinute: 100_000 }),
     authenticate: async () => undefined,

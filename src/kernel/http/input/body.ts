@@ -1,6 +1,6 @@
 /**
- * Reading what clients send, refusing what could trip anything behind it: deep nesting, NUL, lone surrogates, `__proto__`, and
- * what would be dropped in silence: a field that is given twice.
+ * Parses request bodies. Refuses input that later code could mishandle: deep nesting, NUL, lone surrogates, `__proto__`, and
+ * duplicate fields, of which a parser would silently drop one.
  */
 import { ApiError } from '../../fail.ts';
 import type { RouteEntry } from '../route.ts';
@@ -23,7 +23,7 @@ function readText(bytes: Buffer): string {
   }
 }
 
-/** An empty body is no body: clients often send the content type with nothing behind it. */
+/** An empty body counts as no body: clients often send the content type without one. */
 export function readJson(bytes: Buffer): unknown {
   if (bytes.length === 0) return undefined;
   const text = readText(bytes);
@@ -39,20 +39,20 @@ export function readJson(bytes: Buffer): unknown {
   return value;
 }
 
-/** In a text that is JSON: reading it keeps the last of two fields of one name, and who checked it before us may have kept the first. */
+/** The first duplicate field in valid JSON. JSON.parse keeps the last of two; a proxy may have checked the first. */
 function duplicateField(json: string): string | undefined {
   const open: (Set<string> | undefined)[] = [];
   let text = '';
   for (let at = 0; at < json.length; at += 1) {
-    const sign = json[at];
-    if (sign === '{') open.push(new Set());
-    else if (sign === '[') open.push(undefined);
-    else if (sign === '}' || sign === ']') open.pop();
-    else if (sign === '"') {
+    const char = json[at];
+    if (char === '{') open.push(new Set());
+    else if (char === '[') open.push(undefined);
+    else if (char === '}' || char === ']') open.pop();
+    else if (char === '"') {
       const end = endOfString(json, at);
       text = json.slice(at, end + 1);
       at = end;
-    } else if (sign === ':') {
+    } else if (char === ':') {
       const name: string = JSON.parse(text);
       const names = open.at(-1);
       if (names?.has(name)) return name;
@@ -69,8 +69,8 @@ function endOfString(json: string, start: number): number {
 }
 
 /**
- * A form: what is given more than once is a list. Most of what comes is not encoded, and then found by the engine's own search:
- * to look at each character of a token would cost as much as all that is asked about it.
+ * Parses a form; a repeated field becomes a list. `split` and `indexOf` are native: looking at each character of a token in
+ * JavaScript would cost as much as the whole introspection of it.
  */
 export function readForm(bytes: Buffer): Record<string, string | string[]> {
   const form: Record<string, string | string[]> = Object.create(null);
@@ -97,7 +97,7 @@ function decodeFormText(text: string): string {
   }
 }
 
-/** Applied to bodies, queries and path parameters alike, before validation and so before SQL. */
+/** For bodies, queries and path parameters, before validation and SQL. */
 export function refuseUnsafe(value: unknown, part: Part, depth = 0): void {
   if (typeof value === 'string') {
     if (value.includes('\0')) refuse(part, 'contains a NUL character');
@@ -112,7 +112,7 @@ export function refuseUnsafe(value: unknown, part: Part, depth = 0): void {
   }
 }
 
-/** The router refuses a path with broken percent-encoding, but the query parser passes one on as it stands. */
+/** The router refuses a path with invalid percent-encoding; the query parser does not. */
 export function refuseBadEncoding(url: string): void {
   const start = url.indexOf('?');
   if (start < 0) return;
@@ -137,7 +137,7 @@ function refuseDuplicateFields(repeated: readonly string[]): never {
   );
 }
 
-/** What an operation does not read must not look as if it had been heeded. An empty object is what many clients send for nothing. */
+/** A body that the operation ignores is refused. An empty object passes: many clients send one instead of no body. */
 export function refuseUnexpectedBody(body: unknown, entry: RouteEntry | undefined): void {
   if (!entry || entry.schema.body || entry.accepts === 'raw' || body === undefined) return;
   if (typeof body === 'object' && body !== null && !Array.isArray(body) && Object.keys(body).length === 0)
@@ -147,7 +147,7 @@ export function refuseUnexpectedBody(body: unknown, entry: RouteEntry | undefine
   ]);
 }
 
-/** Fixed at creation: said by name, rather than as an unknown field. */
+/** Immutable fields get their own error instead of "unknown field". */
 export function refuseImmutable(body: unknown, immutable: readonly string[] = []): void {
   if (typeof body !== 'object' || body === null) return;
   const fields = immutable.filter((field) => field in body);

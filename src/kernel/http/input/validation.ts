@@ -1,6 +1,6 @@
 /**
- * Validation that explains: each problem names the field and says what was expected, without repeating what was sent
- * (a wrong word in a query aside, which is no secret: it stood in the address).
+ * Validation with Ajv. Each problem names the field and the expected value. It never repeats the value that was sent, except a wrong
+ * enum value of a query, which is part of the URL.
  */
 import { Ajv, type ErrorObject } from 'ajv';
 import addFormats from 'ajv-formats';
@@ -27,7 +27,7 @@ const ajv = new Ajv(options);
 // Default-exported CommonJS: the types and the runtime disagree on the shape of the import.
 (addFormats as unknown as (ajv: Ajv, names: string[]) => void)(ajv, ['date-time', 'email', 'uri']);
 
-/** For what we have made ourselves and want to be sure of: whether a value is of this shape. Compiled at its first use. */
+/** A type guard for values that we make ourselves. The schema is compiled at its first use. */
 export function isShape<T>(schema: TSchema): (value: unknown) => value is T {
   let validate: ((value: unknown) => unknown) | undefined;
   return (value): value is T => {
@@ -39,9 +39,9 @@ export function isShape<T>(schema: TSchema): (value: unknown) => value is T {
 const maxReported = 20;
 
 export const validatorCompiler: FastifySchemaCompiler<TSchema> = ({ schema, httpPart }) => {
-  // Compiled when the route is first asked for: dozens at once would make the process start slower and stay larger.
+  // Compiled at the first request of the route: compiling all of them would slow the start and cost memory.
   let compiled: ReturnType<typeof ajv.compile> | undefined;
-  let sizes: ReturnType<typeof ajv.compile> | undefined;
+  let lengthLimits: ReturnType<typeof ajv.compile> | undefined;
   const integers = httpPart === 'body' ? [] : integerFields(schema);
   const part =
     httpPart === 'querystring' ? 'query' : httpPart === 'params' ? 'path' : (httpPart ?? 'request');
@@ -49,8 +49,9 @@ export const validatorCompiler: FastifySchemaCompiler<TSchema> = ({ schema, http
     parseIntegers(data as Record<string, unknown>, integers);
     compiled ??= ajv.compile(schema);
     if (httpPart === 'body') {
-      sizes ??= ajv.compile(lengthLimitsOf(schema));
-      const tooLong = sizes(data) ? [] : (sizes.errors ?? []).filter(({ keyword }) => keyword in oversize);
+      lengthLimits ??= ajv.compile(lengthLimitsOf(schema));
+      const errors = lengthLimits(data) ? [] : (lengthLimits.errors ?? []);
+      const tooLong = errors.filter(({ keyword }) => keyword in oversize);
       if (tooLong.length > 0) return { error: validationError(part, describeProblems(part, tooLong)) };
     }
     const validate = compiled;
@@ -66,7 +67,7 @@ export const validatorCompiler: FastifySchemaCompiler<TSchema> = ({ schema, http
   };
 };
 
-/** Longer than any honest mistake, where a field may not be even longer. */
+/** Values above these sizes are refused before the full validation, unless the field allows more. */
 const oversize = { maxLength: 1_000, maxItems: 100 } as const;
 
 interface LengthLimits {
@@ -79,9 +80,8 @@ interface LengthLimits {
 }
 
 /**
- * Of a schema only what it says about lengths. All problems of a body are told at once, so a text that is too long would still be
- * tried against its pattern, and a list compared with itself, item by item: what takes no time at the lengths that are
- * allowed can take minutes at those that arrive. So lengths come first, and what is absurdly long is refused for that alone.
+ * The schema reduced to its length limits. The full validation reports all problems at once, so it would also match an oversized
+ * text against its pattern and compare all pairs of an oversized list, which can take minutes. So lengths are checked first.
  */
 function lengthLimitsOf({ type, maxLength, maxItems, properties, items, anyOf }: LengthLimits): LengthLimits {
   return {
@@ -90,7 +90,7 @@ function lengthLimitsOf({ type, maxLength, maxItems, properties, items, anyOf }:
     ...(maxItems !== undefined && { maxItems: Math.max(maxItems, oversize.maxItems) }),
     ...(properties && {
       properties: Object.fromEntries(
-        Object.entries(properties).map(([name, one]) => [name, lengthLimitsOf(one)]),
+        Object.entries(properties).map(([name, field]) => [name, lengthLimitsOf(field)]),
       ),
     }),
     ...(items && { items: lengthLimitsOf(items) }),
@@ -98,7 +98,7 @@ function lengthLimitsOf({ type, maxLength, maxItems, properties, items, anyOf }:
   };
 }
 
-/** Query and path arrive as text. Only plain decimal digits are a number: `0x10`, `1e2` and ` 1` are left to be refused. */
+/** Query and path arrive as text. Only decimal digits are parsed: `0x10`, `1e2` and ` 1` stay text and are refused. */
 const integerFields = (schema: TSchema): string[] =>
   Object.entries<{ type?: string }>((schema as { properties?: Record<string, object> }).properties ?? {})
     .filter(([, { type }]) => type === 'integer')
@@ -111,10 +111,10 @@ function parseIntegers(data: Record<string, unknown>, integers: readonly string[
   }
 }
 
-/** A field's name is the client's text, too: nobody needs the whole of a very long one back. */
+/** The client chooses field names too: a long one is shortened in the response. */
 export const shortName = (name: string) => (name.length > 64 ? `${name.slice(0, 64)}…` : name);
 
-/** A query parameter that must be one of a few words: what was given and what could have been, for a program to read. */
+/** For a wrong enum value in a query: the given and the supported values, as machine-readable details. */
 function enumDetails(errors: readonly ErrorObject[]): Record<string, unknown> {
   const wrong = errors.find(({ keyword }) => keyword === 'enum');
   if (!wrong) return {};
@@ -142,9 +142,9 @@ function describeProblems(part: string, errors: readonly ErrorObject[]): FieldPr
   for (const error of errors) {
     const full = describeProblem(part, error);
     const problem = { ...full, field: shortName(full.field) };
-    // One sentence per field is enough, and the first is the most particular.
+    // One problem per field; the first is the most specific.
     if (!problems.has(problem.field)) problems.set(problem.field, problem);
-    // A body can be wrong in a hundred thousand places: explaining them all would stall everyone else.
+    // A body can have a hundred thousand problems: describing all of them would block the event loop.
     if (problems.size >= maxReported) break;
   }
   return [...problems.values()];
@@ -162,35 +162,57 @@ function describeProblem(part: string, error: ErrorObject): FieldProblem {
         field: inside(error.params.additionalProperty),
         message: 'is not a field of this operation',
       };
-    case 'enum':
-      return {
-        in: part,
-        field: at,
-        message: `must be one of ${(error.params.allowedValues as unknown[]).join(', ')}`,
-      };
-    case 'pattern':
-    case 'format': {
-      const description = (error.parentSchema as { description?: string } | undefined)?.description;
-      return {
-        in: part,
-        field: at,
-        message: description ? `must be ${description}` : (error.message ?? 'is malformed'),
-      };
-    }
-    case 'uniqueItems':
-      return { in: part, field: at, message: 'must not list anything twice' };
     case 'type':
-      if (part !== 'body' && Array.isArray(error.data))
-        return { in: part, field: at, message: 'is given more than once' };
-      return {
-        in: part,
-        field: at,
-        message: at ? `must be of type ${error.params.type}` : 'is missing or not an object with fields',
-      };
+      return { in: part, field: at, message: typeMessage(part, at, error) };
     default:
-      return { in: part, field: at, message: error.message ?? 'is not valid' };
+      return { in: part, field: at, message: constraintMessage(error) };
   }
 }
+
+function typeMessage(part: string, field: string, error: ErrorObject): string {
+  if (part !== 'body' && Array.isArray(error.data)) return 'is given more than once';
+  return field ? `must be of type ${error.params.type}` : 'is missing or not an object with fields';
+}
+
+/** Ajv's own texts are negative ("must NOT have fewer than 1 characters") or say little ("must match a schema in anyOf"). */
+function constraintMessage({ keyword, params, parentSchema, message }: ErrorObject): string {
+  switch (keyword) {
+    case 'minLength':
+      return atLeast(params.limit, 'character');
+    case 'maxLength':
+      return atMost(params.limit, 'character');
+    case 'minItems':
+      return atLeast(params.limit, 'item');
+    case 'maxItems':
+      return atMost(params.limit, 'item');
+    case 'minProperties':
+      return atLeast(params.limit, 'field');
+    case 'maxProperties':
+      return atMost(params.limit, 'field');
+    case 'minimum':
+      return `must be at least ${params.limit}`;
+    case 'maximum':
+      return `must be at most ${params.limit}`;
+    case 'uniqueItems':
+      return 'must not list anything twice';
+    case 'enum':
+      return `must be one of ${params.allowedValues.join(', ')}`;
+    case 'const':
+      return `must be ${JSON.stringify(params.allowedValue)}`;
+    case 'pattern':
+    case 'format':
+      return parentSchema?.description ? `must be ${parentSchema.description}` : (message ?? 'is malformed');
+    default:
+      return 'is not valid';
+  }
+}
+
+const plural = (count: number, noun: string): string => `${count} ${noun}${count === 1 ? '' : 's'}`;
+
+const atLeast = (count: number, noun: string): string =>
+  count === 1 ? 'must not be empty' : `must have at least ${plural(count, noun)}`;
+
+const atMost = (count: number, noun: string): string => `must have at most ${plural(count, noun)}`;
 
 /** `/capabilities/0` → `capabilities[0]` */
 const fieldName = (pointer: string) =>
