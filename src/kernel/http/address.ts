@@ -1,16 +1,16 @@
-/** Addresses of clients: one spelling for each, and how far one client's addresses reach. */
+/** Client addresses: normalization, and the network that counts as one client. */
 import { isIP, isIPv4 } from 'node:net';
 
 /**
- * Undefined for what is none: proxies write all sorts of things into X-Forwarded-For, and none of it must become a fresh rate window.
- * IPv4 within IPv6 is IPv4; a port or a zone is left out.
+ * Undefined for text that is no IP address: proxies forward arbitrary X-Forwarded-For values, and none may open a new rate window.
+ * IPv4 within IPv6 becomes IPv4; a port or zone is removed.
  */
 export function normalizeAddress(given: string): string | undefined {
   if (isIPv4(given)) return given;
   const bare = given.replace(/^\[(.*)\](:\d+)?$/, '$1').replace(/^(\d+\.\d+\.\d+\.\d+):\d+$/, '$1');
   const text = bare.replace(/%.*$/, '');
   if (isIP(text) !== 6) return isIPv4(text) ? text : undefined;
-  // A URL has one spelling for each address.
+  // The URL parser normalizes IPv6.
   const plain = new URL(`http://[${text}]/`).hostname.slice(1, -1);
   const [, high, low] = /^::ffff:([0-9a-f]{1,4}):([0-9a-f]{1,4})$/.exec(plain) ?? [];
   if (high === undefined || low === undefined) return plain;
@@ -18,7 +18,7 @@ export function normalizeAddress(given: string): string | undefined {
   return [first >> 8, first & 255, second >> 8, second & 255].join('.');
 }
 
-/** Whoever has an IPv6 address has the 2⁶⁴ of its network: they count as one. The address is a plain one. */
+/** A client with one IPv6 address usually has its whole /64 network: the network counts as one client. Takes a normalized address. */
 export function networkOf(address: string): string {
   if (!address.includes(':')) return address;
   const [head = '', tail] = address.split('::');

@@ -1,6 +1,6 @@
 /**
- * Who gets in: one list of steps before the body is read, each failing closed. Headers of the rate window are set on
- * the way, so that refusals carry them too.
+ * The guard: one list of steps before the body is read, each failing closed. It sets the rate-limit headers before it refuses, so
+ * that refusals carry them too.
  */
 import { timingSafeEqual } from 'node:crypto';
 import type { FastifyReply, FastifyRequest } from 'fastify';
@@ -17,7 +17,7 @@ import { validationError } from './input/validation.ts';
 import type { RateWindow, WindowState } from './rate-window.ts';
 import type { Access, RouteEntry } from './route.ts';
 
-/** What a verified access token says, and how its organization stands now. Requests with the same token share it. */
+/** The content of a verified access token and the current state of its organization. Requests with the same token share it. */
 export interface Identity {
   readonly agentId: string;
   readonly organizationId: string;
@@ -27,11 +27,11 @@ export interface Identity {
   readonly grantableScopes: ReadonlySet<Scope>;
   readonly tokenId: string;
   readonly delegation?: Delegation;
-  /** The token was good, but what was delegated by it is over. */
+  /** The token is valid, but its delegation has ended. */
   readonly ended?: 'DELEGATION_EXPIRED' | 'DELEGATION_REVOKED';
 }
 
-/** Whose a token was that is not taken (nobody's, if it was never ours), and why it is not. */
+/** A refused token: its owner (nil UUIDs if it was never ours) and the reason. */
 export interface TokenRefusal {
   readonly agentId: string;
   readonly organizationId: string;
@@ -39,15 +39,15 @@ export interface TokenRefusal {
 }
 
 export interface GuardDeps {
-  /** Undefined for anything but a live token of ours. */
+  /** Undefined unless the token is ours and live. */
   authenticate(token: string): Promise<Identity | undefined>;
-  /** Of a token that is none: what it is. */
+  /** The reason why `authenticate` gave undefined. */
   explain(token: string): Promise<TokenRefusal>;
   readonly recordRefusal: RecordRefusal;
   readonly requirePermission: RequirePermission;
-  /** Counts the call against its organization's plan; refuses it when the plan is used up for today. */
+  /** Counts the call against its organization's plan; fails when the plan's calls of today are used up. */
   countCall(identity: Identity): Promise<void> | void;
-  /** Address of the document that tells a client how to get in (RFC 9728). */
+  /** URL of the protected resource metadata (RFC 9728). */
   readonly resourceMetadata: string;
   readonly window: RateWindow;
   readonly metrics: Metrics;
@@ -56,7 +56,7 @@ export interface GuardDeps {
 export interface RequestContext {
   readonly origin: Origin;
   caller?: Caller;
-  /** How the window stood when it had counted this request; what no step has counted, the server counts against the address. */
+  /** The window after it had counted this request. A request that no step has counted counts against its address (response-hooks.ts). */
   counted?: WindowState;
 }
 
@@ -72,7 +72,7 @@ export interface Guard {
 
 export function createGuard(deps: GuardDeps): Guard {
   const {
-    authenticate: identify,
+    authenticate,
     explain,
     recordRefusal,
     requirePermission,
@@ -82,12 +82,12 @@ export function createGuard(deps: GuardDeps): Guard {
     metrics,
   } = deps;
   const countAgainst = async (reply: FastifyReply, context: RequestContext, clientId: string | undefined) => {
-    // A handler may ask again, when its work had to be done anew because somebody else's failed beside it.
+    // A handler may call this twice: its batch is retried item by item when another item fails.
     context.counted ??= await window.count(subjectOf(context, clientId));
     applyWindow(reply, context.counted, clientId);
   };
 
-  /** The headers go on telling of the window that all routes share, until this one is what refuses, or unless told otherwise. */
+  /** The headers describe the window that all routes share, unless this window refuses or the entry says `headers: 'own'`. */
   const countInOwnWindow = async (
     reply: FastifyReply,
     context: RequestContext,
@@ -95,13 +95,13 @@ export function createGuard(deps: GuardDeps): Guard {
     identity: Identity | undefined,
   ) => {
     if (typeof entry?.limit !== 'object') return;
-    const { per, perMinute, headers: shown } = entry.limit;
-    const whose =
+    const { per, perMinute, headers } = entry.limit;
+    const subject =
       identity && per === 'organization'
         ? `organization:${identity.organizationId}`
         : subjectOf(context, identity?.agentId);
-    const own = await window.count(`route:${entry.id}:${whose}`, perMinute);
-    if (own.exceeded || shown === 'own') applyWindow(reply, own, identity?.agentId);
+    const own = await window.count(`route:${entry.id}:${subject}`, perMinute);
+    if (own.exceeded || headers === 'own') applyWindow(reply, own, identity?.agentId);
   };
 
   const applyWindow = (reply: FastifyReply, state: WindowState, clientId?: string) => {
@@ -114,7 +114,7 @@ export function createGuard(deps: GuardDeps): Guard {
     });
   };
 
-  /** Every refused token leaves one event, before it is answered, within the limit for unauthenticated requests. */
+  /** Records one event per refused token before the response, within the limit for unauthenticated requests. */
   const refuse = async (
     { origin }: RequestContext,
     entry: RouteEntry | undefined,
@@ -129,15 +129,15 @@ export function createGuard(deps: GuardDeps): Guard {
     });
   };
 
-  const identified = async (
+  const requireIdentity = async (
     context: RequestContext,
     entry: RouteEntry | undefined,
-    { shown, token }: { shown: boolean; token: string | undefined },
+    { hasHeader, token }: { hasHeader: boolean; token: string | undefined },
     identity: Identity | undefined,
   ): Promise<Identity> => {
     if (!identity) {
       if (token !== undefined) await refuse(context, entry, await explain(token));
-      else if (shown) await refuse(context, entry, { ...anonymous, reason: 'malformed' });
+      else if (hasHeader) await refuse(context, entry, { ...anonymous, reason: 'malformed' });
       return refuseUnidentified(token, resourceMetadata);
     }
     if (identity.organizationStatus !== 'active') {
@@ -152,7 +152,7 @@ export function createGuard(deps: GuardDeps): Guard {
     return identity;
   };
 
-  /** For routes whose effect would outlast the delegation, or be taken elsewhere for the agent's own. */
+  /** For routes whose effect would outlast the delegation, or look elsewhere like the agent's own act. */
   const refuseDelegated = async (caller: Caller, entry: RouteEntry | undefined) => {
     const { agentId, organizationId } = caller;
     const metadata = { operation: entry?.id, reason: 'delegated token' };
@@ -179,22 +179,22 @@ export function createGuard(deps: GuardDeps): Guard {
     countAgainst,
     async authorize(request, reply, context, entry) {
       const token = bearerToken(request.headers.authorization);
-      const known = token === undefined ? undefined : await identify(token);
+      const authenticated = token === undefined ? undefined : await authenticate(token);
 
-      if (entry?.limit !== 'afterVerification') await countAgainst(reply, context, known?.agentId);
+      if (entry?.limit !== 'afterVerification') await countAgainst(reply, context, authenticated?.agentId);
 
       // Only the 404 handler has no entry; a route cannot be mounted without one.
       const access: Access = entry?.access ?? { kind: 'open' };
       if (entry && access.kind === 'secret') await requireSecret(context, entry, access.secret, token);
       if (access.kind === 'open' || access.kind === 'client' || access.kind === 'secret') {
-        // Where anyone may come in, a handler may still show more to somebody it knows.
-        if (access.kind === 'open' && known?.organizationStatus === 'active' && !known.ended)
-          context.caller = callerOf(known, context);
-        return countInOwnWindow(reply, context, entry, known);
+        // On open routes a handler may show more to an authenticated caller.
+        if (access.kind === 'open' && authenticated?.organizationStatus === 'active' && !authenticated.ended)
+          context.caller = callerOf(authenticated, context);
+        return countInOwnWindow(reply, context, entry, authenticated);
       }
 
-      const shown = request.headers.authorization !== undefined;
-      const identity = await identified(context, entry, { shown, token }, known);
+      const hasHeader = request.headers.authorization !== undefined;
+      const identity = await requireIdentity(context, entry, { hasHeader, token }, authenticated);
       if (entry?.quota !== 'free') await countCall(identity);
       if (access.kind === 'scope') requireScope(identity, access.scope, resourceMetadata);
       const caller = callerOf(identity, context);
@@ -210,7 +210,7 @@ export function createGuard(deps: GuardDeps): Guard {
           ...(scope && { refuse: () => requireScope(identity, scope, resourceMetadata) }),
         });
       }
-      // Last, so that nobody who may not come in can use up what the others of an organization share.
+      // Last: a refused request must not use up a window that an organization shares.
       await countInOwnWindow(reply, context, entry, identity);
       context.caller = caller;
     },
@@ -265,7 +265,7 @@ function requireScope(identity: Identity, needed: Scope, metadata: string): void
   });
 }
 
-/** Validation comes after the guard, but a policy must not be asked about, nor a refusal recorded for, what is no id. */
+/** Validation comes after the guard, but policies and recorded refusals need well-formed ids. */
 function refuseMalformedIds(params: Record<string, string>): void {
   const problems = Object.keys(params)
     .filter((name) => !isUuid(params[name] ?? ''))

@@ -1,4 +1,4 @@
-/** Pages as the spec shows them: `{data, total, page, limit}`. */
+/** Pagination as in the spec: `{data, total, page, limit}`. */
 export interface PageRequest {
   readonly page: number;
   readonly limit: number;

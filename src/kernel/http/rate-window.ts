@@ -1,6 +1,6 @@
 /**
- * The rate window: so many requests per subject in fixed 60-second windows, aligned to the clock's minutes so
- * that every process sharing a store agrees on them. While the store is away each process counts for itself.
+ * A fixed-window rate limiter: 60-second windows per subject, aligned to the clock's minutes so that all processes that share a store
+ * agree on them. While the store is unavailable, each process counts its own requests.
  */
 import { limits } from '../../contract/limits.ts';
 import type { Clock } from '../clock.ts';
@@ -16,15 +16,15 @@ export interface WindowState {
 }
 
 export interface RateWindow {
-  /** Counts one request against the subject, who may make so many a minute; as many as anybody, unless told. */
+  /** Counts one request against the subject. `perMinute` overrides the limit of the instance. */
   count(subject: string, perMinute?: number): Promise<WindowState>;
-  /** How the subject stands, without counting: `exceeded` means that the next request would be too many. */
+  /** Reads the window without counting. `exceeded` means that the next request would be too many. */
   peek(subject: string): Promise<WindowState>;
 }
 
 export interface RateWindowDeps {
   readonly kv: Kv;
-  /** Counts in this process while `kv` is away. */
+  /** Counts in this process while `kv` is unavailable. */
   readonly fallback: Kv;
   readonly clock: Clock;
   readonly perMinute: number;

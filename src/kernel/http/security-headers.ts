@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import helmet from 'helmet';
 
-/** Helmet's, which are the same on every answer, so it is asked once; and that nothing is to be kept. */
+/** Helmet's headers, computed once because they are equal on every response, and `Cache-Control: no-store`. */
 export function createSecurityHeaders(https: boolean): Record<string, string> {
   const headers: Record<string, string> = {};
   const collect = helmet({
@@ -10,7 +10,7 @@ export function createSecurityHeaders(https: boolean): Record<string, string> {
       directives: { defaultSrc: ["'none'"], frameAncestors: ["'none'"] },
     },
     frameguard: { action: 'deny' },
-    // For pages; of an API's answers they say nothing.
+    // These concern pages, not API responses.
     crossOriginOpenerPolicy: false,
     crossOriginResourcePolicy: false,
     originAgentCluster: false,
@@ -29,6 +29,6 @@ export function createSecurityHeaders(https: boolean): Record<string, string> {
   collect({} as IncomingMessage, response as unknown as ServerResponse, (error) => {
     if (error) throw error;
   });
-  // Most answers carry a token, a secret or somebody's data; the few that may be kept say so themselves.
+  // Most responses carry a token, a secret or tenant data. Routes with cacheable responses override this.
   return { ...headers, 'cache-control': 'no-store' };
 }

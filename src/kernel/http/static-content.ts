@@ -1,6 +1,6 @@
 /**
- * Content that is the same for every client, such as a script: one buffer in memory, shared by all responses. Node queues a
- * Buffer by reference, but copies a string for every response.
+ * Content that is equal for all clients, such as a script: one buffer in memory, shared by all responses. Node queues a Buffer by
+ * reference, but copies a string for every response.
  */
 import { createHash } from 'node:crypto';
 import { promisify } from 'node:util';
@@ -32,7 +32,7 @@ export async function createStaticContent(text: string): Promise<StaticContent> 
 export const isStaticContent = (body: unknown): body is StaticContent =>
   typeof body === 'object' && body !== null && contents.has(body);
 
-/** Whether this buffer belongs to static content: a response that sends it holds no memory of its own. */
+/** Whether the buffer belongs to static content: a response that sends it needs no memory of its own. */
 export const isSharedBuffer = (body: object): boolean => buffers.has(body);
 
 /** Chooses the encoding; 304 when the client has this version. */
@@ -57,8 +57,8 @@ function acceptsGzip(acceptEncoding: string | string[] | undefined): boolean {
     .split(',')
     .map((coding) => coding.split(';').map((part) => part.trim()));
   const weightOf = (name: string) => {
-    const found = codings.find(([coding]) => coding === name);
-    return found && Number(found.find((part) => part.startsWith('q='))?.slice(2) ?? 1);
+    const coding = codings.find(([first]) => first === name);
+    return coding && Number(coding.find((part) => part.startsWith('q='))?.slice(2) ?? 1);
   };
   return (weightOf('gzip') ?? weightOf('*') ?? 0) > 0;
 }

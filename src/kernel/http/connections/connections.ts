@@ -1,6 +1,6 @@
 /**
- * What becomes of connections: bytes on them that are no request, answers that are given before all of the question has come, and
- * their end when the server closes. Nobody loses an answer by the way a connection is closed, and nobody can hold one open.
+ * The life of connections: bytes that are no HTTP request, responses sent before the whole request has arrived, and graceful
+ * shutdown. Closing a connection never loses a response, and no client can keep one open.
  */
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
@@ -16,47 +16,47 @@ import type { RateWindow } from '../rate-window.ts';
 import { onlyChunked } from '../request.ts';
 
 export interface Connections {
-  /** Answers bytes that are no HTTP request, or half of one. */
+  /** Answers bytes that are no HTTP request, or an incomplete one. */
   refuse(error: Error & { code?: string }, socket: Socket): Promise<void>;
-  /** Says `Connection: close` where it applies; then what is to be waited for before the answer is written, if anything. */
+  /** Sets `Connection: close` where it applies. Returns a function to await before the response is written, if there is one. */
   beforeResponse(request: IncomingMessage, reply: FastifyReply): (() => Promise<void>) | undefined;
   afterResponse(request: IncomingMessage): void;
-  /** From now on every answer is the last one on its connection. */
+  /** From now on every response is the last one on its connection. */
   startClosing(): void;
-  /** Finishes requests in flight, keep-alive clients notwithstanding; cuts what is not done after `graceMs`. */
+  /** Finishes requests in flight and ends keep-alive connections; after `graceMs` it closes the remaining ones. */
   close(server: FastifyInstance, graceMs?: number): Promise<void>;
 }
 
 const defaultCloseDelayMs = 250;
-/** How long a refused socket is still read from. */
+/** A refused socket is read for this long before it is destroyed. */
 const lingerMs = 250;
 const drainMs = 1_000;
 
 export function createConnections(deps: {
   readonly window: RateWindow;
   readonly securityHeaders: Readonly<Record<string, string>>;
-  /** Before connections that look idle are closed: what a client has sent on one may still be on its way. */
+  /** Delay before idle connections are closed: a request on one may still be in transit. */
   readonly closeDelayMs?: number | undefined;
 }): Connections {
   const { window, securityHeaders, closeDelayMs: farewellMs = defaultCloseDelayMs } = deps;
   const refused = new WeakSet<Socket>();
-  /** The last request on each socket that was answered before all of it had come. */
+  /** The last request on each socket that was answered before it had arrived completely. */
   const answeredEarly = new Map<Socket, IncomingMessage>();
   let closing = false;
 
   const isAnswered = (socket: Socket) => answeredEarly.get(socket)?.complete === false;
 
-  /** They have their answers, and whatever they are still sending is for nobody. */
+  /** These clients have their responses; the rest of their request bodies is not needed. */
   const destroyAnswered = () => {
     for (const socket of answeredEarly.keys()) if (isAnswered(socket)) socket.destroy();
   };
 
   return {
     async refuse(error, socket) {
-      // Whatever else arrives on a refused socket fails too; the first failure has been answered.
+      // More bytes on a refused socket fail too; only the first failure is answered.
       if (refused.has(socket)) return;
       refused.add(socket);
-      // A request is answered once, whatever becomes of the rest of it.
+      // A request is answered once, also when the rest of it is malformed.
       if (error.code === 'ECONNRESET' || !socket.writable || isAnswered(socket)) return void socket.destroy();
       const refusal = refusalOf(error);
       const address = normalizeAddress(socket.remoteAddress ?? '') ?? 'unknown';
@@ -73,10 +73,9 @@ export function createConnections(deps: {
       const head = Object.entries(headers)
         .map(([name, value]) => `${name}: ${value}\r\n`)
         .join('');
-      // There is no reply object: the answer is written by hand.
+      // There is no reply object here.
       if (socket.writable) socket.end(`HTTP/1.1 ${refusal.status} Refused\r\n${head}\r\n${body}`);
-      // What is still arriving is read and dropped for a moment: closing on it would reset the connection, and the
-      // answer with it. Nobody gets to keep a refused socket, though.
+      // Arriving bytes are read and dropped for a moment: closing at once would reset the connection and lose the response.
       setTimeout(() => socket.destroy(), lingerMs).unref();
     },
 
@@ -101,14 +100,14 @@ export function createConnections(deps: {
       closing = true;
       const drained = server.server.listening ? stopListening(server.server) : undefined;
       if (drained) await sleep(farewellMs);
-      const heardOut = setTimeout(destroyAnswered, drainMs);
-      const cut = setTimeout(() => server.server.closeAllConnections(), graceMs);
+      const drainTimer = setTimeout(destroyAnswered, drainMs);
+      const graceTimer = setTimeout(() => server.server.closeAllConnections(), graceMs);
       try {
         await server.close();
         await drained;
       } finally {
-        clearTimeout(heardOut);
-        clearTimeout(cut);
+        clearTimeout(drainTimer);
+        clearTimeout(graceTimer);
       }
     },
   };
@@ -123,17 +122,14 @@ function refusalOf({ code }: { code?: string }): ApiError {
   return new ApiError('VALIDATION_ERROR', code?.startsWith('HPE_') ? { message } : {});
 }
 
-/** Nobody new from now on; those who are there stay, also the idle, whom the HTTP server's own `close` would end. */
+/** Accepts no new connections. Unlike the HTTP server's own `close`, it keeps idle ones open. */
 const stopListening = (server: FastifyInstance['server']): Promise<void> =>
   new Promise((drained) => NetServer.prototype.close.call(server, () => drained()));
 
-/**
- * Closing a connection on what is still arriving would reset it, and the answer with it: so whoever is about to be closed is heard
- * out for a moment.
- */
+/** Reads the rest of the request for a moment: closing earlier would reset the connection and lose the response. */
 async function drain(request: IncomingMessage): Promise<void> {
   const late = new AbortController();
-  const over = once(request.resume(), 'close', { signal: late.signal }).catch(() => {});
-  await Promise.race([over, sleep(drainMs, undefined, { signal: late.signal }).catch(() => {})]);
+  const ended = once(request.resume(), 'close', { signal: late.signal }).catch(() => {});
+  await Promise.race([ended, sleep(drainMs, undefined, { signal: late.signal }).catch(() => {})]);
   late.abort();
 }

@@ -1,6 +1,6 @@
 /**
- * Pipelined requests are handled one after the other: the next begins when the response before it has been written. Node would
- * hand over all of them at once, and a client that reads nothing could have thousands of responses made and held by one packet.
+ * Pipelined requests are handled one at a time: the next begins when the response before it has been written. Node would start
+ * all of them at once: a client that reads nothing could make the server hold thousands of responses with one packet.
  */
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
@@ -9,7 +9,7 @@ import type { Socket } from 'node:net';
 export function oneAtATime(handle: RequestListener, maxWaiting: number): RequestListener {
   const waiting = new WeakMap<Socket, number>();
   return (request: IncomingMessage, response: ServerResponse) => {
-    // Node gives a response its socket when those before it are done.
+    // Node assigns the socket to a response when the earlier ones are written.
     if (response.socket !== null) return handle(request, response);
     const { socket } = request;
     if (socket.destroyed) return;

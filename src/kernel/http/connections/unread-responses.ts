@@ -15,7 +15,7 @@ import { isSharedBuffer } from '../static-content.ts';
 export interface UnreadResponses {
   /** For every connection that is accepted. */
   track(socket: Socket): void;
-  /** For every response: the payload to send instead, which is the same unless it is large or a stream. */
+  /** For every response: the payload to send, replaced by a stream of slices if it is large or a stream. */
   bound(payload: unknown, request: IncomingMessage, reply: FastifyReply): unknown;
   stop(): void;
 }
@@ -23,11 +23,11 @@ export interface UnreadResponses {
 interface Connection {
   /** The buffer of the response that is being written in slices; it stays in memory as a whole. */
   buffered: number;
-  /** What is being written is shared by all responses, and so costs nothing. */
+  /** The buffer is shared by all responses and needs no memory of its own. */
   shared: boolean;
   written: number;
   pending: number;
-  /** When the client was last seen to read, or had nothing to read. */
+  /** When the client last read something, or had nothing to read. */
   movedAt: number;
 }
 
@@ -45,7 +45,7 @@ export function createUnreadResponses(deps: {
 }): UnreadResponses {
   const { log, maxBytes, stallMs } = deps;
   const connections = new Map<Socket, Connection>();
-  /** What the last sweep found, and everything written since: an upper bound of what is held. */
+  /** The bytes that the last sweep found, plus all written since: an upper bound of the memory in use. */
   let heldUpperBound = 0;
 
   const count = (bytes: number) => {
@@ -82,7 +82,7 @@ export function createUnreadResponses(deps: {
     let closed = 0;
     for (const { socket, bytes } of unread.sort((one, other) => one.movedAt - other.movedAt)) {
       if (heldUpperBound <= maxBytes * targetFill) break;
-      // Not an orderly end: the kernel would keep its part of the response for as long as the client does not read.
+      // A reset: with an orderly close the operating system would keep its part of the response until the client reads.
       socket.resetAndDestroy();
       heldUpperBound -= bytes;
       closed += 1;
@@ -92,10 +92,10 @@ export function createUnreadResponses(deps: {
 
   const timer = setInterval(sweep, Math.min(sweepMs, stallMs / 4)).unref();
 
-  /** Slices of what comes from the source, which is asked for more when the client has read what there was. */
+  /** Slices of the source's chunks. The source is read further when the client has read the earlier ones. */
   async function* slice(source: AsyncIterable<Chunk> | Iterable<Chunk>, connection: Connection | undefined) {
-    for await (const piece of source) {
-      const bytes = typeof piece === 'string' ? Buffer.from(piece) : piece;
+    for await (const chunk of source) {
+      const bytes = typeof chunk === 'string' ? Buffer.from(chunk) : chunk;
       if (connection) connection.buffered = bytes.length;
       if (!connection?.shared) count(bytes.length);
       for (let at = 0; at < bytes.length; at += sliceBytes) yield bytes.subarray(at, at + sliceBytes);
@@ -144,7 +144,7 @@ export function createUnreadResponses(deps: {
   };
 }
 
-/** Either changes as soon as a slice has left for the kernel; with nothing read, neither does. */
+/** Both change when a slice has gone to the operating system; while the client reads nothing, neither does. */
 const hasMoved = (socket: Socket, { written, pending }: Connection): boolean =>
   socket.writableLength !== pending || socket.bytesWritten !== written;
 
