@@ -1,6 +1,6 @@
 #!/usr/bin/env node
 // Starts Countersign from a checkout (TypeScript source) or from an installed package (the build). When the Node that
-// runs this file is older than the one the project needs, the pinned one from node_modules takes over.
+// runs this file is too old, it starts the pinned Node of node_modules instead.
 import { spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import * as nodeModule from 'node:module';
@@ -12,12 +12,11 @@ const oldestNode = 24;
 const self = fileURLToPath(import.meta.url);
 
 if (Number(process.versions.node.split('.')[0]) >= oldestNode) {
-  // Compiled code is kept between starts, which halves the time they take; where it cannot be written, nothing is lost.
+  // The compile cache halves the start time; an unwritable folder only disables it.
   nodeModule.enableCompileCache?.(
     fileURLToPath(new URL('../node_modules/.cache/countersign', import.meta.url)),
   );
-  // Tokens are signed on libuv's threads: as many as there are cores, instead of four on every machine. Read when the
-  // first of them is needed, so this is early enough.
+  // libuv's threads sign tokens: one per core instead of four on every machine. libuv reads this when it starts the first thread.
   process.env.UV_THREADPOOL_SIZE ??= String(Math.max(2, availableParallelism()));
   const source = new URL('../src/main.ts', import.meta.url);
   await import(existsSync(source) ? source.href : new URL('../dist/main.js', import.meta.url).href);
@@ -29,8 +28,8 @@ function runWithPinnedNode() {
   const node = pinnedNode();
   if (!node) {
     console.error(
-      `countersign: this is Node ${process.versions.node}; Node ${oldestNode} or newer is needed, and the pinned one is not` +
-        ' installed. Run npm ci without --omit=optional, or use a newer Node.',
+      `countersign: needs Node ${oldestNode} or newer, but this is Node ${process.versions.node} and the pinned Node is not installed.` +
+        ' Run npm ci without --omit=optional, or use a newer Node.',
     );
     process.exit(1);
   }
@@ -51,7 +50,7 @@ function pinnedNode() {
       const folder = dirname(require.resolve(`${name}/package.json`));
       return join(folder, 'bin', process.platform === 'win32' ? 'node.exe' : 'node');
     } catch {
-      // Not for this platform, or left out at install.
+      // Not made for this platform, or not installed.
     }
   }
   return undefined;

@@ -1,7 +1,7 @@
-/** argv → commands. Each command is one file in commands/, loaded only when it is asked for. */
+/** argv → commands. Each command is one file in commands/, imported when it runs. */
 import { readFileSync } from 'node:fs';
 import { Command } from 'commander';
-import { Refusal } from './commands/refusal.ts';
+import { CommandError } from './commands/command-error.ts';
 import { printError } from './commands/terminal.ts';
 import { ConfigProblems } from './kernel/config/config.ts';
 import { DatabaseUnavailable } from './kernel/data/db.ts';
@@ -16,81 +16,121 @@ const program = new Command('countersign').description(description).version(vers
 
 program
   .command('dev')
-  .description('try it: embedded PostgreSQL, no Redis, generated keys, an operator ready to use')
-  .option('--port <number>', 'port to listen on (default: PORT, else 3000)')
-  .option('--data <folder>', 'where everything is kept', '.countersign')
+  .description(
+    'try Countersign on this machine: starts an embedded PostgreSQL and a server with generated keys, and prints the credentials of an operator',
+  )
+  .option('--port <number>', 'port to listen on (default: the variable PORT, else 3000)')
+  .option(
+    '--data <folder>',
+    "folder for the database, the keys and the operator's credentials; created when missing",
+    '.countersign',
+  )
   .action(async (options) => (await import('./commands/dev.ts')).dev(process.env, options));
 
 program
   .command('serve')
-  .description('run in production, configured by the environment alone (docs/reference/configuration.md)')
-  .option('--no-worker', 'HTTP only; run the background loops apart with `countersign worker`')
+  .description(
+    'run the server; every setting is an environment variable (docs/reference/configuration.md), and all problems are listed at once',
+  )
+  .option('--no-worker', 'serve HTTP only; run the background loops elsewhere with `countersign worker`')
   .action(async (options) => (await import('./commands/serve.ts')).serve(process.env, options));
 
 program
   .command('worker')
-  .description('run the background loops alone')
+  .description('run the background loops without HTTP, for servers that run with --no-worker')
   .action(async () => (await import('./commands/worker.ts')).worker(process.env));
 
 program
   .command('migrate')
-  .description('bring the database up to date and exit (serve does it at start, too)')
+  .description(
+    'apply missing migrations to the database in DATABASE_URL and exit; serve does the same when it starts',
+  )
   .action(async () => (await import('./commands/migrate.ts')).migrate(process.env));
 
 program
   .command('bootstrap')
-  .description('create the first organization and an operator that holds every scope; prints its secret once')
-  .option('--json', 'print JSON')
-  .option('--force', 'although there is an operator: give it one more credential')
+  .description(
+    'create the first organization and an operator with every scope, and print its client secret once; needs the variables of serve',
+  )
+  .option('--json', 'print one JSON object: baseUrl, organizationId, agentId, clientId, clientSecret')
+  .option('--force', 'if there is an operator already, create another client secret for it')
   .action(async (options) => (await import('./commands/bootstrap.ts')).bootstrap(process.env, options));
 
 program
   .command('keys')
-  .description('print a new RSA-2048 signing key pair as PEM, or write it into a folder')
-  .option('--out <folder>', 'write private.pem and public.pem there, and print the paths and the key id')
+  .description('create an RSA-2048 key pair that signs tokens, and print it as PEM or write it into a folder')
+  .option(
+    '--out <folder>',
+    'folder for private.pem and public.pem, e.g. ./keys; created when missing (default: print the keys)',
+  )
   .action(async (options) => (await import('./commands/keys.ts')).keys(options));
 
 program
-  .command('scaffold <agentId>')
-  .description("write a project for an agent, ready to run, from a running server's template")
-  .requiredOption('--out <folder>', 'where to')
+  .command('scaffold')
+  .description('download a ready-to-run project for an agent from a running server')
+  .argument('<agentId>', 'UUID of the agent')
+  .requiredOption('--out <folder>', 'folder for the project, e.g. ./my-agent; created when missing')
   .option('--language <language>', 'typescript, python, go, java or rust', 'typescript')
-  .option('--url <address>', 'the server (default: COUNTERSIGN_URL, else that of a dev instance)')
-  .option('--client-id <id>', 'who asks (default: COUNTERSIGN_CLIENT_ID, else the dev operator)')
+  .option(
+    '--url <address>',
+    'address of the server, e.g. https://id.example.com (default: COUNTERSIGN_URL, else the dev instance in --data)',
+  )
+  .option(
+    '--client-id <id>',
+    "client that downloads the project: one of the agent's organization, or an operator (default: COUNTERSIGN_CLIENT_ID, else the operator of the dev instance)",
+  )
   .option(
     '--client-secret <secret>',
-    'with which secret (default: COUNTERSIGN_CLIENT_SECRET, which other users of the machine cannot see)',
+    'secret of that client; other users of the machine can see it here, but not in COUNTERSIGN_CLIENT_SECRET (default: COUNTERSIGN_CLIENT_SECRET, else the operator of the dev instance)',
   )
-  .option('--data <folder>', 'where a dev instance keeps everything', '.countersign')
-  .option('--force', 'although the folder is not empty')
+  .option('--data <folder>', 'data folder of a `countersign dev` instance', '.countersign')
+  .option('--force', 'write into a folder that is not empty, and replace files of the same name')
+  .addHelpText(
+    'after',
+    '\nExample, with a running dev instance:\n  countersign scaffold 0192f0c1-7a3e-7c54-9b1d-2f6a8e4d5c3b --language go --out ./my-agent',
+  )
   .action(async (agentId, options) =>
     (await import('./commands/scaffold.ts')).scaffold(agentId, process.env, options),
   );
 
-const audit = program.command('audit').description('check the audit log, or take it elsewhere');
+const audit = program.command('audit').description('verify or export the audit log');
 
 audit
-  .command('verify [export]')
-  .description('verify chain and checkpoints, in the database or, given a file, in an export')
-  .option('--checkpoint <file>', 'a checkpoint that was kept elsewhere, which must be part of the log')
-  .option('--organization <id>', 'this organization only, in the database')
+  .command('verify')
+  .description(
+    'verify the hashes, seals and signed checkpoints of the audit log; exit code 1 when it is not intact',
+  )
+  .argument(
+    '[export]',
+    'file written by `countersign audit export` (default: verify the log in DATABASE_URL)',
+  )
+  .option(
+    '--checkpoint <file>',
+    'file with a checkpoint saved earlier from GET /api/v1/audit/checkpoints; the log must still contain it',
+  )
+  .option('--organization <id>', 'UUID of the only organization to verify (default: all; database only)')
   .action(async (file, options) =>
     (await import('./commands/audit.ts')).verifyAudit(process.env, { ...options, file }),
   );
 
 audit
   .command('export')
-  .description('write the log with all its evidence as JSON lines')
-  .option('--organization <id>', 'this organization only')
-  .option('--output <file>', 'where to (default: standard output)')
+  .description('write the audit log and the evidence to verify it offline, as JSON lines')
+  .option('--organization <id>', 'UUID of the only organization to export (default: all)')
+  .option('--output <file>', 'file to write, e.g. audit.jsonl (default: standard output)')
   .action(async (options) => (await import('./commands/audit.ts')).exportAudit(process.env, options));
 
-/** By SQLSTATE: what a database says that is not, or not yet, one of ours. */
-const foreignDatabase: Readonly<Record<string, string>> = {
-  '3F000': 'no schema in the search_path of the database or its role exists',
-  '42501': 'the database role may not do what we need; it has to own its tables and create more',
-  '42P01': 'the database lacks our tables; `countersign migrate` makes them',
-  '42P07': 'the database has tables of the same names that are not ours; give us one of our own',
+/** Failures of PostgreSQL that the operator can fix, by SQLSTATE. */
+const databaseProblems: Readonly<Record<string, string>> = {
+  '25006': 'the database is read-only',
+  '28000': 'PostgreSQL refused the user',
+  '28P01': 'PostgreSQL refused the user or the password',
+  '3D000': 'PostgreSQL has no such database; create it',
+  '3F000': 'the search_path of the database or its role names no existing schema',
+  '42501': 'the database role lacks a privilege; it must own its tables and may create tables',
+  '42P01': 'the database lacks our tables; run `countersign migrate`',
+  '42P07':
+    'the database has tables of the same names that are not ours; use a database of its own for Countersign',
 };
 
 try {
@@ -100,17 +140,17 @@ try {
   process.exit(1);
 }
 
-/** What an operator did or can mend gets one plain line; only a defect of ours shows its stack. */
+/** One line for a problem that the operator can fix; a stack for a defect of ours. */
 function explain(error: unknown): string {
-  const plain = [ConfigProblems, MigrationProblem, PolicyProblem, Refusal].some(
+  const isPlain = [ConfigProblems, MigrationProblem, PolicyProblem, CommandError].some(
     (kind) => error instanceof kind,
   );
-  if (plain) return `countersign: ${(error as Error).message}`;
-  if (error instanceof DatabaseUnavailable)
-    return `countersign: cannot start: ${error.message} (see DATABASE_URL)`;
-  const { code = '', syscall, message } = (error ?? {}) as NodeJS.ErrnoException;
+  if (isPlain) return `countersign: ${(error as Error).message}`;
+  const cause = error instanceof DatabaseUnavailable ? error.cause : error;
+  const { code = '', syscall, message } = (cause ?? {}) as NodeJS.ErrnoException;
+  const databaseProblem = databaseProblems[code];
+  if (databaseProblem !== undefined) return `countersign: ${databaseProblem}: ${message} (see DATABASE_URL)`;
+  if (error instanceof DatabaseUnavailable) return `countersign: ${error.message} (see DATABASE_URL)`;
   if (syscall !== undefined) return `countersign: ${message}`;
-  const wrongDatabase = foreignDatabase[code];
-  if (wrongDatabase !== undefined) return `countersign: ${wrongDatabase}: ${message} (see DATABASE_URL)`;
   return error instanceof Error ? `countersign: ${error.stack ?? error.message}` : String(error);
 }

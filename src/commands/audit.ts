@@ -1,4 +1,4 @@
-/** `countersign audit …`: the log checked or exported at the console, from the database or from a file. */
+/** `countersign audit …`: verifies the audit log in the database or in an exported file, or exports it. */
 import { createWriteStream, readFileSync } from 'node:fs';
 import { open as openPath } from 'node:fs/promises';
 import { createInterface } from 'node:readline';
@@ -9,15 +9,15 @@ import { type Environment, loadVariable } from '../kernel/config/config.ts';
 import { keysMatch } from '../kernel/config/keypair.ts';
 import { isUuid } from '../kernel/ids.ts';
 import { createLog } from '../kernel/observability/log.ts';
-import { Refusal } from './refusal.ts';
-import { printError as note, print, quoted } from './terminal.ts';
+import { CommandError } from './command-error.ts';
+import { print, printError, quoted } from './terminal.ts';
 
 interface Finding {
   readonly organizationId?: string | undefined;
   readonly sequence?: number | undefined;
   readonly eventId?: string | undefined;
   readonly problem: string;
-  /** Nothing is wrong with what is there, but it does not prove that it is all. */
+  /** The events present are intact, but nothing proves that the export is complete. */
   readonly unproven?: boolean;
 }
 
@@ -26,8 +26,8 @@ export async function verifyAudit(
   options: { file?: string; checkpoint?: string; organization?: string },
 ): Promise<void> {
   if (options.file !== undefined && options.organization !== undefined)
-    throw new Refusal(
-      'an export is verified whole; `countersign audit export --organization` writes one of an organization alone',
+    throw new CommandError(
+      '--organization works with the database only: an export is verified as a whole. `countersign audit export --organization` exports one organization',
     );
   const kept = options.checkpoint === undefined ? undefined : readCheckpoint(options.checkpoint);
   const finding =
@@ -47,26 +47,28 @@ export async function exportAudit(
   const { audit, close } = await open(env);
   const out =
     options.output === undefined ? process.stdout : createWriteStream(options.output, { mode: 0o600 });
-  const failed = new Promise<never>((_, reject) => out.on('error', reject));
-  failed.catch(() => {});
+  const writeFailure = new Promise<never>((_, reject) => out.on('error', reject));
+  writeFailure.catch(() => {});
   const write = async (line: object) => {
     if (out.write(`${JSON.stringify(line)}\n`)) return;
-    await Promise.race([new Promise((resolve) => out.once('drain', resolve)), failed]);
+    await Promise.race([new Promise((resolve) => out.once('drain', resolve)), writeFailure]);
   };
   try {
     const events = await audit.export({ organizationId, write, onProgress: progress('exported') });
     if (out !== process.stdout) {
       out.end();
-      await Promise.race([finished(out), failed]);
+      await Promise.race([finished(out), writeFailure]);
     }
-    note(`${events} events exported`);
+    printError(`${events} events exported`);
     const keyId = await audit.otherKey();
     if (keyId !== undefined)
-      note(`the log is signed with another key (kid ${keyId}): to verify this export, give both public keys`);
+      printError(
+        `the log is signed with another key (kid ${keyId}): to verify this export, set JWT_PUBLIC_KEY to one of the two public keys and JWT_PREVIOUS_PUBLIC_KEYS to the other`,
+      );
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException;
     if (code === 'ENOENT' || code === 'EACCES' || code === 'EISDIR')
-      throw new Refusal(`cannot write: ${message}`);
+      throw new CommandError(`cannot write: ${message}`);
     throw error;
   } finally {
     await close();
@@ -82,12 +84,12 @@ async function verifyDatabase(
   try {
     const all = await audit.organizations();
     if (organizationId !== undefined && !all.includes(organizationId))
-      throw new Refusal(`the log has nothing of an organization ${organizationId}`);
+      throw new CommandError(`the audit log has no events of organization ${organizationId}`);
     const chains = organizationId === undefined ? all : [organizationId];
-    const tell = progress('checked');
+    const report = progress('checked');
     let events = 0;
     for (const chain of chains) {
-      const { checked, finding } = await audit.verify(chain, undefined, (done) => tell(events + done));
+      const { checked, finding } = await audit.verify(chain, undefined, (done) => report(events + done));
       if (finding) return finding;
       events += checked;
     }
@@ -111,7 +113,7 @@ async function verifyFile(
   ];
   const roots = await Promise.all(publicKeys.map(describePublicKey));
   const input = (await openFile(file)).createReadStream();
-  // From here on lines come; whoever waits for anything else now loses the first.
+  // The interface emits lines at once; an await between here and the reader would lose the first ones.
   const lines = createInterface({ input, crlfDelay: Number.POSITIVE_INFINITY });
   const { events, chains, statement, finding } = await verifyExport(lines, {
     roots,
@@ -120,20 +122,20 @@ async function verifyFile(
     onProgress: progress('checked'),
   });
   if (finding) return finding;
-  const holds = `${events} events in ${count(chains)}`;
+  const size = `${events} events in ${count(chains)}`;
   if (!statement)
     return {
       unproven: true,
-      problem: `the end of the export is not signed, so whole chains may be missing; what is there is intact, ${holds}`,
+      problem: `the export has no signed end, so whole chains may be missing; the part present is intact, ${size}`,
     };
-  print(`The export is intact: ${holds}.\n  begun at      ${statement.at}`);
+  print(`The export is intact: ${size}.\n  begun at      ${statement.at}`);
   if (statement.organizationId !== null) print(`  only of       ${statement.organizationId}`);
   return undefined;
 }
 
 const openFile = (file: string) =>
   openPath(file).catch((error) => {
-    throw new Refusal(`cannot read the export: ${error.message}`);
+    throw new CommandError(`cannot read the export: ${error.message}`);
   });
 
 function open(env: Environment) {
@@ -141,38 +143,41 @@ function open(env: Environment) {
     privateKey: loadVariable('jwtPrivateKey', env),
     publicKey: loadVariable('jwtPublicKey', env),
   };
-  if (!keysMatch(signingKeys)) throw new Refusal('JWT_PRIVATE_KEY and JWT_PUBLIC_KEY do not belong together');
+  if (!keysMatch(signingKeys))
+    throw new CommandError('JWT_PRIVATE_KEY and JWT_PUBLIC_KEY do not belong together');
   return openAudit({
     databaseUrl: loadVariable('databaseUrl', env),
     signingKeys,
     previousPublicKeys: loadVariable('jwtPreviousPublicKeys', env) ?? [],
     issuer: loadVariable('baseUrl', env) ?? `http://localhost:${loadVariable('port', env)}`,
-    // What is found is told on standard output; the log would say it twice.
+    // Findings are printed on standard output; the log would repeat them.
     log: createLog({ level: 'silent' }),
   });
 }
 
-/** The signed text alone, or an entry of GET /audit/checkpoints. */
+/** The file holds the signed text alone or an entry of GET /audit/checkpoints. */
 function readCheckpoint(file: string): string {
   let text: string;
   try {
     text = readFileSync(file, 'utf8').trim();
   } catch (error) {
-    throw new Refusal(`cannot read the checkpoint: ${(error as Error).message}`);
+    throw new CommandError(`cannot read the checkpoint: ${(error as Error).message}`);
   }
   if (!text.startsWith('{')) return text;
   try {
     const { signed } = JSON.parse(text);
     if (typeof signed === 'string') return signed;
   } catch {
-    // Said below.
+    // Reported below.
   }
-  throw new Refusal(`${file} is no checkpoint: neither a signed text nor an object with one in "signed"`);
+  throw new CommandError(
+    `${file} is not a checkpoint: it must hold the signed text, or a JSON object with the text in "signed"`,
+  );
 }
 
 function organizationIn({ organization }: { organization?: string }): string | undefined {
   if (organization !== undefined && !isUuid(organization))
-    throw new Refusal(`${organization} is no organization id`);
+    throw new CommandError(`${organization} is not an organization id; give a UUID`);
   return organization?.toLowerCase();
 }
 
@@ -186,12 +191,12 @@ const describe = ({ organizationId, sequence, eventId, problem, unproven }: Find
 
 const count = (chains: number) => (chains === 1 ? '1 chain' : `${chains} chains`);
 
-/** A line for every so many, so that nobody wonders whether it still runs. */
-function progress(word: string): (events: number) => void {
-  let told = 0;
+/** Prints a line every 50,000 events. */
+function progress(verb: string): (events: number) => void {
+  let reported = 0;
   return (events) => {
-    if (events - told < 50_000) return;
-    told = events;
-    note(`${events} events ${word}`);
+    if (events - reported < 50_000) return;
+    reported = events;
+    printError(`${events} events ${verb}`);
   };
 }

@@ -1,4 +1,4 @@
-/** `countersign bootstrap`: the first organization and an operator, without whom nobody could create anybody. */
+/** `countersign bootstrap`: creates the first organization and an operator. Every other agent is created by an agent. */
 
 import { type App, createApp } from '../app.ts';
 import { scopes } from '../contract/scopes.ts';
@@ -6,7 +6,7 @@ import { type Environment, loadConfig } from '../kernel/config/config.ts';
 import type { Tx } from '../kernel/data/db.ts';
 import { lockGlobal } from '../kernel/data/locks.ts';
 import { createLog } from '../kernel/observability/log.ts';
-import { Refusal } from './refusal.ts';
+import { CommandError } from './command-error.ts';
 import { print } from './terminal.ts';
 
 export interface Operator {
@@ -17,27 +17,27 @@ export interface Operator {
 }
 
 const slug = 'operator';
-const atConsole = { requestId: 'bootstrap', ipAddress: '127.0.0.1', userAgent: 'countersign bootstrap' };
+const consoleOrigin = { requestId: 'bootstrap', ipAddress: '127.0.0.1', userAgent: 'countersign bootstrap' };
 
 export async function bootstrap(
   env: Environment,
   options: { json?: boolean; force?: boolean },
 ): Promise<void> {
   const config = loadConfig(env);
-  // Standard output is for the secret alone, whatever there is to complain about.
+  // Standard output carries the secret alone.
   const log = createLog({ level: 'warn', destination: process.stderr });
   const app = await createApp({ config, log });
   try {
     await refuseOtherKey(app);
     await app.prepare({ takeOver: false });
-    // A server may have started meanwhile.
+    // A server may have started since the first check.
     await refuseOtherKey(app);
     const operator = await createOperator(app, options.force ?? false);
     print(
       options.json
         ? JSON.stringify({ baseUrl: config.baseUrl, ...operator })
         : [
-            'The operator is ready. Its secret is shown this once:',
+            'The operator is ready. Store its client secret now: it is not shown again.',
             `  organization   ${operator.organizationId}`,
             `  client_id      ${operator.clientId}`,
             `  client_secret  ${operator.clientSecret}`,
@@ -49,47 +49,47 @@ export async function bootstrap(
 }
 
 /**
- * The servers' key signs the audit log. With another one we would take it from them, or record what they cannot link; so
- * nothing is written at all.
+ * The servers' key signs the audit log. Under another key, bootstrap would take over the log or record events that the servers
+ * cannot link; so it writes nothing.
  */
 async function refuseOtherKey(app: App): Promise<void> {
   const keyId = await app.audit.otherKey();
   if (keyId !== undefined)
-    throw new Refusal(
-      `the audit log is signed with another key (kid ${keyId}): bootstrap needs the servers' JWT_PRIVATE_KEY and JWT_PUBLIC_KEY. If these are new keys, start a server with them first`,
+    throw new CommandError(
+      `the audit log is signed with another key (kid ${keyId}): run bootstrap with the JWT_PRIVATE_KEY and JWT_PUBLIC_KEY of the servers. If these are new keys, start a server with them first`,
     );
 }
 
-/** With `force`, an operator that exists already gets one more credential. */
+/** With `force`, an existing operator gets another credential. */
 export function createOperator(app: App, force: boolean): Promise<Operator> {
   return app.db.transaction(async (tx) => {
     await lockGlobal(tx, 'bootstrap');
     const existing = await app.agents.findOperator(tx);
     if (existing && !force) {
-      throw new Refusal(
-        `there is an operator already (${existing.agentId}). If its secret is lost, --force gives it one more credential`,
+      throw new CommandError(
+        `there is an operator already (${existing.agentId}). If its client secret is lost, run again with --force: it creates another one`,
       );
     }
     const agent = existing ?? (await registerOperator(app, tx));
-    const { clientId, clientSecret } = await app.credentials.mint(tx, atConsole, agent, null);
+    const { clientId, clientSecret } = await app.credentials.mint(tx, consoleOrigin, agent, null);
     return { organizationId: agent.organizationId, agentId: agent.agentId, clientId, clientSecret };
   });
 }
 
 async function registerOperator(app: App, tx: Tx) {
   const agentId = app.ids.uuid();
-  const home =
+  const organization =
     (await app.organizations.findBySlug(tx, slug)) ??
     (await app.organizations.register(
       tx,
-      { ...atConsole, agentId },
+      { ...consoleOrigin, agentId },
       { name: 'Operator', slug, planTier: 'enterprise' },
     ));
   return app.agents.register(
     tx,
-    atConsole,
+    consoleOrigin,
     {
-      organizationId: home.organizationId,
+      organizationId: organization.organizationId,
       email: `operator-${agentId.slice(0, 8)}@countersign.invalid`,
       agentType: 'custom',
       version: '1.0.0',

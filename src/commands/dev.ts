@@ -1,4 +1,4 @@
-/** `countersign dev`: supplies the variables (a real PostgreSQL, no Redis, keys of its own) and then runs what `serve` runs. */
+/** `countersign dev`: sets the required variables (embedded PostgreSQL, no Redis, generated keys), then starts the server of `serve`. */
 import { createPublicKey, randomBytes } from 'node:crypto';
 import { chmodSync, existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
@@ -9,27 +9,27 @@ import { generateKeyPair } from '../kernel/config/keypair.ts';
 import { createLifecycle } from '../kernel/lifecycle.ts';
 import { createLog } from '../kernel/observability/log.ts';
 import { createOperator, type Operator } from './bootstrap.ts';
-import { Refusal } from './refusal.ts';
+import { CommandError } from './command-error.ts';
 import { startServer } from './serve.ts';
 import { print } from './terminal.ts';
 
 type Admin = Operator & { readonly baseUrl: string };
 
-const supplied = ['DATABASE_URL', 'REDIS_URL', 'JWT_PRIVATE_KEY', 'JWT_PUBLIC_KEY'];
+const overridden = ['DATABASE_URL', 'REDIS_URL', 'JWT_PRIVATE_KEY', 'JWT_PUBLIC_KEY'];
 
 export async function dev(env: Environment, options: { port?: string; data: string }): Promise<void> {
   const data = resolve(options.data);
   const log = createLog({ level: env.LOG_LEVEL ?? 'warn' });
   const lifecycle = createLifecycle(log);
-  // Root's PostgreSQL runs as another user, who must be able to pass through; what is secret is 0600 itself.
+  // For root, PostgreSQL runs as another user, which must be able to traverse the folder; each secret file is 0600.
   mkdirSync(data, { recursive: true, mode: process.getuid?.() === 0 ? 0o711 : 0o700 });
-  for (const name of supplied)
-    if (env[name]) print(`${name} in the environment is ignored: dev brings its own (use serve).`);
+  for (const name of overridden)
+    if (env[name]) print(`dev ignores ${name} from the environment and uses its own; use serve to set it.`);
 
-  // Whatever keeps PostgreSQL from starting (a folder in use, a missing package, a full disk) is the machine's, not ours.
+  // PostgreSQL fails to start for reasons of the machine (a folder in use, a missing package, a full disk), which the user can fix.
   const postgres = await keepEmbeddedPostgres({ dataDir: join(data, 'postgres'), say: print }).catch(
     (error) => {
-      throw new Refusal(error.message, { cause: error });
+      throw new CommandError(error.message, { cause: error });
     },
   );
   lifecycle.onStop(() => postgres.stop());
@@ -58,7 +58,7 @@ export async function dev(env: Environment, options: { port?: string; data: stri
     await lifecycle.stop();
     throw error;
   }
-  if (admin) print(welcome(admin, options.data));
+  if (admin) print(banner(admin, options.data));
 }
 
 function signingKeys(data: string): Environment {
@@ -66,10 +66,10 @@ function signingKeys(data: string): Environment {
   const publicFile = join(data, 'signing-key.pub.pem');
   if (!existsSync(privateFile)) {
     const { privatePem, publicPem } = generateKeyPair();
-    writePrivately(publicFile, publicPem);
-    writePrivately(privateFile, privatePem);
+    writePrivateFile(publicFile, publicPem);
+    writePrivateFile(privateFile, privatePem);
   }
-  if (!existsSync(publicFile)) writePrivately(publicFile, publicHalf(privateFile));
+  if (!existsSync(publicFile)) writePrivateFile(publicFile, publicHalf(privateFile));
   return {
     JWT_PRIVATE_KEY: '',
     JWT_PUBLIC_KEY: '',
@@ -78,69 +78,69 @@ function signingKeys(data: string): Environment {
   };
 }
 
-/** What tokens, audit log and DIDs rest on is never made anew while it is there. */
+/** An existing private key is never replaced: tokens, the audit log and DIDs depend on it. */
 function publicHalf(privateFile: string): string {
   try {
     return createPublicKey(readFileSync(privateFile, 'utf8'))
       .export({ type: 'spki', format: 'pem' })
       .toString();
   } catch {
-    throw new Refusal(
-      `${privateFile} holds no private key: bring back the right one, or remove it to begin with another`,
+    throw new CommandError(
+      `${privateFile} does not contain a private key: restore it from a backup, or remove the file to generate a new key`,
     );
   }
 }
 
 function encryptionKey(data: string): string {
   const file = join(data, 'encryption-key');
-  if (!existsSync(file)) writePrivately(file, randomBytes(32).toString('base64'));
+  if (!existsSync(file)) writePrivateFile(file, randomBytes(32).toString('base64'));
   return readFileSync(file, 'utf8').trim();
 }
 
-/** The operator of the last start, if it still is that and its secret works; otherwise a new one, or a new secret for the old. */
+/** The operator stored by the last start if its secret still works; otherwise a new operator, or a new secret for the existing one. */
 async function adminOf(app: App, file: string, baseUrl: string): Promise<Admin> {
   const operator = await app.db.transaction((tx) => app.agents.findOperator(tx));
-  const remembered = readAdmin(file);
-  const isSame = remembered !== undefined && remembered.agentId === operator?.agentId;
-  const works = isSame && (await app.credentials.isGood(remembered.agentId, remembered.clientSecret));
-  const admin = works ? { ...remembered, baseUrl } : { baseUrl, ...(await createOperator(app, true)) };
-  writePrivately(file, `${JSON.stringify(admin, null, 2)}\n`);
+  const stored = readAdmin(file);
+  const isSame = stored !== undefined && stored.agentId === operator?.agentId;
+  const works = isSame && (await app.credentials.isGood(stored.agentId, stored.clientSecret));
+  const admin = works ? { ...stored, baseUrl } : { baseUrl, ...(await createOperator(app, true)) };
+  writePrivateFile(file, `${JSON.stringify(admin, null, 2)}\n`);
   return admin;
 }
 
-/** Undefined when there is none, or somebody has been at it. */
+/** Undefined when the file is missing or was edited beyond use. */
 function readAdmin(file: string): Admin | undefined {
   try {
     const admin = JSON.parse(readFileSync(file, 'utf8'));
-    const isWhole = [admin.agentId, admin.clientId, admin.clientSecret].every(
+    const isComplete = [admin.agentId, admin.clientId, admin.clientSecret].every(
       (text) => typeof text === 'string',
     );
-    return isWhole ? admin : undefined;
+    return isComplete ? admin : undefined;
   } catch {
     return undefined;
   }
 }
 
-/** Whole or not at all, and for nobody else's eyes. */
-function writePrivately(file: string, text: string): void {
-  const unfinished = `${file}.${process.pid}`;
-  writeFileSync(unfinished, text, { mode: 0o600 });
-  chmodSync(unfinished, 0o600);
-  renameSync(unfinished, file);
+/** Atomic, and readable by the owner alone. */
+function writePrivateFile(file: string, text: string): void {
+  const temporary = `${file}.${process.pid}`;
+  writeFileSync(temporary, text, { mode: 0o600 });
+  chmodSync(temporary, 0o600);
+  renameSync(temporary, file);
 }
 
-const welcome = ({ baseUrl, clientId, clientSecret }: Admin, data: string) => `
+const banner = ({ baseUrl, clientId, clientSecret }: Admin, data: string) => `
 Countersign is ready at ${baseUrl}
 
-  Reference      ${baseUrl}/docs
+  API reference  ${baseUrl}/docs
   client_id      ${clientId}
   client_secret  ${clientSecret}
-  Kept in        ${join(data, 'admin.json')}
+  Stored in      ${join(data, 'admin.json')}
 
-Your first token, ready to paste:
+These are the credentials of an operator with every scope. Get your first token with:
 
   curl -s ${baseUrl}/api/v1/token -d grant_type=client_credentials \\
     -d client_id=${clientId} -d client_secret=${clientSecret}
 
-Ctrl-C stops everything; the data stays in ${data}.
+Ctrl-C stops the server and PostgreSQL; the data stays in ${data}.
 `;

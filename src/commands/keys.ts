@@ -1,10 +1,10 @@
-/** `countersign keys`: a new signing key pair, printed or written into a folder. */
+/** `countersign keys`: creates a signing key pair and prints it or writes it into a folder. */
 import { createPublicKey } from 'node:crypto';
 import { chmodSync, existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describePublicKey } from '../adapters/keys/keys.ts';
 import { generateKeyPair } from '../kernel/config/keypair.ts';
-import { Refusal } from './refusal.ts';
+import { CommandError } from './command-error.ts';
 import { print, printError } from './terminal.ts';
 
 export async function keys({ out }: { out?: string }): Promise<void> {
@@ -12,14 +12,14 @@ export async function keys({ out }: { out?: string }): Promise<void> {
   const { privatePem, publicPem } = generateKeyPair();
   process.stdout.write(privatePem + publicPem);
   printError(
-    'The first block is JWT_PRIVATE_KEY, the second JWT_PUBLIC_KEY (or store each in a file: JWT_PRIVATE_KEY_FILE, JWT_PUBLIC_KEY_FILE).',
+    'Set JWT_PRIVATE_KEY to the first block and JWT_PUBLIC_KEY to the second. Or store each in a file, and set JWT_PRIVATE_KEY_FILE and JWT_PUBLIC_KEY_FILE to the paths.',
   );
 }
 
 async function writeKeys(folder: string): Promise<void> {
   const privateFile = join(folder, 'private.pem');
   const publicFile = join(folder, 'public.pem');
-  // Before anything is written: half of a pair must not be left beside half of another.
+  // Check both before writing, so that the halves of two pairs never lie in one folder.
   for (const file of [privateFile, publicFile]) if (existsSync(file)) refuseOverwriting(file);
   const { privatePem, publicPem } = generateKeyPair();
   try {
@@ -27,8 +27,8 @@ async function writeKeys(folder: string): Promise<void> {
     writeNew(privateFile, privatePem, 0o600);
     writeNew(publicFile, publicPem, 0o644);
   } catch (error) {
-    if (error instanceof Refusal) throw error;
-    throw new Refusal(`cannot write the keys: ${(error as Error).message}`);
+    if (error instanceof CommandError) throw error;
+    throw new CommandError(`cannot write the keys: ${(error as Error).message}`);
   }
   const { kid } = await describePublicKey(createPublicKey(publicPem));
   print(
@@ -52,5 +52,5 @@ function writeNew(file: string, pem: string, mode: number): void {
 }
 
 function refuseOverwriting(file: string): never {
-  throw new Refusal(`${file} exists already and is not overwritten; choose another folder with --out`);
+  throw new CommandError(`${file} already exists and is not overwritten; choose another folder with --out`);
 }

@@ -1,4 +1,4 @@
-/** `countersign migrate`: needs the database only, so it asks for no other variable. */
+/** `countersign migrate`: needs DATABASE_URL and no other variable. */
 import { createPostgres } from '../adapters/postgres/postgres.ts';
 import { systemClock } from '../kernel/clock.ts';
 import { type Environment, loadVariable } from '../kernel/config/config.ts';

@@ -1,10 +1,10 @@
-/** `countersign scaffold`: asks a running server for an agent's project and lays it out in a folder. */
+/** `countersign scaffold`: downloads an agent's project from a running server and writes it into a folder. */
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { unpack } from '../adapters/zip.ts';
 import type { Environment } from '../kernel/config/config.ts';
 import { isUuid } from '../kernel/ids.ts';
-import { Refusal } from './refusal.ts';
+import { CommandError } from './command-error.ts';
 import { print, quoted } from './terminal.ts';
 
 export interface ScaffoldOptions {
@@ -13,7 +13,7 @@ export interface ScaffoldOptions {
   readonly url?: string;
   readonly clientId?: string;
   readonly clientSecret?: string;
-  /** Where `dev` keeps its operator's credentials. */
+  /** The data folder of `dev`, which holds its operator's credentials. */
   readonly data: string;
   readonly force?: boolean;
 }
@@ -24,35 +24,35 @@ interface Account {
   readonly clientSecret: string;
 }
 
-const answerMs = 30_000;
-/** Several times what any template of ours needs. The server decides what it sends. */
+const requestTimeoutMs = 30_000;
+/** Several times the size of our largest template. The server may be anyone's. */
 const maxResponseBytes = 1024 * 1024;
 export const unpackLimits = { maxFiles: 500, maxFileBytes: 1024 * 1024, maxBytes: 8 * 1024 * 1024 };
 
-const withSettings = 'set -a && . ./.env && set +a';
-/** Lines to paste, as the project's README has them. */
+const loadSettings = 'set -a && . ./.env && set +a';
+/** Commands to paste, the same as in the project's README. */
 const firstSteps: Readonly<Record<string, readonly string[]>> = {
   typescript: ['npm ci && npm start'],
   python: [
     "python3 -m venv .venv && . .venv/bin/activate && pip install -e '.[dev]'",
-    `${withSettings} && python -m agent`,
+    `${loadSettings} && python -m agent`,
   ],
-  go: [`${withSettings} && go run .`],
-  java: ['mvn package', `${withSettings} && java -jar target/agent.jar`],
-  rust: [`${withSettings} && cargo run`],
+  go: [`${loadSettings} && go run .`],
+  java: ['mvn package', `${loadSettings} && java -jar target/agent.jar`],
+  rust: [`${loadSettings} && cargo run`],
 };
 
 export async function scaffold(agentId: string, env: Environment, options: ScaffoldOptions): Promise<void> {
   const { language, force = false } = options;
-  if (!isUuid(agentId)) throw new Refusal(`${agentId} is not an agent's id, which is a UUID`);
+  if (!isUuid(agentId)) throw new CommandError(`${agentId} is not an agent id; give a UUID`);
   const out = resolve(options.out);
-  // Before anything is asked: the answer could not be used.
-  refuseOccupied(out, force);
+  // Before the download, which would be useless.
+  requireEmpty(out, force);
   const account = accountFrom(env, options);
   const files = await download(account, agentId, language);
   for (const { path, bytes } of files) {
     const file = join(out, path);
-    writing(() => {
+    withWriteErrors(() => {
       mkdirSync(dirname(file), { recursive: true });
       writeFileSync(file, bytes);
     });
@@ -60,27 +60,27 @@ export async function scaffold(agentId: string, env: Environment, options: Scaff
   print(`${files.length} files written to ${options.out}. Next:
 
   cd ${options.out}
-  cp .env.example .env   # and write a client secret of the agent into it
+  cp .env.example .env   # then set the agent's client secret in it
   ${(firstSteps[language] ?? []).join('\n  ')}
 
-README.md says more.`);
+README.md explains the project.`);
 }
 
-function refuseOccupied(out: string, force: boolean): void {
-  let held: string[] = [];
+function requireEmpty(out: string, force: boolean): void {
+  let entries: string[] = [];
   try {
-    held = readdirSync(out);
+    entries = readdirSync(out);
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException;
-    if (code !== 'ENOENT') throw new Refusal(`cannot write there: ${message}`);
+    if (code !== 'ENOENT') throw new CommandError(`cannot write to ${out}: ${message}`);
   }
-  if (held.length > 0 && !force)
-    throw new Refusal(
-      `${out} is not empty; --force writes into it all the same, over files of the same name`,
+  if (entries.length > 0 && !force)
+    throw new CommandError(
+      `${out} is not empty; choose another folder, or use --force to write into it and replace files of the same name`,
     );
 }
 
-/** Options first, then the environment, then what `dev` has left; each of the three may come from elsewhere. */
+/** Options, then the environment, then the admin.json of `dev`; each of the three values is looked up separately. */
 function accountFrom(env: Environment, options: ScaffoldOptions): Account {
   const file = join(options.data, 'admin.json');
   const admin = readAdmin(file);
@@ -91,11 +91,11 @@ function accountFrom(env: Environment, options: ScaffoldOptions): Account {
   };
   const { url, clientId, clientSecret } = account;
   if (!url || !clientId || !clientSecret)
-    throw new Refusal(
-      `no credentials: give --url, --client-id and --client-secret, or COUNTERSIGN_URL, COUNTERSIGN_CLIENT_ID and COUNTERSIGN_CLIENT_SECRET, or run it where \`countersign dev\` has written ${file}`,
+    throw new CommandError(
+      `no credentials: give --url, --client-id and --client-secret, or set COUNTERSIGN_URL, COUNTERSIGN_CLIENT_ID and COUNTERSIGN_CLIENT_SECRET, or run this where \`countersign dev\` has written ${file}`,
     );
   if (!/^https?:$/.test(URL.parse(url)?.protocol ?? ''))
-    throw new Refusal(`${url} is not the address of a server`);
+    throw new CommandError(`${url} is not the address of a server; it must start with http:// or https://`);
   return { url: url.replace(/\/+$/, ''), clientId, clientSecret };
 }
 
@@ -109,22 +109,25 @@ function readAdmin(file: string): Partial<Record<string, string>> {
 
 async function download({ url, clientId, clientSecret }: Account, agentId: string, language: string) {
   const form = { grant_type: 'client_credentials', client_id: clientId, client_secret: clientSecret };
-  const issued = await ask(`${url}/api/v1/token`, { method: 'POST', body: new URLSearchParams(form) });
+  const issued = await request(`${url}/api/v1/token`, { method: 'POST', body: new URLSearchParams(form) });
   const accessToken = tokenIn(issued);
-  if (accessToken === undefined) throw new Refusal(`${url} did not answer with an access token`);
+  if (accessToken === undefined) throw new CommandError(`${url} sent no access token`);
   const query = new URLSearchParams({ language });
-  const archive = await ask(`${url}/api/v1/sdk/scaffold/${agentId}?${query}`, {
+  const archive = await request(`${url}/api/v1/sdk/scaffold/${agentId}?${query}`, {
     headers: { authorization: `Bearer ${accessToken}` },
   });
   const files = await unpack(archive, unpackLimits).catch((error) => {
-    throw new Refusal(`${url} did not answer with an archive that can be used: ${quoted(error.message)}`);
+    throw new CommandError(`${url} sent no usable archive: ${quoted(error.message)}`);
   });
-  const strange = files.find(({ path }) => !isInside(path));
-  if (strange) throw new Refusal(`the archive holds a file with the name "${quoted(strange.path)}"`);
+  const unsafe = files.find(({ path }) => !isInside(path));
+  if (unsafe)
+    throw new CommandError(
+      `the archive of ${url} contains a file with an unsafe name, "${quoted(unsafe.path)}"`,
+    );
   return files;
 }
 
-/** Undefined when there is none that could be put into a header. */
+/** Undefined unless the body holds a token that fits into a header. */
 function tokenIn(body: Buffer): string | undefined {
   try {
     const { access_token } = JSON.parse(body.toString());
@@ -134,54 +137,59 @@ function tokenIn(body: Buffer): string | undefined {
   }
 }
 
-/** Names of ours are plain; whatever is not could lead out of the folder. */
+/** Our templates use plain names; other characters could lead out of the folder. */
 const isInside = (path: string): boolean =>
   path.split('/').every((part) => /^[\w.-]+$/.test(part) && part !== '.' && part !== '..');
 
-async function ask(url: string, init: RequestInit): Promise<Buffer> {
+async function request(url: string, init: RequestInit): Promise<Buffer> {
   let response: Response;
   let body: Buffer;
   try {
-    response = await fetch(url, { ...init, redirect: 'error', signal: AbortSignal.timeout(answerMs) });
-    body = await read(response);
+    response = await fetch(url, {
+      ...init,
+      redirect: 'error',
+      signal: AbortSignal.timeout(requestTimeoutMs),
+    });
+    body = await readBody(response);
   } catch (error) {
     const { message, cause } = error as Error;
-    throw error instanceof Refusal
+    throw error instanceof CommandError
       ? error
-      : new Refusal(
+      : new CommandError(
           `cannot reach ${new URL(url).origin}: ${quoted(cause instanceof Error ? cause.message : message)}`,
         );
   }
-  if (!response.ok) throw new Refusal(`${new URL(url).origin} answered ${response.status} ${explain(body)}`);
+  if (!response.ok)
+    throw new CommandError(`${new URL(url).origin} answered ${response.status} ${explain(body)}`);
   return body;
 }
 
-async function read(response: Response): Promise<Buffer> {
-  const pieces: Uint8Array[] = [];
+async function readBody(response: Response): Promise<Buffer> {
+  const chunks: Uint8Array[] = [];
   let length = 0;
-  for await (const piece of response.body ?? []) {
-    length += piece.length;
+  for await (const chunk of response.body ?? []) {
+    length += chunk.length;
     if (length > maxResponseBytes)
-      throw new Refusal(`the answer of the server is longer than ${maxResponseBytes} bytes`);
-    pieces.push(piece);
+      throw new CommandError(`the response of the server is longer than ${maxResponseBytes} bytes`);
+    chunks.push(chunk);
   }
-  return Buffer.concat(pieces);
+  return Buffer.concat(chunks);
 }
 
-/** What the server says, in either of its forms; from something else (a proxy) nothing. */
+/** The server's error in either of its two forms; a proxy may send neither. */
 function explain(body: Buffer): string {
   try {
     const { code, message, error, error_description } = JSON.parse(body.toString());
     return quoted(`${code ?? error}: ${message ?? error_description}`);
   } catch {
-    return 'without saying why';
+    return 'without a reason';
   }
 }
 
-function writing(work: () => void): void {
+function withWriteErrors(work: () => void): void {
   try {
     work();
   } catch (error) {
-    throw new Refusal(`cannot write: ${(error as Error).message}`);
+    throw new CommandError(`cannot write: ${(error as Error).message}`);
   }
 }

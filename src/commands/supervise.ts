@@ -1,11 +1,11 @@
 /**
- * WEB_CONCURRENCY above 1: this process serves nothing itself; it keeps that many serving processes alive and joins
- * their metrics, so that whichever of them is asked for /metrics answers for all. Connections are taken here and handed
- * to them by Node's cluster. What they say and hear is in supervised.ts.
+ * The supervisor of WEB_CONCURRENCY > 1. It serves nothing. Its cluster workers are the serving processes. It restarts workers that exit and merges their metrics: each worker
+ * asks the supervisor for GET /metrics and answers for all. Node's cluster accepts connections here and hands them to the workers
+ * (round robin). supervised.ts is the worker's end of the messages.
  */
 import cluster, { type Worker } from 'node:cluster';
 import { subscribe } from 'node:diagnostics_channel';
-import { setTimeout as sleep, setImmediate as turn } from 'node:timers/promises';
+import { setTimeout as sleep, setImmediate as yieldToEventLoop } from 'node:timers/promises';
 import type { Config } from '../kernel/config/config.ts';
 import type { Lifecycle } from '../kernel/lifecycle.ts';
 import type { Log } from '../kernel/observability/log.ts';
@@ -17,95 +17,99 @@ import {
 } from '../kernel/observability/metrics.ts';
 
 export type Message =
-  | { readonly kind: 'metrics-wanted'; readonly id: number }
+  | { readonly kind: 'metrics-request'; readonly id: number }
   | { readonly kind: 'metrics'; readonly id: number; readonly text: string }
-  | { readonly kind: 'snapshot-wanted'; readonly id: number }
+  | { readonly kind: 'snapshot-request'; readonly id: number }
   | { readonly kind: 'snapshot'; readonly id: number; readonly snapshot: Snapshot }
-  | { readonly kind: 'connections-wanted'; readonly id: number }
+  | { readonly kind: 'connections-request'; readonly id: number }
   | { readonly kind: 'connections'; readonly id: number; readonly connections: number }
-  | { readonly kind: 'leaving' }
-  | { readonly kind: 'leave' };
+  /** The worker got a signal and asks to stop. */
+  | { readonly kind: 'stop-request' }
+  | { readonly kind: 'stop' };
 
-/** A process that does not answer in this time is stuck or going down, and is not waited for. */
-export const answerMs = 2_000;
-const restartPauseMs = 1_000;
+/** A worker that does not answer within this time is stuck or exiting; the supervisor goes on without it. */
+export const replyTimeoutMs = 2_000;
+const restartDelayMs = 1_000;
 
 export async function supervise(config: Config, log: Log, lifecycle: Lifecycle): Promise<void> {
-  const door = watchDoor();
-  const figures = createFigures();
-  const living = new Set<Worker>();
-  /** Those that connections are handed to, and those of them that were told to leave. */
+  const listeningSocket = captureListeningSocket();
+  const metrics = createMergedMetrics();
+  const running = new Set<Worker>();
+  /** The cluster hands connections to these. */
   const listening = new Set<Worker>();
-  const leaving = new Set<Worker>();
+  const toldToStop = new Set<Worker>();
   let stopping = false;
-  let served = false;
-  let endedBadly = false;
+  let hasServed = false;
+  let badExit = false;
 
   const start = () => {
     const worker = cluster.fork();
-    living.add(worker);
-    // Whoever waits for an answer listens, and several may.
+    running.add(worker);
+    // Each pending request adds a listener.
     worker.setMaxListeners(0);
     worker.on('listening', () => {
-      served = true;
+      hasServed = true;
       listening.add(worker);
     });
     worker.on('message', (message: Message) => {
-      if (message.kind === 'metrics-wanted') void answerMetrics(worker, message.id);
-      if (message.kind === 'leaving') onLeaving(worker);
+      if (message.kind === 'metrics-request') void sendMetrics(worker, message.id);
+      if (message.kind === 'stop-request') onStopRequest(worker);
     });
-    // What is said to one who has just died fails; its end is news of its own.
+    // Sending to a worker that has just exited fails; the exit event follows.
     worker.on('error', () => {});
     worker.on('exit', (code, signal) => void onExit(worker, code, signal));
   };
 
-  const answerMetrics = async (asker: Worker, id: number) =>
-    say(asker, { kind: 'metrics', id, text: await figures.read([...living]) });
+  const sendMetrics = async (worker: Worker, id: number) =>
+    send(worker, { kind: 'metrics', id, text: await metrics.read([...running]) });
 
-  /** One may go while another takes its connections. The last waits: the signal was for all of us, and is about to come here. */
-  const onLeaving = (worker: Worker) => {
-    const others = listening.difference(leaving);
+  /**
+   * A worker may stop while another one takes its connections. The last one waits: all processes got the signal, and the
+   * supervisor is about to get it too.
+   */
+  const onStopRequest = (worker: Worker) => {
+    const others = listening.difference(toldToStop);
     others.delete(worker);
     if (stopping || others.size === 0) return;
-    leaving.add(worker);
-    say(worker, { kind: 'leave' });
+    toldToStop.add(worker);
+    send(worker, { kind: 'stop' });
   };
 
   const onExit = async (worker: Worker, code: number | null, signal: string | null) => {
-    for (const group of [living, listening, leaving]) group.delete(worker);
-    figures.bury(worker);
+    for (const group of [running, listening, toldToStop]) group.delete(worker);
+    metrics.retire(worker);
     if (stopping) {
-      // By a signal meant for all: it was starting, and had nothing to finish.
-      if (code !== 0 && signal !== 'SIGTERM' && signal !== 'SIGINT') endedBadly = true;
+      // A worker that a signal killed during its start had no requests to finish.
+      if (code !== 0 && signal !== 'SIGTERM' && signal !== 'SIGINT') badExit = true;
       return;
     }
-    if (!served) {
-      // It has said why it cannot start; the others would fail likewise. Once one has served, the cause is passing.
+    if (!hasServed) {
+      // The worker has printed why it cannot start, and the others would fail too. After one has served, the cause is temporary.
       process.exitCode = 1;
       await lifecycle.stop().catch(() => {});
       process.exit(1);
     }
-    log.error({ worker: worker.process.pid, code, signal }, 'a serving process ended; starting another');
-    await sleep(restartPauseMs);
+    log.error({ worker: worker.process.pid, code, signal }, 'serving process exited; starting another');
+    await sleep(restartDelayMs);
     if (!stopping) start();
   };
 
   lifecycle.onStop(async () => {
     stopping = true;
-    await door.close();
-    await untilHandedOut([...listening]);
+    await listeningSocket.close();
+    await allConnectionsHandedOver([...listening]);
     await Promise.all(
-      [...living].map((worker) => {
-        const gone = new Promise<void>((resolve) => worker.once('exit', () => resolve()));
-        say(worker, { kind: 'leave' });
-        return gone;
+      [...running].map((worker) => {
+        const exited = new Promise<void>((resolve) => worker.once('exit', () => resolve()));
+        send(worker, { kind: 'stop' });
+        return exited;
       }),
     );
-    if (endedBadly) throw new Error('a serving process did not end well');
+    if (badExit) throw new Error('a serving process exited with an error');
   });
-  // However this process ends: what could not be stopped must not go on without it.
+  // No worker outlives the supervisor, even when it could not be stopped.
   process.on('exit', () => {
-    for (const worker of living) worker.process.kill('SIGKILL');
+    for (const worker of running) worker.process.kill('SIGKILL');
   });
 
   for (let count = 0; count < config.webConcurrency; count += 1) start();
@@ -113,73 +117,74 @@ export async function supervise(config: Config, log: Log, lifecycle: Lifecycle):
 }
 
 /**
- * The listening socket, which Node's cluster opens in this process and would close only when the last of the others has: too late,
- * since whoever is let in meanwhile is handed to nobody. The cluster has no word for that, so its handle is caught as it is opened.
- * Where the system itself hands out connections (Windows), there is none here.
+ * The listening socket, which Node's cluster opens in this process. It closes it only when the last worker has closed its server;
+ * connections that it accepts until then are reset. The cluster has no public way to close it earlier, so this reads the private
+ * `_handle` when the socket opens. On Windows each worker listens, and there is no handle here.
  */
-function watchDoor(): { close(): Promise<void> } {
+function captureListeningSocket(): { close(): Promise<void> } {
   let handle: { close(): void } | undefined;
   subscribe('tracing:net.server.listen:asyncEnd', (message) => {
     handle = (message as { server: { _handle?: { close(): void } } }).server._handle;
   });
   return {
     async close() {
-      // Whoever knocked before the signal may still wait in the system's queue, and would be reset with it: they are let in first. Of
-      // those who knock in the very moment of closing some are lost, as with any listening socket.
-      for (let count = 0; count < 4; count += 1) await turn();
+      // Clients that connected before the signal may still be in the kernel's accept queue, and closing resets them: accept them
+      // first. Some that connect at the very moment of closing are lost, as with any listening socket.
+      for (let count = 0; count < 4; count += 1) await yieldToEventLoop();
       handle?.close();
     },
   };
 }
 
 /**
- * The cluster hands a process the next connection when it has taken the last. So once the door is closed and a question goes round
- * without anybody having been handed one since the question before, none is left.
+ * The cluster hands a worker the next connection when it has taken the last one. With the socket closed, none is left once two
+ * rounds of requests report the same counts.
  */
-async function untilHandedOut(workers: readonly Worker[]): Promise<void> {
-  let known: readonly (number | undefined)[] = [];
-  for (let asked = workers; ; ) {
-    const answers = await Promise.all(asked.map((worker) => ask(worker, 'connections')));
+async function allConnectionsHandedOver(workers: readonly Worker[]): Promise<void> {
+  let previous: readonly (number | undefined)[] = [];
+  for (let responsive = workers; ; ) {
+    const answers = await Promise.all(responsive.map((worker) => request(worker, 'connections')));
     const counts = answers.map((answer) => answer?.connections);
-    if (counts.every((count, index) => count === known[index])) return;
-    // Who is stuck is not asked again.
-    asked = asked.filter((_, index) => counts[index] !== undefined);
-    known = counts.filter((count) => count !== undefined);
+    if (counts.every((count, index) => count === previous[index])) return;
+    // Workers that did not answer are left out of the next round.
+    responsive = responsive.filter((_, index) => counts[index] !== undefined);
+    previous = counts.filter((count) => count !== undefined);
   }
 }
 
 /**
- * The figures of all. What a process has counted is kept from one question to the next, so that no counter goes down because one is
- * gone or does not answer. What it counted after the last question is lost with it, and nobody has seen that.
+ * The metrics of all workers. The last snapshot of each worker is kept, so that no counter goes down because a worker exited or
+ * does not answer. Counts that a worker made after its last snapshot are lost with it; no scrape has shown them.
  */
-function createFigures() {
-  const last = new Map<Worker, Snapshot>();
-  let ofTheDead: readonly Snapshot[] = [];
+function createMergedMetrics() {
+  const latest = new Map<Worker, Snapshot>();
+  let exitedWorkers: readonly Snapshot[] = [];
 
   return {
     async read(workers: readonly Worker[]): Promise<string> {
       const answered = new Set<Worker>();
       await Promise.all(
         workers.map(async (worker) => {
-          const answer = await ask(worker, 'snapshot');
+          const answer = await request(worker, 'snapshot');
           if (!answer || worker.isDead()) return;
           answered.add(worker);
-          last.set(worker, answer.snapshot);
+          latest.set(worker, answer.snapshot);
         }),
       );
-      const ofTheLiving = [...last].map(([worker, snapshot]) =>
+      const runningWorkers = [...latest].map(([worker, snapshot]) =>
         answered.has(worker) ? snapshot : withoutGauges(snapshot),
       );
-      return joinSnapshots([...ofTheLiving, ...ofTheDead]);
+      return joinSnapshots([...runningWorkers, ...exitedWorkers]);
     },
-    bury(worker: Worker): void {
-      const snapshot = last.get(worker);
+    /** Keeps the counters of a worker that has exited and drops its gauges. */
+    retire(worker: Worker): void {
+      const snapshot = latest.get(worker);
       if (!snapshot) return;
-      last.delete(worker);
-      const all = [...ofTheDead, withoutGauges(snapshot)];
-      ofTheDead = all;
+      latest.delete(worker);
+      const all = [...exitedWorkers, withoutGauges(snapshot)];
+      exitedWorkers = all;
       void mergeSnapshots(all).then((merged) => {
-        if (ofTheDead === all) ofTheDead = [merged];
+        if (exitedWorkers === all) exitedWorkers = [merged];
       });
     },
   };
@@ -189,8 +194,8 @@ type Answer<Kind> = Extract<Message, { kind: Kind }>;
 
 let lastId = 0;
 
-/** Undefined when it does not answer in time, or has ended. */
-function ask<Kind extends 'snapshot' | 'connections'>(
+/** Undefined when the worker has exited or does not answer in time. */
+function request<Kind extends 'snapshot' | 'connections'>(
   worker: Worker,
   kind: Kind,
 ): Promise<Answer<Kind> | undefined> {
@@ -199,22 +204,22 @@ function ask<Kind extends 'snapshot' | 'connections'>(
     const finish = (answer?: Answer<Kind>) => {
       clearTimeout(timer);
       worker.off('message', onMessage);
-      worker.off('exit', onEnd);
+      worker.off('exit', onExit);
       resolve(answer);
     };
     const onMessage = (message: Message) => {
       if (message.kind === kind && message.id === id) finish(message as Answer<Kind>);
     };
-    const onEnd = () => finish();
-    const timer = setTimeout(onEnd, answerMs);
+    const onExit = () => finish();
+    const timer = setTimeout(onExit, replyTimeoutMs);
     worker.on('message', onMessage);
-    worker.on('exit', onEnd);
-    if (!say(worker, { kind: `${kind}-wanted`, id } as Message)) finish();
+    worker.on('exit', onExit);
+    if (!send(worker, { kind: `${kind}-request`, id } as Message)) finish();
   });
 }
 
-/** False to those who cannot hear it. */
-function say(worker: Worker, message: Message): boolean {
+/** False when the worker has disconnected. */
+function send(worker: Worker, message: Message): boolean {
   if (!worker.isConnected()) return false;
   worker.send(message);
   return true;

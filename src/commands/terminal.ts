@@ -1,6 +1,6 @@
 /**
- * Everything that commands print. The text may contain what a server or a file of another party says: characters that control a
- * terminal or change the order of what is shown are printed as escapes. test/support/import-rules.ts keeps `console` out of the other files.
+ * All output of the commands. The text may come from a server or a file of another party: characters that control a terminal or
+ * change the display order are printed as escapes. test/support/import-rules.ts keeps `console` out of the other files.
  */
 
 /** C0 and C1 controls, bidirectional and invisible formatting, line and paragraph separators, halves of surrogate pairs. */
@@ -10,7 +10,7 @@ const maxQuoted = 500;
 const escaped = (character: string): string =>
   `\\u{${(character.codePointAt(0) ?? 0).toString(16).padStart(4, '0')}}`;
 
-/** Text of another party within a line of ours: it can neither begin a line of its own nor fill the screen. */
+/** Text of another party within one of our lines: it cannot start a new line or fill the screen. */
 export function quoted(text: unknown): string {
   const [...characters] = String(text);
   const cut = characters.length > maxQuoted ? [...characters.slice(0, maxQuoted), '…'] : characters;

@@ -1,4 +1,4 @@
-/** `countersign worker`: the background loops alone, beside any number of `serve --no-worker`. */
+/** `countersign worker`: the background loops without HTTP, for any number of `serve --no-worker` processes. */
 import { createApp } from '../app.ts';
 import { type Environment, loadConfig } from '../kernel/config/config.ts';
 import { createLifecycle } from '../kernel/lifecycle.ts';

@@ -96,7 +96,7 @@ describe('audit export and verify', () => {
   it('exit 1: nothing is known of the organization', async () => {
     const { code, output } = await audit(online, 'verify', '--organization', t.app.ids.uuid());
     assert.equal(code, 1);
-    assert.match(output, /^countersign: the log has nothing of an organization [\w-]+$/m);
+    assert.match(output, /^countersign: the audit log has no events of organization [\w-]+$/m);
   });
 
   it('exit 1: what nobody has linked yet was changed, in an organization that has no chain so far', async () => {
@@ -190,7 +190,7 @@ describe('audit export and verify', () => {
     const old = JSON.stringify({ kind: 'end', chains: 1, events: end.events - 10 });
     const unsigned = await audit(offline, 'verify', write('deleted.jsonl', rest.with(-1, old)));
     assert.equal(unsigned.code, 1);
-    assert.match(unsigned.stdout, /^NOT PROVEN: the end of the export is not signed, so whole chains may be/);
+    assert.match(unsigned.stdout, /^NOT PROVEN: the export has no signed end, so whole chains may be/);
     assert.doesNotMatch(unsigned.stdout, /The export is intact/);
   });
 

@@ -63,7 +63,7 @@ describe('what is not as a command needs it is said in one line', { concurrency:
     {
       title: 'a database that was never migrated',
       args: ['audit', 'verify'],
-      says: /the database lacks our tables; `countersign migrate` makes them: .*\(see DATABASE_URL\)/,
+      says: /the database lacks our tables; run `countersign migrate`: .*\(see DATABASE_URL\)/,
     },
     {
       title: "a database with somebody else's tables",
@@ -95,7 +95,7 @@ describe('what is not as a command needs it is said in one line', { concurrency:
       title: 'a database that is read-only',
       args: ['serve'],
       holds: setting('default_transaction_read_only = on'),
-      says: /cannot use the database: cannot execute CREATE TABLE in a read-only transaction \(see DATABASE_URL\)$/m,
+      says: /^countersign: the database is read-only: cannot execute CREATE TABLE in a read-only transaction \(see DATABASE_URL\)$/m,
     },
     {
       title: 'a folder for the data that is a file',
@@ -121,7 +121,7 @@ test('a role that may not create tables is told so in one line', async (t) => {
   const said = await refusalOf(startCountersign(['migrate'], environment(asked.href)));
   assert.match(
     said,
-    /^countersign: the database role may not do what we need.*: permission denied for schema public \(see DATABASE_URL\)$/m,
+    /^countersign: the database role lacks a privilege.*: permission denied for schema public \(see DATABASE_URL\)$/m,
   );
 });
 
@@ -219,10 +219,16 @@ describe('serve refuses to start', { concurrency: 3 }, () => {
     const unknown = new URL(await createDatabase());
     unknown.pathname = '/unknown';
     const noDatabase = await refusalOf(startCountersign(['serve'], environment(unknown.href)));
-    assert.match(noDatabase, /database "unknown" does not exist \(see DATABASE_URL\)/);
+    assert.match(
+      noDatabase,
+      /PostgreSQL has no such database; create it: database "unknown" does not exist \(see DATABASE_URL\)/,
+    );
     unknown.password = 'hunter2';
     const noEntry = await refusalOf(startCountersign(['serve'], environment(unknown.href)));
-    assert.match(noEntry, /password authentication failed .*\(see DATABASE_URL\)/);
+    assert.match(
+      noEntry,
+      /PostgreSQL refused the user or the password: password authentication failed .*\(see DATABASE_URL\)/,
+    );
     assert.doesNotMatch(noEntry, /hunter2/);
   });
 
@@ -233,7 +239,7 @@ describe('serve refuses to start', { concurrency: 3 }, () => {
     t.after(() => other.close());
     const env = environment(await createDatabase(), { HOST: '127.0.0.1', PORT: String(port) });
     const said = await refusalOf(startCountersign(['serve'], env));
-    assert.match(said, new RegExp(`port ${port} is in use already; choose another with PORT`));
+    assert.match(said, new RegExp(`port ${port} is already in use; choose another with PORT`));
   });
 
   test('on a host name that nobody knows', async () => {
@@ -349,7 +355,7 @@ test('keys --out refuses to overwrite either file, and writes neither', async ()
   for (const name of ['private.pem', 'public.pem']) {
     writeFileSync(join(folder, name), 'kept');
     const said = await refusalOf(startCountersign(['keys', '--out', folder], {}));
-    assert.ok(said.includes(`${join(folder, name)} exists already and is not overwritten`), said);
+    assert.ok(said.includes(`${join(folder, name)} already exists and is not overwritten`), said);
     assert.deepEqual([readdirSync(folder), readFileSync(join(folder, name), 'utf8')], [[name], 'kept']);
     rmSync(join(folder, name));
   }

@@ -234,7 +234,7 @@ describe('dev', () => {
     t.after(() => other.close());
     const program = launch(folder, port);
     assert.equal(await program.gone(), 1, program.output());
-    assert.match(program.output(), /^countersign: port \d+ is in use already/m);
+    assert.match(program.output(), /^countersign: port \d+ is already in use/m);
     assert.equal(await findPostmaster(clusterOf(folder)), undefined);
   });
 });

@@ -93,7 +93,7 @@ test('counters do not go down when a process is frozen, killed, replaced; gauges
   const { body: frozen } = await Promise.any([1, 2, 3].map(() => ask(service, '/metrics')));
   requireNoneDown(before, frozen);
   process.kill(victim, 'SIGKILL');
-  const seen = /a serving process ended; starting another/;
+  const seen = /serving process exited; starting another/;
   await until('the loss is seen', async () => seen.test(service.program.output()) || undefined);
   const { body: alone } = await ask(service, '/metrics');
   requireNoneDown(frozen, alone);

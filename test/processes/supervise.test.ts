@@ -36,7 +36,7 @@ test('a serving process that is killed is replaced while the other serves; SIGTE
   const { service } = two;
   const [victim = 0] = servers(service).keys();
   process.kill(victim, 'SIGKILL');
-  const seen = /a serving process ended; starting another/;
+  const seen = /serving process exited; starting another/;
   await until('the loss is seen', async () => seen.test(service.program.output()) || undefined);
   const statuses: unknown[] = [];
   await until('a third process', async () => {
@@ -58,7 +58,7 @@ test('a replacement that cannot start does not take the others along, and is tri
   const [victim = 0] = servers(service).keys();
   relay.cut();
   process.kill(victim, 'SIGKILL');
-  const complaint = /cannot start: cannot use the database/;
+  const complaint = /countersign: cannot use the database/;
   await until('the failure', async () => complaint.test(service.program.output()) || undefined);
   assert.equal((await ask(service, '/health')).status, 503, 'the other process goes on');
   await relay.restore();
@@ -100,6 +100,6 @@ test('processes that cannot start are not started again and again: exit 1', asyn
   });
   const program = startCountersign(['serve'], env);
   assert.equal(await program.gone(), 1, program.output());
-  const complaints = program.output().match(/cannot start: cannot use the database/g) ?? [];
+  const complaints = program.output().match(/countersign: cannot use the database/g) ?? [];
   assert.ok(complaints.length >= 1 && complaints.length <= 2, program.output());
 });

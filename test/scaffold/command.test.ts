@@ -93,7 +93,7 @@ describe('countersign scaffold', () => {
     mkdirSync(join(folder, 'full'));
     writeFileSync(join(folder, 'full/mine.txt'), 'mine');
     const args = [agentId, '--language', 'rust', '--out', 'full', ...account];
-    assert.match(await refusal(args), /is not empty; --force/);
+    assert.match(await refusal(args), /is not empty; choose another folder, or use --force/);
     assert.deepEqual(readdirSync(join(folder, 'full')), ['mine.txt']);
     assert.equal((await scaffold([...args, '--force'])).code, 0);
     assert.equal(readFileSync(join(folder, 'full/mine.txt'), 'utf8'), 'mine');
@@ -104,7 +104,7 @@ describe('countersign scaffold', () => {
     const wrong = ['--url', url, '--client-id', operator.clientId, '--client-secret', 'cs_wrong'];
     const away = `http://127.0.0.1:${await freePort()}`;
     const cases: [string[], RegExp][] = [
-      [['nobody', '--out', 'x', ...account], /nobody is not an agent's id/],
+      [['nobody', '--out', 'x', ...account], /nobody is not an agent id/],
       [[crypto.randomUUID(), '--out', 'x', ...account], /answered 404 AGENT_NOT_FOUND: /],
       [
         [agentId, '--out', 'x', '--language', 'cobol', ...account],
@@ -113,7 +113,7 @@ describe('countersign scaffold', () => {
       [[agentId, '--out', 'x', ...wrong], /answered 401 invalid_client: /],
       [[agentId, '--out', 'x', ...account, '--url', away], /cannot reach http:\/\/127\.0\.0\.1/],
       [[agentId, '--out', 'x', ...account, '--url', 'ftp://x'], /not the address of a server/],
-      [[agentId, '--out', join(folder, 'full/mine.txt'), ...account], /cannot write there/],
+      [[agentId, '--out', join(folder, 'full/mine.txt'), ...account], /cannot write to /],
     ];
     for (const [args, says] of cases) assert.match(await refusal(args), says);
   });
@@ -144,7 +144,7 @@ describe('countersign scaffold', () => {
     it('writes nothing outside the folder', async () => {
       for (const path of ['../outside', 'a/../../outside', '/tmp/outside', 'a\\..\\b', 'C:x', 'a//b']) {
         const archive = zipSync({ 'fine.txt': strToU8('x'), [path]: strToU8('x') });
-        assert.match(await refusalOf(archive), /file with the name/);
+        assert.match(await refusalOf(archive), /file with an unsafe name/);
       }
     });
 
@@ -194,7 +194,7 @@ describe('countersign scaffold', () => {
 
     it('refuses a token that cannot be one', async () => {
       for (const token of ['', '{', 'null', '{}', '{"access_token":"a\\r\\nb"}', '\u001b[2J'])
-        assert.match(await refusalBy(() => {}, token), /did not answer with an access token/, token);
+        assert.match(await refusalBy(() => {}, token), /sent no access token/, token);
     });
   });
 });
