@@ -128,7 +128,7 @@ export async function createApp({
     ...{ organizations, usage, agents, credentials, audit, billing, deliveries },
     /** Migrates the database; several nodes may call it at once. With `takeOver`, this server's key signs the audit log from now on. */
     async prepare(options?: { takeOver: boolean }) {
-      const migrator = base.openPatient();
+      const migrator = base.openWithoutTimeout();
       await migrate({ db: migrator, log, clock }).finally(() => migrator.close());
       await audit.prepare(options);
     },

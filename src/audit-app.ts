@@ -20,7 +20,7 @@ export async function openAudit(options: {
   const { databaseUrl, signingKeys, log } = options;
   const clock = systemClock;
   const metrics = createMetrics();
-  const db = createPostgres({ url: databaseUrl, poolSize: 2, log, metrics, patient: true });
+  const db = createPostgres({ url: databaseUrl, poolSize: 2, log, metrics, noStatementTimeout: true });
   const signer = await createSigner({ ...options, ...signingKeys, clock });
   const audit = createAudit({ db, clock, log, metrics, signer, readStatement: createStatementReader() });
   return { audit, close: () => db.close() };

@@ -14,7 +14,7 @@ export async function migrate(env: Environment): Promise<void> {
     poolSize: 1,
     log,
     metrics: createMetrics(),
-    patient: true,
+    noStatementTimeout: true,
   });
   try {
     const applied = await applyMigrations({ db, log, clock: systemClock });

@@ -33,7 +33,7 @@ export async function createEvents(base: Foundations, later: LaterParts) {
   const usage = createUsage({ db, clock, shard: shardFrom(ids), limitsOf: later.limitsOf });
   const cache = createInvalidatingCache({ kv, clock });
   const standings = createStandings({ db, clock, cache, findChains: later.findChains });
-  const streaming = await openStreaming(config, base.openAside);
+  const streaming = await openStreaming(config, base.openSeparatePool);
   const streams = streaming && createStreams({ ...streaming, log, metrics, envelopeOf });
   const vault = createVault(config.dataEncryptionKey);
   const deliveries = createDeliveries({

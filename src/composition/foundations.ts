@@ -37,9 +37,9 @@ export async function openFoundations(options: {
     ids: createIds(),
     db,
     /** A pool apart from the one that requests use. */
-    openAside: (poolSize: number) => createPostgres({ ...database, poolSize, aside: true }),
+    openSeparatePool: (poolSize: number) => createPostgres({ ...database, poolSize, separatePool: true }),
     /** One connection without a statement timeout, for migrations. */
-    openPatient: () => createPostgres({ ...database, poolSize: 1, patient: true }),
+    openWithoutTimeout: () => createPostgres({ ...database, poolSize: 1, noStatementTimeout: true }),
     /** Per-process counters while `kv` is unavailable. */
     memory,
     kv,

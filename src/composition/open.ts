@@ -35,7 +35,7 @@ export function openStripe(config: Config, clock: Clock) {
 /** Undefined when no broker is configured: neither a driver is loaded nor the outbox written. */
 export async function openStreaming(
   config: Config,
-  openAside: (poolSize: number) => Db,
+  openSeparatePool: (poolSize: number) => Db,
 ): Promise<{ brokers: Partial<Record<StreamName, Broker>>; db: Db } | undefined> {
   const { kafkaBrokers, natsUrl } = config;
   if (!kafkaBrokers && !natsUrl) return undefined;
@@ -43,7 +43,7 @@ export async function openStreaming(
     ...(kafkaBrokers && { kafka: await openKafka(config, kafkaBrokers) }),
     ...(natsUrl && { nats: await openNats(config, natsUrl) }),
   };
-  return { brokers, db: openAside(Object.keys(brokers).length + 1) };
+  return { brokers, db: openSeparatePool(Object.keys(brokers).length + 1) };
 }
 
 async function openNats(config: Config, urls: NonNullable<Config['natsUrl']>): Promise<Broker> {

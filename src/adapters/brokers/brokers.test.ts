@@ -224,7 +224,7 @@ describe('NATS', () => {
     assert.deepEqual(names, [['mine', 3]]);
     await assert.rejects(
       broker.publish(messagesOf(1, ids.uuid(), 'token.issued'), going),
-      isAway(/no stream takes the subject countersign\.[\w-]+\.token\.issued/),
+      isAway(/no stream accepts the subject countersign\.[\w-]+\.token\.issued/),
     );
   });
 

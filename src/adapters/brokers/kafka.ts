@@ -1,7 +1,7 @@
 /**
  * The broker port on Kafka: topic `<prefix>.<event type>`, key the organization, so that its events of one type share a
- * partition and keep their order. Nothing is queued or tried again in here: a batch that fails is the publisher's, and the
- * connections it failed on are dropped, lest a late part of it arrive behind something newer.
+ * partition and keep their order. The adapter neither queues nor retries: the publisher retries a failed batch. Its connections are
+ * closed, so that no late part of it arrives after newer events.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import {
@@ -15,13 +15,13 @@ import {
 } from '@platformatic/kafka';
 import { webhookEvents } from '../../contract/events.ts';
 import { type Broker, BrokerUnavailable, type Message } from '../../kernel/ports/broker.ts';
-import { withDeadline } from './deadline.ts';
-import { isRefusal, isUnknownTopic, reasonOf, refusedTopics } from './kafka-refusals.ts';
+import { failedTopics, isBrokerError, isUnknownTopic, reasonOf } from './kafka-errors.ts';
+import { withTimeout } from './timeout.ts';
 
 export interface KafkaOptions {
   readonly brokers: readonly { readonly host: string; readonly port: number }[];
   readonly topicPrefix: string;
-  /** With TLS; `ca` where the certificate is not signed by one that Node knows. */
+  /** Use TLS; `ca` for a certificate that is not signed by a public authority. */
   readonly tls?: { readonly ca?: string } | undefined;
   readonly sasl?:
     | { readonly mechanism: SaslMechanism; readonly username: string; readonly password: string }
@@ -30,15 +30,15 @@ export interface KafkaOptions {
 
 export type SaslMechanism = 'PLAIN' | 'SCRAM-SHA-256' | 'SCRAM-SHA-512';
 
-const connectMs = 3_000;
-const requestMs = 8_000;
-const publishMs = 25_000;
-/** Until the topics just made have leaders. */
-const newTopics = { looks: 20, everyMs: 250 };
+const connectTimeoutMs = 3_000;
+const requestTimeoutMs = 8_000;
+const publishTimeoutMs = 25_000;
+/** How often, and for how long, to check whether new topics have leaders. */
+const leaderChecks = { attempts: 20, intervalMs: 250 };
 
 interface KafkaSession {
   send(messages: readonly Message[]): Promise<void>;
-  /** Cuts its connections; what waits for them fails. */
+  /** Closes the connections; pending requests fail. */
   drop(): void;
 }
 
@@ -49,7 +49,7 @@ export function createKafkaBroker(options: KafkaOptions): Broker {
       session ??= openSession(options);
       const current = session;
       try {
-        await withDeadline(current.send(messages), publishMs, stopping);
+        await withTimeout(current.send(messages), publishTimeoutMs, stopping);
       } catch (error) {
         session = undefined;
         current.drop();
@@ -67,9 +67,9 @@ function openSession({ brokers, topicPrefix, tls, sasl }: KafkaOptions): KafkaSe
   const common = {
     clientId: 'countersign',
     bootstrapBrokers: brokers.map((broker) => ({ ...broker })),
-    connectTimeout: connectMs,
-    requestTimeout: requestMs,
-    timeout: requestMs,
+    connectTimeout: connectTimeoutMs,
+    requestTimeout: requestTimeoutMs,
+    timeout: requestTimeoutMs,
     retries: 0,
     ...(tls && { tls: { ...tls }, tlsServerName: true }),
     ...(sasl && { sasl: { ...sasl } }),
@@ -86,33 +86,34 @@ function openSession({ brokers, topicPrefix, tls, sasl }: KafkaOptions): KafkaSe
     connection.once('close', () => connections.delete(connection));
   });
   const topicOf = (type: string) => `${topicPrefix}.${type}`;
-  const refusals = new Map<string, string>();
+  const creationErrors = new Map<string, string>();
   let prepared = false;
   let dropped = false;
 
-  const look = (topics: readonly string[]) => producer.metadata({ topics: [...topics], forceUpdate: true });
+  const refreshMetadata = (topics: readonly string[]) =>
+    producer.metadata({ topics: [...topics], forceUpdate: true });
 
-  /** All ten at once, so that consumers can subscribe before the first event of a kind. */
-  const makeTopics = async (topics: readonly string[]): Promise<void> => {
+  /** Creates all ten at once, so that consumers can subscribe before the first event of a type. */
+  const createTopics = async (topics: readonly string[]): Promise<void> => {
     const admin = new Admin(common);
     try {
       await admin.createTopics({ topics: [...topics] }).catch((error) => {
-        for (const [topic, reason] of refusedTopics(error, topics)) refusals.set(topic, reason);
+        for (const [topic, reason] of failedTopics(error, topics)) creationErrors.set(topic, reason);
       });
-      const made = topics.filter((topic) => !refusals.has(topic));
-      for (let looks = 0; made.length > 0 && looks < newTopics.looks && !dropped; looks += 1) {
-        if (await hasLeaders(admin, made)) return;
-        await sleep(newTopics.everyMs);
+      const created = topics.filter((topic) => !creationErrors.has(topic));
+      for (let attempt = 0; created.length > 0 && attempt < leaderChecks.attempts && !dropped; attempt += 1) {
+        if (await hasLeaders(admin, created)) return;
+        await sleep(leaderChecks.intervalMs);
       }
     } finally {
       admin.close().catch(() => {});
     }
   };
 
-  /** Metadata names leaders before they know of it themselves; only they can say where their partitions end. */
+  /** Metadata names a leader before the leader is ready; only a ready leader can list its offsets. */
   const hasLeaders = async (admin: Admin, topics: readonly string[]): Promise<boolean> => {
     try {
-      const known = (await look(topics)).topics;
+      const known = (await refreshMetadata(topics)).topics;
       const timestamp = ListOffsetTimestamps.LATEST;
       await admin.listOffsets({
         topics: topics.map((name) => ({
@@ -132,30 +133,30 @@ function openSession({ brokers, topicPrefix, tls, sasl }: KafkaOptions): KafkaSe
   const prepare = async (): Promise<void> => {
     const topics = webhookEvents.map(topicOf);
     try {
-      await look(topics);
+      await refreshMetadata(topics);
     } catch (error) {
-      // Whatever else is wrong shows when something is sent, and keeps nothing from being sent elsewhere.
-      if (isUnknownTopic(error)) await makeTopics(topics);
+      // Other errors appear when a message is sent, and do not block other topics.
+      if (isUnknownTopic(error)) await createTopics(topics);
     }
     prepared = true;
   };
 
   const problemOf = (topic: string, error: unknown): string => {
     if (!isUnknownTopic(error)) return `cannot be used: ${reasonOf(error)}`;
-    const refusal = refusals.get(topic);
-    return `does not exist${refusal ? ` and could not be created (${refusal})` : ''}; create it`;
+    const reason = creationErrors.get(topic);
+    return `does not exist${reason ? ` and could not be created (${reason})` : ''}; create it`;
   };
 
   const send = async (messages: readonly Message[]): Promise<void> => {
     if (!prepared) await prepare();
     const topics = [...new Set(messages.map(({ type }) => topicOf(type)))];
     for (const topic of topics) {
-      // Fresh enough knowledge is not asked for again; each by itself, so that the complaint has a name.
+      // Served from the client's cache while fresh. One topic per call, so that the error names it.
       await producer.metadata({ topics: [topic] }).catch((error) => {
-        throw isRefusal(error) ? new Error(`the topic ${topic} ${problemOf(topic, error)}`) : error;
+        throw isBrokerError(error) ? new Error(`the topic ${topic} ${problemOf(topic, error)}`) : error;
       });
     }
-    if (dropped) throw new Error('the connection was given up');
+    if (dropped) throw new Error('the connection was closed');
     await producer.send({
       acks: ProduceAcks.ALL,
       messages: messages.map(({ type, organizationId, envelope }) => ({
@@ -166,17 +167,17 @@ function openSession({ brokers, topicPrefix, tls, sasl }: KafkaOptions): KafkaSe
     });
   };
 
-  let underWay: Promise<void> = Promise.resolve();
+  let inFlight: Promise<void> = Promise.resolve();
   return {
     send(messages) {
-      underWay = send(messages);
-      return underWay;
+      inFlight = send(messages);
+      return inFlight;
     },
     drop() {
       dropped = true;
       for (const connection of connections) connection.socket?.destroy();
-      // Closed under its hands the client would trip; so when it is done.
-      underWay
+      // The client fails when it is closed during a send, so close it afterwards.
+      inFlight
         .catch(() => {})
         .then(() => producer.close(true))
         .catch(() => {});

@@ -1,8 +1,8 @@
 /**
- * The broker port on NATS: subject `<prefix>.<organization>.<event type>` on JetStream, message id the event id, by which the
- * server drops repeats. The stream that takes these subjects is used as it is; where there is none, one is made.
- * The client neither reconnects nor queues: a batch that fails is the publisher's, and its connection is dropped with it,
- * lest the end of it arrive without its beginning.
+ * The broker port on NATS: subject `<prefix>.<organization>.<event type>` on JetStream. The message id is the event id, by which the
+ * server drops duplicates. An existing stream for these subjects is used unchanged; without one, the adapter creates it.
+ * The client neither reconnects nor queues: the publisher retries a failed batch. Its connection is closed, so that its end never
+ * arrives without its beginning.
  */
 import {
   JetStreamApiError,
@@ -14,24 +14,24 @@ import {
 } from '@nats-io/jetstream';
 import { connect, type NatsConnection, nanos } from '@nats-io/transport-node';
 import { type Broker, BrokerUnavailable, type Message } from '../../kernel/ports/broker.ts';
-import { withDeadline } from './deadline.ts';
+import { withTimeout } from './timeout.ts';
 
 export interface NatsOptions {
-  /** nats:// or tls://, with `user:password@` or `token@` where the server wants it. */
+  /** nats:// or tls://, with `user:password@` or `token@` where the server requires it. */
   readonly urls: readonly string[];
   readonly subjectPrefix: string;
-  /** Where the certificate is not signed by one that Node knows. */
+  /** For a certificate that is not signed by a public authority. */
   readonly ca?: string | undefined;
 }
 
-const connectMs = 3_000;
-const requestMs = 8_000;
-const publishMs = 25_000;
-/** Of the stream we make; somebody who wants otherwise makes it first. */
-const keptMs = 7 * 86_400_000;
-const repeatsKnownMs = 10 * 60_000;
+const connectTimeoutMs = 3_000;
+const requestTimeoutMs = 8_000;
+const publishTimeoutMs = 25_000;
+/** Settings of the stream that the adapter creates; an operator who wants others creates it first. */
+const retentionMs = 7 * 86_400_000;
+const deduplicationMs = 10 * 60_000;
 
-const codes = { streamNotFound: 10_059, anotherIsLast: 10_070 };
+const codes = { streamNotFound: 10_059, wrongLastMessage: 10_070 };
 
 interface NatsSession {
   readonly connection: NatsConnection;
@@ -47,7 +47,7 @@ export function createNatsBroker(options: NatsOptions): Broker {
   };
 
   const publish = async (messages: readonly Message[]): Promise<void> => {
-    // A server that went while nothing was sent is no failure of this batch.
+    // A connection lost between batches is replaced; the batch does not fail.
     if ((await opening?.catch(() => undefined))?.connection.isClosed()) opening = undefined;
     opening ??= openSession(options);
     await publishInOrder((await opening).jetstream, options.subjectPrefix, messages);
@@ -56,7 +56,7 @@ export function createNatsBroker(options: NatsOptions): Broker {
   return {
     async publish(messages, stopping) {
       try {
-        await withDeadline(publish(messages), publishMs, stopping);
+        await withTimeout(publish(messages), publishTimeoutMs, stopping);
       } catch (error) {
         drop();
         throw new BrokerUnavailable(reasonOf(error));
@@ -73,20 +73,20 @@ async function openSession(options: NatsOptions): Promise<NatsSession> {
     ...serversOf(options),
     name: 'countersign',
     reconnect: false,
-    timeout: connectMs,
+    timeout: connectTimeoutMs,
     pingInterval: 20_000,
     noAsyncTraces: true,
   });
   try {
     await ensureStream(connection, options.subjectPrefix);
-    return { connection, jetstream: jetstream(connection, { timeout: requestMs }) };
+    return { connection, jetstream: jetstream(connection, { timeout: requestTimeoutMs }) };
   } catch (error) {
     connection.close().catch(() => {});
     throw error;
   }
 }
 
-/** Credentials are taken out of the addresses, which the client repeats in what it says. */
+/** Without the credentials in the URLs, since the client repeats its server addresses in errors. */
 function serversOf({ urls, ca }: NatsOptions) {
   const parsed = urls.map((url) => new URL(url));
   const { username = '', password = '' } = parsed.find((url) => url.username !== '') ?? {};
@@ -100,73 +100,73 @@ function serversOf({ urls, ca }: NatsOptions) {
 }
 
 async function ensureStream(connection: NatsConnection, prefix: string): Promise<void> {
-  const manager = await jetstreamManager(connection, { timeout: requestMs });
-  const taken = await manager.streams.find(`${prefix}.any.agent.created`).then(
+  const manager = await jetstreamManager(connection, { timeout: requestTimeoutMs });
+  const exists = await manager.streams.find(`${prefix}.any.agent.created`).then(
     () => true,
     (error) => {
       if (isNotFound(error)) return false;
       throw error;
     },
   );
-  if (taken) return;
+  if (exists) return;
   const name = prefix.toUpperCase().replaceAll('.', '_');
   try {
     await manager.streams.add({
       name,
       subjects: [`${prefix}.>`],
       storage: StorageType.File,
-      max_age: nanos(keptMs),
-      duplicate_window: nanos(repeatsKnownMs),
+      max_age: nanos(retentionMs),
+      duplicate_window: nanos(deduplicationMs),
     });
   } catch (error) {
     throw new Error(
-      `no stream takes the subjects ${prefix}.>, and ${name} could not be created (${reasonOf(error)}); create one`,
+      `no stream accepts the subjects ${prefix}.>, and ${name} could not be created (${reasonOf(error)}); create one`,
     );
   }
 }
 
 /**
- * All at once would be fast, one after the other is sure. So: the first alone; then the others at once, each on the
- * condition that the one before it is the last that the stream has. When one is not stored, none behind it is, and the rest
- * starts anew from there; somebody else who writes to the stream costs speed, not order.
+ * Publishes the first message alone, then the others concurrently, each on the condition that its predecessor is the last message
+ * of the stream. When one is not stored, none after it is, and the rest starts again from there. Other writers on the stream cost
+ * speed, not order.
  */
 async function publishInOrder(
   client: JetStreamClient,
   prefix: string,
   messages: readonly Message[],
 ): Promise<void> {
-  const put = async (message: Message, before?: Message): Promise<PubAck> => {
+  const put = async (message: Message, previous?: Message): Promise<PubAck> => {
     const subject = `${prefix}.${message.organizationId}.${message.type}`;
-    const expect = before ? { expect: { lastMsgID: before.eventId } } : {};
+    const expect = previous ? { expect: { lastMsgID: previous.eventId } } : {};
     try {
       return await client.publish(subject, message.envelope, { msgID: message.eventId, ...expect });
     } catch (error) {
-      // So it calls a subject that nobody listens to.
+      // The client's name for a subject without a stream.
       if ((error as Error).name === 'JetStreamNotEnabled')
-        throw new Error(`no stream takes the subject ${subject}`);
+        throw new Error(`no stream accepts the subject ${subject}`);
       throw error;
     }
   };
 
-  let together = messages.length;
+  let batchSize = messages.length;
   for (let stored = 0; stored < messages.length; ) {
-    const [first, ...others] = messages.slice(stored, stored + together) as [Message, ...Message[]];
+    const [first, ...others] = messages.slice(stored, stored + batchSize) as [Message, ...Message[]];
     await put(first);
     const answers = await Promise.allSettled(
       others.map((message, index) => put(message, messages[stored + index])),
     );
-    const refused = answers.find((answer) => answer.status === 'rejected');
-    if (refused && !isOutOfStep(refused.reason)) throw refused.reason;
-    stored += 1 + (refused ? answers.indexOf(refused) : others.length);
-    together = refused ? Math.max(2, Math.ceil(together / 2)) : together * 2;
+    const failure = answers.find((answer) => answer.status === 'rejected');
+    if (failure && !isWrongLastMessage(failure.reason)) throw failure.reason;
+    stored += 1 + (failure ? answers.indexOf(failure) : others.length);
+    batchSize = failure ? Math.max(2, Math.ceil(batchSize / 2)) : batchSize * 2;
   }
 }
 
 const isNotFound = (error: unknown): boolean =>
   error instanceof JetStreamApiError && error.code === codes.streamNotFound;
 
-const isOutOfStep = (error: unknown): boolean =>
-  error instanceof JetStreamApiError && error.code === codes.anotherIsLast;
+const isWrongLastMessage = (error: unknown): boolean =>
+  error instanceof JetStreamApiError && error.code === codes.wrongLastMessage;
 
 const reasonOf = (error: unknown): string => {
   const { message, name, cause } = error as Error;

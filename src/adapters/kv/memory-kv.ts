@@ -1,4 +1,4 @@
-/** The key-value port in this process's memory: `REDIS_URL=memory://`, and the stand-in while Redis is away. */
+/** The key-value port in this process's memory: `REDIS_URL=memory://`, and the fallback while Redis is unavailable. */
 import type { Clock } from '../../kernel/clock.ts';
 import type { Kv } from '../../kernel/ports/kv.ts';
 
@@ -7,14 +7,14 @@ interface Entry {
   expiresAt: number;
 }
 
-/** Expired keys leave when they are looked at. So that each is, every write looks at this many of the others in turn. */
-const looksPerWrite = 2;
+/** Reads remove expired keys. Each write also checks this many other keys, round robin, so that unread keys expire too. */
+const checksPerWrite = 2;
 
 export function createMemoryKv(clock: Clock): Kv {
   const entries = new Map<string, Entry>();
-  let turn = entries.keys();
+  let cursor = entries.keys();
 
-  const live = (key: string, now = clock.now()): Entry | undefined => {
+  const getLive = (key: string, now = clock.now()): Entry | undefined => {
     const entry = entries.get(key);
     if (!entry || entry.expiresAt > now) return entry;
     entries.delete(key);
@@ -23,23 +23,23 @@ export function createMemoryKv(clock: Clock): Kv {
 
   const write = (key: string, entry: Entry) => {
     entries.set(key, entry);
-    for (let look = 0; look < looksPerWrite; look += 1) {
-      const { done, value } = turn.next();
-      if (done) turn = entries.keys();
-      else live(value);
+    for (let check = 0; check < checksPerWrite; check += 1) {
+      const { done, value } = cursor.next();
+      if (done) cursor = entries.keys();
+      else getLive(value);
     }
   };
 
   return {
     async get(key) {
-      return live(key)?.value ?? null;
+      return getLive(key)?.value ?? null;
     },
     async getMany(keys) {
       const now = clock.now();
-      return keys.map((key) => live(key, now)?.value ?? null);
+      return keys.map((key) => getLive(key, now)?.value ?? null);
     },
     async set(key, value, { ttlMs, onlyIfAbsent }) {
-      if (onlyIfAbsent && live(key)) return false;
+      if (onlyIfAbsent && getLive(key)) return false;
       write(key, { value, expiresAt: clock.now() + ttlMs });
       return true;
     },
@@ -47,21 +47,21 @@ export function createMemoryKv(clock: Clock): Kv {
       entries.delete(key);
     },
     async increment(key, { ttlMs, by = 1 }) {
-      const entry = live(key);
+      const entry = getLive(key);
       const next = Number(entry?.value ?? 0) + by;
       if (entry) entry.value = String(next);
       else write(key, { value: String(next), expiresAt: clock.now() + ttlMs });
       return next;
     },
     async take(key, { max }) {
-      const entry = live(key);
+      const entry = getLive(key);
       if (!entry) return 'absent';
       if (Number(entry.value) >= max) return 'full';
       entry.value = String(Number(entry.value) + 1);
       return Number(entry.value);
     },
     async raise(key, to, { ttlMs }) {
-      const entry = live(key);
+      const entry = getLive(key);
       if (!entry) write(key, { value: String(to), expiresAt: clock.now() + ttlMs });
       else if (Number(entry.value) < to) entry.value = String(to);
     },

@@ -1,4 +1,4 @@
-/** What a Redis that is there and yet of no use does to whoever asks it: the port's behaviour proper is in kv.test.ts. */
+/** The circuit breaker of the Redis adapter. kv.test.ts tests the port's behaviour. */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { type AddressInfo, createServer } from 'node:net';
@@ -11,43 +11,47 @@ import { KvUnavailable } from '../../kernel/ports/kv.ts';
 import { createRedisKv } from './redis.ts';
 
 async function connect(t: TestContext, url: string) {
-  const said: string[] = [];
+  const logged: string[] = [];
   const log = createLog({
     level: 'info',
-    destination: { write: (line) => void said.push(JSON.parse(line).msg) },
+    destination: { write: (line) => void logged.push(JSON.parse(line).msg) },
   });
   const kv = await createRedisKv(url, log);
   t.after(() => kv.close());
-  return { kv, said };
+  return { kv, logged };
 }
 
-/** As a process does that has much to load. */
+/** Blocks the event loop, as loading many modules does. */
 const block = (ms: number) => void Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms);
 
 async function open(t: TestContext) {
   const redis = await startRedis();
   if (!redis) return skipWithout(t, 'redis-server');
-  const { kv, said } = await connect(t, redis.url);
-  const untilIt = (answers: boolean) =>
-    until(`Redis ${answers ? 'answers' : 'is away'}`, async () => {
+  const { kv, logged } = await connect(t, redis.url);
+  const untilRedis = (answers: boolean) =>
+    until(`Redis ${answers ? 'answers' : 'is unavailable'}`, async () => {
       const answered = await kv.get('x').then(
         () => true,
         () => false,
       );
       return answered === answers || undefined;
     });
-  await untilIt(true);
-  return { redis, kv, said, untilIt };
+  await untilRedis(true);
+  return { redis, kv, logged, untilRedis };
 }
 
-/** In turn, whatever else a busy machine makes of it. */
-function assertSaidInTurn(said: readonly string[]): void {
-  said.forEach((line, index) => {
-    assert.match(line, index % 2 === 0 ? /^redis unavailable: / : /^redis available again$/, said.join('\n'));
+/** On a busy machine there may be more than one outage, but the lines alternate. */
+function assertAlternating(logged: readonly string[]): void {
+  logged.forEach((line, index) => {
+    assert.match(
+      line,
+      index % 2 === 0 ? /^redis unavailable: / : /^redis available again$/,
+      logged.join('\n'),
+    );
   });
 }
 
-const refusals = {
+const readOnlyCauses = {
   'is full': {
     begin: ['config', 'set', 'maxmemory', '1'],
     end: ['config', 'set', 'maxmemory', '0'],
@@ -65,16 +69,16 @@ const refusals = {
   },
 };
 
-describe('a Redis that can be read and not written to is away', { concurrency: 3 }, () => {
-  for (const [why, { begin, end, says }] of Object.entries(refusals)) {
-    test(`because it ${why}: reads are refused too, as nobody could announce a change; it is said once, and found again`, async (t) => {
+describe('a Redis that accepts reads but no writes counts as unavailable', { concurrency: 3 }, () => {
+  for (const [why, { begin, end, says }] of Object.entries(readOnlyCauses)) {
+    test(`when it ${why}: reads fail too; logged once; recovers`, async (t) => {
       const opened = await open(t);
       if (!opened) return;
-      const { redis, kv, said, untilIt } = opened;
-      const order = ([name = '', ...rest]: string[]) =>
+      const { redis, kv, logged, untilRedis } = opened;
+      const command = ([name = '', ...rest]: string[]) =>
         onRedis(redis.port, (client) => client.call(name, ...rest));
       await kv.set('kept', 'before', { ttlMs: 60_000 });
-      await order(begin);
+      await command(begin);
       await assert.rejects(kv.increment('n', { ttlMs: 60_000 }), KvUnavailable);
       for (const refused of [
         () => kv.get('kept'),
@@ -83,61 +87,61 @@ describe('a Redis that can be read and not written to is away', { concurrency: 3
         () => kv.ping(),
       ])
         await assert.rejects(refused(), KvUnavailable);
-      assertSaidInTurn(said);
-      assert.match(said.at(-1) ?? '', says);
+      assertAlternating(logged);
+      assert.match(logged.at(-1) ?? '', says);
 
-      await order(end);
-      await untilIt(true);
+      await command(end);
+      await untilRedis(true);
       assert.equal(await kv.get('kept'), 'before');
-      assertSaidInTurn(said);
-      assert.equal(said.at(-1), 'redis available again');
+      assertAlternating(logged);
+      assert.equal(logged.at(-1), 'redis available again');
     });
   }
 
-  test('also where nobody writes: it is found out within a second or two', async (t) => {
+  test('without writes the heartbeat notices within two seconds', async (t) => {
     const opened = await open(t);
     if (!opened) return;
-    const { redis, said, untilIt } = opened;
+    const { redis, logged, untilRedis } = opened;
     await onRedis(redis.port, (client) => client.config('SET', 'maxmemory', '1'));
-    await untilIt(false);
-    assert.match(said.at(-1) ?? '', /^redis unavailable: OOM/);
+    await untilRedis(false);
+    assert.match(logged.at(-1) ?? '', /^redis unavailable: OOM/);
   });
 
-  test('a key that holds something else is no reason', async (t) => {
+  test('a key of another type does not make Redis unavailable', async (t) => {
     const opened = await open(t);
     if (!opened) return;
-    const { redis, kv, said } = opened;
+    const { redis, kv, logged } = opened;
     await onRedis(redis.port, (client) => client.lpush('countersign:odd', 'x'));
     await assert.rejects(kv.get('odd'), KvUnavailable);
     await assert.rejects(kv.increment('odd', { ttlMs: 1_000 }), KvUnavailable);
     assert.equal(await kv.get('even'), null);
-    assert.deepEqual(said, []);
+    assert.deepEqual(logged, []);
   });
 });
 
-test('a Redis that stands still, or is gone, is said to be away once, and back once', async (t) => {
+test('a frozen or killed Redis is logged once as unavailable and once as available again', async (t) => {
   const opened = await open(t);
   if (!opened) return;
-  const { redis, said, untilIt } = opened;
+  const { redis, logged, untilRedis } = opened;
   redis.program.kill('SIGSTOP');
   t.after(() => redis.program.kill('SIGCONT'));
-  await untilIt(false);
+  await untilRedis(false);
   for (let round = 0; round < 3; round += 1) await assert.rejects(opened.kv.ping(), KvUnavailable);
-  assert.equal(said.at(-1), 'redis unavailable: no answer within 250 ms; counting limits per process');
+  assert.equal(logged.at(-1), 'redis unavailable: no answer within 250 ms; counting limits per process');
   redis.program.kill('SIGCONT');
-  await untilIt(true);
-  assert.equal(said.at(-1), 'redis available again');
+  await untilRedis(true);
+  assert.equal(logged.at(-1), 'redis available again');
 
   redis.program.kill('SIGKILL');
   await redis.program.ended();
-  await untilIt(false);
+  await untilRedis(false);
   await startRedis(redis.port);
-  await untilIt(true);
-  assert.ok(said.length >= 4, said.join('\n'));
-  assertSaidInTurn(said);
+  await untilRedis(true);
+  assert.ok(logged.length >= 4, logged.join('\n'));
+  assertAlternating(logged);
 });
 
-test('a process that is busy itself does not take Redis for slow', async (t) => {
+test('a blocked event loop does not count as a slow Redis', async (t) => {
   const opened = await open(t);
   if (!opened) return;
   const asked = opened.kv.set('a', '1', { ttlMs: 60_000 });
@@ -146,42 +150,42 @@ test('a process that is busy itself does not take Redis for slow', async (t) => 
   assert.equal(await asked, true);
 });
 
-test('a Redis that is not there at the start is said to be away', async (t) => {
+test('without Redis at the start: unavailable, logged once', async (t) => {
   const opened = await open(t);
   if (!opened) return;
   const { redis } = opened;
   redis.program.kill('SIGKILL');
   await redis.program.ended();
-  const { kv, said } = await connect(t, redis.url);
-  assert.equal(said.length, 1);
-  assert.match(said[0] ?? '', /^redis unavailable: connect ECONNREFUSED/);
+  const { kv, logged } = await connect(t, redis.url);
+  assert.equal(logged.length, 1);
+  assert.match(logged[0] ?? '', /^redis unavailable: connect ECONNREFUSED/);
   await assert.rejects(kv.ping(), KvUnavailable);
 });
 
-test('a Redis that is there at the start answers the first question, and is not called unconnected, however busy the start', async (t) => {
+test('with Redis at the start the first command works, even when the event loop is blocked', async (t) => {
   const redis = await startRedis();
   if (!redis) return skipWithout(t, 'redis-server');
-  const { kv, said } = await connect(t, redis.url);
-  // Longer than from beat to beat.
+  const { kv, logged } = await connect(t, redis.url);
+  // Longer than the heartbeat interval.
   block(1_500);
   assert.equal(await kv.get('x'), null);
   await sleep(1_500);
-  // A Redis that is starved may be late with an answer, which is another matter.
+  // On a busy machine Redis may answer late, which is not tested here.
   assert.deepEqual(
-    said.filter((line) => /connect/.test(line)),
+    logged.filter((line) => /connect/.test(line)),
     [],
   );
 });
 
-test('a Redis that takes the connection and says nothing is not waited for at the start', async (t) => {
+test('a Redis that accepts the connection and never answers delays the start by one second at most', async (t) => {
   const mute = createServer(() => {}).listen(0, '127.0.0.1');
   await once(mute, 'listening');
   t.after(() => mute.close());
   const { port } = mute.address() as AddressInfo;
   const started = performance.now();
-  const { kv, said } = await connect(t, `redis://127.0.0.1:${port}`);
+  const { kv, logged } = await connect(t, `redis://127.0.0.1:${port}`);
   const waited = performance.now() - started;
   assert.ok(waited > 900, `waited for ${waited} ms`);
-  assert.deepEqual(said, ['redis unavailable: there is no connection; counting limits per process']);
+  assert.deepEqual(logged, ['redis unavailable: not connected; counting limits per process']);
   await assert.rejects(kv.get('x'), KvUnavailable);
 });

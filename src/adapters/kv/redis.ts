@@ -1,9 +1,9 @@
 /**
- * The key-value port on Redis. A dead or slow Redis must never hold up a request: commands are cut after a short time, and
- * from the first that failed they are refused at once, until something could be written again.
+ * The key-value port on Redis. A dead or slow Redis must not delay a request: commands have a short timeout, and after the first
+ * failure all commands fail at once until a heartbeat write succeeds (a circuit breaker).
  *
- * A Redis that is read and not written to (full, a replica, unable to save) is away like one that is dead: what it holds may
- * be out of date, since nobody can announce a change there.
+ * A Redis that accepts reads but no writes (full, a replica, unable to save) counts as unavailable: its values may be out of date,
+ * since no process can write a change there.
  */
 import { once } from 'node:events';
 import { Redis } from 'ioredis';
@@ -11,20 +11,20 @@ import type { Log } from '../../kernel/observability/log.ts';
 import { type Kv, KvUnavailable } from '../../kernel/ports/kv.ts';
 
 const prefix = 'countersign:';
-const patienceMs = 250;
-/** How long a start waits for the first connection. */
-const firstPatienceMs = 1_000;
-/** How often something is written to find out: also the longest that a process which only reads can be wrong. */
-const beatMs = 1_000;
-const beatTtlMs = 10_000;
+const commandTimeoutMs = 250;
+/** How long the start of a process waits for the first connection. */
+const firstConnectTimeoutMs = 1_000;
+/** Interval of the heartbeat write. A process that only reads notices a failure within this time. */
+const heartbeatMs = 1_000;
+const heartbeatTtlMs = 10_000;
 
-/** Expiry is set by whoever creates the counter, in the same step, so that no counter can live for ever. */
+/** The command that creates a counter sets its expiry in the same step, so that no counter lives for ever. */
 const incrementScript = `
 local value = redis.call('INCRBY', KEYS[1], ARGV[1])
 if value == tonumber(ARGV[1]) then redis.call('PEXPIRE', KEYS[1], ARGV[2]) end
 return value`;
 
-/** -1: there is no such counter; -2: it is full. */
+/** -1: no such counter; -2: the counter is at its maximum. */
 const takeScript = `
 local value = redis.call('GET', KEYS[1])
 if not value then return -1 end
@@ -37,60 +37,60 @@ if not value then redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[2])
 elseif tonumber(value) < tonumber(ARGV[1]) then redis.call('SET', KEYS[1], ARGV[1], 'KEEPTTL') end
 return 0`;
 
-interface OurCommands {
+interface ScriptCommands {
   countersignIncrement(key: string, by: number, ttlMs: number): Promise<number>;
   countersignTake(key: string, max: number): Promise<number>;
   countersignRaise(key: string, to: number, ttlMs: number): Promise<number>;
 }
 
-/** Once the first connection is made, or is not to be had in a moment: the service starts, and goes on, without Redis. */
+/** Resolves when the first connection attempt has ended or timed out: the service starts and runs without Redis. */
 export async function createRedisKv(url: string, log: Log): Promise<Kv> {
   const redis = new Redis(url, {
     keyPrefix: prefix,
     enableOfflineQueue: false,
     maxRetriesPerRequest: 0,
     connectTimeout: 2_000,
-    // For what the driver asks by itself; ours are cut sooner.
+    // For the driver's own commands; ours have a shorter timeout.
     commandTimeout: 2_000,
-    // After a failover the old connection stays with what is a replica now; a new one may find the primary.
+    // After a failover the old connection leads to a replica; a new one may reach the primary.
     reconnectOnError: ({ message }) => /\bREADONLY\b/.test(message),
     retryStrategy: (attempt) => Math.min(attempt * 100, 2_000),
   });
   redis.defineCommand('countersignIncrement', { numberOfKeys: 1, lua: incrementScript });
   redis.defineCommand('countersignTake', { numberOfKeys: 1, lua: takeScript });
   redis.defineCommand('countersignRaise', { numberOfKeys: 1, lua: raiseScript });
-  const ours = redis as unknown as OurCommands;
+  const scripts = redis as unknown as ScriptCommands;
 
-  const presence = createPresence(log);
-  const leave = (error: unknown) =>
-    presence.leave(redis.status === 'ready' ? reasonOf(error) : 'there is no connection');
-  redis.on('error', (error) => presence.leave(reasonOf(error)));
-  // Nobody is to ask before: whoever does is too early, and would take a Redis that is there for one that is away.
-  await firstAttempt(redis);
-  if (redis.status !== 'ready') presence.leave('there is no connection');
+  const availability = createAvailability(log);
+  const onFailure = (error: unknown) =>
+    availability.markUnavailable(redis.status === 'ready' ? reasonOf(error) : 'not connected');
+  redis.on('error', (error) => availability.markUnavailable(reasonOf(error)));
+  // A command before the first connection would fail and mark an available Redis as unavailable.
+  await firstConnection(redis);
+  if (redis.status !== 'ready') availability.markUnavailable('not connected');
 
   const attempt = async <T>(command: () => Promise<T>): Promise<T> => {
-    const reason = presence.whyAway();
+    const reason = availability.unavailableReason();
     if (reason !== undefined) throw new KvUnavailable(reason);
     try {
-      return await inTime(command());
+      return await withTimeout(command());
     } catch (error) {
-      if (concernsAll(error)) leave(error);
+      if (concernsAllKeys(error)) onFailure(error);
       throw new KvUnavailable(error);
     }
   };
-  /** Asks also while redis unavailable: this is how it is found again. */
-  const beat = async () => {
-    const askedAt = performance.now();
+  /** Runs also while Redis is unavailable, to detect its recovery. */
+  const heartbeat = async () => {
+    const sentAt = performance.now();
     try {
-      await inTime(redis.set('beat', '', 'PX', beatTtlMs));
+      await withTimeout(redis.set('beat', '', 'PX', heartbeatTtlMs));
     } catch (error) {
-      leave(error);
+      onFailure(error);
       throw new KvUnavailable(error);
     }
-    presence.comeBack(askedAt);
+    availability.markAvailable(sentAt);
   };
-  const beating = setInterval(() => void beat().catch(() => {}), beatMs).unref();
+  const timer = setInterval(() => void heartbeat().catch(() => {}), heartbeatMs).unref();
 
   return {
     get: (key) => attempt(() => redis.get(key)),
@@ -106,68 +106,68 @@ export async function createRedisKv(url: string, log: Log): Promise<Kv> {
       attempt(async () => {
         await redis.del(key);
       }),
-    increment: (key, { ttlMs, by = 1 }) => attempt(() => ours.countersignIncrement(key, by, ttlMs)),
+    increment: (key, { ttlMs, by = 1 }) => attempt(() => scripts.countersignIncrement(key, by, ttlMs)),
     take: (key, { max }) =>
       attempt(async () => {
-        const value = await ours.countersignTake(key, max);
+        const value = await scripts.countersignTake(key, max);
         return value === -1 ? 'absent' : value === -2 ? 'full' : value;
       }),
     raise: (key, to, { ttlMs }) =>
       attempt(async () => {
-        await ours.countersignRaise(key, to, ttlMs);
+        await scripts.countersignRaise(key, to, ttlMs);
       }),
-    ping: beat,
+    ping: heartbeat,
     async close() {
-      clearInterval(beating);
-      presence.close();
+      clearInterval(timer);
+      availability.close();
       redis.disconnect();
     },
   };
 }
 
-/** Until the first attempt to connect has ended, one way or the other, or takes too long. */
-async function firstAttempt(redis: Redis): Promise<void> {
-  const over = new AbortController();
-  const { signal } = over;
-  // An error ends the waiting for either.
+/** Resolves when the first connection attempt has succeeded, failed or timed out. */
+async function firstConnection(redis: Redis): Promise<void> {
+  const done = new AbortController();
+  const { signal } = done;
+  // `once` rejects on an error event, which ends the wait too.
   const ended = Promise.race([once(redis, 'ready', { signal }), once(redis, 'close', { signal })]);
-  await inTime(ended, firstPatienceMs).catch(() => {});
-  over.abort();
+  await withTimeout(ended, firstConnectTimeoutMs).catch(() => {});
+  done.abort();
 }
 
-/** An answer that is here already, while this process was too busy to read it, is not late: reading comes before the second look. */
-function inTime<T>(answer: Promise<T>, ms = patienceMs): Promise<T> {
+/** setImmediate lets a busy process first read an answer that has already arrived. */
+function withTimeout<T>(answer: Promise<T>, ms = commandTimeoutMs): Promise<T> {
   return new Promise((resolve, reject) => {
-    const late = () => reject(new Error(`no answer within ${ms} ms`));
-    const timer = setTimeout(() => setImmediate(late), ms);
+    const onTimeout = () => reject(new Error(`no answer within ${ms} ms`));
+    const timer = setTimeout(() => setImmediate(onTimeout), ms);
     answer.then(resolve, reject).finally(() => clearTimeout(timer));
   });
 }
 
-/** What Redis answers to everybody, whatever the key: other answers are about one command. */
-const refusals = /\b(BUSY|CLUSTERDOWN|LOADING|MASTERDOWN|MISCONF|NOAUTH|NOREPLICAS|OOM|READONLY)\b/;
+/** Errors that concern every key; other errors concern one command. */
+const globalErrors = /\b(BUSY|CLUSTERDOWN|LOADING|MASTERDOWN|MISCONF|NOAUTH|NOREPLICAS|OOM|READONLY)\b/;
 
-const concernsAll = (error: unknown): boolean =>
-  !(error instanceof Error) || error.name !== 'ReplyError' || refusals.test(error.message);
+const concernsAllKeys = (error: unknown): boolean =>
+  !(error instanceof Error) || error.name !== 'ReplyError' || globalErrors.test(error.message);
 
 const reasonOf = (error: unknown): string =>
   error instanceof Error ? error.message || error.name : String(error);
 
-/** Whether Redis is there, as far as we know. One line when it goes and one when it comes back, however many notice. */
-function createPresence(log: Log) {
+/** The circuit breaker's state. One log line when Redis becomes unavailable and one when it recovers. */
+function createAvailability(log: Log) {
   let closed = false;
-  let away: { readonly since: number; readonly reason: string } | undefined;
+  let outage: { readonly since: number; readonly reason: string } | undefined;
   return {
-    whyAway: () => away?.reason,
-    leave(reason: string) {
-      if (away || closed) return;
-      away = { since: performance.now(), reason };
+    unavailableReason: () => outage?.reason,
+    markUnavailable(reason: string) {
+      if (outage || closed) return;
+      outage = { since: performance.now(), reason };
       log.warn(`redis unavailable: ${reason}; counting limits per process`);
     },
-    /** An answer to what was asked before it went says nothing about now. */
-    comeBack(askedAt: number) {
-      if (!away || askedAt < away.since) return;
-      away = undefined;
+    /** The answer to a command sent before the outage proves nothing. */
+    markAvailable(sentAt: number) {
+      if (!outage || sentAt < outage.since) return;
+      outage = undefined;
       log.info('redis available again');
     },
     close() {

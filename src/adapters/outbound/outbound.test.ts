@@ -1,4 +1,4 @@
-/** Calls to somebody else's server: where they do not go, and when they are cut. */
+/** The outbound client: the SSRF filter, timeouts and size limits. */
 import assert from 'node:assert/strict';
 import { Resolver } from 'node:dns/promises';
 import { createServer, type Server } from 'node:net';
@@ -15,13 +15,13 @@ import { createResolve } from './resolve.ts';
 
 trustTestAuthority();
 
-/** Failures of a look-up are not reported before this time is up: short, where the test itself answers. */
-const briefly: OutboundOptions['pause'] = (_, signal) => sleep(5, undefined, { signal });
+/** Failed lookups are reported after this time: short where the test itself answers them. */
+const briefly: OutboundOptions['delay'] = (_, signal) => sleep(5, undefined, { signal });
 
 const outboundWith = (options: Partial<OutboundOptions> = {}) => {
   const outbound = createOutbound({
     allowPrivate: false,
-    ...(options.resolve && { pause: briefly }),
+    ...(options.resolve && { delay: briefly }),
     ...options,
   });
   after(() => outbound.close());
@@ -37,7 +37,7 @@ const refused = (reason: OutboundReason) => (error: unknown) => {
   return true;
 };
 
-/** Listens on every address of this machine, and only counts. */
+/** A server on every address of this machine that counts connections. */
 const canary = { server: undefined as Server | undefined, port: 0, touched: 0 };
 before(async () => {
   const server = createServer((socket) => {
@@ -61,7 +61,7 @@ const ownAddresses = Object.values(networkInterfaces())
   .filter(({ linkLocal }) => !linkLocal)
   .map(({ address, family }) => (family === 'IPv6' ? `[${address}]` : address));
 
-test('the canary is there to be touched, on loopback and on the other addresses of the machine', async () => {
+test('the canary is reachable on loopback and on the other addresses of the machine', async () => {
   const outbound = outboundWith({ allowPrivate: true });
   const hosts = ['127.0.0.1', '127.0.0.2', '0x7f000001', '[::1]', 'localhost', ...ownAddresses];
   for (const host of hosts) {
@@ -71,7 +71,7 @@ test('the canary is there to be touched, on loopback and on the other addresses 
   }
 });
 
-test('no spelling of a private, local or metadata address is connected to', async () => {
+test('refuses every spelling of a private, local or metadata address', async () => {
   const hosts = [...forbiddenHosts, ...ownAddresses];
   assert.ok(new Set(hosts).size >= 200, `${new Set(hosts).size} spellings`);
   const outbound = outboundWith();
@@ -80,7 +80,7 @@ test('no spelling of a private, local or metadata address is connected to', asyn
     for (const host of hosts) {
       await assert.rejects(outbound.send(get(`${scheme}://${host}:${canary.port}/`)), (error) => {
         assert.ok(error instanceof OutboundProblem, `${host}: ${error}`);
-        // What the URL parser does not take for an address has none to be connected to.
+        // A host that the URL parser does not take for an address has no address to connect to.
         assert.match(error.reason, /^(address|protocol)$/, `${host}: ${error.message}`);
         return true;
       });
@@ -89,7 +89,7 @@ test('no spelling of a private, local or metadata address is connected to', asyn
   assert.equal(canary.touched, touched);
 });
 
-test('no name that leads to such an address is connected to, whatever else it leads to', async () => {
+test('refuses a name if one of its addresses is private', async () => {
   const literals = forbiddenHosts
     .filter((host) => URL.canParse(`http://${host}/`))
     .map((host) => new URL(`http://${host}/`).hostname.replace(/^\[|\]$/g, ''))
@@ -113,7 +113,7 @@ test('no name that leads to such an address is connected to, whatever else it le
   assert.equal(canary.touched, touched);
 });
 
-test('public addresses are public', () => {
+test('isPublicAddress accepts public addresses', () => {
   const addresses = [
     '93.184.215.14',
     '1.1.1.1',
@@ -126,7 +126,7 @@ test('public addresses are public', () => {
     assert.equal(isPublicAddress(address), true, address);
 });
 
-test('a resolver that fails, answers nothing or nonsense: no connection', async () => {
+test('a resolver that fails, returns no address or an invalid one: no connection', async () => {
   const touched = canary.touched;
   const cases: [OutboundReason, () => Promise<string[]>][] = [
     [
@@ -146,7 +146,7 @@ test('a resolver that fails, answers nothing or nonsense: no connection', async 
   assert.equal(canary.touched, touched);
 });
 
-test('a name that is unknown and one that leads inside are told alike; the detail says which it was', async () => {
+test('an unknown name and a private address give the same message; the detail differs', async () => {
   const unknown = Object.assign(new Error('getaddrinfo ENOTFOUND db.corp.example'), { code: 'ENOTFOUND' });
   const cases: [string, () => Promise<string[]>][] = [
     ['getaddrinfo ENOTFOUND db.corp.example', () => Promise.reject(unknown)],
@@ -164,7 +164,7 @@ test('a name that is unknown and one that leads inside are told alike; the detai
   });
 });
 
-test('a name that is unknown, one that leads inside and one whose look-up is slow fail at the same time', async () => {
+test('an unknown name, a private address and a slow lookup fail after the same time', async () => {
   const unknown = Object.assign(new Error('queryA ENOTFOUND db.corp.example'), { code: 'ENOTFOUND' });
   const turns = async (count: number) => {
     for (let turn = 0; turn < count; turn += 1) await new Promise(setImmediate);
@@ -180,12 +180,12 @@ test('a name that is unknown, one that leads inside and one whose look-up is slo
   const asked: number[] = [];
   for (const [name, resolve] of Object.entries(cases)) {
     const { promise: timeIsUp, resolve: endTime } = Promise.withResolvers<void>();
-    const pause = (milliseconds: number) => {
+    const delay = (milliseconds: number) => {
       asked.push(milliseconds);
       return timeIsUp;
     };
     let failed = false;
-    const sent = outboundWith({ resolve, pause }).send(get('https://db.corp.example:8443/'));
+    const sent = outboundWith({ resolve, delay }).send(get('https://db.corp.example:8443/'));
     sent.catch(() => (failed = true));
     await until('it is looked up', async () => asked.length > Object.keys(cases).indexOf(name) || undefined);
     await turns(100);
@@ -196,23 +196,23 @@ test('a name that is unknown, one that leads inside and one whose look-up is slo
   assert.deepEqual(asked, Array(Object.keys(cases).length).fill(asked[0]));
 });
 
-test('a look-up that succeeds is not held up, nor is one that fails where private addresses are allowed', async () => {
+test('no delay for a lookup that succeeds, or that fails with private addresses allowed', async () => {
   const never = () => new Promise(() => {});
   const receiver = await startReceiver(undefined, { host: '127.0.0.1' });
-  const found = outboundWith({ isPublic: () => true, resolve: async () => ['127.0.0.1'], pause: never });
+  const found = outboundWith({ isPublic: () => true, resolve: async () => ['127.0.0.1'], delay: never });
   assert.equal((await found.send(get(`https://receiver.test:${receiver.port}/`))).status, 204);
-  const inside = outboundWith({ allowPrivate: true, resolve: async () => [], pause: never });
+  const inside = outboundWith({ allowPrivate: true, resolve: async () => [], delay: never });
   await assert.rejects(inside.send(get('https://receiver.test/')), refused('unreachable'));
 });
 
-test('without a name server the system is asked for the names it has of its own', async () => {
+test('without a name server getaddrinfo resolves local names', async () => {
   const resolver = new Resolver({ timeout: 500, tries: 1 });
   resolver.setServers(['127.0.0.1:1']);
   const addresses = await createResolve(resolver)('localhost');
   assert.ok(addresses.includes('127.0.0.1') || addresses.includes('::1'), addresses.join());
 });
 
-test('many who ask for one name at the same moment share the answer, and the next asks anew', async () => {
+test('concurrent lookups of one name share one query; the next lookup makes a new one', async () => {
   let asked = 0;
   const resolver = new Resolver();
   resolver.resolve4 = (async () => {
@@ -229,7 +229,7 @@ test('many who ask for one name at the same moment share the answer, and the nex
   assert.equal(asked, 2);
 });
 
-test('a name that changes its address after the check leads to the address that was checked', async () => {
+test('DNS rebinding: a name that changes its address connects to the checked one', async () => {
   let asked = 0;
   const outbound = outboundWith({
     isPublic: (address) => address === '127.0.0.2',
@@ -249,7 +249,7 @@ test('a name that changes its address after the check leads to the address that 
   assert.deepEqual([there.connections(), here.connections(), asked], [1, 0, 2]);
 });
 
-test('a redirect is an answer like any other, and is not followed', async () => {
+test('a redirect is returned, not followed', async () => {
   const aim = await startReceiver();
   const outbound = outboundWith({ allowPrivate: true });
   for (const status of [301, 302, 303, 307, 308]) {
@@ -261,7 +261,7 @@ test('a redirect is an answer like any other, and is not followed', async () => 
   assert.equal(aim.connections(), 0);
 });
 
-test('a receiver that never answers, drips its head or drips its body is cut off at the deadline', async () => {
+test('timeout for a receiver that never answers or sends its head or body byte by byte', async () => {
   const outbound = outboundWith({ allowPrivate: true });
   const closed: string[] = [];
   const drip = (
@@ -294,16 +294,16 @@ test('a receiver that never answers, drips its head or drips its body is cut off
   assert.deepEqual(closed.sort(), ['body', 'head', 'silent']);
 });
 
-test('a name whose look-up does not end is given up at the deadline', async () => {
+test('timeout for a lookup that does not end', async () => {
   const never = () => new Promise<never>(() => {});
-  const outbound = outboundWith({ resolve: never, pause: never });
+  const outbound = outboundWith({ resolve: never, delay: never });
   await assert.rejects(
     outbound.send(get('https://receiver.example/', { timeoutMs: 200 })),
     refused('timeout'),
   );
 });
 
-test('an answer without end is cut at the size, and the connection with it', async () => {
+test('an endless response is cut at the size limit and its connection closed', async () => {
   const outbound = outboundWith({ allowPrivate: true });
   let sent = 0;
   let over = 0;
@@ -326,14 +326,14 @@ test('an answer without end is cut at the size, and the connection with it', asy
   assert.ok(sent < 50_000_000, `${sent} bytes of 2 GB were sent`);
 });
 
-test('an answer of exactly the size is whole', async () => {
+test('a response of exactly the size limit is complete', async () => {
   const outbound = outboundWith({ allowPrivate: true });
   const receiver = await startReceiver((_request, response) => void response.end('x'.repeat(1_000)));
   const answer = await outbound.send(get(receiver.url, { maxBytes: 1_000 }));
   assert.deepEqual([answer.body.length, answer.truncated], [1_000, false]);
 });
 
-test('what is sent arrives as it is, and connections are used again', async () => {
+test('sends method, headers and body unchanged, and reuses connections', async () => {
   const outbound = outboundWith({ allowPrivate: true });
   const receiver = await startReceiver((request, response) => void response.end(request.body));
   const body = '{"name":"Zoë ☕ \\u0000"}';
@@ -348,7 +348,7 @@ test('what is sent arrives as it is, and connections are used again', async () =
   }
   assert.deepEqual(receiver.received[0]?.url, '/path?query=1');
   assert.equal(receiver.received[0]?.headers['x-a'], 'b');
-  // A second is opened when the first has not quite come to rest.
+  // A second connection is opened when the first is not idle yet.
   assert.ok(receiver.connections() <= 2, `${receiver.connections()} connections`);
 });
 
@@ -362,7 +362,7 @@ test('a certificate for another name, an unknown authority, no TLS at all: refus
   await assert.rejects(outbound.send(get(`https://127.0.0.1:${plain.port}/`)), refused('protocol'));
 });
 
-test('nothing is thrown but OutboundProblem, whatever the address or the answer', async () => {
+test('throws only OutboundProblem, for any address and any response', async () => {
   const outbound = outboundWith({ allowPrivate: true });
   const rude = createServer(
     (socket) => void socket.on('error', () => {}).end('SSH-2.0-OpenSSH_9.7\r\n'),
@@ -387,21 +387,21 @@ test('nothing is thrown but OutboundProblem, whatever the address or the answer'
 });
 
 for (const hint of ['', 'Keep-Alive: timeout=600\r\n'])
-  test(`a connection is used again at once, and given up before a receiver would close it, ${hint || 'unasked'}`, async () => {
+  test(`reuses a connection at once, and closes it before a receiver would: ${hint || 'no Keep-Alive header'}`, async () => {
     let opened = 0;
-    const patient = createServer((socket) => {
+    const receiver = createServer((socket) => {
       opened += 1;
       socket
         .on('data', () => socket.write(`HTTP/1.1 200 OK\r\n${hint}Content-Length: 0\r\n\r\n`))
         .on('error', () => {});
     });
-    await new Promise<void>((resolve) => patient.listen(0, '127.0.0.1', resolve));
-    after(() => void patient.close());
+    await new Promise<void>((resolve) => receiver.listen(0, '127.0.0.1', resolve));
+    after(() => void receiver.close());
     const outbound = outboundWith({ allowPrivate: true });
-    const { port } = patient.address() as { port: number };
+    const { port } = receiver.address() as { port: number };
     const ask = () => outbound.send(get(`http://127.0.0.1:${port}/`));
     await ask();
-    // Not when this process is held up for a second in between.
+    // Unless this process stalls for a second in between.
     await until('a connection is used again', async () => {
       const before = opened;
       await ask();

@@ -1,6 +1,6 @@
 /**
- * The outbound port on undici: connections to public addresses only (outbound/connector.ts), no redirect followed, the
- * whole call within its time and the answer within its size. undici is loaded when the first call is made.
+ * The outbound port on undici: connections to public addresses only (connector.ts), no redirects, one timeout for the whole call
+ * and a size limit for the response. undici is imported by the first call.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Agent, Dispatcher } from 'undici';
@@ -11,18 +11,18 @@ import {
   type OutboundRequest,
   type OutboundResponse,
 } from '../../kernel/ports/outbound.ts';
-import type { Pause } from './connector.ts';
+import type { Delay } from './connector.ts';
 import type { Resolve } from './resolve.ts';
 
 export interface OutboundOptions {
-  /** Opens everything: for receivers and issuers inside the operator's own network. */
+  /** Allows private addresses, for receivers and issuers inside the operator's own network. */
   readonly allowPrivate: boolean;
-  /** The system's name servers, unless a test has its own. */
+  /** Default: the system's name servers. */
   readonly resolve?: Resolve;
-  /** What counts as public, where a test has only loopback addresses to call so. */
+  /** For tests, which have loopback addresses only. */
   readonly isPublic?: (address: string) => boolean;
-  /** A timer, unless a test decides when the time is up. */
-  readonly pause?: Pause;
+  /** Default: a timer. */
+  readonly delay?: Delay;
 }
 
 const connectTimeoutMs = 10_000;
@@ -51,28 +51,28 @@ export function createOutbound(options: OutboundOptions): Outbound {
 }
 
 /**
- * By `dispatch`, the innermost way that undici has: a stream for each answer would cost as much as the rest of the call. Whoever
- * leaves before the end takes the connection along, so that no more is sent than was read.
+ * Uses `dispatch`, undici's lowest level: a stream for each response would cost as much as the rest of the call. A call that ends
+ * early closes its connection, so that the receiver stops sending.
  */
 function exchange(agent: Agent, url: URL, request: OutboundRequest): Promise<OutboundResponse> {
   const { method, headers = {}, body = null, timeoutMs, maxBytes, overflow } = request;
   const { promise, resolve, reject } = Promise.withResolvers<OutboundResponse>();
   const chunks: Buffer[] = [];
   let size = 0;
-  let said: Pick<OutboundResponse, 'status' | 'headers'> = { status: 0, headers: {} };
+  let head: Pick<OutboundResponse, 'status' | 'headers'> = { status: 0, headers: {} };
   let connection: Dispatcher.DispatchController | undefined;
-  let left: OutboundProblem | undefined;
+  let aborted: OutboundProblem | undefined;
 
   const answer = (cut: boolean) =>
-    resolve({ ...said, body: Buffer.concat(chunks).subarray(0, maxBytes), truncated: cut });
-  const leave = (problem: OutboundProblem) => {
-    left = problem;
+    resolve({ ...head, body: Buffer.concat(chunks).subarray(0, maxBytes), truncated: cut });
+  const abort = (problem: OutboundProblem) => {
+    aborted = problem;
     connection?.abort(problem);
     reject(problem);
   };
-  // It covers the look-up and the connection too, of which undici says nothing before they are there.
+  // It also covers the lookup and the connection, for which undici has no callback.
   const timer = setTimeout(
-    () => leave(new OutboundProblem('timeout', `${url.host} did not answer in full within ${timeoutMs} ms`)),
+    () => abort(new OutboundProblem('timeout', `${url.host} did not answer in full within ${timeoutMs} ms`)),
     timeoutMs,
   );
   agent.dispatch(
@@ -80,17 +80,17 @@ function exchange(agent: Agent, url: URL, request: OutboundRequest): Promise<Out
     {
       onRequestStart(controller) {
         connection = controller;
-        if (left) controller.abort(left);
+        if (aborted) controller.abort(aborted);
       },
       onResponseStart(_, status, received) {
-        said = { status, headers: received };
+        head = { status, headers: received };
       },
       onResponseData(_, chunk) {
         chunks.push(chunk);
         size += chunk.length;
         if (size <= maxBytes) return;
         if (overflow === 'truncate') answer(true);
-        leave(new OutboundProblem('tooLarge', `the answer is longer than ${maxBytes} bytes`));
+        abort(new OutboundProblem('tooLarge', `the answer is longer than ${maxBytes} bytes`));
       },
       onResponseEnd: () => answer(false),
       onResponseError: (_, error) => reject(error),
@@ -99,13 +99,13 @@ function exchange(agent: Agent, url: URL, request: OutboundRequest): Promise<Out
   return promise.finally(() => clearTimeout(timer));
 }
 
-const timer: Pause = (milliseconds, signal) => sleep(milliseconds, undefined, { signal, ref: false });
+const timerDelay: Delay = (milliseconds, signal) => sleep(milliseconds, undefined, { signal, ref: false });
 
 async function openAgent({
   allowPrivate,
   resolve,
   isPublic,
-  pause = timer,
+  delay = timerDelay,
 }: OutboundOptions): Promise<Agent> {
   const [undici, addresses, connector, names] = await Promise.all([
     import('undici'),
@@ -119,16 +119,16 @@ async function openAgent({
         resolve: resolve ?? names.createResolve(),
         mayConnect: allowPrivate ? () => true : (isPublic ?? addresses.isPublicAddress),
         localNames: allowPrivate,
-        pause,
+        delay,
       },
       connectTimeoutMs,
     ),
     pipelining: 1,
-    // Most receivers close a connection that has been idle for some seconds; what is sent at that moment would be lost on the way.
+    // Most receivers close a connection after some idle seconds; a request sent at that moment would be lost.
     keepAliveTimeout: 1_000,
-    // Whatever the receiver says of it.
+    // The receiver's Keep-Alive header cannot extend it.
     keepAliveMaxTimeout: 1_000,
-    // The deadline of each call covers both.
+    // The timeout of each call covers both.
     headersTimeout: 0,
     bodyTimeout: 0,
   });
@@ -163,10 +163,10 @@ const reasons: Record<string, OutboundReason> = {
   ETIMEOUT: 'unreachable',
 };
 
-/** Whatever is not known to be a matter of reaching the other side is a matter of how it speaks: TLS, HTTP. */
+/** Errors that are not about reaching the receiver are about its protocol: TLS or HTTP. */
 function problemOf(error: unknown, host: string): OutboundProblem {
   if (error instanceof OutboundProblem) return error;
   const { code = '', message = '' } = error as { code?: string; message?: string };
-  const said = message || code || String(error);
-  return new OutboundProblem(reasons[code] ?? 'protocol', `${host}: ${said}`, { cause: error });
+  const text = message || code || String(error);
+  return new OutboundProblem(reasons[code] ?? 'protocol', `${host}: ${text}`, { cause: error });
 }

@@ -1,17 +1,17 @@
-/** LISTEN, on a connection of its own, which is made again whenever it is lost. */
+/** LISTEN on a dedicated connection, with reconnect. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import type { Log } from '../../kernel/observability/log.ts';
 
-const againMs = 1_000;
+const reconnectDelayMs = 1_000;
 
 export function listenTo(options: {
   url: string;
   channel: string;
-  heard: () => void;
+  onNotification: () => void;
   log: Log;
 }): () => Promise<void> {
-  const { url, channel, heard, log } = options;
+  const { url, channel, onNotification, log } = options;
   const stopping = new AbortController();
 
   const listenOnce = async () => {
@@ -21,18 +21,18 @@ export function listenTo(options: {
       connectionTimeoutMillis: 5_000,
       keepAlive: true,
     });
-    const over = new Promise<void>((resolve) => {
+    const disconnected = new Promise<void>((resolve) => {
       client.once('end', resolve);
       client.on('error', () => resolve());
       stopping.signal.addEventListener('abort', () => resolve(), { once: true });
     });
     try {
       await client.connect();
-      client.on('notification', heard);
+      client.on('notification', onNotification);
       await client.query(`listen ${pg.escapeIdentifier(channel)}`);
-      // Nobody was listening until now.
-      heard();
-      await over;
+      // Notifications sent before this moment were missed.
+      onNotification();
+      await disconnected;
     } finally {
       await client.end().catch(() => {});
     }
@@ -40,14 +40,16 @@ export function listenTo(options: {
 
   const keepListening = async () => {
     while (!stopping.signal.aborted) {
-      await listenOnce().catch((error) => log.debug({ err: error, channel }, 'cannot listen just now'));
-      await sleep(againMs, undefined, { signal: stopping.signal }).catch(() => {});
+      await listenOnce().catch((error) =>
+        log.debug({ err: error, channel }, 'cannot listen for notifications; retrying'),
+      );
+      await sleep(reconnectDelayMs, undefined, { signal: stopping.signal }).catch(() => {});
     }
   };
 
-  const kept = keepListening();
+  const loop = keepListening();
   return async () => {
     stopping.abort();
-    await kept;
+    await loop;
   };
 }

@@ -19,7 +19,7 @@ async function open() {
 }
 
 describe('the database port', () => {
-  it('answers rows ready for the wire', async () => {
+  it('returns rows in their wire form', async () => {
     const { db } = await open();
     const row = await db.one(
       'test.types',
@@ -27,14 +27,14 @@ describe('the database port', () => {
     );
     assert.deepEqual(row, { time: '2026-01-02T01:04:05.678Z', n: 1, day: '2026-01-02' });
   });
-  it('hears of what is notified, and may have missed something when the connection was lost', async () => {
+  it('calls back for each notification, and once more after a reconnect', async () => {
     const { url, db } = await open();
-    let heard = 0;
+    let notified = 0;
     const stop = db.listen('some-channel', () => {
-      heard += 1;
+      notified += 1;
     });
     const until = async (count: number) => {
-      while (heard < count) await sleep(5);
+      while (notified < count) await sleep(5);
     };
     await until(1);
     await execute(url, `select pg_notify('other-channel', ''), pg_notify('some-channel', '')`);
@@ -48,9 +48,9 @@ describe('the database port', () => {
     await stop();
     await execute(url, `notify "some-channel"`);
     await sleep(50);
-    assert.equal(heard, 3);
+    assert.equal(notified, 3);
   });
-  it('names and times every query, and shows the pool', async () => {
+  it('observes each query under its name, and the pool gauges', async () => {
     const { db, metrics } = await open();
     await db.run('test.named', sql`select 1`);
     const text = await metrics.text();
@@ -60,7 +60,7 @@ describe('the database port', () => {
       assert.match(await metrics.text(), /^service_db_pool_active_connections 1$/m);
     });
   });
-  it('reads lists of texts, whatever is in them', async () => {
+  it('parses text arrays with any content', async () => {
     const { db } = await open();
     const lists = [
       [],
@@ -78,7 +78,7 @@ describe('the database port', () => {
     assert.deepEqual(odd, { some: [null, 'a'], deep: [['a'], ['b']] });
   });
 
-  it('writes times as the wire has them, whatever their digits', async () => {
+  it('parses timestamps with any number of digits', async () => {
     const { db } = await open();
     const times = await db.one(
       'test.times',
@@ -92,37 +92,37 @@ describe('the database port', () => {
       early: '-000043-03-15T12:00:00.000Z',
     });
   });
-  it('writes at commit what was left for it, after the rest; when that fails nothing has happened', async () => {
+  it('runs atCommit writes last; when one fails, the transaction is rolled back', async () => {
     const { db } = await open();
     await db.run('test.table', sql`create table things (n int check (n > 0))`);
     const add = async (last: number) =>
       db.transaction(async (tx) => {
         tx.atCommit('test.last', sql`insert into things values (${last})`);
         await tx.run('test.insert', sql`insert into things values (1)`);
-        tx.afterCommit(() => heard.push(last));
+        tx.afterCommit(() => committed.push(last));
         return (await tx.many('test.seen', sql`select n from things where n > 1`)).length;
       });
-    const heard: number[] = [];
+    const committed: number[] = [];
     assert.equal(await add(2), 0, 'not before the commit');
     for (let round = 0; round < 3; round += 1) await assert.rejects(add(-1), /check constraint/);
     assert.equal(await add(3), 1);
-    assert.deepEqual(heard, [2, 3]);
+    assert.deepEqual(committed, [2, 3]);
     const rows = await db.many<{ n: number }>('test.all', sql`select n from things order by n`);
     assert.deepEqual(
       rows.map(({ n }) => n),
       [1, 1, 2, 3],
     );
   });
-  it('limits what a statement may take, except for migrations', async () => {
+  it('sets a statement timeout, except with noStatementTimeout', async () => {
     const { url, db, metrics } = await open();
     const limit = (from: typeof db) => from.one('test.limit', sql`show statement_timeout`);
     assert.deepEqual(await limit(db), { statement_timeout: '20s' });
     const log = createLog({ level: 'silent' });
-    const patient = createPostgres({ url, poolSize: 1, log, metrics, patient: true });
-    after(() => patient.close());
-    assert.deepEqual(await limit(patient), { statement_timeout: '0' });
+    const unlimited = createPostgres({ url, poolSize: 1, log, metrics, noStatementTimeout: true });
+    after(() => unlimited.close());
+    assert.deepEqual(await limit(unlimited), { statement_timeout: '0' });
   });
-  it('undoes a transaction that throws, and gives its connection back', async () => {
+  it('rolls back a transaction that throws, and releases its connection', async () => {
     const { db } = await open();
     await db.run('test.table', sql`create table things (n int)`);
     for (let round = 0; round < 5; round += 1) {
@@ -136,18 +136,18 @@ describe('the database port', () => {
     }
     assert.deepEqual(await db.one('test.count', sql`select count(*) as n from things`), { n: 0 });
   });
-  it('a throw after the commit does not make the change look undone', async () => {
+  it('an afterCommit callback that throws does not fail the transaction', async () => {
     const { db, logs } = await open();
     const done = await db.transaction(async (tx) => {
       tx.afterCommit(() => {
-        throw new Error('a counter fell over');
+        throw new Error('callback failed');
       });
       return 'done';
     });
     assert.equal(done, 'done');
-    assert.match(logs.join(''), /a counter fell over/);
+    assert.match(logs.join(''), /callback failed/);
   });
-  it('says that the database is unavailable when it takes no connections, whatever its reason, and heals', async () => {
+  it('DatabaseUnavailable while the database refuses connections; works again afterwards', async () => {
     const { url, db } = await open();
     const name = new URL(url).pathname.slice(1);
     const elsewhere = new URL('/postgres', url).href;
@@ -167,7 +167,7 @@ describe('the database port', () => {
     await connections(true);
     await db.ping();
   });
-  it('says that the database is unavailable when it takes no writes, and keeps no connection on which it took none', async () => {
+  it('DatabaseUnavailable while the database is read-only; read-only connections leave the pool', async () => {
     const { url, db } = await open();
     const name = new URL(url).pathname.slice(1);
     const elsewhere = new URL('/postgres', url).href;
@@ -179,7 +179,7 @@ describe('the database port', () => {
       'caught within': () =>
         db.transaction(async (tx) => {
           await tx.run('test.within', insert).catch(() => {});
-          throw new DatabaseUnavailable('said in other words');
+          throw new DatabaseUnavailable('another error');
         }),
       last: () => db.transaction(async (tx) => tx.atCommit('test.last', insert)),
       ping: () => db.ping(),
@@ -190,16 +190,16 @@ describe('the database port', () => {
         name,
       ]);
       await assert.rejects(db.ping(), DatabaseUnavailable);
-      assert.deepEqual(await db.one('test.read', sql`select 1 as n`), { n: 1 }, 'it can still be read');
+      assert.deepEqual(await db.one('test.read', sql`select 1 as n`), { n: 1 }, 'reads still work');
       await assert.rejects(write(), DatabaseUnavailable, which);
       await execute(elsewhere, `alter database ${name} reset default_transaction_read_only`);
       await db.ping();
       await db.transaction((tx) => tx.run('test.insert', insert));
     }
   });
-  it('tells a passing trouble from a defect of ours', async () => {
+  it('DatabaseUnavailable for temporary errors only', async () => {
     const { db } = await open();
-    // A deadlock, a lock given up, a disk that fails, a transaction that stood still for too long.
+    // Deadlock, lock timeout, I/O error, full disk, idle session timeout, idle transaction timeout.
     for (const code of ['40P01', '55P03', '58030', '53100', '57P05', '25P03'])
       await assert.rejects(
         db.transaction(async (tx) => {

@@ -241,7 +241,7 @@ describe('private targets', () => {
     const outbound = createOutbound({
       allowPrivate: false,
       resolve: async (name) => (name === inside ? ['10.0.0.7'] : []),
-      pause: () => new Promise<void>((resolve) => (endTime = resolve)),
+      delay: () => new Promise<void>((resolve) => (endTime = resolve)),
     });
     const lines: string[] = [];
     const log = createLog({ level: 'warn', destination: { write: (line) => void lines.push(line) } });

@@ -1,4 +1,4 @@
-/** What the Kafka client's errors say: they come nested, and hold whole responses. */
+/** Reads the Kafka client's errors, which are nested and contain whole responses. */
 
 const codes = { unknownTopic: 3, topicExists: 36 };
 
@@ -11,8 +11,8 @@ interface KafkaError extends Error {
 
 const leaves = (error: KafkaError): readonly KafkaError[] => error.errors?.flatMap(leaves) ?? [error];
 
-/** Whether the broker said no, rather than nothing. */
-export const isRefusal = (error: unknown): boolean =>
+/** Whether the broker answered with an error, as opposed to no answer. */
+export const isBrokerError = (error: unknown): boolean =>
   isUnknownTopic(error) || leaves(error as KafkaError).some(({ apiCode }) => apiCode !== undefined);
 
 export const isUnknownTopic = (error: unknown): boolean =>
@@ -20,8 +20,8 @@ export const isUnknownTopic = (error: unknown): boolean =>
     ({ apiCode, message }) => apiCode === codes.unknownTopic || /^Unknown topic /.test(message),
   );
 
-/** Of a request to create topics: those that were refused, and why. One that somebody else has made is none of them. */
-export function* refusedTopics(error: unknown, topics: readonly string[]): Iterable<[string, string]> {
+/** The topics that a create request could not create, with the reason. A topic that exists already is not one of them. */
+export function* failedTopics(error: unknown, topics: readonly string[]): Iterable<[string, string]> {
   for (const leaf of leaves(error as KafkaError)) {
     const index = Number(leaf.path?.match(/^\/topics\/(\d+)/)?.[1] ?? -1);
     const named = topics[index] === undefined ? topics : [topics[index]];
@@ -30,14 +30,14 @@ export function* refusedTopics(error: unknown, topics: readonly string[]): Itera
   }
 }
 
-/** The client's errors hold whole responses; the messages at their bottom say what happened. */
+/** The messages of the innermost errors. */
 export function reasonOf(error: unknown): string {
-  const seen = leaves(error as KafkaError).map(({ message, serverErrorMessage, cause }) => {
-    const below = cause instanceof Error ? leaves(cause).map((leaf) => leaf.message) : [];
-    // The client stumbles over what newer brokers add to this refusal.
+  const messages = leaves(error as KafkaError).map(({ message, serverErrorMessage, cause }) => {
+    const causes = cause instanceof Error ? leaves(cause).map((leaf) => leaf.message) : [];
+    // The client cannot parse a field that newer brokers add to this error.
     if (/^Out of bounds/.test(message))
-      return 'the answer was a refusal; the leader of a partition has changed';
-    return [serverErrorMessage ?? message, ...below].join(': ');
+      return 'the broker answered with an error; the leader of a partition has changed';
+    return [serverErrorMessage ?? message, ...causes].join(': ');
   });
-  return [...new Set(seen)].join('; ');
+  return [...new Set(messages)].join('; ');
 }
