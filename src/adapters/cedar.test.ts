@@ -33,20 +33,20 @@ const question = (changes: Partial<PolicyRequest> = {}): PolicyRequest => ({
   ...changes,
 });
 
-describe('the policies that come with Countersign', () => {
+describe('the default policies', () => {
   const { engine } = engineWith(undefined);
   const elsewhere = { type: 'Organization', id: '33333333-3333-4333-8333-333333333333' } as const;
   const instance = { type: 'Instance' } as const;
   const resourceOf = (action: string) =>
     /create|list|^federation/.test(action) ? instance : question().resource;
 
-  it('let the operator do everything, everywhere', () => {
+  it('allow an operator every action in every organization', () => {
     for (const action of policyActions) {
       const resource = resourceOf(action) === instance ? instance : elsewhere;
       assert.ok(engine.allows(question({ action, resource, scopes: ['admin:orgs'] })), action);
     }
   });
-  it('let an admin read and rename its own organization, add members, list, decide about payment, manage webhooks, and nothing else', () => {
+  it('allow an admin to read and rename its own organization, add members, list, manage billing and webhooks, and nothing else', () => {
     const allowed = policyActions.filter((action) =>
       engine.allows(question({ action, resource: resourceOf(action), role: 'admin' })),
     );
@@ -68,7 +68,7 @@ describe('the policies that come with Countersign', () => {
       );
     }
   });
-  it('let members and strangers do nothing, whatever their other scopes', () => {
+  it('allow members and agents of other organizations nothing, with any other scopes', () => {
     for (const action of policyActions.filter((action) => action !== 'dids:resolve')) {
       for (const role of ['member', 'none'] as const) {
         const scopes = ['agents:read', 'agents:write', 'tokens:read', 'audit:read'];
@@ -76,12 +76,12 @@ describe('the policies that come with Countersign', () => {
       }
     }
   });
-  it('let everybody resolve the DIDs of its own organization, and of no other', () => {
+  it('allow every agent to resolve DIDs of its own organization only', () => {
     const action = 'dids:resolve';
     assert.ok(engine.allows(question({ action, resource: resourceOf(action), role: 'none', scopes: [] })));
     assert.equal(engine.allows(question({ action, resource: elsewhere, role: 'admin' })), false);
   });
-  it('let the scopes of webhooks do what they say, at home', () => {
+  it('allow the webhook scopes their actions in the own organization', () => {
     const asked = (
       action: 'webhooks:read' | 'webhooks:write',
       scope: string,
@@ -98,25 +98,25 @@ describe('the policies that come with Countersign', () => {
     assert.equal(asked('webhooks:read', 'webhooks:read', elsewhere), false);
     assert.equal(asked('webhooks:write', 'webhooks:write', elsewhere), false);
   });
-  it('speak of every action of the contract, in the schema', () => {
+  it('the schema has every action of the contract', () => {
     const schema = readFileSync(schemaFile, 'utf8');
     for (const action of policyActions) assert.ok(schema.includes(`"${action}"`), action);
   });
-  it('are all files of the folder', () => {
+  it('every file of the folder is loaded', () => {
     assert.ok(readdirSync(shipped).filter((file) => file.endsWith('.cedar')).length >= 2);
   });
 });
 
 describe('the policy engine', () => {
-  it('follows the files it is given', () => {
+  it('applies the given files', () => {
     const { engine } = engineWith({ 'all.cedar': 'permit (principal, action, resource);' });
     assert.ok(engine.allows(question()));
   });
-  it('denies when no policy speaks', () => {
+  it('denies when no policy matches', () => {
     const { engine } = engineWith({ 'none.cedar': 'forbid (principal, action, resource);' });
     assert.equal(engine.allows(question({ scopes: ['admin:orgs'] })), false);
   });
-  it('denies when a policy cannot be evaluated, even if another permits, and says so', () => {
+  it('denies and logs when a policy cannot be evaluated, even if another permits', () => {
     const { engine, logged } = engineWith({
       'a.cedar': 'permit (principal, action, resource);',
       'b.cedar': 'forbid (principal, action, resource) when { 9223372036854775807 + 1 > 0 };',
@@ -124,13 +124,13 @@ describe('the policy engine', () => {
     assert.equal(engine.allows(question()), false);
     assert.match(logged.join(''), /could not be evaluated/);
   });
-  it('denies and says so when the question does not fit the schema', () => {
+  it('denies and logs when the request does not match the schema', () => {
     const { engine, logged } = engineWith({ 'all.cedar': 'permit (principal, action, resource);' });
     assert.equal(engine.allows(question({ action: 'organizations:create' })), false);
     assert.match(logged.join(''), /policy engine failed/);
   });
-  it('remembers a decision by all its inputs: the same question is not evaluated twice, another one is', () => {
-    // A policy that cannot be evaluated says so each time it is tried.
+  it('caches decisions by all their inputs', () => {
+    // A policy that cannot be evaluated logs each evaluation.
     const { engine, logged } = engineWith({
       'a.cedar': 'permit (principal, action, resource) when { 9223372036854775807 + 1 > 0 };',
     });
@@ -146,7 +146,7 @@ describe('the policy engine', () => {
     }
     assert.equal(logged.length, 5);
   });
-  it('keeps two engines in one process apart', () => {
+  it('two engines in one process are independent', () => {
     const yes = engineWith({ 'a.cedar': 'permit (principal, action, resource);' }).engine;
     const no = engineWith({ 'a.cedar': 'forbid (principal, action, resource);' }).engine;
     assert.deepEqual([yes.allows(question()), no.allows(question())], [true, false]);

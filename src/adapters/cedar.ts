@@ -1,4 +1,4 @@
-/** The policy engine on Cedar. Policies are validated against the schema before anything starts; decisions are remembered. */
+/** The policy engine on Cedar. Policies are validated against the schema at start; decisions are cached. */
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import {
@@ -16,9 +16,9 @@ import {
   type PolicyResource,
 } from '../kernel/policy.ts';
 
-/** Cedar keeps parsed sets by name for the whole process; each engine has its own. */
+/** Cedar stores parsed sets by name for the whole process; each engine uses its own name. */
 let engines = 0;
-const rememberedDecisions = 10_000;
+const maxCachedDecisions = 10_000;
 
 /** `folder` holds the `.cedar` files; the schema is always ours. */
 export function createCedar(options: { folder: string; schemaFile: string; log: Log }): PolicyEngine {
@@ -29,9 +29,9 @@ export function createCedar(options: { folder: string; schemaFile: string; log: 
   check(folder, schema, policies, setId);
 
   const decisions = new Map<string, boolean>();
-  const remember = (key: string, decision: boolean) => {
-    // The oldest goes first: a Map keeps the order of insertion.
-    if (decisions.size >= rememberedDecisions) decisions.delete(decisions.keys().next().value ?? '');
+  const cacheDecision = (key: string, decision: boolean) => {
+    // Evicts the oldest: a Map keeps insertion order.
+    if (decisions.size >= maxCachedDecisions) decisions.delete(decisions.keys().next().value ?? '');
     decisions.set(key, decision);
     return decision;
   };
@@ -39,15 +39,12 @@ export function createCedar(options: { folder: string; schemaFile: string; log: 
   return {
     allows(question) {
       const key = JSON.stringify(question);
-      const known = decisions.get(key);
-      if (known !== undefined) return known;
+      const cached = decisions.get(key);
+      if (cached !== undefined) return cached;
       try {
-        return remember(key, decide(question, setId, log));
+        return cacheDecision(key, decide(question, setId, log));
       } catch (error) {
-        log.error(
-          { err: error, action: question.action },
-          'the policy engine failed; the request is refused',
-        );
+        log.error({ err: error, action: question.action }, 'policy engine failed; request refused');
         return false;
       }
     },
@@ -56,7 +53,7 @@ export function createCedar(options: { folder: string; schemaFile: string; log: 
 
 function decide(question: PolicyRequest, setId: string, log: Log): boolean {
   const { agentId, organizationId, scopes, role, action, resource } = question;
-  const home = { type: 'Organization', id: organizationId };
+  const organization = { type: 'Organization', id: organizationId };
   const principal = { type: 'Agent', id: agentId };
   const answer = statefulIsAuthorized({
     principal,
@@ -67,15 +64,19 @@ function decide(question: PolicyRequest, setId: string, log: Log): boolean {
     validateRequest: true,
     preparsedPolicySetId: setId,
     entities: [
-      { uid: principal, attrs: { organization: { __entity: home }, scopes: [...scopes], role }, parents: [] },
-      ...uniqueEntities([home, uidOf(resource)]),
+      {
+        uid: principal,
+        attrs: { organization: { __entity: organization }, scopes: [...scopes], role },
+        parents: [],
+      },
+      ...uniqueEntities([organization, uidOf(resource)]),
     ],
   });
   if (answer.type === 'failure') throw new Error(messagesOf(answer.errors));
   const { decision, diagnostics } = answer.response;
   if (diagnostics.errors.length > 0)
-    log.warn({ action, errors: diagnostics.errors }, 'a policy could not be evaluated');
-  // A policy that failed might have been one that forbids.
+    log.warn({ action, errors: diagnostics.errors }, 'a policy could not be evaluated; request refused');
+  // The policy that failed might forbid the action.
   return decision === 'allow' && diagnostics.errors.length === 0;
 }
 
@@ -87,7 +88,7 @@ function uniqueEntities(uids: { type: string; id: string }[]) {
   return [...byText.values()].map((uid) => ({ uid, attrs: {}, parents: [] }));
 }
 
-/** Each file keeps its name in messages, so that an operator finds the line. */
+/** By file name, which messages repeat so that an operator finds the line. */
 function readPolicies(folder: string): Record<string, string> {
   let files: string[];
   try {
@@ -100,19 +101,18 @@ function readPolicies(folder: string): Record<string, string> {
     );
   }
   if (files.length === 0)
-    throw new PolicyProblem(`there is no .cedar file in ${folder}: nobody would be allowed anything`);
+    throw new PolicyProblem(`there is no .cedar file in ${folder}: every request would be refused`);
   return Object.fromEntries(files.map((file) => [file, readFileSync(join(folder, file), 'utf8')]));
 }
 
 function check(folder: string, schema: string, policies: Record<string, string>, setId: string): void {
   for (const [file, text] of Object.entries(policies)) {
     const answer = validate({ schema, policies: { staticPolicies: text } });
-    const complaints =
+    const problems =
       answer.type === 'failure'
         ? messagesOf(answer.errors)
         : answer.validationErrors.map(({ policyId, error }) => `${policyId}: ${error.message}`).join('; ');
-    if (complaints)
-      throw new PolicyProblem(`${join(folder, file)} is not a valid policy file: ${complaints}`);
+    if (problems) throw new PolicyProblem(`${join(folder, file)} is not a valid policy file: ${problems}`);
   }
   const all = Object.values(policies).join('\n');
   for (const answer of [preparseSchema(setId, schema), preparsePolicySet(setId, { staticPolicies: all })]) {

@@ -1,6 +1,6 @@
 /**
- * The reference page by Scalar. Its plugin carries a script of several megabytes, so it is imported when somebody first
- * opens /docs, and mounted on a throwaway server: our own routes, with guard and headers, serve what it makes.
+ * The reference page by Scalar. Its plugin contains a script of several megabytes, so the first request of /docs imports it and
+ * renders the page on a temporary Fastify instance. Our own routes, with guard and headers, serve the result.
  */
 import { createHash } from 'node:crypto';
 import Fastify from 'fastify';
@@ -32,7 +32,7 @@ async function render(): Promise<ReferencePage> {
       url: '/openapi.json',
       cdn: '/docs/js/scalar.js',
       pageTitle: 'Countersign API',
-      // Everything comes from this server: no fonts, proxies or telemetry from elsewhere.
+      // No fonts, proxies or telemetry of other hosts.
       withDefaultFonts: false,
       telemetry: false,
       agent: { disabled: true },
@@ -51,7 +51,7 @@ async function render(): Promise<ReferencePage> {
   };
 }
 
-/** Inline scripts are admitted by their hash, so a script that somehow slipped into the page would not run. */
+/** Inline scripts are allowed by their hash, so an injected script does not run. */
 function policyFor(html: string): string {
   const inline = [...html.matchAll(/<script(?![^>]*\bsrc=)[^>]*>([\s\S]*?)<\/script>/g)].map(
     ([, code]) =>

@@ -1,7 +1,6 @@
 /**
- * Folders of template files, read when first asked for and then kept. Files in the folder `shared` are part of every
- * template. npm leaves files with certain names (.gitignore) out of packages and git heeds them, so a name that is to
- * begin with a dot begins with `_` here.
+ * Reads folders of template files, once each. Files in the folder `shared` are part of every template. npm leaves some names
+ * (.gitignore) out of packages and git applies them, so `_` stands for a leading dot here.
  */
 import { readdir, readFile } from 'node:fs/promises';
 import { join, relative, sep } from 'node:path';
@@ -12,26 +11,26 @@ export interface TemplateFile {
 }
 
 export function createTemplates(folder: string): (name: string) => Promise<readonly TemplateFile[]> {
-  const kept = new Map<string, Promise<readonly TemplateFile[]>>();
+  const cache = new Map<string, Promise<readonly TemplateFile[]>>();
   return (name) => {
-    const known = kept.get(name);
-    if (known) return known;
+    const cached = cache.get(name);
+    if (cached) return cached;
     const reading = readTemplate([join(folder, 'shared'), join(folder, name)]).catch((error) => {
-      kept.delete(name);
+      cache.delete(name);
       throw error;
     });
-    kept.set(name, reading);
+    cache.set(name, reading);
     return reading;
   };
 }
 
 async function readTemplate(folders: readonly string[]): Promise<readonly TemplateFile[]> {
-  const files = (await Promise.all(folders.map(read))).flat();
-  // By code unit, whatever the machine's language.
+  const files = (await Promise.all(folders.map(readFolder))).flat();
+  // By code unit, independent of the machine's locale.
   return files.sort((a, b) => (a.path < b.path ? -1 : 1));
 }
 
-async function read(folder: string): Promise<TemplateFile[]> {
+async function readFolder(folder: string): Promise<TemplateFile[]> {
   const entries = await readdir(folder, { recursive: true, withFileTypes: true });
   const files = entries
     .filter((entry) => entry.isFile())

@@ -1,7 +1,7 @@
-/** ZIP archives by fflate, which is loaded with the first one. */
+/** ZIP archives by fflate, which the first archive imports. */
 
 import { Readable } from 'node:stream';
-import { setImmediate as nextTurn } from 'node:timers/promises';
+import { setImmediate as yieldToEventLoop } from 'node:timers/promises';
 
 export interface ArchivedFile {
   readonly path: string;
@@ -9,38 +9,38 @@ export interface ArchivedFile {
 }
 
 /**
- * The archive as a stream, one file compressed at a time with everybody else's turn in between, and only when the reader
- * wants more. The same files give the same bytes: no entry carries the time it was made.
+ * The archive as a stream with backpressure. It compresses one file at a time and yields to the event loop in between. The same files
+ * give the same bytes: no entry contains the current time.
  */
 export const archive = (files: Iterable<ArchivedFile>): Readable =>
-  Readable.from(pieces(files), { objectMode: false });
+  Readable.from(chunks(files), { objectMode: false });
 
-async function* pieces(files: Iterable<ArchivedFile>): AsyncGenerator<Uint8Array> {
+async function* chunks(files: Iterable<ArchivedFile>): AsyncGenerator<Uint8Array> {
   const { strToU8, Zip, ZipDeflate } = await import('fflate');
-  let made: Uint8Array[] = [];
-  const zip = new Zip((error, piece) => {
+  let pending: Uint8Array[] = [];
+  const zip = new Zip((error, chunk) => {
     if (error) throw error;
-    made.push(piece);
+    pending.push(chunk);
   });
-  const take = () => {
-    const taken = Buffer.concat(made);
-    made = [];
-    return taken;
+  const flush = () => {
+    const flushed = Buffer.concat(pending);
+    pending = [];
+    return flushed;
   };
   for (const { path, text } of files) {
-    // Small tables: the files are small, and filling large ones would take most of the time.
+    // mem 0: the files are small, and initializing larger hash tables would take most of the time.
     const entry = new ZipDeflate(path, { level: 6, mem: 0 });
-    // Archives hold local time, and nothing before 1980.
+    // ZIP stores local time, from 1980 on.
     entry.mtime = new Date(1980, 0, 1);
     entry.os = 3;
     entry.attrs = 0o100644 << 16;
     zip.add(entry);
     entry.push(strToU8(text), true);
-    yield take();
-    await nextTurn();
+    yield flush();
+    await yieldToEventLoop();
   }
   zip.end();
-  yield take();
+  yield flush();
 }
 
 export interface UnpackLimits {
@@ -51,8 +51,8 @@ export interface UnpackLimits {
 }
 
 /**
- * The files of an archive; throws for anything else, and for an archive beyond the limits, before it is unpacked. What the archive
- * declares need not be true: no file gets more memory than it declares, whatever comes of its bytes.
+ * The files of an archive. Throws for an invalid archive, and before unpacking for one beyond the limits. The declared sizes may be
+ * false: no file gets more memory than it declares.
  */
 export async function unpack(
   archived: Uint8Array,
@@ -63,7 +63,7 @@ export async function unpack(
   let total = 0;
   const unpacked = unzipSync(archived, {
     filter({ size, originalSize }) {
-      // Uncompressed files are copied by the first of the two; entries may share the same bytes.
+      // fflate copies `size` bytes of uncompressed files; entries may share the same bytes.
       const bytes = Math.max(size, originalSize);
       files += 1;
       total += bytes;

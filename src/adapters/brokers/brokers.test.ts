@@ -1,4 +1,4 @@
-/** One suite for both brokers, on real servers; then what is particular to each. */
+/** One conformance suite for both brokers, on real servers; then tests of each. */
 import assert from 'node:assert/strict';
 import { describe, type TestContext, test } from 'node:test';
 import { jetstreamManager } from '@nats-io/jetstream';
@@ -39,7 +39,7 @@ const messagesOf = (count: number, organizationId: string, type = 'token.issued'
     };
   });
 
-const isAway = (pattern: RegExp) => (error: unknown) => {
+const isUnavailable = (pattern: RegExp) => (error: unknown) => {
   assert.ok(error instanceof BrokerUnavailable, String(error));
   assert.match(error.message, pattern);
   return true;
@@ -75,7 +75,7 @@ const kinds: readonly Kind[] = [
 ];
 
 for (const kind of kinds) {
-  test(`${kind.name}: stores in order what a broker without anything prepared is given, goes on after its restart, and gives up in time`, async (t) => {
+  test(`${kind.name}: creates its topics, stores in order, continues after a restart, and times out`, async (t) => {
     const server = await kind.start();
     if (!server) return skipWithout(t, kind.needs);
     const broker = kind.broker(server.port);
@@ -83,14 +83,14 @@ for (const kind of kinds) {
     const [one, other] = [ids.uuid(), ids.uuid()];
     const sent = [...messagesOf(300, one), ...messagesOf(200, other), ...messagesOf(5, one)];
 
-    // A broker that has just started may not know yet what it leads.
+    // A broker that has just started may not know its partitions yet.
     const first = messagesOf(1, ids.uuid());
     await until('the broker takes messages', () => broker.publish(first, going).then(() => true));
     /** Without that one, which may be there more than once. */
     const receivedSince = async () =>
       (await server.received()).filter(({ value }) => value !== first[0]?.envelope);
 
-    // Every message is stored under its place and key, as it was.
+    // Every message is stored unchanged, under its topic or subject and key.
     {
       await broker.publish(sent, going);
       const received = await receivedSince();
@@ -109,7 +109,7 @@ for (const kind of kinds) {
       }
     }
 
-    // Every event type has its place from the first message on.
+    // Every event type has its topic from the first message on.
     {
       const kindsOfEvents = webhookEvents.flatMap((type) => messagesOf(1, other, type));
       await until('every type is taken', () => broker.publish(kindsOfEvents, going).then(() => true));
@@ -117,21 +117,21 @@ for (const kind of kinds) {
       assert.equal(withoutRepeats(await receivedSince()).length, sent.length);
     }
 
-    // Killed: refused in bounded time; back again: taken by the same port.
+    // Killed: fails within the timeout; restarted: the same adapter works again.
     {
       await server.kill();
       const batch = messagesOf(10, one);
       await assert.rejects(broker.publish(batch, going), BrokerUnavailable);
       await assert.rejects(broker.publish(batch, going), BrokerUnavailable);
       await server.restart();
-      // A broker that has just started may not know yet what it leads.
+      // A broker that has just started may not know its partitions yet.
       await until('the broker takes messages again', () => broker.publish(batch, going).then(() => true));
       sent.push(...batch);
       const values = (await receivedSince()).map(({ value }) => value);
       assert.deepEqual(new Set(values), new Set(sent.map(({ envelope }) => envelope)));
     }
 
-    // Frozen: given up a moment after the process is told to stop.
+    // Frozen: fails soon after the process begins to stop.
     {
       const relay = await startRelay(server.port);
       const relayed = kind.broker(relay.port);
@@ -139,14 +139,14 @@ for (const kind of kinds) {
       const stopping = new AbortController();
       const publishing = relayed.publish(messagesOf(1, one), stopping.signal);
       stopping.abort();
-      await assert.rejects(publishing, isAway(/^the process is stopping$/));
+      await assert.rejects(publishing, isUnavailable(/^the process is stopping$/));
       await relayed.close();
     }
   });
 
-  test(`${kind.name}: nobody at the address is said with its reason`, async () => {
+  test(`${kind.name}: an address without a broker gives its reason`, async () => {
     const broker = kind.broker(await freePort());
-    await assert.rejects(broker.publish(messagesOf(1, ids.uuid()), going), isAway(/connect|refused/i));
+    await assert.rejects(broker.publish(messagesOf(1, ids.uuid()), going), isUnavailable(/connect|refused/i));
     await broker.close();
   });
 }
@@ -155,7 +155,7 @@ describe('NATS', () => {
   const withNats = async (t: TestContext, ...args: Parameters<typeof startNats>) =>
     (await startNats(...args)) ?? skipWithout(t, 'nats-server');
 
-  test('a repeat is stored once, and what follows it keeps its order', async (t) => {
+  test('a duplicate is stored once, and later messages keep their order', async (t) => {
     const server = await withNats(t);
     if (!server) return;
     const { port } = server;
@@ -174,7 +174,7 @@ describe('NATS', () => {
     );
   });
 
-  test('somebody else who writes to the stream meanwhile costs no order and no message', async (t) => {
+  test('another writer on the stream costs no order and no message', async (t) => {
     const server = await withNats(t);
     if (!server) return;
     const broker = kinds[1]?.broker(server.port) as Broker;
@@ -207,7 +207,7 @@ describe('NATS', () => {
     );
   });
 
-  test('a stream that takes the subjects is used as it is; one that takes some only is named', async (t) => {
+  test('uses an existing stream unchanged; names a subject without a stream', async (t) => {
     const server = await withNats(t);
     if (!server) return;
     const connection = await connect({ port: server.port });
@@ -224,11 +224,11 @@ describe('NATS', () => {
     assert.deepEqual(names, [['mine', 3]]);
     await assert.rejects(
       broker.publish(messagesOf(1, ids.uuid(), 'token.issued'), going),
-      isAway(/no stream accepts the subject countersign\.[\w-]+\.token\.issued/),
+      isUnavailable(/no stream accepts the subject countersign\.[\w-]+\.token\.issued/),
     );
   });
 
-  test('user and password, or a token, are read from the URL, and never said', async (t) => {
+  test('reads user and password, or a token, from the URL, and never logs them', async (t) => {
     const logins = [
       {
         args: ['--user', 'us er', '--pass', 'p@ss/word'],
@@ -255,7 +255,7 @@ describe('NATS', () => {
     }
   });
 
-  test('a server without JetStream is said to be one', async (t) => {
+  test('names a server without JetStream', async (t) => {
     const server = await withNats(t, { jetstream: false });
     if (!server) return;
     const broker = createNatsBroker({
@@ -265,7 +265,7 @@ describe('NATS', () => {
     t.after(() => broker.close());
     await assert.rejects(
       broker.publish(messagesOf(1, ids.uuid()), going),
-      isAway(/jetstream is not enabled/i),
+      isUnavailable(/jetstream is not enabled/i),
     );
   });
 });
@@ -291,7 +291,7 @@ describe('Kafka', () => {
     await admin.close();
   };
 
-  test('with SASL: the right password works, a wrong one is refused and never said; a topic that may not be made is named', async (t) => {
+  test('with SASL: a wrong password is refused and never logged; names a topic that may not be created', async (t) => {
     const jaas =
       'org.apache.kafka.common.security.plain.PlainLoginModule required username="admin" password="s3cret" user_admin="s3cret" user_weak="w3ak";';
     const sasl = { mechanism: 'PLAIN', username: 'admin', password: 's3cret' } as const;

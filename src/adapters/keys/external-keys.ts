@@ -1,10 +1,10 @@
-/** Keys that others publish: which of them can be used, and for what. Unusable ones are passed over, as RFC 7517 §5 asks. */
+/** Parses the key sets of other issuers. Unusable keys are ignored, as RFC 7517 §5 asks. */
 import { createPublicKey, type JsonWebKeyInput, type KeyObject } from 'node:crypto';
 import type { JWK } from 'jose';
 import { checkEdwardsPoint, checkRsaNumbers } from './keys.ts';
 
-/** The only algorithms that outside tokens may be signed with, and what key each needs. */
-const needs: Readonly<Record<string, { kty: string; crv?: string }>> = {
+/** The allowed signature algorithms of external tokens, and the key that each requires. */
+const requiredKeys: Readonly<Record<string, { kty: string; crv?: string }>> = {
   RS256: { kty: 'RSA' },
   RS384: { kty: 'RSA' },
   RS512: { kty: 'RSA' },
@@ -17,17 +17,17 @@ const needs: Readonly<Record<string, { kty: string; crv?: string }>> = {
   EdDSA: { kty: 'OKP', crv: 'Ed25519' },
   Ed25519: { kty: 'OKP', crv: 'Ed25519' },
 };
-export const isOutsideAlgorithm = (algorithm: unknown): algorithm is string =>
-  typeof algorithm === 'string' && Object.hasOwn(needs, algorithm);
+export const isAllowedAlgorithm = (algorithm: unknown): algorithm is string =>
+  typeof algorithm === 'string' && Object.hasOwn(requiredKeys, algorithm);
 
-/** More than anybody rotates through; a longer set is refused as a whole. */
+/** More than a key rotation needs; a longer set is refused as a whole. */
 const maxKeys = 100;
-/** A larger modulus or exponent would only make us work. */
+/** Larger numbers would only cost CPU. */
 const maxModulusBits = 8_192;
 const maxExponentBytes = 8;
 const maxKeyIdLength = 512;
 
-export interface OutsideKey {
+export interface ExternalKey {
   readonly keyId: string | undefined;
   readonly kty: string;
   readonly crv: string | undefined;
@@ -35,35 +35,35 @@ export interface OutsideKey {
   readonly key: KeyObject;
 }
 
-/** Throws when this is no key set, or one of absurd length. */
-export function readKeySet(body: Buffer): OutsideKey[] {
+/** Throws when the body is not a key set, or has too many keys. */
+export function readKeySet(body: Buffer): ExternalKey[] {
   const { keys } = (JSON.parse(body.toString('utf8')) ?? {}) as { keys?: unknown };
-  if (!Array.isArray(keys)) throw new Error('it is no key set: there is no list of keys');
-  if (keys.length > maxKeys) throw new Error(`it holds ${keys.length} keys; ${maxKeys} are the most`);
+  if (!Array.isArray(keys)) throw new Error('it is not a key set: "keys" is missing');
+  if (keys.length > maxKeys) throw new Error(`it has ${keys.length} keys; the maximum is ${maxKeys}`);
   return keys.flatMap((jwk) => readKey(jwk) ?? []);
 }
 
-function readKey(jwk: unknown): OutsideKey | undefined {
+function readKey(jwk: unknown): ExternalKey | undefined {
   if (typeof jwk !== 'object' || jwk === null) return undefined;
   const { kty, crv, kid, alg, use, key_ops, n, e, x, y } = jwk as Readonly<Record<string, unknown>>;
   if (use !== undefined && use !== 'sig') return undefined;
   if (Array.isArray(key_ops) && !key_ops.includes('verify')) return undefined;
   if (kid !== undefined && (typeof kid !== 'string' || kid.length > maxKeyIdLength)) return undefined;
-  if (alg !== undefined && !isOutsideAlgorithm(alg)) return undefined;
+  if (alg !== undefined && !isAllowedAlgorithm(alg)) return undefined;
   if (typeof n === 'string' && n.length > maxModulusBits / 4) return undefined;
   try {
-    // Its public members alone: whatever else somebody published does not come in.
+    // Public members only, even if the issuer published private ones.
     const members = { kty, crv, n, e, x, y } as unknown as JsonWebKeyInput['key'];
     const key = createPublicKey({ key: members, format: 'jwk' });
-    const sound = key.export({ format: 'jwk' }) as JWK;
-    checkSoundness(sound);
-    return { keyId: kid, kty: String(sound.kty), crv: sound.crv, alg, key };
+    const exported = key.export({ format: 'jwk' }) as JWK;
+    checkStrength(exported);
+    return { keyId: kid, kty: String(exported.kty), crv: exported.crv, alg, key };
   } catch {
     return undefined;
   }
 }
 
-function checkSoundness(key: JWK): void {
+function checkStrength(key: JWK): void {
   if (key.kty === 'RSA') {
     checkRsaNumbers(key);
     const bits = Buffer.from(key.n ?? '', 'base64url').length * 8;
@@ -75,20 +75,20 @@ function checkSoundness(key: JWK): void {
   }
 }
 
-/** The one key that the token must have been signed with. When it names none, or a name is given twice, nobody guesses. */
+/** The only key that matches the token. Undefined when several match: the code does not guess. */
 export function pickKey(
-  keys: readonly OutsideKey[],
+  keys: readonly ExternalKey[],
   { algorithm, keyId }: { algorithm: string; keyId: string | undefined },
 ): KeyObject | undefined {
-  const need = needs[algorithm];
-  const fitting = keys.filter(
+  const required = requiredKeys[algorithm];
+  const matching = keys.filter(
     ({ kty, crv, alg, keyId: id }) =>
-      kty === need?.kty &&
-      (need.crv === undefined || crv === need.crv) &&
+      kty === required?.kty &&
+      (required.crv === undefined || crv === required.crv) &&
       (alg === undefined || family(alg) === family(algorithm)) &&
       (keyId === undefined || id === keyId),
   );
-  return fitting.length === 1 ? fitting[0]?.key : undefined;
+  return matching.length === 1 ? matching[0]?.key : undefined;
 }
 
 /** RFC 9864 gave EdDSA on this curve a second name. */

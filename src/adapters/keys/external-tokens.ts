@@ -1,4 +1,4 @@
-/** The port for outside tokens on `jose`. No header but `alg`, `kid`, `typ` and `crit` is looked at: none can name a key or a place. */
+/** The port for external tokens on `jose`. It reads no header but `alg`, `kid`, `typ` and `crit`: no token can supply a key or a URL. */
 import { createHash } from 'node:crypto';
 import { compactVerify } from 'jose';
 import type { ExternalTokenReason } from '../../contract/external-tokens.ts';
@@ -11,15 +11,15 @@ import type {
   VerifiedToken,
 } from '../../kernel/ports/external-tokens.ts';
 import type { Claims } from '../../kernel/ports/signer.ts';
-import { isOutsideAlgorithm } from './external-keys.ts';
+import { isAllowedAlgorithm } from './external-keys.ts';
 import type { KeySets } from './key-sets.ts';
 
 const maxLength = 16 * 1024;
-/** Of clocks that differ. Nobody gets a minute past `exp`, though. */
-const leewayMs = 60_000;
-/** Logout tokens, security events and the like are signed by the same keys, and mean something else. */
-const types: ReadonlySet<string> = new Set(['jwt', 'jose', 'at+jwt']);
-/** Beyond the year 9999 nothing here can write a time. */
+/** For `nbf` and `iat`; `exp` has no tolerance. */
+const clockSkewMs = 60_000;
+/** Logout tokens and security events are signed with the same keys, but are not access tokens. */
+const allowedTypes: ReadonlySet<string> = new Set(['jwt', 'jose', 'at+jwt']);
+/** The end of the year 9999, the last one in ISO 8601 times of four digits. */
 const lastSecond = 253_402_300_799;
 
 const refused = (reason: ExternalTokenReason): ExternalTokenRefusal => ({ reason });
@@ -33,12 +33,12 @@ export function createExternalTokens({ keySets, clock }: { keySets: KeySets; clo
       if (!header) return refused('malformed');
       const { alg, kid, typ, crit } = header;
       if (crit !== undefined) return refused('critical_header');
-      if (!isOutsideAlgorithm(alg)) return refused('algorithm_not_allowed');
+      if (!isAllowedAlgorithm(alg)) return refused('algorithm_not_allowed');
       if (typ !== undefined && !isTokenType(typ)) return refused('type_not_allowed');
       if (kid !== undefined && typeof kid !== 'string') return refused('malformed');
       const claims = readPart(parts[1]);
-      // The signature is decoded by others, who overlook what does not belong there.
-      if (!claims || !isSoundClaims(claims) || !/^[\w-]+$/.test(parts[2] ?? '')) return refused('malformed');
+      // jose decodes the signature and ignores invalid characters, so they are checked here.
+      if (!claims || !areValidClaims(claims) || !/^[\w-]+$/.test(parts[2] ?? '')) return refused('malformed');
       const { iss } = claims;
       if (iss === undefined) return refused('missing_claim');
       const fingerprint = createHash('sha256').update(`${parts[0]}.${parts[1]}`).digest('base64url');
@@ -54,7 +54,7 @@ export function createExternalTokens({ keySets, clock }: { keySets: KeySets; clo
       } catch {
         return refused('bad_signature');
       }
-      return judgeTimes(unverified, clock.now());
+      return checkTimes(unverified, clock.now());
     },
   };
 }
@@ -62,7 +62,7 @@ export function createExternalTokens({ keySets, clock }: { keySets: KeySets; clo
 function readPart(text: string | undefined): Claims | undefined {
   if (!text || !/^[\w-]+$/.test(text)) return undefined;
   try {
-    // Also refuses what could trip anything behind it: deep nesting, NUL, lone surrogates, a claim given twice (RFC 7519 §4).
+    // readJson also refuses deep nesting, NUL, lone surrogates and duplicate claims (RFC 7519 §4).
     const value = readJson(Buffer.from(text, 'base64url'));
     return typeof value === 'object' && value !== null && !Array.isArray(value)
       ? (value as Claims)
@@ -73,22 +73,22 @@ function readPart(text: string | undefined): Claims | undefined {
 }
 
 const isTokenType = (typ: unknown): boolean =>
-  typeof typ === 'string' && types.has(typ.toLowerCase().replace(/^application\//, ''));
+  typeof typ === 'string' && allowedTypes.has(typ.toLowerCase().replace(/^application\//, ''));
 
 const isTime = (value: unknown): boolean => typeof value === 'number' && value >= 0 && value <= lastSecond;
 
-const isSoundClaims = ({ iss, sub, aud, exp, nbf, iat }: Claims): boolean =>
+const areValidClaims = ({ iss, sub, aud, exp, nbf, iat }: Claims): boolean =>
   [iss, sub].every((text) => text === undefined || typeof text === 'string') &&
   (aud === undefined ||
     typeof aud === 'string' ||
     (Array.isArray(aud) && aud.every((one) => typeof one === 'string'))) &&
   [exp, nbf, iat].every((time) => time === undefined || isTime(time));
 
-function judgeTimes({ claims }: UnverifiedToken, now: number): VerifiedToken | ExternalTokenRefusal {
+function checkTimes({ claims }: UnverifiedToken, now: number): VerifiedToken | ExternalTokenRefusal {
   const { exp, nbf, iat } = claims as { exp?: number; nbf?: number; iat?: number };
   if (exp === undefined) return refused('missing_claim');
   if (exp * 1000 <= now) return refused('expired');
-  if (nbf !== undefined && nbf * 1000 > now + leewayMs) return refused('not_yet_valid');
-  if (iat !== undefined && iat * 1000 > now + leewayMs) return refused('issued_in_future');
+  if (nbf !== undefined && nbf * 1000 > now + clockSkewMs) return refused('not_yet_valid');
+  if (iat !== undefined && iat * 1000 > now + clockSkewMs) return refused('issued_in_future');
   return { claims, expiresAt: exp, issuedAt: iat };
 }

@@ -1,4 +1,4 @@
-/** Key sets of others, as POST /federation/verify meets them: how often an issuer is asked, and what it may answer. */
+/** The key-set cache through POST /federation/verify: how often an issuer gets a request, and which responses are valid. */
 import assert from 'node:assert/strict';
 import { generateKeyPairSync } from 'node:crypto';
 import { describe, it } from 'node:test';
@@ -23,7 +23,7 @@ const partner = async (alg?: string): Promise<Issuer> => {
   await trust(issuer.url, issuer.jwksUri);
   return issuer;
 };
-/** `valid`, or why not. */
+/** `valid`, or the reason. */
 const verdict = async (token: string, app = t): Promise<string> => {
   const bearer = await app.token(undefined, app === t ? operator : app.operator);
   const { status, json } = await app.call('POST', `${url}/verify`, { token: bearer, payload: { token } });
@@ -33,8 +33,8 @@ const verdict = async (token: string, app = t): Promise<string> => {
 const fetches = (issuer: Issuer) => issuer.asked['/jwks'] ?? 0;
 const coolDown = 30_001;
 
-describe('how often an issuer is asked', () => {
-  it('once for many tokens, and once more when its answer is no longer fresh', async () => {
+describe('requests to an issuer', () => {
+  it('one for many tokens, and another when the cached keys expire', async () => {
     const issuer = await partner();
     for (let count = 0; count < 5; count += 1) assert.equal(await verdict(await issuer.sign()), 'valid');
     assert.equal(fetches(issuer), 1);
@@ -42,14 +42,14 @@ describe('how often an issuer is asked', () => {
     assert.equal(await verdict(await issuer.sign()), 'valid');
     assert.equal(fetches(issuer), 2);
   });
-  it('once for a hundred tokens at the same moment', async () => {
+  it('one for a hundred concurrent tokens', async () => {
     const issuer = await partner();
     const tokens = await Promise.all(Array.from({ length: 100 }, () => issuer.sign()));
     const verdicts = await Promise.all(tokens.map((token) => verdict(token)));
     assert.deepEqual(new Set(verdicts), new Set(['valid']));
     assert.equal(fetches(issuer), 1);
   });
-  it('at most once in a cool-down for a spray of unknown kids, while known ones go on working', async () => {
+  it('at most one per cool-down for many unknown kids; known ones keep working', async () => {
     const issuer = await partner();
     assert.equal(await verdict(await issuer.sign()), 'valid');
     const spray = async () => {
@@ -67,7 +67,7 @@ describe('how often an issuer is asked', () => {
     assert.equal(fetches(issuer), 2);
     assert.equal(await verdict(await issuer.sign()), 'valid');
   });
-  it('a key that it changed is followed after the cool-down, and the old one is gone', async () => {
+  it('a rotated key works after the cool-down, and the old one no longer', async () => {
     const issuer = await partner();
     const old = await issuer.sign();
     assert.equal(await verdict(old), 'valid');
@@ -84,7 +84,7 @@ describe('how often an issuer is asked', () => {
     ['max-age=999999999', 3_600_000],
     ['max-age=banana', 600_000],
   ] as const) {
-    it(`Cache-Control: ${said} is respected within bounds: ${freshMs / 1000} s`, async () => {
+    it(`Cache-Control: ${said} is honoured within bounds: ${freshMs / 1000} s`, async () => {
       const issuer = await partner();
       issuer.cacheControl = said;
       assert.equal(await verdict(await issuer.sign()), 'valid');
@@ -96,7 +96,7 @@ describe('how often an issuer is asked', () => {
       assert.equal(fetches(issuer), 2);
     });
   }
-  it('at growing intervals while it fails; its last keys are believed for an hour longer, and no more', async () => {
+  it('exponential backoff while it fails; its last keys stay valid for one hour more', async () => {
     const issuer = await partner();
     assert.equal(await verdict(await issuer.sign()), 'valid');
     issuer.answering = (_, response) => void response.writeHead(500).end();
@@ -116,7 +116,7 @@ describe('how often an issuer is asked', () => {
     t.clock.advance(60_001);
     assert.equal(await verdict(await issuer.sign()), 'valid');
   });
-  it('an issuer that never answered is not asked by everybody who comes along', async () => {
+  it('backoff for an issuer that never answered', async () => {
     const issuer = await partner();
     issuer.answering = (_, response) => void response.writeHead(503).end();
     for (let count = 0; count < 20; count += 1)
@@ -125,8 +125,8 @@ describe('how often an issuer is asked', () => {
   });
 });
 
-describe('an issuer that keeps us waiting', () => {
-  it('is left alone afterwards as long as one that refuses at once', async () => {
+describe('a slow issuer', () => {
+  it('has the same backoff as one that fails at once', async () => {
     const issuer = await partner();
     issuer.answering = (_, response) => {
       t.clock.advance(5_001);
@@ -138,7 +138,7 @@ describe('an issuer that keeps us waiting', () => {
   });
 });
 
-describe('what it may answer', () => {
+describe('responses of an issuer', () => {
   const answers: [string, (issuer: Issuer) => Issuer['answering']][] = [
     [
       '50 MB',
@@ -192,7 +192,7 @@ describe('what it may answer', () => {
     assert.equal(await verdict(await issuer.sign()), 'keys_unavailable');
     assert.equal(elsewhere.connections(), 0);
   });
-  it('keys_unavailable for an answer that drips; others are served meanwhile', async () => {
+  it('keys_unavailable for a response sent byte by byte; other issuers are not delayed', async () => {
     const issuer = await partner();
     issuer.answering = (_, response) => {
       const drip = setInterval(() => response.write(' '), 200);
@@ -203,7 +203,7 @@ describe('what it may answer', () => {
     assert.equal(await verdict(await other.sign()), 'valid');
     assert.equal(await slow, 'keys_unavailable');
   });
-  it('weak, symmetric and unsuitable keys are passed over; a good one beside them works', async () => {
+  it('weak, symmetric and unsuitable keys are ignored; a good one beside them works', async () => {
     const issuer = await partner('RS256');
     const good = issuer.keys[0] as (typeof issuer.keys)[0];
     const weak = await makeKey('RS256', { bits: 1024 });
@@ -222,7 +222,7 @@ describe('what it may answer', () => {
     ];
     issuer.answering = (_, response) => void response.end(JSON.stringify({ keys: jwks }));
     assert.equal(await verdict(await issuer.sign()), 'valid');
-    // jose refuses to sign with 1024 bits, so the signature is nonsense: it must not even be tried.
+    // jose refuses to sign with 1024 bits, so the signature is invalid: the key must be refused first.
     assert.equal(await verdict(await issuer.sign({}, { header: { kid: weak.kid } })), 'unknown_key');
     assert.equal(await verdict(await issuer.sign({}, { key: encryption })), 'unknown_key');
     for (const kid of ['oct', 'exponent-1', 'even'])
@@ -237,7 +237,7 @@ describe('what it may answer', () => {
       .sign(shared);
     assert.equal(await verdict(hs256), 'algorithm_not_allowed');
   });
-  it('private members that somebody published by mistake do not come in; two keys of one name are none', async () => {
+  it('private members are not read; two keys with one kid are ambiguous and unusable', async () => {
     const issuer = await partner();
     const key = issuer.keys[0] as (typeof issuer.keys)[0];
     const whole = { ...(await exportJWK(key.privateKey)), kid: key.kid };
@@ -253,7 +253,7 @@ describe('what it may answer', () => {
   });
 });
 
-describe('an instance that may not call private addresses', () => {
+describe('an instance that must not call private addresses', () => {
   it('keys_unavailable, and no connection, for a key set at a loopback address', async () => {
     const closed = await startApp();
     const canary = await startIssuer(closed.clock);
@@ -267,7 +267,7 @@ describe('an instance that may not call private addresses', () => {
   });
 });
 
-it('the log says why an issuer could not be asked, also what nobody else is told', async () => {
+it('the log has the reason of a failed request, including details that the API hides', async () => {
   const lines: string[] = [];
   const keySets = createKeySets({
     outbound: createOutbound({ allowPrivate: false, resolve: async () => ['10.0.0.7'] }),

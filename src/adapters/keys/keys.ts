@@ -1,4 +1,4 @@
-/** The signer port on `jose`. Nothing in a token's header can choose a key by anything but the id of one we hold. */
+/** The signer port on `jose`. A token's header can select a key only by the `kid` of one of ours. */
 import { createPublicKey, type JsonWebKeyInput, type KeyObject } from 'node:crypto';
 import {
   CompactSign,
@@ -30,7 +30,7 @@ const algorithm = 'RS256';
 export async function createSigner(options: SignerOptions & { clock: Clock }): Promise<Signer> {
   const { privateKey, publicKey, previousPublicKeys, issuer, clock } = options;
   const described = await Promise.all([publicKey, ...previousPublicKeys].map(describe));
-  // Nodes may share one list of further keys, which then has the own key of each.
+  // Nodes may share one list of previous keys, which then contains each node's own key too.
   const byId = new Map(described.map((key) => [key.keyId, key]));
   const keyId = described[0]?.keyId as string;
   const publicKeys = [...byId.values()].map(({ jwk }) => jwk);
@@ -43,7 +43,7 @@ export async function createSigner(options: SignerOptions & { clock: Clock }): P
         .setProtectedHeader({ alg: algorithm, typ, kid: keyId })
         .sign(signingKey),
     async verify(token, { typ, requiredClaims, allowExpired = false }) {
-      if (!isOneSpelling(token)) return undefined;
+      if (!isCanonical(token)) return undefined;
       try {
         const { payload } = await jwtVerify(
           token,
@@ -62,7 +62,7 @@ export async function createSigner(options: SignerOptions & { clock: Clock }): P
         );
         return payload;
       } catch (error) {
-        // The last thing that is looked at: everything else was in order.
+        // jose checks `exp` last: everything else is valid.
         return allowExpired && error instanceof errors.JWTExpired ? error.payload : undefined;
       }
     },
@@ -82,7 +82,7 @@ export function createStatementReader(): ReadStatement {
   };
   return async (statement, typ, keys) => {
     try {
-      if (!isOneSpelling(statement)) return undefined;
+      if (!isCanonical(statement)) return undefined;
       const { payload, protectedHeader } = await compactVerify(
         statement,
         ({ kid }) => {
@@ -109,24 +109,24 @@ export function createAttestationReader(): ReadAttestation {
       const { payload, protectedHeader } = await compactVerify(attestation, await known, {
         algorithms: [algorithm],
       });
-      const meant = protectedHeader.typ === typ && protectedHeader.kid === kid;
-      return meant ? Buffer.from(payload).toString() : undefined;
+      const matches = protectedHeader.typ === typ && protectedHeader.kid === kid;
+      return matches ? Buffer.from(payload).toString() : undefined;
     } catch {
       return undefined;
     }
   };
 }
 
-const ourHeader: ReadonlySet<string> = new Set(['alg', 'typ', 'kid']);
+const ourHeaders: ReadonlySet<string> = new Set(['alg', 'typ', 'kid']);
 
-/** We write nothing else there: what names a key by another way (`jwk`, `jku`, `x5u`) is not ours, whoever signed it. */
-const isOurHeader = (header: object): boolean => Object.keys(header).every((name) => ourHeader.has(name));
+/** Our tokens have no other headers: a token that names a key in another way (`jwk`, `jku`, `x5u`) is not ours. */
+const isOurHeader = (header: object): boolean => Object.keys(header).every((name) => ourHeaders.has(name));
 
 /**
- * The same signature bytes can be written in several ways (padding, unused bits of the last character); only ours is
- * taken, so that a token has one text. The other two parts are signed as text.
+ * The same signature bytes have several base64url spellings (padding, unused bits of the last character). Only the canonical one is
+ * accepted, so that a token has one text. The other two parts are signed as text.
  */
-function isOneSpelling(token: string): boolean {
+function isCanonical(token: string): boolean {
   const signature = token.slice(token.lastIndexOf('.') + 1);
   return Buffer.from(signature, 'base64url').toString('base64url') === signature;
 }
@@ -138,17 +138,17 @@ async function describe(key: KeyObject) {
   return { verifyingKey, keyId, jwk: { ...jwk, alg: algorithm, use: 'sig', kid: keyId } satisfies PublicKey };
 }
 
-/** As a key of ours is published. */
+/** One of our keys as its JWKS entry. */
 export const describePublicKey = async (key: KeyObject): Promise<PublicKey> => (await describe(key)).jwk;
 
-/** Five minutes are plenty for a request that is made at once; a client's clock may be a little ahead of ours. */
-const assertionSeconds = 300 + 30;
+/** Five minutes, and 30 s of clock skew. */
+const maxAssertionSeconds = 300 + 30;
 
 export const createAssertions = (clock: Clock): Assertions => ({
   unverifiedClient(assertion) {
     try {
       const { sub } = decodeJwt(assertion);
-      // Unverified, and so of any type, whatever the library's own says.
+      // Unverified, so it can be of any type, unlike the library's type.
       return typeof sub === 'string' ? sub : undefined;
     } catch {
       return undefined;
@@ -167,9 +167,9 @@ export const createAssertions = (clock: Clock): Assertions => ({
       });
       const { jti, exp = 0 } = payload;
       if (typeof jti !== 'string' || jti === '' || jti.length > 256) return undefined;
-      // Neither can be kept as it is, and so not be told from another.
+      // PostgreSQL cannot store these unchanged, so replays could not be detected.
       if (jti.includes('\0') || !jti.isWellFormed()) return undefined;
-      if (exp * 1000 > now + assertionSeconds * 1000) return undefined;
+      if (exp * 1000 > now + maxAssertionSeconds * 1000) return undefined;
       return { assertionId: jti, expiresAt: new Date(exp * 1000) };
     } catch {
       return undefined;
@@ -194,7 +194,7 @@ export const assertionAlgorithms: readonly string[] = Object.values(keyKinds).fl
 );
 const commonFields = ['kty', 'kid', 'use', 'alg', 'key_ops'];
 
-/** Somebody else's public key, for verification later: read once to see that it is one, and given a `kid` if it has none. */
+/** Validates a public key of another party before it is stored, and adds a `kid` if it has none. */
 export async function readPublicKey<K extends JWK>(key: K): Promise<K & { kid: string }> {
   const kty = String(key.kty);
   const kind = keyKinds[kty];
@@ -214,15 +214,15 @@ export async function readPublicKey<K extends JWK>(key: K): Promise<K & { kid: s
     throw new Error(`cannot be used with ${key.alg} on the curve ${key.crv}`);
   }
   const jwk = reExport(key);
-  const respelt = kind.fields.filter((field) => jwk[field as keyof JWK] !== key[field as keyof JWK]);
-  if (respelt.length > 0)
-    throw new Error(`has ${respelt.join(', ')} in a spelling that is not canonical base64url`);
+  const nonCanonical = kind.fields.filter((field) => jwk[field as keyof JWK] !== key[field as keyof JWK]);
+  if (nonCanonical.length > 0)
+    throw new Error(`has ${nonCanonical.join(', ')} in a spelling that is not canonical base64url`);
   if (kty === 'RSA') checkRsaNumbers(jwk);
   if (kty === 'OKP') checkEdwardsPoint(jwk);
   return { ...key, kid: key.kid ?? (await calculateJwkThumbprint(key)) };
 }
 
-/** What the key is, not how it was written: junk after the base64url and leading zeros do not survive the trip. */
+/** Normalizes the key: trailing characters of the base64url and leading zeros are lost, which shows a non-canonical spelling. */
 function reExport(key: JWK): JWK {
   try {
     return createPublicKey({ key: key as JsonWebKeyInput['key'], format: 'jwk' }).export({
@@ -233,7 +233,7 @@ function reExport(key: JWK): JWK {
   }
 }
 
-/** With an exponent of 1, or an even number where an odd one belongs, anybody could sign. */
+/** With an exponent of 1, or an even modulus or exponent, signatures can be forged. */
 export function checkRsaNumbers({ n, e }: JWK): void {
   const modulus = toBigInt(n);
   const exponent = toBigInt(e);
@@ -245,8 +245,8 @@ export function checkRsaNumbers({ n, e }: JWK): void {
 const toBigInt = (text: string | undefined) =>
   BigInt(`0x${Buffer.from(text ?? '', 'base64url').toString('hex') || '0'}`);
 
-/** The points of small order, without their sign bit: signatures by such a key prove nothing. */
-const weakPoints: ReadonlySet<string> = new Set([
+/** The points of small order, without their sign bit: signatures under such a key can be forged. */
+const smallOrderPoints: ReadonlySet<string> = new Set([
   '00'.repeat(32),
   `01${'00'.repeat(31)}`,
   '26e8958fc2b227b045c3f489f2ef98f0d5dfac05d3c63339b13802886d53fc05',
@@ -259,5 +259,5 @@ const weakPoints: ReadonlySet<string> = new Set([
 export function checkEdwardsPoint({ x }: JWK): void {
   const bytes = Buffer.from(x ?? '', 'base64url');
   bytes[31] = (bytes[31] ?? 0) & 0x7f;
-  if (weakPoints.has(bytes.toString('hex'))) throw new Error('is not a sound Ed25519 key');
+  if (smallOrderPoints.has(bytes.toString('hex'))) throw new Error('is not a sound Ed25519 key');
 }

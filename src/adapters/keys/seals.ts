@@ -1,6 +1,6 @@
 /**
- * The seal is a MAC below every audit row. Its key is derived from the private key, so another private key cannot check it:
- * the holder shares the seal key instead, encrypted for the other public key (JWE, RSA-OAEP-256).
+ * The seal is a MAC of every audit row. Its key is derived from the private key, so a node with another private key cannot check it:
+ * the holder shares the seal key with it, encrypted for its public key (JWE, RSA-OAEP-256).
  */
 import { createPublicKey, hash, hkdfSync, type JsonWebKeyInput, type KeyObject } from 'node:crypto';
 import { CompactEncrypt, compactDecrypt } from 'jose';
@@ -32,18 +32,18 @@ export function createSeals(privateKey: KeyObject): Pick<Signer, 'seal' | 'share
   };
 }
 
-/** Without `use` and `alg`, which name its main use. */
+/** Without `use` and `alg`, which restrict the key to signatures. */
 const encryptionKey = ({ kty, n, e }: PublicKey): KeyObject =>
   createPublicKey({ key: { kty, n, e } as JsonWebKeyInput['key'], format: 'jwk' });
 
-/** Two block-sized keys for HMAC's construction, one after the other. */
+/** The inner and the outer key of HMAC's construction, concatenated. */
 function deriveSealKey(privateKey: KeyObject): Buffer {
   const secret = privateKey.export({ type: 'pkcs8', format: 'der' });
   const derive = (use: string) => Buffer.from(hkdfSync('sha256', secret, '', use, halfBytes));
   return Buffer.concat([derive('countersign audit seal, inner'), derive('countersign audit seal, outer')]);
 }
 
-/** HMAC's own construction, sha256(outer ‖ sha256(inner ‖ text)): four times as fast as an Hmac object for each text. */
+/** HMAC's construction, sha256(outer ‖ sha256(inner ‖ text)): four times as fast as one Hmac object per text. */
 function createSeal(sealKey: Buffer): Seal {
   const inner = sealKey.subarray(0, halfBytes).toString('hex');
   const outer = sealKey.subarray(halfBytes).toString('hex');

@@ -1,4 +1,4 @@
-/** The Stripe adapter against stripe-mock, which checks every request against Stripe's own description of its API. */
+/** The Stripe adapter against stripe-mock, which validates every request against Stripe's OpenAPI description. */
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { createServer } from 'node:http';
@@ -16,10 +16,10 @@ interface Asked {
 type Meanwhile = (what: string) => Promise<{ status: number; error: object } | undefined>;
 const nothing: Meanwhile = async () => undefined;
 
-/** Passes requests on to stripe-mock, and keeps what was asked; `meanwhile` is done first, and may refuse. */
+/** A proxy to stripe-mock that records requests. `beforeRequest` runs first and may refuse one. */
 async function startRecorder(target: string) {
   const asked: Asked[] = [];
-  const recorder = { asked, url: '', meanwhile: nothing };
+  const recorder = { asked, url: '', beforeRequest: nothing };
   const server = createServer(async (request, response) => {
     const chunks: Buffer[] = [];
     for await (const chunk of request) chunks.push(chunk);
@@ -28,7 +28,7 @@ async function startRecorder(target: string) {
       what: `${request.method} ${request.url?.split('?')[0]}`,
       form: Object.fromEntries(new URLSearchParams(body)),
     });
-    const refusal = await recorder.meanwhile(asked.at(-1)?.what ?? '');
+    const refusal = await recorder.beforeRequest(asked.at(-1)?.what ?? '');
     if (refusal) {
       const { status, error } = refusal;
       response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify({ error }));
@@ -57,7 +57,7 @@ const endOrphans = (t: TestApp, signal: AbortSignal) =>
   t.app.billing.loops.find(({ name }) => name === 'billing-orphans')?.run(signal) ??
   assert.fail('no such loop');
 
-/** An instance whose pro plan is what stripe-mock's one subscription is for. */
+/** An instance whose pro plan has the price of stripe-mock's only subscription. */
 async function start(secretKey = `sk_test_${randomUUID().replaceAll('-', '')}`) {
   assert.ok(mock);
   const headers = { authorization: 'Bearer sk_test_123' };
@@ -80,7 +80,7 @@ async function start(secretKey = `sk_test_${randomUUID().replaceAll('-', '')}`) 
 }
 
 describe('billing through Stripe', () => {
-  it('behaves as the port says', async (context) => {
+  it('conforms to the payment port', async (context) => {
     if (!mock) return skipWithout(context, 'stripe-mock');
     const s = await start();
     const { t, recorder, asked, prices, about, payer, checkout, tell, subscription, cancel, trail, tier } = s;
@@ -92,53 +92,53 @@ describe('billing through Stripe', () => {
       return asked.slice(before);
     };
 
-    await context.test(
-      '200 checkout: a page of Stripe, for our price, that names the organization',
-      async () => {
-        const { organizationId, member, memberId } = await payer();
-        const { status, json } = await checkout(member, 'pro');
-        assert.equal(status, 200);
-        assert.match(json.checkoutUrl, /^https:\/\/checkout\.stripe\.com\//);
-        assert.match(json.sessionId, /^cs_/);
-        const { what, form } = asked.at(-1) as Asked;
-        assert.equal(what, 'POST /v1/checkout/sessions');
-        const seconds = Number(form.expires_at) - t.clock.now() / 1000;
-        assert.ok(seconds > 30 * 60 && seconds <= 31 * 60, String(seconds));
-        const { expires_at: _, ...rest } = form;
-        assert.deepEqual(rest, {
-          mode: 'subscription',
-          'line_items[0][price]': prices.pro,
-          'line_items[0][quantity]': '1',
-          client_reference_id: organizationId,
-          'metadata[organization_id]': organizationId,
-          'metadata[agent_id]': memberId,
-          'subscription_data[metadata][organization_id]': organizationId,
-          'subscription_data[metadata][agent_id]': memberId,
-          success_url: 'http://countersign.test/billing/return',
-          cancel_url: 'http://countersign.test/billing/return',
-        });
-        assert.deepEqual(await actionsOf(organizationId), ['billing.checkout_started']);
-        assert.equal(await tier(organizationId), 'free');
-      },
-    );
-
-    await context.test('200 checkout again closes the page before, so that nobody pays twice', async () => {
-      const { member } = await payer();
-      const { sessionId } = (await checkout(member, 'pro')).json;
-      // stripe-mock says the same end for every session, and it may be over.
-      await t.sql(
-        "update billing_sessions set expires_at = now() + interval '20 minutes' where session_id = $1",
-        [sessionId],
-      );
-      const again = await since(() => checkout(member, 'enterprise'));
-      assert.deepEqual(
-        again.map(({ what }) => what),
-        [`POST /v1/checkout/sessions/${sessionId}/expire`, 'POST /v1/checkout/sessions'],
-      );
+    await context.test('200 checkout: a Stripe session with our price and the organization id', async () => {
+      const { organizationId, member, memberId } = await payer();
+      const { status, json } = await checkout(member, 'pro');
+      assert.equal(status, 200);
+      assert.match(json.checkoutUrl, /^https:\/\/checkout\.stripe\.com\//);
+      assert.match(json.sessionId, /^cs_/);
+      const { what, form } = asked.at(-1) as Asked;
+      assert.equal(what, 'POST /v1/checkout/sessions');
+      const seconds = Number(form.expires_at) - t.clock.now() / 1000;
+      assert.ok(seconds > 30 * 60 && seconds <= 31 * 60, String(seconds));
+      const { expires_at: _, ...rest } = form;
+      assert.deepEqual(rest, {
+        mode: 'subscription',
+        'line_items[0][price]': prices.pro,
+        'line_items[0][quantity]': '1',
+        client_reference_id: organizationId,
+        'metadata[organization_id]': organizationId,
+        'metadata[agent_id]': memberId,
+        'subscription_data[metadata][organization_id]': organizationId,
+        'subscription_data[metadata][agent_id]': memberId,
+        success_url: 'http://countersign.test/billing/return',
+        cancel_url: 'http://countersign.test/billing/return',
+      });
+      assert.deepEqual(await actionsOf(organizationId), ['billing.checkout_started']);
+      assert.equal(await tier(organizationId), 'free');
     });
 
     await context.test(
-      '200 checkout of one who pays already changes that subscription, for an admin only',
+      '200 second checkout: closes the previous session, so that it cannot be paid too',
+      async () => {
+        const { member } = await payer();
+        const { sessionId } = (await checkout(member, 'pro')).json;
+        // stripe-mock returns the same expiry for every session, and it may be in the past.
+        await t.sql(
+          "update billing_sessions set expires_at = now() + interval '20 minutes' where session_id = $1",
+          [sessionId],
+        );
+        const again = await since(() => checkout(member, 'enterprise'));
+        assert.deepEqual(
+          again.map(({ what }) => what),
+          [`POST /v1/checkout/sessions/${sessionId}/expire`, 'POST /v1/checkout/sessions'],
+        );
+      },
+    );
+
+    await context.test(
+      '200 checkout with an active subscription: changes it, for an admin only',
       async () => {
         const { organizationId, admin, member } = await payer();
         await tell(await about(organizationId, { id: 'sub_pays', customer: 'cus_pays' }));
@@ -166,7 +166,7 @@ describe('billing through Stripe', () => {
       },
     );
 
-    await context.test('200 checkout of one who has paid before, as the same customer', async () => {
+    await context.test('200 checkout of an organization that has paid before: same customer', async () => {
       const { organizationId, admin } = await payer();
       await tell(await about(organizationId, { customer: 'cus_paid', status: 'canceled' }));
       const [opened] = await since(() => checkout(admin, 'pro'));
@@ -194,7 +194,7 @@ describe('billing through Stripe', () => {
     );
 
     await context.test(
-      '204 cancel: at the end of what is paid, asked for once, the plan stays until then',
+      '204 cancel: at the end of the paid period, one request, the plan stays until then',
       async () => {
         const { organizationId, admin, member } = await payer();
         await tell(await about(organizationId, { id: 'sub_ends' }));
@@ -211,7 +211,7 @@ describe('billing through Stripe', () => {
         assert.deepEqual([shown.tier, shown.status, shown.cancelAtPeriodEnd], ['pro', 'active', true]);
         const events = ['organization.updated', 'billing.cancellation_requested'];
         assert.deepEqual(await actionsOf(organizationId), events);
-        // Stripe's own word of it says nothing new; then comes the end.
+        // Stripe's event repeats the known state; then the subscription ends.
         const told = { id: 'sub_ends', cancel_at_period_end: true };
         const item = { price: prices.pro, current_period_end: Date.parse(shown.currentPeriodEnd) / 1000 };
         await tell(await about(organizationId, { ...told, items: { data: [item] } }));
@@ -222,14 +222,14 @@ describe('billing through Stripe', () => {
       },
     );
 
-    await context.test('204 cancel of what was never paid: at once', async () => {
+    await context.test('204 cancel of an unpaid subscription: at once', async () => {
       const { organizationId, admin } = await payer();
       await tell(await about(organizationId, { id: 'sub_unpaid', status: 'incomplete' }));
       const [asks] = await since(() => cancel(admin));
       assert.equal(asks?.what, 'DELETE /v1/subscriptions/sub_unpaid');
     });
 
-    await context.test('a deleted organization is not charged any longer, a suspended one is', async () => {
+    await context.test('a deleted organization is no longer charged, a suspended one is', async () => {
       const [deleted, suspended] = [await payer(), await payer()];
       for (const { organizationId } of [deleted, suspended]) {
         await tell(await about(organizationId, { id: `sub_of_${organizationId}` }));
@@ -248,7 +248,7 @@ describe('billing through Stripe', () => {
     });
 
     await context.test(
-      'one that cannot be ended keeps no other from it; an unknown one is over',
+      'a subscription that cannot be cancelled does not block others; an unknown one counts as ended',
       async () => {
         const payers = [await payer(), await payer(), await payer()];
         const [failing, missing, last] = payers.map(({ organizationId }) => organizationId).toSorted();
@@ -257,7 +257,7 @@ describe('billing through Stripe', () => {
           await asOperator('PATCH', `/organizations/${id}`, { status: 'suspended' });
           await asOperator('DELETE', `/organizations/${id}`);
         }
-        recorder.meanwhile = async (what) => {
+        recorder.beforeRequest = async (what) => {
           const type = 'invalid_request_error';
           if (what.endsWith(`${failing}`)) return { status: 400, error: { type, code: 'other' } };
           if (what.endsWith(`${missing}`)) return { status: 404, error: { type, code: 'resource_missing' } };
@@ -269,18 +269,18 @@ describe('billing through Stripe', () => {
         assert.deepEqual(await whats(AbortSignal.abort()), []);
         assert.deepEqual(await whats(), [ask(failing), ask(missing), ask(last)]);
         assert.deepEqual(await whats(), [ask(failing)]);
-        // Told to stop within a round, it leaves the others for the next.
+        // When it must stop within a run, it leaves the others for the next.
         await t.sql(
           'update billing_subscriptions set cancel_at_period_end = false where organization_id = $1',
           [last],
         );
         const stopping = new AbortController();
-        recorder.meanwhile = async () => {
+        recorder.beforeRequest = async () => {
           stopping.abort();
           return undefined;
         };
         assert.deepEqual(await whats(stopping.signal), [ask(failing)]);
-        recorder.meanwhile = nothing;
+        recorder.beforeRequest = nothing;
         const found = await t.sql(
           'select status, granted_tier from billing_subscriptions where organization_id = $1',
           [missing],
@@ -291,44 +291,50 @@ describe('billing through Stripe', () => {
       },
     );
 
-    await context.test('204 cancel of what the embedded provider gave before there was Stripe', async () => {
-      const { organizationId, admin, member } = await payer({ planTier: 'pro' });
-      await t.sql(
-        `insert into billing_subscriptions values
+    await context.test(
+      '204 cancel of a subscription from the embedded provider, before Stripe was configured',
+      async () => {
+        const { organizationId, admin, member } = await payer({ planTier: 'pro' });
+        await t.sql(
+          `insert into billing_subscriptions values
            ($1, 'embedded', 'cus_e', 'sub_e', 'pro', 'active', 'pro', now() - interval '1 day', false, now(), now(), now())`,
-        [organizationId],
-      );
-      assert.deepEqual(await since(() => cancel(admin)), []);
-      const ended = await subscription(member);
-      assert.deepEqual([ended.tier, ended.status, ended.provider], ['free', 'canceled', 'embedded']);
-    });
-
-    await context.test('200 applied: of two events of one second, what Stripe says now counts', async () => {
-      const { organizationId, member } = await payer();
-      const created = Math.floor(t.clock.now() / 1000) - 5;
-      const id = 'sub_tied';
-      await tell(await about(organizationId, { id, status: 'incomplete' }, { created }));
-      const asks = await since(async () => {
-        const answer = await tell(
-          await about(organizationId, { id, status: 'past_due', tier: 'enterprise' }, { created }),
+          [organizationId],
         );
-        assert.equal(answer.json.outcome, 'applied');
-      });
-      assert.deepEqual(
-        asks.map(({ what }) => what),
-        ['GET /v1/subscriptions/sub_tied'],
-      );
-      // stripe-mock's subscription is active, for the pro plan.
-      const { tier, status } = await subscription(member);
-      assert.deepEqual([tier, status], ['pro', 'active']);
-    });
+        assert.deepEqual(await since(() => cancel(admin)), []);
+        const ended = await subscription(member);
+        assert.deepEqual([ended.tier, ended.status, ended.provider], ['free', 'canceled', 'embedded']);
+      },
+    );
 
-    await context.test('while Stripe is asked, nothing is held and no transaction is open', async () => {
+    await context.test(
+      '200 applied: of two events of one second, the current state at Stripe counts',
+      async () => {
+        const { organizationId, member } = await payer();
+        const created = Math.floor(t.clock.now() / 1000) - 5;
+        const id = 'sub_tied';
+        await tell(await about(organizationId, { id, status: 'incomplete' }, { created }));
+        const asks = await since(async () => {
+          const answer = await tell(
+            await about(organizationId, { id, status: 'past_due', tier: 'enterprise' }, { created }),
+          );
+          assert.equal(answer.json.outcome, 'applied');
+        });
+        assert.deepEqual(
+          asks.map(({ what }) => what),
+          ['GET /v1/subscriptions/sub_tied'],
+        );
+        // stripe-mock's subscription is active and of the pro plan.
+        const { tier, status } = await subscription(member);
+        assert.deepEqual([tier, status], ['pro', 'active']);
+      },
+    );
+
+    await context.test('during a call to Stripe no lock is held and no transaction is open', async () => {
       const { organizationId } = await payer();
       const created = Math.floor(t.clock.now() / 1000) - 5;
       await tell(await about(organizationId, { id: 'sub_open', status: 'incomplete' }, { created }));
       let open: unknown;
-      recorder.meanwhile = async () => {
+      recorder.beforeRequest = async () => {
         await t.sql('select 1 from organizations where organization_id = $1 for update nowait', [
           organizationId,
         ]);
@@ -339,20 +345,20 @@ describe('billing through Stripe', () => {
         return undefined;
       };
       const answer = await tell(await about(organizationId, { id: 'sub_open' }, { created }));
-      recorder.meanwhile = nothing;
+      recorder.beforeRequest = nothing;
       assert.equal(answer.json.outcome, 'applied');
       assert.deepEqual(open, []);
     });
 
     await context.test(
-      '503, told again: what Stripe said is too old when another came in between',
+      '503, then applied on retry: the state from Stripe is outdated when another event was applied during the call',
       async () => {
         const { organizationId, member } = await payer();
         const created = Math.floor(t.clock.now() / 1000) - 5;
         const of = { id: 'sub_between' };
         await tell(await about(organizationId, { ...of, status: 'incomplete' }, { created }));
-        recorder.meanwhile = async () => {
-          recorder.meanwhile = nothing;
+        recorder.beforeRequest = async () => {
+          recorder.beforeRequest = nothing;
           await tell(await about(organizationId, { ...of, status: 'past_due' }, { created }));
         };
         const signed = await about(organizationId, of, { created });
@@ -363,11 +369,11 @@ describe('billing through Stripe', () => {
     );
 
     await context.test(
-      '200 of two that are paid the later one counts, and the operator is told',
+      '200 of two paid subscriptions the later one counts, and the log warns the operator',
       async () => {
         const { organizationId, member } = await payer();
         await tell(await about(organizationId, { id: 'sub_a', tier: 'enterprise', created: 1_000_000_000 }));
-        // stripe-mock's was made after this one, and long before the next.
+        // stripe-mock's subscription was created after this one, and long before the next.
         assert.equal((await tell(await about(organizationId, { id: 'sub_b' }))).json.outcome, 'applied');
         assert.equal((await subscription(member)).tier, 'pro');
         assert.ok(t.logs.some((line) => line.includes('two subscriptions') && line.includes('sub_a')));
@@ -381,7 +387,7 @@ describe('billing through Stripe', () => {
     );
   });
 
-  it('503 SERVICE_UNAVAILABLE when Stripe refuses our key, which is not in the log', async (context) => {
+  it('503 SERVICE_UNAVAILABLE when Stripe refuses our key; the key is not logged', async (context) => {
     if (!mock) return skipWithout(context, 'stripe-mock');
     const secretKey = `rk_${randomUUID()}`;
     const { t, payer, checkout, trail } = await start(secretKey);

@@ -1,4 +1,4 @@
-/** The payment port on Stripe's own SDK, which is loaded when it is first needed: it takes some twenty megabytes. */
+/** The payment port on Stripe's SDK. The first call imports the SDK, which takes some twenty megabytes. */
 import type { Stripe } from 'stripe';
 import type { Clock } from '../../kernel/clock.ts';
 import {
@@ -10,21 +10,21 @@ import {
 } from '../../kernel/ports/payments.ts';
 import { eventOf, stateOf } from './subscription.ts';
 
-const toleranceSeconds = 300;
-const timeoutMs = 10_000;
-/** Stripe takes no less than 30 minutes, by its own clock. */
+const clockSkewSeconds = 300;
+const requestTimeoutMs = 10_000;
+/** Stripe requires at least 30 minutes by its own clock. */
 const checkoutSeconds = 31 * 60;
-/** An address of the portal that nobody opens within this is no longer good. */
-const portalMs = 5 * 60_000;
+/** A portal URL must be opened within this time. */
+const portalTtlMs = 5 * 60_000;
 
 export type Prices = Readonly<Record<PaidTier, string>>;
 
 export interface StripeOptions {
   readonly secretKey: string;
   readonly prices: Prices;
-  /** Where people come back to. */
+  /** Stripe redirects people here afterwards. */
   readonly returnUrl: string;
-  /** Instead of Stripe's own. */
+  /** Overrides the address of Stripe's API. */
   readonly apiUrl: string | undefined;
   readonly clock: Clock;
 }
@@ -38,7 +38,7 @@ export function createStripe({
   apiUrl,
   clock,
 }: StripeOptions): PaymentProvider {
-  let opened: Promise<Stripe> | undefined;
+  let client: Promise<Stripe> | undefined;
   const open = async (): Promise<Stripe> => {
     const Sdk = await loadSdk();
     const { protocol, hostname, port } = new URL(apiUrl ?? 'https://api.stripe.com');
@@ -46,22 +46,22 @@ export function createStripe({
       host: hostname,
       port: port || (protocol === 'http:' ? 80 : 443),
       protocol: protocol === 'http:' ? 'http' : 'https',
-      timeout: timeoutMs,
+      timeout: requestTimeoutMs,
       maxNetworkRetries: 1,
       telemetry: false,
     });
   };
 
-  /** Everything that Stripe refuses becomes one kind of failure, without its words. */
-  const ask = async <T>(what: string, work: (stripe: Stripe) => Promise<T>): Promise<T> => {
-    opened ??= open();
-    const stripe = await opened;
+  /** Every failure of Stripe becomes PaymentsUnavailable, without Stripe's message. */
+  const call = async <T>(operation: string, work: (stripe: Stripe) => Promise<T>): Promise<T> => {
+    client ??= open();
+    const stripe = await client;
     try {
       return await work(stripe);
     } catch (error) {
       const { type, code, statusCode, requestId } = error as Partial<Stripe.errors.StripeError>;
-      const said = [what, type, code, statusCode, requestId].filter(Boolean).join(', ');
-      throw new PaymentsUnavailable(said, code === 'resource_missing');
+      const summary = [operation, type, code, statusCode, requestId].filter(Boolean).join(', ');
+      throw new PaymentsUnavailable(summary, code === 'resource_missing');
     }
   };
 
@@ -71,7 +71,7 @@ export function createStripe({
   });
 
   const newSubscription = async (order: Order) => {
-    const session = await ask('checkout', (stripe) =>
+    const session = await call('checkout', (stripe) =>
       stripe.checkout.sessions.create({
         mode: 'subscription',
         line_items: [{ price: prices[order.tier], quantity: 1 }],
@@ -84,7 +84,7 @@ export function createStripe({
         cancel_url: returnUrl,
       }),
     );
-    if (!session.url) throw new PaymentsUnavailable('checkout, no address was given');
+    if (!session.url) throw new PaymentsUnavailable('checkout, Stripe returned no URL');
     return {
       sessionId: session.id,
       url: session.url,
@@ -92,9 +92,9 @@ export function createStripe({
     };
   };
 
-  /** A second subscription would be paid for beside the first; the portal lets people confirm the change of the one. */
+  /** A second subscription would be charged in addition; in the portal people confirm a change of the existing one. */
   const changeSubscription = async (order: Order, customer: string, subscription: string) => {
-    const items = await ask('subscription', (stripe) =>
+    const items = await call('subscription', (stripe) =>
       stripe.subscriptionItems.list({ subscription, limit: 1 }),
     );
     const item = items.data[0]?.id ?? '';
@@ -108,7 +108,7 @@ export function createStripe({
   };
 
   const openPortal = async (customer: string, flow?: Stripe.BillingPortal.SessionCreateParams.FlowData) => {
-    const session = await ask('portal', (stripe) =>
+    const session = await call('portal', (stripe) =>
       stripe.billingPortal.sessions.create({
         customer,
         return_url: returnUrl,
@@ -118,7 +118,7 @@ export function createStripe({
     return {
       sessionId: session.id,
       url: session.url,
-      expiresAt: new Date(clock.now() + portalMs).toISOString(),
+      expiresAt: new Date(clock.now() + portalTtlMs).toISOString(),
     };
   };
 
@@ -129,9 +129,9 @@ export function createStripe({
         : newSubscription(order),
 
     async close(sessionId) {
-      // Sessions of the portal cannot be closed. What was paid meanwhile is refused, and told by an event.
+      // Portal sessions cannot be closed. For a session that was paid, Stripe refuses this and sends an event.
       if (!sessionId.startsWith('cs_')) return;
-      await ask('close', (stripe) => stripe.checkout.sessions.expire(sessionId)).catch((error) => {
+      await call('close', (stripe) => stripe.checkout.sessions.expire(sessionId)).catch((error) => {
         if (!(error instanceof PaymentsUnavailable)) throw error;
       });
     },
@@ -139,19 +139,19 @@ export function createStripe({
     portal: (customerId) => openPortal(customerId),
 
     async cancel(subscriptionId, status) {
-      const done = await unlessMissing(
-        ask('cancel', (stripe) =>
+      const changed = await unlessMissing(
+        call('cancel', (stripe) =>
           status === 'incomplete'
             ? stripe.subscriptions.cancel(subscriptionId)
             : stripe.subscriptions.update(subscriptionId, { cancel_at_period_end: true }),
         ),
       );
-      return done !== undefined;
+      return changed !== undefined;
     },
 
     async find(subscriptionId) {
       const found = await unlessMissing(
-        ask('subscription', (stripe) => stripe.subscriptions.retrieve(subscriptionId)),
+        call('subscription', (stripe) => stripe.subscriptions.retrieve(subscriptionId)),
       );
       return found && stateOf(found, prices);
     },
@@ -164,18 +164,18 @@ const unlessMissing = <T>(work: Promise<T>): Promise<T | undefined> =>
     throw error;
   });
 
-/** As the SDK reads it: `t=…,v1=…`, the last `t` if there are several. */
+/** Parsed as the SDK does: `t=…,v1=…`, the last `t` if there are several. */
 const signedAt = (signature: string): number =>
   Number([...signature.matchAll(/(?:^|,)t=(\d+)/g)].at(-1)?.[1] ?? Number.NaN);
 
-/** Stripe's events; the embedded provider's too, which have the same form and another secret. */
+/** Verifies and parses events of Stripe, and of the embedded provider: same format, another secret. */
 export function createEventReader(options: {
   secret: string;
   prices: Prices;
   clock: Clock;
 }): ReadPaymentEvent {
   const { secret, prices, clock } = options;
-  // The SDK would forgive a byte order mark and bytes that are no text: then it is not these bytes that were signed.
+  // Without these options a byte order mark and invalid UTF-8 would be changed, and the text would not be the signed bytes.
   const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
   return async (body, signature) => {
     const { webhooks } = await loadSdk();
@@ -185,12 +185,12 @@ export function createEventReader(options: {
         text,
         signature,
         secret,
-        toleranceSeconds,
+        clockSkewSeconds,
         undefined,
         clock.now(),
       );
-      // The SDK minds only age; a signature of tomorrow would be good until then.
-      if (!(signedAt(signature) <= clock.now() / 1000 + toleranceSeconds)) return undefined;
+      // The SDK checks only the age; a signature from the future would stay valid until then.
+      if (!(signedAt(signature) <= clock.now() / 1000 + clockSkewSeconds)) return undefined;
       return eventOf(event, prices);
     } catch {
       return undefined;

@@ -1,6 +1,6 @@
 /**
- * What Stripe says about a subscription, in our words. The form depends on the API version that the webhook endpoint was
- * made with, so nothing is taken for granted; what cannot be read is none of ours.
+ * Converts Stripe's events and subscriptions into ours. Their format depends on the API version of the webhook endpoint, so every
+ * field is checked; an object that cannot be parsed is ignored.
  */
 import { isUuid } from '../../kernel/ids.ts';
 import type {
@@ -12,7 +12,7 @@ import type {
 
 type Prices = Readonly<Record<PaidTier, string>>;
 
-/** Not paid any more, or not yet, is `incomplete`: such a subscription can come to life again. */
+/** Unpaid subscriptions are `incomplete`: a payment makes them active again. */
 const statuses: Readonly<Record<string, SubscriptionStatus>> = {
   active: 'active',
   trialing: 'active',
@@ -25,10 +25,10 @@ const statuses: Readonly<Record<string, SubscriptionStatus>> = {
 };
 
 const maxIdLength = 255;
-/** Beyond the year 9999 a date has another form, and before 1970 there was no Stripe. */
+/** The end of the year 9999, the last one in ISO 8601 times of four digits. */
 const maxSeconds = 253_402_300_799;
 
-/** Undefined when it is no event. */
+/** Undefined when the value is not an event. */
 export function eventOf(event: unknown, prices: Prices): PaymentEvent | undefined {
   const eventId = idOf(field(event, 'id'));
   const type = field(event, 'type');
@@ -43,17 +43,17 @@ export function eventOf(event: unknown, prices: Prices): PaymentEvent | undefine
   return { eventId, type: type.slice(0, maxIdLength), createdAt, subscription };
 }
 
-/** Undefined when it is no subscription. */
+/** Undefined when the value is not a subscription. */
 export function stateOf(subscription: unknown, prices: Prices): SubscriptionState | undefined {
   const status = statusOf(field(subscription, 'status'));
   const subscriptionId = idOf(subscription);
   const customerId = idOf(field(subscription, 'customer'));
   const subscribedAt = timeOf(field(subscription, 'created'));
   if (!status || !subscriptionId || !customerId || !subscribedAt) return undefined;
-  const { item, tier } = soldItem(field(field(subscription, 'items'), 'data'), prices);
+  const { item, tier } = planItem(field(field(subscription, 'items'), 'data'), prices);
   const metadata = field(subscription, 'metadata');
   const periodEnd = field(item, 'current_period_end') ?? field(subscription, 'current_period_end');
-  const endsOnADay = timeOf(field(subscription, 'cancel_at')) !== undefined;
+  const hasEndDate = timeOf(field(subscription, 'cancel_at')) !== undefined;
   return {
     subscriptionId,
     customerId,
@@ -63,13 +63,13 @@ export function stateOf(subscription: unknown, prices: Prices): SubscriptionStat
     status,
     currentPeriodEnd: timeOf(periodEnd) ?? null,
     cancelAtPeriodEnd:
-      status !== 'canceled' && (field(subscription, 'cancel_at_period_end') === true || endsOnADay),
+      status !== 'canceled' && (field(subscription, 'cancel_at_period_end') === true || hasEndDate),
     subscribedAt,
   };
 }
 
-/** The one that is for a plan of ours, else the first: somebody may have added other things. */
-function soldItem(items: unknown, prices: Prices): { item: unknown; tier: PaidTier | undefined } {
+/** The item for one of our plans, else the first: a subscription may contain other items. */
+function planItem(items: unknown, prices: Prices): { item: unknown; tier: PaidTier | undefined } {
   const all = (Array.isArray(items) ? items : []).map((item: unknown) => ({
     item,
     tier: tierOf(idOf(field(item, 'price')), prices),
@@ -85,7 +85,7 @@ const field = (value: unknown, name: string): unknown =>
     ? (value as Record<string, unknown>)[name]
     : undefined;
 
-/** An id, or the object itself where Stripe was asked to put it in. */
+/** An id, or the expanded object that contains it. */
 function idOf(value: unknown): string | undefined {
   const id = typeof value === 'string' ? value : field(value, 'id');
   return typeof id === 'string' && new RegExp(`^[\\w-]{1,${maxIdLength}}$`).test(id) ? id : undefined;
