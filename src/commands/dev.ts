@@ -2,7 +2,7 @@
 import { createPublicKey, randomBytes } from 'node:crypto';
 import { chmodSync, existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { keepEmbeddedPostgres } from '../adapters/embedded-postgres/keep.ts';
+import { startRestartingPostgres } from '../adapters/embedded-postgres/restart.ts';
 import type { App } from '../app.ts';
 import { type Config, type Environment, loadConfig, loadVariable } from '../kernel/config/config.ts';
 import { generateKeyPair } from '../kernel/config/keypair.ts';
@@ -27,7 +27,7 @@ export async function dev(env: Environment, options: { port?: string; data: stri
     if (env[name]) print(`dev ignores ${name} from the environment and uses its own; use serve to set it.`);
 
   // PostgreSQL fails to start for reasons of the machine (a folder in use, a missing package, a full disk), which the user can fix.
-  const postgres = await keepEmbeddedPostgres({ dataDir: join(data, 'postgres'), say: print }).catch(
+  const postgres = await startRestartingPostgres({ dataDir: join(data, 'postgres'), print }).catch(
     (error) => {
       throw new CommandError(error.message, { cause: error });
     },

@@ -165,7 +165,7 @@ describe('dev', () => {
       });
       await until('the agent is found', answered, program);
     }
-    const said = () => program.output().match(/PostgreSQL was started again/g)?.length;
+    const said = () => program.output().match(/PostgreSQL was restarted/g)?.length;
     await until('it is said twice', async () => said() === 2 || undefined, program);
     await stop(program, folder, port);
   });

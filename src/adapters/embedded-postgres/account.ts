@@ -1,7 +1,6 @@
 /**
- * Who runs the server. PostgreSQL refuses root, so root lends it an account without rights; everybody else
- * runs it as themselves. That account may be unable to enter the folders root works in, which is why the
- * questions about reaching a path live here too.
+ * The operating-system account of the server. PostgreSQL refuses to run as root, so root starts it under an unprivileged account;
+ * other users run it as themselves. The unprivileged account may lack access to root's folders, so the permission checks are here.
  */
 import type { Stats } from 'node:fs';
 import { chmod, mkdir, realpath, stat } from 'node:fs/promises';
@@ -13,15 +12,15 @@ export interface Account {
   readonly gid: number;
 }
 
-/** Where things go that the lent account cannot reach in their own place. Only root writes here. */
+/** For files that the unprivileged account cannot reach in their own place. Only root writes here. */
 const SHARED_DIR = '/var/lib/countersign';
-const NOBODY: Account = { uid: 65534, gid: 65534 };
+const UNPRIVILEGED: Account = { uid: 65534, gid: 65534 };
 
-/** Undefined means: as ourselves. As root an existing cluster keeps the owner it has. */
+/** Undefined: the current user. For root, an existing cluster keeps its owner. */
 export async function chooseAccount(clusterDir: string): Promise<Account | undefined> {
   if (process.getuid?.() !== 0) return undefined;
   const owner = await stat(clusterDir).catch(() => undefined);
-  return owner && owner.uid !== 0 ? { uid: owner.uid, gid: owner.gid } : NOBODY;
+  return owner && owner.uid !== 0 ? { uid: owner.uid, gid: owner.gid } : UNPRIVILEGED;
 }
 
 /** The access bits (4 read, 2 write, 1 execute) the account has, by the class it falls into. */
@@ -30,7 +29,7 @@ export function permits(file: Stats, account: Account, bits: number): boolean {
   return ((file.mode >> shift) & bits) === bits;
 }
 
-/** Whether the account can pass through this folder and every one above it. */
+/** Whether the account can traverse this folder and all its parents. */
 export async function canEnter(account: Account | undefined, folder: string): Promise<boolean> {
   if (!account) return true;
   let current = await realpath(folder);
@@ -44,16 +43,16 @@ export async function canEnter(account: Account | undefined, folder: string): Pr
 /** A folder under the shared one which the account can enter. */
 export async function sharedFolder(account: Account, ...names: string[]): Promise<string> {
   let folder = SHARED_DIR;
-  await createOpen(dirname(folder));
-  await createOpen(folder);
+  await createAccessible(dirname(folder));
+  await createAccessible(folder);
   for (const name of names) {
     folder = join(folder, name);
-    await createOpen(folder);
+    await createAccessible(folder);
   }
   if (await canEnter(account, folder)) return folder;
   throw new Error(
-    `PostgreSQL cannot run as root, and the account it runs under instead (uid ${account.uid}) cannot enter ${folder}. ` +
-      'Start as an ordinary user, or open that folder and those above it (chmod o+x).',
+    `PostgreSQL cannot run as root, and the account used instead (uid ${account.uid}) cannot enter ${folder}. ` +
+      'Start as an ordinary user, or make that folder and its parents accessible (chmod o+x).',
   );
 }
 
@@ -61,8 +60,8 @@ export function isInSharedFolder(path: string): boolean {
   return path.startsWith(`${SHARED_DIR}/`);
 }
 
-/** Only what we create is opened, since the umask may have closed it; what was there keeps its permissions. */
-async function createOpen(folder: string): Promise<void> {
+/** Sets the mode of a new folder, since the umask may restrict it. An existing folder keeps its mode. */
+async function createAccessible(folder: string): Promise<void> {
   try {
     await mkdir(folder);
     await chmod(folder, 0o755);

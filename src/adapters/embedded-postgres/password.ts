@@ -1,4 +1,4 @@
-/** The superuser's password: drawn once, kept in a file beside the data directory, never on a command line. */
+/** The superuser's password: generated once, stored in a file beside the data directory, never on a command line. */
 import { randomBytes } from 'node:crypto';
 import { readFile, rm, writeFile } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -6,8 +6,8 @@ import { codeOf } from './errors.ts';
 
 export const passwordFile = (dataDir: string) => `${dataDir}.password`;
 
-/** Two launchers creating the same cluster must agree: whoever creates the file decides. */
-export async function settlePassword(dataDir: string): Promise<string> {
+/** Concurrent launchers must agree on one password: the first one creates the file. */
+export async function createPassword(dataDir: string): Promise<string> {
   const file = passwordFile(dataDir);
   const fresh = randomBytes(24).toString('base64url');
   try {
@@ -18,10 +18,10 @@ export async function settlePassword(dataDir: string): Promise<string> {
   }
   const existing = await readFile(file, 'utf8');
   if (existing.trim() !== '') return existing.trim();
-  // Either somebody is writing it right now, or was killed before the first byte.
+  // Empty: another launcher is writing it, or was killed before the first byte.
   await sleep(500);
   if ((await readFile(file, 'utf8')).trim() === '') await rm(file, { force: true });
-  return settlePassword(dataDir);
+  return createPassword(dataDir);
 }
 
 export async function readPassword(dataDir: string): Promise<string> {
@@ -30,7 +30,7 @@ export async function readPassword(dataDir: string): Promise<string> {
   } catch (cause) {
     throw new Error(
       `The password of the cluster cannot be read from ${passwordFile(dataDir)}. ` +
-        `Put the file back, or delete ${dataDir} for a fresh start.`,
+        `Restore the file, or delete ${dataDir} to create a new cluster.`,
       { cause },
     );
   }

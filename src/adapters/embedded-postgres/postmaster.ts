@@ -1,6 +1,6 @@
 /**
- * The server's main process: how it is found in its data directory, recognised among all processes, and ended.
- * A pid alone is not trusted, since it may belong to another program by now.
+ * The server's main process (postmaster): finds it by its data directory, identifies it and stops it. A pid alone proves nothing, since
+ * the system may have reused it.
  */
 import { spawnSync } from 'node:child_process';
 import { readFileSync, readlinkSync } from 'node:fs';
@@ -18,8 +18,8 @@ export interface PostmasterFile {
 
 type Signal = 'SIGINT' | 'SIGQUIT' | 'SIGKILL';
 
-/** Fast shutdown; then without a checkpoint, to be made up for at the next start; then whatever it takes. */
-const ESCALATION: readonly [Signal, patience: number][] = [
+/** Fast shutdown; then immediate shutdown, with recovery at the next start; then a kill. */
+const ESCALATION: readonly [Signal, timeoutMs: number][] = [
   ['SIGINT', 10_000],
   ['SIGQUIT', 5_000],
   ['SIGKILL', 5_000],
@@ -37,17 +37,17 @@ export async function readPostmasterFile(clusterPath: string): Promise<Postmaste
   return { pid: Number(pid), port: address ? Number(port) : undefined };
 }
 
-/** The postmaster at work on this cluster, if there is one. A file left behind by a dead one is removed. */
+/** The pid of this cluster's running postmaster. Removes a stale postmaster.pid. */
 export async function findPostmaster(clusterPath: string): Promise<number | undefined> {
   const file = await readPostmasterFile(clusterPath);
   if (!file) return undefined;
   if (isPostmaster(file.pid, clusterPath)) return file.pid;
-  // PostgreSQL itself forgives only a pid that no process has, not one that went to another program.
+  // PostgreSQL ignores a pid without a process, but not one that another program has now.
   await rm(join(clusterPath, 'postmaster.pid'), { force: true });
   return undefined;
 }
 
-/** Synchronous, because the last resort at process exit asks too. A zombie does not count. */
+/** Synchronous, because the exit handler uses it. A zombie does not count. */
 export function isPostmaster(pid: number, clusterPath: string): boolean {
   switch (process.platform) {
     case 'linux':
@@ -59,14 +59,14 @@ export function isPostmaster(pid: number, clusterPath: string): boolean {
   }
 }
 
-/** A server works in its data directory, also when somebody deleted that under it. */
+/** The working directory of a server is its data directory, even a deleted one. */
 function isPostgresIn(pid: number, folder: string): boolean {
   try {
-    const [program, workingIn] = [
+    const [program, workingDir] = [
       readFileSync(`/proc/${pid}/comm`, 'utf8'),
       readlinkSync(`/proc/${pid}/cwd`),
     ];
-    return program === 'postgres\n' && (workingIn === folder || workingIn === `${folder} (deleted)`);
+    return program === 'postgres\n' && (workingDir === folder || workingDir === `${folder} (deleted)`);
   } catch {
     return false;
   }
@@ -82,19 +82,19 @@ export interface Server {
 }
 
 export async function endServer(server: Server, cluster: Cluster): Promise<void> {
-  for (const [signal, patience] of ESCALATION) {
+  for (const [signal, timeoutMs] of ESCALATION) {
     signalServer(server, cluster, signal);
-    const deadline = Date.now() + patience;
+    const deadline = Date.now() + timeoutMs;
     while (server.alive() && Date.now() < deadline) await sleep(50);
     if (!server.alive()) return;
   }
-  throw new Error(`PostgreSQL (pid ${server.pid}, ${cluster.dataDir}) does not end, not even when killed.`);
+  throw new Error(`PostgreSQL (pid ${server.pid}, ${cluster.dataDir}) does not exit, even after SIGKILL.`);
 }
 
 export function signalServer(server: Server, cluster: Cluster, signal: Signal): void {
   if (!server.alive()) return;
   if (process.platform === 'win32' && signal !== 'SIGKILL') {
-    // Windows has no signals: PostgreSQL has a pipe of its own for them, and pg_ctl knows it.
+    // Windows has no signals: pg_ctl sends them through PostgreSQL's own pipe.
     spawnSync(cluster.binaries.pgCtl, ['kill', signal.slice('SIG'.length), String(server.pid)], {
       windowsHide: true,
     });

@@ -1,4 +1,4 @@
-/** Starting the server's main process, and keeping what it says. */
+/** Starts the server's main process and captures its log. */
 import { spawn } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { type FileHandle, open } from 'node:fs/promises';
@@ -9,18 +9,18 @@ import { serverEnvironment } from './environment.ts';
 import type { Server } from './postmaster.ts';
 
 export interface StartedServer extends Server {
-  /** What it wrote to the log since its start: the last lines of it. */
-  lastWords(): string;
+  /** The last lines that it wrote to the log since its start. */
+  logTail(): string;
 }
 
-const LOG_LIMIT = 4 * 1024 * 1024;
+const MAX_LOG_BYTES = 4 * 1024 * 1024;
 
-/** Ways to fail at starting that the next attempt may not meet again. */
-const PASSING =
+/** Log lines of start failures that a retry may overcome. */
+const TRANSIENT =
   /could not bind|could not create any TCP\/IP sockets|lock file .* already exists|pre-existing shared memory block/;
 
-export function failedInPassing(server: StartedServer): boolean {
-  return PASSING.test(server.lastWords());
+export function isTransientFailure(server: StartedServer): boolean {
+  return TRANSIENT.test(server.logTail());
 }
 
 export async function spawnServer(cluster: Cluster, extra: Record<string, string>): Promise<StartedServer> {
@@ -39,14 +39,14 @@ export async function spawnServer(cluster: Cluster, extra: Record<string, string
     return {
       pid: child.pid as number,
       alive: () => child.exitCode === null && child.signalCode === null,
-      lastWords: () => tail(readFileSync(`${cluster.dataDir}.log`).subarray(start).toString()),
+      logTail: () => tail(readFileSync(`${cluster.dataDir}.log`).subarray(start).toString()),
     };
   } finally {
     await log.close();
   }
 }
 
-/** In a process group of its own: Ctrl-C must reach only us, so that requests under way can still finish. */
+/** In its own process group: Ctrl-C must reach only the launcher, so that requests in flight can finish. */
 function spawnDetached(cluster: Cluster, settings: Record<string, string>, log: FileHandle) {
   const { account, binaries, path } = cluster;
   const args = Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
@@ -64,7 +64,7 @@ function spawnDetached(cluster: Cluster, settings: Record<string, string>, log: 
 
 async function openLog(file: string): Promise<FileHandle> {
   const log = await open(file, 'a', 0o600);
-  if ((await log.stat()).size > LOG_LIMIT) await log.truncate();
+  if ((await log.stat()).size > MAX_LOG_BYTES) await log.truncate();
   return log;
 }
 
