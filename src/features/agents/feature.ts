@@ -7,7 +7,7 @@ import type { AgentDeps, Agents } from './deps.ts';
 import { agentRoutes } from './routes.ts';
 import { createAgentService } from './service.ts';
 
-export { invalidateAgents } from './remembered.ts';
+export { invalidateAgents } from './agent-cache.ts';
 
 export function createAgents(deps: AgentDeps): Agents {
   const service = createAgentService(deps);

@@ -8,8 +8,8 @@ import type { Queryable, Tx } from '../../kernel/data/db.ts';
 import { fail } from '../../kernel/fail.ts';
 import { type FieldProblem, validationError } from '../../kernel/http/input/validation.ts';
 import { type Page, pageOf } from '../../kernel/http/page.ts';
+import { createRemembered } from './agent-cache.ts';
 import type { AgentDeps } from './deps.ts';
-import { createRemembered } from './remembered.ts';
 import type { Agent, AgentChange, AgentQuery, KeySet, NewAgent, PublicJwk } from './schema.ts';
 import {
   countLiving,

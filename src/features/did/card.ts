@@ -1,7 +1,7 @@
 /** Cards as data, unsigned: the spec's own, and the published formats. */
 import type { AgentCard, AgentFacts, CardFacts } from '../../contract/identity.ts';
 import { type A2aCard, type BadgeCredential, type OasfRecord, oasfSkills } from './formats.ts';
-import type { Names } from './names.ts';
+import type { Names } from './identifiers.ts';
 
 /** E-mails are unique; their local part is what people call the agent. */
 export const nameOf = ({ email }: Pick<AgentFacts, 'email'>): string =>

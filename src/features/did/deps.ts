@@ -4,8 +4,8 @@ import type { RouteEntry } from '../../kernel/http/route.ts';
 import type { Ids } from '../../kernel/ids.ts';
 import type { Metrics } from '../../kernel/observability/metrics.ts';
 import type { ReadAttestation, Signer } from '../../kernel/ports/signer.ts';
-import type { Conformity } from './conformity.ts';
-import type { Names } from './names.ts';
+import type { Conformity } from './conformance.ts';
+import type { Names } from './identifiers.ts';
 
 export interface DidDeps {
   readonly baseUrl: string;

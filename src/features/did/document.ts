@@ -1,7 +1,7 @@
 /** DID documents, after W3C DID Core 1.0. */
 import type { AgentFacts, ServiceFragment } from '../../contract/identity.ts';
 import type { PublicKey } from '../../kernel/ports/signer.ts';
-import type { Names } from './names.ts';
+import type { Names } from './identifiers.ts';
 import type { DidDocument } from './schema.ts';
 
 /**

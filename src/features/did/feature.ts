@@ -4,10 +4,10 @@
  * facts that the registry holds, at the moment it is asked for. docs/guides/identity-documents.md says how each signature is checked.
  */
 import { plainCard } from './card.ts';
-import { createConformity } from './conformity.ts';
+import { createConformity } from './conformance.ts';
 import type { Did, DidDeps } from './deps.ts';
 import { instanceMethods } from './document.ts';
-import { createNames } from './names.ts';
+import { createNames } from './identifiers.ts';
 import { didRoutes } from './routes.ts';
 import { createDidService } from './service.ts';
 

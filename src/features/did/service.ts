@@ -6,7 +6,7 @@ import { a2aCard, badgeCredential, oasfRecord, plainCard } from './card.ts';
 import type { DidDeps, RegisteredOrganization } from './deps.ts';
 import { agentDocument, type InstanceMethods, instanceDocument, type Standing } from './document.ts';
 import type { A2aCard, Badge, OasfRecord } from './formats.ts';
-import type { Names } from './names.ts';
+import type { Names } from './identifiers.ts';
 import type { DidDocument, DidResolution } from './schema.ts';
 import { enveloped, signA2a, signBadge, signOasf } from './sign.ts';
 

@@ -11,7 +11,7 @@ import type { ExternalTokens } from '../../kernel/ports/external-tokens.ts';
 import type { Mint } from '../../kernel/ports/grant.ts';
 import type { Signer } from '../../kernel/ports/signer.ts';
 import type { RecordRefusal } from '../../kernel/refusals.ts';
-import type { Exchange } from './exchange.ts';
+import type { Exchange } from './exchange/exchange.ts';
 
 export interface Holder {
   readonly agentId: string;

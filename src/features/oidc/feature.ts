@@ -6,14 +6,14 @@
  */
 
 import type { Oidc, OidcDeps } from './deps.ts';
-import { createExchange } from './exchange.ts';
-import { createIdTokens } from './id-token.ts';
+import { createExchange } from './exchange/exchange.ts';
+import { createIdTokens } from './exchange/id-token.ts';
+import { createTokenTest } from './exchange/test-token.ts';
 import { createExpiryLoop } from './loops.ts';
+import { createPolicyService } from './policies/service.ts';
 import { oidcRoutes } from './routes.ts';
-import { createPolicyService } from './service.ts';
-import { createTokenTest } from './test-token.ts';
 
-export { clientWords, grantWords } from './exchange-request.ts';
+export { clientWords, grantWords } from './exchange/request.ts';
 
 export function createOidc(deps: OidcDeps): Oidc {
   const exchange = createExchange(deps);

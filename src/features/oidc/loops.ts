@@ -1,7 +1,7 @@
 import type { Loop } from '../../kernel/concurrency/loops.ts';
 import { deleteInChunks } from '../../kernel/data/delete-in-chunks.ts';
 import type { OidcDeps } from './deps.ts';
-import { deleteExpiredUses } from './store.ts';
+import { deleteExpiredUses } from './policies/store.ts';
 
 /** What has expired needs no record of its use; a day's grace covers clocks that differ. */
 const graceMs = 86_400_000;

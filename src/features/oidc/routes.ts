@@ -1,15 +1,17 @@
 import Type from 'typebox';
 import { client, ownBearer, type RouteEntry, route, scope } from '../../kernel/http/route.ts';
-import type { Exchange } from './exchange.ts';
-import { exchangeWords, readExchange, tokenType } from './exchange-request.ts';
+import type { Exchange } from './exchange/exchange.ts';
+import type { IssueIdToken } from './exchange/id-token.ts';
+import { exchangeWords, readExchange, tokenType } from './exchange/request.ts';
 import {
   ExchangedToken,
   ExchangeQuery,
   ExchangeRequest,
   IdTokenRequest,
   IdTokenResponse,
-} from './exchange-schema.ts';
-import type { IssueIdToken } from './id-token.ts';
+} from './exchange/schema.ts';
+import type { TestToken } from './exchange/test-token.ts';
+import type { PolicyService } from './policies/service.ts';
 import {
   immutableFields,
   NewTrustPolicy,
@@ -21,8 +23,6 @@ import {
   TrustPolicyQuery,
   TrustTest,
 } from './schema.ts';
-import type { PolicyService } from './service.ts';
-import type { TestToken } from './test-token.ts';
 
 export interface OidcHandlers {
   readonly issuer: string;

@@ -1,6 +1,7 @@
 /** Which providers an issuer belongs to, by its host. Self-hosted ones (GitLab, Kubernetes, SPIFFE) cannot be recognised. */
+
+import { type Provider, providers } from '../schema.ts';
 import { defaultIssuer } from './presets.ts';
-import { type Provider, providers } from './schema.ts';
 
 /** Of the providers with one issuer for all their customers. */
 const sharedHosts: ReadonlyMap<string, Provider> = new Map(

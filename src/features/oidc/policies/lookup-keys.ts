@@ -1,8 +1,8 @@
 /** How policies and tokens are found again: by what they have in common, and by what makes two of them the same. */
 import { createHash } from 'node:crypto';
-import type { UnverifiedToken } from '../../kernel/ports/external-tokens.ts';
+import type { UnverifiedToken } from '../../../kernel/ports/external-tokens.ts';
+import type { TrustPolicy } from '../schema.ts';
 import { subjectForms } from './claims.ts';
-import type { TrustPolicy } from './schema.ts';
 import type { Keys, TokenKeys } from './store.ts';
 
 const headLength = 128;

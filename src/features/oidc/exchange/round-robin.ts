@@ -1,5 +1,5 @@
 /** Without client_id the policies of several organizations may fit one token: the share of the work that each can have. */
-import type { TrustPolicy } from './schema.ts';
+import type { TrustPolicy } from '../schema.ts';
 
 /**
  * The key sets that policies name, each once: the first of every organization, then the second of every one, and so on. So an

@@ -1,6 +1,6 @@
 /** What a token says, as policies ask for it. */
-import type { Claims } from '../../kernel/ports/signer.ts';
-import type { Provider } from './schema.ts';
+import type { Claims } from '../../../kernel/ports/signer.ts';
+import type { Provider } from '../schema.ts';
 
 /**
  * The values of a claim as text; none when it is not there. A claim is named as it stands in the token, or, inside another,

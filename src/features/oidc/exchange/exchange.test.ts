@@ -3,10 +3,10 @@ import { randomUUID } from 'node:crypto';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import { CompactSign } from 'jose';
-import { startApp, startOfMinute } from '../../../test/support/harness.ts';
-import { makeKey, startIssuer, startOidcProvider } from '../../../test/support/peers/issuers.ts';
-import { createTrust, ours } from '../../../test/support/scenarios/trust.ts';
-import { sql } from '../../kernel/data/sql.ts';
+import { startApp, startOfMinute } from '../../../../test/support/harness.ts';
+import { makeKey, startIssuer, startOidcProvider } from '../../../../test/support/peers/issuers.ts';
+import { createTrust, ours } from '../../../../test/support/scenarios/trust.ts';
+import { sql } from '../../../kernel/data/sql.ts';
 
 const t = await startApp({ WEBHOOK_ALLOW_PRIVATE_TARGETS: 'true' });
 const { operator, issuer, policyFor, exchange, lastRefusal, seconds, patch, refused } = await createTrust(t);

@@ -1,9 +1,9 @@
 /** Whether a token is one that a policy lets in: one check for each thing that the policy asks, all of them always made. */
-import { audiencesOf } from '../../kernel/ports/external-tokens.ts';
-import type { Claims } from '../../kernel/ports/signer.ts';
+import { audiencesOf } from '../../../kernel/ports/external-tokens.ts';
+import type { Claims } from '../../../kernel/ports/signer.ts';
+import type { Check, Condition, TrustPolicy } from '../schema.ts';
 import { claimAt, subjectForms, topOf, valuesOf } from './claims.ts';
 import { matchesGlob } from './glob.ts';
-import type { Check, Condition, TrustPolicy } from './schema.ts';
 
 const maxShown = 512;
 const shown = (values: readonly string[]): string | null => {

@@ -1,9 +1,9 @@
 /** Tokens as the platforms write them, through the front door: who is meant comes in, and a neighbour does not. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { startApp } from '../../../test/support/harness.ts';
-import { startIssuer } from '../../../test/support/peers/issuers.ts';
-import { createTrust } from '../../../test/support/scenarios/trust.ts';
+import { startApp } from '../../../../test/support/harness.ts';
+import { startIssuer } from '../../../../test/support/peers/issuers.ts';
+import { createTrust } from '../../../../test/support/scenarios/trust.ts';
 
 const t = await startApp({ WEBHOOK_ALLOW_PRIVATE_TARGETS: 'true' });
 const { policyFor, exchange } = await createTrust(t);

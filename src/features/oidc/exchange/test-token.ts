@@ -1,12 +1,12 @@
 /** What a policy makes of a token: every check with what was expected and what was there. Issues and marks nothing. */
-import { type Caller, tenantOf } from '../../kernel/caller.ts';
-import { fail } from '../../kernel/fail.ts';
-import { isRefused, type UnverifiedToken } from '../../kernel/ports/external-tokens.ts';
-import type { OidcDeps } from './deps.ts';
-import { tokenKeysOf } from './keys.ts';
-import { check, checksOf } from './match.ts';
-import type { Check, TrustPolicy, TrustTest } from './schema.ts';
-import { findPolicy, isUsed } from './store.ts';
+import { type Caller, tenantOf } from '../../../kernel/caller.ts';
+import { fail } from '../../../kernel/fail.ts';
+import { isRefused, type UnverifiedToken } from '../../../kernel/ports/external-tokens.ts';
+import type { OidcDeps } from '../deps.ts';
+import { tokenKeysOf } from '../policies/lookup-keys.ts';
+import { check, checksOf } from '../policies/match.ts';
+import { findPolicy, isUsed } from '../policies/store.ts';
+import type { Check, TrustPolicy, TrustTest } from '../schema.ts';
 
 export type TestToken = (caller: Caller, policyId: string, token: string) => Promise<TrustTest>;
 

@@ -2,9 +2,10 @@
  * What is known about the providers: where their tokens come from, and what in them says who the caller is. A policy that
  * pins nothing of that would let in every customer of the provider, and is refused.
  */
+
+import type { Condition, Provider } from '../schema.ts';
 import { nameOf, topOf } from './claims.ts';
 import { isGlob, startsFixed } from './glob.ts';
-import type { Condition, Provider } from './schema.ts';
 
 interface Preset {
   /** Taken when a policy names none. */

@@ -2,10 +2,10 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { describe, it } from 'node:test';
-import { startApp } from '../../../test/support/harness.ts';
-import { startIssuer } from '../../../test/support/peers/issuers.ts';
-import { delegating, jwtType, tokenExchange } from '../../../test/support/scenarios/delegations.ts';
-import { createTrust } from '../../../test/support/scenarios/trust.ts';
+import { startApp } from '../../../../test/support/harness.ts';
+import { startIssuer } from '../../../../test/support/peers/issuers.ts';
+import { delegating, jwtType, tokenExchange } from '../../../../test/support/scenarios/delegations.ts';
+import { createTrust } from '../../../../test/support/scenarios/trust.ts';
 
 const t = await startApp({ WEBHOOK_ALLOW_PRIVATE_TARGETS: 'true', MULTI_TENANT: 'true' });
 const { operator, policyFor, exchange, patch } = await createTrust(t);

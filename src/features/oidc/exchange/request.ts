@@ -1,9 +1,9 @@
 /** The form of an exchange (RFC 8693 §2.1), read before anything is looked up. */
-import { audienceOf } from '../../kernel/audience.ts';
-import { failToken } from '../../kernel/fail.ts';
-import type { ExternalClientAssertion } from '../../kernel/ports/grant.ts';
+import { audienceOf } from '../../../kernel/audience.ts';
+import { failToken } from '../../../kernel/fail.ts';
+import type { ExternalClientAssertion } from '../../../kernel/ports/grant.ts';
 import type { RefusalWords } from './admission.ts';
-import { ExchangeRequest } from './exchange-schema.ts';
+import { ExchangeRequest } from './schema.ts';
 
 export const exchangeWords: RefusalWords = {
   proof: 'invalid_grant',

@@ -4,27 +4,27 @@
  * transaction, because both may take a call elsewhere; that the policy still admits it and the token was not used before is checked
  * within it. A refusal changes nothing: the token is used up by what is issued for it.
  */
-import type { TokenErrorCode } from '../../contract/errors.ts';
-import type { Actor } from '../../kernel/caller.ts';
-import { isoTime } from '../../kernel/clock.ts';
-import type { Tx } from '../../kernel/data/db.ts';
-import { lockShared } from '../../kernel/data/locks.ts';
-import type { LedgerEntry } from '../../kernel/domain-event.ts';
-import { failToken, TokenError } from '../../kernel/fail.ts';
-import { anonymous, isUuid, nilUuid } from '../../kernel/ids.ts';
-import { isRefused, type UnverifiedToken } from '../../kernel/ports/external-tokens.ts';
+import type { TokenErrorCode } from '../../../contract/errors.ts';
+import type { Actor } from '../../../kernel/caller.ts';
+import { isoTime } from '../../../kernel/clock.ts';
+import type { Tx } from '../../../kernel/data/db.ts';
+import { lockShared } from '../../../kernel/data/locks.ts';
+import type { LedgerEntry } from '../../../kernel/domain-event.ts';
+import { failToken, TokenError } from '../../../kernel/fail.ts';
+import { anonymous, isUuid, nilUuid } from '../../../kernel/ids.ts';
+import { isRefused, type UnverifiedToken } from '../../../kernel/ports/external-tokens.ts';
 import type {
   AuthenticatedClient,
   ExternalClientAssertion,
   Issue,
   IssuedToken,
-} from '../../kernel/ports/grant.ts';
-import { type Chosen, createChoose } from './candidates.ts';
-import type { OidcDeps } from './deps.ts';
-import { tokenKeysOf } from './keys.ts';
-import { checksOf, failing } from './match.ts';
-import { maxAgeSeconds, type TrustPolicy } from './schema.ts';
-import { holdPolicy, isUsed, markUsed, useToken } from './store.ts';
+} from '../../../kernel/ports/grant.ts';
+import type { OidcDeps } from '../deps.ts';
+import { tokenKeysOf } from '../policies/lookup-keys.ts';
+import { checksOf, failing } from '../policies/match.ts';
+import { holdPolicy, isUsed, markUsed, useToken } from '../policies/store.ts';
+import { maxAgeSeconds, type TrustPolicy } from '../schema.ts';
+import { type Chosen, createChoose } from './policy-selection.ts';
 
 /** What a refusal is called where it is asked: RFC 8693's words here, RFC 6749's for a client that proves itself. */
 export interface RefusalWords {

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { createLocalJWKSet, jwtVerify } from 'jose';
-import { startApp } from '../../../test/support/harness.ts';
-import { createTrust, ours } from '../../../test/support/scenarios/trust.ts';
+import { startApp } from '../../../../test/support/harness.ts';
+import { createTrust, ours } from '../../../../test/support/scenarios/trust.ts';
 
 const t = await startApp({ WEBHOOK_ALLOW_PRIVATE_TARGETS: 'true' });
 const { operator, policyFor, exchange } = await createTrust(t);

@@ -1,11 +1,11 @@
 /** What a trust policy must be, beyond its shape, before it is kept. */
 
-import { type FieldProblem, validationError } from '../../kernel/http/input/validation.ts';
-import { urlProblem } from '../../kernel/ports/external-tokens.ts';
-import type { OidcDeps } from './deps.ts';
+import { type FieldProblem, validationError } from '../../../kernel/http/input/validation.ts';
+import { urlProblem } from '../../../kernel/ports/external-tokens.ts';
+import type { OidcDeps } from '../deps.ts';
+import type { Condition, TrustPolicy } from '../schema.ts';
 import { isShared, providersOf } from './issuer-hosts.ts';
 import { identityProblem } from './presets.ts';
-import type { Condition, TrustPolicy } from './schema.ts';
 
 type Described = Pick<TrustPolicy, 'provider' | 'jwksUri' | 'subject' | 'conditions'> & {
   readonly issuer: string | undefined;

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { describe, it } from 'node:test';
-import { startApp } from '../../../test/support/harness.ts';
-import { startIssuer } from '../../../test/support/peers/issuers.ts';
-import { createTrust } from '../../../test/support/scenarios/trust.ts';
+import { startApp } from '../../../../test/support/harness.ts';
+import { startIssuer } from '../../../../test/support/peers/issuers.ts';
+import { createTrust } from '../../../../test/support/scenarios/trust.ts';
 
 const t = await startApp({ WEBHOOK_ALLOW_PRIVATE_TARGETS: 'true' });
 const { operator, policyFor, exchange, seconds, refused, lastRefusal, patch } = await createTrust(t);

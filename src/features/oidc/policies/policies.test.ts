@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { describe, it } from 'node:test';
-import { newAgent, startApp } from '../../../test/support/harness.ts';
+import { newAgent, startApp } from '../../../../test/support/harness.ts';
 
 const t = await startApp();
 const token = await t.token();

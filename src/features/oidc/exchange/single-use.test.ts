@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { describe, it } from 'node:test';
-import { startApp, startOfMinute } from '../../../test/support/harness.ts';
-import { makeKey, startIssuer } from '../../../test/support/peers/issuers.ts';
-import { until } from '../../../test/support/programs.ts';
-import { createTrust, ours } from '../../../test/support/scenarios/trust.ts';
+import { startApp, startOfMinute } from '../../../../test/support/harness.ts';
+import { makeKey, startIssuer } from '../../../../test/support/peers/issuers.ts';
+import { until } from '../../../../test/support/programs.ts';
+import { createTrust, ours } from '../../../../test/support/scenarios/trust.ts';
 
 const t = await startApp({ WEBHOOK_ALLOW_PRIVATE_TARGETS: 'true' });
 const { operator, policyFor, exchange, lastRefusal, patch, refused } = await createTrust(t);

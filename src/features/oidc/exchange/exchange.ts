@@ -1,9 +1,9 @@
 /** An outside token for an access token of ours: in the agent's own name, or whatever another grant gives to the agent. */
-import { failToken } from '../../kernel/fail.ts';
-import { isRefused } from '../../kernel/ports/external-tokens.ts';
-import type { ExternalClientAssertion, IssuedToken } from '../../kernel/ports/grant.ts';
+import { failToken } from '../../../kernel/fail.ts';
+import { isRefused } from '../../../kernel/ports/external-tokens.ts';
+import type { ExternalClientAssertion, IssuedToken } from '../../../kernel/ports/grant.ts';
+import type { OidcDeps } from '../deps.ts';
 import { type Admit, createAdmission, type RefusalWords, scopesIn } from './admission.ts';
-import type { OidcDeps } from './deps.ts';
 
 export interface Exchange {
   /** Whether an assertion is somebody else's word rather than the client's own: its issuer has an address, and is not its subject. */

@@ -5,7 +5,7 @@ import { createMemoryKv } from '../../adapters/kv/memory-kv.ts';
 import { createInvalidatingCache } from '../../kernel/data/invalidating-cache.ts';
 import { createIds } from '../../kernel/ids.ts';
 import { createLedger } from '../../kernel/ledger.ts';
-import { createRemembered, invalidateAgents } from './remembered.ts';
+import { createRemembered, invalidateAgents } from './agent-cache.ts';
 import type { Agent } from './schema.ts';
 
 const t = await startApp();

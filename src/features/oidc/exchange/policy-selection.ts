@@ -3,19 +3,19 @@
  * policies of every organization are looked at. Each organization has a share of the work, and a token that fits policies of two
  * organizations is refused, so that neither keeps out or captures the workloads of the other.
  */
-import { isUuid } from '../../kernel/ids.ts';
+import { isUuid } from '../../../kernel/ids.ts';
 import {
   audiencesOf,
   isRefused,
   type UnverifiedToken,
   type VerifiedToken,
-} from '../../kernel/ports/external-tokens.ts';
-import type { OidcDeps } from './deps.ts';
-import { headsOf } from './keys.ts';
-import { checksOf, failing } from './match.ts';
-import type { TrustPolicy } from './schema.ts';
-import { findPoliciesByHead, findPoliciesOfAgent, type InTurn } from './store.ts';
-import { sourcesInTurns } from './turns.ts';
+} from '../../../kernel/ports/external-tokens.ts';
+import type { OidcDeps } from '../deps.ts';
+import { headsOf } from '../policies/lookup-keys.ts';
+import { checksOf, failing } from '../policies/match.ts';
+import { findPoliciesByHead, findPoliciesOfAgent, type InTurn } from '../policies/store.ts';
+import type { TrustPolicy } from '../schema.ts';
+import { sourcesInTurns } from './round-robin.ts';
 
 /** For one token, of each organization and of all: more is a muddle, and a way to make us work. */
 const maxPolicies = { each: 100, all: 1_000 };

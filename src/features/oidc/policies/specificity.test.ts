@@ -2,11 +2,11 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
+import type { Condition, Provider, TrustPolicy } from '../schema.ts';
 import { claimAt, subjectForms, valuesOf } from './claims.ts';
 import { matchesGlob } from './glob.ts';
-import { headsOf, keysOf } from './keys.ts';
+import { headsOf, keysOf } from './lookup-keys.ts';
 import { identityProblem } from './presets.ts';
-import type { Condition, Provider, TrustPolicy } from './schema.ts';
 
 describe('patterns', () => {
   for (const [pattern, text, matches] of [

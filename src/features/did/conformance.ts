@@ -9,7 +9,7 @@ import { a2aCard, badgeCredential, oasfRecord, plainCard } from './card.ts';
 import type { DidDeps } from './deps.ts';
 import { agentDocument, hasDistinctIds, type InstanceMethods } from './document.ts';
 import { A2aCard, BadgeCredential, OasfRecord } from './formats.ts';
-import type { Names } from './names.ts';
+import type { Names } from './identifiers.ts';
 import { DidDocument } from './schema.ts';
 import { badgeType, signBadge } from './sign.ts';
 

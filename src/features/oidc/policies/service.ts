@@ -1,16 +1,15 @@
 import { isDeepStrictEqual } from 'node:util';
-import type { EventType } from '../../contract/events.ts';
-import { scopes } from '../../contract/scopes.ts';
-import { type Caller, tenantOf } from '../../kernel/caller.ts';
-import { isoTime } from '../../kernel/clock.ts';
-import type { Tx } from '../../kernel/data/db.ts';
-import { fail } from '../../kernel/fail.ts';
-import { type Page, pageOf } from '../../kernel/http/page.ts';
-import type { Holder, OidcDeps } from './deps.ts';
-import { keysOf } from './keys.ts';
+import type { EventType } from '../../../contract/events.ts';
+import { scopes } from '../../../contract/scopes.ts';
+import { type Caller, tenantOf } from '../../../kernel/caller.ts';
+import { isoTime } from '../../../kernel/clock.ts';
+import type { Tx } from '../../../kernel/data/db.ts';
+import { fail } from '../../../kernel/fail.ts';
+import { type Page, pageOf } from '../../../kernel/http/page.ts';
+import type { Holder, OidcDeps } from '../deps.ts';
+import type { NewTrustPolicy, TrustPolicy, TrustPolicyChange, TrustPolicyQuery } from '../schema.ts';
+import { keysOf } from './lookup-keys.ts';
 import { defaultIssuer } from './presets.ts';
-import type { NewTrustPolicy, TrustPolicy, TrustPolicyChange, TrustPolicyQuery } from './schema.ts';
-import { refuseUnsound } from './soundness.ts';
 import {
   deletePolicy,
   findPolicy,
@@ -20,6 +19,7 @@ import {
   lockPolicy,
   updatePolicy,
 } from './store.ts';
+import { refuseUnsound } from './validate.ts';
 
 export interface PolicyService {
   create(caller: Caller, wanted: NewTrustPolicy): Promise<TrustPolicy>;

@@ -2,12 +2,12 @@
  * An agent's identity for somebody else to verify: clouds that trust this instance as an OpenID provider. It is no access
  * token here: our own API wants another `typ`, and its audience is never us.
  */
-import type { Caller } from '../../kernel/caller.ts';
-import { fail } from '../../kernel/fail.ts';
-import { validationError } from '../../kernel/http/input/validation.ts';
-import type { OidcDeps } from './deps.ts';
-import { tokenType } from './exchange-request.ts';
-import { type IdTokenRequest, type IdTokenResponse, idTokenSeconds } from './exchange-schema.ts';
+import type { Caller } from '../../../kernel/caller.ts';
+import { fail } from '../../../kernel/fail.ts';
+import { validationError } from '../../../kernel/http/input/validation.ts';
+import type { OidcDeps } from '../deps.ts';
+import { tokenType } from './request.ts';
+import { type IdTokenRequest, type IdTokenResponse, idTokenSeconds } from './schema.ts';
 
 export type IssueIdToken = (caller: Caller, asked: IdTokenRequest) => Promise<IdTokenResponse>;
 

@@ -1,10 +1,10 @@
 /** Trust policies, when each was used last, and the outside tokens that were exchanged already. */
-import type { Queryable, Tx } from '../../kernel/data/db.ts';
-import { lockExclusive, lockShared } from '../../kernel/data/locks.ts';
-import { prepared, sql } from '../../kernel/data/sql.ts';
-import { offsetOf } from '../../kernel/http/page.ts';
-import { nilUuid } from '../../kernel/ids.ts';
-import type { TrustPolicy, TrustPolicyQuery } from './schema.ts';
+import type { Queryable, Tx } from '../../../kernel/data/db.ts';
+import { lockExclusive, lockShared } from '../../../kernel/data/locks.ts';
+import { prepared, sql } from '../../../kernel/data/sql.ts';
+import { offsetOf } from '../../../kernel/http/page.ts';
+import { nilUuid } from '../../../kernel/ids.ts';
+import type { TrustPolicy, TrustPolicyQuery } from '../schema.ts';
 
 const columns = sql`
   p.policy_id as "policyId", p.organization_id as "organizationId", p.agent_id as "agentId", p.name, p.provider,
