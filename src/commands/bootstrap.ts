@@ -71,7 +71,7 @@ export function createOperator(app: App, force: boolean): Promise<Operator> {
       );
     }
     const agent = existing ?? (await registerOperator(app, tx));
-    const { clientId, clientSecret } = await app.credentials.mint(tx, consoleOrigin, agent, null);
+    const { clientId, clientSecret } = await app.credentials.issue(tx, consoleOrigin, agent, null);
     return { organizationId: agent.organizationId, agentId: agent.agentId, clientId, clientSecret };
   });
 }

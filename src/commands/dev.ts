@@ -102,7 +102,7 @@ async function adminOf(app: App, file: string, baseUrl: string): Promise<Admin> 
   const operator = await app.db.transaction((tx) => app.agents.findOperator(tx));
   const stored = readAdmin(file);
   const isSame = stored !== undefined && stored.agentId === operator?.agentId;
-  const works = isSame && (await app.credentials.isGood(stored.agentId, stored.clientSecret));
+  const works = isSame && (await app.credentials.isValidSecret(stored.agentId, stored.clientSecret));
   const admin = works ? { ...stored, baseUrl } : { baseUrl, ...(await createOperator(app, true)) };
   writePrivateFile(file, `${JSON.stringify(admin, null, 2)}\n`);
   return admin;

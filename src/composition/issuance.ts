@@ -5,7 +5,7 @@ import { createDelegations } from '../features/delegation/feature.ts';
 import { createDiscovery } from '../features/discovery/feature.ts';
 import { createFederation } from '../features/federation/feature.ts';
 import type { Oidc } from '../features/oidc/deps.ts';
-import { clientWords, createOidc, grantWords } from '../features/oidc/feature.ts';
+import { clientRefusalCodes, createOidc, grantRefusalCodes } from '../features/oidc/feature.ts';
 import type { Tokens } from '../features/tokens/deps.ts';
 import { createTokens } from '../features/tokens/feature.ts';
 import type { Caller } from '../kernel/caller.ts';
@@ -49,9 +49,9 @@ export function createIssuance(base: Foundations, events: Events, registry: Regi
     grants,
     // Each needs the other: clients authenticate with a workload's token, and the exchange of such a token mints ours.
     outsideProofs: {
-      isOutside: (assertion) => oidc.exchange.isOutside(assertion),
-      redeem: (proof, audience) => oidc.exchange.redeem(proof, audience, clientWords),
-      admit: (proof, issue) => oidc.exchange.admit(proof, grantWords, issue),
+      isOutside: (assertion) => oidc.exchange.isExternal(assertion),
+      redeem: (proof, audience) => oidc.exchange.redeem(proof, audience, clientRefusalCodes),
+      admit: (proof, issue) => oidc.exchange.admit(proof, grantRefusalCodes, issue),
     },
     checkPlans: tiers.checkTokens,
     countIntrospection: ({ organizationId, agentId }) =>
@@ -60,7 +60,7 @@ export function createIssuance(base: Foundations, events: Events, registry: Regi
   const oidc: Oidc = createOidc({
     ...exchanging,
     multiTenant: config.multiTenant,
-    outside: externalTokens,
+    externalTokens,
     allowHttp: config.webhookAllowPrivateTargets,
     mint: tokens.mint,
     countExchange: ({ organizationId, agentId }) => usage.count(organizationId, agentId, 'token_exchanges'),
@@ -71,7 +71,7 @@ export function createIssuance(base: Foundations, events: Events, registry: Regi
   });
   const federation = createFederation({
     ...shared,
-    outside: externalTokens,
+    externalTokens,
     allowHttp: config.webhookAllowPrivateTargets,
   });
   const discovery = createDiscovery({

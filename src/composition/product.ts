@@ -38,7 +38,7 @@ export function createProduct(base: Foundations, events: Events, registry: Regis
     kv,
     fallback: memory,
     planOf: organizations.planOf,
-    countAgents: agents.countLiving,
+    countAgents: agents.countAgainstPlan,
     callsOn: usage.callsOn,
     tokensAt: usage.tokensAt,
     countUsage: usage.count,

@@ -64,9 +64,9 @@ export function createRegistry(base: Foundations, { ledger, cache, recordRefusal
     lockAgent: agents.lock,
     refuseImpersonation: organizations.refuseImpersonation,
     factsOf: agents.facts,
-    isVerified: async (facts) => (await did.conformityOf(facts)).verified,
-    didOf: did.names.agent,
-    cardUrlOf: did.names.card,
+    isVerified: async (facts) => (await did.checkConformance(facts)).verified,
+    didOf: did.identifiers.agent,
+    cardUrlOf: did.identifiers.card,
   });
   return { requirePermission, organizations, agents, credentials, did, marketplace };
 }

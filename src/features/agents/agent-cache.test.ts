@@ -5,7 +5,7 @@ import { createMemoryKv } from '../../adapters/kv/memory-kv.ts';
 import { createInvalidatingCache } from '../../kernel/data/invalidating-cache.ts';
 import { createIds } from '../../kernel/ids.ts';
 import { createLedger } from '../../kernel/ledger.ts';
-import { createRemembered, invalidateAgents } from './agent-cache.ts';
+import { createAgentCache, invalidateAgents } from './agent-cache.ts';
 import type { Agent } from './schema.ts';
 
 const t = await startApp();
@@ -87,7 +87,7 @@ describe('an agent that was read', () => {
     });
     const answers = [Promise.withResolvers<Agent>(), Promise.withResolvers<Agent>()];
     let asked = 0;
-    const recall = createRemembered({ cache: announced, clock: t.clock }, () => {
+    const recall = createAgentCache({ cache: announced, clock: t.clock }, () => {
       asked += 1;
       return (answers[asked - 1] as PromiseWithResolvers<Agent>).promise;
     });

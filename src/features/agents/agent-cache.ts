@@ -7,7 +7,7 @@ import type { Agent } from './schema.ts';
 /** The number changes with the shape of what is kept: nodes of two versions may share a store. */
 const keyOf = (agentId: string) => `agent:2:${agentId.toLowerCase()}`;
 
-export function createRemembered(
+export function createAgentCache(
   { cache, clock }: Pick<AgentDeps, 'cache' | 'clock'>,
   find: (agentId: string) => Promise<Agent | undefined>,
 ) {

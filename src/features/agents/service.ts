@@ -8,11 +8,11 @@ import type { Queryable, Tx } from '../../kernel/data/db.ts';
 import { fail } from '../../kernel/fail.ts';
 import { type FieldProblem, validationError } from '../../kernel/http/input/validation.ts';
 import { type Page, pageOf } from '../../kernel/http/page.ts';
-import { createRemembered } from './agent-cache.ts';
+import { createAgentCache } from './agent-cache.ts';
 import type { AgentDeps } from './deps.ts';
 import type { Agent, AgentChange, AgentQuery, KeySet, NewAgent, PublicJwk } from './schema.ts';
 import {
-  countLiving,
+  countAgainstPlan,
   findAgents,
   findFacts,
   findKeys,
@@ -52,7 +52,7 @@ export interface AgentService {
    */
   lock(tx: Tx, caller: Caller, agentId: string): Promise<Agent>;
   /** Agents that take up a place in the organization's plan. */
-  countLiving(organizationId: string): Promise<number>;
+  countAgainstPlan(organizationId: string): Promise<number>;
   /** By id, whoever asks; those that do not exist are left out. */
   findAll(agentIds: readonly string[]): Promise<Map<string, Agent>>;
   /** The same, kept from changing until the transaction ends. */
@@ -84,7 +84,7 @@ export function createAgentService(deps: AgentDeps): AgentService {
     maxQueue: 2_000,
   });
 
-  const recallAgent = createRemembered(deps, findAgent);
+  const readCached = createAgentCache(deps, findAgent);
 
   const register: AgentService['register'] = async (tx, actor, wanted, agentId = ids.uuid()) => {
     const now = isoTime(clock);
@@ -96,11 +96,11 @@ export function createAgentService(deps: AgentDeps): AgentService {
       createdAt: now,
       updatedAt: now,
     };
-    await takeSlot(tx, agent.organizationId);
+    await reserveAgentSlot(tx, agent.organizationId);
     if (!(await insertAgent(tx, agent))) {
       fail('AGENT_ALREADY_EXISTS', { details: { field: 'email' } });
     }
-    await ledger.record(tx, actor, 'agent.created', described(agent));
+    await ledger.record(tx, actor, 'agent.created', eventSubject(agent));
     tx.afterCommit(() =>
       metrics.count('service_agents_registered_total', { deployment_env: agent.deploymentEnv }),
     );
@@ -108,10 +108,10 @@ export function createAgentService(deps: AgentDeps): AgentService {
   };
 
   /** The plan is held until commit, so of many that want the last place exactly one gets it. */
-  const takeSlot = async (tx: Tx, organizationId: string) => {
+  const reserveAgentSlot = async (tx: Tx, organizationId: string) => {
     const plan = (await lockPlan(tx, organizationId)) ?? fail('ORG_NOT_FOUND');
     const { planTier, maxAgents } = plan;
-    if ((await countLiving(tx, organizationId)) < maxAgents) return;
+    if ((await countAgainstPlan(tx, organizationId)) < maxAgents) return;
     metrics.count('service_billing_limit_rejections_total', {
       org_id: organizationId,
       limit_type: 'max_agents',
@@ -122,7 +122,7 @@ export function createAgentService(deps: AgentDeps): AgentService {
     });
   };
 
-  const homeOf = (caller: Caller, asked: string | undefined): string => {
+  const organizationFor = (caller: Caller, asked: string | undefined): string => {
     if (asked === undefined && multiTenant) {
       throw validationError('body', [
         { in: 'body', field: 'organization_id', message: 'is required on a multi-tenant instance' },
@@ -166,7 +166,7 @@ export function createAgentService(deps: AgentDeps): AgentService {
     await updateAgent(tx, after);
     if (after.status === 'decommissioned') await revokeCredentialsOf(tx, after.agentId);
     const more = { changed, ...(suspendedByOperator && { suspendedByOperator }) };
-    await ledger.record(tx, caller, event, described(after, more));
+    await ledger.record(tx, caller, event, eventSubject(after, more));
     return after;
   };
 
@@ -177,7 +177,7 @@ export function createAgentService(deps: AgentDeps): AgentService {
       const granted =
         allowedScopes ?? organizationScopes.filter((scope) => caller.grantableScopes.has(scope));
       refuseEscalation(caller, granted);
-      const organizationId = homeOf(caller, organization_id);
+      const organizationId = organizationFor(caller, organization_id);
       return db.transaction((tx) =>
         register(tx, caller, { ...wanted, organizationId, allowedScopes: granted }),
       );
@@ -191,7 +191,7 @@ export function createAgentService(deps: AgentDeps): AgentService {
     async get(caller, agentId) {
       const tenant = tenantOf(caller);
       const isShown = (agent: Agent) => tenant === undefined || agent.organizationId === tenant;
-      return (await recallAgent(agentId, isShown)) ?? fail('AGENT_NOT_FOUND');
+      return (await readCached(agentId, isShown)) ?? fail('AGENT_NOT_FOUND');
     },
 
     find: findAgent,
@@ -229,13 +229,13 @@ export function createAgentService(deps: AgentDeps): AgentService {
         await refuseImpersonation(tx, caller, agent);
         await updateKeys(tx, agent.agentId, keys, isoTime(clock));
         const kids = keys.map(({ kid }) => kid);
-        await ledger.record(tx, caller, 'agent.updated', described(agent, { changed: ['keys'], kids }));
+        await ledger.record(tx, caller, 'agent.updated', eventSubject(agent, { changed: ['keys'], kids }));
         return { keys };
       });
     },
 
     lock,
-    countLiving: (organizationId) => countLiving(db, organizationId),
+    countAgainstPlan: (organizationId) => countAgainstPlan(db, organizationId),
     findAll: async (agentIds) =>
       byId((await findAgents(db, agentIds)).filter((agent) => agent !== undefined)),
     lockAll: async (tx, agentIds) => byId(await lockAgentsShared(tx, agentIds)),
@@ -247,7 +247,7 @@ export function createAgentService(deps: AgentDeps): AgentService {
 const byId = (agents: readonly Agent[]) => new Map(agents.map((agent) => [agent.agentId, agent]));
 
 /** What the events of an agent carry. */
-const described = (agent: Agent, more: Record<string, unknown> = {}) => {
+const eventSubject = (agent: Agent, more: Record<string, unknown> = {}) => {
   const { organizationId, agentId, agentType, status, owner, version, deploymentEnv, allowedScopes } = agent;
   return {
     organizationId,

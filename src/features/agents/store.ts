@@ -129,7 +129,7 @@ export async function listAgents(db: Queryable, tenant: string | undefined, quer
 }
 
 /** Agents that take up a place in the plan: all but the decommissioned. */
-export async function countLiving(db: Queryable, organizationId: string): Promise<number> {
+export async function countAgainstPlan(db: Queryable, organizationId: string): Promise<number> {
   const { total } = await db.one<{ total: number }>(
     'agents.countLiving',
     sql`select coalesce(sum(agents), 0)::bigint as total from agent_counts

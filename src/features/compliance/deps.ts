@@ -24,7 +24,7 @@ export interface ComplianceDeps {
   deniesByDefault(): boolean;
   readonly identity: {
     cardOf(facts: CardFacts, issuedAt: string): AgentCard;
-    conformityOf(facts: AgentFacts): Promise<{ verified: boolean; conforms: boolean }>;
+    checkConformance(facts: AgentFacts): Promise<{ verified: boolean; conforms: boolean }>;
   };
 }
 

@@ -29,7 +29,7 @@ export function createVerification(
     const checked = [];
     for (let start = 0; start < agents.length; start += atOnce) {
       const some = agents.slice(start, start + atOnce);
-      const found = await Promise.all(some.map(identity.conformityOf));
+      const found = await Promise.all(some.map(identity.checkConformance));
       for (const [index, { agentId, digest }] of some.entries()) {
         const { verified = false, conforms = false } = found[index] ?? {};
         checked.push({ agentId, digest, verified, conforms });

@@ -7,7 +7,7 @@ import type { Ledger } from '../../kernel/ledger.ts';
 import type { Metrics } from '../../kernel/observability/metrics.ts';
 import type { CredentialService } from './service.ts';
 
-export interface Owner {
+export interface CredentialAgent {
   readonly agentId: string;
   readonly organizationId: string;
   readonly status: 'active' | 'suspended' | 'decommissioned';
@@ -20,11 +20,11 @@ export interface CredentialDeps {
   readonly ids: Ids;
   readonly ledger: Ledger;
   /** The agent, if the caller may see it; AGENT_NOT_FOUND otherwise. */
-  agentFor(caller: Caller, agentId: string): Promise<Owner>;
+  agentFor(caller: Caller, agentId: string): Promise<CredentialAgent>;
   /** The agent for a change of its credentials: as it stands, kept so until the transaction ends; refuses as above. */
-  lockAgent(tx: Tx, caller: Caller, agentId: string): Promise<Owner>;
+  lockAgent(tx: Tx, caller: Caller, agentId: string): Promise<CredentialAgent>;
   /** FORBIDDEN unless the caller holds all that the agent holds: whoever has its secret is that agent. */
-  refuseImpersonation(tx: Tx, caller: Caller, agent: Owner): Promise<void>;
+  refuseImpersonation(tx: Tx, caller: Caller, agent: CredentialAgent): Promise<void>;
   readonly metrics: Metrics;
 }
 

@@ -6,7 +6,7 @@ import { fail } from '../../kernel/fail.ts';
 import { validationError } from '../../kernel/http/input/validation.ts';
 import { type Page, pageOf } from '../../kernel/http/page.ts';
 import { hashSecret, secretPrefix } from '../../kernel/secrets.ts';
-import type { CredentialDeps, Owner } from './deps.ts';
+import type { CredentialAgent, CredentialDeps } from './deps.ts';
 import type { Credential, CredentialQuery, CredentialWithSecret, NewCredential } from './schema.ts';
 import {
   countExpiring,
@@ -31,9 +31,14 @@ export interface CredentialService {
   rotate(caller: Caller, path: CredentialPath, wanted: NewCredential): Promise<CredentialWithSecret>;
   revoke(caller: Caller, path: CredentialPath): Promise<void>;
   /** The change itself, for callers that have settled who may: `generate`, and bootstrap. */
-  mint(tx: Tx, actor: Actor, owner: Owner, expiresAt: string | null): Promise<CredentialWithSecret>;
+  issue(
+    tx: Tx,
+    actor: Actor,
+    owner: CredentialAgent,
+    expiresAt: string | null,
+  ): Promise<CredentialWithSecret>;
   /** Whether it is a secret by which the agent can prove itself now: for a console that has kept one. */
-  isGood(agentId: string, clientSecret: string): Promise<boolean>;
+  isValidSecret(agentId: string, clientSecret: string): Promise<boolean>;
   /** With the agent's end; told by the event of that. */
   revokeAllOf(tx: Tx, agentId: string): Promise<void>;
   /** Active credentials that expire within a week. */
@@ -49,7 +54,7 @@ export function createCredentialService(deps: CredentialDeps): CredentialService
     tx: Tx,
     actor: Actor,
     event: EventType,
-    { organizationId, agentId, allowedScopes: scopes }: Owner,
+    { organizationId, agentId, allowedScopes: scopes }: CredentialAgent,
     { credentialId, expiresAt }: Credential,
   ) =>
     ledger.record(tx, actor, event, {
@@ -58,7 +63,7 @@ export function createCredentialService(deps: CredentialDeps): CredentialService
       metadata: { credentialId, credentialType: 'client_secret', scopes, expiresAt },
     });
 
-  const mint: CredentialService['mint'] = async (tx, actor, owner, expiresAt) => {
+  const issue: CredentialService['issue'] = async (tx, actor, owner, expiresAt) => {
     const clientSecret = ids.secret(secretPrefix);
     const credential: Credential = {
       credentialId: ids.uuid(),
@@ -77,16 +82,17 @@ export function createCredentialService(deps: CredentialDeps): CredentialService
     (await lockCredential(tx, agentId, credentialId)) ?? fail('CREDENTIAL_NOT_FOUND');
 
   return {
-    mint,
-    isGood: (agentId, clientSecret) => hasSecret(db, agentId, hashSecret(clientSecret), isoTime(clock)),
+    issue: issue,
+    isValidSecret: (agentId, clientSecret) =>
+      hasSecret(db, agentId, hashSecret(clientSecret), isoTime(clock)),
 
     async generate(caller, agentId, wanted) {
-      const expiresAt = futureTime(wanted.expiresAt, clock.now()) ?? null;
+      const expiresAt = parseExpiry(wanted.expiresAt, clock.now()) ?? null;
       return db.transaction(async (tx) => {
         const owner = await lockAgent(tx, caller, agentId);
         await refuseImpersonation(tx, caller, owner);
         if (owner.status !== 'active') fail('AGENT_NOT_ACTIVE');
-        return mint(tx, caller, owner, expiresAt);
+        return issue(tx, caller, owner, expiresAt);
       });
     },
 
@@ -97,13 +103,13 @@ export function createCredentialService(deps: CredentialDeps): CredentialService
     },
 
     async rotate(caller, path, wanted) {
-      const asked = futureTime(wanted.expiresAt, clock.now());
+      const asked = parseExpiry(wanted.expiresAt, clock.now());
       return db.transaction(async (tx) => {
         const owner = await lockAgent(tx, caller, path.agentId);
         await refuseImpersonation(tx, caller, owner);
         const credential = await lock(tx, path);
         const event = eventOf(credential.status, 'rotate');
-        const expiresAt = asked === undefined ? stillAhead(credential.expiresAt, clock.now()) : asked;
+        const expiresAt = asked === undefined ? requireUnexpired(credential.expiresAt, clock.now()) : asked;
         const clientSecret = ids.secret(secretPrefix);
         const rotated = { ...credential, expiresAt };
         await replaceSecret(tx, rotated, hashSecret(clientSecret));
@@ -132,7 +138,7 @@ const expiryProblem = (message: string) =>
   validationError('body', [{ in: 'body', field: 'expiresAt', message }]);
 
 /** Null means: no expiry. */
-function futureTime(asked: string | null | undefined, now: number): string | null | undefined {
+function parseExpiry(asked: string | null | undefined, now: number): string | null | undefined {
   if (asked === undefined || asked === null) return asked;
   const time = new Date(asked);
   if (Number.isNaN(time.getTime()) || time.getUTCFullYear() > 9999) {
@@ -143,7 +149,7 @@ function futureTime(asked: string | null | undefined, now: number): string | nul
 }
 
 /** A rotation keeps the expiry, unless told another; a secret that is born expired would help nobody. */
-function stillAhead(expiresAt: string | null, now: number): string | null {
+function requireUnexpired(expiresAt: string | null, now: number): string | null {
   if (expiresAt !== null && Date.parse(expiresAt) <= now) {
     throw expiryProblem('is required: the credential has expired, and its new secret would be of no use');
   }

@@ -1,13 +1,13 @@
 /** Cards as data, unsigned: the spec's own, and the published formats. */
 import type { AgentCard, AgentFacts, CardFacts } from '../../contract/identity.ts';
 import { type A2aCard, type BadgeCredential, type OasfRecord, oasfSkills } from './formats.ts';
-import type { Names } from './identifiers.ts';
+import type { Identifiers } from './identifiers.ts';
 
 /** E-mails are unique; their local part is what people call the agent. */
 export const nameOf = ({ email }: Pick<AgentFacts, 'email'>): string =>
   email.slice(0, Math.max(1, email.lastIndexOf('@')));
 
-export const plainCard = (names: Names, facts: CardFacts, issuedAt: string): AgentCard => ({
+export const plainCard = (names: Identifiers, facts: CardFacts, issuedAt: string): AgentCard => ({
   did: names.agent(facts.agentId),
   name: nameOf(facts),
   agentType: facts.agentType,
@@ -27,7 +27,7 @@ const describe = ({ agentType, deploymentEnv }: AgentFacts, organization: string
  * field of its own. `interfaces`: the A2A endpoints of the agent's listing; none unless it is listed with one.
  */
 export const a2aCard = (
-  names: Names,
+  names: Identifiers,
   facts: AgentFacts,
   organization: string,
   interfaces: readonly string[],
@@ -72,7 +72,7 @@ const skills: Readonly<Record<string, OasfRecord['skills'][number]>> = {
   summarizer: oasfSkills.summarization,
 };
 
-export const oasfRecord = (names: Names, facts: AgentFacts, organization: string): OasfRecord => ({
+export const oasfRecord = (names: Identifiers, facts: AgentFacts, organization: string): OasfRecord => ({
   schema_version: '0.7.0',
   name: nameOf(facts),
   version: facts.version,
@@ -96,7 +96,7 @@ export const oasfRecord = (names: Names, facts: AgentFacts, organization: string
 const badgeMs = 3_600_000;
 
 export const badgeCredential = (
-  names: Names,
+  names: Identifiers,
   facts: AgentFacts,
   organization: string,
   { id, now }: { id: string; now: number },

@@ -9,11 +9,11 @@ import { a2aCard, badgeCredential, oasfRecord, plainCard } from './card.ts';
 import type { DidDeps } from './deps.ts';
 import { agentDocument, hasDistinctIds, type InstanceMethods } from './document.ts';
 import { A2aCard, BadgeCredential, OasfRecord } from './formats.ts';
-import type { Names } from './identifiers.ts';
+import type { Identifiers } from './identifiers.ts';
 import { DidDocument } from './schema.ts';
 import { badgeType, signBadge } from './sign.ts';
 
-export interface Conformity {
+export interface Conformance {
   /** The DID document resolves and the badge verifies. */
   readonly verified: boolean;
   /** And every card is what its schema says. */
@@ -32,11 +32,11 @@ const isA2a = isShape<A2aCard>(A2aCard);
 const isOasf = isShape<OasfRecord>(OasfRecord);
 const isBadge = isShape<BadgeCredential>(BadgeCredential);
 
-export function createConformity(
+export function createConformanceCheck(
   deps: Pick<DidDeps, 'clock' | 'ids' | 'signer' | 'readAttestation'>,
-  names: Names,
+  names: Identifiers,
   methods: InstanceMethods,
-): (facts: AgentFacts) => Promise<Conformity> {
+): (facts: AgentFacts) => Promise<Conformance> {
   const { clock, ids, signer, readAttestation } = deps;
   const kid = names.instanceKey(signer.keyId);
 

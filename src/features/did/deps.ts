@@ -4,8 +4,8 @@ import type { RouteEntry } from '../../kernel/http/route.ts';
 import type { Ids } from '../../kernel/ids.ts';
 import type { Metrics } from '../../kernel/observability/metrics.ts';
 import type { ReadAttestation, Signer } from '../../kernel/ports/signer.ts';
-import type { Conformity } from './conformance.ts';
-import type { Names } from './identifiers.ts';
+import type { Conformance } from './conformance.ts';
+import type { Identifiers } from './identifiers.ts';
 
 export interface DidDeps {
   readonly baseUrl: string;
@@ -28,9 +28,9 @@ export interface RegisteredOrganization {
 
 export interface Did {
   readonly routes: readonly RouteEntry[];
-  readonly names: Pick<Names, 'agent' | 'card'>;
+  readonly identifiers: Pick<Identifiers, 'agent' | 'card'>;
   /** The spec's card, for whoever lists many. */
   cardOf(facts: CardFacts, issuedAt: string): AgentCard;
   /** Issues a badge, verifies it as a stranger would, and holds every card against its schema. */
-  conformityOf(facts: AgentFacts): Promise<Conformity>;
+  checkConformance(facts: AgentFacts): Promise<Conformance>;
 }

@@ -1,14 +1,14 @@
 /** DID documents, after W3C DID Core 1.0. */
 import type { AgentFacts, ServiceFragment } from '../../contract/identity.ts';
 import type { PublicKey } from '../../kernel/ports/signer.ts';
-import type { Names } from './identifiers.ts';
+import type { Identifiers } from './identifiers.ts';
 import type { DidDocument } from './schema.ts';
 
 /**
  * `good`: agent and organization are active. `suspended`: one of them is not, for now: earlier signatures still verify, but
  * nobody should take a new one for the agent's, so it has no authentication methods. `gone`: for good.
  */
-export type Standing = 'good' | 'suspended' | 'gone';
+export type IdentityStatus = 'good' | 'suspended' | 'gone';
 
 const contexts = ['https://www.w3.org/ns/did/v1', 'https://w3id.org/security/suites/jws-2020/v1'];
 /** W3C's own, for terms that no other context defines: ours is `agntcy`. */
@@ -25,7 +25,7 @@ const publicKeyJwk = (key: Readonly<Record<string, unknown>>): PublicKeyJwk =>
 /** The keys of the instance, each under the one id it has everywhere. */
 export type InstanceMethods = ReturnType<typeof instanceMethods>;
 
-export const instanceMethods = (names: Names, keys: readonly PublicKey[]) =>
+export const instanceMethods = (names: Identifiers, keys: readonly PublicKey[]) =>
   keys.map((key) => ({
     id: names.instanceKey(key.kid),
     type: 'JsonWebKey2020',
@@ -33,7 +33,7 @@ export const instanceMethods = (names: Names, keys: readonly PublicKey[]) =>
     publicKeyJwk: publicKeyJwk(key),
   }));
 
-export function instanceDocument(names: Names, methods: InstanceMethods): DidDocument {
+export function instanceDocument(names: Identifiers, methods: InstanceMethods): DidDocument {
   const ids = methods.map(({ id }) => id);
   return {
     '@context': contexts,
@@ -54,10 +54,10 @@ export function instanceDocument(names: Names, methods: InstanceMethods): DidDoc
 }
 
 export function agentDocument(
-  names: Names,
+  names: Identifiers,
   methods: InstanceMethods,
   facts: AgentFacts,
-  standing: Standing,
+  standing: IdentityStatus,
 ): DidDocument {
   const { agentId, agentType, capabilities, deploymentEnv, owner, version } = facts;
   const did = names.agent(agentId);
@@ -76,7 +76,7 @@ export function agentDocument(
   };
 }
 
-const ownMethods = (names: Names, { agentId, publicKeys }: AgentFacts) =>
+const ownMethods = (names: Identifiers, { agentId, publicKeys }: AgentFacts) =>
   publicKeys.map((key) => ({
     id: names.agentKey(agentId, String(key.kid)),
     type: 'JsonWebKey2020',
@@ -84,15 +84,17 @@ const ownMethods = (names: Names, { agentId, publicKeys }: AgentFacts) =>
     publicKeyJwk: publicKeyJwk(key),
   }));
 
-const services: Record<ServiceFragment, [type: string, endpoint: (names: Names, agentId: string) => string]> =
-  {
-    'agent-card': ['AgentCard', (names, agentId) => names.card(agentId)],
-    a2a: ['A2AAgentCard', (names, agentId) => names.a2aCard(agentId)],
-    oasf: ['OASFRecord', (names, agentId) => names.card(agentId, 'oasf')],
-    badge: ['AgentBadge', (names, agentId) => names.card(agentId, 'badge')],
-  };
+const services: Record<
+  ServiceFragment,
+  [type: string, endpoint: (names: Identifiers, agentId: string) => string]
+> = {
+  'agent-card': ['AgentCard', (names, agentId) => names.card(agentId)],
+  a2a: ['A2AAgentCard', (names, agentId) => names.a2aCard(agentId)],
+  oasf: ['OASFRecord', (names, agentId) => names.card(agentId, 'oasf')],
+  badge: ['AgentBadge', (names, agentId) => names.card(agentId, 'badge')],
+};
 
-const servicesOf = (names: Names, agentId: string) =>
+const servicesOf = (names: Identifiers, agentId: string) =>
   Object.entries(services).map(([fragment, [type, endpoint]]) => ({
     id: `${names.agent(agentId)}#${fragment}`,
     type,

@@ -4,20 +4,20 @@
  * facts that the registry holds, at the moment it is asked for. docs/guides/identity-documents.md says how each signature is checked.
  */
 import { plainCard } from './card.ts';
-import { createConformity } from './conformance.ts';
+import { createConformanceCheck } from './conformance.ts';
 import type { Did, DidDeps } from './deps.ts';
 import { instanceMethods } from './document.ts';
-import { createNames } from './identifiers.ts';
+import { createIdentifiers } from './identifiers.ts';
 import { didRoutes } from './routes.ts';
 import { createDidService } from './service.ts';
 
 export function createDid(deps: DidDeps): Did {
-  const names = createNames(deps.baseUrl);
+  const names = createIdentifiers(deps.baseUrl);
   const methods = instanceMethods(names, deps.signer.publicKeys());
   return {
     routes: didRoutes(createDidService(deps, names, methods)),
-    names,
+    identifiers: names,
     cardOf: (facts, issuedAt) => plainCard(names, facts, issuedAt),
-    conformityOf: createConformity(deps, names, methods),
+    checkConformance: createConformanceCheck(deps, names, methods),
   };
 }

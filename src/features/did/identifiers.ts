@@ -1,6 +1,6 @@
 /** What things are called: DIDs by did:web's rule, from the public address alone, and the addresses that go with them. */
 
-export interface Names {
+export interface Identifiers {
   /** The public address, as in `identityProvider`. */
   readonly baseUrl: string;
   /** did:web of the instance. */
@@ -14,7 +14,7 @@ export interface Names {
   card(agentId: string, format?: string): string;
 }
 
-export function createNames(baseUrl: string): Names {
+export function createIdentifiers(baseUrl: string): Identifiers {
   // A port's colon would read as a separator, so did:web writes it %3A.
   const instance = `did:web:${encodeURIComponent(new URL(baseUrl).host)}`;
   const agent = (agentId: string) => `${instance}:agents:${agentId}`;

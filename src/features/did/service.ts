@@ -4,9 +4,9 @@ import { isoTime } from '../../kernel/clock.ts';
 import { fail } from '../../kernel/fail.ts';
 import { a2aCard, badgeCredential, oasfRecord, plainCard } from './card.ts';
 import type { DidDeps, RegisteredOrganization } from './deps.ts';
-import { agentDocument, type InstanceMethods, instanceDocument, type Standing } from './document.ts';
+import { agentDocument, type IdentityStatus, type InstanceMethods, instanceDocument } from './document.ts';
 import type { A2aCard, Badge, OasfRecord } from './formats.ts';
-import type { Names } from './identifiers.ts';
+import type { Identifiers } from './identifiers.ts';
 import type { DidDocument, DidResolution } from './schema.ts';
 import { enveloped, signA2a, signBadge, signOasf } from './sign.ts';
 
@@ -20,7 +20,7 @@ export interface DidService {
   badge(agentId: string): Promise<Badge>;
 }
 
-export function createDidService(deps: DidDeps, names: Names, methods: InstanceMethods): DidService {
+export function createDidService(deps: DidDeps, names: Identifiers, methods: InstanceMethods): DidService {
   const { clock, ids, metrics, signer, factsOf, organizationOf, interfacesOf } = deps;
   const kid = names.instanceKey(signer.keyId);
 
@@ -96,11 +96,11 @@ export function createDidService(deps: DidDeps, names: Names, methods: InstanceM
 interface Found {
   readonly facts: AgentFacts;
   readonly organization: RegisteredOrganization | undefined;
-  readonly standing: Standing;
+  readonly standing: IdentityStatus;
 }
 
 /** A deleted organization does not come back, and its agents with it. */
-function standingOf({ status }: AgentFacts, organization: string | undefined): Standing {
+function standingOf({ status }: AgentFacts, organization: string | undefined): IdentityStatus {
   if (status === 'decommissioned' || organization === undefined || organization === 'deleted') return 'gone';
   return status === 'active' && organization === 'active' ? 'good' : 'suspended';
 }

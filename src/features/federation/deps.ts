@@ -11,7 +11,7 @@ export interface FederationDeps {
   readonly ids: Ids;
   readonly ledger: Ledger;
   readonly metrics: Metrics;
-  readonly outside: ExternalTokens;
+  readonly externalTokens: ExternalTokens;
   /** Who we are: our own tokens are no partner's. */
   readonly issuer: string;
   /** Whether plain http will do: inside the operator's own network. */

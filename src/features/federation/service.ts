@@ -34,7 +34,7 @@ export interface FederationService {
 }
 
 export function createFederationService(deps: FederationDeps): FederationService {
-  const { db, clock, ids, ledger, metrics, outside, issuer: ourselves, allowHttp } = deps;
+  const { db, clock, ids, ledger, metrics, externalTokens, issuer: ourselves, allowHttp } = deps;
 
   const count = (event_type: FederationEvent) =>
     metrics.count('service_federation_events_total', { event_type });
@@ -75,12 +75,12 @@ export function createFederationService(deps: FederationDeps): FederationService
 
   /** Looked up each time: a partner that was removed is nobody from then on, on every node. */
   const judge = async ({ token, audience }: PartnerToken): Promise<VerifiedToken | ExternalTokenRefusal> => {
-    const unverified = outside.read(token);
+    const unverified = externalTokens.read(token);
     if (isRefused(unverified)) return unverified;
     if (unverified.issuer === ourselves) return { reason: 'own_token' };
     const partner = await findPartnerByIssuer(db, unverified.issuer);
     if (!partner) return { reason: 'unknown_issuer' };
-    const verified = await outside.verify(unverified, partner);
+    const verified = await externalTokens.verify(unverified, partner);
     if (isRefused(verified) || audience === undefined) return verified;
     return audiencesOf(verified.claims).includes(audience) ? verified : { reason: 'audience_mismatch' };
   };

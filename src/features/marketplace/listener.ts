@@ -2,7 +2,7 @@
 import type { EventType } from '../../contract/events.ts';
 import type { LedgerListener } from '../../kernel/domain-event.ts';
 import type { MarketplaceDeps } from './deps.ts';
-import { lockListed, updateAgentPart } from './store.ts';
+import { lockListingsOf, updateAgentFields } from './store.ts';
 
 const changes: ReadonlySet<EventType> = new Set([
   'agent.updated',
@@ -18,8 +18,9 @@ export const createAgentListener = ({
   async inTransaction(tx, happenings) {
     const changed = happenings.filter(({ type }) => changes.has(type)).map(({ agentId }) => agentId);
     if (changed.length === 0) return;
-    const listed = await lockListed(tx, changed);
+    const listed = await lockListingsOf(tx, changed);
     if (listed.length === 0) return;
-    for (const facts of await factsOf(listed, tx)) await updateAgentPart(tx, facts, await isVerified(facts));
+    for (const facts of await factsOf(listed, tx))
+      await updateAgentFields(tx, facts, await isVerified(facts));
   },
 });

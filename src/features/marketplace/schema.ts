@@ -40,7 +40,7 @@ const Pricing = Type.Object(
   { additionalProperties: false },
 );
 
-const said = {
+const editableFields = {
   title: line(120),
   summary: line(280),
   description: Type.String({ maxLength: maxDescriptionBytes }),
@@ -55,15 +55,15 @@ const said = {
 export const NewListing = Type.Object(
   {
     agentId: Uuid,
-    title: said.title,
-    summary: said.summary,
-    description: Type.Optional(said.description),
-    categories: Type.Optional(said.categories),
-    tags: Type.Optional(said.tags),
-    endpoints: Type.Optional(said.endpoints),
-    documentationUrl: Type.Optional(said.documentationUrl),
-    pricing: Type.Optional(said.pricing),
-    visibility: Type.Optional(said.visibility),
+    title: editableFields.title,
+    summary: editableFields.summary,
+    description: Type.Optional(editableFields.description),
+    categories: Type.Optional(editableFields.categories),
+    tags: Type.Optional(editableFields.tags),
+    endpoints: Type.Optional(editableFields.endpoints),
+    documentationUrl: Type.Optional(editableFields.documentationUrl),
+    pricing: Type.Optional(editableFields.pricing),
+    visibility: Type.Optional(editableFields.visibility),
   },
   { title: 'NewListing', additionalProperties: false },
 );
@@ -71,7 +71,7 @@ export type NewListing = Static<typeof NewListing>;
 
 export const ListingChange = Type.Object(
   {
-    ...Type.Partial(Type.Object(said)).properties,
+    ...Type.Partial(Type.Object(editableFields)).properties,
     status: Type.Optional(literals(listingStatuses)),
   },
   { title: 'ListingChange', additionalProperties: false },

@@ -3,8 +3,8 @@ import type { Queryable } from '../../kernel/data/db.ts';
 import { join, raw, type Sql, sql } from '../../kernel/data/sql.ts';
 import { offsetOf } from '../../kernel/http/page.ts';
 import { type SearchQuery, searchDepth } from './schema.ts';
-import { columns, countFrom, type StoredListing, seenBy, shownTo } from './store.ts';
-import { type Choice, readChoices, readWords } from './words.ts';
+import { columns, countListings, publishedAndVisibleTo, type StoredListing, visibleTo } from './store.ts';
+import { type Alternative, parseAlternatives, toWebsearchQuery } from './words.ts';
 
 /** Labels are in `listing_words` beside words; see the migration. */
 const labelsOf = ({ capability, category, verified, agentType }: SearchQuery): string[] =>
@@ -30,25 +30,25 @@ export async function searchListings(
 async function browse(db: Queryable, organizationId: string | undefined, query: SearchQuery) {
   const { agentType, limit } = query;
   const ofType = agentType === undefined ? sql`true` : sql`l.agent_type = ${agentType}`;
-  const shown = sql`${shownTo(organizationId)} and ${ofType}`;
+  const shown = sql`${publishedAndVisibleTo(organizationId)} and ${ofType}`;
   const rows = await db.many<StoredListing>(
     'listings.browse',
     sql`select ${columns} from listings l where ${shown}
         order by l.place desc limit ${limit} offset ${offsetOf(query)}`,
   );
-  return { rows, total: await countFrom(db, shown) };
+  return { rows, total: await countListings(db, shown) };
 }
 
 async function find(db: Queryable, organizationId: string | undefined, query: SearchQuery) {
   const { limit, q } = query;
-  const words = sql`websearch_to_tsquery('english', ${readWords(q ?? '')})`;
+  const words = sql`websearch_to_tsquery('english', ${toWebsearchQuery(q ?? '')})`;
   const rank = q ? sql`ts_rank(h.headline, ${words})` : sql`0`;
-  const choices = q ? await lexemesOf(db, readChoices(q)) : [{ lexemes: [], exact: true }];
+  const choices = q ? await lexemesOf(db, parseAlternatives(q)) : [{ lexemes: [], exact: true }];
   if (choices.length === 0) return { rows: [], total: 0 };
   /** The newest of every choice, from the lists that `listed` names for its words. */
   const newest: Newest = (listed, when, besides) => {
     const parts = choices.map(({ lexemes, exact }) => {
-      const fits = sql`${seenBy(organizationId)} and ${besides} and ${exact ? sql`true` : sql`l.words @@ ${words}`}`;
+      const fits = sql`${visibleTo(organizationId)} and ${besides} and ${exact ? sql`true` : sql`l.words @@ ${words}`}`;
       return sql`(${newestWith([...labelsOf(query), ...lexemes.map(listed)], when, fits)})`;
     });
     return sql`select distinct on (place) place, listing_id, headline from (${join(parts, ' union all ')}) h
@@ -101,10 +101,10 @@ function newestWith(words: readonly string[], when: Sql, fits: Sql): Sql {
 }
 
 /** Of a long question the longest words are looked up, and the others looked for in what was found. */
-const mostLookups = 5;
+const maxLookups = 5;
 
 /** Without those that say nothing: an `or` beside nothing, or words like "the". */
-async function lexemesOf(db: Queryable, choices: readonly Choice[]) {
+async function lexemesOf(db: Queryable, choices: readonly Alternative[]) {
   const rows = await db.many<{ lexemes: string[] }>(
     'listings.lexemes',
     sql`select tsvector_to_array(to_tsvector('english', text)) as lexemes
@@ -113,7 +113,7 @@ async function lexemesOf(db: Queryable, choices: readonly Choice[]) {
   return choices.flatMap(({ exact, excludes }, index) => {
     const all = rows[index]?.lexemes ?? [];
     if (all.length === 0 && !excludes) return [];
-    const lexemes = all.toSorted((a, b) => b.length - a.length).slice(0, mostLookups);
+    const lexemes = all.toSorted((a, b) => b.length - a.length).slice(0, maxLookups);
     return [{ lexemes, exact: exact && lexemes.length === all.length }];
   });
 }

@@ -20,7 +20,7 @@ import { searchListings } from './search-store.ts';
 import {
   deleteListing,
   findListing,
-  findShown,
+  findPublished,
   insertListing,
   listListings,
   lockListing,
@@ -43,7 +43,7 @@ export function createMarketplaceService(deps: MarketplaceDeps): MarketplaceServ
   const { db, clock, ids, ledger, lockAgent, refuseImpersonation, factsOf, isVerified, didOf, cardUrlOf } =
     deps;
 
-  const shown = ({ pricing, ...stored }: StoredListing): Listing => ({
+  const toListing = ({ pricing, ...stored }: StoredListing): Listing => ({
     ...stored,
     pricing: { model: pricing.model, url: pricing.url ?? null },
     did: didOf(stored.agentId),
@@ -65,15 +65,17 @@ export function createMarketplaceService(deps: MarketplaceDeps): MarketplaceServ
   return {
     async search(caller, query) {
       const { rows, total } = await searchListings(db, caller?.organizationId, query);
-      return pageOf(query, rows.map(shown), total);
+      return pageOf(query, rows.map(toListing), total);
     },
 
     async show(caller, listingId) {
-      return shown((await findShown(db, caller?.organizationId, listingId)) ?? fail('LISTING_NOT_FOUND'));
+      return toListing(
+        (await findPublished(db, caller?.organizationId, listingId)) ?? fail('LISTING_NOT_FOUND'),
+      );
     },
 
     async create(caller, wanted) {
-      refuseUnfit(wanted);
+      validateListing(wanted);
       return db.transaction(async (tx) => {
         const agent = await lockAgent(tx, caller, wanted.agentId);
         await refuseImpersonation(tx, caller, agent);
@@ -83,7 +85,7 @@ export function createMarketplaceService(deps: MarketplaceDeps): MarketplaceServ
         const { organizationId, agentType, version, capabilities } = facts;
         const now = isoTime(clock);
         const listing: StoredListing = {
-          ...described(wanted),
+          ...withDefaults(wanted),
           listingId: ids.uuid(),
           agentId,
           organizationId,
@@ -103,30 +105,30 @@ export function createMarketplaceService(deps: MarketplaceDeps): MarketplaceServ
           agentId,
           metadata: { listingId, visibility },
         });
-        return shown(listing);
+        return toListing(listing);
       });
     },
 
     async list(caller, query) {
       const { rows, total } = await listListings(db, tenantOf(caller), query);
-      return pageOf(query, rows.map(shown), total);
+      return pageOf(query, rows.map(toListing), total);
     },
 
     async get(caller, listingId) {
-      return shown((await findListing(db, tenantOf(caller), listingId)) ?? fail('LISTING_NOT_FOUND'));
+      return toListing((await findListing(db, tenantOf(caller), listingId)) ?? fail('LISTING_NOT_FOUND'));
     },
 
     async update(caller, listingId, change) {
-      refuseUnfit(change);
+      validateListing(change);
       return db.transaction(async (tx) => {
         const { agent, listing: before } = await holdListing(tx, caller, listingId);
         const { pricing, ...rest } = change;
-        const after: StoredListing = { ...before, ...rest, ...(pricing && { pricing: priced(pricing) }) };
+        const after: StoredListing = { ...before, ...rest, ...(pricing && { pricing: toPricing(pricing) }) };
         const changed = Object.keys(change).filter(
           (field) =>
             !isDeepStrictEqual(before[field as keyof StoredListing], after[field as keyof StoredListing]),
         );
-        if (changed.length === 0) return shown(before);
+        if (changed.length === 0) return toListing(before);
         const isWithdrawal = after.status === 'withdrawn' && changed.every((field) => field === 'status');
         // Taking a listing off the market says nothing in the agent's name.
         if (!isWithdrawal) await refuseImpersonation(tx, caller, agent);
@@ -142,7 +144,7 @@ export function createMarketplaceService(deps: MarketplaceDeps): MarketplaceServ
           agentId: before.agentId,
           metadata: { listingId: before.listingId, status: after.status, changed },
         });
-        return shown(stored);
+        return toListing(stored);
       });
     },
 
@@ -163,9 +165,9 @@ export function createMarketplaceService(deps: MarketplaceDeps): MarketplaceServ
   };
 }
 
-const priced = ({ model, url }: NonNullable<NewListing['pricing']>) => ({ model, url: url ?? null });
+const toPricing = ({ model, url }: NonNullable<NewListing['pricing']>) => ({ model, url: url ?? null });
 
-const described = (wanted: NewListing) => ({
+const withDefaults = (wanted: NewListing) => ({
   title: wanted.title,
   summary: wanted.summary,
   description: wanted.description ?? '',
@@ -173,7 +175,7 @@ const described = (wanted: NewListing) => ({
   tags: wanted.tags ?? [],
   endpoints: wanted.endpoints ?? [],
   documentationUrl: wanted.documentationUrl ?? null,
-  pricing: priced(wanted.pricing ?? { model: 'free' }),
+  pricing: toPricing(wanted.pricing ?? { model: 'free' }),
   visibility: wanted.visibility ?? ('public' as const),
 });
 
@@ -195,7 +197,7 @@ function transitionOf(caller: Caller, from: ListingStatus, to: ListingStatus): T
 }
 
 /** What the schema cannot say. */
-function refuseUnfit({ description, endpoints, documentationUrl, pricing }: ListingChange): void {
+function validateListing({ description, endpoints, documentationUrl, pricing }: ListingChange): void {
   const problems: FieldProblem[] = [];
   const refuse = (field: string, message: string) => problems.push({ in: 'body', field, message });
   if (description !== undefined && Buffer.byteLength(description) > maxDescriptionBytes)

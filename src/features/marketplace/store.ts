@@ -82,10 +82,10 @@ export async function listListings(db: Queryable, tenant: string | undefined, qu
     sql`select ${columns} from listings l where ${matches}
         order by l.created_at desc, l.listing_id desc limit ${query.limit} offset ${offsetOf(query)}`,
   );
-  return { rows, total: await countFrom(db, matches) };
+  return { rows, total: await countListings(db, matches) };
 }
 
-export const countFrom = async (db: Queryable, matches: Sql): Promise<number> => {
+export const countListings = async (db: Queryable, matches: Sql): Promise<number> => {
   const { total } = await db.one<{ total: number }>(
     'listings.count',
     sql`select coalesce(sum(l.listings), 0)::bigint as total from listing_counts l where ${matches}`,
@@ -94,26 +94,26 @@ export const countFrom = async (db: Queryable, matches: Sql): Promise<number> =>
 };
 
 /** Of what is on show: to somebody of this organization, or to anybody. */
-export const seenBy = (organizationId: string | undefined) => sql`
+export const visibleTo = (organizationId: string | undefined) => sql`
   ${organizationId === undefined ? sql`l.visibility = 'public'` : sql`(l.visibility = 'public' or l.organization_id = ${organizationId})`}
   and l.organization_id not in (select o.organization_id from organizations o where o.status <> 'active')`;
 
 /** Also holds for `listing_counts`, which has the same columns. */
-export const shownTo = (organizationId: string | undefined) =>
-  sql`l.status = 'published' and l.agent_active and ${seenBy(organizationId)}`;
+export const publishedAndVisibleTo = (organizationId: string | undefined) =>
+  sql`l.status = 'published' and l.agent_active and ${visibleTo(organizationId)}`;
 
-export const findShown = (
+export const findPublished = (
   db: Queryable,
   organizationId: string | undefined,
   listingId: string,
 ): Promise<StoredListing | undefined> =>
   db.maybe(
     'listings.findShown',
-    sql`select ${columns} from listings l where l.listing_id = ${listingId} and ${shownTo(organizationId)}`,
+    sql`select ${columns} from listings l where l.listing_id = ${listingId} and ${publishedAndVisibleTo(organizationId)}`,
   );
 
 /** Which of these agents have a listing; held until the transaction ends. */
-export async function lockListed(tx: Queryable, agentIds: readonly string[]): Promise<string[]> {
+export async function lockListingsOf(tx: Queryable, agentIds: readonly string[]): Promise<string[]> {
   const rows = await tx.many<{ agentId: string }>(
     'listings.listed',
     sql`select agent_id as "agentId" from listings where agent_id = any(${agentIds}::uuid[])
@@ -122,7 +122,7 @@ export async function lockListed(tx: Queryable, agentIds: readonly string[]): Pr
   return rows.map(({ agentId }) => agentId);
 }
 
-export async function updateAgentPart(tx: Queryable, facts: AgentFacts, verified: boolean): Promise<void> {
+export async function updateAgentFields(tx: Queryable, facts: AgentFacts, verified: boolean): Promise<void> {
   await tx.run(
     'listings.updateAgentPart',
     sql`update listings
@@ -135,7 +135,7 @@ export async function updateAgentPart(tx: Queryable, facts: AgentFacts, verified
 export async function findInterfaces(db: Queryable, agentId: string): Promise<string[]> {
   const row = await db.maybe<{ endpoints: Listing['endpoints'] }>(
     'listings.interfaces',
-    sql`select l.endpoints from listings l where l.agent_id = ${agentId} and ${shownTo(undefined)}`,
+    sql`select l.endpoints from listings l where l.agent_id = ${agentId} and ${publishedAndVisibleTo(undefined)}`,
   );
   return (row?.endpoints ?? []).filter(({ protocol }) => protocol === 'a2a').map(({ url }) => url);
 }

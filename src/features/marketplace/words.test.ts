@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import { startApp } from '../../../test/support/harness.ts';
-import { readWords } from './words.ts';
+import { toWebsearchQuery } from './words.ts';
 
 const t = await startApp();
 
@@ -19,8 +19,8 @@ describe('readWords', () => {
       '""': '',
       '-': '',
     };
-    for (const [typed, read] of Object.entries(cases)) assert.equal(readWords(typed), read, typed);
-    assert.equal(readWords('a '.repeat(100)).split(' ').length, 30);
+    for (const [typed, read] of Object.entries(cases)) assert.equal(toWebsearchQuery(typed), read, typed);
+    assert.equal(toWebsearchQuery('a '.repeat(100)).split(' ').length, 30);
   });
 
   it('200 for anything that can be typed', async () => {

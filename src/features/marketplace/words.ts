@@ -11,7 +11,7 @@ interface Term {
   readonly phrase: boolean;
 }
 
-function readTerms(typed: string): Term[] {
+function parseTerms(typed: string): Term[] {
   const terms: Term[] = [];
   const plain = typed.normalize('NFKC').replace(/[“”„‟«»]/g, '"');
   for (const [, not = '', phrase, word] of plain.matchAll(term)) {
@@ -30,21 +30,21 @@ const wordsIn = (text: string): string =>
     .replace(/[^\p{L}\p{N}\p{M}]+/gu, ' ')
     .trim();
 
-export const readWords = (typed: string): string =>
-  readTerms(typed)
+export const toWebsearchQuery = (typed: string): string =>
+  parseTerms(typed)
     .map(({ text, excluded, phrase }) => `${excluded ? '-' : ''}${phrase ? `"${text}"` : text}`)
     .join(' ');
 
 /** One side of an `or`: the words that a text must have. `exact`: a text that has them fits, and need not be read. */
-export interface Choice {
+export interface Alternative {
   readonly words: readonly string[];
   readonly exact: boolean;
   readonly excludes: boolean;
 }
 
-export function readChoices(typed: string): Choice[] {
+export function parseAlternatives(typed: string): Alternative[] {
   const choices: Term[][] = [[]];
-  for (const one of readTerms(typed)) {
+  for (const one of parseTerms(typed)) {
     if (one.text.toLowerCase() === 'or' && !one.phrase && !one.excluded) choices.push([]);
     else choices.at(-1)?.push(one);
   }

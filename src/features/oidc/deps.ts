@@ -1,3 +1,4 @@
+import type { TokenErrorCode } from '../../contract/errors.ts';
 import type { Caller } from '../../kernel/caller.ts';
 import type { Clock } from '../../kernel/clock.ts';
 import type { FairQueue } from '../../kernel/concurrency/fair-queue.ts';
@@ -8,12 +9,12 @@ import type { Ids } from '../../kernel/ids.ts';
 import type { Ledger } from '../../kernel/ledger.ts';
 import type { Metrics } from '../../kernel/observability/metrics.ts';
 import type { ExternalTokens } from '../../kernel/ports/external-tokens.ts';
-import type { Mint } from '../../kernel/ports/grant.ts';
+import type { ExternalClientAssertion, Issue, IssuedToken, Mint } from '../../kernel/ports/grant.ts';
 import type { Signer } from '../../kernel/ports/signer.ts';
 import type { RecordRefusal } from '../../kernel/refusals.ts';
-import type { Exchange } from './exchange/exchange.ts';
 
-export interface Holder {
+/** The agent that a trust policy is for. */
+export interface PolicyAgent {
   readonly agentId: string;
   readonly organizationId: string;
   readonly status: 'active' | 'suspended' | 'decommissioned';
@@ -22,6 +23,7 @@ export interface Holder {
 
 export interface TokenEligibility {
   readonly organizationId: string;
+  /** Why the agent gets no token now; absent when it can get one. */
   readonly problem?: string;
 }
 
@@ -35,24 +37,47 @@ export interface OidcDeps {
   readonly exchangeQueue: FairQueue;
   readonly metrics: Metrics;
   readonly signer: Pick<Signer, 'sign'>;
-  readonly outside: ExternalTokens;
-  /** Who we are: our own tokens are nobody else's. */
+  readonly externalTokens: ExternalTokens;
+  /** Our own issuer: tokens that we signed are not external tokens. */
   readonly issuer: string;
-  /** Organizations are strangers to each other: an exchange must name its agent. */
+  /** Organizations do not know each other: an exchange must name its agent. */
   readonly multiTenant: boolean;
   /** Whether issuers may be reached by plain http: inside the operator's own network. */
   readonly allowHttp: boolean;
   readonly mint: Mint;
-  /** The agent for a change of what is its own, kept as it stands until the transaction ends; AGENT_NOT_FOUND, FORBIDDEN. */
-  lockAgent(tx: Tx, caller: Caller, agentId: string): Promise<Holder>;
-  /** FORBIDDEN unless the caller holds all that the agent holds: whoever says who may become it can become it. */
-  refuseImpersonation(tx: Tx, caller: Caller, agent: Holder): Promise<void>;
-  /** Told of every exchange, once it is durable. */
+  /** The agent, locked until the transaction ends, for a change of its trust policies; AGENT_NOT_FOUND, FORBIDDEN. */
+  lockAgent(tx: Tx, caller: Caller, agentId: string): Promise<PolicyAgent>;
+  /** FORBIDDEN unless the caller holds all that the agent holds: the writer of a trust policy can become its agent. */
+  refuseImpersonation(tx: Tx, caller: Caller, agent: PolicyAgent): Promise<void>;
+  /** Called after the commit of every exchange. */
   countExchange(agent: { organizationId: string; agentId: string }): void;
-  /** Whose the agent is, and why it can have no token now, if so; undefined when there is none. Kept so until the end. */
+  /** Locked until the transaction ends; undefined when the agent does not exist. */
   lockEligibility(tx: Tx, agentId: string): Promise<TokenEligibility | undefined>;
-  /** The same as it is at the moment: holds nothing and waits for nobody. */
+  /** The same, read without locks. */
   findEligibility(db: Queryable, agentId: string): Promise<TokenEligibility | undefined>;
+}
+
+/** The OAuth error codes of one endpoint: RFC 8693's for an exchange, RFC 6749's for a client assertion. */
+export interface RefusalCodes {
+  /** The token is refused. */
+  readonly token: TokenErrorCode;
+  /** The agent can get no token now. */
+  readonly agent: TokenErrorCode;
+  readonly scope: TokenErrorCode;
+}
+
+/** Authenticates the workload and issues within the transaction that uses its token up. */
+export type Admit = (
+  assertion: ExternalClientAssertion,
+  codes: RefusalCodes,
+  issue: Issue,
+) => Promise<IssuedToken>;
+
+export interface Exchange {
+  /** Whether an assertion is of another issuer, not the client's own: its issuer is a URL, and is not its subject. */
+  isExternal(assertion: string): boolean;
+  redeem(assertion: ExternalClientAssertion, audience: string, codes: RefusalCodes): Promise<IssuedToken>;
+  readonly admit: Admit;
 }
 
 export interface Oidc {

@@ -1,8 +1,8 @@
 import Type from 'typebox';
 import { client, ownBearer, type RouteEntry, route, scope } from '../../kernel/http/route.ts';
-import type { Exchange } from './exchange/exchange.ts';
+import type { Exchange } from './deps.ts';
 import type { IssueIdToken } from './exchange/id-token.ts';
-import { exchangeWords, readExchange, tokenType } from './exchange/request.ts';
+import { exchangeRefusalCodes, parseExchange, tokenType } from './exchange/request.ts';
 import {
   ExchangedToken,
   ExchangeQuery,
@@ -44,7 +44,7 @@ export const oidcRoutes = ({
 }: OidcHandlers): RouteEntry[] => [
   route({
     id: 'createTrustPolicy',
-    summary: 'Say who outside may become an agent',
+    summary: 'Create a trust policy: whose tokens admit a workload as an agent',
     tag,
     method: 'POST',
     url,
@@ -99,7 +99,7 @@ export const oidcRoutes = ({
   }),
   route({
     id: 'deleteTrustPolicy',
-    summary: 'Delete a trust policy; nobody comes in by it from then on',
+    summary: 'Delete a trust policy; from then on it admits no token',
     tag,
     method: 'DELETE',
     url: `${url}/:policyId`,
@@ -111,7 +111,7 @@ export const oidcRoutes = ({
   }),
   route({
     id: 'testTrustPolicy',
-    summary: 'Ask what a trust policy makes of a token; issues nothing',
+    summary: 'Test a trust policy with a token; issues nothing',
     tag,
     method: 'POST',
     url: `${url}/:policyId/test`,
@@ -134,19 +134,22 @@ export const oidcRoutes = ({
     malformed: () => 'invalid_request',
     schema: { query: ExchangeQuery, body: ExchangeRequest, response: { 200: ExchangedToken } },
     async handler({ body, query, origin, countAgainst }) {
-      const { audience, ...asked } = readExchange(body, query, issuer);
-      const proof = { ...asked, origin, parties: async () => [], countAgainst };
-      const issued = await exchange.redeem(proof, audience, exchangeWords);
+      const { audience, ...assertion } = parseExchange(body, query, issuer);
+      const issued = await exchange.redeem(
+        { ...assertion, origin, parties: async () => [], countAgainst },
+        audience,
+        exchangeRefusalCodes,
+      );
       return { ...issued, issued_token_type: tokenType('access_token') };
     },
   }),
   route({
     id: 'issueIdToken',
-    summary: 'Get an ID token, by which the agent is known elsewhere',
+    summary: 'Get an ID token, which identifies the agent to other services',
     tag,
     method: 'POST',
     url: '/oidc/id-token',
-    // An ID token says which agent is present, and relying parties do not look for an actor.
+    // An ID token names the agent itself; relying parties do not read `act`.
     access: ownBearer(),
     limit: 'caller',
     accepts: 'form',

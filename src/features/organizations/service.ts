@@ -34,14 +34,14 @@ import {
 } from './store.ts';
 import { eventOf, type OrganizationStatus } from './transitions.ts';
 
-export interface Plan {
+export interface OrganizationPlan {
   readonly planTier: PlanTier;
   readonly maxAgents: number;
   readonly status: OrganizationStatus;
 }
 
 /** Null: the plan's own figure holds. */
-export type Overrides = Pick<StoredOrganization, 'maxAgents' | 'maxTokensPerMonth'>;
+export type LimitOverrides = Pick<StoredOrganization, 'maxAgents' | 'maxTokensPerMonth'>;
 
 export interface OrganizationService {
   create(caller: Caller, wanted: NewOrganization): Promise<Organization>;
@@ -54,9 +54,9 @@ export interface OrganizationService {
   register(tx: Tx, actor: Actor & { agentId: string }, wanted: NewOrganization): Promise<Organization>;
   findBySlug(tx: Tx, slug: string): Promise<{ organizationId: string } | undefined>;
   /** The plan and the standing, kept from changing until the transaction ends; undefined when the organization is deleted or unknown. */
-  lockPlan(tx: Tx, organizationId: string): Promise<Plan | undefined>;
+  lockPlan(tx: Tx, organizationId: string): Promise<OrganizationPlan | undefined>;
   /** The plan as it stands, with the organization's own figures; undefined when there is no such organization. */
-  planOf(organizationId: string): Promise<(Omit<Plan, 'maxAgents'> & Overrides) | undefined>;
+  planOf(organizationId: string): Promise<(Omit<OrganizationPlan, 'maxAgents'> & LimitOverrides) | undefined>;
   /** What others may show of an organization, whoever asks; undefined when it is unknown. */
   describe(db: Queryable, organizationId: string): Promise<Organization | undefined>;
   deletedAmong(db: Queryable, organizationIds: readonly string[]): Promise<string[]>;
@@ -79,10 +79,10 @@ export interface OrganizationService {
    * Whoever gives an agent a secret or a key can speak as that agent, so they must hold what it holds: its scopes, and
    * the role of admin.
    */
-  refuseImpersonation(tx: Tx, caller: Caller, agent: Impersonated): Promise<void>;
+  refuseImpersonation(tx: Tx, caller: Caller, agent: ImpersonationTarget): Promise<void>;
 }
 
-export interface Impersonated {
+export interface ImpersonationTarget {
   readonly agentId: string;
   readonly organizationId: string;
   readonly allowedScopes: readonly string[];
@@ -111,11 +111,11 @@ export function createOrganizationService(deps: OrganizationDeps): OrganizationS
       agentId: actor.agentId,
       metadata: { name, slug, planTier },
     });
-    return shown(stored);
+    return toOrganization(stored);
   };
 
   /** A deleted organization is shown to the operator, and exists for nobody else and no change. */
-  const lockLiving = async (tx: Tx, orgId: string): Promise<StoredOrganization> => {
+  const lockUndeleted = async (tx: Tx, orgId: string): Promise<StoredOrganization> => {
     const stored = await lockOrganization(tx, orgId);
     return stored && stored.status !== 'deleted' ? stored : fail('ORG_NOT_FOUND');
   };
@@ -127,19 +127,19 @@ export function createOrganizationService(deps: OrganizationDeps): OrganizationS
     change: Omit<OrganizationChange, 'status'> & { status?: OrganizationStatus },
     because: Record<string, unknown> = {},
   ): Promise<Organization> => {
-    const before = await lockLiving(tx, orgId);
+    const before = await lockUndeleted(tx, orgId);
     const after: StoredOrganization = { ...before, ...change, updatedAt: isoTime(clock) };
     const changed = (Object.keys(change) as (keyof typeof change)[]).filter(
       (key) => before[key] !== after[key],
     );
-    if (changed.length === 0) return shown(before);
+    if (changed.length === 0) return toOrganization(before);
     await updateOrganization(tx, after);
     await ledger.record(tx, caller, eventOf(before.status, after.status), {
       organizationId: after.organizationId,
       agentId: caller.agentId,
       metadata: { changed, ...change, ...because },
     });
-    return shown(after);
+    return toOrganization(after);
   };
 
   return {
@@ -149,13 +149,13 @@ export function createOrganizationService(deps: OrganizationDeps): OrganizationS
     async list(caller, query) {
       const only = isOperator(caller) ? undefined : caller.organizationId;
       const { rows, total } = await listOrganizations(db, only, query);
-      return pageOf(query, rows.map(shown), total);
+      return pageOf(query, rows.map(toOrganization), total);
     },
 
     async get(caller, orgId) {
       const stored = await findOrganization(db, orgId);
       if (!stored || (stored.status === 'deleted' && !isOperator(caller))) fail('ORG_NOT_FOUND');
-      return shown(stored);
+      return toOrganization(stored);
     },
 
     async update(caller, orgId, change) {
@@ -165,19 +165,19 @@ export function createOrganizationService(deps: OrganizationDeps): OrganizationS
           message: "You may change the name only; plan, limits and status are the operator's.",
         });
       }
-      refuseSelfHarm(caller, orgId, change.status === 'suspended');
+      refuseEndingOwnOrganization(caller, orgId, change.status === 'suspended');
       return db.transaction((tx) => apply(tx, caller, orgId, change));
     },
 
     async remove(caller, orgId) {
-      refuseSelfHarm(caller, orgId, true);
+      refuseEndingOwnOrganization(caller, orgId, true);
       await db.transaction((tx) => apply(tx, caller, orgId, { status: 'deleted' }));
     },
 
     async addMember(caller, orgId, { agentId, role }) {
       const agent = await agentFor(caller, agentId);
       return db.transaction(async (tx) => {
-        const { organizationId } = await lockLiving(tx, orgId);
+        const { organizationId } = await lockUndeleted(tx, orgId);
         const membership: Membership = {
           memberId: ids.uuid(),
           organizationId,
@@ -200,12 +200,12 @@ export function createOrganizationService(deps: OrganizationDeps): OrganizationS
 
     async lockPlan(tx, organizationId) {
       const stored = await lockOrganization(tx, organizationId);
-      return stored && stored.status !== 'deleted' ? shown(stored) : undefined;
+      return stored && stored.status !== 'deleted' ? toOrganization(stored) : undefined;
     },
 
     async describe(queryable, organizationId) {
       const stored = await findOrganization(queryable, organizationId);
-      return stored && shown(stored);
+      return stored && toOrganization(stored);
     },
 
     deletedAmong: listDeleted,
@@ -239,14 +239,14 @@ const roleIn = async (db: Queryable, { organizationId, agentId, delegation }: Ca
   delegation ? 'none' : ((await findRole(db, organizationId, agentId)) ?? 'none');
 
 /** On the wire a maximum is always a number: the organization's own, or its plan's. */
-const shown = (stored: StoredOrganization): Organization => ({
+const toOrganization = (stored: StoredOrganization): Organization => ({
   ...stored,
   maxAgents: stored.maxAgents ?? plans[stored.planTier].maxAgents,
   maxTokensPerMonth: stored.maxTokensPerMonth ?? plans[stored.planTier].maxTokensPerMonthPerClient,
 });
 
 /** An operator who ended its own organization would lock everybody out of the instance, itself included. */
-function refuseSelfHarm(caller: Caller, orgId: string, ends: boolean): void {
+function refuseEndingOwnOrganization(caller: Caller, orgId: string, ends: boolean): void {
   if (ends && orgId.toLowerCase() === caller.organizationId) {
     fail('FORBIDDEN', { message: 'You cannot suspend or delete the organization you belong to yourself.' });
   }

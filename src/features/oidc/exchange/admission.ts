@@ -1,10 +1,9 @@
 /**
- * Admission by an outside token. Whatever is wrong with the token, the policies or the agent, the client gets the same answer,
- * except where it can solve the problem itself; the audit log says more. The token is verified and the request counted before the
- * transaction, because both may take a call elsewhere; that the policy still admits it and the token was not used before is checked
- * within it. A refusal changes nothing: the token is used up by what is issued for it.
+ * Admits a workload by an external token. A client gets one uniform answer for every problem of the token, the policies or the
+ * agent, except where it can solve the problem itself; the audit log says more. The token is verified and the request counted
+ * before the transaction, because both may call other servers. Within the transaction the policy is checked again, under locks,
+ * and the token is marked as used. A refusal changes nothing: a token is used up only when something is issued for it.
  */
-import type { TokenErrorCode } from '../../../contract/errors.ts';
 import type { Actor } from '../../../kernel/caller.ts';
 import { isoTime } from '../../../kernel/clock.ts';
 import type { Tx } from '../../../kernel/data/db.ts';
@@ -13,40 +12,23 @@ import type { LedgerEntry } from '../../../kernel/domain-event.ts';
 import { failToken, TokenError } from '../../../kernel/fail.ts';
 import { anonymous, isUuid, nilUuid } from '../../../kernel/ids.ts';
 import { isRefused, type UnverifiedToken } from '../../../kernel/ports/external-tokens.ts';
-import type {
-  AuthenticatedClient,
-  ExternalClientAssertion,
-  Issue,
-  IssuedToken,
-} from '../../../kernel/ports/grant.ts';
-import type { OidcDeps } from '../deps.ts';
-import { tokenKeysOf } from '../policies/lookup-keys.ts';
-import { checksOf, failing } from '../policies/match.ts';
-import { holdPolicy, isUsed, markUsed, useToken } from '../policies/store.ts';
+import type { AuthenticatedClient, ExternalClientAssertion } from '../../../kernel/ports/grant.ts';
+import type { Admit, OidcDeps, RefusalCodes } from '../deps.ts';
+import { checksOf, failedChecks } from '../policies/match.ts';
+import { lockPolicyShared } from '../policies/store.ts';
 import { maxAgeSeconds, type TrustPolicy } from '../schema.ts';
-import { type Chosen, createChoose } from './policy-selection.ts';
+import { createPolicySelection, type SelectedPolicy } from './policy-selection.ts';
+import { singleUseKeysOf } from './single-use-keys.ts';
+import { isUsed, markTokenUsed, recordPolicyUse } from './store.ts';
 
-/** What a refusal is called where it is asked: RFC 8693's words here, RFC 6749's for a client that proves itself. */
-export interface RefusalWords {
-  readonly proof: TokenErrorCode;
-  readonly standing: TokenErrorCode;
-  readonly scope: TokenErrorCode;
-}
-
-export type Admit = (
-  proof: ExternalClientAssertion,
-  words: RefusalWords,
-  issue: Issue,
-) => Promise<IssuedToken>;
-
-const told = 'the token is not one that is trusted here';
+const uniformMessage = 'the token is not one that is trusted here';
 const usedBefore = 'the token was used before';
-/** Of clocks that differ: how long past its end a token might still be shown to us. */
+/** Clock skew: how long past its end an issuer's token may still be presented. */
 const leewaySeconds = 60;
-const maxRecorded = 256;
+const maxRecordedLength = 256;
 
-/** What is known of a request so far: what the record of its refusal is made of. */
-interface Progress {
+/** Facts about a request, gathered step by step. The audit event of a refusal is made from them. */
+interface RefusalContext {
   /** An agent once the token is verified; until then an address. */
   actor: Actor;
   token?: UnverifiedToken;
@@ -54,129 +36,142 @@ interface Progress {
 }
 
 export function createAdmission(deps: OidcDeps): Admit {
-  const { db, clock, metrics, outside, issuer: ourselves, multiTenant } = deps;
+  const { db, clock, metrics, externalTokens, issuer: ownIssuer, multiTenant } = deps;
   const { lockEligibility, findEligibility, recordRefusal, exchangeQueue } = deps;
-  const choose = createChoose(deps);
+  const selectPolicy = createPolicySelection(deps);
 
-  /** In the log of the policy's organization, or of the one whose agent is named; otherwise in that of no organization. */
-  const refusalOf = async (
+  const refusalEvent = async (
     { agentId }: ExternalClientAssertion,
-    { actor, token, policy }: Progress,
+    { actor, token, policy }: RefusalContext,
     { reason, details }: TokenError,
   ): Promise<LedgerEntry> => {
-    const { organizationId, agentId: subjectId } = policy ?? (await named(agentId));
-    const metadata = { ...(token && vouchedBy(policy, token)), reason, ...details };
-    const subject = { organizationId, agentId: subjectId, outcome: 'failure', metadata } as const;
+    const recipient = policy ?? (await auditRecipientOf(agentId));
+    const metadata = { ...(token && externalIdentity(policy, token)), reason, ...details };
+    const subject = {
+      organizationId: recipient.organizationId,
+      agentId: recipient.agentId,
+      outcome: 'failure',
+      metadata,
+    } as const;
     return { actor, type: 'token.refused', subject };
   };
 
-  const named = async (agentId: string | undefined) => {
+  /** Without a policy: the organization whose agent the client names, otherwise the log of no organization. */
+  const auditRecipientOf = async (agentId: string | undefined) => {
     if (agentId === undefined || !isUuid(agentId)) return anonymous;
-    const standing = await findEligibility(db, agentId.toLowerCase());
-    return { organizationId: standing?.organizationId ?? nilUuid, agentId: agentId.toLowerCase() };
+    const eligibility = await findEligibility(db, agentId.toLowerCase());
+    return { organizationId: eligibility?.organizationId ?? nilUuid, agentId: agentId.toLowerCase() };
   };
 
-  const read = (proof: ExternalClientAssertion, words: RefusalWords): UnverifiedToken => {
-    const token = outside.read(proof.token);
-    if (isRefused(token)) return failToken(words.proof, told, token.reason);
-    return token.issuer === ourselves ? failToken(words.proof, told, 'own_token') : token;
+  const parseToken = (assertion: ExternalClientAssertion, codes: RefusalCodes): UnverifiedToken => {
+    const token = externalTokens.read(assertion.token);
+    if (isRefused(token)) return failToken(codes.token, uniformMessage, token.reason);
+    return token.issuer === ownIssuer ? failToken(codes.token, uniformMessage, 'own_token') : token;
   };
 
-  /** The policy that admits the token, checked without locks; counts the request against the policy's agent. */
+  /** Selects the policy that admits the token, without locks; counts the request against the policy's agent. */
   const authenticate = async (
-    proof: ExternalClientAssertion,
-    words: RefusalWords,
-    progress: Progress,
-  ): Promise<{ token: UnverifiedToken; chosen: Chosen }> => {
-    const token = read(proof, words);
-    progress.token = token;
-    const chosen = await choose(token, { agentId: proof.agentId, scopes: scopesIn(proof.scope) });
-    const { policy } = chosen;
-    if (policy) progress.policy = policy;
-    if ('problem' in chosen) return failToken(words.proof, chosen.advice ?? told, chosen.problem);
-    const { agentId, singleUse } = chosen.policy;
-    if (singleUse && (await isUsed(db, tokenKeysOf(token, chosen.policy))))
-      return failToken(words.proof, told, usedBefore);
-    await proof.countAgainst({ clientId: agentId });
-    progress.actor = { ...proof.origin, agentId };
-    return { token, chosen };
+    assertion: ExternalClientAssertion,
+    codes: RefusalCodes,
+    context: RefusalContext,
+  ): Promise<{ token: UnverifiedToken; selected: SelectedPolicy }> => {
+    const token = parseToken(assertion, codes);
+    context.token = token;
+    const request = { agentId: assertion.agentId, scopes: parseScopes(assertion.scope) };
+    const selected = await selectPolicy(token, request);
+    if (selected.policy) context.policy = selected.policy;
+    if ('problem' in selected)
+      return failToken(codes.token, selected.publicMessage ?? uniformMessage, selected.problem);
+    const { agentId, singleUse } = selected.policy;
+    if (singleUse && (await isUsed(db, singleUseKeysOf(token, selected.policy))))
+      return failToken(codes.token, uniformMessage, usedBefore);
+    await assertion.countAgainst({ clientId: agentId });
+    context.actor = { ...assertion.origin, agentId };
+    return { token, selected };
   };
 
-  /** The policy as it stands, locked with its agent until the transaction ends, and the token marked as used. */
-  const prove = async (
+  /** Locks the policy and its agent until the transaction ends, checks both again, and marks the token as used. */
+  const lockAndUse = async (
     tx: Tx,
     token: UnverifiedToken,
-    { policy: seen, verified }: Chosen,
-    words: RefusalWords,
+    { policy: before, verified }: SelectedPolicy,
+    codes: RefusalCodes,
   ): Promise<TrustPolicy> => {
-    const refuse = (problem: string) => failToken(words.proof, told, problem);
-    const policy = await holdPolicy(tx, seen.policyId);
-    if (!policy || policy.jwksUri !== seen.jwksUri) return refuse('the trust policy was changed meanwhile');
-    const amiss = failing(checksOf(policy, verified.claims, clock.now()));
-    if (amiss.length > 0)
-      return refuse(`no trust policy matches: ${amiss.map(({ name }) => name).join(', ')}`);
-    const standing = await lockEligibility(tx, policy.agentId);
-    if (!standing || standing.problem !== undefined) {
-      const problem = standing?.problem ?? 'the agent does not exist';
-      return failToken(words.standing, words.standing === words.proof ? told : problem, problem);
+    const refuse = (problem: string) => failToken(codes.token, uniformMessage, problem);
+    const policy = await lockPolicyShared(tx, before.policyId);
+    if (!policy || policy.jwksUri !== before.jwksUri) return refuse('the trust policy was changed meanwhile');
+    const failed = failedChecks(checksOf(policy, verified.claims, clock.now()));
+    if (failed.length > 0)
+      return refuse(`no trust policy matches: ${failed.map(({ name }) => name).join(', ')}`);
+    const eligibility = await lockEligibility(tx, policy.agentId);
+    if (!eligibility || eligibility.problem !== undefined) {
+      const problem = eligibility?.problem ?? 'the agent does not exist';
+      return failToken(codes.agent, codes.agent === codes.token ? uniformMessage : problem, problem);
     }
-    if (policy.singleUse && !(await useToken(tx, tokenKeysOf(token, policy), lastMoment(verified))))
+    if (
+      policy.singleUse &&
+      !(await markTokenUsed(tx, singleUseKeysOf(token, policy), latestExpiry(verified)))
+    )
       return refuse(usedBefore);
     return policy;
   };
 
-  return async (proof, words, issue) => {
-    // Before anything is looked up: otherwise the policies of one tenant would decide about the workloads of another.
-    if (multiTenant && !proof.agentId)
+  return async (assertion, codes, issue) => {
+    // Before any lookup: otherwise the policies of one tenant would decide about the workloads of another.
+    if (multiTenant && !assertion.agentId)
       failToken('invalid_request', 'client_id is required: the agent to become');
-    const progress: Progress = { actor: proof.origin };
+    const context: RefusalContext = { actor: assertion.origin };
     try {
-      const { token, chosen } = await authenticate(proof, words, progress);
-      const parties = await proof.parties();
-      return await exchangeQueue(chosen.policy.organizationId, () =>
+      const { token, selected } = await authenticate(assertion, codes, context);
+      const parties = await assertion.parties();
+      return await exchangeQueue(selected.policy.organizationId, () =>
         db.transaction(async (tx) => {
-          // Agents before policies, and all of them at once: the order of every transaction that locks both.
-          await lockShared(tx, 'agent', [chosen.policy.agentId, ...parties]);
-          const policy = await prove(tx, token, chosen, words);
-          refuseScopesBeyond(policy, proof.scope, words);
-          const issued = await issue(tx, clientBy(policy, token));
-          markUsed(tx, policy.policyId, isoTime(clock));
+          // Lock order: all agents at once, then policies. Every transaction that locks both does the same.
+          await lockShared(tx, 'agent', [selected.policy.agentId, ...parties]);
+          const policy = await lockAndUse(tx, token, selected, codes);
+          refuseExcessScopes(policy, assertion.scope, codes);
+          const issued = await issue(tx, authenticatedClient(policy, token));
+          recordPolicyUse(tx, policy.policyId, isoTime(clock));
           tx.afterCommit(() => metrics.count('service_oidc_tokens_issued_total', {}));
           return issued;
         }),
       );
     } catch (error) {
       if (!(error instanceof TokenError)) throw error;
-      // A request counts once: one that was verified is counted against its agent already.
-      await proof.countAgainst('address');
-      await recordRefusal(await refusalOf(proof, progress, error));
+      // A request counts once: a verified request is already counted against its agent.
+      await assertion.countAgainst('address');
+      await recordRefusal(await refusalEvent(assertion, context, error));
       throw error;
     }
   };
 }
 
-export const scopesIn = (text: string | undefined): string[] => (text ?? '').split(' ').filter(Boolean);
+export const parseScopes = (text: string | undefined): string[] => (text ?? '').split(' ').filter(Boolean);
 
-function refuseScopesBeyond({ scopes }: TrustPolicy, asked: string | undefined, words: RefusalWords): void {
-  const given: readonly string[] = scopes;
-  if (scopesIn(asked).some((scope) => !given.includes(scope)))
-    failToken(words.scope, `invalid scope: the trust policy gives ${scopes.join(' ') || 'none'}`);
+function refuseExcessScopes(
+  { scopes }: TrustPolicy,
+  requested: string | undefined,
+  codes: RefusalCodes,
+): void {
+  const granted: readonly string[] = scopes;
+  if (parseScopes(requested).some((scope) => !granted.includes(scope)))
+    failToken(codes.scope, `invalid scope: the trust policy gives ${scopes.join(' ') || 'none'}`);
 }
 
-const clientBy = (policy: TrustPolicy, token: UnverifiedToken): AuthenticatedClient => ({
+const authenticatedClient = (policy: TrustPolicy, token: UnverifiedToken): AuthenticatedClient => ({
   agentId: policy.agentId,
   organizationId: policy.organizationId,
   scopes: policy.scopes,
-  vouched: vouchedBy(policy, token),
+  vouched: externalIdentity(policy, token),
 });
 
-/** By which policy, and of whom the token speaks; goes into the log, so not all of a long one. */
-const vouchedBy = (policy: TrustPolicy | undefined, { issuer, claims: { sub } }: UnverifiedToken) => ({
+/** For the audit log: policy, issuer and subject. Long values are truncated. */
+const externalIdentity = (policy: TrustPolicy | undefined, { issuer, claims: { sub } }: UnverifiedToken) => ({
   ...(policy && { policyId: policy.policyId }),
-  issuer: issuer.slice(0, maxRecorded).toWellFormed(),
-  ...(typeof sub === 'string' && { subject: sub.slice(0, maxRecorded).toWellFormed() }),
+  issuer: issuer.slice(0, maxRecordedLength).toWellFormed(),
+  ...(typeof sub === 'string' && { subject: sub.slice(0, maxRecordedLength).toWellFormed() }),
 });
 
-/** After this nobody would take the token, whatever becomes of its policy. */
-const lastMoment = ({ expiresAt, issuedAt = 0 }: Chosen['verified']): string =>
+/** No policy accepts the token after this time, even if its age limit is raised to the maximum. */
+const latestExpiry = ({ expiresAt, issuedAt = 0 }: SelectedPolicy['verified']): string =>
   new Date((Math.min(expiresAt, issuedAt + maxAgeSeconds) + leewaySeconds) * 1000).toISOString();

@@ -1,6 +1,6 @@
 /**
- * An agent's identity for somebody else to verify: clouds that trust this instance as an OpenID provider. It is no access
- * token here: our own API wants another `typ`, and its audience is never us.
+ * ID tokens, which clouds verify that trust this instance as an OpenID provider. An ID token is not an access token: our own API
+ * requires another `typ`, and the audience is never this instance.
  */
 import type { Caller } from '../../../kernel/caller.ts';
 import { fail } from '../../../kernel/fail.ts';
@@ -9,14 +9,14 @@ import type { OidcDeps } from '../deps.ts';
 import { tokenType } from './request.ts';
 import { type IdTokenRequest, type IdTokenResponse, idTokenSeconds } from './schema.ts';
 
-export type IssueIdToken = (caller: Caller, asked: IdTokenRequest) => Promise<IdTokenResponse>;
+export type IssueIdToken = (caller: Caller, request: IdTokenRequest) => Promise<IdTokenResponse>;
 
 export function createIdTokens(deps: OidcDeps): IssueIdToken {
   const { db, clock, ids, ledger, metrics, signer, issuer, lockEligibility } = deps;
 
   return async (caller, { audience, ttl }) => {
-    refuseOurselves(audience, issuer);
-    const expiresIn = secondsOf(ttl);
+    refuseOwnAudience(audience, issuer);
+    const expiresIn = parseTtl(ttl);
     const { agentId, organizationId } = caller;
     const issuedAt = Math.floor(clock.now() / 1000);
     const tokenId = ids.uuidV7(clock.now());
@@ -30,9 +30,9 @@ export function createIdTokens(deps: OidcDeps): IssueIdToken {
     };
     const id_token = await signer.sign(claims, 'JWT');
     await db.transaction(async (tx) => {
-      // Held, so that of a suspension and this one comes first.
-      const standing = await lockEligibility(tx, agentId);
-      if (!standing || standing.problem !== undefined) fail('AGENT_NOT_ACTIVE');
+      // Under a lock, so that a concurrent suspension commits before or after this event.
+      const eligibility = await lockEligibility(tx, agentId);
+      if (!eligibility || eligibility.problem !== undefined) fail('AGENT_NOT_ACTIVE');
       const metadata = { tokenId, audience, expiresIn };
       await ledger.record(tx, caller, 'id_token.issued', { organizationId, agentId, metadata });
       tx.afterCommit(() => metrics.count('service_oidc_tokens_issued_total', {}));
@@ -41,15 +41,15 @@ export function createIdTokens(deps: OidcDeps): IssueIdToken {
   };
 }
 
-/** A form's fields are text, whatever they mean. */
-function secondsOf(ttl: string | undefined): number {
+/** Form fields are text. */
+function parseTtl(ttl: string | undefined): number {
   const seconds = ttl === undefined ? idTokenSeconds.default : Number(ttl);
   const { min, max } = idTokenSeconds;
   if (seconds < min || seconds > max) throw problem('ttl', `must be from ${min} to ${max} seconds`);
   return seconds;
 }
 
-function refuseOurselves(audience: string, issuer: string): void {
+function refuseOwnAudience(audience: string, issuer: string): void {
   const same = URL.canParse(audience) && new URL(audience).href === new URL(issuer).href;
   if (same) throw problem('audience', 'is this instance itself; for its own API use the access token');
 }

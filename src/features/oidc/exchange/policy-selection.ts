@@ -1,7 +1,7 @@
 /**
- * The policy by which a token is admitted: looked up by its claims, trusted by its signature. Where no agent is named, the
- * policies of every organization are looked at. Each organization has a share of the work, and a token that fits policies of two
- * organizations is refused, so that neither keeps out or captures the workloads of the other.
+ * Selects the policy that admits a token: looked up by the token's claims, trusted by its signature. Without a named agent, the
+ * policies of every organization are candidates. Each organization has a fair share of the work, and a token that matches
+ * policies of two organizations is refused: no organization can block or capture the workloads of another.
  */
 import { isUuid } from '../../../kernel/ids.ts';
 import {
@@ -11,61 +11,61 @@ import {
   type VerifiedToken,
 } from '../../../kernel/ports/external-tokens.ts';
 import type { OidcDeps } from '../deps.ts';
-import { headsOf } from '../policies/lookup-keys.ts';
-import { checksOf, failing } from '../policies/match.ts';
-import { findPoliciesByHead, findPoliciesOfAgent, type InTurn } from '../policies/store.ts';
+import { subjectPrefixesOf } from '../policies/lookup-keys.ts';
+import { checksOf, failedChecks } from '../policies/match.ts';
 import type { TrustPolicy } from '../schema.ts';
-import { sourcesInTurns } from './round-robin.ts';
+import { roundRobinKeySources } from './round-robin.ts';
+import { findPoliciesByPrefix, findPoliciesOfAgent, type RankedPolicy } from './store.ts';
 
-/** For one token, of each organization and of all: more is a muddle, and a way to make us work. */
-const maxPolicies = { each: 100, all: 1_000 };
-const maxSources = { each: 5, all: 25 };
+/** Limits for one token, per organization and in total. They bound the work that one request can cause. */
+const maxPolicies = { perOrganization: 100, total: 1_000 };
+const maxKeySources = { perOrganization: 5, total: 25 };
 
 const tooManyPolicies = 'too many trust policies: name the agent with client_id';
 const tooManySources = 'too many key sets for one issuer: name the agent with client_id';
 const severalAgents = 'the token fits policies of several agents: name one with client_id';
 
-export interface Chosen {
+export interface SelectedPolicy {
   readonly policy: TrustPolicy;
   readonly verified: VerifiedToken;
 }
 
-/** Why the token is not admitted. */
-export interface Unmatched {
+export interface SelectionFailure {
+  /** Why the token is not admitted; for the audit log. */
   readonly problem: string;
   /**
-   * The policy concerned, in whose organization's log the refusal is recorded. Absent unless that organization is known to be
-   * meant: its agent is named, or its policies alone fit a token with a good signature.
+   * Names the audit recipient: the refusal is recorded in the log of this policy's organization. Absent unless that organization
+   * is known: its agent is named, or only its policies match a token with a valid signature.
    */
   readonly policy?: TrustPolicy;
-  /** What the client is told, where that is more than the uniform answer. */
-  readonly advice?: string;
+  /** For the client, instead of the uniform answer. */
+  readonly publicMessage?: string;
 }
 
-interface Judged {
+interface EvaluatedPolicy {
   readonly policy: TrustPolicy;
-  /** The names of the checks that fail. */
-  readonly amiss: readonly string[];
+  /** Names of checks. */
+  readonly failed: readonly string[];
 }
 
-export function createChoose({ db, clock, outside }: OidcDeps) {
-  /** One more of each than count, to see that there are more. */
-  const find = (token: UnverifiedToken, agentId: string | undefined): Promise<InTurn[]> => {
+export function createPolicySelection({ db, clock, externalTokens }: OidcDeps) {
+  /** Reads one more per organization than the limit, to see whether the limit is exceeded. */
+  const findCandidates = (token: UnverifiedToken, agentId: string | undefined): Promise<RankedPolicy[]> => {
     const { issuer, claims } = token;
-    const each = maxPolicies.each + 1;
+    const perOrganization = maxPolicies.perOrganization + 1;
     if (agentId === undefined) {
-      const asked = { heads: headsOf(token), audiences: audiencesOf(claims) };
-      return findPoliciesByHead(db, issuer, asked, { each, all: maxPolicies.all });
+      const filter = { prefixes: subjectPrefixesOf(token), audiences: audiencesOf(claims) };
+      return findPoliciesByPrefix(db, issuer, filter, { perOrganization, total: maxPolicies.total });
     }
-    return isUuid(agentId) ? findPoliciesOfAgent(db, issuer, agentId, each) : Promise.resolve([]);
+    return isUuid(agentId) ? findPoliciesOfAgent(db, issuer, agentId, perOrganization) : Promise.resolve([]);
   };
 
-  /** Each source of keys is asked once, however many policies name it. */
+  /** Verifies with each key source once, however many policies name it. */
   const verifyBySource = async (token: UnverifiedToken, policies: readonly TrustPolicy[]) =>
     new Map(
       await Promise.all(
-        sourcesInTurns(policies, maxSources).map(
-          async (source) => [source.jwksUri, await outside.verify(token, source)] as const,
+        roundRobinKeySources(policies, maxKeySources).map(
+          async (source) => [source.jwksUri, await externalTokens.verify(token, source)] as const,
         ),
       ),
     );
@@ -73,64 +73,71 @@ export function createChoose({ db, clock, outside }: OidcDeps) {
   return async (
     token: UnverifiedToken,
     { agentId, scopes }: { agentId: string | undefined; scopes: readonly string[] },
-  ): Promise<Chosen | Unmatched> => {
-    const found = await find(token, agentId);
-    const policies = found.filter(({ turn }) => turn <= maxPolicies.each);
-    const judged = policies.map((policy) => ({
+  ): Promise<SelectedPolicy | SelectionFailure> => {
+    const candidates = await findCandidates(token, agentId);
+    const policies = candidates.filter(({ rank }) => rank <= maxPolicies.perOrganization);
+    const evaluated = policies.map((policy) => ({
       policy,
-      amiss: failing(checksOf(policy, token.claims, clock.now())).map(({ name }) => name),
+      failed: failedChecks(checksOf(policy, token.claims, clock.now())).map(({ name }) => name),
     }));
-    const isNamed = agentId !== undefined;
-    const fitting = judged.filter(({ amiss }) => amiss.length === 0);
-    if (fitting.length === 0) {
-      const isCut = policies.length < found.length || found.length >= maxPolicies.all;
-      return explain(judged, isCut, isNamed);
+    const isAgentNamed = agentId !== undefined;
+    const matching = evaluated.filter(({ failed }) => failed.length === 0);
+    if (matching.length === 0) {
+      const isTruncated = policies.length < candidates.length || candidates.length >= maxPolicies.total;
+      return noMatch(evaluated, isTruncated, isAgentNamed);
     }
-    const rivals = isNamed ? fitting : judged.filter(isAboutCaller);
+    const competing = isAgentNamed ? matching : evaluated.filter(identifiesCaller);
     const verdicts = await verifyBySource(
       token,
-      rivals.map(({ policy }) => policy),
+      competing.map(({ policy }) => policy),
     );
-    const accepted = rivals.flatMap(({ policy, amiss }) => {
+    const accepted = competing.flatMap(({ policy, failed }) => {
       const verified = verdicts.get(policy.jwksUri);
-      return verified && !isRefused(verified) ? [{ policy, amiss, verified }] : [];
+      return verified && !isRefused(verified) ? [{ policy, failed, verified }] : [];
     });
     const organizations = new Set(accepted.map(({ policy }) => policy.organizationId));
-    if (organizations.size > 1) return { problem: severalAgents, advice: severalAgents };
-    const open = accepted.filter(({ amiss }) => amiss.length === 0);
-    const [first] = open;
-    if (!first) return explainVerdicts(fitting, verdicts, isNamed);
-    if (open.some(({ policy }) => policy.agentId !== first.policy.agentId))
-      return { problem: severalAgents, advice: severalAgents, policy: first.policy };
-    // Of several for one agent the oldest that gives what is asked.
-    return open.find(({ policy }) => scopes.every((scope) => policy.scopes.includes(scope))) ?? first;
+    if (organizations.size > 1) return { problem: severalAgents, publicMessage: severalAgents };
+    const admitting = accepted.filter(({ failed }) => failed.length === 0);
+    const [oldest] = admitting;
+    if (!oldest) return noValidSignature(matching, verdicts, isAgentNamed);
+    if (admitting.some(({ policy }) => policy.agentId !== oldest.policy.agentId))
+      return { problem: severalAgents, publicMessage: severalAgents, policy: oldest.policy };
+    // Several policies of one agent: the oldest that grants the requested scopes.
+    return admitting.find(({ policy }) => scopes.every((scope) => policy.scopes.includes(scope))) ?? oldest;
   };
 }
 
 /**
- * Whether the policy is about this caller, though it may not admit the token now. A disabled or stricter one of another
- * organization counts as well: otherwise a second policy would get the caller as soon as the first turns it away.
+ * Whether the policy identifies this caller, even if it does not admit the token now. A disabled or stricter policy of another
+ * organization competes as well: otherwise a second policy would capture the caller when the first stops admitting it.
  */
-const isAboutCaller = ({ amiss }: Judged): boolean =>
-  amiss.every((name) => name === 'status' || name === 'age');
+const identifiesCaller = ({ failed }: EvaluatedPolicy): boolean =>
+  failed.every((name) => name === 'status' || name === 'age');
 
-function explain(judged: readonly Judged[], isCut: boolean, isNamed: boolean): Unmatched {
-  const [nearest] = judged.toSorted((a, b) => a.amiss.length - b.amiss.length);
+function noMatch(
+  evaluated: readonly EvaluatedPolicy[],
+  isTruncated: boolean,
+  isAgentNamed: boolean,
+): SelectionFailure {
+  const [nearest] = evaluated.toSorted((a, b) => a.failed.length - b.failed.length);
   if (!nearest) return { problem: 'no trust policy for this token' };
-  const problem = isCut ? tooManyPolicies : `no trust policy matches: ${nearest.amiss.join(', ')}`;
-  return { problem, ...(isNamed && { policy: nearest.policy }) };
+  const problem = isTruncated ? tooManyPolicies : `no trust policy matches: ${nearest.failed.join(', ')}`;
+  return { problem, ...(isAgentNamed && { policy: nearest.policy }) };
 }
 
-function explainVerdicts(
-  fitting: readonly Judged[],
+function noValidSignature(
+  matching: readonly EvaluatedPolicy[],
   verdicts: ReadonlyMap<string | null, object>,
-  isNamed: boolean,
-): Unmatched {
-  const problems = fitting.map(({ policy }) => {
+  isAgentNamed: boolean,
+): SelectionFailure {
+  const problems = matching.map(({ policy }) => {
     const verdict = verdicts.get(policy.jwksUri);
     return { policy, problem: verdict && isRefused(verdict) ? verdict.reason : tooManySources };
   });
-  // First the problem that an organization can solve itself.
-  const told = problems.find(({ problem }) => problem === tooManySources) ?? problems[0];
-  return { problem: told?.problem ?? 'bad_signature', ...(isNamed && told && { policy: told.policy }) };
+  // An organization can solve this problem itself, so it comes first.
+  const reported = problems.find(({ problem }) => problem === tooManySources) ?? problems[0];
+  return {
+    problem: reported?.problem ?? 'bad_signature',
+    ...(isAgentNamed && reported && { policy: reported.policy }),
+  };
 }

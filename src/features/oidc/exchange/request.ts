@@ -1,31 +1,31 @@
-/** The form of an exchange (RFC 8693 §2.1), read before anything is looked up. */
+/** Parses the form of an exchange (RFC 8693 §2.1), before any lookup. */
 import { audienceOf } from '../../../kernel/audience.ts';
 import { failToken } from '../../../kernel/fail.ts';
 import type { ExternalClientAssertion } from '../../../kernel/ports/grant.ts';
-import type { RefusalWords } from './admission.ts';
+import type { RefusalCodes } from '../deps.ts';
 import { ExchangeRequest } from './schema.ts';
 
-export const exchangeWords: RefusalWords = {
-  proof: 'invalid_grant',
-  standing: 'invalid_grant',
+export const exchangeRefusalCodes: RefusalCodes = {
+  token: 'invalid_grant',
+  agent: 'invalid_grant',
   scope: 'invalid_scope',
 };
 
-/** Of a client that proves itself so at the token endpoint: the spec's words for `client_credentials`. */
-export const clientWords: RefusalWords = {
-  proof: 'invalid_client',
-  standing: 'unauthorized_client',
+/** For a client assertion at the token endpoint: the spec's codes for `client_credentials`. */
+export const clientRefusalCodes: RefusalCodes = {
+  token: 'invalid_client',
+  agent: 'unauthorized_client',
   scope: 'unsupported_grant_type',
 };
 
-/** And for the other grants. */
-export const grantWords: RefusalWords = { ...clientWords, scope: 'invalid_scope' };
+/** For a client assertion with another grant. */
+export const grantRefusalCodes: RefusalCodes = { ...clientRefusalCodes, scope: 'invalid_scope' };
 
 const grantType = 'urn:ietf:params:oauth:grant-type:token-exchange';
 export const tokenType = (name: string) => `urn:ietf:params:oauth:token-type:${name}`;
 const subjectTypes = [tokenType('jwt'), tokenType('id_token')];
 
-export function readExchange(
+export function parseExchange(
   form: ExchangeRequest,
   query: object,
   issuer: string,

@@ -22,7 +22,7 @@ export const ExchangeRequest = Type.Object(
 );
 export type ExchangeRequest = Static<typeof ExchangeRequest>;
 
-/** Nothing is read from the address; what must not stand there is refused by the service. */
+/** The query string is not read; the service refuses form fields in it. */
 export const ExchangeQuery = Type.Object({}, { additionalProperties: true });
 
 export const ExchangedToken = Type.Object(

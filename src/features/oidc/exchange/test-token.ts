@@ -1,24 +1,25 @@
-/** What a policy makes of a token: every check with what was expected and what was there. Issues and marks nothing. */
+/** Dry run of a policy against a token: every check with its expected and actual value. Issues nothing, marks nothing as used. */
 import { type Caller, tenantOf } from '../../../kernel/caller.ts';
 import { fail } from '../../../kernel/fail.ts';
 import { isRefused, type UnverifiedToken } from '../../../kernel/ports/external-tokens.ts';
 import type { OidcDeps } from '../deps.ts';
-import { tokenKeysOf } from '../policies/lookup-keys.ts';
 import { check, checksOf } from '../policies/match.ts';
-import { findPolicy, isUsed } from '../policies/store.ts';
+import { findPolicy } from '../policies/store.ts';
 import type { Check, TrustPolicy, TrustTest } from '../schema.ts';
+import { singleUseKeysOf } from './single-use-keys.ts';
+import { isUsed } from './store.ts';
 
 export type TestToken = (caller: Caller, policyId: string, token: string) => Promise<TrustTest>;
 
 export function createTokenTest({
   db,
   clock,
-  outside,
-  issuer: ourselves,
+  externalTokens,
+  issuer: ownIssuer,
   findEligibility,
 }: OidcDeps): TestToken {
   const signatureCheck = async (policy: TrustPolicy, token: UnverifiedToken): Promise<Check> => {
-    const verdict = await outside.verify(token, policy);
+    const verdict = await externalTokens.verify(token, policy);
     const expected = "valid now, signed by the issuer's key";
     return check(
       'signature',
@@ -29,24 +30,24 @@ export function createTokenTest({
   };
 
   const agentCheck = async (policy: TrustPolicy): Promise<Check> => {
-    const standing = await findEligibility(db, policy.agentId);
-    const problem = standing ? standing.problem : 'the agent does not exist';
+    const eligibility = await findEligibility(db, policy.agentId);
+    const problem = eligibility ? eligibility.problem : 'the agent does not exist';
     return check('agent', problem === undefined, 'active', [problem ?? 'active']);
   };
 
   const useCheck = async (token: UnverifiedToken, policy: TrustPolicy): Promise<Check> => {
-    const used = await isUsed(db, tokenKeysOf(token, policy));
+    const used = await isUsed(db, singleUseKeysOf(token, policy));
     return check('single use', !used, 'not used before', [used ? 'used before' : 'not used before']);
   };
 
   return async (caller, policyId, text) => {
     const policy = (await findPolicy(db, tenantOf(caller), policyId)) ?? fail('TRUST_POLICY_NOT_FOUND');
-    const token = outside.read(text);
+    const token = externalTokens.read(text);
     if (isRefused(token)) {
       const checks = [check('token', false, 'a signed JWT', [token.reason])];
       return { matched: false, checks, claims: {} };
     }
-    const own = token.issuer === ourselves;
+    const own = token.issuer === ownIssuer;
     const checks = [
       check('token', !own, 'a signed JWT of somebody else', [own ? 'own_token' : 'so it is']),
       await signatureCheck(policy, token),

@@ -1,31 +1,31 @@
-/** What a token says, as policies ask for it. */
+/** Reads the claims of a token by the paths that policies use. */
 import type { Claims } from '../../../kernel/ports/signer.ts';
 import type { Provider } from '../schema.ts';
 
 /**
- * The values of a claim as text; none when it is not there. A claim is named as it stands in the token, or, inside another,
- * by a JSON pointer (RFC 6901) such as `/kubernetes.io/namespace`. Of a list every item counts.
+ * The values of a claim as text; empty when the claim is missing. A top-level claim is given by name, a nested one by a JSON
+ * pointer (RFC 6901) such as `/kubernetes.io/namespace`. Every item of a list is a value.
  */
 export function valuesOf(claims: Claims, provider: Provider, claim: string): string[] {
-  if (nameOf(claim) === 'sub') return subjectForms(claims, provider);
+  if (canonicalName(claim) === 'sub') return subjectForms(claims, provider);
   const value = claimAt(claims, claim);
   return (Array.isArray(value) ? value : [value]).flatMap((item) =>
     ['string', 'number', 'boolean'].includes(typeof item) ? [String(item)] : [],
   );
 }
 
-/** The claim as it is in the token, of any type; undefined when it is missing or null. */
+/** The claim, of any type; undefined when it is missing or null. */
 export const claimAt = (claims: Claims, claim: string): unknown =>
   pathOf(claim).reduce<unknown>(stepInto, claims) ?? undefined;
 
-/** A claim at the top has two spellings: its name, and a pointer of one step. */
-export const nameOf = (claim: string): string => {
+/** A top-level claim has two spellings: its name, and a pointer with one segment. */
+export const canonicalName = (claim: string): string => {
   const [name, ...deeper] = pathOf(claim);
   return name === undefined || deeper.length > 0 ? claim : name;
 };
 
-/** The claim at the top that it is in. */
-export const topOf = (claim: string): string => pathOf(claim)[0] ?? '';
+/** The top-level claim that contains it. */
+export const topLevelClaim = (claim: string): string => pathOf(claim)[0] ?? '';
 
 const pathOf = (claim: string): string[] =>
   claim.startsWith('/')
@@ -44,16 +44,16 @@ function stepInto(at: unknown, step: string): unknown {
 const githubSubject = /^repo:([^/:@]+)(?:@(\d+))?\/([^/:@]+)(?:@(\d+))?(?=$|:)/;
 
 /**
- * The subject, and the other ways to write the same. GitHub writes `repo:OWNER/REPO:…` for some repositories and
- * `repo:OWNER@ID/REPO@ID:…` for others; names hold no `@`. A policy that gives names alone means that repository in either
- * form, and one that gives the ids means those ids, which the shorter form's token carries in claims of their own.
+ * The subject in all its equivalent forms. GitHub writes `repo:OWNER/REPO:…` for some repositories and
+ * `repo:OWNER@ID/REPO@ID:…` for others; names hold no `@`. A policy with names only matches both forms. A policy with ids
+ * requires those ids; a token in the shorter form carries them in separate claims.
  */
 export function subjectForms({ sub, ...claims }: Claims, provider: Provider): string[] {
   if (typeof sub !== 'string') return [];
-  const [found, owner, ownerId, repository, repositoryId] =
+  const [matched, owner, ownerId, repository, repositoryId] =
     (provider === 'github' && githubSubject.exec(sub)) || [];
-  if (found === undefined) return [sub];
-  const rest = sub.slice(found.length);
+  if (matched === undefined) return [sub];
+  const rest = sub.slice(matched.length);
   if (ownerId !== undefined || repositoryId !== undefined) return [sub, `repo:${owner}/${repository}${rest}`];
   const ids = [claims.repository_owner_id, claims.repository_id].map(String);
   return ids.every((id) => /^\d{1,20}$/.test(id))

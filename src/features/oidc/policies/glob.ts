@@ -1,17 +1,17 @@
 /**
- * Patterns in trust policies: everything stands for itself but `*`, which stands for any text without `/` and `:`. So a
- * pattern never reaches into the next part of a subject, and matching takes time in proportion to the text, whatever the
- * pattern.
+ * Glob patterns in trust policies: `*` matches any text without `/` and `:`; every other character matches itself. A pattern
+ * therefore never reaches into the next segment of a subject, and matching takes linear time for every pattern.
  */
 export function matchesGlob(pattern: string, text: string): boolean {
-  const wanted = pattern.split(/([/:])/);
-  const given = text.split(/([/:])/);
+  const patternSegments = pattern.split(/([/:])/);
+  const textSegments = text.split(/([/:])/);
   return (
-    wanted.length === given.length && wanted.every((part, index) => matchesPart(part, given[index] ?? ''))
+    patternSegments.length === textSegments.length &&
+    patternSegments.every((segment, index) => matchesSegment(segment, textSegments[index] ?? ''))
   );
 }
 
-function matchesPart(pattern: string, text: string): boolean {
+function matchesSegment(pattern: string, text: string): boolean {
   const [head = '', ...rest] = pattern.split('*');
   const tail = rest.pop();
   if (tail === undefined) return pattern === text;
@@ -27,5 +27,8 @@ function matchesPart(pattern: string, text: string): boolean {
 
 export const isGlob = (pattern: string): boolean => pattern.includes('*');
 
-/** Whether the first part, up to the first `/` or `:`, is there and fixed. */
-export const startsFixed = (pattern: string): boolean => /^[^/:*]+(?:[/:]|$)/.test(pattern);
+/** Whether the first segment, up to the first `/` or `:`, is present and has no `*`. */
+export const hasFixedFirstSegment = (pattern: string): boolean => /^[^/:*]+(?:[/:]|$)/.test(pattern);
+
+/** Whether the pattern is an exact text, or at least its first three characters are fixed. */
+export const hasFixedPrefix = (pattern: string): boolean => !isGlob(pattern) || /^[^/:*]{3}/.test(pattern);

@@ -1,18 +1,18 @@
-/** Whether a token is one that a policy lets in: one check for each thing that the policy asks, all of them always made. */
+/** Matches a token against a policy: one check for each requirement of the policy. Every check runs, even after a failure. */
 import { audiencesOf } from '../../../kernel/ports/external-tokens.ts';
 import type { Claims } from '../../../kernel/ports/signer.ts';
 import type { Check, Condition, TrustPolicy } from '../schema.ts';
-import { claimAt, subjectForms, topOf, valuesOf } from './claims.ts';
+import { claimAt, subjectForms, topLevelClaim, valuesOf } from './claims.ts';
 import { matchesGlob } from './glob.ts';
 
-const maxShown = 512;
-const shown = (values: readonly string[]): string | null => {
+const maxLength = 512;
+const truncated = (values: readonly string[]): string | null => {
   const text = values.join(', ');
   if (values.length === 0) return null;
-  return text.length > maxShown ? `${[...text.slice(0, maxShown)].slice(0, -1).join('')}…` : text;
+  return text.length > maxLength ? `${[...text.slice(0, maxLength)].slice(0, -1).join('')}…` : text;
 };
 
-/** By what the token says; who signed it is another question. */
+/** Checks the claims only; the signature is verified elsewhere. */
 export function checksOf(policy: TrustPolicy, claims: Claims, now: number): Check[] {
   return [
     check('status', policy.status === 'active', 'active', [policy.status]),
@@ -29,13 +29,13 @@ export const check = (name: string, ok: boolean, expected: string, actual: reado
   name,
   ok,
   expected,
-  actual: shown(actual),
+  actual: truncated(actual),
 });
 
 function audienceCheck({ audiences }: TrustPolicy, claims: Claims): Check {
-  const given = audiencesOf(claims);
-  const ok = given.some((audience) => audiences.includes(audience));
-  return check('audience', ok, audiences.join(' or '), given);
+  const actual = audiencesOf(claims);
+  const ok = actual.some((audience) => audiences.includes(audience));
+  return check('audience', ok, audiences.join(' or '), actual);
 }
 
 function subjectCheck({ subject, provider }: TrustPolicy, claims: Claims): Check {
@@ -50,13 +50,13 @@ function conditionCheck(
   claims: Claims,
 ) {
   if (operator === 'exists') return existsCheck(claim, claims);
-  const given = valuesOf(claims, provider, claim);
-  const fits = {
-    equals: () => given.some((value) => values.includes(value)),
-    in: () => given.some((value) => values.includes(value)),
-    glob: () => given.some((value) => values.some((pattern) => matchesGlob(pattern, value))),
+  const actual = valuesOf(claims, provider, claim);
+  const matches = {
+    equals: () => actual.some((value) => values.includes(value)),
+    in: () => actual.some((value) => values.includes(value)),
+    glob: () => actual.some((value) => values.some((pattern) => matchesGlob(pattern, value))),
   }[operator];
-  return check(`condition ${claim} ${operator}`, fits(), values.join(' or '), given);
+  return check(`condition ${claim} ${operator}`, matches(), values.join(' or '), actual);
 }
 
 /** A claim of any type counts, such as the object `act`. */
@@ -77,11 +77,11 @@ function ageCheck({ maxTokenAgeSeconds }: TrustPolicy, { iat }: Claims, now: num
   return check('age', ok, `at most ${maxTokenAgeSeconds} s`, age === undefined ? [] : [`${age} s`]);
 }
 
-/** A token with `act` (RFC 8693) is shown by the actor, not by its subject. Only a policy with a condition on `act` lets it in. */
+/** A token with `act` (RFC 8693) is presented by the actor, not by its subject. Only a policy with a condition on `act` admits it. */
 function actorCheck({ conditions }: TrustPolicy, { act }: Claims): Check {
-  const ok = act === undefined || conditions.some(({ claim }) => topOf(claim) === 'act');
+  const ok = act === undefined || conditions.some(({ claim }) => topLevelClaim(claim) === 'act');
   const actual = act === undefined ? [] : [JSON.stringify(act)];
   return check('actor', ok, 'a token without act, or a condition on act', actual);
 }
 
-export const failing = (checks: readonly Check[]): Check[] => checks.filter(({ ok }) => !ok);
+export const failedChecks = (checks: readonly Check[]): Check[] => checks.filter(({ ok }) => !ok);

@@ -6,9 +6,9 @@ import { isoTime } from '../../../kernel/clock.ts';
 import type { Tx } from '../../../kernel/data/db.ts';
 import { fail } from '../../../kernel/fail.ts';
 import { type Page, pageOf } from '../../../kernel/http/page.ts';
-import type { Holder, OidcDeps } from '../deps.ts';
+import type { OidcDeps, PolicyAgent } from '../deps.ts';
 import type { NewTrustPolicy, TrustPolicy, TrustPolicyChange, TrustPolicyQuery } from '../schema.ts';
-import { keysOf } from './lookup-keys.ts';
+import { policyKeysOf } from './lookup-keys.ts';
 import { defaultIssuer } from './presets.ts';
 import {
   deletePolicy,
@@ -16,10 +16,10 @@ import {
   hasEqual,
   insertPolicy,
   listPolicies,
-  lockPolicy,
+  lockPolicyExclusive,
   updatePolicy,
 } from './store.ts';
-import { refuseUnsound } from './validate.ts';
+import { validatePolicy } from './validate.ts';
 
 export interface PolicyService {
   create(caller: Caller, wanted: NewTrustPolicy): Promise<TrustPolicy>;
@@ -58,17 +58,17 @@ export function createPolicyService(deps: OidcDeps): PolicyService {
     });
   };
 
-  /** The agent first, then the policy: whoever comes in by a policy takes them in the same order. */
-  const held = async (tx: Tx, caller: Caller, policyId: string) => {
+  /** Lock order: the agent first, then the policy, as in an exchange. */
+  const lockAgentAndPolicy = async (tx: Tx, caller: Caller, policyId: string) => {
     const tenant = tenantOf(caller);
     const found = (await findPolicy(tx, tenant, policyId)) ?? fail('TRUST_POLICY_NOT_FOUND');
     const agent = await lockAgent(tx, caller, found.agentId);
-    const policy = (await lockPolicy(tx, tenant, policyId)) ?? fail('TRUST_POLICY_NOT_FOUND');
+    const policy = (await lockPolicyExclusive(tx, tenant, policyId)) ?? fail('TRUST_POLICY_NOT_FOUND');
     return { policy, agent };
   };
 
-  /** Nobody lets others in as somebody whom they could not be themselves. */
-  const refuseTooMuch = async (tx: Tx, caller: Caller, agent: Holder, policy: TrustPolicy) => {
+  /** A caller cannot admit others as an agent that it could not become itself, nor with scopes beyond the agent's. */
+  const authorizePolicy = async (tx: Tx, caller: Caller, agent: PolicyAgent, policy: TrustPolicy) => {
     await refuseImpersonation(tx, caller, agent);
     const exceeded = policy.scopes.filter((scope) => !agent.allowedScopes.includes(scope));
     if (exceeded.length > 0) {
@@ -83,7 +83,7 @@ export function createPolicyService(deps: OidcDeps): PolicyService {
     async create(caller, wanted) {
       const now = isoTime(clock);
       const { agentId, scopes: granted, ...rest } = wanted;
-      const described = {
+      const withDefaults = {
         issuer: defaultIssuer(wanted.provider),
         jwksUri: null,
         subject: null,
@@ -94,12 +94,12 @@ export function createPolicyService(deps: OidcDeps): PolicyService {
         ...rest,
         scopes: inContractOrder(granted),
       };
-      const sound = refuseUnsound(described, deps);
+      const valid = validatePolicy(withDefaults, deps);
       return db.transaction(async (tx) => {
         const agent = await lockAgent(tx, caller, agentId);
         if (agent.status === 'decommissioned') fail('AGENT_DECOMMISSIONED');
         const policy: TrustPolicy = {
-          ...sound,
+          ...valid,
           policyId: ids.uuid(),
           organizationId: agent.organizationId,
           agentId: agent.agentId,
@@ -107,8 +107,8 @@ export function createPolicyService(deps: OidcDeps): PolicyService {
           createdAt: now,
           updatedAt: now,
         };
-        await refuseTooMuch(tx, caller, agent, policy);
-        if (!(await insertPolicy(tx, policy, keysOf(policy)))) fail('TRUST_POLICY_ALREADY_EXISTS');
+        await authorizePolicy(tx, caller, agent, policy);
+        if (!(await insertPolicy(tx, policy, policyKeysOf(policy)))) fail('TRUST_POLICY_ALREADY_EXISTS');
         await record(tx, caller, 'trust_policy.created', policy);
         return policy;
       });
@@ -122,27 +122,29 @@ export function createPolicyService(deps: OidcDeps): PolicyService {
     get: async (caller, policyId) =>
       (await findPolicy(db, tenantOf(caller), policyId)) ?? fail('TRUST_POLICY_NOT_FOUND'),
 
-    update: (caller, policyId, asked) =>
+    update: (caller, policyId, requested) =>
       db.transaction(async (tx) => {
-        const { policy: before, agent } = await held(tx, caller, policyId);
-        const change = asked.scopes ? { ...asked, scopes: inContractOrder(asked.scopes) } : asked;
+        const { policy: before, agent } = await lockAgentAndPolicy(tx, caller, policyId);
+        const change = requested.scopes
+          ? { ...requested, scopes: inContractOrder(requested.scopes) }
+          : requested;
         const changed = changedFields(before, change);
         if (changed.length === 0) return before;
         if (agent.status === 'decommissioned') fail('AGENT_DECOMMISSIONED');
         const after: TrustPolicy = {
-          ...refuseUnsound({ ...before, ...change }, deps),
+          ...validatePolicy({ ...before, ...change }, deps),
           updatedAt: isoTime(clock),
         };
-        await refuseTooMuch(tx, caller, agent, after);
-        if (await hasEqual(tx, after, keysOf(after))) fail('TRUST_POLICY_ALREADY_EXISTS');
-        await updatePolicy(tx, after, keysOf(after));
+        await authorizePolicy(tx, caller, agent, after);
+        if (await hasEqual(tx, after, policyKeysOf(after))) fail('TRUST_POLICY_ALREADY_EXISTS');
+        await updatePolicy(tx, after, policyKeysOf(after));
         await record(tx, caller, 'trust_policy.updated', after, { changed });
         return after;
       }),
 
     async remove(caller, policyId) {
       await db.transaction(async (tx) => {
-        const { policy } = await held(tx, caller, policyId);
+        const { policy } = await lockAgentAndPolicy(tx, caller, policyId);
         await deletePolicy(tx, policy.policyId);
         await record(tx, caller, 'trust_policy.deleted', policy);
       });

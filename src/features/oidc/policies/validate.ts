@@ -1,51 +1,50 @@
-/** What a trust policy must be, beyond its shape, before it is kept. */
-
+/** Validates a trust policy beyond its schema, before it is stored. */
 import { type FieldProblem, validationError } from '../../../kernel/http/input/validation.ts';
 import { urlProblem } from '../../../kernel/ports/external-tokens.ts';
 import type { OidcDeps } from '../deps.ts';
 import type { Condition, TrustPolicy } from '../schema.ts';
 import { isShared, providersOf } from './issuer-hosts.ts';
-import { identityProblem } from './presets.ts';
+import { specificityProblem } from './specificity.ts';
 
-type Described = Pick<TrustPolicy, 'provider' | 'jwksUri' | 'subject' | 'conditions'> & {
+type PolicyInput = Pick<TrustPolicy, 'provider' | 'jwksUri' | 'subject' | 'conditions'> & {
   readonly issuer: string | undefined;
 };
 
-/** The same, with an issuer for sure; or VALIDATION_ERROR with every problem. */
-export function refuseUnsound<P extends Described>(
+/** The same policy, with an issuer; VALIDATION_ERROR with every problem otherwise. */
+export function validatePolicy<P extends PolicyInput>(
   policy: P,
-  { issuer: ourselves, allowHttp }: Pick<OidcDeps, 'issuer' | 'allowHttp'>,
+  { issuer: ownIssuer, allowHttp }: Pick<OidcDeps, 'issuer' | 'allowHttp'>,
 ): P & { issuer: string } {
   const problems: FieldProblem[] = [];
-  const complain = (field: string, message: string | undefined) => {
+  const addProblem = (field: string, message: string | undefined) => {
     if (message !== undefined) problems.push({ in: 'body', field, message });
   };
   const { provider, issuer, jwksUri, subject, conditions } = policy;
   if (issuer === undefined)
-    complain('issuer', `is required with ${provider}, which has no address of its own`);
+    addProblem('issuer', `is required with ${provider}, which has no address of its own`);
   else {
     const malformed = urlProblem(issuer, { allowHttp, allowQuery: false });
-    complain('issuer', malformed ?? foreignIssuer(issuer, provider, ourselves));
+    addProblem('issuer', malformed ?? issuerProblem(issuer, provider, ownIssuer));
     if (malformed === undefined && jwksUri !== null && isShared(issuer))
-      complain('jwksUri', `must be null: ${issuer} says itself where its keys are`);
+      addProblem('jwksUri', `must be null: ${issuer} says itself where its keys are`);
   }
-  if (jwksUri !== null) complain('jwksUri', urlProblem(jwksUri, { allowHttp, allowQuery: true }));
+  if (jwksUri !== null) addProblem('jwksUri', urlProblem(jwksUri, { allowHttp, allowQuery: true }));
   for (const [index, condition] of conditions.entries())
-    complain(`conditions[${index}].values`, valuesProblem(condition));
-  if (problems.length === 0) complain('subject', identityProblem(provider, subject, conditions));
+    addProblem(`conditions[${index}].values`, valuesProblem(condition));
+  if (problems.length === 0) addProblem('subject', specificityProblem(provider, subject, conditions));
   if (problems.length > 0) throw validationError('body', problems);
   return policy as P & { issuer: string };
 }
 
-/** Rules for one provider's tokens must not be got round by calling it something else. */
-function foreignIssuer(
+/** A policy must not avoid one provider's rules by naming another provider. */
+function issuerProblem(
   issuer: string,
   provider: TrustPolicy['provider'],
-  ourselves: string,
+  ownIssuer: string,
 ): string | undefined {
-  if (new URL(issuer).href === new URL(ourselves).href) return 'is this instance itself';
-  const owners = providersOf(issuer) ?? [provider];
-  return owners.includes(provider) ? undefined : `belongs to the provider ${owners.join(' or ')}`;
+  if (new URL(issuer).href === new URL(ownIssuer).href) return 'is this instance itself';
+  const allowed = providersOf(issuer) ?? [provider];
+  return allowed.includes(provider) ? undefined : `belongs to the provider ${allowed.join(' or ')}`;
 }
 
 function valuesProblem({ operator, values = [] }: Condition): string | undefined {

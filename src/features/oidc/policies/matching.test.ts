@@ -5,8 +5,8 @@ import fc from 'fast-check';
 import type { Condition, Provider, TrustPolicy } from '../schema.ts';
 import { claimAt, subjectForms, valuesOf } from './claims.ts';
 import { matchesGlob } from './glob.ts';
-import { headsOf, keysOf } from './lookup-keys.ts';
-import { identityProblem } from './presets.ts';
+import { policyKeysOf, subjectPrefixesOf } from './lookup-keys.ts';
+import { specificityProblem } from './specificity.ts';
 
 describe('patterns', () => {
   for (const [pattern, text, matches] of [
@@ -109,7 +109,7 @@ describe("GitHub's two subjects", () => {
   });
   it('a policy in either form is found by the beginnings of a token in either', () => {
     const policy = { audiences: [], conditions: [], issuer: '', jwksUri: null } as unknown as TrustPolicy;
-    const token = (claims: object) => headsOf({ claims } as never);
+    const token = (claims: object) => subjectPrefixesOf({ claims } as never);
     for (const subject of [
       named,
       numbered,
@@ -118,16 +118,16 @@ describe("GitHub's two subjects", () => {
       null,
     ])
       for (const claims of [{ sub: named, ...ids }, { sub: numbered }]) {
-        const { subjectHead } = keysOf({ ...policy, subject });
-        assert.ok(token(claims).includes(subjectHead), `${subject} for ${claims.sub}`);
+        const { subjectPrefix } = policyKeysOf({ ...policy, subject });
+        assert.ok(token(claims).includes(subjectPrefix), `${subject} for ${claims.sub}`);
       }
   });
   it('long and odd subjects are cut between characters', () => {
     const subject = '😀'.repeat(300);
-    const { subjectHead } = keysOf({ subject, audiences: [], conditions: [] } as never);
-    assert.ok(subjectHead.isWellFormed());
-    assert.equal([...subjectHead].length, 128);
-    assert.ok(headsOf({ claims: { sub: subject } } as never).includes(subjectHead));
+    const { subjectPrefix } = policyKeysOf({ subject, audiences: [], conditions: [] } as never);
+    assert.ok(subjectPrefix.isWellFormed());
+    assert.equal([...subjectPrefix].length, 128);
+    assert.ok(subjectPrefixesOf({ claims: { sub: subject } } as never).includes(subjectPrefix));
   });
 });
 
@@ -170,7 +170,7 @@ describe('who the caller is', () => {
   ];
   for (const [provider, subject, conditions = []] of says) {
     it(`${provider} ${subject} ${JSON.stringify(conditions)} says so`, () =>
-      assert.equal(identityProblem(provider, subject, conditions), undefined));
+      assert.equal(specificityProblem(provider, subject, conditions), undefined));
   }
   const silent: [Provider, string | null, Condition[]?][] = [
     ['github', null],
@@ -227,6 +227,6 @@ describe('who the caller is', () => {
   ];
   for (const [provider, subject, conditions = []] of silent) {
     it(`${provider} ${subject} ${JSON.stringify(conditions)} does not`, () =>
-      assert.match(identityProblem(provider, subject, conditions) ?? '', /does not say who/));
+      assert.match(specificityProblem(provider, subject, conditions) ?? '', /does not say who/));
   }
 });
