@@ -1,30 +1,30 @@
-/** Agents as they were read a moment ago, unless a change is announced: reading one is what registries are asked most. */
+/** Read-through cache of agents, invalidated by the ledger: `GET /agents/{agentId}` is the most frequent read of a registry. */
 import type { InvalidatingCache } from '../../kernel/data/invalidating-cache.ts';
 import type { LedgerListener } from '../../kernel/domain-event.ts';
 import type { AgentDeps } from './deps.ts';
 import type { Agent } from './schema.ts';
 
-/** The number changes with the shape of what is kept: nodes of two versions may share a store. */
+/** The number changes with the shape of the cached value: nodes of two versions may share a store. */
 const keyOf = (agentId: string) => `agent:2:${agentId.toLowerCase()}`;
 
 export function createAgentCache(
   { cache, clock }: Pick<AgentDeps, 'cache' | 'clock'>,
   find: (agentId: string) => Promise<Agent | undefined>,
 ) {
-  /** One that is not shown takes the same steps as one that is not there: how long they take must not tell it. */
-  return async (agentId: string, isShown: (agent: Agent) => boolean): Promise<Agent | undefined> => {
+  /** A hidden agent takes the same steps as a missing one: response times must not differ. */
+  return async (agentId: string, isVisible: (agent: Agent) => boolean): Promise<Agent | undefined> => {
     const key = keyOf(agentId);
-    const [known] = (await cache.getMany([key])) as readonly (Agent | null)[];
-    if (known && isShown(known)) return known;
+    const [cached] = (await cache.getMany([key])) as readonly (Agent | null)[];
+    if (cached && isVisible(cached)) return cached;
     const readAt = clock.now();
     const agent = await find(agentId);
-    if (!agent || !isShown(agent)) return undefined;
+    if (!agent || !isVisible(agent)) return undefined;
     await cache.putIfAbsent([[key, agent]], readAt);
     return agent;
   };
 }
 
-/** Whatever happens to an agent; nothing is remembered of one that was not there. */
+/** On every event of an agent, except its creation: misses are not cached. */
 export const invalidateAgents = (cache: InvalidatingCache): LedgerListener =>
   cache.listener(({ type, agentId }) =>
     type.startsWith('agent.') && type !== 'agent.created' ? [keyOf(agentId)] : [],

@@ -1,6 +1,6 @@
 /**
- * Agents: the registry of who exists and whose they are. Owns `agents`, their public keys included, and `agent_counts`.
- * Secrets are the credentials feature's, tokens the tokens feature's; what a plan allows, the organizations'.
+ * Agents: the registry of agents and the organizations they belong to. Owns `agents`, their public keys included, and
+ * `agent_counts`. The credentials feature owns secrets, the tokens feature tokens, the organizations feature plan limits.
  */
 
 import type { AgentDeps, Agents } from './deps.ts';

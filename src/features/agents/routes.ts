@@ -1,5 +1,6 @@
 import Type from 'typebox';
 import { type RouteEntry, route, scope } from '../../kernel/http/route.ts';
+import type { AgentService } from './deps.ts';
 import {
   Agent,
   AgentChange,
@@ -10,7 +11,6 @@ import {
   KeySet,
   NewAgent,
 } from './schema.ts';
-import type { AgentService } from './service.ts';
 
 export const agentRoutes = (agents: AgentService): RouteEntry[] => [
   route({

@@ -75,7 +75,7 @@ export type AgentChange = Static<typeof AgentChange>;
 
 export const immutableFields = ['agentId', 'email', 'createdAt'] as const;
 
-/** A public key as RFC 7517 writes it; which members a kind of key needs is checked by reading it. */
+/** A public key (RFC 7517). Importing the key checks the members that its type needs. */
 const PublicJwk = Type.Object(
   {
     kty: literals(['RSA', 'EC', 'OKP']),

@@ -1,16 +1,16 @@
 import { isDeepStrictEqual } from 'node:util';
-import { type AgentFacts, serviceFragments } from '../../contract/identity.ts';
+import { serviceFragments } from '../../contract/identity.ts';
 import { operatorScope, organizationScopes, type Scope, scopes } from '../../contract/scopes.ts';
-import { type Actor, type Caller, isOperator, refuseEscalation, tenantOf } from '../../kernel/caller.ts';
+import { type Caller, isOperator, refuseEscalation, tenantOf } from '../../kernel/caller.ts';
 import { isoTime } from '../../kernel/clock.ts';
 import { createBatcher } from '../../kernel/concurrency/batcher.ts';
-import type { Queryable, Tx } from '../../kernel/data/db.ts';
+import type { Tx } from '../../kernel/data/db.ts';
 import { fail } from '../../kernel/fail.ts';
 import { type FieldProblem, validationError } from '../../kernel/http/input/validation.ts';
-import { type Page, pageOf } from '../../kernel/http/page.ts';
+import { pageOf } from '../../kernel/http/page.ts';
 import { createAgentCache } from './agent-cache.ts';
-import type { AgentDeps } from './deps.ts';
-import type { Agent, AgentChange, AgentQuery, KeySet, NewAgent, PublicJwk } from './schema.ts';
+import type { AgentDeps, AgentService } from './deps.ts';
+import type { Agent, AgentChange, KeySet, PublicJwk } from './schema.ts';
 import {
   countAgainstPlan,
   findAgents,
@@ -26,42 +26,6 @@ import {
   updateKeys,
 } from './store.ts';
 import { eventOf } from './transitions.ts';
-
-export type AgentToRegister = Omit<NewAgent, 'organization_id' | 'allowedScopes'> & {
-  readonly organizationId: string;
-  readonly allowedScopes: readonly Scope[];
-};
-
-export interface AgentService {
-  create(caller: Caller, wanted: NewAgent): Promise<Agent>;
-  list(caller: Caller, query: AgentQuery): Promise<Page<Agent>>;
-  /** The agent, if the caller may see it; AGENT_NOT_FOUND otherwise. */
-  get(caller: Caller, agentId: string): Promise<Agent>;
-  /** The agent, whoever asks: for features that answer for foreign agents in a way of their own. */
-  find(agentId: string): Promise<Agent | undefined>;
-  update(caller: Caller, agentId: string, change: AgentChange): Promise<Agent>;
-  remove(caller: Caller, agentId: string): Promise<void>;
-  keys(caller: Caller, agentId: string): Promise<KeySet>;
-  putKeys(caller: Caller, agentId: string, wanted: KeySet): Promise<KeySet>;
-  /** The change itself, for callers that have settled who may: `create`, and bootstrap. */
-  register(tx: Tx, actor: Actor, wanted: AgentToRegister, agentId?: string): Promise<Agent>;
-  /**
-   * For every change of an agent or of what is an agent's: the agent as it stands, kept from changing until the
-   * transaction ends. AGENT_NOT_FOUND unless the caller may see it; FORBIDDEN for an operator's agent, unless the caller
-   * is one: who may not make an operator may not end one either.
-   */
-  lock(tx: Tx, caller: Caller, agentId: string): Promise<Agent>;
-  /** Agents that take up a place in the organization's plan. */
-  countAgainstPlan(organizationId: string): Promise<number>;
-  /** By id, whoever asks; those that do not exist are left out. */
-  findAll(agentIds: readonly string[]): Promise<Map<string, Agent>>;
-  /** The same, kept from changing until the transaction ends. */
-  lockAll(tx: Tx, agentIds: readonly string[]): Promise<Map<string, Agent>>;
-  /** What identity documents are made of, whoever asks; agents that do not exist are left out. */
-  facts(agentIds: readonly string[], within?: Queryable): Promise<AgentFacts[]>;
-  /** The oldest active agent that holds the operator's scope. */
-  findOperator(tx: Tx): Promise<Agent | undefined>;
-}
 
 export function createAgentService(deps: AgentDeps): AgentService {
   const {
@@ -107,7 +71,7 @@ export function createAgentService(deps: AgentDeps): AgentService {
     return agent;
   };
 
-  /** The plan is held until commit, so of many that want the last place exactly one gets it. */
+  /** The plan is locked until commit: of concurrent requests for the last slot exactly one succeeds. */
   const reserveAgentSlot = async (tx: Tx, organizationId: string) => {
     const plan = (await lockPlan(tx, organizationId)) ?? fail('ORG_NOT_FOUND');
     const { planTier, maxAgents } = plan;
@@ -122,18 +86,18 @@ export function createAgentService(deps: AgentDeps): AgentService {
     });
   };
 
-  const organizationFor = (caller: Caller, asked: string | undefined): string => {
-    if (asked === undefined && multiTenant) {
+  const organizationFor = (caller: Caller, requested: string | undefined): string => {
+    if (requested === undefined && multiTenant) {
       throw validationError('body', [
         { in: 'body', field: 'organization_id', message: 'is required on a multi-tenant instance' },
       ]);
     }
-    // UUIDs are the same in either case; SQL answers in lower case.
-    const home = asked?.toLowerCase() ?? caller.organizationId;
-    if (home !== caller.organizationId && !isOperator(caller)) {
+    // UUIDs are case-insensitive; PostgreSQL returns them in lower case.
+    const organizationId = requested?.toLowerCase() ?? caller.organizationId;
+    if (organizationId !== caller.organizationId && !isOperator(caller)) {
       fail('FORBIDDEN', { message: 'Agents can be created in your own organization only.' });
     }
-    return home;
+    return organizationId;
   };
 
   const lock = async (tx: Tx, caller: Caller, agentId: string): Promise<LockedAgent> => {
@@ -155,7 +119,7 @@ export function createAgentService(deps: AgentDeps): AgentService {
     await refuseImpersonation(tx, caller, agent);
   };
 
-  /** Every change of an existing agent: what is refused, what is written, what ends with it, what is told. */
+  /** Every change of an existing agent: authorization, the update, revocation of credentials, the audit event. */
   const apply = async (tx: Tx, caller: Caller, before: LockedAgent, change: AgentChange): Promise<Agent> => {
     const changed = changedFields(before, change);
     const suspendedByOperator = isSuspendedByOperator(caller, before, change);
@@ -165,8 +129,8 @@ export function createAgentService(deps: AgentDeps): AgentService {
     if (event === 'agent.reactivated') await refuseReactivation(tx, caller, before);
     await updateAgent(tx, after);
     if (after.status === 'decommissioned') await revokeCredentialsOf(tx, after.agentId);
-    const more = { changed, ...(suspendedByOperator && { suspendedByOperator }) };
-    await ledger.record(tx, caller, event, eventSubject(after, more));
+    const metadata = { changed, ...(suspendedByOperator && { suspendedByOperator }) };
+    await ledger.record(tx, caller, event, eventSubject(after, metadata));
     return after;
   };
 
@@ -190,20 +154,20 @@ export function createAgentService(deps: AgentDeps): AgentService {
 
     async get(caller, agentId) {
       const tenant = tenantOf(caller);
-      const isShown = (agent: Agent) => tenant === undefined || agent.organizationId === tenant;
-      return (await readCached(agentId, isShown)) ?? fail('AGENT_NOT_FOUND');
+      const isVisible = (agent: Agent) => tenant === undefined || agent.organizationId === tenant;
+      return (await readCached(agentId, isVisible)) ?? fail('AGENT_NOT_FOUND');
     },
 
     find: findAgent,
 
-    update: (caller, agentId, asked) =>
+    update: (caller, agentId, requested) =>
       db.transaction(async (tx) => {
         const before = await lock(tx, caller, agentId);
         if (before.status === 'decommissioned') fail('AGENT_DECOMMISSIONED');
-        const change = asked.allowedScopes
-          ? { ...asked, allowedScopes: inContractOrder(asked.allowedScopes) }
-          : asked;
-        // Narrowing counts too: an agent cut down to the caller's size could then be given a secret by the caller.
+        const change = requested.allowedScopes
+          ? { ...requested, allowedScopes: inContractOrder(requested.allowedScopes) }
+          : requested;
+        // Narrowing counts too: the caller could reduce an agent to its own scopes and then give it a secret.
         if (change.allowedScopes && !isDeepStrictEqual(change.allowedScopes, before.allowedScopes))
           refuseEscalation(caller, [...before.allowedScopes, ...change.allowedScopes]);
         return apply(tx, caller, before, change);
@@ -246,7 +210,7 @@ export function createAgentService(deps: AgentDeps): AgentService {
 
 const byId = (agents: readonly Agent[]) => new Map(agents.map((agent) => [agent.agentId, agent]));
 
-/** What the events of an agent carry. */
+/** The subject of an agent's audit events. */
 const eventSubject = (agent: Agent, more: Record<string, unknown> = {}) => {
   const { organizationId, agentId, agentType, status, owner, version, deploymentEnv, allowedScopes } = agent;
   return {
@@ -256,11 +220,11 @@ const eventSubject = (agent: Agent, more: Record<string, unknown> = {}) => {
   };
 };
 
-/** An operator's suspension holds until an operator lifts it; an operator can also take over one by the organization. */
+/** Only an operator lifts an operator's suspension. An operator can also take over a suspension by the organization. */
 const isSuspendedByOperator = (caller: Caller, before: LockedAgent, { status }: AgentChange): boolean => {
   const operatorSuspends = status === 'suspended' && isOperator(caller);
-  const stays = before.status === 'suspended' && before.suspendedByOperator;
-  return (status ?? before.status) === 'suspended' && (operatorSuspends || stays);
+  const wasByOperator = before.status === 'suspended' && before.suspendedByOperator;
+  return (status ?? before.status) === 'suspended' && (operatorSuspends || wasByOperator);
 };
 
 const changedFields = (before: Agent, change: AgentChange): string[] =>

@@ -17,7 +17,7 @@ export interface LockedAgent extends Agent {
   readonly suspendedByOperator: boolean;
 }
 
-/** Undefined is the operator's view: every organization. */
+/** Undefined for operators: every organization. */
 const ofTenant = (organizationId: string | undefined) =>
   organizationId === undefined ? sql`true` : sql`organization_id = ${organizationId}`;
 
@@ -37,7 +37,7 @@ export async function insertAgent(db: Queryable, agent: Agent): Promise<boolean>
   return inserted === 1;
 }
 
-/** In the order asked. */
+/** In the order of the ids. */
 export async function findAgents(db: Queryable, agentIds: readonly string[]): Promise<(Agent | undefined)[]> {
   const rows = await db.many<Agent>(
     'agents.find',
@@ -47,7 +47,7 @@ export async function findAgents(db: Queryable, agentIds: readonly string[]): Pr
   return agentIds.map((agentId) => found.get(agentId.toLowerCase()));
 }
 
-/** With their keys. */
+/** With their public keys. */
 export const findFacts = (db: Queryable, agentIds: readonly string[]): Promise<AgentFacts[]> =>
   db.many(
     'agents.facts',
@@ -55,8 +55,8 @@ export const findFacts = (db: Queryable, agentIds: readonly string[]): Promise<A
   );
 
 /**
- * Its tokens end with its status, by the latest of the clocks: those of the nodes may differ, and none may bring one back. Each time is later
- * than the last: whoever was given a token meanwhile has one of just behind it (features/tokens/mint.ts).
+ * A change of status ends the agent's tokens. `tokens_ended_at` takes the latest of the clocks, because those of the nodes may
+ * differ, and always increases: a token that was minted concurrently is dated just before it (features/tokens/mint.ts).
  */
 export async function updateAgent(db: Queryable, agent: LockedAgent): Promise<void> {
   await db.run(
@@ -73,17 +73,17 @@ export async function updateAgent(db: Queryable, agent: LockedAgent): Promise<vo
   );
 }
 
-/** The agent as it is now, kept from changing until the transaction ends. */
+/** The agent, locked exclusively until the transaction ends. */
 export async function lockAgent(
   tx: Queryable,
   tenant: string | undefined,
   agentId: string,
 ): Promise<LockedAgent | undefined> {
   const found = await tx.maybe<{ agentId: string }>(
-    'agents.findTurn',
+    'agents.findForLock',
     sql`select agent_id as "agentId" from agents where agent_id = ${agentId} and ${ofTenant(tenant)}`,
   );
-  // Nobody keeps others waiting for what is not theirs to see.
+  // Read first: a caller cannot lock agents that it may not see.
   if (!found) return undefined;
   await lockExclusive(tx, 'agent', [found.agentId]);
   return tx.maybe(
@@ -93,7 +93,7 @@ export async function lockAgent(
   );
 }
 
-/** Those that exist, as they are now, kept from changing until the transaction ends; others may hold them in the same way. */
+/** The agents that exist, under a shared lock until the transaction ends. */
 export async function lockAgentsShared(tx: Queryable, agentIds: readonly string[]): Promise<Agent[]> {
   await lockShared(tx, 'agent', agentIds);
   return tx.many(
@@ -104,7 +104,7 @@ export async function lockAgentsShared(tx: Queryable, agentIds: readonly string[
 
 export async function listAgents(db: Queryable, tenant: string | undefined, query: AgentQuery) {
   const { owner, agentType, status } = query;
-  const byCounted = join(
+  const countedFilters = join(
     [
       ofTenant(tenant),
       ...(agentType === undefined ? [] : [sql`agent_type = ${agentType}`]),
@@ -112,26 +112,26 @@ export async function listAgents(db: Queryable, tenant: string | undefined, quer
     ],
     ' and ',
   );
-  const matches = owner === undefined ? byCounted : sql`${byCounted} and owner = ${owner}`;
+  const matches = owner === undefined ? countedFilters : sql`${countedFilters} and owner = ${owner}`;
   const rows = await db.many<Agent>(
     'agents.list',
     sql`select ${columns} from agents where ${matches}
         order by created_at desc, agent_id desc limit ${query.limit} offset ${offsetOf(query)}`,
   );
-  // Owners are free text, so agents are counted by them; everything else is counted already.
+  // `owner` is free text, so its agents are counted here; `agent_counts` has the other totals.
   const { total } = await db.one<{ total: number }>(
     'agents.count',
     owner === undefined
-      ? sql`select coalesce(sum(agents), 0)::bigint as total from agent_counts where ${byCounted}`
+      ? sql`select coalesce(sum(agents), 0)::bigint as total from agent_counts where ${countedFilters}`
       : sql`select count(*) as total from agents where ${matches}`,
   );
   return { rows, total };
 }
 
-/** Agents that take up a place in the plan: all but the decommissioned. */
+/** All agents but the decommissioned. */
 export async function countAgainstPlan(db: Queryable, organizationId: string): Promise<number> {
   const { total } = await db.one<{ total: number }>(
-    'agents.countLiving',
+    'agents.countAgainstPlan',
     sql`select coalesce(sum(agents), 0)::bigint as total from agent_counts
         where organization_id = ${organizationId} and status <> 'decommissioned'`,
   );

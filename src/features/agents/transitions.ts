@@ -1,10 +1,10 @@
-/** What may become of an agent, as the spec's table of states has it. */
+/** State transitions of an agent, as in the spec's table. */
 import type { EventType } from '../../contract/events.ts';
 import { fail } from '../../kernel/fail.ts';
 
 export type AgentStatus = 'active' | 'suspended' | 'decommissioned';
 
-/** The event of each allowed step; a step that is not here is refused. Nothing leads out of `decommissioned`. */
+/** The event of each allowed transition; others are refused. `decommissioned` is final. */
 export const agentTransitions: Readonly<Record<AgentStatus, Partial<Record<AgentStatus, EventType>>>> = {
   active: { suspended: 'agent.suspended', decommissioned: 'agent.decommissioned' },
   suspended: { active: 'agent.reactivated', decommissioned: 'agent.decommissioned' },

@@ -1,6 +1,6 @@
 /**
- * Credentials: the secrets by which agents prove who they are. Owns the `credentials` table and shows a secret once.
- * Whether a secret is right is asked by the tokens feature, which reads the hashes for that.
+ * Credentials: the client secrets of agents. Owns the `credentials` table and shows a secret once.
+ * The tokens feature reads the hashes to authenticate clients.
  */
 
 import type { CredentialDeps, Credentials } from './deps.ts';

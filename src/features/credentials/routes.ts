@@ -1,5 +1,6 @@
 import Type from 'typebox';
 import { type RouteEntry, route, scope } from '../../kernel/http/route.ts';
+import type { CredentialService } from './deps.ts';
 import {
   AgentParams,
   CredentialPage,
@@ -8,7 +9,6 @@ import {
   CredentialWithSecret,
   NewCredential,
 } from './schema.ts';
-import type { CredentialService } from './service.ts';
 
 export const credentialRoutes = (credentials: CredentialService): RouteEntry[] => [
   route({

@@ -11,7 +11,7 @@ const fields = {
   revokedAt: Nullable(Timestamp),
 };
 
-/** As lists show it: there is no place for a secret in this shape. */
+/** As lists show it; the shape has no field for a secret. */
 export const Credential = Type.Object(fields, { title: 'Credential' });
 export type Credential = Static<typeof Credential>;
 

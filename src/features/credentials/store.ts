@@ -34,7 +34,7 @@ export async function listCredentials(db: Queryable, agentId: string, query: Cre
   return { rows, total };
 }
 
-/** Kept from changing until the transaction ends: rotations and revocations of one credential go one after the other. */
+/** Locked until the transaction ends: rotations and revocations of one credential are serialized. */
 export const lockCredential = (
   db: Queryable,
   agentId: string,

@@ -1,11 +1,11 @@
-/** What may become of a credential. Expiry is no state: an expired credential is `active`, and of no use. */
+/** State transitions of a credential. Expiry is not a state: an expired credential stays `active`, but does not authenticate. */
 import type { EventType } from '../../contract/events.ts';
 import { fail } from '../../kernel/fail.ts';
 
 export type CredentialStatus = 'active' | 'revoked';
 export type CredentialStep = 'rotate' | 'revoke';
 
-/** The event of each allowed step; a step that is not here is refused. */
+/** The event of each allowed step; others are refused. */
 export const credentialTransitions: Readonly<
   Record<CredentialStatus, Partial<Record<CredentialStep, EventType>>>
 > = {

@@ -1,21 +1,21 @@
-/** Cards as data, unsigned: the spec's own, and the published formats. */
+/** Unsigned cards: the spec's own, and the published formats. */
 import type { AgentCard, AgentFacts, CardFacts } from '../../contract/identity.ts';
 import { type A2aCard, type BadgeCredential, type OasfRecord, oasfSkills } from './formats.ts';
 import type { Identifiers } from './identifiers.ts';
 
-/** E-mails are unique; their local part is what people call the agent. */
+/** The local part of the e-mail is the agent's display name. */
 export const nameOf = ({ email }: Pick<AgentFacts, 'email'>): string =>
   email.slice(0, Math.max(1, email.lastIndexOf('@')));
 
-export const plainCard = (names: Identifiers, facts: CardFacts, issuedAt: string): AgentCard => ({
-  did: names.agent(facts.agentId),
+export const plainCard = (identifiers: Identifiers, facts: CardFacts, issuedAt: string): AgentCard => ({
+  did: identifiers.agent(facts.agentId),
   name: nameOf(facts),
   agentType: facts.agentType,
   capabilities: [...facts.capabilities],
   owner: facts.owner,
   version: facts.version,
   deploymentEnv: facts.deploymentEnv,
-  identityProvider: names.baseUrl,
+  identityProvider: identifiers.baseUrl,
   issuedAt,
 });
 
@@ -23,11 +23,11 @@ const describe = ({ agentType, deploymentEnv }: AgentFacts, organization: string
   `An agent of type ${agentType} in ${deploymentEnv}, registered by ${organization}.`;
 
 /**
- * `organization`: the registered name, which is not unique; the organization's id is beside the DID. The agent's `owner` is free text, so no signed format names it as provider or author: it stays a
- * field of its own. `interfaces`: the A2A endpoints of the agent's listing; none unless it is listed with one.
+ * `organization`: the registered name, which is not unique; the organization's id is next to the DID. The agent's `owner` is free
+ * text, so no signed format names it as provider or author. `interfaces`: the A2A endpoints of the agent's published listing.
  */
 export const a2aCard = (
-  names: Identifiers,
+  identifiers: Identifiers,
   facts: AgentFacts,
   organization: string,
   interfaces: readonly string[],
@@ -35,16 +35,16 @@ export const a2aCard = (
   name: nameOf(facts),
   description: describe(facts, organization),
   supportedInterfaces: interfaces.map((url) => ({ url, protocolBinding: 'JSONRPC', protocolVersion: '1.0' })),
-  provider: { organization, url: names.baseUrl },
+  provider: { organization, url: identifiers.baseUrl },
   version: facts.version,
   capabilities: {
     extensions: [
       {
-        uri: `${names.baseUrl}/docs#agent-identity`,
+        uri: `${identifiers.baseUrl}/docs#agent-identity`,
         description: 'Who the agent is, and who vouches for it.',
         params: {
-          did: names.agent(facts.agentId),
-          identityProvider: names.baseUrl,
+          did: identifiers.agent(facts.agentId),
+          identityProvider: identifiers.baseUrl,
           organizationId: facts.organizationId,
           owner: facts.owner,
         },
@@ -64,7 +64,7 @@ export const a2aCard = (
   }),
 });
 
-/** The nearest class of OASF's skill catalogue; the agent's own words are in the annotations. */
+/** The nearest class of OASF's skill catalogue; the annotations carry the agent's own type. */
 const skills: Readonly<Record<string, OasfRecord['skills'][number]>> = {
   screener: oasfSkills.topicLabeling,
   classifier: oasfSkills.topicLabeling,
@@ -72,7 +72,11 @@ const skills: Readonly<Record<string, OasfRecord['skills'][number]>> = {
   summarizer: oasfSkills.summarization,
 };
 
-export const oasfRecord = (names: Identifiers, facts: AgentFacts, organization: string): OasfRecord => ({
+export const oasfRecord = (
+  identifiers: Identifiers,
+  facts: AgentFacts,
+  organization: string,
+): OasfRecord => ({
   schema_version: '0.7.0',
   name: nameOf(facts),
   version: facts.version,
@@ -80,23 +84,23 @@ export const oasfRecord = (names: Identifiers, facts: AgentFacts, organization: 
   authors: [organization],
   created_at: facts.createdAt,
   skills: [skills[facts.agentType] ?? oasfSkills.problemSolving],
-  locators: [{ type: 'unspecified', url: names.a2aCard(facts.agentId) }],
+  locators: [{ type: 'unspecified', url: identifiers.a2aCard(facts.agentId) }],
   annotations: {
-    did: names.agent(facts.agentId),
+    did: identifiers.agent(facts.agentId),
     agentType: facts.agentType,
     capabilities: facts.capabilities.join(' '),
     deploymentEnv: facts.deploymentEnv,
     organizationId: facts.organizationId,
     owner: facts.owner,
-    identityProvider: names.baseUrl,
+    identityProvider: identifiers.baseUrl,
   },
 });
 
-/** As long as an access token: a badge cannot be called back. */
-const badgeMs = 3_600_000;
+/** As long as an access token: a badge cannot be revoked. */
+const badgeLifetimeMs = 3_600_000;
 
 export const badgeCredential = (
-  names: Identifiers,
+  identifiers: Identifiers,
   facts: AgentFacts,
   organization: string,
   { id, now }: { id: string; now: number },
@@ -107,10 +111,13 @@ export const badgeCredential = (
   ],
   id: `urn:uuid:${id}`,
   type: ['VerifiableCredential', 'AgentBadge'],
-  issuer: names.instance,
+  issuer: identifiers.instance,
   validFrom: new Date(now).toISOString(),
-  validUntil: new Date(now + badgeMs).toISOString(),
-  credentialSubject: { id: names.agent(facts.agentId), badge: oasfRecord(names, facts, organization) },
+  validUntil: new Date(now + badgeLifetimeMs).toISOString(),
+  credentialSubject: {
+    id: identifiers.agent(facts.agentId),
+    badge: oasfRecord(identifiers, facts, organization),
+  },
   credentialSchema: [
     { id: 'https://schema.oasf.outshift.com/schema/0.7.0/objects/record', type: 'JsonSchema' },
   ],

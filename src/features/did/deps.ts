@@ -4,7 +4,6 @@ import type { RouteEntry } from '../../kernel/http/route.ts';
 import type { Ids } from '../../kernel/ids.ts';
 import type { Metrics } from '../../kernel/observability/metrics.ts';
 import type { ReadAttestation, Signer } from '../../kernel/ports/signer.ts';
-import type { Conformance } from './conformance.ts';
 import type { Identifiers } from './identifiers.ts';
 
 export interface DidDeps {
@@ -15,9 +14,9 @@ export interface DidDeps {
   readonly signer: Pick<Signer, 'keyId' | 'attest' | 'publicKeys'>;
   readonly readAttestation: ReadAttestation;
   factsOf(agentId: string): Promise<AgentFacts | undefined>;
-  /** Undefined when there is no such organization. */
+  /** Undefined when the organization does not exist. */
   organizationOf(organizationId: string): Promise<RegisteredOrganization | undefined>;
-  /** Where the agent says, to everybody, that it speaks A2A. */
+  /** The agent's public A2A endpoints. */
   interfacesOf(agentId: string): Promise<readonly string[]>;
 }
 
@@ -26,11 +25,18 @@ export interface RegisteredOrganization {
   readonly status: 'active' | 'suspended' | 'deleted';
 }
 
+export interface Conformance {
+  /** The DID document resolves and the badge verifies. */
+  readonly verified: boolean;
+  /** And every card is valid against its schema. */
+  readonly conforms: boolean;
+}
+
 export interface Did {
   readonly routes: readonly RouteEntry[];
   readonly identifiers: Pick<Identifiers, 'agent' | 'card'>;
-  /** The spec's card, for whoever lists many. */
+  /** The spec's card, for lists. */
   cardOf(facts: CardFacts, issuedAt: string): AgentCard;
-  /** Issues a badge, verifies it as a stranger would, and holds every card against its schema. */
+  /** Issues and verifies a badge, and validates every card against its schema. */
   checkConformance(facts: AgentFacts): Promise<Conformance>;
 }

@@ -5,10 +5,10 @@ import type { Identifiers } from './identifiers.ts';
 import type { DidDocument } from './schema.ts';
 
 /**
- * `good`: agent and organization are active. `suspended`: one of them is not, for now: earlier signatures still verify, but
- * nobody should take a new one for the agent's, so it has no authentication methods. `gone`: for good.
+ * `active`: agent and organization are active. `suspended`: one of them is suspended. Earlier signatures still verify, but the
+ * document has no authentication methods, so verifiers accept no new ones. `deactivated` (DID Core's term): final.
  */
-export type IdentityStatus = 'good' | 'suspended' | 'gone';
+export type IdentityStatus = 'active' | 'suspended' | 'deactivated';
 
 const contexts = ['https://www.w3.org/ns/did/v1', 'https://w3id.org/security/suites/jws-2020/v1'];
 /** W3C's own, for terms that no other context defines: ours is `agntcy`. */
@@ -22,83 +22,83 @@ const publicKeyJwk = (key: Readonly<Record<string, unknown>>): PublicKeyJwk =>
     jwkMembers.flatMap((name) => (key[name] === undefined ? [] : [[name, key[name]]])),
   ) as PublicKeyJwk;
 
-/** The keys of the instance, each under the one id it has everywhere. */
+/** The instance's keys; each has the same id in every document. */
 export type InstanceMethods = ReturnType<typeof instanceMethods>;
 
-export const instanceMethods = (names: Identifiers, keys: readonly PublicKey[]) =>
+export const instanceMethods = (identifiers: Identifiers, keys: readonly PublicKey[]) =>
   keys.map((key) => ({
-    id: names.instanceKey(key.kid),
+    id: identifiers.instanceKey(key.kid),
     type: 'JsonWebKey2020',
-    controller: names.instance,
+    controller: identifiers.instance,
     publicKeyJwk: publicKeyJwk(key),
   }));
 
-export function instanceDocument(names: Identifiers, methods: InstanceMethods): DidDocument {
+export function instanceDocument(identifiers: Identifiers, methods: InstanceMethods): DidDocument {
   const ids = methods.map(({ id }) => id);
   return {
     '@context': contexts,
-    id: names.instance,
-    controller: names.instance,
+    id: identifiers.instance,
+    controller: identifiers.instance,
     verificationMethod: methods,
-    // The first signs; the others are those it came after, as long as the operator lets them stand.
+    // The first key signs; the others are previous keys that the operator still publishes.
     authentication: ids.slice(0, 1),
     assertionMethod: ids,
     service: [
       {
-        id: `${names.instance}#authorization-server`,
+        id: `${identifiers.instance}#authorization-server`,
         type: 'OAuthAuthorizationServer',
-        serviceEndpoint: `${names.baseUrl}/.well-known/oauth-authorization-server`,
+        serviceEndpoint: `${identifiers.baseUrl}/.well-known/oauth-authorization-server`,
       },
     ],
   };
 }
 
 export function agentDocument(
-  names: Identifiers,
+  identifiers: Identifiers,
   methods: InstanceMethods,
   facts: AgentFacts,
-  standing: IdentityStatus,
+  status: IdentityStatus,
 ): DidDocument {
   const { agentId, agentType, capabilities, deploymentEnv, owner, version } = facts;
-  const did = names.agent(agentId);
-  const own = standing === 'gone' ? [] : ownMethods(names, facts);
+  const did = identifiers.agent(agentId);
+  const own = status === 'deactivated' ? [] : ownMethods(identifiers, facts);
   const ownIds = own.map(({ id }) => id);
   return {
     '@context': [...contexts, undefinedTerms],
     id: did,
-    controller: names.instance,
-    // With the instance's key at hand, what we have signed about the agent is verified by this document alone.
+    controller: identifiers.instance,
+    // The instance's keys are included: this document is enough to verify our signatures about the agent.
     verificationMethod: [...own, ...methods],
-    authentication: standing === 'good' ? ownIds : [],
+    authentication: status === 'active' ? ownIds : [],
     assertionMethod: [...ownIds, ...methods.map(({ id }) => id)],
-    ...(standing === 'good' && { service: servicesOf(names, agentId) }),
+    ...(status === 'active' && { service: servicesOf(identifiers, agentId) }),
     agntcy: { agentId, agentType, capabilities: [...capabilities], deploymentEnv, owner, version },
   };
 }
 
-const ownMethods = (names: Identifiers, { agentId, publicKeys }: AgentFacts) =>
+const ownMethods = (identifiers: Identifiers, { agentId, publicKeys }: AgentFacts) =>
   publicKeys.map((key) => ({
-    id: names.agentKey(agentId, String(key.kid)),
+    id: identifiers.agentKey(agentId, String(key.kid)),
     type: 'JsonWebKey2020',
-    controller: names.agent(agentId),
+    controller: identifiers.agent(agentId),
     publicKeyJwk: publicKeyJwk(key),
   }));
 
 const services: Record<
   ServiceFragment,
-  [type: string, endpoint: (names: Identifiers, agentId: string) => string]
+  [type: string, endpoint: (identifiers: Identifiers, agentId: string) => string]
 > = {
-  'agent-card': ['AgentCard', (names, agentId) => names.card(agentId)],
-  a2a: ['A2AAgentCard', (names, agentId) => names.a2aCard(agentId)],
-  oasf: ['OASFRecord', (names, agentId) => names.card(agentId, 'oasf')],
-  badge: ['AgentBadge', (names, agentId) => names.card(agentId, 'badge')],
+  'agent-card': ['AgentCard', (identifiers, agentId) => identifiers.card(agentId)],
+  a2a: ['A2AAgentCard', (identifiers, agentId) => identifiers.a2aCard(agentId)],
+  oasf: ['OASFRecord', (identifiers, agentId) => identifiers.card(agentId, 'oasf')],
+  badge: ['AgentBadge', (identifiers, agentId) => identifiers.card(agentId, 'badge')],
 };
 
-const servicesOf = (names: Identifiers, agentId: string) =>
+const servicesOf = (identifiers: Identifiers, agentId: string) =>
   Object.entries(services).map(([fragment, [type, endpoint]]) => ({
-    id: `${names.agent(agentId)}#${fragment}`,
+    id: `${identifiers.agent(agentId)}#${fragment}`,
     type,
-    serviceEndpoint: endpoint(names, agentId),
+    serviceEndpoint: endpoint(identifiers, agentId),
   }));
 
 export const hasDistinctIds = ({ verificationMethod, service = [] }: DidDocument): boolean => {

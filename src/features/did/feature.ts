@@ -1,7 +1,7 @@
 /**
- * DID: who an agent is, in documents that others read without asking us anything else: DID documents (W3C DID Core 1.0, method
- * did:web) and agent cards in the published formats, signed with the instance's key. Owns nothing; all of it is made from the
- * facts that the registry holds, at the moment it is asked for. docs/guides/identity-documents.md says how each signature is checked.
+ * DID: identity documents of agents that third parties verify on their own: DID documents (W3C DID Core 1.0, method did:web) and
+ * agent cards in the published formats, signed with the instance's key. Owns no tables; each document is generated on request
+ * from the registry's facts. docs/guides/identity-documents.md says how to verify each signature.
  */
 import { plainCard } from './card.ts';
 import { createConformanceCheck } from './conformance.ts';
@@ -12,12 +12,12 @@ import { didRoutes } from './routes.ts';
 import { createDidService } from './service.ts';
 
 export function createDid(deps: DidDeps): Did {
-  const names = createIdentifiers(deps.baseUrl);
-  const methods = instanceMethods(names, deps.signer.publicKeys());
+  const identifiers = createIdentifiers(deps.baseUrl);
+  const methods = instanceMethods(identifiers, deps.signer.publicKeys());
   return {
-    routes: didRoutes(createDidService(deps, names, methods)),
-    identifiers: names,
-    cardOf: (facts, issuedAt) => plainCard(names, facts, issuedAt),
-    checkConformance: createConformanceCheck(deps, names, methods),
+    routes: didRoutes(createDidService(deps, identifiers, methods)),
+    identifiers: identifiers,
+    cardOf: (facts, issuedAt) => plainCard(identifiers, facts, issuedAt),
+    checkConformance: createConformanceCheck(deps, identifiers, methods),
   };
 }

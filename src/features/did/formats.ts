@@ -1,7 +1,7 @@
 /**
  * The published formats as JSON Schemas, written from their definitions: the A2A 1.0 AgentCard (a2a.proto), the OASF 0.7.0
- * record, and the AGNTCY Agent Badge as a W3C Verifiable Credential 2.0. They filter what we answer, and tell the compliance
- * report whether a card is what it says it is.
+ * record, and the AGNTCY Agent Badge as a W3C Verifiable Credential 2.0. They filter responses, and the conformance check
+ * validates cards against them.
  */
 import Type, { type Static } from 'typebox';
 import { Timestamp, Uuid } from '../../contract/shapes.ts';
@@ -67,8 +67,8 @@ export const A2aCard = Type.Object(
 export type A2aCard = Static<typeof A2aCard>;
 
 /**
- * Those of OASF's skills that we speak of. In the schema of 0.7.0 every class has one id and one name, and a record whose two do not
- * belong together is none.
+ * The OASF skills that we use. In the schema of 0.7.0 every class has one id and one name; a record with a mismatched pair is
+ * invalid.
  */
 export const oasfSkills = {
   topicLabeling: { id: 10901, name: 'natural_language_processing/text_classification/topic_labeling' },
@@ -137,7 +137,7 @@ export const OasfRecord = Type.Object(
 );
 export type OasfRecord = Static<typeof OasfRecord>;
 
-/** What the badge's signature covers. */
+/** The signed content of a badge. */
 export const BadgeCredential = Type.Object(
   {
     '@context': Type.Array(Uri, { minItems: 1 }),

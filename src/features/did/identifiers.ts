@@ -1,21 +1,22 @@
-/** What things are called: DIDs by did:web's rule, from the public address alone, and the addresses that go with them. */
+/** DIDs by did:web's rule, derived from the public address, and the URLs of the documents. */
 
 export interface Identifiers {
-  /** The public address, as in `identityProvider`. */
+  /** Our public address, as in `identityProvider`. */
   readonly baseUrl: string;
-  /** did:web of the instance. */
+  /** The DID of the instance. */
   readonly instance: string;
+  /** The DID of an agent. */
   agent(agentId: string): string;
-  /** The verification method of one of the instance's keys; the same DID URL in every document that has it. */
+  /** The verification method of one of the instance's keys: the same DID URL in every document. */
   instanceKey(kid: string): string;
   agentKey(agentId: string, kid: string): string;
-  /** Where the A2A card of an agent is. */
+  /** The URL of an agent's A2A card. */
   a2aCard(agentId: string): string;
   card(agentId: string, format?: string): string;
 }
 
 export function createIdentifiers(baseUrl: string): Identifiers {
-  // A port's colon would read as a separator, so did:web writes it %3A.
+  // did:web escapes the colon of a port, which is its separator, as %3A.
   const instance = `did:web:${encodeURIComponent(new URL(baseUrl).host)}`;
   const agent = (agentId: string) => `${instance}:agents:${agentId}`;
   return {

@@ -6,16 +6,16 @@ import { A2aCard, Badge, OasfRecord } from './formats.ts';
 import { CardQuery, DidDocument, DidParams, DidResolution } from './schema.ts';
 import type { DidService } from './service.ts';
 
-/** Short: a suspended agent loses its authentication methods within this, wherever a copy is kept. */
-const mayBeKept = 'public, max-age=60';
+/** Short: after a suspension, cached copies still show the agent's authentication methods for at most this long. */
+const cacheControl = 'public, max-age=60';
 
 type SetHeader = (name: string, value: string) => void;
 
 export const didRoutes = (did: DidService): RouteEntry[] => {
-  /** Only what succeeds may be kept by others. */
-  const kept = async <T>(header: SetHeader, answer: T | Promise<T>): Promise<T> => {
-    const body = await answer;
-    header('cache-control', mayBeKept);
+  /** Only successful responses are cacheable. */
+  const cacheable = async <T>(header: SetHeader, response: T | Promise<T>): Promise<T> => {
+    const body = await response;
+    header('cache-control', cacheControl);
     return body;
   };
 
@@ -29,7 +29,7 @@ export const didRoutes = (did: DidService): RouteEntry[] => {
       access: open(),
       limit: 'caller',
       schema: { response: { 200: DidDocument } },
-      handler: ({ header }) => kept(header, did.instance()),
+      handler: ({ header }) => cacheable(header, did.instance()),
     }),
     route({
       id: 'getDid',
@@ -41,7 +41,7 @@ export const didRoutes = (did: DidService): RouteEntry[] => {
       limit: 'caller',
       schema: { params: DidParams, response: { 200: DidDocument } },
       errors: ['AGENT_NOT_FOUND', 'AGENT_DECOMMISSIONED'],
-      handler: ({ params, header }) => kept(header, did.document(params.agentId)),
+      handler: ({ params, header }) => cacheable(header, did.document(params.agentId)),
     }),
     rootRoute({
       id: 'getDidAtRoot',
@@ -53,7 +53,7 @@ export const didRoutes = (did: DidService): RouteEntry[] => {
       limit: 'caller',
       schema: { params: DidParams, response: { 200: DidDocument } },
       errors: ['AGENT_NOT_FOUND', 'AGENT_DECOMMISSIONED'],
-      handler: ({ params, header }) => kept(header, did.document(params.agentId)),
+      handler: ({ params, header }) => cacheable(header, did.document(params.agentId)),
     }),
     route({
       id: 'resolveDid',
@@ -83,7 +83,7 @@ export const didRoutes = (did: DidService): RouteEntry[] => {
       },
       errors: ['AGENT_NOT_FOUND'],
       handler: ({ params, query, header }) =>
-        kept<object>(header, did[query.format ?? 'card'](params.agentId)),
+        cacheable<object>(header, did[query.format ?? 'card'](params.agentId)),
     }),
     rootRoute({
       id: 'getA2aCard',
@@ -95,7 +95,7 @@ export const didRoutes = (did: DidService): RouteEntry[] => {
       limit: 'caller',
       schema: { params: DidParams, response: { 200: A2aCard } },
       errors: ['AGENT_NOT_FOUND'],
-      handler: ({ params, header }) => kept(header, did.a2a(params.agentId)),
+      handler: ({ params, header }) => cacheable(header, did.a2a(params.agentId)),
     }),
   ];
 };

@@ -20,87 +20,95 @@ export interface DidService {
   badge(agentId: string): Promise<Badge>;
 }
 
-export function createDidService(deps: DidDeps, names: Identifiers, methods: InstanceMethods): DidService {
+export function createDidService(
+  deps: DidDeps,
+  identifiers: Identifiers,
+  methods: InstanceMethods,
+): DidService {
   const { clock, ids, metrics, signer, factsOf, organizationOf, interfacesOf } = deps;
-  const kid = names.instanceKey(signer.keyId);
+  const kid = identifiers.instanceKey(signer.keyId);
 
-  const find = async (agentId: string): Promise<Found> => {
+  const find = async (agentId: string): Promise<AgentIdentity> => {
     const facts = (await factsOf(agentId)) ?? fail('AGENT_NOT_FOUND');
     const organization = await organizationOf(facts.organizationId);
-    return { facts, organization, standing: standingOf(facts, organization?.status) };
+    return { facts, organization, status: identityStatusOf(facts, organization?.status) };
   };
 
-  const generated = <T>(document: T): T => {
+  const countGenerated = <T>(document: T): T => {
     metrics.count('service_did_documents_generated_total', {});
     return document;
   };
 
-  /** What we sign, we sign for agents in good standing only. */
-  const findGood = async (agentId: string): Promise<{ facts: AgentFacts; organization: string }> => {
-    const { facts, organization, standing } = await find(agentId);
-    if (standing !== 'good' || !organization)
+  /** We sign for active agents only. */
+  const findActive = async (agentId: string): Promise<{ facts: AgentFacts; organization: string }> => {
+    const { facts, organization, status } = await find(agentId);
+    if (status !== 'active' || !organization)
       fail('AGENT_NOT_FOUND', { message: 'The agent is not active, so nothing is signed for it.' });
     return { facts, organization: organization.name };
   };
 
   return {
-    instance: () => generated(instanceDocument(names, methods)),
+    instance: () => countGenerated(instanceDocument(identifiers, methods)),
 
     async document(agentId) {
-      const { facts, standing } = await find(agentId);
-      if (standing === 'gone') fail('AGENT_DECOMMISSIONED', { status: 410 });
-      return generated(agentDocument(names, methods, facts, standing));
+      const { facts, status } = await find(agentId);
+      if (status === 'deactivated') fail('AGENT_DECOMMISSIONED', { status: 410 });
+      return countGenerated(agentDocument(identifiers, methods, facts, status));
     },
 
     async resolve(caller, agentId) {
-      const { facts, standing } = await find(agentId);
+      const { facts, status } = await find(agentId);
       const tenant = tenantOf(caller);
       if (tenant !== undefined && facts.organizationId !== tenant) fail('AGENT_NOT_FOUND');
       return {
-        didDocument: generated(agentDocument(names, methods, facts, standing)),
+        didDocument: countGenerated(agentDocument(identifiers, methods, facts, status)),
         didDocumentMetadata: {
           created: facts.createdAt,
           updated: facts.updatedAt,
-          deactivated: standing === 'gone',
+          deactivated: status === 'deactivated',
         },
         didResolutionMetadata: { contentType: 'application/did+ld+json', retrieved: isoTime(clock) },
       };
     },
 
     async card(agentId) {
-      const { facts, standing } = await find(agentId);
-      if (standing === 'gone')
+      const { facts, status } = await find(agentId);
+      if (status === 'deactivated')
         fail('AGENT_NOT_FOUND', { message: 'The agent is decommissioned and has no card.' });
-      return plainCard(names, facts, isoTime(clock));
+      return plainCard(identifiers, facts, isoTime(clock));
     },
 
     async a2a(agentId) {
-      const { facts, organization } = await findGood(agentId);
+      const { facts, organization } = await findActive(agentId);
       const interfaces = await interfacesOf(facts.agentId);
-      return signA2a(a2aCard(names, facts, organization, interfaces), kid, signer.attest);
+      return signA2a(a2aCard(identifiers, facts, organization, interfaces), kid, signer.attest);
     },
 
     async oasf(agentId) {
-      const { facts, organization } = await findGood(agentId);
-      return signOasf(oasfRecord(names, facts, organization), kid, isoTime(clock), signer.attest);
+      const { facts, organization } = await findActive(agentId);
+      return signOasf(oasfRecord(identifiers, facts, organization), kid, isoTime(clock), signer.attest);
     },
 
     async badge(agentId) {
-      const { facts, organization } = await findGood(agentId);
-      const credential = badgeCredential(names, facts, organization, { id: ids.uuid(), now: clock.now() });
+      const { facts, organization } = await findActive(agentId);
+      const credential = badgeCredential(identifiers, facts, organization, {
+        id: ids.uuid(),
+        now: clock.now(),
+      });
       return enveloped(await signBadge(credential, kid, signer.attest));
     },
   };
 }
 
-interface Found {
+interface AgentIdentity {
   readonly facts: AgentFacts;
   readonly organization: RegisteredOrganization | undefined;
-  readonly standing: IdentityStatus;
+  readonly status: IdentityStatus;
 }
 
-/** A deleted organization does not come back, and its agents with it. */
-function standingOf({ status }: AgentFacts, organization: string | undefined): IdentityStatus {
-  if (status === 'decommissioned' || organization === undefined || organization === 'deleted') return 'gone';
-  return status === 'active' && organization === 'active' ? 'good' : 'suspended';
+/** A deleted organization is final, and so are its agents. */
+function identityStatusOf({ status }: AgentFacts, organization: string | undefined): IdentityStatus {
+  if (status === 'decommissioned' || organization === undefined || organization === 'deleted')
+    return 'deactivated';
+  return status === 'active' && organization === 'active' ? 'active' : 'suspended';
 }

@@ -1,6 +1,6 @@
 /**
- * Signing cards, each in the way of its format. Every signature names its key by the DID URL of the verification method, so
- * the DID document is all that a third party needs.
+ * Signs cards as each format requires. Every signature names its key by the DID URL of the verification method, so a third party
+ * needs only the DID document to verify it.
  */
 import canonicalize from 'canonicalize';
 import type { Signer } from '../../kernel/ports/signer.ts';
@@ -12,21 +12,21 @@ export const badgeType = 'vc+jwt';
 
 /** A2A 1.0 §8.4: JWS over the canonical JSON (RFC 8785) of the card without signatures and without empty fields. */
 export async function signA2a(card: A2aCard, kid: string, attest: Attest): Promise<A2aCard> {
-  const covered = Object.fromEntries(
+  const signedFields = Object.fromEntries(
     Object.entries(card).filter(([, value]) => !(Array.isArray(value) && value.length === 0)),
   );
-  const { header, signature } = partsOf(await attest(textOf(covered), { typ: 'JOSE', kid }));
+  const { header, signature } = splitJws(await attest(canonicalJson(signedFields), { typ: 'JOSE', kid }));
   return { ...card, signatures: [{ protected: header, signature }] };
 }
 
-/** OASF leaves the bundle to the signer: here a compact JWS, its payload (the record without `signature`, canonical) left out. */
+/** OASF does not define the bundle. Ours is a compact JWS with detached payload: the canonical record without `signature`. */
 export async function signOasf(
   record: OasfRecord,
   kid: string,
   signedAt: string,
   attest: Attest,
 ): Promise<OasfRecord> {
-  const { header, signature } = partsOf(await attest(textOf(record), { typ: 'JOSE', kid }));
+  const { header, signature } = splitJws(await attest(canonicalJson(record), { typ: 'JOSE', kid }));
   return {
     ...record,
     signature: {
@@ -49,9 +49,9 @@ export const enveloped = (signed: string): Badge => ({
   type: 'EnvelopedVerifiableCredential',
 });
 
-const textOf = (value: object): string => canonicalize(value) as string;
+const canonicalJson = (value: object): string => canonicalize(value) as string;
 
-function partsOf(jws: string): { header: string; signature: string } {
+function splitJws(jws: string): { header: string; signature: string } {
   const [header = '', , signature = ''] = jws.split('.');
   return { header, signature };
 }

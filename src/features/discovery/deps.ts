@@ -2,9 +2,9 @@ import type { Signer } from '../../kernel/ports/signer.ts';
 
 export interface DiscoveryDeps {
   readonly issuer: string;
-  /** Those by which clients may sign assertions. */
+  /** For client assertions. */
   readonly assertionAlgorithms: readonly string[];
-  /** Those beside `client_credentials`. */
+  /** All but `client_credentials`. */
   readonly grantTypes: readonly string[];
   readonly signer: Pick<Signer, 'publicKeys'>;
 }

@@ -1,9 +1,9 @@
 import { scopes } from '../../contract/scopes.ts';
 import type { DiscoveryDeps } from './deps.ts';
 
-const words = [...scopes];
+const supportedScopes = [...scopes];
 
-/** RFC 8414. Some clients insist on an authorization endpoint; ours has no such thing and answers 404 there. */
+/** RFC 8414. Some clients require `authorization_endpoint`; we have none and answer 404 there. */
 export const authorizationServer = ({ issuer, assertionAlgorithms, grantTypes }: DiscoveryDeps) => ({
   issuer,
   token_endpoint: `${issuer}/api/v1/token`,
@@ -11,18 +11,18 @@ export const authorizationServer = ({ issuer, assertionAlgorithms, grantTypes }:
   revocation_endpoint: `${issuer}/api/v1/token/revoke`,
   authorization_endpoint: `${issuer}/api/v1/authorize`,
   jwks_uri: `${issuer}/.well-known/jwks.json`,
-  scopes_supported: words,
+  scopes_supported: supportedScopes,
   response_types_supported: [] as string[],
   grant_types_supported: ['client_credentials', ...grantTypes],
   token_endpoint_auth_methods_supported: ['client_secret_basic', 'client_secret_post', 'private_key_jwt'],
-  // Both take an access token; left out, the second would mean client_secret_basic.
+  // Both take an access token. Without these fields, client_secret_basic would be the default for revocation.
   introspection_endpoint_auth_methods_supported: ['Bearer'],
   revocation_endpoint_auth_methods_supported: ['Bearer'],
   token_endpoint_auth_signing_alg_values_supported: [...assertionAlgorithms],
   service_documentation: `${issuer}/docs`,
 });
 
-/** OpenID Connect Discovery: for libraries that look nowhere else, and for clouds that verify our ID tokens. */
+/** OpenID Connect Discovery: for libraries that read no other document, and for clouds that verify our ID tokens. */
 export const openidConfiguration = (deps: DiscoveryDeps) => ({
   ...authorizationServer(deps),
   response_types_supported: ['id_token'],
@@ -31,12 +31,12 @@ export const openidConfiguration = (deps: DiscoveryDeps) => ({
   id_token_signing_alg_values_supported: ['RS256'],
 });
 
-/** RFC 9728: this API as a resource that tokens are for. */
+/** RFC 9728: this API as a protected resource. */
 export const protectedResource = ({ issuer }: DiscoveryDeps) => ({
   resource: issuer,
   authorization_servers: [issuer],
   jwks_uri: `${issuer}/.well-known/jwks.json`,
-  scopes_supported: words,
+  scopes_supported: supportedScopes,
   bearer_methods_supported: ['header'],
   resource_name: 'Countersign',
   resource_documentation: `${issuer}/docs`,

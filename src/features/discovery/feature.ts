@@ -1,6 +1,6 @@
 /**
- * Discovery: what a client that knows only our address needs to get and use a token, in the documents that OAuth libraries
- * read. Owns nothing; everything it says follows from the issuer's address, the keys and the contract.
+ * Discovery: the metadata documents that OAuth and OpenID libraries read to get and use a token, given only our address.
+ * Owns no tables; the documents follow from the issuer's address, the keys and the contract.
  */
 import type { RouteEntry } from '../../kernel/http/route.ts';
 import type { DiscoveryDeps } from './deps.ts';

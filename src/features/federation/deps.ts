@@ -12,8 +12,8 @@ export interface FederationDeps {
   readonly ledger: Ledger;
   readonly metrics: Metrics;
   readonly externalTokens: ExternalTokens;
-  /** Who we are: our own tokens are no partner's. */
+  /** Our own issuer: it cannot be a partner. */
   readonly issuer: string;
-  /** Whether plain http will do: inside the operator's own network. */
+  /** Whether partners may be reached by plain http: inside the operator's own network. */
   readonly allowHttp: boolean;
 }

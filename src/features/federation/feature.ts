@@ -1,7 +1,7 @@
 /**
- * Federation: other identity providers that the operator trusts, and whether a token is one of theirs. Owns
- * `federation_partners`, which belong to the whole instance. A partner's token opens nothing here by itself: who outside
- * may become which agent is said by the trust policies of the oidc feature.
+ * Federation: other identity providers that the operator trusts, and verification of their tokens. Owns `federation_partners`,
+ * which belong to the whole instance. A partner's token gives no access here: only the trust policies of the oidc feature admit
+ * external workloads as agents.
  */
 import type { RouteEntry } from '../../kernel/http/route.ts';
 import type { FederationDeps } from './deps.ts';

@@ -31,7 +31,7 @@ export type PartnerChange = Static<typeof PartnerChange>;
 
 export const PartnerParams = Type.Object({ id: Uuid });
 
-/** A token too long to be one is answered like any other that is not valid. */
+/** No maximum length: an oversized token is answered as invalid, not as a bad request. */
 export const PartnerToken = Type.Object(
   {
     token: Type.String({ pattern: '^.', description: 'a JWT' }),

@@ -30,16 +30,16 @@ export interface FederationService {
   get(id: string): Promise<Partner>;
   update(caller: Caller, id: string, change: PartnerChange): Promise<Partner>;
   remove(caller: Caller, id: string): Promise<void>;
-  verify(asked: PartnerToken): Promise<Verification>;
+  verify(request: PartnerToken): Promise<Verification>;
 }
 
 export function createFederationService(deps: FederationDeps): FederationService {
-  const { db, clock, ids, ledger, metrics, externalTokens, issuer: ourselves, allowHttp } = deps;
+  const { db, clock, ids, ledger, metrics, externalTokens, issuer: ownIssuer, allowHttp } = deps;
 
   const count = (event_type: FederationEvent) =>
     metrics.count('service_federation_events_total', { event_type });
 
-  /** Partners belong to nobody's organization: what happens to them is in the log of whoever did it. */
+  /** Partners belong to no organization: their events go to the log of the caller's organization. */
   const record = async (
     tx: Tx,
     caller: Caller,
@@ -52,32 +52,35 @@ export function createFederationService(deps: FederationDeps): FederationService
     await ledger.record(tx, caller, type, { organizationId, agentId, metadata });
   };
 
-  const refuseBadAddresses = ({ issuer, jwksUri }: PartnerChange) => {
+  const validateAddresses = ({ issuer, jwksUri }: PartnerChange) => {
     const problems: FieldProblem[] = [];
-    const complain = (field: string, message: string | undefined) =>
+    const addProblem = (field: string, message: string | undefined) =>
       message !== undefined && problems.push({ in: 'body', field, message });
     if (issuer !== undefined) {
-      complain('issuer', urlProblem(issuer, { allowHttp, allowQuery: false }) ?? ownAddress(issuer));
+      addProblem('issuer', urlProblem(issuer, { allowHttp, allowQuery: false }) ?? ownIssuerProblem(issuer));
     }
-    if (jwksUri !== undefined) complain('jwksUri', urlProblem(jwksUri, { allowHttp, allowQuery: true }));
+    if (jwksUri !== undefined) addProblem('jwksUri', urlProblem(jwksUri, { allowHttp, allowQuery: true }));
     if (problems.length > 0) throw validationError('body', problems);
   };
 
-  const ownAddress = (issuer: string) =>
-    new URL(issuer).href === new URL(ourselves).href
+  const ownIssuerProblem = (issuer: string) =>
+    new URL(issuer).href === new URL(ownIssuer).href
       ? 'is this instance itself, which is no partner of its own'
       : undefined;
 
-  const held = async (tx: Tx, id: string): Promise<Partner> => {
+  const lockPartner = async (tx: Tx, id: string): Promise<Partner> => {
     await lockPartners(tx);
     return (await findPartner(tx, id)) ?? fail('PARTNER_NOT_FOUND');
   };
 
-  /** Looked up each time: a partner that was removed is nobody from then on, on every node. */
-  const judge = async ({ token, audience }: PartnerToken): Promise<VerifiedToken | ExternalTokenRefusal> => {
+  /** The partner is read for every token: a removal takes effect at once, on every node. */
+  const verifyToken = async ({
+    token,
+    audience,
+  }: PartnerToken): Promise<VerifiedToken | ExternalTokenRefusal> => {
     const unverified = externalTokens.read(token);
     if (isRefused(unverified)) return unverified;
-    if (unverified.issuer === ourselves) return { reason: 'own_token' };
+    if (unverified.issuer === ownIssuer) return { reason: 'own_token' };
     const partner = await findPartnerByIssuer(db, unverified.issuer);
     if (!partner) return { reason: 'unknown_issuer' };
     const verified = await externalTokens.verify(unverified, partner);
@@ -87,7 +90,7 @@ export function createFederationService(deps: FederationDeps): FederationService
 
   return {
     async trust(caller, wanted) {
-      refuseBadAddresses(wanted);
+      validateAddresses(wanted);
       return db.transaction(async (tx) => {
         const now = isoTime(clock);
         const partner: Partner = { id: ids.uuid(), ...wanted, createdAt: now, updatedAt: now };
@@ -104,16 +107,17 @@ export function createFederationService(deps: FederationDeps): FederationService
     get: async (id) => (await findPartner(db, id)) ?? fail('PARTNER_NOT_FOUND'),
 
     async update(caller, id, change) {
-      refuseBadAddresses(change);
+      validateAddresses(change);
       return db.transaction(async (tx) => {
-        const before = await held(tx, id);
+        const before = await lockPartner(tx, id);
         const after: Partner = { ...before, ...change, updatedAt: isoTime(clock) };
         const changed = (Object.keys(change) as (keyof PartnerChange)[]).filter(
           (field) => before[field] !== after[field],
         );
         if (changed.length === 0) return before;
-        const rival = await findPartnerByIssuer(tx, after.issuer);
-        if (rival && rival.id !== after.id) fail('PARTNER_ALREADY_EXISTS', { details: { field: 'issuer' } });
+        const sameIssuer = await findPartnerByIssuer(tx, after.issuer);
+        if (sameIssuer && sameIssuer.id !== after.id)
+          fail('PARTNER_ALREADY_EXISTS', { details: { field: 'issuer' } });
         await updatePartner(tx, after);
         await record(tx, caller, 'partner.updated', after, { changed });
         tx.afterCommit(() => count('partner_changed'));
@@ -123,15 +127,15 @@ export function createFederationService(deps: FederationDeps): FederationService
 
     async remove(caller, id) {
       await db.transaction(async (tx) => {
-        const partner = await held(tx, id);
+        const partner = await lockPartner(tx, id);
         await deletePartner(tx, partner.id);
         await record(tx, caller, 'partner.removed', partner);
         tx.afterCommit(() => count('partner_removed'));
       });
     },
 
-    async verify(asked) {
-      const result = await judge(asked);
+    async verify(request) {
+      const result = await verifyToken(request);
       count(isRefused(result) ? 'token_refused' : 'token_verified');
       return isRefused(result)
         ? { valid: false, reason: result.reason }

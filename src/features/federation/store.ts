@@ -5,7 +5,7 @@ import type { Partner } from './schema.ts';
 const columns = sql`
   partner_id as id, name, issuer, jwks_uri as "jwksUri", created_at as "createdAt", updated_at as "updatedAt"`;
 
-/** False when the issuer is a partner already. */
+/** False when the issuer is already a partner. */
 export async function insertPartner(db: Queryable, partner: Partner): Promise<boolean> {
   const { id, name, issuer, jwksUri, createdAt, updatedAt } = partner;
   const inserted = await db.run(
@@ -29,7 +29,7 @@ export const findPartnerByIssuer = (db: Queryable, issuer: string): Promise<Part
     sql`select ${columns} from federation_partners where issuer = ${issuer}`,
   );
 
-/** Every change of partners comes here first, so that of two that want the same issuer one sees the other. */
+/** Serializes changes of partners: of two with the same issuer, the second sees the first. */
 export const lockPartners = (tx: Queryable): Promise<number> =>
   tx.run('federation.lock', sql`lock table federation_partners in share row exclusive mode`);
 

@@ -12,12 +12,12 @@ export interface MarketplaceDeps {
   readonly clock: Clock;
   readonly ids: Ids;
   readonly ledger: Ledger;
-  /** The agent, kept from changing until the transaction ends, if the caller may change what is its. */
+  /** The agent, locked until the transaction ends; AGENT_NOT_FOUND or FORBIDDEN unless the caller may change it. */
   lockAgent(tx: Tx, caller: Caller, agentId: string): Promise<ListedAgent>;
   /** FORBIDDEN unless the caller holds all that the agent holds: a listing speaks for the agent. */
   refuseImpersonation(tx: Tx, caller: Caller, agent: ListedAgent): Promise<void>;
   factsOf(agentIds: readonly string[], within: Queryable): Promise<AgentFacts[]>;
-  /** Whether its DID document resolves and its badge verifies. */
+  /** Whether the agent's DID document resolves and its badge verifies. */
   isVerified(facts: AgentFacts): Promise<boolean>;
   didOf(agentId: string): string;
   cardUrlOf(agentId: string): string;
@@ -33,6 +33,6 @@ export interface ListedAgent {
 export interface Marketplace {
   readonly routes: readonly RouteEntry[];
   readonly listener: LedgerListener;
-  /** Where an agent that is on public show says it speaks A2A. */
+  /** The A2A endpoints of the agent's published, public listing. */
   interfacesOf(agentId: string): Promise<readonly string[]>;
 }

@@ -1,9 +1,9 @@
 /**
- * Marketplace: agents that their organizations offer to others, or to their own people. Owns `listings`, `listing_counts`,
+ * Marketplace: agents that organizations offer to others, or within the organization. Owns `listings`, `listing_counts`,
  * `listing_index` and `listing_words`.
- * What a listing says of its agent (type, version, capabilities, whether it is active and verified) is the registry's: it is
- * copied in the transaction of every change of the agent, by way of the ledger, so a search reads one table and is never wrong.
- * A read model beside that: whether an organization is active is looked up in `organizations`.
+ * A listing copies its agent's type, version, capabilities, status and verification from the registry. A ledger listener updates
+ * the copy in the transaction of every change of the agent, so a search reads one table and is always current.
+ * One read across features: queries look up in `organizations` whether an organization is active.
  */
 
 import type { Marketplace, MarketplaceDeps } from './deps.ts';

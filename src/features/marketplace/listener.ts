@@ -1,10 +1,10 @@
-/** Hears of every change of an agent, in its transaction, and takes it over into the agent's listing: hidden at once, and never out of date. */
+/** Ledger listener: copies every change of an agent into its listing, in the same transaction. */
 import type { EventType } from '../../contract/events.ts';
 import type { LedgerListener } from '../../kernel/domain-event.ts';
 import type { MarketplaceDeps } from './deps.ts';
 import { lockListingsOf, updateAgentFields } from './store.ts';
 
-const changes: ReadonlySet<EventType> = new Set([
+const agentChanges: ReadonlySet<EventType> = new Set([
   'agent.updated',
   'agent.suspended',
   'agent.reactivated',
@@ -15,8 +15,8 @@ export const createAgentListener = ({
   factsOf,
   isVerified,
 }: Pick<MarketplaceDeps, 'factsOf' | 'isVerified'>): LedgerListener => ({
-  async inTransaction(tx, happenings) {
-    const changed = happenings.filter(({ type }) => changes.has(type)).map(({ agentId }) => agentId);
+  async inTransaction(tx, events) {
+    const changed = events.filter(({ type }) => agentChanges.has(type)).map(({ agentId }) => agentId);
     if (changed.length === 0) return;
     const listed = await lockListingsOf(tx, changed);
     if (listed.length === 0) return;

@@ -7,15 +7,15 @@ export const listingStatuses = ['draft', 'published', 'suspended', 'withdrawn'] 
 export type ListingStatus = (typeof listingStatuses)[number];
 export const visibilities = ['public', 'organization'] as const;
 
-/** In bytes: a limit on what is kept, whatever the alphabet. */
+/** In bytes: bounds storage in every script. */
 export const maxDescriptionBytes = 8_192;
-/** A search finds at most this many, and counts no further. */
+/** A search finds and counts at most this many. */
 export const searchDepth = 200;
 
 const line = (maxLength: number) =>
   Type.String({
     maxLength,
-    // What is looked for ahead is found in one go: tried at every place, it would take the square of the length.
+    // The lookahead scans once. Without the anchor it would run at every position, in quadratic time.
     pattern: '^(?=[^\\p{Cc}]*[^\\p{Cc}\\s])[^\\p{Cc}]*$',
     description: `one line of text, at most ${maxLength} characters and not blank`,
   });

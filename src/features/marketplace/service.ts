@@ -50,7 +50,7 @@ export function createMarketplaceService(deps: MarketplaceDeps): MarketplaceServ
     cardUrl: cardUrlOf(stored.agentId),
   });
 
-  /** The agent first, as those do who change agents; and nobody but an operator changes what is an operator's agent's. */
+  /** Lock order: the agent first, as in changes of agents. Only operators get the lock on an operator's agent. */
   const holdListing = async (
     tx: Tx,
     caller: Caller,
@@ -130,14 +130,14 @@ export function createMarketplaceService(deps: MarketplaceDeps): MarketplaceServ
         );
         if (changed.length === 0) return toListing(before);
         const isWithdrawal = after.status === 'withdrawn' && changed.every((field) => field === 'status');
-        // Taking a listing off the market says nothing in the agent's name.
+        // A withdrawal says nothing in the agent's name.
         if (!isWithdrawal) await refuseImpersonation(tx, caller, agent);
         const transition = transitionOf(caller, before.status, after.status);
         const now = isoTime(clock);
         const publishedAt = transition?.event === 'listing.published' ? now : before.publishedAt;
-        // One that was suspended as a draft and comes back published has not been published before.
-        const published = after.status === 'published' ? (publishedAt ?? now) : publishedAt;
-        const stored = { ...after, publishedAt: published, updatedAt: now };
+        // A draft that is suspended and then reinstated as published was never published before.
+        const effectivePublishedAt = after.status === 'published' ? (publishedAt ?? now) : publishedAt;
+        const stored = { ...after, publishedAt: effectivePublishedAt, updatedAt: now };
         await updateListing(tx, stored);
         await ledger.record(tx, caller, transition?.event ?? 'listing.updated', {
           organizationId: before.organizationId,
@@ -179,7 +179,7 @@ const withDefaults = (wanted: NewListing) => ({
   visibility: wanted.visibility ?? ('public' as const),
 });
 
-/** Undefined when the status stays; refused when it cannot become that, or not by this caller. */
+/** Undefined when the status stays the same; refused when the transition does not exist or the caller may not make it. */
 function transitionOf(caller: Caller, from: ListingStatus, to: ListingStatus): Transition | undefined {
   if (from === to) return undefined;
   const transition = transitions[from][to];
@@ -196,20 +196,20 @@ function transitionOf(caller: Caller, from: ListingStatus, to: ListingStatus): T
   return transition;
 }
 
-/** What the schema cannot say. */
+/** Rules beyond the schema. */
 function validateListing({ description, endpoints, documentationUrl, pricing }: ListingChange): void {
   const problems: FieldProblem[] = [];
-  const refuse = (field: string, message: string) => problems.push({ in: 'body', field, message });
+  const addProblem = (field: string, message: string) => problems.push({ in: 'body', field, message });
   if (description !== undefined && Buffer.byteLength(description) > maxDescriptionBytes)
-    refuse('description', `must be at most ${maxDescriptionBytes} bytes of UTF-8`);
+    addProblem('description', `must be at most ${maxDescriptionBytes} bytes of UTF-8`);
   const checkUrl = (field: string, url: string | null | undefined) => {
     const problem = typeof url === 'string' && urlProblem(url, { allowHttp: false, allowQuery: true });
-    if (problem) refuse(field, problem);
+    if (problem) addProblem(field, problem);
   };
   for (const [index, { url }] of (endpoints ?? []).entries()) checkUrl(`endpoints[${index}].url`, url);
   checkUrl('documentationUrl', documentationUrl);
   checkUrl('pricing.url', pricing?.url);
   if (pricing?.model === 'external' && !pricing.url)
-    refuse('pricing.url', 'is required when the model is external');
+    addProblem('pricing.url', 'is required when the model is external');
   if (problems.length > 0) throw validationError('body', problems);
 }

@@ -4,7 +4,7 @@ import { join, type Sql, sql } from '../../kernel/data/sql.ts';
 import { offsetOf } from '../../kernel/http/page.ts';
 import type { Listing, ListingQuery } from './schema.ts';
 
-/** What a row holds; `did` and `cardUrl` follow from the agent's id. */
+/** A row; `did` and `cardUrl` are derived from the agent's id. */
 export type StoredListing = Omit<Listing, 'did' | 'cardUrl'>;
 
 export const columns = sql`
@@ -13,11 +13,11 @@ export const columns = sql`
   l.documentation_url as "documentationUrl", l.pricing, l.visibility, l.verified, l.status,
   l.published_at as "publishedAt", l.created_at as "createdAt", l.updated_at as "updatedAt"`;
 
-/** Undefined is the operator's view: every organization. */
+/** Undefined for operators: every organization. */
 const ofTenant = (organizationId: string | undefined) =>
   organizationId === undefined ? sql`true` : sql`l.organization_id = ${organizationId}`;
 
-/** False when the agent has one already. */
+/** False when the agent already has a listing. */
 export async function insertListing(db: Queryable, listing: StoredListing): Promise<boolean> {
   const inserted = await db.run(
     'listings.insert',
@@ -93,12 +93,12 @@ export const countListings = async (db: Queryable, matches: Sql): Promise<number
   return total;
 };
 
-/** Of what is on show: to somebody of this organization, or to anybody. */
+/** Whether a published listing is visible to callers of this organization, or to anonymous callers. */
 export const visibleTo = (organizationId: string | undefined) => sql`
   ${organizationId === undefined ? sql`l.visibility = 'public'` : sql`(l.visibility = 'public' or l.organization_id = ${organizationId})`}
   and l.organization_id not in (select o.organization_id from organizations o where o.status <> 'active')`;
 
-/** Also holds for `listing_counts`, which has the same columns. */
+/** Works for `listing_counts` too, which has the same columns. */
 export const publishedAndVisibleTo = (organizationId: string | undefined) =>
   sql`l.status = 'published' and l.agent_active and ${visibleTo(organizationId)}`;
 
@@ -108,14 +108,14 @@ export const findPublished = (
   listingId: string,
 ): Promise<StoredListing | undefined> =>
   db.maybe(
-    'listings.findShown',
+    'listings.findPublished',
     sql`select ${columns} from listings l where l.listing_id = ${listingId} and ${publishedAndVisibleTo(organizationId)}`,
   );
 
-/** Which of these agents have a listing; held until the transaction ends. */
+/** The agents that have a listing; their listings are locked until the transaction ends. */
 export async function lockListingsOf(tx: Queryable, agentIds: readonly string[]): Promise<string[]> {
   const rows = await tx.many<{ agentId: string }>(
-    'listings.listed',
+    'listings.lockByAgents',
     sql`select agent_id as "agentId" from listings where agent_id = any(${agentIds}::uuid[])
         order by agent_id for update`,
   );
@@ -124,7 +124,7 @@ export async function lockListingsOf(tx: Queryable, agentIds: readonly string[])
 
 export async function updateAgentFields(tx: Queryable, facts: AgentFacts, verified: boolean): Promise<void> {
   await tx.run(
-    'listings.updateAgentPart',
+    'listings.updateAgentFields',
     sql`update listings
         set agent_type = ${facts.agentType}, version = ${facts.version}, capabilities = ${facts.capabilities},
             agent_active = ${facts.status === 'active'}, verified = ${verified}

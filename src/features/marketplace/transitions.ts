@@ -1,4 +1,4 @@
-/** What a listing may become, who may make it so, and what that is called. Anything else is no transition. */
+/** State transitions of a listing, with the role that may make each and its event. Others are refused. */
 import type { EventType } from '../../contract/events.ts';
 import type { ListingStatus } from './schema.ts';
 

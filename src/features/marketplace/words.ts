@@ -1,8 +1,8 @@
 /**
- * What somebody typed, as PostgreSQL's websearch_to_tsquery reads it: words, "phrases", -exclusions, or. Rebuilt from its parts,
- * since that function gives up on operators that are piled up.
+ * Parses a search query in the syntax of PostgreSQL's websearch_to_tsquery: words, "phrases", -exclusions, or. The query is
+ * rebuilt from its terms, because that function fails on repeated operators.
  */
-const term = /(-?)-*(?:"([^"]*)"|([^\s"]+))/g;
+const termPattern = /(-?)-*(?:"([^"]*)"|([^\s"]+))/g;
 const maxTerms = 30;
 
 interface Term {
@@ -11,49 +11,49 @@ interface Term {
   readonly phrase: boolean;
 }
 
-function parseTerms(typed: string): Term[] {
+function parseTerms(query: string): Term[] {
   const terms: Term[] = [];
-  const plain = typed.normalize('NFKC').replace(/[“”„‟«»]/g, '"');
-  for (const [, not = '', phrase, word] of plain.matchAll(term)) {
-    const text = wordsIn(phrase ?? word ?? '');
-    // What is written as one, such as ci/cd, is looked for as one.
-    const together = phrase !== undefined || text.includes(' ');
-    if (text !== '') terms.push({ text, excluded: not === '-', phrase: together });
+  const normalized = query.normalize('NFKC').replace(/[“”„‟«»]/g, '"');
+  for (const [, not = '', phrase, word] of normalized.matchAll(termPattern)) {
+    const text = normalizeText(phrase ?? word ?? '');
+    // A word with punctuation inside, such as ci/cd, is searched as a phrase.
+    const isPhrase = phrase !== undefined || text.includes(' ');
+    if (text !== '') terms.push({ text, excluded: not === '-', phrase: isPhrase });
   }
   return terms.slice(0, maxTerms);
 }
 
-/** Without all that is no part of a word, as the migration has it for what is searched. */
-const wordsIn = (text: string): string =>
+/** Removes characters that are not part of a word. The migration does the same to the indexed text. */
+const normalizeText = (text: string): string =>
   text
     .replace(/[\uFE00-\uFE0F]/g, '')
     .replace(/[^\p{L}\p{N}\p{M}]+/gu, ' ')
     .trim();
 
-export const toWebsearchQuery = (typed: string): string =>
-  parseTerms(typed)
+export const toWebsearchQuery = (query: string): string =>
+  parseTerms(query)
     .map(({ text, excluded, phrase }) => `${excluded ? '-' : ''}${phrase ? `"${text}"` : text}`)
     .join(' ');
 
-/** One side of an `or`: the words that a text must have. `exact`: a text that has them fits, and need not be read. */
+/** One side of an `or`: the words that a text must contain. `exact`: containing them is enough, without a check of the text. */
 export interface Alternative {
   readonly words: readonly string[];
   readonly exact: boolean;
   readonly excludes: boolean;
 }
 
-export function parseAlternatives(typed: string): Alternative[] {
-  const choices: Term[][] = [[]];
-  for (const one of parseTerms(typed)) {
-    if (one.text.toLowerCase() === 'or' && !one.phrase && !one.excluded) choices.push([]);
-    else choices.at(-1)?.push(one);
+export function parseAlternatives(query: string): Alternative[] {
+  const alternatives: Term[][] = [[]];
+  for (const term of parseTerms(query)) {
+    if (term.text.toLowerCase() === 'or' && !term.phrase && !term.excluded) alternatives.push([]);
+    else alternatives.at(-1)?.push(term);
   }
-  const plain = /^[\p{L}\p{N}]+$/u;
-  return choices.map((terms) => ({
+  const plainWord = /^[\p{L}\p{N}]+$/u;
+  return alternatives.map((terms) => ({
     words: terms.filter(({ excluded }) => !excluded).map(({ text }) => text),
     excludes: terms.some(({ excluded }) => excluded),
     exact:
-      choices.length === 1 &&
-      terms.every(({ text, excluded, phrase }) => !excluded && !phrase && plain.test(text)),
+      alternatives.length === 1 &&
+      terms.every(({ text, excluded, phrase }) => !excluded && !phrase && plainWord.test(text)),
   }));
 }

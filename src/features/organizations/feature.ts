@@ -1,6 +1,6 @@
 /**
- * Organizations: the tenants, and who among their agents administers them. Owns `organizations` and `memberships`.
- * Which agents exist is the agents feature's; what a plan costs and counts, the tiers'.
+ * Organizations: the tenants, and the roles of agents in them. Owns `organizations` and `memberships`.
+ * The agents feature owns agents; the tiers feature owns plan usage and upgrades.
  */
 
 import type { OrganizationDeps, Organizations } from './deps.ts';

@@ -1,6 +1,7 @@
 import Type from 'typebox';
 import { policy, type RouteEntry, route } from '../../kernel/http/route.ts';
 import { instance, organization } from '../../kernel/policy.ts';
+import type { OrganizationService } from './deps.ts';
 import {
   Membership,
   NewMember,
@@ -11,10 +12,9 @@ import {
   OrganizationParams,
   OrganizationQuery,
 } from './schema.ts';
-import type { OrganizationService } from './service.ts';
 
-const inThePath = (_: unknown, params: Record<string, string>) => organization(params.orgId ?? '');
-const inTheInstance = () => instance;
+const organizationInPath = (_: unknown, params: Record<string, string>) => organization(params.orgId ?? '');
+const wholeInstance = () => instance;
 
 export const organizationRoutes = (organizations: OrganizationService): RouteEntry[] => [
   route({
@@ -23,7 +23,7 @@ export const organizationRoutes = (organizations: OrganizationService): RouteEnt
     tag: 'Organizations',
     method: 'POST',
     url: '/organizations',
-    access: policy('organizations:create', inTheInstance),
+    access: policy('organizations:create', wholeInstance),
     limit: 'caller',
     schema: { body: NewOrganization, response: { 201: Organization } },
     errors: ['ORG_ALREADY_EXISTS'],
@@ -35,7 +35,7 @@ export const organizationRoutes = (organizations: OrganizationService): RouteEnt
     tag: 'Organizations',
     method: 'GET',
     url: '/organizations',
-    access: policy('organizations:list', inTheInstance),
+    access: policy('organizations:list', wholeInstance),
     limit: 'caller',
     schema: { query: OrganizationQuery, response: { 200: OrganizationPage } },
     handler: ({ caller, query }) => organizations.list(caller, query),
@@ -46,7 +46,7 @@ export const organizationRoutes = (organizations: OrganizationService): RouteEnt
     tag: 'Organizations',
     method: 'GET',
     url: '/organizations/:orgId',
-    access: policy('organizations:read', inThePath, 'ORG_NOT_FOUND'),
+    access: policy('organizations:read', organizationInPath, 'ORG_NOT_FOUND'),
     limit: 'caller',
     schema: { params: OrganizationParams, response: { 200: Organization } },
     errors: ['ORG_NOT_FOUND'],
@@ -58,7 +58,7 @@ export const organizationRoutes = (organizations: OrganizationService): RouteEnt
     tag: 'Organizations',
     method: 'PATCH',
     url: '/organizations/:orgId',
-    access: policy('organizations:rename', inThePath, 'ORG_NOT_FOUND'),
+    access: policy('organizations:rename', organizationInPath, 'ORG_NOT_FOUND'),
     limit: 'caller',
     optionalBody: true,
     schema: { params: OrganizationParams, body: OrganizationChange, response: { 200: Organization } },
@@ -71,7 +71,7 @@ export const organizationRoutes = (organizations: OrganizationService): RouteEnt
     tag: 'Organizations',
     method: 'DELETE',
     url: '/organizations/:orgId',
-    access: policy('organizations:delete', inThePath, 'ORG_NOT_FOUND'),
+    access: policy('organizations:delete', organizationInPath, 'ORG_NOT_FOUND'),
     limit: 'caller',
     schema: { params: OrganizationParams, response: { 204: Type.Null() } },
     errors: ['ORG_NOT_FOUND'],
@@ -83,7 +83,7 @@ export const organizationRoutes = (organizations: OrganizationService): RouteEnt
     tag: 'Organizations',
     method: 'POST',
     url: '/organizations/:orgId/members',
-    access: policy('organizations:addMember', inThePath, 'ORG_NOT_FOUND'),
+    access: policy('organizations:addMember', organizationInPath, 'ORG_NOT_FOUND'),
     limit: 'caller',
     schema: { params: OrganizationParams, body: NewMember, response: { 201: Membership } },
     errors: ['ORG_NOT_FOUND', 'AGENT_NOT_FOUND', 'MEMBER_ALREADY_EXISTS'],

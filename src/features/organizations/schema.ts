@@ -11,8 +11,8 @@ const Slug = Type.String({
   description: 'lowercase letters, digits and hyphens, with a letter or digit at either end',
 });
 /**
- * Signed cards show this name to people. Control characters and bidirectional formatting would let it look like another one, or like
- * more than a name.
+ * Signed cards show this name to people. With control characters and bidirectional formatting it could imitate another name or
+ * other content.
  */
 const OrganizationName = Type.String({
   minLength: 1,
@@ -60,7 +60,7 @@ export const OrganizationChange = Type.Object(
   {
     name: Type.Optional(OrganizationName),
     planTier: Type.Optional(literals(planTiers)),
-    // Null takes an override back: the plan's own figure holds again.
+    // Null removes the override: the plan's limit holds again.
     maxAgents: Type.Optional(Nullable(Maximum)),
     maxTokensPerMonth: Type.Optional(Nullable(Maximum)),
     status: Type.Optional(literals(['active', 'suspended'])),

@@ -1,4 +1,4 @@
-import { type PlanTier, plans } from '../../contract/limits.ts';
+import { plans } from '../../contract/limits.ts';
 import {
   type Actor,
   type Caller,
@@ -9,17 +9,10 @@ import {
 import { isoTime } from '../../kernel/clock.ts';
 import type { Queryable, Tx } from '../../kernel/data/db.ts';
 import { fail } from '../../kernel/fail.ts';
-import { type Page, pageOf } from '../../kernel/http/page.ts';
+import { pageOf } from '../../kernel/http/page.ts';
 import { organization as organizationResource, type Role } from '../../kernel/policy.ts';
-import type { OrganizationDeps } from './deps.ts';
-import type {
-  Membership,
-  NewMember,
-  NewOrganization,
-  Organization,
-  OrganizationChange,
-  OrganizationQuery,
-} from './schema.ts';
+import type { OrganizationDeps, OrganizationService } from './deps.ts';
+import type { Membership, Organization, OrganizationChange } from './schema.ts';
 import {
   findOrganization,
   findOrganizationBySlug,
@@ -33,60 +26,6 @@ import {
   updateOrganization,
 } from './store.ts';
 import { eventOf, type OrganizationStatus } from './transitions.ts';
-
-export interface OrganizationPlan {
-  readonly planTier: PlanTier;
-  readonly maxAgents: number;
-  readonly status: OrganizationStatus;
-}
-
-/** Null: the plan's own figure holds. */
-export type LimitOverrides = Pick<StoredOrganization, 'maxAgents' | 'maxTokensPerMonth'>;
-
-export interface OrganizationService {
-  create(caller: Caller, wanted: NewOrganization): Promise<Organization>;
-  list(caller: Caller, query: OrganizationQuery): Promise<Page<Organization>>;
-  get(caller: Caller, orgId: string): Promise<Organization>;
-  update(caller: Caller, orgId: string, change: OrganizationChange): Promise<Organization>;
-  remove(caller: Caller, orgId: string): Promise<void>;
-  addMember(caller: Caller, orgId: string, wanted: NewMember): Promise<Membership>;
-  /** The change itself, for `create` and for bootstrap, whose actor is the operator about to exist. */
-  register(tx: Tx, actor: Actor & { agentId: string }, wanted: NewOrganization): Promise<Organization>;
-  findBySlug(tx: Tx, slug: string): Promise<{ organizationId: string } | undefined>;
-  /** The plan and the standing, kept from changing until the transaction ends; undefined when the organization is deleted or unknown. */
-  lockPlan(tx: Tx, organizationId: string): Promise<OrganizationPlan | undefined>;
-  /** The plan as it stands, with the organization's own figures; undefined when there is no such organization. */
-  planOf(organizationId: string): Promise<(Omit<OrganizationPlan, 'maxAgents'> & LimitOverrides) | undefined>;
-  /** What others may show of an organization, whoever asks; undefined when it is unknown. */
-  describe(db: Queryable, organizationId: string): Promise<Organization | undefined>;
-  deletedAmong(db: Queryable, organizationIds: readonly string[]): Promise<string[]>;
-  /**
-   * What is paid for, or no longer. Recorded as a PATCH would be, with the reason; false when nothing had to change, or
-   * the organization is deleted or unknown.
-   */
-  setPlan(
-    tx: Tx,
-    actor: Actor & { agentId: string },
-    organizationId: string,
-    planTier: PlanTier,
-    because: Record<string, unknown>,
-  ): Promise<boolean>;
-  /** Undefined when there is no such organization. */
-  statusOf(organizationId: string): Promise<OrganizationStatus | undefined>;
-  /** The caller's membership in its own organization. */
-  roleOf(caller: Caller): Promise<Role>;
-  /**
-   * Whoever gives an agent a secret or a key can speak as that agent, so they must hold what it holds: its scopes, and
-   * the role of admin.
-   */
-  refuseImpersonation(tx: Tx, caller: Caller, agent: ImpersonationTarget): Promise<void>;
-}
-
-export interface ImpersonationTarget {
-  readonly agentId: string;
-  readonly organizationId: string;
-  readonly allowedScopes: readonly string[];
-}
 
 export function createOrganizationService(deps: OrganizationDeps): OrganizationService {
   const { db, clock, ids, ledger, requirePermission, agentFor } = deps;
@@ -114,7 +53,7 @@ export function createOrganizationService(deps: OrganizationDeps): OrganizationS
     return toOrganization(stored);
   };
 
-  /** A deleted organization is shown to the operator, and exists for nobody else and no change. */
+  /** Only operators see a deleted organization, and nothing changes it. */
   const lockUndeleted = async (tx: Tx, orgId: string): Promise<StoredOrganization> => {
     const stored = await lockOrganization(tx, orgId);
     return stored && stored.status !== 'deleted' ? stored : fail('ORG_NOT_FOUND');
@@ -125,7 +64,7 @@ export function createOrganizationService(deps: OrganizationDeps): OrganizationS
     caller: Actor & { agentId: string },
     orgId: string,
     change: Omit<OrganizationChange, 'status'> & { status?: OrganizationStatus },
-    because: Record<string, unknown> = {},
+    reason: Record<string, unknown> = {},
   ): Promise<Organization> => {
     const before = await lockUndeleted(tx, orgId);
     const after: StoredOrganization = { ...before, ...change, updatedAt: isoTime(clock) };
@@ -137,7 +76,7 @@ export function createOrganizationService(deps: OrganizationDeps): OrganizationS
     await ledger.record(tx, caller, eventOf(before.status, after.status), {
       organizationId: after.organizationId,
       agentId: caller.agentId,
-      metadata: { changed, ...change, ...because },
+      metadata: { changed, ...change, ...reason },
     });
     return toOrganization(after);
   };
@@ -147,8 +86,8 @@ export function createOrganizationService(deps: OrganizationDeps): OrganizationS
     create: (caller, wanted) => db.transaction((tx) => register(tx, caller, wanted)),
 
     async list(caller, query) {
-      const only = isOperator(caller) ? undefined : caller.organizationId;
-      const { rows, total } = await listOrganizations(db, only, query);
+      const tenant = isOperator(caller) ? undefined : caller.organizationId;
+      const { rows, total } = await listOrganizations(db, tenant, query);
       return pageOf(query, rows.map(toOrganization), total);
     },
 
@@ -210,10 +149,10 @@ export function createOrganizationService(deps: OrganizationDeps): OrganizationS
 
     deletedAmong: listDeleted,
 
-    async setPlan(tx, actor, organizationId, planTier, because) {
+    async setPlan(tx, actor, organizationId, planTier, reason) {
       const before = await lockOrganization(tx, organizationId);
       if (!before || before.status === 'deleted' || before.planTier === planTier) return false;
-      await apply(tx, actor, organizationId, { planTier }, because);
+      await apply(tx, actor, organizationId, { planTier }, reason);
       return true;
     },
 
@@ -234,18 +173,18 @@ export function createOrganizationService(deps: OrganizationDeps): OrganizationS
   };
 }
 
-/** Scopes can be delegated, an office cannot: whoever acts on another's behalf holds none, not even its own. */
+/** A delegation carries scopes, not roles: a delegated caller has no role, not even its own. */
 const roleIn = async (db: Queryable, { organizationId, agentId, delegation }: Caller): Promise<Role> =>
   delegation ? 'none' : ((await findRole(db, organizationId, agentId)) ?? 'none');
 
-/** On the wire a maximum is always a number: the organization's own, or its plan's. */
+/** On the wire a limit is always a number: the organization's override, or its plan's. */
 const toOrganization = (stored: StoredOrganization): Organization => ({
   ...stored,
   maxAgents: stored.maxAgents ?? plans[stored.planTier].maxAgents,
   maxTokensPerMonth: stored.maxTokensPerMonth ?? plans[stored.planTier].maxTokensPerMonthPerClient,
 });
 
-/** An operator who ended its own organization would lock everybody out of the instance, itself included. */
+/** An operator that ends its own organization would lock all operators out of the instance. */
 function refuseEndingOwnOrganization(caller: Caller, orgId: string, ends: boolean): void {
   if (ends && orgId.toLowerCase() === caller.organizationId) {
     fail('FORBIDDEN', { message: 'You cannot suspend or delete the organization you belong to yourself.' });

@@ -5,7 +5,7 @@ import { offsetOf } from '../../kernel/http/page.ts';
 import type { Membership, OrganizationQuery } from './schema.ts';
 import type { OrganizationStatus } from './transitions.ts';
 
-/** As stored: an absent maximum means the plan's. */
+/** As stored: null means the plan's limit. */
 export interface StoredOrganization {
   readonly organizationId: string;
   readonly name: string;
@@ -61,7 +61,7 @@ export async function listDeleted(db: Queryable, ids: readonly string[]): Promis
   return rows.map(({ organizationId }) => organizationId);
 }
 
-/** Kept from changing by others until the transaction ends; agents that refer to it are not held up. */
+/** Locked until the transaction ends; inserts of agents that refer to it do not wait. */
 export const lockOrganization = (db: Queryable, id: string): Promise<StoredOrganization | undefined> =>
   db.maybe(
     'organizations.lock',
@@ -77,10 +77,10 @@ export const findOrganizationBySlug = (
     sql`select ${columns} from organizations where lower(slug) = lower(${slug})`,
   );
 
-/** `only` is the one organization that the caller may see; undefined for the operator, who sees all. */
-export async function listOrganizations(db: Queryable, only: string | undefined, query: OrganizationQuery) {
+/** `tenant`: the one organization that the caller may see; undefined for operators, who see all. */
+export async function listOrganizations(db: Queryable, tenant: string | undefined, query: OrganizationQuery) {
   const matches = sql`
-    (${only ?? null}::uuid is null or organization_id = ${only ?? null})
+    (${tenant ?? null}::uuid is null or organization_id = ${tenant ?? null})
     and (${query.status ?? null}::text is null or status = ${query.status ?? null})`;
   const rows = await db.many<StoredOrganization>(
     'organizations.list',

@@ -1,10 +1,10 @@
-/** What may become of an organization. `deleted` is reached by DELETE only, and nothing leads out of it. */
+/** State transitions of an organization. Only DELETE leads to `deleted`, which is final. */
 import type { EventType } from '../../contract/events.ts';
 import { fail } from '../../kernel/fail.ts';
 
 export type OrganizationStatus = 'active' | 'suspended' | 'deleted';
 
-/** The event of each allowed step; a step that is not here is refused. */
+/** The event of each allowed transition; others are refused. */
 export const organizationTransitions: Readonly<
   Record<OrganizationStatus, Partial<Record<OrganizationStatus, EventType>>>
 > = {
