@@ -12,25 +12,25 @@ const t = await startApp();
 const operator = await t.token();
 const call = async (method: string, path: string, payload?: object, token = operator) =>
   (await t.call(method, `/api/v1/agents/${path}`, { token, ...(payload && { payload }) })).json;
-const lookUps = async () =>
+const countQueries = async () =>
   /service_db_query_duration_seconds_count\{operation="agents.find"\} (\d+)/.exec(
     await t.app.metrics.text(),
   )?.[1];
 
-describe('an agent that was read', () => {
-  it('is remembered for ten seconds, in either spelling of its id', async () => {
+describe('the agent cache', () => {
+  it('keeps an agent for ten seconds, by its id in either case', async () => {
     const { agentId } = await t.agent();
     const agent = await call('GET', agentId);
-    const before = await lookUps();
+    const before = await countQueries();
     assert.deepEqual(await call('GET', agentId), agent);
     assert.deepEqual(await call('GET', agentId.toUpperCase()), agent);
-    assert.equal(await lookUps(), before);
+    assert.equal(await countQueries(), before);
     t.clock.advance(10_000);
     assert.deepEqual(await call('GET', agentId), agent);
-    assert.notEqual(await lookUps(), before);
+    assert.notEqual(await countQueries(), before);
   });
 
-  it('is read anew after every change of it', async () => {
+  it('is invalidated by every change of the agent', async () => {
     const { agentId } = await t.agent();
     const changes: [string, string, object?][] = [
       ['PATCH', agentId, { version: '9.9.9', capabilities: ['tea:brew'] }],
@@ -41,7 +41,7 @@ describe('an agent that was read', () => {
     ];
     let earlier = await call('GET', agentId);
     for (const [method, path, payload] of changes) {
-      // What was announced before is over, and what is read now is kept.
+      // The last invalidation has expired, so this read is cached.
       t.clock.advance(60_000);
       assert.deepEqual(await call('GET', agentId), earlier);
       const answer = await t.call(method, `/api/v1/agents/${path}`, {
@@ -57,7 +57,7 @@ describe('an agent that was read', () => {
     assert.equal(earlier.status, 'decommissioned');
   });
 
-  it('stays hidden from other organizations', async () => {
+  it('shows no agents to other organizations, and a miss costs them one query, as for an unknown id', async () => {
     const { agentId } = await t.agent();
     const { organizationId } = (
       await t.call('POST', '/api/v1/organizations', {
@@ -66,41 +66,41 @@ describe('an agent that was read', () => {
       })
     ).json;
     const foreign = await t.token(undefined, await t.agent({ organization_id: organizationId }));
-    const stepsTo = async (id: string) => {
-      const before = Number(await lookUps());
+    const queriesFor = async (id: string) => {
+      const before = Number(await countQueries());
       const { code } = await call('GET', id, undefined, foreign);
-      return [code, Number(await lookUps()) - before];
+      return [code, Number(await countQueries()) - before];
     };
     assert.equal((await call('GET', agentId)).agentId, agentId);
     for (const id of [agentId, crypto.randomUUID(), agentId])
-      assert.deepEqual(await stepsTo(id), ['AGENT_NOT_FOUND', 1], 'as if it were not there');
+      assert.deepEqual(await queriesFor(id), ['AGENT_NOT_FOUND', 1], 'as if it were not there');
   });
 
-  it('is not brought back by a reading from before a change that is kept after it', async () => {
+  it('does not store a value that was read before an invalidation', async () => {
     const { agentId } = await t.agent();
     const older = (await call('GET', agentId)) as Agent;
-    const announced = createInvalidatingCache({ kv: createMemoryKv(t.clock), clock: t.clock });
+    const cache = createInvalidatingCache({ kv: createMemoryKv(t.clock), clock: t.clock });
     const ledger = createLedger({
       clock: t.clock,
       ids: createIds(),
-      listeners: [invalidateAgents(announced)],
+      listeners: [invalidateAgents(cache)],
     });
     const answers = [Promise.withResolvers<Agent>(), Promise.withResolvers<Agent>()];
-    let asked = 0;
-    const recall = createAgentCache({ cache: announced, clock: t.clock }, () => {
-      asked += 1;
-      return (answers[asked - 1] as PromiseWithResolvers<Agent>).promise;
+    let queries = 0;
+    const readCached = createAgentCache({ cache, clock: t.clock }, () => {
+      queries += 1;
+      return (answers[queries - 1] as PromiseWithResolvers<Agent>).promise;
     });
 
-    const anybody = () => true;
-    const early = recall(agentId, anybody);
+    const isVisible = () => true;
+    const early = readCached(agentId, isVisible);
     await t.app.db.transaction((tx) =>
       ledger.record(tx, { requestId: 'test', ipAddress: '', userAgent: '' }, 'agent.updated', older),
     );
     answers[0]?.resolve(older);
-    assert.equal((await early)?.version, older.version, 'as it was when it was read');
+    assert.equal((await early)?.version, older.version, 'the value at the time of the read');
     answers[1]?.resolve({ ...older, version: '2.0.0' });
-    assert.equal((await recall(agentId, anybody))?.version, '2.0.0');
-    assert.equal(asked, 2);
+    assert.equal((await readCached(agentId, isVisible))?.version, '2.0.0');
+    assert.equal(queries, 2);
   });
 });

@@ -51,7 +51,7 @@ const get = async (agentId: string) =>
   (await t.call('GET', `/api/v1/agents/${agentId}/keys`, { token })).json;
 
 describe('PUT and GET /agents/{agentId}/keys', () => {
-  it('200 stores a set of every kind, gives each a kid by thumbprint unless it has one, and replaces the former set', async () => {
+  it('200 stores a set of every key type, with thumbprints as missing kids, and replaces the previous set', async () => {
     const agentId = await create();
     assert.deepEqual(await get(agentId), { keys: [] });
     const keys = [good.rsa, { ...good.p256, kid: 'mine', use: 'sig', alg: 'ES256' }, good.p384, good.ed25519];
@@ -68,7 +68,7 @@ describe('PUT and GET /agents/{agentId}/keys', () => {
     ]);
     assert.equal(rows.length, 3);
   });
-  it('200 for a key as WebCrypto exports it, and what it adds is not kept', async () => {
+  it('200 for a key as WebCrypto exports it; ext is not stored', async () => {
     const made = await crypto.subtle.generateKey('Ed25519', true, ['sign', 'verify']);
     const exported = await crypto.subtle.exportKey('jwk', 'publicKey' in made ? made.publicKey : made);
     assert.equal(exported.ext, true);
@@ -87,7 +87,7 @@ describe('PUT and GET /agents/{agentId}/keys', () => {
       assert.equal((await get(agentId)).keys.length, 1);
     });
   }
-  it('400 VALIDATION_ERROR for two keys of one kid, more than ten, and no set at all', async () => {
+  it('400 VALIDATION_ERROR for two keys with one kid, more than ten keys, and no set', async () => {
     const agentId = await create();
     assert.equal((await put(agentId, [good.rsa, good.rsa])).status, 400);
     assert.equal(
@@ -101,7 +101,7 @@ describe('PUT and GET /agents/{agentId}/keys', () => {
     );
     assert.equal((await put(agentId, undefined)).status, 400);
   });
-  it('403 AGENT_DECOMMISSIONED for an agent that is no more', async () => {
+  it('403 AGENT_DECOMMISSIONED for a decommissioned agent', async () => {
     const agentId = await create();
     await t.call('DELETE', `/api/v1/agents/${agentId}`, { token });
     assert.deepEqual(

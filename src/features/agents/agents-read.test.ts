@@ -19,7 +19,7 @@ const list = async (query = '', token = theirToken) =>
   (await t.call('GET', `/api/v1/agents?${query}`, { token })).json;
 
 describe('GET /agents/{agentId}', () => {
-  it('200 for the own organization, an id in either case, and the operator', async () => {
+  it("200 for the caller's organization, an id in either case, and operators", async () => {
     for (const [id, token] of [
       [ours.agentId, ourToken],
       [ours.agentId.toUpperCase(), ourToken],
@@ -31,7 +31,7 @@ describe('GET /agents/{agentId}', () => {
       assert.equal(json.agentId, id.toLowerCase());
     }
   });
-  it('404 AGENT_NOT_FOUND for another organization’s agent, as if it did not exist', async () => {
+  it('404 AGENT_NOT_FOUND for another organization’s agent, as for an unknown one', async () => {
     const [foreign, missing] = [
       await read(theirs.agentId, ourToken),
       await read(crypto.randomUUID(), ourToken),
@@ -40,7 +40,7 @@ describe('GET /agents/{agentId}', () => {
     assert.equal(foreign.text, missing.text);
     assert.equal((await read(ours.agentId, theirToken)).text, missing.text);
   });
-  it('400 VALIDATION_ERROR for what is no UUID', async () => {
+  it('400 VALIDATION_ERROR for a malformed UUID', async () => {
     for (const id of ['x', '0', `${ours.agentId}0`, `%20${ours.agentId}`, `urn:uuid:${ours.agentId}`]) {
       const { status, json } = await read(id);
       assert.deepEqual([status, json.code], [400, 'VALIDATION_ERROR'], id);
@@ -62,7 +62,7 @@ describe('GET /agents', () => {
   };
   const idsOf = ({ data }: { data: { agentId: string }[] }) => data.map(({ agentId }) => agentId);
 
-  it('200 newest first, 20 to a page unless told, the total of all pages', async () => {
+  it('200 newest first, 20 to a page by default, with the total of all pages', async () => {
     made.unshift(theirs.agentId);
     for (let index = 0; index < 24; index += 1)
       await make({ owner: index % 3 ? 'Team' : 'team', agentType: index % 2 ? 'router' : 'monitor' });
@@ -87,7 +87,7 @@ describe('GET /agents', () => {
     }
   });
 
-  it('200 filtered: owner exactly, agentType, status, and together', async () => {
+  it('200 filtered by exact owner, agentType, status, and combinations', async () => {
     await t.sql("update agents set status = 'suspended' where agent_id = $1", [made[0]]);
     const totals: [string, number][] = [
       ['owner=team', 8],
@@ -134,7 +134,7 @@ describe('GET /agents', () => {
     assert.equal(mine.total, mine.data.length);
     assert.equal(all.total, mine.total + their.total);
     assert.deepEqual(await list('owner=them', ourToken), { data: [], total: 0, page: 1, limit: 20 });
-    // What the operator may see depends on the token, not on whose it is.
+    // Operator access depends on the token's scopes, not on the agent.
     assert.deepEqual(homes(await list('limit=100', await t.token('agents:read'))), [
       t.operator.organizationId,
     ]);

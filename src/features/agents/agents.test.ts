@@ -104,12 +104,12 @@ describe('POST /agents', () => {
     const named = json.details.fields.map(({ field }: { field: string }) => field);
     assert.deepEqual(named.sort(), [...required, 'colour'].sort());
   });
-  it('201 at the edges: 1 and 128 characters of owner, counted as people do', async () => {
+  it('201 at the limits: 1 and 128 characters of owner, counted as code points', async () => {
     for (const owner of ['x', 'x'.repeat(128), '😀'.repeat(128)])
       assert.equal((await create({ owner })).json.owner, owner);
   });
 
-  it('409 AGENT_ALREADY_EXISTS for the same e-mail, in another case, in another organization', async () => {
+  it('409 AGENT_ALREADY_EXISTS for the same e-mail, also in another case or another organization', async () => {
     const { email } = (await create({ email: `Mixed-${crypto.randomUUID()}@Example.com` })).json;
     assert.ok(email.startsWith('Mixed-'));
     for (const changes of [{}, { email: email.toUpperCase() }, { organization_id: otherHome }]) {
@@ -118,7 +118,7 @@ describe('POST /agents', () => {
     }
     assert.equal((await create({ email: email.toLowerCase() }, theirToken)).status, 409);
   });
-  it('201 exactly once of 50 at once', async () => {
+  it('201 for exactly one of 50 concurrent requests', async () => {
     const email = `race-${crypto.randomUUID()}@example.com`;
     const answers = await Promise.all(
       Array.from({ length: 50 }, (_, i) => create({ email: i % 2 ? email : email.toUpperCase() })),
@@ -163,7 +163,7 @@ describe('allowedScopes', () => {
     ['audit:read agents:write', 'agents:write audit:read'],
   ];
   for (const [held, expected] of defaults) {
-    it(`default to what the token (${held ?? 'every scope'}) holds of the organization’s`, async () => {
+    it(`default to the organization scopes that the token (${held ?? 'every scope'}) holds`, async () => {
       const { json } = await create({}, await t.token(held));
       assert.deepEqual(json.allowedScopes, expected.split(' '));
     });
@@ -185,7 +185,7 @@ describe('allowedScopes', () => {
       assert.deepEqual(json.allowedScopes.sort(), allowedScopes.sort());
     });
   }
-  it('whoever holds agents:write alone makes an agent that can do no more, by whatever way', async () => {
+  it('a caller with agents:write only cannot create an agent with more, in any way', async () => {
     const narrow = await t.token('agents:write', ours);
     const { agentId } = (await create({}, narrow)).json;
     const credential = await t.call('POST', `/api/v1/agents/${agentId}/credentials`, { token: narrow });
@@ -201,14 +201,14 @@ describe('allowedScopes', () => {
 });
 
 describe('organization_id', () => {
-  it('201 at home, in either case; the operator puts agents anywhere', async () => {
+  it("201 in the caller's organization, with an id in either case; operators create agents in any organization", async () => {
     const home = t.operator.organizationId;
     for (const organization_id of [home, home.toUpperCase()])
       assert.equal((await create({ organization_id }, ourToken)).json.organizationId, home);
     assert.equal((await create({ organization_id: otherHome })).json.organizationId, otherHome);
     assert.equal((await create({}, theirToken)).json.organizationId, otherHome);
   });
-  it('403 FORBIDDEN elsewhere, the same whether that organization exists or not', async () => {
+  it('403 FORBIDDEN in another organization, whether it exists or not', async () => {
     const [foreign, missing] = [
       await create({ organization_id: otherHome }, ourToken),
       await create({ organization_id: crypto.randomUUID() }, ourToken),
@@ -216,7 +216,7 @@ describe('organization_id', () => {
     assert.deepEqual([foreign.status, foreign.json.code], [403, 'FORBIDDEN']);
     assert.deepEqual([missing.status, missing.json], [foreign.status, foreign.json]);
   });
-  it('404 ORG_NOT_FOUND for the operator when it does not exist or is deleted', async () => {
+  it('404 ORG_NOT_FOUND for operators when it does not exist or is deleted', async () => {
     const [{ organization_id } = {}] = await t.sql(
       `insert into organizations (organization_id, name, slug, plan_tier, status, created_at, updated_at)
        values (gen_random_uuid(), 'Gone', 'gone', 'free', 'deleted', now(), now()) returning organization_id`,

@@ -23,7 +23,7 @@ const eventsOf = (agentId: string) =>
   );
 
 describe('POST /agents/{agentId}/credentials', () => {
-  it('201 with the secret, shown once and kept as a hash only', async () => {
+  it('201 with the secret, shown once and stored as a hash only', async () => {
     const agentId = await makeAgent();
     const { status, headers, json } = await generate(agentId);
     assert.equal(status, 201);
@@ -52,7 +52,7 @@ describe('POST /agents/{agentId}/credentials', () => {
     assert.ok(!kept.includes(clientSecret) && !kept.includes(clientSecret.slice(3)));
   });
 
-  it('201 for every further one; each secret works, none is like another', async () => {
+  it('201 for further credentials; each secret is unique and works', async () => {
     const agentId = await makeAgent();
     const made = await Promise.all(Array.from({ length: 6 }, () => generate(agentId)));
     const secrets = made.map(({ json }) => json.clientSecret);
@@ -87,7 +87,7 @@ describe('expiresAt', () => {
     ['9999-12-31T23:59:59.999Z', '9999-12-31T23:59:59.999Z'],
   ];
   for (const [given, kept] of accepted) {
-    it(`201 for ${given}, kept in UTC`, async () => {
+    it(`201 for ${given}, stored in UTC`, async () => {
       const agentId = await makeAgent();
       assert.equal((await generate(agentId, { expiresAt: given })).json.expiresAt, kept);
       assert.deepEqual((await rowsOf(agentId))[0]?.expires_at, new Date(kept));
@@ -107,7 +107,7 @@ describe('expiresAt', () => {
       assert.deepEqual([status, json.code], [400, 'VALIDATION_ERROR']);
     });
   }
-  it('400 VALIDATION_ERROR names the field, and an unknown one too', async () => {
+  it('400 VALIDATION_ERROR names the field, also an unknown one', async () => {
     for (const body of [
       { expiresAt: now },
       { expires_at: '2099-12-31T23:59:59Z' },
@@ -130,7 +130,7 @@ describe('expiresAt', () => {
   });
 });
 
-describe('who may not', () => {
+describe('refusals', () => {
   const assertNothing = async (answer: Answer, status: number, code: string, agentId: string) => {
     assert.deepEqual([answer.status, answer.json.code], [status, code]);
     assert.equal((await rowsOf(agentId)).length, 0);
@@ -159,7 +159,7 @@ describe('who may not', () => {
     assert.equal((await generate(crypto.randomUUID(), {}, ourToken)).text, answer.text);
     assert.equal((await generate(foreign)).status, 201);
   });
-  it('400 VALIDATION_ERROR for an id that is no UUID', async () => {
+  it('400 VALIDATION_ERROR for a malformed id', async () => {
     const { status, json } = await generate('me');
     assert.deepEqual([status, json.code], [400, 'VALIDATION_ERROR']);
   });
@@ -169,7 +169,7 @@ describe('who may not', () => {
     await assertNothing(await generate(agentId, {}, narrow), 403, 'FORBIDDEN', agentId);
     const enough = await t.token('agents:write audit:read', await t.agent());
     assert.equal((await generate(agentId, {}, enough)).status, 201);
-    // Not even for oneself, with a token narrower than oneself.
+    // Also for the agent itself, when its token has fewer scopes than the agent.
     const self = await t.agent();
     assert.equal((await generate(self.agentId, {}, await t.token('agents:write', self))).status, 403);
     assert.equal((await generate(t.operator.agentId, {}, enough)).status, 403);
@@ -189,7 +189,7 @@ describe('who may not', () => {
     assert.doesNotMatch(answer.text, /cs_|fire/);
     await assertNothing(answer, 500, 'INTERNAL_SERVER_ERROR', agentId);
   });
-  it('403 AGENT_NOT_ACTIVE when a suspension commits first, however late', async () => {
+  it('403 AGENT_NOT_ACTIVE when a concurrent suspension commits first', async () => {
     const agentId = await makeAgent();
     const { pending } = await t.app.db.transaction(async (tx) => {
       await tx.run('test', sql`update agents set status = 'suspended' where agent_id = ${agentId}`);

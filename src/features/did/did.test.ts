@@ -41,7 +41,7 @@ const publicJwk = async (kind: 'ec' | 'ed25519' | 'rsa') => {
 };
 
 describe('GET /.well-known/did.json', () => {
-  it('200: the instance, its host from BASE_URL with the port as %3A, whatever the Host header says', async () => {
+  it('200: the instance, its host from BASE_URL with the port as %3A, independent of the Host header', async () => {
     const answer = await t.call('GET', '/.well-known/did.json', { headers: { host: 'evil.example' } });
     assert.equal(answer.status, 200);
     assert.equal(answer.headers['cache-control'], 'public, max-age=60');
@@ -59,7 +59,7 @@ describe('GET /.well-known/did.json', () => {
 });
 
 describe('JWT_PREVIOUS_PUBLIC_KEYS', () => {
-  it('an earlier key still asserts, in every document, so that what it signed verifies; it no longer authenticates', async () => {
+  it('a previous key stays an assertion method in every document, but not an authentication method', async () => {
     const { publicKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });
     const earlier = await exportJWK(publicKey);
     const changed = await startApp({
@@ -78,7 +78,7 @@ describe('JWT_PREVIOUS_PUBLIC_KEYS', () => {
 });
 
 describe('service_did_documents_generated_total', () => {
-  it('counts every document that is answered, wherever it is asked for, and nothing else', async () => {
+  it('counts every document on every route, and nothing else', async () => {
     const [{ agentId }, { agentId: gone }] = [await make(), await make()];
     await t.call('DELETE', `${api}/agents/${gone}`, { token });
     for (const [url, more] of [
@@ -100,7 +100,7 @@ describe('service_did_documents_generated_total', () => {
 });
 
 describe('GET /agents/{agentId}/did', () => {
-  it('200: keys of the agent authenticate it, the key of the instance only asserts', async () => {
+  it("200: the agent's keys are authentication methods, the instance's key is an assertion method only", async () => {
     const agent = await make({ capabilities: ['resume:read', 'resume:score'] });
     const keys = [
       { ...(await publicJwk('ec')), kid: 'ec/1+a=', alg: 'ES256', use: 'sig', key_ops: ['verify'] },
@@ -141,11 +141,11 @@ describe('GET /agents/{agentId}/did', () => {
     }
     assert.equal(document.verificationMethod[0].publicKeyJwk.kid, 'ec/1+a=');
     assert.deepEqual((await t.call('GET', `/agents/${agent.agentId}/did.json`)).json, document);
-    // An id in the other case is the same id, and the document says it in one.
+    // Ids are case-insensitive; the document has the lower-case form.
     assert.equal((await did(agent.agentId.toUpperCase())).json.id, self);
   });
 
-  it('has no id twice: 400 VALIDATION_ERROR for a key that is called like a service', async () => {
+  it('has no duplicate ids: 400 VALIDATION_ERROR for a key named like a service', async () => {
     const { agentId } = await make();
     const key = await publicJwk('ec');
     const { service } = (await did(agentId)).json;
@@ -177,7 +177,7 @@ describe('GET /agents/{agentId}/did', () => {
     assert.deepEqual(document.authentication, [`${self}#A2A`, `${self}#badge.1`]);
   });
 
-  it('404 AGENT_NOT_FOUND for an unknown agent, 400 for what is no UUID', async () => {
+  it('404 AGENT_NOT_FOUND for an unknown agent, 400 for a malformed id', async () => {
     for (const url of [
       `${api}/agents/${randomUUID()}/did`,
       `/agents/${randomUUID()}/did.json`,
@@ -195,7 +195,7 @@ describe('GET /agents/{agentId}/did', () => {
     }
   });
 
-  it('410 AGENT_DECOMMISSIONED once decommissioned; resolution says deactivated; there is no card', async () => {
+  it('410 AGENT_DECOMMISSIONED once decommissioned; resolution says deactivated; no card', async () => {
     const { agentId } = await make();
     await register(agentId, [await publicJwk('ec')]);
     await t.call('DELETE', `${api}/agents/${agentId}`, { token });
@@ -214,7 +214,7 @@ describe('GET /agents/{agentId}/did', () => {
       assert.equal((await card(agentId, format)).json.code, 'AGENT_NOT_FOUND');
   });
 
-  it('200 while suspended, without authentication methods; nothing is signed for it meanwhile', async () => {
+  it('200 while suspended, without authentication methods; no format is signed', async () => {
     const { agentId } = await make();
     await register(agentId, [await publicJwk('ec')]);
     await patch(agentId, { status: 'suspended' });
@@ -229,7 +229,7 @@ describe('GET /agents/{agentId}/did', () => {
     assert.equal((await card(agentId, 'badge')).status, 200);
   });
 
-  it('follows the organization: suspended takes authentication away, deleted is the end', async () => {
+  it('follows the organization: no authentication methods while suspended, deactivated when deleted', async () => {
     const { organizationId, agentId } = await makeTarget();
     await register(agentId, [await publicJwk('ec')]);
     const organization = `${api}/organizations/${organizationId}`;
@@ -257,7 +257,7 @@ describe('GET /agents/{agentId}/did/resolve', () => {
     assert.ok(Math.abs(Date.parse(didResolutionMetadata.retrieved) - t.clock.now()) < 60_000);
   });
 
-  it('404 AGENT_NOT_FOUND for the agent of another organization, 401 for nobody', async () => {
+  it('404 AGENT_NOT_FOUND for the agent of another organization, 401 without a token', async () => {
     const [{ agentId }, { organizationId }] = [await makeTarget(), await makeTarget()];
     const { token: foreign } = await agentIn(organizationId, ['agents:read', 'agents:write'], 'admin');
     assert.equal((await resolve(agentId, foreign)).json.code, 'AGENT_NOT_FOUND');
@@ -268,7 +268,7 @@ describe('GET /agents/{agentId}/did/resolve', () => {
 });
 
 describe('POLICIES_DIR without a policy for it', () => {
-  it('403 FORBIDDEN to resolve, also for what does not exist, and once in the audit log', async () => {
+  it('403 FORBIDDEN to resolve, for unknown agents too, with one audit event', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'countersign-policies-'));
     after(() => rmSync(folder, { recursive: true, force: true }));
     writeFileSync(
@@ -299,7 +299,7 @@ describe('a signed format', () => {
     };
   };
 
-  it('200: names the organization by its id and its registered name, and the owner in a field of its own only', async () => {
+  it('200: names the organization by its id and registered name; the owner is a separate field', async () => {
     const { organizationId } = await makeTarget();
     const organization = `${api}/organizations/${organizationId}`;
     const { agentId } = await make({ organization_id: organizationId, owner: 'Another Company' });
@@ -325,7 +325,7 @@ describe('a signed format', () => {
 });
 
 describe('GET /agents/{agentId}/did/card', () => {
-  it('200 with the nine fields, named by the local part of the e-mail', async () => {
+  it('200 with the nine fields; the name is the local part of the e-mail', async () => {
     const email = `sorter+${randomUUID().slice(0, 8)}@example.com`;
     const { agentId } = await make({ email });
     const answer = await card(agentId);
@@ -344,7 +344,7 @@ describe('GET /agents/{agentId}/did/card', () => {
     assert.equal(answer.headers['cache-control'], 'public, max-age=60');
   });
 
-  it('400 VALIDATION_ERROR for a format we do not know', async () => {
+  it('400 VALIDATION_ERROR for an unknown format', async () => {
     const { agentId } = await make();
     for (const format of ['pdf', 'A2A', '__proto__', 'card', 'a2a&format=oasf']) {
       const answer = await card(agentId, format);

@@ -9,7 +9,7 @@ const t = await startApp({ BASE_URL: 'https://id.example.com' });
 const read = async (name: string) => (await t.call('GET', `/.well-known/${name}`)).json;
 
 describe('discovery', () => {
-  it('jwks.json holds the public key alone, by its thumbprint, and a third party verifies a token with it', async () => {
+  it('jwks.json holds the public key only, with its thumbprint as kid, and it verifies a token', async () => {
     const jwks = await read('jwks.json');
     assert.equal(jwks.keys.length, 1);
     const [key] = jwks.keys;
@@ -37,7 +37,7 @@ describe('discovery', () => {
     );
     assert.equal(headers['cache-control'], 'public, max-age=300');
   });
-  it('the metadata name the issuer, and endpoints that answer, whatever the Host header says', async () => {
+  it('the metadata name the issuer and reachable endpoints, independent of the Host header', async () => {
     for (const name of ['oauth-authorization-server', 'openid-configuration']) {
       const answer = await t.call('GET', `/.well-known/${name}`, { headers: { host: 'evil.example' } });
       assert.equal(answer.json.issuer, 'https://id.example.com');
@@ -48,7 +48,7 @@ describe('discovery', () => {
         assert.notEqual((await t.call('POST', pathname)).status, 404, endpoint);
       }
       assert.equal((await t.call('GET', new URL(answer.json.jwks_uri).pathname)).status, 200);
-      // Of OpenID, ID tokens for workloads alone; neither promises an authorization endpoint that works.
+      // OpenID is supported for ID tokens of workloads only. Both documents name an authorization endpoint, which answers 404.
       const types = name === 'openid-configuration' ? ['id_token'] : [];
       assert.deepEqual(answer.json.response_types_supported, types);
       assert.equal(typeof answer.json.authorization_endpoint, 'string');
@@ -57,7 +57,7 @@ describe('discovery', () => {
     }
     assert.deepEqual((await read('openid-configuration')).subject_types_supported, ['public']);
   });
-  it('401 and 403 lead there: WWW-Authenticate names the protected-resource document', async () => {
+  it('401 and 403 name the protected-resource document in WWW-Authenticate', async () => {
     const document = 'https://id.example.com/.well-known/oauth-protected-resource';
     for (const token of [undefined, 'garbage']) {
       const { headers } = await t.call('GET', '/api/v1/agents', { ...(token && { token }) });
@@ -86,7 +86,7 @@ describe('resource (RFC 8707)', () => {
       resource,
     });
 
-  it('200 becomes the audience; our own API refuses the token, introspection and revocation know it', async () => {
+  it('200 becomes the audience; our API refuses the token, introspection and revocation accept it', async () => {
     const { status, json } = await ask('https://mcp.example.com/tools');
     assert.equal(status, 200);
     const jwks = createLocalJWKSet(await read('jwks.json'));
@@ -98,7 +98,7 @@ describe('resource (RFC 8707)', () => {
     assert.equal((await t.form('/api/v1/token/revoke', question, own)).status, 200);
     assert.deepEqual((await t.form('/api/v1/token/introspect', question, own)).json, { active: false });
   });
-  it('200 our own address is what is meant by none', async () => {
+  it('200 our own address is the default', async () => {
     for (const own of ['https://id.example.com', 'https://id.example.com/', 'HTTPS://ID.example.com']) {
       const { json } = await ask(own);
       assert.equal((await t.call('GET', '/api/v1/agents', { token: json.access_token })).status, 200, own);

@@ -22,7 +22,7 @@ const eventsOf = async (id: string) =>
   );
 
 describe('POST /federation/trust', () => {
-  it('201 with the fields of the spec, and when it was changed last', async () => {
+  it('201 with the fields of the spec and updatedAt', async () => {
     const issuer = address();
     const { status, json } = await trust({ name: 'Acme', issuer, jwksUri: `${issuer}/keys` });
     assert.equal(status, 201);
@@ -33,7 +33,7 @@ describe('POST /federation/trust', () => {
     assert.deepEqual(rest, { name: 'Acme', issuer, jwksUri: `${issuer}/keys` });
     assert.deepEqual((await t.call('GET', `${url}/partners/${id}`, { token })).json, json);
   });
-  it('409 PARTNER_ALREADY_EXISTS when the issuer is a partner, of 50 at once all but one', async () => {
+  it('409 PARTNER_ALREADY_EXISTS when the issuer is a partner, and for all but one of 50 concurrent requests', async () => {
     const issuer = address();
     const answers = await Promise.all(Array.from({ length: 50 }, () => trust({ issuer })));
     assert.equal(answers.filter(({ status }) => status === 201).length, 1);
@@ -88,7 +88,7 @@ describe('GET /federation/partners', () => {
     assert.ok(Array.isArray(all));
     assert.deepEqual(all.slice(-2), [first, second]);
   });
-  it('404 PARTNER_NOT_FOUND for an unknown id, 400 VALIDATION_ERROR for one that is none', async () => {
+  it('404 PARTNER_NOT_FOUND for an unknown id, 400 VALIDATION_ERROR for a malformed one', async () => {
     const unknown = await t.call('GET', `${url}/partners/${randomUUID()}`, { token });
     assert.deepEqual([unknown.status, unknown.json.code], [404, 'PARTNER_NOT_FOUND']);
     const malformed = await t.call('GET', `${url}/partners/x`, { token });
@@ -113,7 +113,7 @@ describe('GET /federation/partners', () => {
 });
 
 describe('PATCH and DELETE /federation/partners/{id}', () => {
-  it('200 changes what is given, and nothing when nothing is', async () => {
+  it('200 changes the given fields, and nothing for an empty body', async () => {
     const before = (await trust()).json;
     assert.deepEqual((await patch(before.id, {})).json, before);
     assert.deepEqual((await patch(before.id, { name: before.name })).json, before);
@@ -127,7 +127,7 @@ describe('PATCH and DELETE /federation/partners/{id}', () => {
     );
     assert.notEqual(json.updatedAt, before.updatedAt);
   });
-  it('409 PARTNER_ALREADY_EXISTS for the issuer of another, also when two take it at once', async () => {
+  it('409 PARTNER_ALREADY_EXISTS for the issuer of another partner, also with two concurrent requests', async () => {
     const [a, b, c] = [(await trust()).json, (await trust()).json, (await trust()).json];
     assert.equal((await patch(a.id, { issuer: b.issuer })).json.code, 'PARTNER_ALREADY_EXISTS');
     const issuer = address();
@@ -136,7 +136,7 @@ describe('PATCH and DELETE /federation/partners/{id}', () => {
     );
     assert.deepEqual(statuses.sort(), [200, 409, 409]);
   });
-  it('400 for fields that are fixed, unknown or wrong', async () => {
+  it('400 for fields that are immutable, unknown or invalid', async () => {
     const { id } = (await trust()).json;
     assert.equal((await patch(id, { id: randomUUID() })).json.code, 'IMMUTABLE_FIELD');
     assert.equal((await patch(id, { createdAt: 'now' })).json.code, 'IMMUTABLE_FIELD');
@@ -144,13 +144,13 @@ describe('PATCH and DELETE /federation/partners/{id}', () => {
       assert.equal((await patch(id, change)).json.code, 'VALIDATION_ERROR', JSON.stringify(change));
     assert.equal((await patch(randomUUID(), { name: 'x' })).json.code, 'PARTNER_NOT_FOUND');
   });
-  it('204 removes it, and a second time 404', async () => {
+  it('204 removes it; 404 the second time', async () => {
     const { id } = (await trust()).json;
     assert.equal((await t.call('DELETE', `${url}/partners/${id}`, { token })).status, 204);
     assert.equal((await t.call('DELETE', `${url}/partners/${id}`, { token })).status, 404);
     assert.equal((await t.call('GET', `${url}/partners/${id}`, { token })).status, 404);
   });
-  it('leaves one audit event for each change, in the log of whoever made it, and counts them', async () => {
+  it("records one audit event for each change, in the log of the caller's organization, and counts them", async () => {
     const { id } = (await trust()).json;
     await patch(id, { name: 'Other' });
     await patch(id, {});

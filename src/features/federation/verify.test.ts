@@ -7,7 +7,7 @@ import { type Issuer, makeKey, startIssuer, startOidcProvider } from '../../../t
 
 const t = await startApp({ WEBHOOK_ALLOW_PRIVATE_TARGETS: 'true' });
 const token = await t.token();
-const anybody = await t.token(undefined, await t.agent({ allowedScopes: [] }));
+const callerToken = await t.token(undefined, await t.agent({ allowedScopes: [] }));
 const url = '/api/v1/federation';
 
 const trust = async (issuer: string, jwksUri: string): Promise<string> => {
@@ -16,14 +16,14 @@ const trust = async (issuer: string, jwksUri: string): Promise<string> => {
   assert.equal(status, 201, JSON.stringify(json));
   return json.id;
 };
-const verify = async (asked: string, more: object = {}) => {
-  const payload = { token: asked, ...more };
-  const { status, json } = await t.call('POST', `${url}/verify`, { token: anybody, payload });
+const verify = async (partnerToken: string, more: object = {}) => {
+  const payload = { token: partnerToken, ...more };
+  const { status, json } = await t.call('POST', `${url}/verify`, { token: callerToken, payload });
   assert.equal(status, 200, JSON.stringify(json));
   return json;
 };
-const reasonOf = async (asked: string, more: object = {}): Promise<string> => {
-  const { valid, claims, reason } = await verify(asked, more);
+const reasonOf = async (partnerToken: string, more: object = {}): Promise<string> => {
+  const { valid, claims, reason } = await verify(partnerToken, more);
   assert.deepEqual([valid, claims], [false, undefined]);
   return reason;
 };
@@ -36,7 +36,7 @@ const encode = (value: object) => Buffer.from(JSON.stringify(value)).toString('b
 const seconds = () => Math.floor(t.clock.now() / 1000);
 
 describe('a token of a real provider (oidc-provider)', () => {
-  it('200 valid with its claims; once the partner is removed nobody knows it, at once', async () => {
+  it('200 valid with its claims; unknown_issuer as soon as the partner is removed', async () => {
     const provider = await startOidcProvider();
     const id = await trust(provider.issuer, provider.jwksUri);
     const good = await provider.token('https://tools.example');
@@ -52,7 +52,7 @@ describe('a token of a real provider (oidc-provider)', () => {
   });
 });
 
-describe('good tokens', () => {
+describe('valid tokens', () => {
   for (const alg of [
     'RS256',
     'RS384',
@@ -80,7 +80,7 @@ describe('good tokens', () => {
     assert.equal(await reasonOf(await unnamed()), 'unknown_key');
     assert.equal((await verify(await issuer.sign())).valid, true);
   });
-  it('200 valid with several audiences, one of which is asked for', async () => {
+  it('200 valid with several audiences, one of which is requested', async () => {
     const issuer = await partner();
     const several = await issuer.sign({ aud: ['a', 'b'] });
     assert.equal((await verify(several, { audience: 'b' })).valid, true);
@@ -92,10 +92,10 @@ describe('good tokens', () => {
   });
 });
 
-describe('tokens that are not believed', async () => {
+describe('refused tokens', async () => {
   const issuer = await partner('RS256');
   const [key] = issuer.keys as [Awaited<ReturnType<typeof makeKey>>];
-  const stranger = await makeKey('RS256');
+  const unknownKey = await makeKey('RS256');
   const canary = await startIssuer(t.clock, 'RS256');
   const claims = () => ({ iss: issuer.url, sub: 'x', exp: seconds() + 300 });
   const pem = createPublicKey({ key: key.publicJwk as never, format: 'jwk' }).export({
@@ -108,18 +108,18 @@ describe('tokens that are not believed', async () => {
   };
 
   const cases: [string, string, () => string | Promise<string>][] = [
-    ['no JWT', 'malformed', () => 'garbage'],
-    ['a line break behind it', 'malformed', async () => `${await issuer.sign({})}\n`],
+    ['a text that is not a JWT', 'malformed', () => 'garbage'],
+    ['a trailing line break', 'malformed', async () => `${await issuer.sign({})}\n`],
     ['two parts', 'malformed', () => `${encode({ alg: 'RS256' })}.${encode(claims())}`],
-    ['a header that is no object', 'malformed', () => `${encode([])}.${encode(claims())}.AA`],
-    ['claims that are no object', 'malformed', () => `${encode({ alg: 'RS256' })}.${encode([])}.AA`],
+    ['a header that is not an object', 'malformed', () => `${encode([])}.${encode(claims())}.AA`],
+    ['claims that are not an object', 'malformed', () => `${encode({ alg: 'RS256' })}.${encode([])}.AA`],
     [
       'a NUL in its claims',
       'malformed',
       () => `${encode({ alg: 'RS256' })}.${encode({ ...claims(), sub: 'a\0' })}.AA`,
     ],
     ['exp as text', 'malformed', () => `${encode({ alg: 'RS256' })}.${encode({ ...claims(), exp: '9' })}.AA`],
-    ['exp beyond all times', 'malformed', () => issuer.sign({ exp: 1e300 })],
+    ['exp beyond the range of dates', 'malformed', () => issuer.sign({ exp: 1e300 })],
     ['sub as a number', 'malformed', () => issuer.sign({ sub: 7 as never })],
     ['16 KiB', 'too_large', () => issuer.sign({ padding: 'x'.repeat(16_384) })],
     ['alg none', 'algorithm_not_allowed', () => `${encode({ alg: 'none' })}.${encode(claims())}.`],
@@ -130,7 +130,7 @@ describe('tokens that are not believed', async () => {
       () => `${encode({ alg: 'constructor' })}.${encode(claims())}.AA`,
     ],
     ['HS256 keyed with the public key', 'algorithm_not_allowed', () => hmac({ alg: 'HS256', kid: key.kid })],
-    ['RS256 in name, HS256 in fact', 'bad_signature', () => hmac({ alg: 'RS256', kid: key.kid })],
+    ['an HS256 signature declared as RS256', 'bad_signature', () => hmac({ alg: 'RS256', kid: key.kid })],
     [
       'another algorithm than the key is for',
       'unknown_key',
@@ -139,20 +139,20 @@ describe('tokens that are not believed', async () => {
     ['crit', 'critical_header', () => issuer.sign({}, { header: { crit: ['b64'], b64: true } as never })],
     ["a logout token's type", 'type_not_allowed', () => issuer.sign({}, { header: { typ: 'logout+jwt' } })],
     [
-      "a stranger's key under the partner's kid",
+      "an unknown key with the partner's kid",
       'bad_signature',
-      () => issuer.sign({}, { key: { ...stranger, kid: key.kid } }),
+      () => issuer.sign({}, { key: { ...unknownKey, kid: key.kid } }),
     ],
-    ["a stranger's key", 'unknown_key', () => issuer.sign({}, { key: stranger })],
+    ['an unknown key', 'unknown_key', () => issuer.sign({}, { key: unknownKey })],
     [
       'its own key in the header',
       'unknown_key',
-      () => issuer.sign({}, { key: stranger, header: { jwk: stranger.publicJwk as JWK } }),
+      () => issuer.sign({}, { key: unknownKey, header: { jwk: unknownKey.publicJwk as JWK } }),
     ],
     [
       'jku and x5u that point elsewhere',
       'unknown_key',
-      () => issuer.sign({}, { key: stranger, header: { jku: canary.jwksUri, x5u: canary.jwksUri } }),
+      () => issuer.sign({}, { key: unknownKey, header: { jku: canary.jwksUri, x5u: canary.jwksUri } }),
     ],
     [
       'a changed claim',
@@ -178,12 +178,12 @@ describe('tokens that are not believed', async () => {
     it(`200 not valid: ${reason} for ${what}`, async () =>
       assert.equal(await reasonOf(await make()), reason));
   }
-  it('no header of a token made us connect anywhere', () => assert.equal(canary.connections(), 0));
-  it('200 valid half a minute early: clocks differ', async () => {
+  it('no token header causes a connection', () => assert.equal(canary.connections(), 0));
+  it('200 valid half a minute before nbf and iat: clock skew', async () => {
     const early = seconds() + 30;
     assert.equal((await verify(await issuer.sign({ nbf: early, iat: early }))).valid, true);
   });
-  it('400 VALIDATION_ERROR without a token, with an empty one or with something else', async () => {
+  it('400 VALIDATION_ERROR for a missing, empty or non-text token, an empty audience and unknown fields', async () => {
     for (const payload of [
       {},
       { token: '' },
@@ -195,7 +195,7 @@ describe('tokens that are not believed', async () => {
       assert.deepEqual([status, json.code], [400, 'VALIDATION_ERROR']);
     }
   });
-  it('counts what was verified and refused', async () => {
+  it('counts verified and refused tokens', async () => {
     const { text } = await t.call('GET', '/metrics');
     assert.match(text, /service_federation_events_total\{event_type="token_verified"\} \d+/);
     assert.match(text, /service_federation_events_total\{event_type="token_refused"\} \d+/);
@@ -203,7 +203,7 @@ describe('tokens that are not believed', async () => {
 });
 
 describe('a change of the partner', () => {
-  it('takes effect at once: keys from another place, another issuer', async () => {
+  it('takes effect at once: another key set, another issuer', async () => {
     const [first, second] = [await startIssuer(t.clock), await startIssuer(t.clock)];
     const id = await trust(first.url, first.jwksUri);
     const good = await first.sign();

@@ -33,7 +33,7 @@ const show = (listingId: string, bearer?: string) =>
   t.call('GET', `${open}/${listingId}`, bearer === undefined ? {} : { token: bearer });
 const said = ({ status, json }: { status: number; json: { code: string } }) => `${status} ${json.code}`;
 
-/** Published, and found by a word of its own. */
+/** A published listing with a unique word. */
 async function publish(changes: Record<string, unknown> = {}, agent: Record<string, unknown> = {}) {
   const { agentId } = await makeAgent(agent);
   const word = `w${randomUUID().replaceAll('-', '')}`;
@@ -46,7 +46,7 @@ async function publish(changes: Record<string, unknown> = {}, agent: Record<stri
 }
 
 describe("the listing of an operator's agent", () => {
-  it('403 FORBIDDEN for anybody but an operator, to change it as to delete it', async () => {
+  it('403 FORBIDDEN for non-operators, to change or delete it', async () => {
     const { agentId } = await makeAgent(
       { organization_id: organizationId, allowedScopes: ['admin:orgs'] },
       operatorToken,
@@ -58,7 +58,7 @@ describe("the listing of an operator's agent", () => {
   });
 });
 
-describe('the listing of a stronger agent', () => {
+describe('the listing of an agent with more scopes or a higher role', () => {
   const endpoints = [{ protocol: 'a2a', url: 'https://thief.example.com/a2a' }];
   const a2aOf = async (agentId: string) =>
     (await t.call('GET', `${api}/agents/${agentId}/did/card?format=a2a`)).json.supportedInterfaces;
@@ -84,7 +84,7 @@ describe('the listing of a stronger agent', () => {
       assert.equal((await patch(listingId, { status: 'published' }, operatorToken)).status, 200);
       assert.equal(said(await patch(listingId, { endpoints }, as)), '403 FORBIDDEN');
       assert.deepEqual(await a2aOf(agentId), []);
-      // A PATCH that changes nothing, and taking the listing away, need agents:write only.
+      // A PATCH that changes nothing, a withdrawal and a deletion need agents:write only.
       assert.equal((await patch(listingId, { status: 'published' }, as)).status, 200);
       const withdrawnWithMore = { status: 'withdrawn', endpoints };
       assert.equal(said(await patch(listingId, withdrawnWithMore, as)), '403 FORBIDDEN');
@@ -94,7 +94,7 @@ describe('the listing of a stronger agent', () => {
       assert.equal(said(await post(body(agentId, { endpoints }), as)), '403 FORBIDDEN');
     });
 
-  it('201 and 200 for a caller who holds what the agent holds', async () => {
+  it("201 and 200 for a caller with the agent's scopes and role", async () => {
     const { agentId } = await agentIn(organizationId, organizationScopes, 'admin');
     const { token: as } = await agentIn(organizationId, organizationScopes, 'admin');
     const created = await post(body(agentId, { endpoints }), as);
@@ -105,7 +105,7 @@ describe('the listing of a stronger agent', () => {
 });
 
 describe('POST /marketplace/listings', () => {
-  it('201: a draft that shows the agent as it is, with DID and card, seen by its own organization only', async () => {
+  it("201: a draft with the agent's fields, DID and card, visible to its own organization only", async () => {
     const { agentId } = await makeAgent({ capabilities: ['resume:read'], agentType: 'screener' });
     const created = await post(
       body(agentId, {
@@ -152,7 +152,7 @@ describe('POST /marketplace/listings', () => {
     assert.equal(said(await show(listingId, token)), '404 LISTING_NOT_FOUND');
   });
 
-  it('409 LISTING_ALREADY_EXISTS for the second; of fifty at once one is made', async () => {
+  it('409 LISTING_ALREADY_EXISTS for the second listing of an agent, and for all but one of fifty concurrent requests', async () => {
     const { agentId } = await makeAgent();
     const answers = await Promise.all(Array.from({ length: 50 }, () => post(body(agentId))));
     const made = answers.filter(({ status }) => status === 201);
@@ -167,7 +167,7 @@ describe('POST /marketplace/listings', () => {
     assert.equal(events.length, 1);
   });
 
-  it("404 AGENT_NOT_FOUND for another organization's agent, or none; 403 AGENT_NOT_ACTIVE when suspended", async () => {
+  it("404 AGENT_NOT_FOUND for another organization's agent or an unknown one; 403 AGENT_NOT_ACTIVE when suspended", async () => {
     const { agentId } = await makeAgent();
     assert.equal(said(await post(body(agentId), foreign)), '404 AGENT_NOT_FOUND');
     assert.equal(said(await post(body(randomUUID()))), '404 AGENT_NOT_FOUND');
@@ -175,7 +175,7 @@ describe('POST /marketplace/listings', () => {
     assert.equal(said(await post(body(agentId))), '403 AGENT_NOT_ACTIVE');
   });
 
-  it('400 VALIDATION_ERROR for what does not belong into a listing', async () => {
+  it('400 VALIDATION_ERROR for invalid and unknown fields', async () => {
     const { agentId } = await makeAgent();
     const bad: Record<string, unknown>[] = [
       { title: '' },
@@ -227,7 +227,7 @@ describe('POST /marketplace/listings', () => {
 });
 
 describe('PATCH and DELETE /marketplace/listings/{listingId}', () => {
-  it('200: published, withdrawn, published again; each its own event', async () => {
+  it('200: published, withdrawn, published again; one event each', async () => {
     const { listingId, agentId, hits } = await publish();
     assert.equal(await hits(), 1);
     assert.equal((await patch(listingId, { status: 'withdrawn' })).json.status, 'withdrawn');
@@ -245,7 +245,7 @@ describe('PATCH and DELETE /marketplace/listings/{listingId}', () => {
     );
   });
 
-  it('200 and no event when nothing changes; 400 IMMUTABLE_FIELD; 400 for a step that is none', async () => {
+  it('200 and no event when nothing changes; 400 IMMUTABLE_FIELD; 400 for an unknown transition', async () => {
     const { listingId, agentId } = await publish();
     const before = (await t.call('GET', `${own}/${listingId}`, { token })).json;
     const count = async () =>
@@ -272,7 +272,7 @@ describe('PATCH and DELETE /marketplace/listings/{listingId}', () => {
     );
   });
 
-  it('403 FORBIDDEN to suspend, reinstate or delete what is suspended, for all but operators', async () => {
+  it('403 FORBIDDEN to suspend, reinstate or delete a suspended listing, for non-operators', async () => {
     const { listingId, hits } = await publish();
     assert.equal(said(await patch(listingId, { status: 'suspended' })), '403 FORBIDDEN');
     assert.equal((await patch(listingId, { status: 'suspended' }, operatorToken)).status, 200);
@@ -287,7 +287,7 @@ describe('PATCH and DELETE /marketplace/listings/{listingId}', () => {
     assert.equal(said(await t.call('GET', `${own}/${listingId}`, { token })), '404 LISTING_NOT_FOUND');
   });
 
-  it('fifty changes at once: every one is done, and the count is right', async () => {
+  it('fifty concurrent changes all succeed, and the count is right', async () => {
     const { listingId } = await publish();
     const answers = await Promise.all(
       Array.from({ length: 50 }, (_, n) =>
@@ -308,7 +308,7 @@ describe('PATCH and DELETE /marketplace/listings/{listingId}', () => {
 });
 
 describe('GET /marketplace/agents', () => {
-  it('200: hidden at once when its agent is not active, back when it is; gone with the agent', async () => {
+  it('200: hidden while its agent is suspended, visible after reactivation; hidden for good after decommissioning', async () => {
     const { agentId, listingId, hits } = await publish();
     const set = (status: string) =>
       t.call('PATCH', `${api}/agents/${agentId}`, { token, payload: { status } });
@@ -336,13 +336,13 @@ describe('GET /marketplace/agents', () => {
     const before = await total();
     await set('suspended');
     assert.equal(said(await show(listingId)), '404 LISTING_NOT_FOUND');
-    // The organization came with a listing of its own.
+    // The organization already has a listing.
     assert.equal(await total(), before - 2);
     await set('active');
     assert.equal((await show(listingId)).status, 200);
   });
 
-  it('200: what the agent is, is always as it is now', async () => {
+  it('200: agent fields are always current', async () => {
     const { agentId, listingId } = await publish({}, { capabilities: ['old:thing'] });
     const capability = `c${randomUUID().slice(0, 8)}:do`;
     await t.call('PATCH', `${api}/agents/${agentId}`, {
@@ -356,7 +356,7 @@ describe('GET /marketplace/agents', () => {
     assert.equal((await search(`capability=${capability}&agentType=monitor`)).json.total, 0);
   });
 
-  it('200: of the organization only to callers of that organization who bring their token', async () => {
+  it('200: visibility organization shows a listing only to callers of that organization with a token', async () => {
     const { listingId, hits } = await publish({ visibility: 'organization' });
     assert.deepEqual(
       [await hits(), await hits(foreign), await hits(operatorToken), await hits(token)],
@@ -404,7 +404,7 @@ describe('GET /marketplace/agents', () => {
     ['GPT-4 ﬁnder', ['gpt 4', 'gpt-4', 'finder', '\u200bfinder']],
   ];
   for (const [title, questions] of written)
-    it(`200: "${title}" is found by its words, whatever stands between them`, async () => {
+    it(`200: "${title}" is found by its words, with any separators`, async () => {
       const { listingId } = await publish({ title });
       for (const q of questions) {
         const { json } = await search(`q=${encodeURIComponent(q)}`);
@@ -413,7 +413,7 @@ describe('GET /marketplace/agents', () => {
       }
     });
 
-  it('200: either word with or, a phrase as it stands, and a label is no word that can be typed', async () => {
+  it('200: either word with or, exact phrases; labels of the index cannot be searched as words', async () => {
     const mark = `m${randomUUID().replaceAll('-', '')}`;
     const red = await publish({
       title: 'One',
@@ -438,7 +438,7 @@ describe('GET /marketplace/agents', () => {
     assert.deepEqual(await found(`${mark} ${words} word9`), []);
   });
 
-  it('200: of many hits two hundred can be paged through, an old one whose title fits before all newer ones', async () => {
+  it('200: at most two hundred matches in pages; an old title match comes before newer matches', async () => {
     const mark = `m${randomUUID().replaceAll('-', '')}`;
     const old = await publish({ title: `The ${mark}` });
     await t.sql(
@@ -465,7 +465,7 @@ describe('GET /marketplace/agents', () => {
     assert.deepEqual([seen.length, new Set(seen).size], [200, 200]);
   });
 
-  it('200 for whatever is typed: search syntax is text', async () => {
+  it('200 for arbitrary input: search syntax is text', async () => {
     for (const q of [
       "'",
       '"',
@@ -502,7 +502,7 @@ describe('GET /marketplace/agents', () => {
     assert.ok((await search('q=')).json.total > 0);
   });
 
-  it('400 VALIDATION_ERROR for NUL, 10 KB, bad pages and words that are none', async () => {
+  it('400 VALIDATION_ERROR for NUL, 10 KB, invalid pages and invalid filters', async () => {
     for (const query of [
       'q=%00',
       `q=${'x'.repeat(10_240)}`,
@@ -521,8 +521,8 @@ describe('GET /marketplace/agents', () => {
   });
 });
 
-describe('what is searched', () => {
-  it('is what is on show, whatever was done before, and nothing of it is left when a listing is gone', async () => {
+describe('the search index', () => {
+  it('has exactly the published listings after any sequence of changes; a deletion leaves nothing behind', async () => {
     const mark = `m${randomUUID().replaceAll('-', '')}`;
     const { listingId } = await publish(
       { tags: [mark], categories: ['tidy-things'] },
@@ -544,7 +544,7 @@ describe('what is searched', () => {
     assert.deepEqual(await t.sql('select 1 from listing_words where word = $1', [mark]), []);
   });
 
-  it('200: an edited listing keeps its place, one that is published again is the newest', async () => {
+  it('200: an edited listing keeps its position, a republished one is the newest', async () => {
     const mark = `m${randomUUID().replaceAll('-', '')}`;
     const [first, second] = [await publish({ tags: [mark] }), await publish({ tags: [mark] })];
     const order = async () =>
@@ -564,7 +564,7 @@ describe('what is searched', () => {
 });
 
 describe('the A2A card', () => {
-  it('names where the agent speaks A2A, while that is on public show', async () => {
+  it('names the A2A endpoints of the listing while it is published and public', async () => {
     const url = 'https://agent.example.com/a2a';
     const { agentId, listingId } = await publish({
       endpoints: [

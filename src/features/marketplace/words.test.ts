@@ -6,7 +6,7 @@ import { toWebsearchQuery } from './words.ts';
 
 const t = await startApp();
 
-describe('readWords', () => {
+describe('toWebsearchQuery', () => {
   it('keeps words, phrases, exclusions and or', () => {
     const cases: Record<string, string> = {
       'invoice reader': 'invoice reader',
@@ -23,7 +23,7 @@ describe('readWords', () => {
     assert.equal(toWebsearchQuery('a '.repeat(100)).split(' ').length, 30);
   });
 
-  it('200 for anything that can be typed', async () => {
+  it('200 for arbitrary input', async () => {
     const alphabet = fc.constantFrom(
       '-',
       '"',

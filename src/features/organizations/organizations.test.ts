@@ -21,7 +21,7 @@ const eventsOf = async (id: string) =>
     )
   ).map(({ action }) => action);
 
-/** An agent of that organization, a member with the role, and its token. */
+/** A new agent of the organization with this role, and its token. */
 async function memberOf(organizationId: string, role: 'member' | 'admin') {
   const { agentId } = (
     await t.call('POST', '/api/v1/agents', { token, payload: newAgent({ organization_id: organizationId }) })
@@ -104,7 +104,7 @@ describe('the name of an organization', () => {
     for (const name of ['Zoë & Søn', 'שלום בע״מ', 'شركة', '株式会社', 'می\u200cخواهم', '👩‍💻 <Labs>', ' x '])
       assert.equal((await create({ name })).json.name, name);
   });
-  it('200 for one from before the rule: read as it is, and changed in other fields', async () => {
+  it('200 for a stored name that breaks the rule: it is read unchanged, and other fields can be changed', async () => {
     const { organizationId } = (await create()).json;
     const name = 'Acme\u202eLtd';
     await t.sql('update organizations set name = $1 where organization_id = $2', [name, organizationId]);
@@ -142,7 +142,7 @@ describe('GET /organizations', () => {
 });
 
 describe('PATCH /organizations/{orgId}', () => {
-  it('200 changes what is given, and nothing when nothing is', async () => {
+  it('200 changes the given fields, and nothing for an empty body', async () => {
     const { json } = await create();
     const changed = (await patch(json.organizationId, { name: 'Renamed', planTier: 'enterprise' })).json;
     assert.deepEqual(
@@ -174,7 +174,7 @@ describe('PATCH /organizations/{orgId}', () => {
   });
 });
 
-describe("an organization's states", () => {
+describe('state transitions of an organization', () => {
   const act: Record<string, (id: string) => ReturnType<typeof patch>> = {
     active: (id) => patch(id, { status: 'active' }),
     suspended: (id) => patch(id, { status: 'suspended' }),
@@ -183,7 +183,7 @@ describe("an organization's states", () => {
   for (const from of ['active', 'suspended', 'deleted'] as const) {
     for (const to of ['active', 'suspended', 'deleted'] as const) {
       const event = organizationTransitions[from][to];
-      it(`${from} → ${to}: ${event ?? (from === to && from !== 'deleted' ? '200, nothing happens' : '404 ORG_NOT_FOUND')}`, async () => {
+      it(`${from} → ${to}: ${event ?? (from === to && from !== 'deleted' ? '200, no change' : '404 ORG_NOT_FOUND')}`, async () => {
         const { organizationId } = (await create()).json;
         if (from !== 'active') await act[from]?.(organizationId);
         const before = await eventsOf(organizationId);
@@ -201,7 +201,7 @@ describe("an organization's states", () => {
       });
     }
   }
-  it('suspension stops its agents at once and reactivation lets them go on; the operator can act meanwhile', async () => {
+  it('its agents are refused at once while it is suspended, and accepted after reactivation; operators can still act', async () => {
     const { organizationId } = (await create()).json;
     const member = await memberOf(organizationId, 'member');
     await patch(organizationId, { status: 'suspended' });
@@ -247,18 +247,18 @@ describe('POST /organizations/{orgId}/members', () => {
     await t.call('DELETE', `${url}/${organizationId}`, { token });
     assert.equal((await add(organizationId, { agentId, role: 'member' })).json.code, 'ORG_NOT_FOUND');
   });
-  it("404 AGENT_NOT_FOUND when an admin adds another organization's agent, which the operator may", async () => {
+  it("404 AGENT_NOT_FOUND when an admin adds another organization's agent; 201 by an operator", async () => {
     const { organizationId } = (await create()).json;
     const admin = await memberOf(organizationId, 'admin');
     const foreign = await t.agent();
     const body = { agentId: foreign.agentId, role: 'admin' };
     assert.equal((await add(organizationId, body, admin.token)).json.code, 'AGENT_NOT_FOUND');
     assert.equal((await add(organizationId, body)).status, 201);
-    // Being an admin elsewhere gives no power there: an agent's own organization is its home.
+    // The role admin in another organization has no effect there: an agent acts in its own organization only.
     const foreignToken = await t.token(undefined, foreign);
     assert.equal((await t.call('GET', `${url}/${organizationId}`, { token: foreignToken })).status, 403);
   });
-  it('exactly one of twenty at once becomes the membership', async () => {
+  it('201 for exactly one of twenty concurrent requests', async () => {
     const { organizationId } = (await create()).json;
     const { agentId } = await t.agent({ organization_id: organizationId });
     const answers = await Promise.all(

@@ -6,7 +6,7 @@ import { after, describe, it } from 'node:test';
 import { startApp } from '../../../test/support/harness.ts';
 
 describe('refusals by policy', () => {
-  it('are in the audit log, once each, whether the route or the service asked', async () => {
+  it('are in the audit log once each, whether the route or the service checks', async () => {
     const t = await startApp();
     const token = await t.token();
     const admin = await t.agent();

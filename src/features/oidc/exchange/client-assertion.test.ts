@@ -13,7 +13,7 @@ describe('POST /oidc/trust-policies/{policyId}/test', () => {
   const test = async (policyId: string, token: string) =>
     (await t.call('POST', `${url}/trust-policies/${policyId}/test`, { token: operator, payload: { token } }))
       .json;
-  it('200 says of each check what was expected and what was there, and uses nothing up', async () => {
+  it('200 with the expected and actual value of each check; the token is not used up', async () => {
     const policy = await policyFor({ conditions: [{ claim: 'team', operator: 'in', values: ['a', 'b'] }] });
     const token = await policy.sign({ team: 'b' });
     for (let times = 0; times < 2; times += 1) {
@@ -45,7 +45,7 @@ describe('POST /oidc/trust-policies/{policyId}/test', () => {
       { name: 'single use', ok: false, expected: 'not used before', actual: 'used before' },
     );
   });
-  it('200 not matched, with every failing check', async () => {
+  it('200 not matched, with every failed check', async () => {
     const policy = await policyFor({ conditions: [{ claim: 'team', operator: 'equals', values: ['a'] }] });
     const iat = seconds() - 1_000;
     const wrong = await issuer.sign({ sub: 'x', aud: ['y', 'z'], iat }, { key: await makeKey() });
@@ -76,7 +76,7 @@ describe('POST /oidc/trust-policies/{policyId}/test', () => {
   });
 });
 
-describe('the same at POST /token, as a client assertion', () => {
+describe('POST /token with an external token as client assertion', () => {
   const assert_ = (client_assertion: string, more: Record<string, string> = {}) =>
     t.askToken({
       grant_type: 'client_credentials',
@@ -84,7 +84,7 @@ describe('the same at POST /token, as a client assertion', () => {
       client_assertion,
       ...more,
     });
-  it('200 an access token, with or without client_id; once', async () => {
+  it('200 an access token, with or without client_id, a single time', async () => {
     const policy = await policyFor();
     for (const more of [{}, { client_id: policy.agentId }]) {
       const token = await policy.sign();
@@ -98,7 +98,7 @@ describe('the same at POST /token, as a client assertion', () => {
       assert.equal((await exchange(token)).status, 400);
     }
   });
-  it('401 invalid_client for a bad one, 403 unauthorized_client for a suspended agent, 400 for a scope', async () => {
+  it('401 invalid_client for an invalid token, 403 unauthorized_client for a suspended agent, 400 for an excess scope', async () => {
     const policy = await policyFor({ singleUse: false });
     const token = await policy.sign();
     const answers = async (given: string, more?: Record<string, string>) => {
@@ -117,7 +117,7 @@ describe('the same at POST /token, as a client assertion', () => {
     assert.deepEqual(await answers(token, { client_id: policy.agentId }), [403, 'unauthorized_client']);
     assert.deepEqual(await answers(token), [401, 'invalid_client'], 'without client_id it has no policy');
   });
-  it('401 for an agent that vouches for itself by an issuer it invented', async () => {
+  it('401 for an assertion that an agent signs itself under an invented issuer', async () => {
     const policy = await policyFor();
     const forged = await issuer.sign({ iss: policy.agentId, sub: policy.agentId });
     assert.equal((await assert_(forged, { client_id: policy.agentId })).status, 401);

@@ -9,7 +9,7 @@ const t = await startApp({ WEBHOOK_ALLOW_PRIVATE_TARGETS: 'true' });
 const { operator, policyFor, exchange, seconds, refused, lastRefusal, patch } = await createTrust(t);
 const nilUuid = '00000000-0000-0000-0000-000000000000';
 
-/** An agent in an organization of its own. */
+/** An agent in a new organization. */
 const tenant = async () => {
   const payload = { name: 'Tenant', slug: `tenant-${randomUUID().slice(0, 18)}` };
   const { organizationId } = (await t.call('POST', '/api/v1/organizations', { token: operator, payload }))
@@ -25,8 +25,8 @@ const refusalsOf = (organizationId: string) =>
   );
 const never = { claim: 'never', operator: 'equals', values: ['x'] };
 
-describe('without client_id, what another organization has written', () => {
-  it('200 although it names five other key sets for the same subject', async () => {
+describe('without client_id, with policies of another organization', () => {
+  it('200 although those name five other key sets for the same subject', async () => {
     const issuer = await startIssuer(t.clock);
     const [victim, mallory] = [await tenant(), await tenant()];
     const subject = 'project:victim:main';
@@ -37,7 +37,7 @@ describe('without client_id, what another organization has written', () => {
     assert.equal(status, 200, text);
     assert.deepEqual(await refusalsOf(mallory.organizationId), []);
   });
-  it('200 although it has a hundred and one policies that never match', async () => {
+  it('200 although 101 of those never match', async () => {
     const issuer = await startIssuer(t.clock);
     const [victim, mallory] = [await tenant(), await tenant()];
     const rest = { ...mallory.policy, subject: 'project:v*' };
@@ -49,7 +49,7 @@ describe('without client_id, what another organization has written', () => {
     const { status, text } = await exchange(await policy.sign());
     assert.equal(status, 200, text);
   });
-  it('200 although it has many more key sets that fit than are ever asked', async () => {
+  it('200 although those match with more key sets than are ever fetched', async () => {
     const issuer = await startIssuer(t.clock);
     const [victim, mallory] = [await tenant(), await tenant()];
     const subject = 'project:victim:main';
@@ -60,7 +60,7 @@ describe('without client_id, what another organization has written', () => {
     const others = Object.keys(issuer.asked).filter((path) => /^\/\d+$/.test(path));
     assert.equal(others.length, 5);
   });
-  it('400 when it really fits as well: the answer says that client_id helps, and neither log tells', async () => {
+  it('400 when one of those matches as well: the answer asks for client_id, and neither audit log has an event', async () => {
     const issuer = await startIssuer(t.clock);
     const [one, other] = [await tenant(), await tenant()];
     const mine = await policyFor(one.policy, issuer);
@@ -74,16 +74,16 @@ describe('without client_id, what another organization has written', () => {
     assert.deepEqual([organization_id, reason], [nilUuid, json.error_description]);
     assert.equal((await exchange(token, { client_id: one.agentId })).status, 200);
   });
-  for (const [what, turnAway] of [
+  for (const [what, disable] of [
     ['disabled', (policyId: string) => patch(policyId, { status: 'disabled' })],
     ['stricter about age', (policyId: string) => patch(policyId, { maxTokenAgeSeconds: 1 })],
   ] as const) {
-    it(`400 when the rightful policy is ${what}: the workload does not become the agent of the other`, async () => {
+    it(`400 when the rightful policy is ${what}: the other organization does not capture the workload`, async () => {
       const issuer = await startIssuer(t.clock);
       const [victim, mallory] = [await tenant(), await tenant()];
       const rightful = await policyFor(victim.policy, issuer);
       await policyFor({ ...mallory.policy, subject: rightful.subject }, issuer);
-      assert.equal((await turnAway(rightful.policyId)).status, 200);
+      assert.equal((await disable(rightful.policyId)).status, 200);
       const token = await rightful.sign({ iat: seconds() - 5 });
       const { status, json } = await exchange(token);
       assert.deepEqual([status, json.error], [400, 'invalid_grant']);
@@ -97,7 +97,7 @@ describe('without client_id, what another organization has written', () => {
     ['organization is suspended', 'organizations', { status: 'suspended' }],
     ['organization is deleted', 'organizations', undefined],
   ] as const) {
-    it(`200 although it fits as well, once its ${what}`, async () => {
+    it(`200 although one of those matches as well, once its ${what}`, async () => {
       const issuer = await startIssuer(t.clock);
       const [victim, mallory] = [await tenant(), await tenant()];
       const rightful = await policyFor({ ...victim.policy, singleUse: false }, issuer);
@@ -123,7 +123,7 @@ describe('without client_id, what another organization has written', () => {
 });
 
 describe('a refusal without client_id', () => {
-  it('is in the log of no organization while it is not known which is meant', async () => {
+  it('is in the audit log of no organization while the organization is ambiguous', async () => {
     const issuer = await startIssuer(t.clock);
     const [victim, mallory] = [await tenant(), await tenant()];
     const subject = 'project:victim:main';
@@ -143,7 +143,7 @@ describe('a refusal without client_id', () => {
     for (const { organizationId } of [victim, mallory])
       assert.deepEqual(await refusalsOf(organizationId), []);
   });
-  it('is in the log of the organization whose policies alone fit the signed token', async () => {
+  it('is in the audit log of the only organization whose policies match the verified token', async () => {
     const issuer = await startIssuer(t.clock);
     const own = await tenant();
     const { agentId } = await t.agent({ organization_id: own.organizationId, allowedScopes: [] });
@@ -162,7 +162,7 @@ describe('a refusal without client_id', () => {
 });
 
 describe('a refusal with client_id', () => {
-  it('is in the log of the organization whose agent is named', async () => {
+  it("is in the audit log of the named agent's organization", async () => {
     const issuer = await startIssuer(t.clock);
     const [victim, mallory] = [await tenant(), await tenant()];
     const policy = await policyFor(victim.policy, issuer);
@@ -177,7 +177,7 @@ describe('a refusal with client_id', () => {
 });
 
 describe('within one organization', () => {
-  it('400 for the sixth key set, 200 for those before it, and the log says why', async () => {
+  it('400 for the sixth key set, 200 for those before it, with the reason in the audit log', async () => {
     const issuer = await startIssuer(t.clock);
     const own = await tenant();
     const subject = 'project:own:main';

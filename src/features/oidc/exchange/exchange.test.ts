@@ -13,7 +13,7 @@ const { operator, issuer, policyFor, exchange, lastRefusal, seconds, patch, refu
 const url = '/api/v1/oidc';
 
 describe('POST /oidc/token', () => {
-  it('200 an access token as the agent, for a token of a real provider (oidc-provider) found by discovery', async () => {
+  it('200 an access token for the agent, with a token of a real provider (oidc-provider) whose keys are discovered', async () => {
     const provider = await startOidcProvider();
     const { agentId } = await t.agent({ allowedScopes: ['agents:read', 'audit:read'] });
     const policy = {
@@ -49,7 +49,7 @@ describe('POST /oidc/token', () => {
     const other = await provider.token('https://elsewhere.example');
     assert.match((await refused(other)).reason, /no trust policy/);
   });
-  it('200 with fewer scopes and another resource; the agent now says how many', async () => {
+  it("200 with fewer scopes and another resource; the agent's current scopes are the limit", async () => {
     const policy = await policyFor({ singleUse: false });
     const token = await policy.sign();
     const narrow = (await exchange(token, { scope: 'audit:read' })).json;
@@ -63,7 +63,7 @@ describe('POST /oidc/token', () => {
     assert.equal((await exchange(token)).json.scope, 'agents:read');
     assert.equal((await exchange(token, { scope: 'audit:read' })).json.error, 'invalid_scope');
   });
-  it('400 invalid_scope for what the policy does not give, and nothing is used up', async () => {
+  it('400 invalid_scope for a scope beyond the policy; the token is not used up', async () => {
     const policy = await policyFor({ scopes: ['agents:read'] });
     const token = await policy.sign();
     for (const scope of ['audit:read', 'admin:orgs', 'agents:read nonsense', '__proto__'])
@@ -81,18 +81,18 @@ describe('POST /oidc/token', () => {
     ],
     ['an actor token', { actor_token: 'x' }, 'invalid_request'],
     [
-      'another type wanted',
+      'another requested type',
       { requested_token_type: 'urn:ietf:params:oauth:token-type:id_token' },
       'invalid_request',
     ],
-    ['a resource that is none', { resource: 'tools' }, 'invalid_target'],
+    ['a resource that is not a URI', { resource: 'tools' }, 'invalid_target'],
   ] as const) {
     it(`400 ${error} for ${what}`, async () => {
       const { status, json } = await exchange('x.y.z', changes);
       assert.deepEqual([status, json.error], [400, error]);
     });
   }
-  it('400 invalid_request for a field given twice, in the address, or a body that is no form', async () => {
+  it('400 invalid_request for a duplicate field, a field in the query string, or a body that is not a form', async () => {
     const form = { 'content-type': 'application/x-www-form-urlencoded' };
     const twice = await t.call('POST', `${url}/token`, { headers: form, payload: 'scope=a&scope=b' });
     const inAddress = await t.call('POST', `${url}/token?subject_token=x`, { headers: form, payload: 'a=b' });
@@ -102,7 +102,7 @@ describe('POST /oidc/token', () => {
   });
 });
 
-describe('a token that is not taken: the same answer to all, the reason in the log', () => {
+describe('a refused token: a uniform answer, the reason in the audit log', () => {
   const cases: [string, RegExp, (policy: Awaited<ReturnType<typeof policyFor>>) => Promise<string>][] = [
     ['garbage', /^malformed$/, async () => 'garbage'],
     ['an unknown issuer', /no trust policy/, (policy) => policy.sign({ iss: 'https://unknown.example' })],
@@ -118,9 +118,9 @@ describe('a token that is not taken: the same answer to all, the reason in the l
     ['no iat', /age/, (policy) => policy.sign({ iat: undefined })],
     ['an expired token', /^expired$/, (policy) => policy.sign({ exp: seconds() - 1 })],
     ['an iat in the future', /^issued_in_future$/, (policy) => policy.sign({ iat: seconds() + 120 })],
-    ["a stranger's key", /^unknown_key$/, async (policy) => policy.sign({}, { key: await makeKey() })],
+    ['an unknown key', /^unknown_key$/, async (policy) => policy.sign({}, { key: await makeKey() })],
     [
-      "a stranger's key by the issuer's name",
+      "an unknown key with the issuer's kid",
       /^bad_signature$/,
       async (policy) =>
         policy.sign({}, { key: { ...(await makeKey()), kid: issuer.keys[0]?.kid as string } }),
@@ -152,11 +152,11 @@ describe('a token that is not taken: the same answer to all, the reason in the l
       for (const act of [undefined, null]) await refused(await policy.sign({ act }));
     }
   });
-  it('an ID token of our own is no outside token, even where a policy names us by another spelling', async () => {
+  it('400 invalid_grant for an ID token of our own', async () => {
     const { json } = await t.form(`${url}/id-token`, { audience: 'https://x.example' }, operator);
     assert.equal((await refused(json.id_token)).reason, 'own_token');
   });
-  it('the refusal is in the log of the organization whose agent is named, otherwise in that of none', async () => {
+  it("the refusal is in the audit log of the named agent's organization, otherwise in that of none", async () => {
     const policy = await policyFor();
     const sign = () => policy.sign({ exp: seconds() - 1 });
     const expired = await refused(await sign(), { client_id: policy.agentId });
@@ -164,11 +164,11 @@ describe('a token that is not taken: the same answer to all, the reason in the l
     assert.equal((await refused(await sign())).organization_id, '00000000-0000-0000-0000-000000000000');
     const named = await refused(await policy.sign({ sub: 'other' }), { client_id: policy.agentId });
     assert.deepEqual([named.agent_id, named.reason], [policy.agentId, 'no trust policy matches: subject']);
-    const nobody = '00000000-0000-0000-0000-000000000000';
+    const nilUuid = '00000000-0000-0000-0000-000000000000';
     const unknown = await refused('garbage', { client_id: 'x' });
-    assert.deepEqual([unknown.agent_id, unknown.organization_id], [nobody, nobody]);
+    assert.deepEqual([unknown.agent_id, unknown.organization_id], [nilUuid, nilUuid]);
   });
-  it('400 invalid_grant, and what a policy makes of a token, without waiting for whoever changes the agent', async () => {
+  it('400 invalid_grant and a policy test, without waiting for a lock on the agent', async () => {
     const policy = await policyFor();
     const good = await policy.sign();
     await t.app.db.transaction(async (tx) => {
@@ -182,7 +182,7 @@ describe('a token that is not taken: the same answer to all, the reason in the l
       assert.equal(json.matched, true);
     });
   });
-  it('one event for each refusal and each token, never with the token in it', async () => {
+  it('one audit event for each refusal and each token, never with the token itself', async () => {
     const policy = await policyFor();
     const token = await policy.sign();
     const count = async () =>
@@ -203,8 +203,8 @@ describe('a token that is not taken: the same answer to all, the reason in the l
   });
 });
 
-describe('claims of any kind', () => {
-  it('200 or 4xx, never a 5xx, from the exchange, the test and the verification', async () => {
+describe('arbitrary claims', () => {
+  it('200 or 4xx, never 5xx, from the exchange, the policy test and federation/verify', async () => {
     const policy = await policyFor({
       singleUse: false,
       conditions: [{ claim: '/a/b', operator: 'glob', values: ['x*'] }],
@@ -249,19 +249,19 @@ describe('claims of any kind', () => {
       }),
       { numRuns: 150 },
     );
-    // A minute records only so many refusals of unauthenticated requests.
+    // Refusals of unauthenticated requests are throttled in the audit log.
     startOfMinute(t.clock);
   });
 });
 
-describe('which agent', () => {
-  it('the one that is named; without a name the only one; several are refused', async () => {
+describe('selection of the agent', () => {
+  it('200 for the named agent, or for the only matching one; 400 when several match', async () => {
     const one = await policyFor({ singleUse: false });
     const token = await one.sign();
     const tokenOf = async (more: Record<string, string> = {}) => {
       const { json } = await exchange(token, more);
-      const asked = await t.form('/api/v1/token/introspect', { token: json.access_token }, operator);
-      return asked.json.client_id;
+      const introspected = await t.form('/api/v1/token/introspect', { token: json.access_token }, operator);
+      return introspected.json.client_id;
     };
     assert.equal(await tokenOf(), one.agentId);
     const two = await policyFor({ subject: one.subject, singleUse: false });
@@ -271,14 +271,14 @@ describe('which agent', () => {
       json.error_description,
       'the token fits policies of several agents: name one with client_id',
     );
-    const told = await lastRefusal();
-    assert.deepEqual([told.organization_id, told.reason], [one.organizationId, json.error_description]);
+    const refusal = await lastRefusal();
+    assert.deepEqual([refusal.organization_id, refusal.reason], [one.organizationId, json.error_description]);
     assert.equal(await tokenOf({ client_id: one.agentId }), one.agentId);
     assert.equal(await tokenOf({ client_id: two.agentId.toUpperCase() }), two.agentId);
     assert.match((await refused(token, { client_id: randomUUID() })).reason, /no trust policy/);
     assert.match((await refused(token, { client_id: "x' or 1=1" })).reason, /no trust policy/);
   });
-  it('of two policies of one agent the oldest that gives what is asked', async () => {
+  it('the oldest policy of the agent that grants the requested scopes', async () => {
     const small = await policyFor({ scopes: ['agents:read'], singleUse: false });
     const large = await policyFor({
       agentId: small.agentId,
@@ -291,18 +291,18 @@ describe('which agent', () => {
     await patch(large.policyId, { status: 'disabled' });
     assert.equal((await exchange(token, { scope: 'audit:read' })).json.error, 'invalid_scope');
   });
-  it("keys that another policy names for the same issuer do not count for this one's", async () => {
+  it('400 for keys that only another policy names for the same issuer', async () => {
     const evil = await startIssuer(t.clock);
     const victim = await policyFor({ singleUse: false });
     const other = await policyFor({ subject: victim.subject, jwksUri: evil.jwksUri, singleUse: false });
     const agentOf = async (token: string) => {
       const { json } = await exchange(token);
-      const asked = await t.form('/api/v1/token/introspect', { token: json.access_token }, operator);
-      return asked.json.client_id;
+      const introspected = await t.form('/api/v1/token/introspect', { token: json.access_token }, operator);
+      return introspected.json.client_id;
     };
     const forged = await evil.sign({ iss: issuer.url, sub: victim.subject });
     assert.equal((await refused(forged, { client_id: victim.agentId })).reason, 'unknown_key');
-    // Whoever wrote the other policy chose whose keys make somebody its own agent, and no more.
+    // The other policy's keys admit workloads as its own agent only.
     assert.equal(await agentOf(forged), other.agentId);
     assert.equal(await agentOf(await victim.sign()), victim.agentId);
   });

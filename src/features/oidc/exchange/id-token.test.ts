@@ -10,7 +10,7 @@ const url = '/api/v1/oidc';
 
 describe('POST /oidc/id-token', () => {
   const ask = (form: Record<string, string>, as = operator) => t.form(`${url}/id-token`, form, as);
-  it('200 a token that whoever knows our keys can verify, and that opens nothing here', async () => {
+  it('200 a token that verifies with our published keys and gives no access to our API', async () => {
     const client = await t.agent({ allowedScopes: [] });
     const bearer = await t.token(undefined, client);
     const { status, json, headers } = await ask({ audience: 'sts.amazonaws.com' }, bearer);
@@ -51,7 +51,7 @@ describe('POST /oidc/id-token', () => {
     });
     assert.equal(assertion.status, 401);
   });
-  it('200 for as long as asked, from a minute to an hour', async () => {
+  it('200 with the requested lifetime, from a minute to an hour', async () => {
     for (const ttl of ['60', '3600'])
       assert.equal((await ask({ audience: 'x', ttl })).json.expires_in, Number(ttl));
   });
@@ -64,7 +64,7 @@ describe('POST /oidc/id-token', () => {
     ['59 seconds', { audience: 'x', ttl: '59' }],
     ['3,601 seconds', { audience: 'x', ttl: '3601' }],
     ['a ttl that is no number', { audience: 'x', ttl: '1e3' }],
-    ['a field that nobody knows', { audience: 'x', expires: '60' }],
+    ['an unknown field', { audience: 'x', expires: '60' }],
     ['a negative ttl', { audience: 'x', ttl: '-300' }],
   ] as const) {
     it(`400 VALIDATION_ERROR for ${what}`, async () => {
@@ -72,7 +72,7 @@ describe('POST /oidc/id-token', () => {
       assert.deepEqual([status, json.code], [400, 'VALIDATION_ERROR']);
     });
   }
-  it('leaves one event, and is counted with the exchanges', async () => {
+  it('records one audit event, and is counted with the exchanges', async () => {
     const counted = async () =>
       Number(/^service_oidc_tokens_issued_total (\d+)/m.exec((await t.call('GET', '/metrics')).text)?.[1]);
     const before = await counted();

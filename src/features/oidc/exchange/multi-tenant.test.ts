@@ -1,4 +1,4 @@
-/** With MULTI_TENANT=true an outside token is exchanged for the agent that the caller names, and for no other. */
+/** With MULTI_TENANT=true an external token is exchanged only for the agent that the caller names. */
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { describe, it } from 'node:test';
@@ -20,8 +20,8 @@ const tenant = async () => {
   return { organizationId, agentId, client, policy: { agentId, scopes } };
 };
 
-/** Two tenants with a policy for the same workload; the second one's is disabled. */
-const rivals = async () => {
+/** Two tenants with a policy for the same workload; the policy of the second is disabled. */
+const competingTenants = async () => {
   const issuer = await startIssuer(t.clock);
   const [mallory, victim] = [await tenant(), await tenant()];
   const theirs = await policyFor(mallory.policy, issuer);
@@ -65,8 +65,8 @@ describe('400 invalid_request without client_id', () => {
       },
     ],
   ] as const) {
-    it(`at ${where}: no policy is looked at, no key fetched, no tenant told`, async () => {
-      const { issuer, mallory, victim, rightful } = await rivals();
+    it(`at ${where}: reads no policy, fetches no keys, writes to no tenant's audit log`, async () => {
+      const { issuer, mallory, victim, rightful } = await competingTenants();
       const { status, json } = await send(await rightful.sign());
       assert.deepEqual([status, json.error], [400, 'invalid_request']);
       assert.match(json.error_description, /client_id is required/);
@@ -78,8 +78,8 @@ describe('400 invalid_request without client_id', () => {
 });
 
 describe('with client_id', () => {
-  it('200 for the agent that is named; the log of another tenant with a matching policy says nothing', async () => {
-    const { mallory, victim, rightful } = await rivals();
+  it('200 for the named agent; no event in the audit log of another tenant with a matching policy', async () => {
+    const { mallory, victim, rightful } = await competingTenants();
     assert.equal((await exchange(await rightful.sign(), { client_id: victim.agentId })).status, 400);
     await patch(rightful.policyId, { status: 'active' });
     assert.equal((await exchange(await rightful.sign(), { client_id: victim.agentId })).status, 200);

@@ -1,4 +1,4 @@
-/** Tokens as the platforms write them, through the front door: who is meant comes in, and a neighbour does not. */
+/** Tokens in the form of each platform, through HTTP: the intended workload is admitted, a similar one is not. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { startApp } from '../../../../test/support/harness.ts';
@@ -13,8 +13,8 @@ interface Case {
   readonly provider: string;
   readonly policy: { subject?: string | null; conditions?: object[] };
   readonly claims: Claims;
-  /** Each is somebody else, or the same one elsewhere. */
-  readonly neighbours: readonly Claims[];
+  /** Changes that make it another workload, or the same one elsewhere. */
+  readonly otherWorkloads: readonly Claims[];
 }
 const equals = (claim: string, value: string) => ({ claim, operator: 'equals', values: [value] });
 const account = { sub: 'system:serviceaccount:prod:deployer' };
@@ -56,7 +56,7 @@ const cases: Case[] = [
       conditions: [equals('repository', 'octo-org/app'), equals('ref', 'refs/heads/main')],
     },
     claims: github,
-    neighbours: [
+    otherWorkloads: [
       { repository: 'octo-org/app2' },
       { repository: 'mallory/app' },
       { ref: 'refs/heads/evil' },
@@ -71,7 +71,7 @@ const cases: Case[] = [
       conditions: [equals('ref_protected', 'true')],
     },
     claims: gitlab,
-    neighbours: [
+    otherWorkloads: [
       { sub: 'project_path:mallory/project:ref_type:branch:ref:main' },
       { sub: 'project_path:group/sub/project:ref_type:branch:ref:main' },
       { sub: 'project_path:group/project:ref_type:branch:ref:evil' },
@@ -82,7 +82,7 @@ const cases: Case[] = [
     provider: 'kubernetes',
     policy: { subject: account.sub, conditions: [equals('/kubernetes.io/namespace', 'prod')] },
     claims: kubernetes('prod', 'deployer'),
-    neighbours: [
+    otherWorkloads: [
       kubernetes('test', 'deployer'),
       kubernetes('prod', 'default'),
       { ...account, 'kubernetes.io': { namespace: 'test' } },
@@ -96,7 +96,7 @@ const cases: Case[] = [
       conditions: [equals('/https:~1~1sts.amazonaws.com~1/aws_account', '123456789012')],
     },
     claims: aws('123456789012'),
-    neighbours: [aws('210987654321'), { 'https://sts.amazonaws.com/': {} }],
+    otherWorkloads: [aws('210987654321'), { 'https://sts.amazonaws.com/': {} }],
   },
   {
     provider: 'gcp',
@@ -107,7 +107,7 @@ const cases: Case[] = [
       email: 'deployer@project.iam.gserviceaccount.com',
       email_verified: true,
     },
-    neighbours: [
+    otherWorkloads: [
       { email: 'deployer@other.iam.gserviceaccount.com' },
       { email: 'Deployer@project.iam.gserviceaccount.com' },
       { email: undefined },
@@ -122,13 +122,13 @@ const cases: Case[] = [
       tid: 'tenant',
       xms_mirid: '/subscriptions/1/resourceGroups/g',
     },
-    neighbours: [{ oid: '8d7c0000-0000-4000-8000-000000000002' }, { oid: undefined }],
+    otherWorkloads: [{ oid: '8d7c0000-0000-4000-8000-000000000002' }, { oid: undefined }],
   },
   {
     provider: 'spiffe',
     policy: { subject: 'spiffe://prod.example/ns/payments/*' },
     claims: { sub: 'spiffe://prod.example/ns/payments/api' },
-    neighbours: [
+    otherWorkloads: [
       { sub: 'spiffe://test.example/ns/payments/api' },
       { sub: 'spiffe://prod.example/ns/other/api' },
       { sub: 'spiffe://prod.example/ns/payments/api/deeper' },
@@ -137,19 +137,19 @@ const cases: Case[] = [
   },
 ];
 
-for (const { provider, policy: wanted, claims, neighbours } of cases) {
+for (const { provider, policy: wanted, claims, otherWorkloads } of cases) {
   describe(provider, () => {
-    it('200 for who is meant, 400 invalid_grant for every neighbour', async () => {
+    it('200 for the intended workload, 400 invalid_grant for every similar one', async () => {
       const issuer = await startIssuer(t.clock);
       const { agentId } = await policyFor({ provider, ...wanted }, issuer);
-      const bring = async (changes: Claims = {}) => {
+      const present = async (changes: Claims = {}) => {
         const token = await issuer.sign({ ...claims, ...changes });
         const answers = [await exchange(token, { client_id: agentId }), await exchange(token)];
         return answers.map(({ status }) => status);
       };
-      assert.deepEqual(await bring(), [200, 400], 'once');
-      for (const neighbour of neighbours)
-        assert.deepEqual(await bring(neighbour), [400, 400], JSON.stringify(neighbour));
+      assert.deepEqual(await present(), [200, 400], '200 a single time');
+      for (const other of otherWorkloads)
+        assert.deepEqual(await present(other), [400, 400], JSON.stringify(other));
     });
   });
 }

@@ -11,7 +11,7 @@ const { operator, policyFor, exchange, lastRefusal, patch, refused } = await cre
 const url = '/api/v1/oidc';
 
 describe('single use', () => {
-  it('of 100 redemptions at once exactly one succeeds', async () => {
+  it('exactly one of 100 concurrent redemptions succeeds', async () => {
     const policy = await policyFor();
     const token = await policy.sign();
     const answers = await Promise.all(Array.from({ length: 100 }, () => exchange(token)));
@@ -22,7 +22,7 @@ describe('single use', () => {
     );
     assert.equal((await lastRefusal()).reason, 'the token was used before');
   });
-  it('without a jti the token itself counts, in whatever spelling of its signature', async () => {
+  it('a token without jti is identified by its signed content, in every encoding of its signature', async () => {
     const policy = await policyFor();
     const token = await policy.sign({ jti: undefined });
     assert.equal((await exchange(token)).status, 200);
@@ -34,14 +34,14 @@ describe('single use', () => {
     assert.equal(status, 400);
     assert.equal((await exchange(await policy.sign({ jti: undefined, nonce: 'x' }))).status, 200);
   });
-  it('counts for every policy and agent: a token makes nobody two agents', async () => {
+  it('applies across policies and agents: one token never becomes two agents', async () => {
     const first = await policyFor();
     const second = await policyFor({ subject: first.subject });
     const token = await first.sign();
     assert.equal((await exchange(token, { client_id: first.agentId })).status, 200);
     assert.equal((await refused(token, { client_id: second.agentId })).reason, 'the token was used before');
   });
-  it('counts once by whichever address of the same keys, changed ones included; the test route says so, too', async () => {
+  it('applies across URLs of the same key set, changed ones included; the test route reports it, too', async () => {
     const own = await startIssuer(t.clock);
     const byDiscovery = await policyFor({}, own);
     const { subject, agentId } = byDiscovery;
@@ -63,10 +63,10 @@ describe('single use', () => {
       failing.map(({ name }: { name: string }) => name),
       ['single use'],
     );
-    // Nothing is left of the refusals, so another token of theirs is good.
+    // The refusals left no record, so another token of the same policies is accepted.
     assert.equal((await exchange(await byDiscovery.sign())).status, 200);
   });
-  it('of redemptions at once by two addresses of the same keys exactly one succeeds', async () => {
+  it('exactly one of concurrent redemptions by two URLs of the same key set succeeds', async () => {
     const own = await startIssuer(t.clock);
     const first = await policyFor({}, own);
     const second = await policyFor({ subject: first.subject, jwksUri: own.jwksUri }, own);
@@ -81,7 +81,7 @@ describe('single use', () => {
       assert.equal(answers.filter(({ status }) => status === 400).length, 19);
     }
   });
-  it('as often as one likes where the policy says so, and records of use go when the token would have', async () => {
+  it('does not apply when the policy has singleUse false; records of use are purged after the token expires', async () => {
     const policy = await policyFor({ singleUse: false });
     const token = await policy.sign();
     assert.deepEqual([(await exchange(token)).status, (await exchange(token)).status], [200, 200]);
@@ -96,7 +96,7 @@ describe('single use', () => {
   });
 });
 
-describe('the plan', () => {
+describe('plan limits', () => {
   it("403 unauthorized_client when the client's tokens of the month are used up; exchanges are counted in its usage", async () => {
     const { json } = await t.call('POST', '/api/v1/organizations', {
       token: operator,
@@ -111,7 +111,7 @@ describe('the plan', () => {
     const over = await exchange(token);
     assert.deepEqual([over.status, over.json.error], [403, 'unauthorized_client'], over.text);
     assert.match((await lastRefusal()).reason, /tokens_per_month/);
-    // Nothing was used up by the refusal.
+    // The refusal did not use the token up.
     await t.call('PATCH', `/api/v1/organizations/${organizationId}`, {
       token: operator,
       payload: { maxTokensPerMonth: 3 },
@@ -123,7 +123,7 @@ describe('the plan', () => {
 });
 
 describe('the rate window', () => {
-  it('429 for the address that brings what is not taken; the client is not locked out by a token of its own', async () => {
+  it('429 for the address that presents refused tokens; the client with a valid token is not limited', async () => {
     const few = await startApp({ WEBHOOK_ALLOW_PRIVATE_TARGETS: 'true', RATE_LIMIT_PER_MINUTE: '8' });
     const own = await startIssuer(few.clock);
     const bearer = await few.token();
@@ -160,8 +160,8 @@ describe('the rate window', () => {
   });
 });
 
-describe('at once', () => {
-  it('a policy that is disabled, changed or deleted lets nobody in', async () => {
+describe('changes take effect at once', () => {
+  it('400 by a policy that is disabled, changed or deleted', async () => {
     const policy = await policyFor({ singleUse: false });
     const token = await policy.sign();
     assert.equal((await exchange(token)).status, 200);
@@ -175,7 +175,7 @@ describe('at once', () => {
     await t.call('DELETE', `${url}/trust-policies/${policy.policyId}`, { token: operator });
     assert.match((await refused(token)).reason, /no trust policy/);
   });
-  it('an agent that is suspended or decommissioned has nobody, nor one of a suspended organization', async () => {
+  it('400 for an agent that is suspended, decommissioned or of a suspended organization', async () => {
     const organization = await t.call('POST', '/api/v1/organizations', {
       token: operator,
       payload: { name: 'Other', slug: `other-${randomUUID().slice(0, 8)}` },
@@ -219,20 +219,22 @@ describe('at once', () => {
         }),
     ],
   ] as [string, (policy: { policyId: string; agentId: string }) => Promise<{ status: number }>][]) {
-    it(`a policy that is ${what} while the key set is on its way lets nobody in`, async () => {
+    it(`400 by a policy that is ${what} while its key set is being fetched`, async () => {
       const slow = await startIssuer(t.clock);
       const policy = await policyFor({ jwksUri: slow.jwksUri }, slow);
-      const asked = Promise.withResolvers<() => void>();
+      const requested = Promise.withResolvers<() => void>();
       slow.answering = (_, response) =>
-        asked.resolve(() => response.end(JSON.stringify({ keys: slow.keys.map((key) => key.publicJwk) })));
+        requested.resolve(() =>
+          response.end(JSON.stringify({ keys: slow.keys.map((key) => key.publicJwk) })),
+        );
       const exchanging = exchange(await policy.sign());
-      const answer = await asked.promise;
+      const answer = await requested.promise;
       assert.ok((await change(policy)).status < 300);
       answer();
       assert.equal((await exchanging).status, 400);
     });
   }
-  it('of deletions and exchanges at once, nothing is issued after the 204', async () => {
+  it('no token is issued after the 204 of a concurrent deletion', async () => {
     for (let round = 0; round < 5; round += 1) {
       const policy = await policyFor({ singleUse: false });
       const token = await policy.sign();
@@ -251,7 +253,7 @@ describe('at once', () => {
       for (const { late, status } of await Promise.all(racing)) if (late) assert.equal(status, 400);
     }
   });
-  it('200 although another, with keys of its own for that issuer, has used a token of the same id', async () => {
+  it('200 although another policy, with other keys for that issuer, has used a token with the same jti', async () => {
     const genuine = await startIssuer(t.clock);
     const policy = await policyFor({}, genuine);
     const forger = await startIssuer(t.clock);
@@ -263,17 +265,17 @@ describe('at once', () => {
       200,
     );
   });
-  it('a key that the issuer changed is followed after the cool-down', async () => {
-    const turning = await startIssuer(t.clock);
-    const policy = await policyFor({ singleUse: false }, turning);
+  it('200 with a rotated key of the issuer after the refetch cool-down', async () => {
+    const rotating = await startIssuer(t.clock);
+    const policy = await policyFor({ singleUse: false }, rotating);
     assert.equal((await exchange(await policy.sign())).status, 200);
-    turning.keys = [await makeKey('EdDSA')];
+    rotating.keys = [await makeKey('EdDSA')];
     assert.equal((await refused(await policy.sign())).reason, 'unknown_key');
     t.clock.advance(30_001);
     assert.equal((await exchange(await policy.sign())).status, 200);
-    assert.equal(turning.asked['/.well-known/openid-configuration'], 2);
+    assert.equal(rotating.asked['/.well-known/openid-configuration'], 2);
   });
-  it('a discovery document that speaks for another issuer is not believed', async () => {
+  it('400 when the discovery document names another issuer', async () => {
     const lying = await startIssuer(t.clock);
     const policy = await policyFor({}, lying);
     lying.answering = (_, response) =>

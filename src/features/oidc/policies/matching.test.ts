@@ -1,4 +1,4 @@
-/** The pure parts: patterns, what a claim is, GitHub's two subjects, and which policies say who the caller is. */
+/** The pure parts: globs, claim paths, GitHub's two subject forms, lookup keys and specificity. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
@@ -8,7 +8,7 @@ import { matchesGlob } from './glob.ts';
 import { policyKeysOf, subjectPrefixesOf } from './lookup-keys.ts';
 import { specificityProblem } from './specificity.ts';
 
-describe('patterns', () => {
+describe('globs', () => {
   for (const [pattern, text, matches] of [
     ['repo:a/b:ref:refs/heads/main', 'repo:a/b:ref:refs/heads/main', true],
     ['repo:a/b:ref:refs/heads/*', 'repo:a/b:ref:refs/heads/main', true],
@@ -36,7 +36,7 @@ describe('patterns', () => {
   const part = fc
     .array(fc.constantFrom('a', 'b', '*', '/', ':'), { maxLength: 10 })
     .map((all) => all.join(''));
-  it('agrees with a regular expression that says the same', () => {
+  it('agrees with the equivalent regular expression', () => {
     fc.assert(
       fc.property(part, part, (pattern, given) => {
         const text = given.replaceAll('*', 'a');
@@ -46,10 +46,10 @@ describe('patterns', () => {
       { numRuns: 3_000 },
     );
   });
-  it('takes no longer for a pattern made to be slow', () => {
+  it('takes linear time for a pattern that backtracks in regular expressions', () => {
     const started = performance.now();
     assert.equal(matchesGlob(`${'a*'.repeat(512)}b`, 'a'.repeat(1024)), false);
-    // A regular expression would not be done in the age of the universe.
+    // A backtracking regular expression would not finish.
     assert.ok(performance.now() - started < 5_000);
   });
 });
@@ -89,11 +89,11 @@ describe('claims', () => {
     it(`${claim} does not exist`, () => assert.equal(claimAt(claims, claim), undefined));
 });
 
-describe("GitHub's two subjects", () => {
+describe("GitHub's two subject forms", () => {
   const named = 'repo:octo-org/app:ref:refs/heads/main';
   const numbered = 'repo:octo-org@12/app@34:ref:refs/heads/main';
   const ids = { repository_owner_id: '12', repository_id: '34' };
-  it('a subject with ids is also the one without, and the other way round by the claims beside it', () => {
+  it('a subject with ids has the form without; one without ids gets them from other claims', () => {
     assert.deepEqual(subjectForms({ sub: numbered }, 'github'), [numbered, named]);
     assert.deepEqual(subjectForms({ sub: named, ...ids }, 'github'), [named, numbered]);
     assert.deepEqual(subjectForms({ sub: named }, 'github'), [named]);
@@ -101,13 +101,13 @@ describe("GitHub's two subjects", () => {
       named,
     ]);
   });
-  it('only with GitHub, and only what has the form', () => {
+  it('only with the provider github, and only for subjects of that form', () => {
     assert.deepEqual(subjectForms({ sub: numbered }, 'custom'), [numbered]);
     for (const sub of ['repo:a@b/c', 'environment:prod', 'repo:octo-org', 'repo:a@1:b/c@2'])
       assert.deepEqual(subjectForms({ sub, ...ids }, 'github'), [sub]);
     assert.deepEqual(subjectForms({}, 'github'), []);
   });
-  it('a policy in either form is found by the beginnings of a token in either', () => {
+  it('a policy in either form is found by the prefixes of a token in either', () => {
     const policy = { audiences: [], conditions: [], issuer: '', jwksUri: null } as unknown as TrustPolicy;
     const token = (claims: object) => subjectPrefixesOf({ claims } as never);
     for (const subject of [
@@ -122,7 +122,7 @@ describe("GitHub's two subjects", () => {
         assert.ok(token(claims).includes(subjectPrefix), `${subject} for ${claims.sub}`);
       }
   });
-  it('long and odd subjects are cut between characters', () => {
+  it('long subjects are truncated between characters', () => {
     const subject = '😀'.repeat(300);
     const { subjectPrefix } = policyKeysOf({ subject, audiences: [], conditions: [] } as never);
     assert.ok(subjectPrefix.isWellFormed());
@@ -131,7 +131,7 @@ describe("GitHub's two subjects", () => {
   });
 });
 
-describe('who the caller is', () => {
+describe('specificity', () => {
   const on = (claim: string, operator: Condition['operator'], ...values: string[]): Condition => ({
     claim,
     operator,
@@ -169,7 +169,7 @@ describe('who the caller is', () => {
     ['custom', null, [on('team', 'equals', 'payments')]],
   ];
   for (const [provider, subject, conditions = []] of says) {
-    it(`${provider} ${subject} ${JSON.stringify(conditions)} says so`, () =>
+    it(`${provider} ${subject} ${JSON.stringify(conditions)} identifies the caller`, () =>
       assert.equal(specificityProblem(provider, subject, conditions), undefined));
   }
   const silent: [Provider, string | null, Condition[]?][] = [
@@ -226,7 +226,7 @@ describe('who the caller is', () => {
     ['custom', null, [on('team', 'glob', '*')]],
   ];
   for (const [provider, subject, conditions = []] of silent) {
-    it(`${provider} ${subject} ${JSON.stringify(conditions)} does not`, () =>
+    it(`${provider} ${subject} ${JSON.stringify(conditions)} does not identify the caller`, () =>
       assert.match(specificityProblem(provider, subject, conditions) ?? '', /does not say who/));
   }
 });

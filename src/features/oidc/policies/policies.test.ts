@@ -37,7 +37,7 @@ describe('PATCH /oidc/trust-policies/{policyId} without a body', () => {
     const answer = await t.call('PATCH', `${url}/${policyId}`, { token });
     assert.deepEqual([answer.status, answer.json.updatedAt], [200, updatedAt]);
   });
-  it('403 AGENT_DECOMMISSIONED for a change when the agent is; it can still be deleted', async () => {
+  it('403 AGENT_DECOMMISSIONED for a change when the agent is decommissioned; DELETE still works', async () => {
     const gone = await t.agent({ allowedScopes: ['agents:read'] });
     const { policyId } = await made201({ agentId: gone.agentId });
     await t.call('DELETE', `/api/v1/agents/${gone.agentId}`, { token });
@@ -69,7 +69,7 @@ describe('POST /oidc/trust-policies', () => {
       lastUsedAt: null,
     });
   });
-  it('201 with everything given', async () => {
+  it('201 with every optional field', async () => {
     const given = {
       provider: 'kubernetes',
       issuer: 'https://oidc.cluster.example/id/7',
@@ -90,7 +90,7 @@ describe('POST /oidc/trust-policies', () => {
       assert.deepEqual(policy[field], value, field);
     assert.deepEqual((await t.call('GET', `${url}/${policy.policyId}`, { token })).json, policy);
   });
-  it("201 with azure's azp where idtyp says that the application itself is the caller", async () => {
+  it("201 with azure's azp where idtyp requires an app-only token", async () => {
     const conditions = [
       { claim: 'azp', operator: 'equals', values: ['8d7c0000-0000-4000-8000-000000000001'] },
       { claim: 'idtyp', operator: 'equals', values: ['app'] },
@@ -100,7 +100,7 @@ describe('POST /oidc/trust-policies', () => {
     const answer = await patch(policy.policyId, { conditions: conditions.slice(0, 1) });
     assert.deepEqual([answer.status, answer.json.code], [400, 'VALIDATION_ERROR']);
   });
-  it('201 for an issuer of EKS as kubernetes and as aws; for one of Cognito as custom', async () => {
+  it('201 for an EKS issuer as kubernetes and as aws; for a Cognito issuer as custom', async () => {
     const eks = 'https://oidc.eks.eu-west-1.amazonaws.com/id/0A1B';
     const cognito = 'https://cognito-idp.eu-west-1.amazonaws.com/eu-west-1_pool';
     for (const [provider, issuer] of [
@@ -110,7 +110,7 @@ describe('POST /oidc/trust-policies', () => {
     ])
       await made201({ provider, issuer, subject: `system:serviceaccount:prod:${provider}` });
   });
-  it('409 TRUST_POLICY_ALREADY_EXISTS for one that lets in the same as the same agent, however it is written', async () => {
+  it('409 TRUST_POLICY_ALREADY_EXISTS for an equal policy of the same agent, in any order of its lists', async () => {
     const conditions = [
       { claim: 'ref', operator: 'in', values: ['a', 'b'] },
       { claim: 'x', operator: 'exists' },
@@ -129,7 +129,7 @@ describe('POST /oidc/trust-policies', () => {
     assert.equal((await create({ ...same, agentId: other.agentId })).status, 201);
     assert.equal((await create({ ...same, audiences: ['a'] })).status, 201);
   });
-  it('409 for all but one of 50 at once', async () => {
+  it('409 for all but one of 50 concurrent requests', async () => {
     const payload = wanted();
     const answers = await Promise.all(
       Array.from({ length: 50 }, () => t.call('POST', url, { token, payload })),
@@ -139,7 +139,7 @@ describe('POST /oidc/trust-policies', () => {
   });
   for (const [what, changes, field] of [
     ['no agent', { agentId: undefined }, 'agentId'],
-    ['an agent that is no UUID', { agentId: 'x' }, 'agentId'],
+    ['an agentId that is not a UUID', { agentId: 'x' }, 'agentId'],
     ['no name', { name: undefined }, 'name'],
     ['an unknown provider', { provider: 'jenkins' }, 'provider'],
     ['no audiences', { audiences: [] }, 'audiences'],
@@ -241,7 +241,7 @@ describe('POST /oidc/trust-policies', () => {
       assert.equal(json.details.fields[0].field, field);
     });
   }
-  it('400 for NUL, half a surrogate pair and __proto__', async () => {
+  it('400 for NUL, a lone surrogate and __proto__', async () => {
     for (const body of [
       JSON.stringify(wanted({ name: 'a\0' })),
       JSON.stringify(wanted()).replace('Deployments', '\\ud800'),
@@ -256,7 +256,7 @@ describe('POST /oidc/trust-policies', () => {
   });
 });
 
-describe('who may let others in as whom', () => {
+describe('authorization of trust policies', () => {
   const client = async (scopes: string[], changes: object = {}) => {
     const made = await t.agent({ allowedScopes: scopes, ...changes });
     return { ...made, token: await t.token(undefined, made) };
@@ -294,7 +294,7 @@ describe('who may let others in as whom', () => {
     const { status, json } = await create({ scopes: ['agents:read', 'webhooks:write'] });
     assert.deepEqual([status, json.code, json.details.exceeded], [403, 'FORBIDDEN', ['webhooks:write']]);
   });
-  it('403 FORBIDDEN when the agent holds what the caller does not, even if the policy gives less', async () => {
+  it("403 FORBIDDEN when the agent holds scopes beyond the caller's, even if the policy grants fewer", async () => {
     const writer = await client(['agents:write', 'agents:read']);
     for (const scopes of [['audit:read'], ['agents:read'], []])
       assert.equal((await create({ scopes }, writer.token)).json.code, 'FORBIDDEN');
@@ -305,7 +305,7 @@ describe('who may let others in as whom', () => {
       403,
     );
   });
-  it("403 FORBIDDEN for an operator's agent, and for an admin when the caller is none", async () => {
+  it("403 FORBIDDEN for an operator's agent, and for an admin's when the caller is not an admin", async () => {
     const writer = await client(['agents:write', 'agents:read']);
     const answer = await create({ agentId: t.operator.agentId, scopes: [] }, writer.token);
     assert.deepEqual([answer.status, answer.json.code], [403, 'FORBIDDEN']);
@@ -317,13 +317,13 @@ describe('who may let others in as whom', () => {
     assert.equal((await create({ agentId: admin.agentId, scopes: [] }, writer.token)).status, 403);
   });
   it('403 INSUFFICIENT_SCOPE without agents:write, agents:read', async () => {
-    const nobody = await client([]);
+    const withoutScopes = await client([]);
     const reader = await client(['agents:read']);
     assert.equal((await create({}, reader.token)).json.code, 'INSUFFICIENT_SCOPE');
-    assert.equal((await t.call('GET', url, { token: nobody.token })).json.code, 'INSUFFICIENT_SCOPE');
+    assert.equal((await t.call('GET', url, { token: withoutScopes.token })).json.code, 'INSUFFICIENT_SCOPE');
     assert.equal((await t.call('GET', url, { token: reader.token })).status, 200);
   });
-  it('403 AGENT_DECOMMISSIONED for an agent that is no more', async () => {
+  it('403 AGENT_DECOMMISSIONED for a decommissioned agent', async () => {
     const gone = await t.agent({ allowedScopes: [] });
     await t.call('DELETE', `/api/v1/agents/${gone.agentId}`, { token });
     assert.equal((await create({ agentId: gone.agentId, scopes: [] })).json.code, 'AGENT_DECOMMISSIONED');
@@ -351,7 +351,7 @@ describe('GET, PATCH and DELETE', () => {
     assert.equal((await t.call('GET', `${url}?limit=101`, { token })).status, 400);
     assert.equal((await t.call('GET', `${url}?agentId=x`, { token })).status, 400);
   });
-  it('200 changes what is given; nothing when nothing is, or nothing differs', async () => {
+  it('200 changes the given fields; nothing for an empty body or equal values', async () => {
     const before = await made201();
     assert.deepEqual((await patch(before.policyId, {})).json, before);
     assert.deepEqual(
@@ -373,7 +373,7 @@ describe('GET, PATCH and DELETE', () => {
     assert.deepEqual(json, { ...before, ...change, updatedAt: json.updatedAt });
     assert.notEqual(json.updatedAt, before.updatedAt);
   });
-  it('400 for what would no longer say who the caller is, and for what is fixed', async () => {
+  it('400 for a change that loses specificity, and for immutable fields', async () => {
     const { policyId } = await made201();
     for (const change of [
       { subject: null },
@@ -386,7 +386,7 @@ describe('GET, PATCH and DELETE', () => {
       assert.equal((await patch(policyId, { [field]: 'x' })).json.code, 'IMMUTABLE_FIELD', field);
     assert.equal((await patch(policyId, { lastUsedAt: null })).json.code, 'VALIDATION_ERROR');
   });
-  it('403 FORBIDDEN to change what the caller could not have made; 409 to make it equal to another', async () => {
+  it('403 FORBIDDEN to change a policy that the caller could not create; 409 to make it equal to another', async () => {
     const policy = await made201();
     const writer = await t.token(undefined, await t.agent({ allowedScopes: ['agents:write'] }));
     assert.equal(
@@ -408,7 +408,7 @@ describe('GET, PATCH and DELETE', () => {
       assert.equal((await t.call(method, path, { token })).json.code, 'TRUST_POLICY_NOT_FOUND');
     assert.equal((await t.call('GET', `${url}/x`, { token })).status, 400);
   });
-  it('leaves one event for each change, with what the policy says', async () => {
+  it("records one audit event for each change, with the policy's fields", async () => {
     const { policyId } = await made201();
     await patch(policyId, { status: 'disabled' });
     await patch(policyId, {});

@@ -29,8 +29,8 @@ const eventsOf = async (credentialId: string) =>
     )
   ).map(({ action }) => action);
 
-describe("a credential's states", () => {
-  it('active, rotate: same id, the old secret ends at once, the new one is shown this once', async () => {
+describe('state transitions of a credential', () => {
+  it('active, rotate: same id, the old secret ends at once, the new one is shown once', async () => {
     const agent = await t.agent();
     const before = await generate(agent.agentId);
     const { status, json, headers } = await rotate(agent.agentId, before.credentialId);
@@ -75,7 +75,7 @@ describe("a credential's states", () => {
     assert.equal(await ask(agent.clientId, clientSecret), 200);
     t.clock.advance(dayMs + 1);
     assert.equal(await ask(agent.clientId, clientSecret), 401);
-    // The operator's own token has expired on the way.
+    // The operator's own token has expired, too.
     const fresh = await t.token();
     const again = await t.call('POST', `${path(agent.agentId, credentialId)}/rotate`, { token: fresh });
     assert.deepEqual([again.status, again.json.code], [400, 'VALIDATION_ERROR']);
@@ -128,7 +128,7 @@ describe('GET /agents/{agentId}/credentials', () => {
   });
 });
 
-describe('what is not there', () => {
+describe('unknown ids', () => {
   it("404 CREDENTIAL_NOT_FOUND for another agent's credential under this agent's path, and nothing changes", async () => {
     const [a, b] = [await t.agent(), await t.agent()];
     const [{ credentialId }] = (await list(b.agentId)).data;

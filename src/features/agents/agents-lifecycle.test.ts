@@ -20,7 +20,7 @@ const eventsOf = async (id: string) =>
     )
   ).map(({ action }) => action);
 
-describe("an agent's states", () => {
+describe('state transitions of an agent', () => {
   const steps: Record<string, (id: string) => ReturnType<typeof patch>> = {
     'PATCH active': (id) => patch(id, { status: 'active' }),
     'PATCH suspended': (id) => patch(id, { status: 'suspended' }),
@@ -51,7 +51,7 @@ describe("an agent's states", () => {
       });
     }
   }
-  it('suspension refuses tokens with 403 and ends the live ones for good; after reactivation new ones are issued', async () => {
+  it('a suspended agent gets 403 for new tokens and its live tokens end for good; after reactivation it gets new ones', async () => {
     const agent = await t.agent();
     const live = await t.token(undefined, agent);
     await patch(agent.agentId, { status: 'suspended' });
@@ -83,7 +83,7 @@ describe("an agent's states", () => {
 });
 
 describe('PATCH /agents/{agentId}', () => {
-  it('200 changes every field that may change, and replaces the list of capabilities', async () => {
+  it('200 changes every mutable field, and replaces the list of capabilities', async () => {
     const before = await create();
     const change = {
       agentType: 'router',
@@ -101,7 +101,7 @@ describe('PATCH /agents/{agentId}', () => {
     assert.ok(updatedAt >= before.updatedAt);
     assert.deepEqual(await read(before.agentId), json);
   });
-  it('200 for an empty body and for what is so already: nothing changes, nothing is recorded', async () => {
+  it('200 for an empty body and for equal values: no change, no event', async () => {
     const before = await create();
     t.clock.advance(1_000);
     assert.deepEqual((await patch(before.agentId, {})).json, before);
@@ -111,7 +111,7 @@ describe('PATCH /agents/{agentId}', () => {
     );
     assert.deepEqual(await eventsOf(before.agentId), ['agent.created']);
   });
-  it('one event for a change of status together with other fields, naming them all', async () => {
+  it('one event for a change of status and other fields, with all changed fields', async () => {
     const { agentId } = await create();
     await patch(agentId, { status: 'suspended', owner: 'incident-team' });
     assert.deepEqual(await eventsOf(agentId), ['agent.created', 'agent.suspended']);
@@ -123,7 +123,7 @@ describe('PATCH /agents/{agentId}', () => {
     assert.equal(row?.metadata.owner, 'incident-team');
   });
   for (const field of ['agentId', 'email', 'createdAt']) {
-    it(`400 IMMUTABLE_FIELD for ${field}, even beside a good change, which is not made`, async () => {
+    it(`400 IMMUTABLE_FIELD for ${field}, also with a valid change, which is not applied`, async () => {
       const before = await create();
       const { status, json } = await patch(before.agentId, { [field]: before[field], owner: 'thief' });
       assert.deepEqual([status, json.code, json.details.fields], [400, 'IMMUTABLE_FIELD', [field]]);
@@ -199,7 +199,7 @@ describe('reactivation', () => {
     assert.match(refused.json.message, /only an operator/);
     assert.equal(await statusOf(target.agentId), 'suspended');
     assert.equal(said(await patch(target.agentId, active)), '200');
-    // A later suspension by the organization is its own again.
+    // A later suspension by the organization is not the operator's.
     assert.equal(said(await patch(target.agentId, suspended, asBoss)), '200');
     assert.equal(said(await patch(target.agentId, active, asBoss)), '200');
   });
@@ -207,7 +207,7 @@ describe('reactivation', () => {
     const [boss, target] = [await t.agent(), await t.agent()];
     await makeAdmin(boss.agentId);
     const asBoss = await t.token(undefined, boss);
-    // The previous version sets the status and leaves the column as it is.
+    // The previous version sets the status and does not touch the column.
     await t.sql('update agents set suspended_by_operator = true where agent_id = $1', [target.agentId]);
     assert.equal(await statusOf(target.agentId), 'active');
     assert.equal(said(await patch(target.agentId, suspended, asBoss)), '200');
@@ -234,7 +234,7 @@ describe('reactivation', () => {
     const { status } = await t.call('DELETE', `/api/v1/agents/${agentId}`, { token: narrow });
     assert.equal(status, 204);
   });
-  it('suspendedByOperator is in the audit event, and not in the answer', async () => {
+  it('suspendedByOperator is in the audit event, not in the response', async () => {
     const { agentId } = await create();
     const answer = await patch(agentId, suspended);
     assert.ok(!('suspendedByOperator' in answer.json));
@@ -247,7 +247,7 @@ describe('reactivation', () => {
 });
 
 describe('no amplification', () => {
-  it('403 FORBIDDEN for a caller who would widen, narrow, key or mint beyond its own scopes', async () => {
+  it("403 FORBIDDEN to widen or narrow scopes, set keys or generate secrets beyond the caller's scopes", async () => {
     const writer = await t.agent({ allowedScopes: ['agents:read', 'agents:write'] });
     const as = await t.token(undefined, writer);
     const strong = await t.agent({ allowedScopes: ['agents:read', 'audit:read'] });
@@ -266,11 +266,11 @@ describe('no amplification', () => {
     }
     assert.equal((await patch(weak.agentId, { allowedScopes: ['agents:read'] }, as)).status, 200);
     assert.equal((await patch(weak.agentId, { allowedScopes: [] }, as)).status, 200);
-    // What stays as it is concerns nobody's scopes.
+    // Unchanged scopes need no authorization.
     const same = { owner: 'somebody else', allowedScopes: ['audit:read', 'agents:read'] };
     assert.equal((await patch(strong.agentId, same, as)).status, 200);
   });
-  it('an agent that is narrowed loses the scopes at once, in live tokens too, and cannot take them back', async () => {
+  it('a narrowed agent loses the scopes at once, in live tokens too, and cannot restore them', async () => {
     const agent = await t.agent({ allowedScopes: ['agents:read', 'agents:write'] });
     const live = await t.token(undefined, agent);
     await patch(agent.agentId, { allowedScopes: ['audit:read'] });
@@ -283,7 +283,7 @@ describe('no amplification', () => {
     });
     assert.equal(json.scope, 'audit:read');
   });
-  it("403 FORBIDDEN for whoever would end, disarm or cut down an operator's agent without being an operator", async () => {
+  it("403 FORBIDDEN for non-operators to change or decommission an operator's agent or revoke its credentials", async () => {
     const writer = await t.agent({ allowedScopes: ['agents:read', 'agents:write'] });
     const as = await t.token(undefined, writer);
     const path = `/api/v1/agents/${t.operator.agentId}`;
@@ -298,7 +298,7 @@ describe('no amplification', () => {
     }
     assert.equal((await read(t.operator.agentId)).status, 'active');
   });
-  it('403 FORBIDDEN for a member who would mint, rotate or key an admin of its organization', async () => {
+  it('403 FORBIDDEN for a member to generate or rotate secrets or set keys of an admin', async () => {
     const [boss, member] = [await t.agent(), await t.agent()];
     const url = `/api/v1/organizations/${t.operator.organizationId}/members`;
     await t.call('POST', url, { token, payload: { agentId: boss.agentId, role: 'admin' } });
