@@ -8,7 +8,7 @@ import type { KeyPair } from './kernel/config/keypair.ts';
 import type { Log } from './kernel/observability/log.ts';
 import { createMetrics } from './kernel/observability/metrics.ts';
 
-export { verifyExport } from './features/audit/offline.ts';
+export { verifyExport } from './features/audit/verify/offline.ts';
 
 export async function openAudit(options: {
   databaseUrl: string;

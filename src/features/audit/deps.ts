@@ -6,10 +6,10 @@ import type { RouteEntry } from '../../kernel/http/route.ts';
 import type { Log } from '../../kernel/observability/log.ts';
 import type { Metrics } from '../../kernel/observability/metrics.ts';
 import type { ReadStatement, Signer } from '../../kernel/ports/signer.ts';
-import type { Linking } from './backlog.ts';
-import type { ExportOptions } from './export.ts';
-import type { Integrity } from './integrity.ts';
-import type { Verifier } from './verify.ts';
+import type { Linking } from './chain/backlog.ts';
+import type { ExportOptions } from './export/export.ts';
+import type { Integrity } from './verify/integrity.ts';
+import type { Verifier } from './verify/verifier.ts';
 
 export interface AuditDeps {
   readonly db: Db;

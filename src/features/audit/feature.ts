@@ -6,14 +6,18 @@
  */
 import { isoTime } from '../../kernel/clock.ts';
 import { createAlarm } from './alarm.ts';
-import { createBacklog } from './backlog.ts';
-import { sealTag } from './chain.ts';
+import { createBacklog } from './chain/backlog.ts';
+import { createPositions } from './chain/chain-heads.ts';
+import { sealTag } from './chain/hashes.ts';
+import { createKeyring } from './chain/keys/keyring.ts';
+import { createPending } from './chain/pending.ts';
+import { createSequencer } from './chain/sequencer.ts';
 import type { Audit, AuditDeps } from './deps.ts';
-import { findOrganizations } from './evidence-store.ts';
-import { exportLog } from './export.ts';
-import { createIntegrity } from './integrity.ts';
-import { keptProblem } from './kept.ts';
-import { createKeyring } from './keyring.ts';
+import { exportLog } from './export/export.ts';
+import { createPartitions } from './log/partitions.ts';
+import { createAuditReader } from './log/read.ts';
+import { createRetention } from './log/retention.ts';
+import { append } from './log/store.ts';
 import {
   createBacklogLoop,
   createPartitionLoop,
@@ -21,17 +25,13 @@ import {
   createSequencerLoop,
   createWatchLoop,
 } from './loops.ts';
-import { createPartitions } from './partitions.ts';
-import { createPending } from './pending.ts';
-import { createPositions } from './positions.ts';
-import { createProof } from './proof.ts';
-import { createAuditReader } from './read.ts';
-import { createRetention } from './retention.ts';
 import { auditRoutes } from './routes.ts';
-import { createSequencer } from './sequencer.ts';
-import { append } from './store.ts';
-import { createVerifier } from './verify.ts';
-import { createWatch } from './watch.ts';
+import { findOrganizations } from './verify/evidence-store.ts';
+import { keptProblem } from './verify/external-checkpoint.ts';
+import { createIntegrity } from './verify/integrity.ts';
+import { createProof } from './verify/service.ts';
+import { createVerifier } from './verify/verifier.ts';
+import { createWatch } from './verify/watch.ts';
 
 export function createAudit(deps: AuditDeps): Audit {
   const { db, clock, signer, readStatement } = deps;

@@ -1,7 +1,7 @@
 import type { Loop } from '../../kernel/concurrency/loops.ts';
-import type { Backlog } from './backlog.ts';
-import type { Partitions } from './partitions.ts';
-import type { Sequencer } from './sequencer.ts';
+import type { Backlog } from './chain/backlog.ts';
+import type { Sequencer } from './chain/sequencer.ts';
+import type { Partitions } from './log/partitions.ts';
 
 export const createPartitionLoop = ({ ensure }: Partitions): Loop => ({
   name: 'audit-partitions',

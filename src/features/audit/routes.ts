@@ -1,7 +1,6 @@
 import { limits } from '../../contract/limits.ts';
 import { type RouteEntry, route, scope } from '../../kernel/http/route.ts';
-import type { Proof } from './proof.ts';
-import type { AuditReader } from './read.ts';
+import type { AuditReader } from './log/read.ts';
 import {
   AuditCheckpointPage,
   AuditEvent,
@@ -12,6 +11,7 @@ import {
   Verification,
   VerifyQuery,
 } from './schema.ts';
+import type { Proof } from './verify/service.ts';
 
 export const auditRoutes = (audit: AuditReader, proof: Proof): RouteEntry[] => [
   route({

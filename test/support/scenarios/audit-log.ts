@@ -13,7 +13,7 @@ import {
   linkHash,
   linkRecord,
   type StoredEvent,
-} from '../../../src/features/audit/chain.ts';
+} from '../../../src/features/audit/chain/hashes.ts';
 import { createAudit } from '../../../src/features/audit/feature.ts';
 import { loadConfig } from '../../../src/kernel/config/config.ts';
 import type { Db, Tx } from '../../../src/kernel/data/db.ts';

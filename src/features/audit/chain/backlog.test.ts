@@ -1,0 +1,247 @@
+/** Events that are not linked in time, and events that are deleted before they are linked. */
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import { after, describe, it, test } from 'node:test';
+import { environment, execute, patiently, startApp, type TestApp } from '../../../../test/support/harness.ts';
+import { holdOpen, record } from '../../../../test/support/scenarios/audit-log.ts';
+import { createApp } from '../../../app.ts';
+import { loadConfig } from '../../../kernel/config/config.ts';
+import { createLog } from '../../../kernel/observability/log.ts';
+import { createAlarm } from '../alarm.ts';
+import { createPending } from './pending.ts';
+
+const health = async (t: TestApp) => (await t.call('GET', '/health')).json;
+const gauge = async (t: TestApp, name: string) =>
+  Number(
+    (await t.app.metrics.text())
+      .split('\n')
+      .find((line) => line.startsWith(`${name} `))
+      ?.slice(name.length),
+  );
+const pass = async (t: TestApp) => {
+  const loop = t.app.audit.loops.find(({ name }) => name === 'audit-sequencer');
+  await loop?.run(AbortSignal.timeout(600_000));
+};
+async function startNode(t: TestApp) {
+  const config = loadConfig(environment(patiently(t.databaseUrl)));
+  const app = await createApp({ config, log: createLog({ level: 'silent' }), clock: t.clock });
+  after(() => app.close());
+  await app.prepare();
+  return app;
+}
+
+describe('the backlog', () => {
+  test('200 with audit.status delayed while the oldest unlinked event is older than five seconds', async () => {
+    const t = await startApp({ LOG_LEVEL: 'info' });
+    const lines = (text: string) =>
+      t.logs.filter((line) => line.includes(text)).map((line) => JSON.parse(line));
+    await t.app.audit.settle();
+    await t.app.audit.checkBacklog();
+    assert.deepEqual((await health(t)).audit, { status: 'ok', oldestUnlinkedSeconds: 0 });
+
+    await record(t, t.app.ids.uuid(), 2);
+    t.clock.advance(7_000);
+    await t.app.audit.checkBacklog();
+    // Its transaction may have been open for so long: it is looked for once more.
+    assert.equal((await health(t)).audit.status, 'ok');
+    t.clock.advance(1_000);
+    await t.app.audit.checkBacklog();
+    const { status, audit } = await health(t);
+    assert.deepEqual([status, audit.status], ['ok', 'delayed']);
+    assert.ok(audit.oldestUnlinkedSeconds >= 8, String(audit.oldestUnlinkedSeconds));
+    assert.equal(await gauge(t, 'service_audit_linking_delayed'), 1);
+    assert.ok((await gauge(t, 'service_audit_oldest_unlinked_seconds')) >= 8);
+    await t.app.audit.checkBacklog();
+    const said = lines('audit events are not linked in time');
+    assert.deepEqual([said.length, said[0].level], [1, 50]);
+    assert.ok(said[0].oldestUnlinkedSeconds >= 8);
+
+    await t.app.audit.settle();
+    await t.app.audit.checkBacklog();
+    assert.deepEqual((await health(t)).audit, { status: 'ok', oldestUnlinkedSeconds: 0 });
+    assert.equal(await gauge(t, 'service_audit_linking_delayed'), 0);
+    assert.equal(lines('audit events are linked in time again').length, 1);
+    // A delay is no proof of tampering.
+    await t.app.audit.watch();
+    assert.equal(await gauge(t, 'service_audit_chain_integrity'), 1);
+  });
+
+  test('200 with audit.status delayed while the sequencer cannot get its lock, though no event waits', async () => {
+    const t = await startApp();
+    await t.app.audit.settle();
+    const holder = await holdOpen(t.databaseUrl, 'lock table audit_progress in exclusive mode');
+    const passing = pass(t);
+    t.clock.advance(5_000);
+    await passing;
+    assert.equal((await health(t)).audit.status, 'delayed');
+    await holder.release();
+    await pass(t);
+    assert.equal((await health(t)).audit.status, 'ok');
+  });
+
+  test('200 with audit.status delayed while a restored log has not been gone over', async () => {
+    const t = await startApp();
+    await t.app.audit.settle();
+    await t.sql("update audit_progress set settled_before = '0'");
+    for (let round = 0; round < 3; round += 1) {
+      await t.app.audit.checkBacklog();
+      t.clock.advance(6_000);
+    }
+    assert.equal((await health(t)).audit.status, 'delayed');
+    await t.app.audit.settle();
+    await t.app.audit.checkBacklog();
+    assert.equal((await health(t)).audit.status, 'ok');
+  });
+});
+
+describe('an event that was deleted before it was linked', () => {
+  const remove = (t: TestApp, organizationId: string) =>
+    execute(
+      t.databaseUrl,
+      `set session_replication_role = replica;
+       create table removed as select * from audit_events where organization_id = '${organizationId}';
+       delete from audit_events where organization_id = '${organizationId}'`,
+    );
+  const verified = async (t: TestApp, token: string, query = '') =>
+    (await t.call('GET', `/api/v1/audit/verify${query}`, { token })).json.verified;
+
+  it('200, verified false, in the process that recorded it, until it is back', async () => {
+    const t = await startApp();
+    const token = await t.token();
+    const organizationId = t.app.ids.uuid();
+    await record(t, organizationId, 1);
+    await remove(t, organizationId);
+    assert.equal(await verified(t, token), false);
+    assert.equal(await verified(t, token, `?organizationId=${organizationId}`), false);
+    assert.equal(await verified(t, token, `?organizationId=${t.operator.organizationId}`), true);
+    assert.equal(await verified(t, token, `?organizationId=${organizationId}&toDate=2020-01-01`), true);
+    await t.app.audit.watch();
+    assert.equal(await gauge(t, 'service_audit_chain_integrity'), 0);
+    await t.sql('insert into audit_events select * from removed');
+    await t.sql("update audit_progress set settled_before = '0'");
+    assert.equal(await verified(t, token), true);
+    assert.equal(await gauge(t, 'service_audit_chain_integrity'), 1);
+  });
+
+  it('gauge 0 by the loop, without a verification', async () => {
+    const t = await startApp({ LOG_LEVEL: 'error' });
+    const organizationId = t.app.ids.uuid();
+    await record(t, organizationId, 1);
+    await remove(t, organizationId);
+    t.clock.advance(5_000);
+    await t.app.audit.checkBacklog();
+    assert.equal(await gauge(t, 'service_audit_chain_integrity'), 0);
+    assert.match(t.logs.join(), /deleted before it was linked/);
+  });
+
+  for (const [what, chain] of [
+    ['in another chain', () => randomUUID()],
+    ['behind the last checkpoint of its chain', (organizationId: string) => organizationId],
+  ] as const)
+    it(`gauge 0 when a made-up link was inserted ${what}, before the event was deleted`, async () => {
+      const t = await startApp();
+      const organizationId = t.app.ids.uuid();
+      await record(t, organizationId, 1);
+      await execute(
+        t.databaseUrl,
+        `set session_replication_role = replica;
+         insert into audit_links (organization_id, sequence, event_id, occurred_at, event_hash, hash, linked_on)
+         select '${chain(organizationId)}', 7, event_id, occurred_at, '\\x00', '\\x00', current_date from audit_events
+         where organization_id = '${organizationId}'`,
+      );
+      t.clock.advance(5_000);
+      await t.app.audit.checkBacklog();
+      await remove(t, organizationId);
+      await execute(
+        t.databaseUrl,
+        'set session_replication_role = replica; delete from audit_links where sequence = 7',
+      );
+      t.clock.advance(5_000);
+      await t.app.audit.checkBacklog();
+      assert.equal(await gauge(t, 'service_audit_chain_integrity'), 0);
+    });
+
+  it('gauge 0 by one round of the loop, behind more events than one query looks up', async () => {
+    const t = await startApp();
+    const [first, last] = [t.app.ids.uuid(), t.app.ids.uuid()];
+    await record(t, first, 2_500);
+    await record(t, last, 1);
+    await remove(t, last);
+    t.clock.advance(5_000);
+    await t.app.audit.checkBacklog();
+    assert.equal(await gauge(t, 'service_audit_chain_integrity'), 0);
+  });
+
+  it('gauge 1 for events that another node has linked, each looked up once', async () => {
+    const t = await startApp();
+    const lookups = () =>
+      gauge(t, 'service_db_query_duration_seconds_count{operation="audit.backlog.whereabouts"}');
+    const organizationId = t.app.ids.uuid();
+    await t.app.audit.settle();
+    await record(t, organizationId, 2_500);
+    const other = await startNode(t);
+    await other.audit.settle();
+    t.clock.advance(5_000);
+    await t.app.audit.checkBacklog();
+    assert.equal(await lookups(), 3);
+    await t.app.audit.checkBacklog();
+    assert.equal((await t.app.audit.verify(organizationId)).checked, 2_500);
+    assert.equal(await lookups(), 3);
+    assert.equal(await gauge(t, 'service_audit_chain_integrity'), 1);
+  });
+});
+
+test('drops the oldest pending events beyond the maximum, counts them, and logs that once a minute', async () => {
+  const t = await startApp();
+  const lines: string[] = [];
+  const log = createLog({ level: 'warn', destination: { write: (line) => void lines.push(line) } });
+  const { db, metrics } = t.app;
+  const alarm = createAlarm({ log, metrics });
+  const pending = createPending({ db, clock: t.clock, log, metrics, alarm, maxEntries: 10 });
+  const organizationIds = Array.from({ length: 30 }, () => t.app.ids.uuid());
+  const timestamp = new Date(t.clock.now()).toISOString();
+  const append = (some: readonly string[]) =>
+    pending.appended(
+      some.map((organizationId) => ({ eventId: t.app.ids.uuid(), organizationId, timestamp })),
+    );
+  const dropped = () => gauge(t, 'service_audit_pending_dropped_total');
+
+  for (const organizationId of organizationIds.slice(0, 10)) append([organizationId]);
+  assert.deepEqual([[...pending.organizations()].length, lines.length, await dropped()], [10, 0, 0]);
+
+  for (const organizationId of organizationIds.slice(10)) append([organizationId]);
+  const remembered = [...pending.organizations()];
+  assert.ok(remembered.length >= 9 && remembered.length <= 10, String(remembered.length));
+  assert.deepEqual(remembered, organizationIds.slice(-remembered.length));
+  assert.equal(await dropped(), 30 - remembered.length);
+  assert.equal(lines.length, 1);
+
+  t.clock.advance(60_000);
+  append(organizationIds);
+  assert.equal(lines.length, 2);
+  assert.deepEqual(
+    lines.map((line) => JSON.parse(line).level),
+    [40, 40],
+  );
+  assert.equal(
+    lines.reduce((sum, line) => sum + JSON.parse(line).dropped, 0),
+    await dropped(),
+  );
+  // The remaining ones are still looked for: these are in no table.
+  t.clock.advance(5_000);
+  await pending.check();
+  assert.ok(alarm.isRaised());
+});
+
+test('200, verified true: events are linked though the row of audit_progress was deleted', async () => {
+  const t = await startApp();
+  const organizationId = t.app.ids.uuid();
+  await record(t, organizationId, 2);
+  await t.app.audit.settle();
+  await record(t, organizationId, 1);
+  await t.sql('delete from audit_progress');
+  const answer = await t.call('GET', `/api/v1/audit/verify?organizationId=${organizationId}`, {
+    token: await t.token(),
+  });
+  assert.deepEqual([answer.status, answer.json.verified, answer.json.checkedCount], [200, true, 3]);
+});

@@ -1,0 +1,93 @@
+/**
+ * The backlog: events that wait to be linked. An event that is deleted before it is linked leaves no trace in the database, so a
+ * backlog that does not shrink raises an alarm: metrics, log and /health. It is no proof of tampering and leaves the integrity
+ * gauge alone.
+ */
+import type { Clock } from '../../../kernel/clock.ts';
+import type { Db } from '../../../kernel/data/db.ts';
+import type { Log } from '../../../kernel/observability/log.ts';
+import type { Metrics } from '../../../kernel/observability/metrics.ts';
+import { findOldestUnlinked, readProgress } from './backlog-store.ts';
+
+export interface Linking {
+  readonly status: 'ok' | 'delayed';
+  /** 0 while no event has waited for more than a second. */
+  readonly oldestUnlinkedSeconds: number;
+}
+
+export interface Backlog {
+  /** Finds the oldest event without a link, whichever process should have linked it. */
+  measure(): Promise<void>;
+  /** Runs a pass of this process's sequencer, which answers whether it had its lock. */
+  observe(pass: () => Promise<boolean>): Promise<void>;
+  /** As of the last measurement. */
+  state(): Linking;
+}
+
+const delayedMs = 5_000;
+const youngMs = 1_000;
+/** While it is delayed, the log says so this often at the most. */
+const remindMs = 60_000;
+
+export function createBacklog(deps: { db: Db; clock: Clock; log: Log; metrics: Metrics }): Backlog {
+  const { db, clock, log, metrics } = deps;
+  let oldestMs = 0;
+  /** One measurement may meet an event whose transaction was long open, or came from a node with a slow clock. */
+  let overdueMeasurements = 0;
+  let unsettledSince: number | undefined;
+  let lockMissingSince: number | undefined;
+  let delayed = false;
+  let loggedAt = Number.NEGATIVE_INFINITY;
+  let isLogged = false;
+
+  const lockMissingMs = () => (lockMissingSince === undefined ? 0 : clock.now() - lockMissingSince);
+
+  const show = () => {
+    delayed = overdueMeasurements > 1 || lockMissingMs() >= delayedMs;
+    metrics.gauge('service_audit_oldest_unlinked_seconds', seconds(oldestMs));
+    metrics.gauge('service_audit_linking_delayed', delayed ? 1 : 0);
+    const fields = {
+      oldestUnlinkedSeconds: seconds(oldestMs),
+      withoutLockSeconds: seconds(lockMissingMs()),
+    };
+    if (delayed && clock.now() - loggedAt >= remindMs) {
+      loggedAt = clock.now();
+      isLogged = true;
+      log.error(
+        fields,
+        'audit events are not linked in time; until it is linked, an event can be deleted without a trace',
+      );
+    } else if (!delayed && isLogged) {
+      isLogged = false;
+      log.info(fields, 'audit events are linked in time again');
+    }
+  };
+
+  /** How long the oldest has waited. After a restore, or a change by hand, the whole log is gone over: all of it waits until then. */
+  const waitingMs = async (now: number): Promise<number> => {
+    const progress = await readProgress(db);
+    if (progress && !progress.restored) {
+      unsettledSince = undefined;
+      return findOldestUnlinked(db, progress, { now, before: now - youngMs });
+    }
+    unsettledSince ??= now;
+    return now - unsettledSince;
+  };
+
+  return {
+    async measure() {
+      oldestMs = await waitingMs(clock.now());
+      overdueMeasurements = oldestMs > delayedMs ? overdueMeasurements + 1 : 0;
+      show();
+    },
+    async observe(pass) {
+      const began = clock.now();
+      const hadLock = await pass();
+      lockMissingSince = hadLock ? undefined : (lockMissingSince ?? began);
+      show();
+    },
+    state: () => ({ status: delayed ? 'delayed' : 'ok', oldestUnlinkedSeconds: seconds(oldestMs) }),
+  };
+}
+
+const seconds = (milliseconds: number): number => Math.round(milliseconds / 100) / 10;

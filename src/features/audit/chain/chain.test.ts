@@ -1,0 +1,327 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { environment, execute, startApp } from '../../../../test/support/harness.ts';
+import { createIntruder, record } from '../../../../test/support/scenarios/audit-log.ts';
+import { createApp } from '../../../app.ts';
+import { loadConfig } from '../../../kernel/config/config.ts';
+import { generateKeyPair } from '../../../kernel/config/keypair.ts';
+import type { Tx } from '../../../kernel/data/db.ts';
+import { sql } from '../../../kernel/data/sql.ts';
+import { createLog } from '../../../kernel/observability/log.ts';
+
+const t = await startApp({ MULTI_TENANT: 'true' });
+const token = await t.token();
+const home = t.operator.organizationId;
+const get = (path: string) => t.call('GET', `/api/v1/audit${path}`, { token });
+/** Without the operator's scope it is one of its organization like any other. */
+const tenant = await t.token('audit:read');
+const verify = async (query = '') =>
+  (await t.call('GET', `/api/v1/audit/verify${query}`, { token: tenant })).json;
+const countOf = async (organizationId: string): Promise<number> => {
+  const [row] = await t.sql<{ events: number }>(
+    'select count(*)::int as events from audit_events where organization_id = $1',
+    [organizationId],
+  );
+  return row?.events as number;
+};
+
+/** Another node on the same database, with keys of its own if given. */
+async function startNode(changes: Record<string, string> = {}) {
+  const config = loadConfig(environment(t.databaseUrl, changes));
+  const app = await createApp({ config, log: createLog({ level: 'silent' }), clock: t.clock });
+  await app.prepare();
+  return app;
+}
+
+/** Some transaction that writes, anywhere on the database server, and stays open until told. */
+async function openTransaction(until: Promise<void>): Promise<{ ended: Promise<void> }> {
+  const { promise: open, resolve } = Promise.withResolvers<void>();
+  const ended = t.app.db.transaction(async (tx) => {
+    await tx.run('open', sql`select pg_current_xact_id()`);
+    resolve();
+    await until;
+  });
+  await open;
+  return { ended };
+}
+
+describe('GET /audit/verify', () => {
+  it('200: an honest log verifies, whole and in part', async () => {
+    const before = new Date(t.clock.now()).toISOString();
+    t.clock.advance(1_800_000);
+    await t.app.audit.settle();
+    await record(t, home, 5);
+    const all = await countOf(home);
+    const answer = { verified: true, checkedCount: all, fromDate: null, toDate: null };
+    assert.deepEqual(await verify(), answer);
+    assert.deepEqual(await verify(`?fromDate=${before}`), {
+      ...answer,
+      checkedCount: 5,
+      fromDate: before,
+    });
+    assert.deepEqual(await verify(`?toDate=${before}`), {
+      ...answer,
+      checkedCount: all - 5,
+      toDate: before,
+    });
+    assert.deepEqual(await verify('?fromDate=2020-01-01&toDate=2020-01-02'), {
+      verified: true,
+      checkedCount: 0,
+      fromDate: '2020-01-01T00:00:00.000Z',
+      toDate: '2020-01-02T23:59:59.999Z',
+    });
+  });
+
+  it('400 VALIDATION_ERROR for what is no date, and for a period that ends before it begins', async () => {
+    for (const query of ['fromDate=yesterday', 'toDate=2020-02-31', 'fromDate=2020-01-02&toDate=2020-01-01'])
+      assert.equal((await verify(`?${query}`)).code, 'VALIDATION_ERROR', query);
+  });
+
+  it('200, verified false: an edit within the period', async () => {
+    const intruder = await createIntruder(t);
+    const last = await intruder.run<{ time: string }>(
+      'select max(occurred_at) as time from audit_events where organization_id = $1',
+      [home],
+    );
+    const from = Date.parse(last[0]?.time ?? '');
+    await intruder.run('begin');
+    await intruder.run('update audit_events set ip_address = $1 where occurred_at = $2', [
+      'x',
+      last[0]?.time,
+    ]);
+    await intruder.run('commit');
+    assert.equal((await verify(`?fromDate=${new Date(from).toISOString()}`)).verified, false);
+    assert.equal((await verify()).verified, false);
+    await intruder.run(
+      "update audit_events set ip_address = canonical::jsonb ->> 'ipAddress' where ip_address = 'x'",
+    );
+    assert.equal((await verify()).verified, true);
+    await intruder.close();
+  });
+
+  it("200: another organization's broken log is none of ours", async () => {
+    const other = t.app.ids.uuid();
+    await record(t, other, 3);
+    await t.app.audit.settle();
+    await execute(
+      t.databaseUrl,
+      `set session_replication_role = replica; delete from audit_events where organization_id = '${other}'`,
+    );
+    assert.ok((await t.app.audit.verify(other)).finding);
+    assert.equal((await verify()).verified, true);
+    assert.equal((await get(`/verify?organizationId=${home}`)).json.verified, true);
+  });
+
+  it('200: every organization for the operator who names none, and a broken one shows', async () => {
+    const mine = await startApp({ MULTI_TENANT: 'true' });
+    const other = mine.app.ids.uuid();
+    await record(mine, other, 3);
+    // Nobody's: the client is not known.
+    await mine.askToken({ grant_type: 'client_credentials', client_id: other, client_secret: 'wrong' });
+    const bearer = await mine.token();
+    const asked = async (query = '') =>
+      (await mine.call('GET', `/api/v1/audit/verify${query}`, { token: bearer })).json;
+    const [{ events } = { events: 0 }] = await mine.sql<{ events: number }>(
+      'select count(*)::int as events from audit_events',
+    );
+    const since = `?fromDate=${new Date(mine.clock.now() - 3_600_000).toISOString()}`;
+    for (const query of ['', since]) {
+      const { verified, checkedCount } = await asked(query);
+      assert.deepEqual([verified, checkedCount], [true, events], query);
+    }
+    assert.equal((await asked(`?organizationId=${other}`)).checkedCount, 3);
+    await execute(
+      mine.databaseUrl,
+      `set session_replication_role = replica;
+       delete from audit_events where event_id in
+         (select event_id from audit_links where organization_id = '${other}' and sequence = 2)`,
+    );
+    for (const query of ['', since, `?organizationId=${other}`])
+      assert.equal((await asked(query)).verified, false, query);
+    assert.equal((await asked(`?organizationId=${mine.operator.organizationId}`)).verified, true);
+  });
+});
+
+describe('GET /audit/checkpoints', () => {
+  it('200: newest first, with the signed text, which the key of the instance verifies', async () => {
+    const { data, total } = (await get('/checkpoints?limit=2')).json;
+    assert.equal(data.length, 2);
+    assert.equal(data[0].number, total);
+    assert.equal(data[1].number, total - 1);
+    assert.ok(data[0].size > data[1].size);
+    const claims = JSON.parse(Buffer.from(data[0].signed.split('.')[1], 'base64url').toString());
+    assert.equal(claims.organizationId, home);
+    assert.equal(claims.head, data[0].headHash);
+    assert.equal(claims.at, data[0].time);
+    assert.equal(data[0].keyId, (await t.call('GET', '/.well-known/jwks.json')).json.keys[0].kid);
+  });
+});
+
+describe('the database', () => {
+  const tables = ['audit_events', 'audit_links', 'audit_checkpoints', 'audit_keys', 'audit_anchors'];
+  it('refuses to change, remove or truncate evidence, even to the owner of the tables', async () => {
+    await t.sql(`insert into audit_anchors values ('${t.app.ids.uuid()}', 1, now(), 'x')`);
+    const today = new Date(t.clock.now()).toISOString().slice(0, 10).replaceAll('-', '');
+    const partitions = tables.slice(0, 3).map((table) => `${table}_${today}`);
+    for (const table of [...tables, ...partitions]) {
+      const [column] = await t.sql<{ name: string }>(
+        `select column_name as name from information_schema.columns where table_name = '${table}' limit 1`,
+      );
+      for (const statement of [
+        `update ${table} set ${column?.name} = ${column?.name}`,
+        `delete from ${table}`,
+        `truncate ${table}`,
+      ])
+        await assert.rejects(t.sql(statement), /append-only/, statement);
+    }
+  });
+});
+
+describe('an event that somebody else has written', () => {
+  const forged = '00000000-0000-7000-8000-000000000001';
+  for (const [what, seal] of Object.entries({
+    'without a seal': 'null',
+    "with another event's seal": 'seal',
+    'with a seal of its own making':
+      "substr(seal, 1, 4) || decode('00112233445566778899aabbccddeeff', 'hex')",
+  }))
+    it(`200, verified false: well-formed, ${what}; it is never linked`, async () => {
+      const organizationId = t.app.ids.uuid();
+      await record(t, organizationId, 3);
+      assert.equal((await t.app.audit.verify(organizationId)).finding, undefined);
+      const { promise: found, resolve: end } = Promise.withResolvers<void>();
+      const older = await openTransaction(found);
+      // Inserting is what the tables allow.
+      await t.sql(
+        `insert into audit_events (event_id, organization_id, agent_id, action, outcome, ip_address, user_agent, metadata,
+                                   occurred_at, canonical, seal)
+         select '${forged}', organization_id, agent_id, action, outcome, ip_address, user_agent, metadata, occurred_at,
+                replace(canonical, event_id::text, '${forged}'), ${seal}
+         from audit_events where organization_id = $1 order by event_id limit 1`,
+        [organizationId],
+      );
+      const { checked, finding } = await t.app.audit.verify(organizationId);
+      assert.deepEqual([checked, finding?.eventId], [3, forged]);
+      end();
+      await older.ended;
+    });
+});
+
+describe('sequencers', () => {
+  it('two at once make one chain: no fork, nothing twice, nothing left out', async () => {
+    const organizationId = t.app.ids.uuid();
+    const other = await startNode();
+    const nodes = [t.app, other];
+    const writing = Array.from({ length: 8 }, async () => {
+      for (let count = 0; count < 10; count += 1) await record(t, organizationId, 7);
+    });
+    let over = false;
+    const linking = nodes.map(async ({ audit }) => {
+      while (!over) await audit.settle();
+    });
+    await Promise.all(writing);
+    over = true;
+    await Promise.all(linking);
+    await other.audit.settle();
+    for (const { audit } of nodes) {
+      const { checked, finding } = await audit.verify(organizationId);
+      assert.deepEqual({ checked, finding }, { checked: 560, finding: undefined });
+    }
+    const [links] = await t.sql(
+      `select count(*)::int as count, count(distinct sequence)::int as different, max(sequence)::int as last
+       from audit_links where organization_id = $1`,
+      [organizationId],
+    );
+    assert.deepEqual(links, { count: 560, different: 560, last: 560 });
+    await other.close();
+  });
+
+  it('a transaction with more events than are linked at once is linked to its end', async () => {
+    const organizationId = t.app.ids.uuid();
+    await record(t, organizationId, 4_001);
+    const { checked, finding } = await t.app.audit.verify(organizationId);
+    assert.deepEqual([checked, finding], [4_001, undefined]);
+  });
+  it('a transaction that stays open delays nothing and is not forgotten', async () => {
+    const organizationId = t.app.ids.uuid();
+    let finish = () => {};
+    const finished = new Promise<void>((resolve) => {
+      finish = resolve;
+    });
+    const started = Promise.withResolvers<void>();
+    const slow = t.app.db.transaction(async (tx) => {
+      const writes: Promise<number>[] = [];
+      const atOnce: Tx = { ...tx, atCommit: (name, query) => void writes.push(tx.run(name, query)) };
+      await t.app.audit.listener.inTransaction?.(atOnce, [
+        {
+          eventId: t.app.ids.uuidV7(t.clock.now()),
+          type: 'agent.created',
+          outcome: 'success',
+          organizationId,
+          agentId: t.app.ids.uuid(),
+          ipAddress: '192.0.2.1',
+          userAgent: '',
+          timestamp: new Date(t.clock.now()).toISOString(),
+          data: {},
+          metadata: {},
+        },
+      ]);
+      await Promise.all(writes);
+      started.resolve();
+      await finished;
+    });
+    await started.promise;
+    await record(t, organizationId, 5);
+    assert.equal((await t.app.audit.verify(organizationId)).checked, 5);
+    await record(t, organizationId, 5);
+    assert.equal((await t.app.audit.verify(organizationId)).checked, 10);
+    finish();
+    await slow;
+    assert.equal((await t.app.audit.verify(organizationId)).checked, 11);
+  });
+});
+
+describe('a change of the signing keys', () => {
+  it('is no tampering: the new key takes over, and what the old one sealed and signed still counts', async () => {
+    const organizationId = t.app.ids.uuid();
+    const asleep = t.app.ids.uuid();
+    await record(t, asleep, 4);
+    await record(t, organizationId, 4);
+    await t.app.audit.settle();
+    // Recorded, but not linked when the process ended.
+    await record(t, organizationId, 3);
+    const { privatePem, publicPem } = generateKeyPair();
+    const keys = { JWT_PRIVATE_KEY: privatePem, JWT_PUBLIC_KEY: publicPem };
+    const next = await startNode(keys);
+    for (const [id, events] of [
+      [asleep, 4],
+      [organizationId, 7],
+    ] as const) {
+      const { checked, finding } = await next.audit.verify(id);
+      assert.deepEqual({ checked, finding }, { checked: events, finding: undefined });
+    }
+    const [newest] = await t.sql<{ key: string }>(
+      'select key_id as key from audit_checkpoints where organization_id = $1 order by number desc',
+      [organizationId],
+    );
+    const [introduced] = await t.sql<{ number: number; key: string }>(
+      'select number, key_id as key from audit_keys order by number desc',
+    );
+    assert.deepEqual(introduced, { number: 2, key: newest?.key });
+
+    // The node that still has the old key neither links nor vouches any more.
+    await record(t, organizationId, 1);
+    await t.app.audit.settle();
+    assert.ok((await t.app.audit.verify(organizationId)).finding);
+    assert.deepEqual((await next.audit.verify(organizationId)).checked, 8);
+
+    // An hour later rows with the old seal are no longer taken.
+    t.clock.advance(3_700_000);
+    await record(t, organizationId, 1);
+    assert.match(
+      (await next.audit.verify(organizationId)).finding?.problem ?? '',
+      /not recorded by this service/,
+    );
+    await next.close();
+  });
+});

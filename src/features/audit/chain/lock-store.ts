@@ -1,0 +1,70 @@
+/**
+ * The sequencer's lock: one transaction at a time links, across all nodes. It is a lock on the table audit_progress, which
+ * needs the privilege to change that table.
+ */
+import type { Clock } from '../../../kernel/clock.ts';
+import { DatabaseUnavailable, type Tx } from '../../../kernel/data/db.ts';
+import { heldByUnprivileged, tryLockGlobalShared } from '../../../kernel/data/locks.ts';
+import { raw, sql } from '../../../kernel/data/sql.ts';
+
+const table = 'audit_progress';
+
+/** How long to wait for a node of an earlier version: as long as a statement may take. */
+const maxWaitMs = 20_000;
+
+/**
+ * Answers false when a node of an earlier version is linking and `timeoutMs` is given; without it, waits for that node. Throws when the
+ * node, or the lock on the table, is not free in time (see `isLockTimeout`).
+ */
+export async function lockSequencer(tx: Tx, clock: Clock, timeoutMs?: number): Promise<boolean> {
+  // Nothing can be linked there, and a standby refuses the lock.
+  if (await isReadOnly(tx)) return true;
+  // Many short statements: neither the statement timeout nor that of an idle transaction would end them.
+  const deadline = clock.now() + maxWaitMs;
+  while (!(await isClearOfEarlierVersions(tx))) {
+    if (timeoutMs !== undefined) return false;
+    if (clock.now() >= deadline) throw lockTimeout();
+    await tx.run('audit.lock.wait', sql`select pg_sleep(0.05)`);
+  }
+  if (timeoutMs !== undefined)
+    await tx.run('audit.lock.timeout', raw(`set local lock_timeout = ${timeoutMs}`));
+  await tx.run('audit.lock', raw(`lock table ${table} in exclusive mode`));
+  return true;
+}
+
+/**
+ * Before the commit of links. The lock may have been granted although an unprivileged role held the advisory lock. If that role has
+ * released it since, a node of an earlier version may be linking now: throws as for a timeout, and that node goes on.
+ */
+export async function confirmSequencerLock(tx: Tx): Promise<void> {
+  if (!(await isClearOfEarlierVersions(tx))) throw lockTimeout();
+}
+
+/**
+ * Earlier versions take an advisory lock alone. Every role that can connect may hold that one, so it counts only where its
+ * holder could be a node of ours: may it change the table?
+ */
+const isClearOfEarlierVersions = async (tx: Tx): Promise<boolean> =>
+  (await tryLockGlobalShared(tx, 'auditSequencer')) ||
+  (await heldByUnprivileged(tx, 'auditSequencer', table));
+
+async function isReadOnly(tx: Tx): Promise<boolean> {
+  const { readOnly } = await tx.one<{ readOnly: boolean }>(
+    'audit.lock.mode',
+    sql`select current_setting('transaction_read_only') = 'on' as "readOnly"`,
+  );
+  return readOnly;
+}
+
+const lockNotAvailable = '55P03';
+
+/** The error that PostgreSQL raises when `lock_timeout` has passed. */
+const lockTimeout = () =>
+  new DatabaseUnavailable(
+    Object.assign(new Error('a session holds the advisory lock of the audit sequencer'), {
+      code: lockNotAvailable,
+    }),
+  );
+
+export const isLockTimeout = (error: unknown): boolean =>
+  (error as { cause?: { code?: unknown } } | null)?.cause?.code === lockNotAvailable;

@@ -1,0 +1,113 @@
+/** Only a role that may write audit_progress can keep the sequencer from linking, and not without an end. */
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { startApp, type TestApp } from '../../../../test/support/harness.ts';
+import { until } from '../../../../test/support/programs.ts';
+import { createReader, holdOpen, record } from '../../../../test/support/scenarios/audit-log.ts';
+import { DatabaseUnavailable } from '../../../kernel/data/db.ts';
+import { isLockTimeout } from './lock-store.ts';
+
+const advisoryKey = '7263544004';
+
+const pass = async (t: TestApp) => {
+  const loop = t.app.audit.loops.find(({ name }) => name === 'audit-sequencer');
+  await loop?.run(AbortSignal.timeout(600_000));
+};
+const countLinks = async (t: TestApp, organizationId: string) => {
+  const [row] = await t.sql<{ links: number }>(
+    'select count(*)::int as links from audit_links where organization_id = $1',
+    [organizationId],
+  );
+  return row?.links;
+};
+
+describe('the lock of the sequencer', async () => {
+  const t = await startApp();
+  const reader = await createReader(t);
+
+  it('cannot be taken by a role that may not write audit_progress', async () => {
+    for (const statement of [
+      'lock table audit_progress in exclusive mode',
+      'lock table audit_progress in share row exclusive mode',
+      'select from audit_progress for update',
+    ])
+      await assert.rejects(holdOpen(reader, statement), /permission denied/, statement);
+  });
+
+  for (const statement of [
+    `select pg_advisory_xact_lock(${advisoryKey})`,
+    `select pg_advisory_lock(${advisoryKey})`,
+    'select settled_before from audit_progress',
+  ])
+    it(`is not blocked by an unprivileged role with: ${statement}`, async () => {
+      const organizationId = t.app.ids.uuid();
+      const holder = await holdOpen(reader, statement);
+      await record(t, organizationId, 3);
+      await pass(t);
+      assert.equal(await countLinks(t, organizationId), 3);
+      await record(t, organizationId, 2);
+      assert.equal((await t.app.audit.verify(organizationId)).checked, 5);
+      await holder.release();
+    });
+
+  it('is left to a node of an earlier version, which holds the advisory lock with our privileges', async () => {
+    const organizationId = t.app.ids.uuid();
+    await record(t, organizationId, 3);
+    const earlier = await holdOpen(t.databaseUrl, `select pg_advisory_xact_lock(${advisoryKey})`);
+    await pass(t);
+    assert.equal(await countLinks(t, organizationId), 0);
+    const settled = t.app.audit.settle();
+    await until(
+      'the sequencer waits',
+      async () => /operation="audit.lock.wait"/.test(await t.app.metrics.text()) || undefined,
+    );
+    assert.equal(await countLinks(t, organizationId), 0);
+    await earlier.release();
+    await settled;
+    assert.equal(await countLinks(t, organizationId), 3);
+  });
+
+  it('keeps a node of an earlier version waiting', async () => {
+    const ours = await holdOpen(t.databaseUrl, `select pg_advisory_xact_lock_shared(${advisoryKey})`);
+    await assert.rejects(
+      holdOpen(t.databaseUrl, `set local lock_timeout = 100; select pg_advisory_xact_lock(${advisoryKey})`),
+      /lock timeout/,
+    );
+    await ours.release();
+  });
+
+  it('503 SERVICE_UNAVAILABLE, and no endless wait, while a session with our privileges keeps the advisory lock', async () => {
+    const token = await t.token();
+    const verify = () => t.call('GET', '/api/v1/audit/verify', { token });
+    const holder = await holdOpen(t.databaseUrl, `select pg_advisory_lock(${advisoryKey})`);
+    const ended = Promise.allSettled([
+      verify(),
+      t.app.audit.prepare(),
+      t.app.audit.watch(),
+      t.app.audit.retain(),
+    ]);
+    let over = false;
+    void ended.then(() => {
+      over = true;
+    });
+    await until(
+      'the end of the wait',
+      async () => {
+        t.clock.advance(1_000);
+        return over || undefined;
+      },
+      undefined,
+      30_000,
+    ).finally(holder.release);
+    const [answer, prepared, watched, retained] = await ended;
+    assert.ok(answer.status === 'fulfilled');
+    assert.deepEqual([answer.value.status, answer.value.json.code], [503, 'SERVICE_UNAVAILABLE']);
+    for (const { status, reason } of [prepared, watched] as PromiseRejectedResult[]) {
+      assert.equal(status, 'rejected');
+      assert.ok(reason instanceof DatabaseUnavailable && isLockTimeout(reason), String(reason));
+    }
+    // Retention logs it and tries again.
+    assert.equal(retained.status, 'fulfilled');
+    await until('the released lock', async () => (await verify()).status === 200 || undefined);
+  });
+});

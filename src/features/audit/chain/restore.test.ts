@@ -1,0 +1,130 @@
+/**
+ * A dump restored into another server: its transactions count from elsewhere, so ids of the restored events and those of
+ * new ones lie anywhere among each other. The tests' server is one, so the ids of what is restored are set by SQL.
+ */
+import assert from 'node:assert/strict';
+import { it as test } from 'node:test';
+import { execute, startApp, type TestApp } from '../../../../test/support/harness.ts';
+import { record } from '../../../../test/support/scenarios/audit-log.ts';
+
+let t: TestApp;
+const it = (what: string, work: () => Promise<void>) =>
+  test(what, async () => {
+    t = await startApp({ LOG_LEVEL: 'error' });
+    await work();
+  });
+
+const nextId = async (): Promise<number> => {
+  const [row] = await t.sql<{ next: string }>('select pg_snapshot_xmax(pg_current_snapshot())::text as next');
+  return Number(row?.next);
+};
+const asked = async (query: string): Promise<number> => {
+  const counted = new RegExp(`^service_db_query_duration_seconds_count{operation="${query}"} (\\d+)$`, 'm');
+  return Number(counted.exec(await t.app.metrics.text())?.[1] ?? 0);
+};
+
+/** As the events of the other server: from this id on, one transaction for each. */
+const number = (organizationId: string, from: number) =>
+  execute(
+    t.databaseUrl,
+    `set session_replication_role = replica;
+     update audit_events e set appended_in = (${from} - 1 + place)::text::xid8
+     from (select event_id, row_number() over (order by event_id) as place from audit_events
+           where organization_id = '${organizationId}' and not exists (select from audit_links l where l.event_id = audit_events.event_id)) numbered
+     where e.event_id = numbered.event_id`,
+  );
+
+/** What a restored database says of how far the other server's sequencer had come. */
+const progress = (settledBefore: number, reached: number) =>
+  t.sql(`update audit_progress set settled_before = '${settledBefore}', reached = '${reached}'`);
+
+/** Linked by the other server's sequencer, under ids that are still to come here. */
+async function linkedElsewhere(organizationId: string, events: number, from: number): Promise<void> {
+  await record(t, organizationId, events);
+  await number(organizationId, from);
+  await progress(0, from + events);
+  await t.app.audit.settle();
+}
+
+async function assertWhole(organizationId: string, events: number): Promise<void> {
+  const { checked, finding } = await t.app.audit.verify(organizationId);
+  assert.deepEqual({ checked, finding }, { checked: events, finding: undefined });
+  const [links] = await t.sql(
+    `select count(*)::int as links, count(distinct event_id)::int as different from audit_links where organization_id = $1`,
+    [organizationId],
+  );
+  assert.deepEqual(links, { links: events, different: events });
+}
+
+it('new events are linked, once each, before, while and after transactions count through the restored ids', async () => {
+  const organizationId = t.app.ids.uuid();
+  const from = (await nextId()) + 40;
+  const restored = 60;
+  await linkedElsewhere(organizationId, restored, from);
+  await assertWhole(organizationId, restored);
+  // Recorded there when the dump was made, and not yet linked.
+  await record(t, organizationId, 1);
+  const beyond = from + restored;
+  await number(organizationId, beyond + 20);
+  await progress(beyond, beyond);
+
+  let events = restored + 1;
+  while ((await nextId()) < beyond + 30) {
+    for (let count = 0; count < 5; count += 1) await record(t, organizationId, 1);
+    events += 5;
+    await t.app.audit.settle();
+    if (events % 4 === 1) await assertWhole(organizationId, events);
+  }
+  await assertWhole(organizationId, events);
+  const [row] = await t.sql<{ low: boolean }>(
+    'select settled_before <= pg_snapshot_xmax(pg_current_snapshot()) as low from audit_progress',
+  );
+  assert.equal(row?.low, true);
+  await t.app.audit.watch();
+  assert.match(await t.app.metrics.text(), /^service_audit_chain_integrity 1$/m);
+  assert.deepEqual(t.logs, []);
+});
+
+it('a dump of a restored database is restored in its turn', async () => {
+  const organizationId = t.app.ids.uuid();
+  const from = (await nextId()) + 40;
+  await linkedElsewhere(organizationId, 60, from);
+  await progress(from + 60, from + 60);
+  await t.app.audit.settle();
+  // Of the second server, and not linked there; the third counts from before its ids, and settled_before says nothing.
+  await record(t, organizationId, 1);
+  await number(organizationId, from + 20);
+  await t.sql('update audit_progress set settled_before = pg_snapshot_xmin(pg_current_snapshot())');
+  await assertWhole(organizationId, 61);
+  while ((await nextId()) < from + 70)
+    for (let count = 0; count < 5; count += 1) await record(t, organizationId, 1);
+  assert.equal((await t.app.audit.verify(organizationId)).finding, undefined);
+});
+
+it('what was recorded between the restore and the first look is linked, though the ids have caught up by then', async () => {
+  const organizationId = t.app.ids.uuid();
+  await record(t, organizationId, 3);
+  await t.app.audit.settle();
+  await record(t, organizationId, 2);
+  const next = await nextId();
+  await progress(next, next);
+  await assertWhole(organizationId, 5);
+});
+
+it('the whole log is looked at in parts, and only once', async () => {
+  const organizationId = t.app.ids.uuid();
+  for (let count = 0; count < 10; count += 1) await record(t, organizationId, 900);
+  await t.app.audit.settle();
+  const parts = await asked('audit.unlinked');
+  await progress(0, 0);
+  await t.app.audit.settle();
+  assert.ok((await asked('audit.unlinked')) >= parts + 3);
+  // Then it is as ever: one question for what is new.
+  const [before, ends] = [await asked('audit.unlinked'), await asked('audit.unlinked.end')];
+  for (let count = 0; count < 3; count += 1) {
+    await record(t, organizationId, 1);
+    await t.app.audit.settle();
+  }
+  assert.deepEqual([await asked('audit.unlinked'), await asked('audit.unlinked.end')], [before + 3, ends]);
+  await assertWhole(organizationId, 9_003);
+});

@@ -1,0 +1,69 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import pg from 'pg';
+import { type Answer, startApp, startOfMinute } from '../../../../test/support/harness.ts';
+import { tenantOn } from '../../../../test/support/scenarios/plans.ts';
+
+const t = await startApp({ DATABASE_POOL_SIZE: '5', RATE_LIMIT_PER_MINUTE: '1000' });
+
+/** An organization with so many agents, and a token of each. */
+async function tenant(agents: number): Promise<string[]> {
+  const { organizationId, token } = await tenantOn(t, { planTier: 'pro' });
+  const tokens = [token];
+  while (tokens.length < agents)
+    tokens.push(await t.token(undefined, await t.agent({ organization_id: organizationId })));
+  return tokens;
+}
+
+/** What the work asks of the table waits until it has been done. */
+async function whileLocked<T>(table: string, work: () => Promise<T>): Promise<T> {
+  const client = new pg.Client({ connectionString: t.databaseUrl });
+  await client.connect();
+  try {
+    await client.query(`begin; lock table ${table} in access exclusive mode`);
+    return await work();
+  } finally {
+    await client.end();
+  }
+}
+
+const statuses = async (answers: readonly Promise<Answer>[]) =>
+  new Set((await Promise.all(answers)).map(({ status }) => status));
+
+describe('an organization that asks much of its log', () => {
+  const questions: [string, string, string][] = [
+    ['verifies it', 'audit_links', '/api/v1/audit/verify'],
+    ['lists it', 'audit_events', '/api/v1/audit?limit=200'],
+  ];
+  for (const [what, table, url] of questions) {
+    it(`${what} as often as it may: others are answered meanwhile, and then all of them`, async () => {
+      const asking = await tenant(4);
+      const [other = ''] = await tenant(1);
+      const asked = await whileLocked(table, async () => {
+        const answers = Array.from({ length: 28 }, (_, index) =>
+          t.call('GET', url, { token: asking[index % asking.length] ?? '' }),
+        );
+        // More than there are connections: who waited for one would wait until the lock is gone.
+        for (let each = 0; each < 10; each += 1)
+          assert.equal((await t.call('GET', '/api/v1/agents', { token: other })).status, 200);
+        return answers;
+      });
+      assert.deepEqual(await statuses(asked), new Set([200]));
+    });
+  }
+
+  it('429 RATE_LIMIT_EXCEEDED for the 31st verification in a minute, whoever of it asks', async () => {
+    const asking = await tenant(2);
+    const ask = (index: number) => t.call('GET', '/api/v1/audit/verify', { token: asking[index % 2] ?? '' });
+    startOfMinute(t.clock);
+    const answers: Answer[] = [];
+    for (let index = 0; index < 31; index += 1) answers.push(await ask(index));
+    assert.deepEqual(
+      answers.map(({ status }) => status),
+      [...Array<number>(30).fill(200), 429],
+    );
+    assert.equal(answers.at(-1)?.json.code, 'RATE_LIMIT_EXCEEDED');
+    const [stranger = ''] = await tenant(1);
+    assert.equal((await t.call('GET', '/api/v1/audit/verify', { token: stranger })).status, 200);
+  });
+});

@@ -1,0 +1,379 @@
+/** Whoever can write the database, at many places in each of many ways: all of it is found, and nothing else is. */
+import assert from 'node:assert/strict';
+import { after, describe, it } from 'node:test';
+import { startApp } from '../../../../test/support/harness.ts';
+import { until } from '../../../../test/support/programs.ts';
+import {
+  createForger,
+  createIntruder,
+  recompute,
+  record,
+  signAll,
+} from '../../../../test/support/scenarios/audit-log.ts';
+
+/** More with AUDIT_TEST_PLACES=100: the first and the last under each checkpoint come first. */
+const places = Number(process.env.AUDIT_TEST_PLACES || 25);
+const t = await startApp();
+const organizationId = t.app.ids.uuid();
+const otherId = t.app.ids.uuid();
+const perPass = [1, 2, 40, 17, 1, 3, 30, 26];
+for (const events of perPass) {
+  await record(t, organizationId, events);
+  await record(t, otherId, 2);
+  t.clock.advance(1_000);
+  await t.app.audit.settle();
+}
+// While a transaction is open anywhere on the server, what was appended since is looked at again, and would be linked anew.
+await until('all of it is settled', async () => {
+  await record(t, t.app.ids.uuid(), 1);
+  await t.app.audit.settle();
+  const [row] = await t.sql<{ settled: boolean }>(
+    `select not exists (select from audit_events, audit_progress
+                        where organization_id = $1 and appended_in >= settled_before) as settled`,
+    [organizationId],
+  );
+  return row?.settled || undefined;
+});
+const size = perPass.reduce((sum, events) => sum + events, 0);
+const checkpoints = perPass.length;
+
+const intruder = await createIntruder(t);
+after(() => intruder.close());
+// A running process has seen the log before anybody came.
+const honest = await intruder.judge(organizationId, async () => {}, 'running');
+
+/** The same places in every run. */
+let seed = 42;
+const random = (below: number): number => {
+  seed = (seed * 1_103_515_245 + 12_345) % 2_147_483_648;
+  return Math.floor((seed / 2_147_483_648) * below);
+};
+const edges = [
+  ...new Set(
+    perPass.flatMap((events, pass) => {
+      const before = perPass.slice(0, pass).reduce((sum, earlier) => sum + earlier, 0);
+      return [before + 1, before + events];
+    }),
+  ),
+];
+let turn = 0;
+const anySequence = () => edges[turn - 1] ?? 1 + random(size);
+const anyCheckpoint = () => (turn <= checkpoints ? turn : 1 + random(checkpoints));
+
+type Tampering = () => Promise<unknown>;
+
+const finds = (what: string, tamper: Tampering, times = places, by?: 'running') =>
+  it(`false: ${what}`, async () => {
+    for (turn = 1; turn <= times; turn += 1) {
+      // The intruder's own transaction is open all the while, and one more that ends meanwhile may hide it from a snapshot.
+      const found = async () => (await intruder.judge(organizationId, tamper, by)).finding;
+      await until(`the ${turn}. time`, found);
+    }
+  });
+
+const eventAt = async (sequence: number): Promise<string> => {
+  const [row] = await intruder.run<{ id: string }>(
+    'select event_id as id from audit_links where organization_id = $1 and sequence = $2',
+    [organizationId, sequence],
+  );
+  return row?.id as string;
+};
+
+const editEvent = (assignment: string) => async () =>
+  intruder.run(`update audit_events set ${assignment} where event_id = $1`, [await eventAt(anySequence())]);
+
+const editLink = (assignment: string) => () =>
+  intruder.run(`update audit_links set ${assignment} where organization_id = $1 and sequence = $2`, [
+    organizationId,
+    anySequence(),
+  ]);
+
+const editCheckpoint = (assignment: string) => () =>
+  intruder.run(`update audit_checkpoints set ${assignment} where organization_id = $1 and number = $2`, [
+    organizationId,
+    anyCheckpoint(),
+  ]);
+
+const remove = async (sequence: number, what: { event?: boolean; link?: boolean }) => {
+  const id = await eventAt(sequence);
+  if (what.event) await intruder.run('delete from audit_events where event_id = $1', [id]);
+  if (what.link) await intruder.run('delete from audit_links where event_id = $1', [id]);
+};
+
+const columns =
+  'event_id, organization_id, agent_id, action, outcome, ip_address, user_agent, metadata, occurred_at, canonical, appended_in, seal';
+
+/** A copy of an event with some columns changed. */
+const insertCopy = async (changes: Record<string, string>) => {
+  const values = columns.split(', ').map((column) => changes[column] ?? column);
+  await intruder.run(
+    `insert into audit_events (${columns}) select ${values.join(', ')} from audit_events where event_id = $1`,
+    [await eventAt(anySequence())],
+  );
+};
+
+describe('an honest log', () => {
+  it('true: all events, of this organization only', () => {
+    assert.deepEqual(
+      { checked: honest.checked, finding: honest.finding },
+      { checked: size, finding: undefined },
+    );
+  });
+});
+
+describe('an edited event', () => {
+  const edits: Record<string, string> = {
+    event_id: 'event_id = gen_random_uuid()',
+    organization_id: `organization_id = '${otherId}'`,
+    agent_id: 'agent_id = gen_random_uuid()',
+    action: "action = action || 'x'",
+    outcome: "outcome = case outcome when 'success' then 'failure' else 'success' end",
+    ip_address: "ip_address = '192.0.2.2'",
+    user_agent: "user_agent = user_agent || ' '",
+    metadata: `metadata = replace(metadata::text, '3600', '3601')::json`,
+    'metadata (one more)': `metadata = (metadata::jsonb || '{"more": null}')::json`,
+    'metadata (other order)': `metadata = metadata::jsonb::json`,
+    'occurred_at, by a millisecond': "occurred_at = occurred_at + interval '1 millisecond'",
+    'occurred_at, by a microsecond': "occurred_at = occurred_at + interval '1 microsecond'",
+    canonical: "canonical = replace(canonical, '3600', '3601')",
+    'canonical, to something else': "canonical = 'gone' || chr(10) || chr(30)",
+    'canonical, to a number': "canonical = '17'",
+    'canonical and column alike': `canonical = replace(canonical, '192.0.2.1', '192.0.2.9'), ip_address = '192.0.2.9'`,
+    appended_in: "appended_in = '3'",
+    'appended_in, to the future': "appended_in = '999999999'",
+    seal: "seal = decode('00', 'hex')",
+    'seal, to none': 'seal = null',
+  };
+  for (const [what, assignment] of Object.entries(edits)) finds(what, editEvent(assignment));
+  finds('time, in text, column and link alike', async () => {
+    const id = await eventAt(anySequence());
+    const later = `occurred_at + interval '1 second'`;
+    await intruder.run(
+      `update audit_events set occurred_at = ${later}, canonical = replace(canonical,
+         to_char(occurred_at, 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'), to_char(${later}, 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'))
+       where event_id = $1`,
+      [id],
+    );
+    await intruder.run(`update audit_links set occurred_at = ${later} where event_id = $1`, [id]);
+  });
+});
+
+describe('something removed', () => {
+  for (const [what, parts] of Object.entries({
+    'the event': { event: true },
+    'the link': { link: true },
+    'event and link': { event: true, link: true },
+  })) {
+    finds(`${what}, first`, () => remove(1, parts), 3);
+    finds(`${what}, last`, () => remove(size, parts), 3);
+    finds(`${what}, anywhere`, () => remove(anySequence(), parts));
+  }
+  finds('the tail, events and links', async () => {
+    const from = anySequence();
+    await intruder.run(
+      `delete from audit_events where event_id in
+         (select event_id from audit_links where organization_id = $1 and sequence >= $2)`,
+      [organizationId, from],
+    );
+    await intruder.run('delete from audit_links where organization_id = $1 and sequence >= $2', [
+      organizationId,
+      from,
+    ]);
+  });
+  finds(
+    'the tail with its checkpoints, before the eyes of a running process',
+    async () => {
+      const number = anyCheckpoint();
+      const values = [organizationId, number];
+      const kept = `coalesce((select size from audit_checkpoints where organization_id = $1 and number = $2::bigint - 1), 0)`;
+      const cut = `organization_id = $1 and sequence > ${kept}`;
+      await intruder.run(
+        `delete from audit_events where event_id in (select event_id from audit_links where ${cut})`,
+        values,
+      );
+      await intruder.run(`delete from audit_links where ${cut}`, values);
+      await intruder.run('delete from audit_checkpoints where organization_id = $1 and number >= $2', values);
+    },
+    places,
+    'running',
+  );
+  finds(
+    'all evidence',
+    async () => {
+      await intruder.run('delete from audit_links where organization_id = $1', [organizationId]);
+      await intruder.run('delete from audit_checkpoints where organization_id = $1', [organizationId]);
+    },
+    3,
+  );
+});
+
+describe('something added', () => {
+  const forged = `replace(canonical, event_id::text, '00000000-0000-7000-8000-000000000001')`;
+  const id = `'00000000-0000-7000-8000-000000000001'`;
+  finds('a copy under another id', () => insertCopy({ event_id: 'gen_random_uuid()' }));
+  finds('a copy at another time', () => insertCopy({ occurred_at: "occurred_at + interval '1 second'" }));
+  finds('a well-formed event, without a seal', () =>
+    insertCopy({ event_id: id, canonical: forged, seal: 'null', appended_in: 'pg_current_xact_id()' }),
+  );
+  finds("a well-formed event, with another's seal", () =>
+    insertCopy({ event_id: id, canonical: forged, appended_in: 'pg_current_xact_id()' }),
+  );
+  finds('a well-formed event of a time long past', () =>
+    insertCopy({ event_id: id, canonical: forged, appended_in: "'5'" }),
+  );
+  finds('an event of another organization', () =>
+    intruder.run(
+      `with chosen as (select * from audit_events where organization_id = $1 offset $2 limit 1),
+            moved as (delete from audit_events where event_id in (select event_id from chosen))
+       insert into audit_events (${columns})
+       select ${columns
+         .replace('event_id', 'gen_random_uuid()')
+         .replace('organization_id', `'${organizationId}'`)
+         .replace('appended_in', 'pg_current_xact_id()')} from chosen`,
+      [otherId, random(2 * checkpoints)],
+    ),
+  );
+  finds('a link twice', () =>
+    intruder.run(
+      `insert into audit_links select organization_id, sequence, gen_random_uuid(), occurred_at, event_hash, hash, linked_on + 1
+       from audit_links where organization_id = $1 and sequence = $2`,
+      [organizationId, anySequence()],
+    ),
+  );
+});
+
+describe('something moved', () => {
+  const swap = async (table: string, column: string) => {
+    const first = anySequence();
+    const second = 1 + ((first + random(size - 1)) % size);
+    const ids = [await eventAt(first), await eventAt(second)];
+    await intruder.run(
+      `update ${table} a set ${column} = b.${column} from ${table} b
+       where (a.event_id, b.event_id) in (($1::uuid, $2::uuid), ($2::uuid, $1::uuid))`,
+      ids,
+    );
+  };
+  finds('two texts swapped', () => swap('audit_events', 'canonical'));
+  finds('two agents swapped', () => swap('audit_events', 'agent_id'));
+  finds('two links swapped', async () => {
+    const first = anySequence();
+    const second = 1 + ((first + random(size - 1)) % size);
+    const move = 'update audit_links set sequence = $3 where organization_id = $1 and sequence = $2';
+    await intruder.run(move, [organizationId, first, 1_000_000]);
+    await intruder.run(move, [organizationId, second, first]);
+    await intruder.run(move, [organizationId, 1_000_000, second]);
+  });
+  for (const assignment of [
+    'sequence = sequence + 1000',
+    'event_id = gen_random_uuid()',
+    "occurred_at = occurred_at - interval '100 days'",
+    'event_hash = sha256(event_hash)',
+    'hash = sha256(hash)',
+    'linked_on = linked_on + 1',
+    `organization_id = '00000000-0000-7000-8000-000000000002'`,
+  ])
+    finds(`a link: ${assignment}`, editLink(assignment));
+});
+
+describe('a chain computed anew', () => {
+  const tamper = async () => {
+    await intruder.run(
+      `update audit_events set action = 'nothing.happened', canonical = replace(canonical, '"action":"' || action, '"action":"nothing.happened')
+       where event_id = $1`,
+      [await eventAt(anySequence())],
+    );
+    await recompute(intruder, organizationId);
+  };
+  finds('with its old signatures', tamper);
+  finds('without the event, and shorter', async () => {
+    await remove(anySequence(), { event: true, link: true });
+    await recompute(intruder, organizationId);
+  });
+  finds(
+    "signed by the intruder, in our key's name",
+    async () => {
+      await tamper();
+      const [row] = await intruder.run<{ id: string }>('select key_id as id from audit_keys');
+      await signAll(intruder, organizationId, createForger(), row?.id);
+    },
+    5,
+  );
+  finds(
+    'signed by the intruder, whose key is slipped in',
+    async () => {
+      await tamper();
+      const forger = createForger();
+      await signAll(intruder, organizationId, forger);
+      const statement = { number: 2, key: forger.key, at: new Date(0).toISOString(), previous: null };
+      await intruder.run('insert into audit_keys values (2, $1, $2, $3)', [
+        forger.key.kid,
+        statement.at,
+        forger.sign('audit-key+jwt', statement),
+      ]);
+    },
+    5,
+  );
+  finds(
+    'excused by an anchor of the intruder',
+    async () => {
+      await intruder.run('delete from audit_links where organization_id = $1 and sequence = 1', [
+        organizationId,
+      ]);
+      await intruder.run('delete from audit_checkpoints where organization_id = $1 and number = 1', [
+        organizationId,
+      ]);
+      const forger = createForger();
+      const claims = {
+        organizationId,
+        number: 1,
+        at: new Date(0).toISOString(),
+        droppedThrough: '2999-01-01',
+      };
+      await intruder.run('insert into audit_anchors values ($1, 1, $2, $3)', [
+        organizationId,
+        claims.at,
+        forger.sign('audit-anchor+jwt', claims),
+      ]);
+    },
+    5,
+  );
+});
+
+describe('checkpoints and keys', () => {
+  const removeCheckpoint = (number: number) =>
+    intruder.run('delete from audit_checkpoints where organization_id = $1 and number = $2', [
+      organizationId,
+      number,
+    ]);
+  finds('the first checkpoint removed', () => removeCheckpoint(1), 3);
+  finds('the last checkpoint removed', () => removeCheckpoint(checkpoints), 3);
+  finds('a checkpoint removed', () => removeCheckpoint(anyCheckpoint()));
+  for (const assignment of [
+    'size = size + 1',
+    'head = sha256(head)',
+    'previous = sha256(head)',
+    "taken_at = taken_at + interval '1 second'",
+    'taken_on = taken_on + 1',
+    "key_id = 'another'",
+    "signed = replace(signed, '.', '.e')",
+    // Another letter than the one there: a fixed one would now and then change nothing.
+    "signed = overlay(signed placing case substr(signed, length(signed) - 9, 1) when 'A' then 'B' else 'A' end from length(signed) - 9 for 1)",
+    "signed = 'nothing'",
+  ])
+    finds(`a checkpoint edited: ${assignment}`, editCheckpoint(assignment));
+  finds('the key removed', () => intruder.run('delete from audit_keys'), 3);
+  for (const assignment of [
+    'number = 2',
+    "key_id = 'another'",
+    "taken_at = now() + interval '1 day'",
+    "signed = 'nothing'",
+  ])
+    finds(`the key edited: ${assignment}`, () => intruder.run(`update audit_keys set ${assignment}`), 3);
+});
+
+describe('afterwards', () => {
+  it('true: the honest log has raised no alarm meanwhile', async () => {
+    const { checked, finding } = await intruder.judge(organizationId, async () => {});
+    assert.deepEqual({ checked, finding }, { checked: size, finding: undefined });
+  });
+});

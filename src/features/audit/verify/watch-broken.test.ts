@@ -1,0 +1,230 @@
+/** What the watch makes of a log that somebody has been at: the gauge tells, and no chain keeps it from the others. */
+import assert from 'node:assert/strict';
+import { it as test } from 'node:test';
+import { execute, startApp, type TestApp } from '../../../../test/support/harness.ts';
+import { record } from '../../../../test/support/scenarios/audit-log.ts';
+
+let t: TestApp;
+/** Each has a log of its own, with few chains. */
+const it = (what: string, work: () => Promise<void>) =>
+  test(what, async () => {
+    t = await startApp({ LOG_LEVEL: 'error' });
+    await work();
+  });
+
+const metric = async (pattern: RegExp) => pattern.exec(await t.app.metrics.text())?.[1];
+const gauge = () => metric(/^service_audit_chain_integrity (\d)$/m);
+const problems = () => t.logs.map((line) => JSON.parse(line).finding?.problem).filter(Boolean);
+const asIntruder = (text: string) =>
+  execute(t.databaseUrl, `set session_replication_role = replica; ${text}`);
+const edited = (organizationId: string, sequence: number) =>
+  asIntruder(`update audit_events set user_agent = 'somebody else' where event_id =
+    (select event_id from audit_links where organization_id = '${organizationId}' and sequence = ${sequence})`);
+
+/** A chain with so many events under each of its checkpoints. */
+const chainOf = (...perCheckpoint: number[]) => chainCalled(t.app.ids.uuid(), perCheckpoint);
+
+async function chainCalled(organizationId: string, perCheckpoint: readonly number[]): Promise<string> {
+  for (const events of perCheckpoint) {
+    await record(t, organizationId, events);
+    t.clock.advance(1_000);
+    await t.app.audit.settle();
+  }
+  return organizationId;
+}
+
+const rounds = async (count: number) => {
+  for (let round = 0; round < count; round += 1) await t.app.audit.watch().catch(() => {});
+};
+
+it('reads an honest log by the thousand, never row by row', async () => {
+  await chainOf(1, 1_500, 700);
+  await rounds(3);
+  assert.equal(await gauge(), '1');
+  const read = (name: string) =>
+    metric(new RegExp(`^service_db_query_duration_seconds_count{operation="${name}"} (\\d+)$`, 'm'));
+  assert.ok(Number(await read('audit.links.bundle')) > 0);
+  assert.equal(await read('audit.links.read'), undefined);
+});
+
+it('finds at the first look what is new, beside nine chains that grow as well', async () => {
+  const busy = await chainOf(10);
+  const others: string[] = [];
+  for (let other = 0; other < 9; other += 1) others.push(await chainOf(1));
+  await rounds(1);
+  assert.equal(await gauge(), '1');
+  for (const other of others) await record(t, other, 1);
+  await record(t, busy, 2_000);
+  await t.app.audit.settle();
+  await edited(busy, 60);
+  await rounds(1);
+  assert.equal(await gauge(), '0');
+});
+
+it('finds an edit in a chain that it has never seen', async () => {
+  for (let other = 0; other < 5; other += 1) await chainOf(2);
+  await edited(await chainOf(3), 1);
+  await rounds(1);
+  assert.equal(await gauge(), '0');
+});
+
+it('says so when the checkpoint that it would begin at is not genuine', async () => {
+  // The old part is gone through in the order of the ids, and the first chain is enough for a round.
+  await chainCalled('00000000-0000-4000-8000-000000000001', [2_600]);
+  t.clock.advance(3_600_000);
+  const last = 'ffffffff-ffff-4fff-bfff-ffffffffffff';
+  const organizationId = await chainCalled(last, [1_000, 1_000, 6_000, 6_000]);
+  await asIntruder(`update audit_checkpoints set signed = left(signed, -4) || 'AAAA'
+    where organization_id = '${organizationId}' and number = 2`);
+  // The newest ten thousand begin behind it.
+  await rounds(1);
+  assert.deepEqual(problems(), ['checkpoint 2 is not what a trusted key has signed']);
+});
+
+it('comes to the other chains though a checkpoint of one is gone', async () => {
+  const held = await chainOf(...Array.from({ length: 8 }, () => 500));
+  const other = await chainOf(3);
+  await rounds(8);
+  assert.equal(await gauge(), '1');
+  t.clock.advance(3_600_000);
+  await asIntruder(`delete from audit_checkpoints where organization_id = '${held}' and number = 2`);
+  await rounds(12);
+  await edited(other, 2);
+  await rounds(12);
+  const named = (id: string) => t.logs.some((line) => line.includes('NOT INTACT') && line.includes(id));
+  assert.deepEqual([named(held), named(other)], [true, true]);
+});
+
+it('comes to the last of many small chains within a few rounds', async () => {
+  const last = await chainCalled('ffffffff-ffff-4fff-bfff-ffffffffffff', [3]);
+  for (let other = 0; other < 30; other += 1) await record(t, t.app.ids.uuid(), 1);
+  await t.app.audit.settle();
+  t.clock.advance(3_600_000);
+  await rounds(2);
+  assert.equal(await gauge(), '1');
+  t.clock.advance(3_600_000);
+  await edited(last, 2);
+  await rounds(2);
+  assert.equal(await gauge(), '0');
+});
+
+it('finds a row that was put where the sequencer has been', async () => {
+  const organizationId = await chainOf(3);
+  await rounds(2);
+  await asIntruder(
+    `insert into audit_events (event_id, organization_id, agent_id, action, outcome, ip_address, user_agent, metadata, occurred_at, canonical, seal, appended_in)
+     select gen_random_uuid(), organization_id, agent_id, action, outcome, ip_address, user_agent, metadata, occurred_at, canonical, seal, '5'
+     from audit_events where organization_id = '${organizationId}' limit 1`,
+  );
+  await rounds(6);
+  assert.deepEqual(problems(), ['the event is in no link']);
+});
+
+for (const [what, table, assignment] of [
+  ['the time of a link is infinite', 'audit_links', "occurred_at = 'infinity'"],
+  ['the time of a link is infinitely long ago', 'audit_links', "occurred_at = '-infinity'"],
+  ['a checkpoint was taken in the year 290000', 'audit_checkpoints', "taken_at = '290000-01-01'"],
+  ['a checkpoint was never taken', 'audit_checkpoints', "taken_at = 'infinity'"],
+] as const)
+  it(`is not blinded when ${what}`, async () => {
+    const organizationId = await chainOf(3, 3);
+    const other = await chainOf(3);
+    await rounds(6);
+    assert.equal(await gauge(), '1');
+    await asIntruder(`update ${table} set ${assignment} where organization_id = '${organizationId}'`);
+    await edited(other, 2);
+    await rounds(10);
+    assert.equal(await gauge(), '0');
+    const answer = await t.call('GET', `/api/v1/audit/verify?organizationId=${organizationId}`, {
+      token: await t.token(),
+    });
+    assert.deepEqual([answer.status, answer.json.verified], [200, false]);
+    const named = (id: string) => t.logs.some((line) => line.includes('NOT INTACT') && line.includes(id));
+    assert.deepEqual([named(organizationId), named(other)], [true, true]);
+  });
+
+const copyOf = (organizationId: string, sequence: number, changes: Record<string, string>) => {
+  const columns = {
+    event_id: 'e.event_id',
+    organization_id: 'e.organization_id',
+    agent_id: 'e.agent_id',
+    action: 'e.action',
+    outcome: 'e.outcome',
+    ip_address: 'e.ip_address',
+    user_agent: 'e.user_agent',
+    metadata: 'e.metadata',
+    occurred_at: 'e.occurred_at',
+    canonical: 'e.canonical',
+    seal: 'e.seal',
+    appended_in: "'5'",
+    ...changes,
+  };
+  return `insert into audit_events (${Object.keys(columns).join()}) select ${Object.values(columns).join()}
+    from audit_events e join audit_links l on l.event_id = e.event_id
+    where l.organization_id = '${organizationId}' and l.sequence = ${sequence};`;
+};
+
+const forged = '00000000-0000-7000-8000-00000000f0f0';
+for (const [what, tampering] of [
+  [
+    'a forged event has a link that nobody counts',
+    (id: string) => `${copyOf(id, 2, { event_id: `'${forged}'` })}
+      insert into audit_links (organization_id, sequence, event_id, occurred_at, event_hash, hash, linked_on)
+      select organization_id, 0, '${forged}', occurred_at, event_hash, hash, linked_on
+      from audit_links where organization_id = '${id}' and sequence = 2`,
+  ],
+  [
+    'a forged event is of tomorrow',
+    (id: string) =>
+      copyOf(id, 2, { event_id: `'${forged}'`, occurred_at: "e.occurred_at + interval '1 day'" }),
+  ],
+  [
+    'a forged event is older than the chain',
+    (id: string) =>
+      `select audit_ensure_partition('1969-07-20');
+       ${copyOf(id, 2, { event_id: `'${forged}'`, occurred_at: "'1969-07-20T20:17:40Z'" })}`,
+  ],
+  [
+    'a link stands behind the last checkpoint of a chain that nobody extends',
+    (id: string) =>
+      `insert into audit_links (organization_id, sequence, event_id, occurred_at, event_hash, hash, linked_on)
+       select organization_id, 4, '${forged}', occurred_at, event_hash, hash, linked_on
+       from audit_links where organization_id = '${id}' and sequence = 3`,
+  ],
+  [
+    'there is a checkpoint before the first',
+    (id: string) =>
+      `insert into audit_checkpoints (organization_id, number, size, head, previous, taken_at, taken_on, key_id, signed)
+       select organization_id, 0, 0, head, null, taken_at, taken_on, key_id, signed
+       from audit_checkpoints where organization_id = '${id}' and number = 1`,
+  ],
+] as const)
+  it(`tells when ${what}, and so does verification`, async () => {
+    const organizationId = await chainOf(3);
+    await rounds(4);
+    assert.equal(await gauge(), '1');
+    t.clock.advance(3_600_000);
+    await asIntruder(tampering(organizationId));
+    await rounds(6);
+    assert.equal(await gauge(), '0');
+    assert.ok((await t.app.audit.verify(organizationId)).finding);
+  });
+
+it('what was recorded while a chain was spoilt is linked once that is undone and the sequencer is sent back', async () => {
+  const organizationId = await chainOf(3);
+  await asIntruder(
+    `insert into audit_links (organization_id, sequence, event_id, occurred_at, event_hash, hash, linked_on)
+     select organization_id, 4, '${forged}', occurred_at, event_hash, hash, linked_on
+     from audit_links where organization_id = '${organizationId}' and sequence = 3`,
+  );
+  await record(t, organizationId, 2);
+  await t.app.audit.settle();
+  assert.ok((await t.app.audit.verify(organizationId)).finding);
+  await asIntruder(`delete from audit_links where event_id = '${forged}'`);
+  await t.sql("update audit_progress set settled_before = '0'");
+  const { checked, finding } = await t.app.audit.verify(organizationId);
+  assert.deepEqual([checked, finding], [5, undefined]);
+  await record(t, organizationId, 1);
+  assert.equal((await t.app.audit.verify(organizationId)).checked, 6);
+  assert.equal(await gauge(), '1');
+});

@@ -1,0 +1,78 @@
+import assert from 'node:assert/strict';
+import { it } from 'node:test';
+import { execute, startApp } from '../../../../test/support/harness.ts';
+import { record } from '../../../../test/support/scenarios/audit-log.ts';
+
+const t = await startApp({ LOG_LEVEL: 'error' });
+const { audit } = t.app;
+
+it('the watch raises no alarm over what others link while it looks', async () => {
+  let over = false;
+  const organizations = Array.from({ length: 10 }, () => t.app.ids.uuid());
+  const others = [0, 1].map(async (index) => {
+    while (!over) {
+      await Promise.all(organizations.map((organizationId) => record(t, organizationId, 1)));
+      // Which links everything first.
+      await audit.verify(organizations[index] as string);
+    }
+  });
+  for (let look = 0; look < 20; look += 1) await audit.watch();
+  over = true;
+  await Promise.all(others);
+  assert.deepEqual(t.logs, []);
+  assert.match(await t.app.metrics.text(), /^service_audit_chain_integrity 1$/m);
+});
+
+it('the watch reads what is new, not what it has seen a moment ago once more', async () => {
+  const busy = t.app.ids.uuid();
+  for (let second = 0; second < 12; second += 1) {
+    await record(t, busy, 1_000);
+    t.clock.advance(1_000);
+    await audit.settle();
+  }
+  for (let look = 0; look < 2; look += 1) await audit.watch();
+  await record(t, busy, 1);
+  const before = await pagesRead();
+  await audit.watch();
+  const read = (await pagesRead()) - before;
+  // One, and those of the old part whose turn it is.
+  assert.ok(read >= 1 && read <= 8, `${read} pages of a thousand events`);
+  assert.match(await t.app.metrics.text(), /^service_audit_chain_integrity 1$/m);
+});
+
+it('the watch comes to every chain that grows, however many do at once', async () => {
+  const organizations = Array.from({ length: 620 }, () => t.app.ids.uuid());
+  const grow = () => inTens(organizations, (organizationId) => record(t, organizationId, 1));
+  const looks = async () => {
+    for (let look = 0; look < 7; look += 1) {
+      await audit.watch();
+      t.clock.advance(15_000);
+    }
+  };
+  await grow();
+  await looks();
+  await grow();
+  await audit.settle();
+  await execute(
+    t.databaseUrl,
+    `set session_replication_role = replica;
+     update audit_events set user_agent = 'somebody else' where (organization_id, event_id) in
+       (select organization_id, event_id from audit_links where sequence = 2
+        and organization_id in (${organizations.map((id) => `'${id}'`).join()}))`,
+  );
+  await looks();
+  const said = t.logs.join();
+  assert.deepEqual(
+    organizations.filter((id) => !said.includes(id)),
+    [],
+  );
+});
+
+async function inTens<T>(all: readonly T[], work: (one: T) => Promise<unknown>): Promise<void> {
+  for (let at = 0; at < all.length; at += 10) await Promise.all(all.slice(at, at + 10).map(work));
+}
+
+async function pagesRead(): Promise<number> {
+  const counted = /^service_db_query_duration_seconds_count{operation="audit.events.bundle"} (\d+)$/m;
+  return Number(counted.exec(await t.app.metrics.text())?.[1] ?? 0);
+}
