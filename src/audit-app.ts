@@ -1,4 +1,4 @@
-/** The audit log alone, without the house around it: for whoever checks or exports it at the console. */
+/** The composition of `countersign audit`: the audit log alone, without the other features. */
 import type { KeyObject } from 'node:crypto';
 import { createSigner, createStatementReader } from './adapters/keys/keys.ts';
 import { createPostgres } from './adapters/postgres/postgres.ts';
@@ -8,6 +8,7 @@ import type { KeyPair } from './kernel/config/keypair.ts';
 import type { Log } from './kernel/observability/log.ts';
 import { createMetrics } from './kernel/observability/metrics.ts';
 
+export { type Finding, finding } from './features/audit/findings.ts';
 export { verifyExport } from './features/audit/verify/offline.ts';
 
 export async function openAudit(options: {

@@ -70,7 +70,7 @@ async function fill(app: App, organizationId: string, say: Bench['say']): Promis
     );
     if (done % (2 * eventsAtOnce) !== 0 && done < events) continue;
     const started = performance.now();
-    await app.audit.settle();
+    await app.audit.linkAll();
     linkingMs += performance.now() - started;
     if (done % 100_000 === 0) say(`${whole(done)} of ${whole(events)} events`);
   }

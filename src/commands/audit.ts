@@ -1,25 +1,16 @@
-/** `countersign audit …`: verifies the audit log in the database or in an exported file, or exports it. */
+/** `countersign audit verify` and `countersign audit export`: on the database, or on an export. */
 import { createWriteStream, readFileSync } from 'node:fs';
 import { open as openPath } from 'node:fs/promises';
 import { createInterface } from 'node:readline';
 import { finished } from 'node:stream/promises';
 import { createStatementReader, describePublicKey } from '../adapters/keys/keys.ts';
-import { openAudit, verifyExport } from '../audit-app.ts';
+import { type Finding, finding, openAudit, verifyExport } from '../audit-app.ts';
 import { type Environment, loadVariable } from '../kernel/config/config.ts';
 import { keysMatch } from '../kernel/config/keypair.ts';
 import { isUuid } from '../kernel/ids.ts';
 import { createLog } from '../kernel/observability/log.ts';
 import { CommandError } from './command-error.ts';
 import { print, printError, quoted } from './terminal.ts';
-
-interface Finding {
-  readonly organizationId?: string | undefined;
-  readonly sequence?: number | undefined;
-  readonly eventId?: string | undefined;
-  readonly problem: string;
-  /** The events present are intact, but nothing proves that the export is complete. */
-  readonly unproven?: boolean;
-}
 
 export async function verifyAudit(
   env: Environment,
@@ -29,13 +20,14 @@ export async function verifyAudit(
     throw new CommandError(
       '--organization works with the database only: an export is verified as a whole. `countersign audit export --organization` exports one organization',
     );
-  const kept = options.checkpoint === undefined ? undefined : readCheckpoint(options.checkpoint);
-  const finding =
+  const externalCheckpoint =
+    options.checkpoint === undefined ? undefined : readCheckpoint(options.checkpoint);
+  const problem =
     options.file === undefined
-      ? await verifyDatabase(env, kept, organizationIn(options))
-      : await verifyFile(env, kept, options.file);
-  if (!finding) return;
-  print(describe(finding));
+      ? await verifyDatabase(env, externalCheckpoint, organizationIn(options))
+      : await verifyFile(env, externalCheckpoint, options.file);
+  if (!problem) return;
+  print(describe(problem));
   process.exitCode = 1;
 }
 
@@ -77,7 +69,7 @@ export async function exportAudit(
 
 async function verifyDatabase(
   env: Environment,
-  kept: string | undefined,
+  externalCheckpoint: string | undefined,
   organizationId: string | undefined,
 ): Promise<Finding | undefined> {
   const { audit, close } = await open(env);
@@ -86,15 +78,18 @@ async function verifyDatabase(
     if (organizationId !== undefined && !all.includes(organizationId))
       throw new CommandError(`the audit log has no events of organization ${organizationId}`);
     const chains = organizationId === undefined ? all : [organizationId];
-    const report = progress('checked');
+    const onProgress = progress('checked');
     let events = 0;
     for (const chain of chains) {
-      const { checked, finding } = await audit.verify(chain, undefined, (done) => report(events + done));
-      if (finding) return finding;
+      const { checked, finding: problem } = await audit.verify(chain, undefined, (done) =>
+        onProgress(events + done),
+      );
+      if (problem) return problem;
       events += checked;
     }
-    const problem = kept === undefined ? undefined : await audit.keptProblem(kept);
-    if (problem !== undefined) return { problem };
+    const problem =
+      externalCheckpoint === undefined ? undefined : await audit.checkExternalCheckpoint(externalCheckpoint);
+    if (problem) return problem;
     print(`The audit log is intact: ${events} events in ${count(chains.length)}.`);
     return undefined;
   } finally {
@@ -104,7 +99,7 @@ async function verifyDatabase(
 
 async function verifyFile(
   env: Environment,
-  kept: string | undefined,
+  externalCheckpoint: string | undefined,
   file: string,
 ): Promise<Finding | undefined> {
   const publicKeys = [
@@ -113,22 +108,22 @@ async function verifyFile(
   ];
   const roots = await Promise.all(publicKeys.map(describePublicKey));
   const input = (await openFile(file)).createReadStream();
-  // The interface emits lines at once; an await between here and the reader would lose the first ones.
+  // Lines are emitted from here on: an await before the loop would lose the first.
   const lines = createInterface({ input, crlfDelay: Number.POSITIVE_INFINITY });
-  const { events, chains, statement, finding } = await verifyExport(lines, {
+  const {
+    events,
+    chains,
+    statement,
+    finding: problem,
+  } = await verifyExport(lines, {
     roots,
     read: createStatementReader(),
-    kept,
+    externalCheckpoint,
     onProgress: progress('checked'),
   });
-  if (finding) return finding;
-  const size = `${events} events in ${count(chains)}`;
-  if (!statement)
-    return {
-      unproven: true,
-      problem: `the export has no signed end, so whole chains may be missing; the part present is intact, ${size}`,
-    };
-  print(`The export is intact: ${size}.\n  begun at      ${statement.at}`);
+  if (problem) return problem;
+  if (!statement) return finding('EXPORT_WITHOUT_STATEMENT', { events, chains: count(chains) });
+  print(`The export is intact: ${events} events in ${count(chains)}.\n  begun at      ${statement.at}`);
   if (statement.organizationId !== null) print(`  only of       ${statement.organizationId}`);
   return undefined;
 }
@@ -168,7 +163,7 @@ function readCheckpoint(file: string): string {
     const { signed } = JSON.parse(text);
     if (typeof signed === 'string') return signed;
   } catch {
-    // Reported below.
+    // Refused below.
   }
   throw new CommandError(
     `${file} is not a checkpoint: it must hold the signed text, or a JSON object with the text in "signed"`,
@@ -181,9 +176,13 @@ function organizationIn({ organization }: { organization?: string }): string | u
   return organization?.toLowerCase();
 }
 
-const describe = ({ organizationId, sequence, eventId, problem, unproven }: Finding): string =>
+/** Valid as far as it goes, but nothing proves that it is complete. */
+const isNotProven = (code: Finding['code']) => code === 'EXPORT_WITHOUT_STATEMENT';
+
+const describe = ({ code, organizationId, sequence, eventId, problem }: Finding): string =>
   [
-    `${unproven ? 'NOT PROVEN' : 'NOT INTACT'}: ${quoted(problem)}`,
+    `${isNotProven(code) ? 'NOT PROVEN' : 'NOT INTACT'}: ${quoted(problem)}`,
+    `  code          ${code}`,
     ...(organizationId === undefined ? [] : [`  organization  ${quoted(organizationId)}`]),
     ...(sequence === undefined ? [] : [`  sequence      ${sequence}`]),
     ...(eventId === undefined ? [] : [`  event         ${quoted(eventId)}`]),
@@ -191,12 +190,12 @@ const describe = ({ organizationId, sequence, eventId, problem, unproven }: Find
 
 const count = (chains: number) => (chains === 1 ? '1 chain' : `${chains} chains`);
 
-/** Prints a line every 50,000 events. */
-function progress(verb: string): (events: number) => void {
-  let reported = 0;
+/** One line per 50,000 events. */
+function progress(word: string): (events: number) => void {
+  let printed = 0;
   return (events) => {
-    if (events - reported < 50_000) return;
-    reported = events;
-    printError(`${events} events ${verb}`);
+    if (events - printed < 50_000) return;
+    printed = events;
+    printError(`${events} events ${word}`);
   };
 }

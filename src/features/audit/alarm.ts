@@ -1,41 +1,35 @@
-/** A broken chain is shown by the gauge as long as it is broken, and logged once, loudly. */
+/** The alarm: the integrity gauge is 0 while a chain is broken, and the log gets one line per broken chain. */
 import type { Log } from '../../kernel/observability/log.ts';
 import type { Metrics } from '../../kernel/observability/metrics.ts';
-
-export interface Finding {
-  /** None when it concerns the instance's own keys. */
-  readonly organizationId?: string | undefined;
-  readonly sequence?: number | undefined;
-  readonly eventId?: string | undefined;
-  readonly problem: string;
-}
+import type { Finding } from './findings.ts';
 
 export interface Alarm {
   raise(finding: Finding): void;
-  /** What was wrong with this organization's chain (or with the keys) has been looked at and is right. */
+  /** A full verification of this organization's chain (or, without one, of the keys) found nothing. */
   clear(organizationId: string | undefined): void;
-  /** Whether something is wrong with this organization's chain or the keys; with anything at all, when none is named. */
+  /** Whether this organization's chain or the keys have a finding; without an organization, whether there is any. */
   isRaised(organizationId?: string): boolean;
 }
 
 export function createAlarm({ log, metrics }: { log: Log; metrics: Metrics }): Alarm {
-  const broken = new Map<string | undefined, Finding>();
-  const show = () => metrics.gauge('service_audit_chain_integrity', broken.size === 0 ? 1 : 0);
+  const findings = new Map<string | undefined, Finding>();
+  const updateGauge = () => metrics.gauge('service_audit_chain_integrity', findings.size === 0 ? 1 : 0);
 
   return {
     raise(finding) {
       const { organizationId } = finding;
-      const known = broken.has(organizationId);
-      broken.set(organizationId, finding);
-      show();
-      if (!known)
-        log.error({ finding }, 'THE AUDIT LOG IS NOT INTACT: somebody has changed what was recorded');
+      const isLogged = findings.has(organizationId);
+      findings.set(organizationId, finding);
+      updateGauge();
+      if (!isLogged) log.error({ finding }, 'THE AUDIT LOG IS NOT INTACT: recorded data was changed');
     },
     clear(organizationId) {
-      if (broken.delete(organizationId)) log.warn({ organizationId }, 'the audit log is intact again');
-      show();
+      if (findings.delete(organizationId)) log.warn({ organizationId }, 'the audit log is intact again');
+      updateGauge();
     },
     isRaised: (organizationId) =>
-      organizationId === undefined ? broken.size > 0 : broken.has(organizationId) || broken.has(undefined),
+      organizationId === undefined
+        ? findings.size > 0
+        : findings.has(organizationId) || findings.has(undefined),
   };
 }

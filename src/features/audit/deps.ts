@@ -6,8 +6,9 @@ import type { RouteEntry } from '../../kernel/http/route.ts';
 import type { Log } from '../../kernel/observability/log.ts';
 import type { Metrics } from '../../kernel/observability/metrics.ts';
 import type { ReadStatement, Signer } from '../../kernel/ports/signer.ts';
-import type { Linking } from './chain/backlog.ts';
+import type { LinkingState } from './chain/backlog.ts';
 import type { ExportOptions } from './export/export.ts';
+import type { Finding } from './findings.ts';
 import type { Integrity } from './verify/integrity.ts';
 import type { Verifier } from './verify/verifier.ts';
 
@@ -25,28 +26,28 @@ export interface Audit {
   readonly listener: LedgerListener;
   readonly loops: readonly Loop[];
   /**
-   * Must have run before the first event is recorded: makes today's partition and some ahead, and says whose key signs. A
-   * server's key takes over; what runs beside the servers leaves the log theirs, and asks for `otherKey` before it records.
+   * Call it before the first event is recorded: it creates partitions and adds the signing key. The key of a server takes
+   * over. Other commands do not take over, and check `otherKey` before they record.
    */
   prepare(options?: { takeOver: boolean }): Promise<void>;
-  /** The key that signs the log, where that is another than ours: what we record would not be linked. */
+  /** The key that signs the log, when ours may not: events that we record would not be linked. */
   otherKey(): Promise<string | undefined>;
-  /** Links what was appended until now. */
-  settle(): Promise<void>;
+  /** Links all events that were recorded so far. */
+  linkAll(): Promise<void>;
   readonly verify: Verifier['verify'];
   readonly integrity: Integrity;
-  /** Whether events are linked in time, as of the last round of the loop. */
-  linking(): Linking;
-  /** One round of that loop. */
+  /** Whether events are linked in time, as of the last round of the backlog loop. */
+  linking(): LinkingState;
+  /** One round of the backlog loop. */
   checkBacklog(): Promise<void>;
-  /** Every organization in the log, when all that was recorded until now has been linked. */
+  /** Links all events, then lists every organization in the log. */
   organizations(): Promise<string[]>;
-  /** Why a checkpoint that was kept elsewhere is no part of the log; undefined when it is. */
-  keptProblem(signed: string): Promise<string | undefined>;
-  /** Writes the log with its evidence; answers how many events there were. */
+  /** Why an external checkpoint is not part of the log; undefined when it is. */
+  checkExternalCheckpoint(signed: string): Promise<Finding | undefined>;
+  /** Writes the log with its evidence, and returns the number of events. */
   export(options: ExportOptions): Promise<number>;
   /** One round of the background check. */
   watch(): Promise<unknown>;
-  /** Drops what is past retention. */
+  /** Drops the days past retention. */
   retain(): Promise<void>;
 }

@@ -1,13 +1,14 @@
 /**
- * Audit: the log of what happened, one row per event, written in the transaction of the change itself, read by whoever
- * may read it, and proving itself: events are linked into chains of hashes whose heads are signed.
- * It owns `audit_events` with its day partitions, and the evidence: links, checkpoints, keys, anchors. What happened is
- * said by the other features through the ledger. docs/decisions/006-audit-chain.md says what is proven and what is not.
+ * Audit: the log of domain events. One row per event, written in the transaction of the change itself.
+ * log/ appends and reads events and drops old days; chain/ links events into hash chains with signed heads; verify/ checks
+ * the chains; export/ writes them to a file. It owns `audit_events` with its day partitions, and the evidence: links,
+ * checkpoints, keys, anchors. The other features report events through the ledger.
+ * docs/decisions/006-audit-chain.md says which tampering is detected.
  */
 import { isoTime } from '../../kernel/clock.ts';
 import { createAlarm } from './alarm.ts';
 import { createBacklog } from './chain/backlog.ts';
-import { createPositions } from './chain/chain-heads.ts';
+import { createChainHeads } from './chain/chain-heads.ts';
 import { sealTag } from './chain/hashes.ts';
 import { createKeyring } from './chain/keys/keyring.ts';
 import { createPending } from './chain/pending.ts';
@@ -26,10 +27,10 @@ import {
   createWatchLoop,
 } from './loops.ts';
 import { auditRoutes } from './routes.ts';
-import { findOrganizations } from './verify/evidence-store.ts';
-import { keptProblem } from './verify/external-checkpoint.ts';
+import { findOrganizations } from './verify/completeness-store.ts';
+import { checkExternalCheckpoint } from './verify/external-checkpoint.ts';
 import { createIntegrity } from './verify/integrity.ts';
-import { createProof } from './verify/service.ts';
+import { createVerificationService } from './verify/service.ts';
 import { createVerifier } from './verify/verifier.ts';
 import { createWatch } from './verify/watch.ts';
 
@@ -37,15 +38,15 @@ export function createAudit(deps: AuditDeps): Audit {
   const { db, clock, signer, readStatement } = deps;
   const alarm = createAlarm(deps);
   const keyring = createKeyring({ ...deps, alarm });
-  const positions = createPositions({ keyring, readStatement });
+  const chainHeads = createChainHeads({ keyring, readStatement });
   const partitions = createPartitions(deps);
   const backlog = createBacklog(deps);
   const pending = createPending({ ...deps, alarm });
-  const sequencer = createSequencer({ db, clock, signer, keyring, positions, alarm, partitions, pending });
+  const sequencer = createSequencer({ db, clock, signer, keyring, chainHeads, alarm, partitions, pending });
   const { drain } = sequencer;
-  const verifier = createVerifier({ db, clock, readStatement, keyring, positions, alarm, pending, drain });
-  const retain = createRetention({ ...deps, keyring, positions, alarm, partitions });
-  const watch = createWatch({ db, clock, readStatement, keyring, positions, alarm, drain });
+  const verifier = createVerifier({ db, clock, readStatement, keyring, chainHeads, alarm, pending, drain });
+  const retain = createRetention({ ...deps, keyring, chainHeads, alarm, partitions });
+  const watch = createWatch({ db, clock, readStatement, keyring, chainHeads, alarm, drain });
   const tag = sealTag(signer.keyId);
   const seal = (canonical: string) => tag + signer.seal(canonical);
   const organizations = async () => {
@@ -59,12 +60,12 @@ export function createAudit(deps: AuditDeps): Audit {
   };
 
   return {
-    routes: auditRoutes(createAuditReader(deps), createProof({ db, verifier, organizations })),
+    routes: auditRoutes(createAuditReader(deps), createVerificationService({ db, verifier, organizations })),
     listener: {
-      async inTransaction(tx, happenings) {
-        // All of one record have one time.
-        await partitions.ensureFor(tx, happenings[0]?.timestamp ?? isoTime(clock));
-        await append(tx, happenings, seal);
+      async inTransaction(tx, events) {
+        // All events of one record have the same time.
+        await partitions.ensureFor(tx, events[0]?.timestamp ?? isoTime(clock));
+        await append(tx, events, seal);
       },
       afterCommit: pending.appended,
     },
@@ -81,18 +82,19 @@ export function createAudit(deps: AuditDeps): Audit {
     },
     otherKey: keyring.otherKey,
     verify: verifier.verify,
-    integrity: createIntegrity({ db, clock, alarm, positions, verifier, watch }),
+    integrity: createIntegrity({ db, clock, alarm, chainHeads, verifier, watch }),
     linking: backlog.state,
     checkBacklog,
     organizations,
-    keptProblem: (signed) => keptProblem({ db, readStatement, keyring, positions }, signed),
+    checkExternalCheckpoint: (signed) =>
+      checkExternalCheckpoint({ db, readStatement, keyring, chainHeads }, signed),
     async export(options) {
       await drain();
       return exportLog({ db, clock, signer }, options);
     },
     watch,
     retain,
-    async settle() {
+    async linkAll() {
       await drain();
     },
   };

@@ -16,7 +16,7 @@ export const createSequencerLoop = (sequencer: Sequencer, backlog: Backlog): Loo
   run: (signal) => backlog.observe(() => sequencer.pass(signal)),
 });
 
-/** Everywhere, so that a serving process notices when the process that should link does not run. */
+/** In every process, so that a server notices when the process that runs the sequencer has stopped. */
 export const createBacklogLoop = (check: () => Promise<void>): Loop => ({
   name: 'audit-backlog',
   everyMs: 1_000,
@@ -31,7 +31,7 @@ export const createRetentionLoop = (retain: () => Promise<void>): Loop => ({
   run: retain,
 });
 
-/** Everywhere, since every process that answers /metrics shows the gauge. */
+/** In every process, because each one that serves /metrics shows the gauge. */
 export const createWatchLoop = (watch: () => Promise<unknown>): Loop => ({
   name: 'audit-watch',
   everyMs: 15_000,

@@ -11,9 +11,9 @@ import {
   Verification,
   VerifyQuery,
 } from './schema.ts';
-import type { Proof } from './verify/service.ts';
+import type { VerificationService } from './verify/service.ts';
 
-export const auditRoutes = (audit: AuditReader, proof: Proof): RouteEntry[] => [
+export const auditRoutes = (reader: AuditReader, verification: VerificationService): RouteEntry[] => [
   route({
     id: 'listAuditEvents',
     summary: "List the organization's audit events of the last 90 days, most recent first",
@@ -24,7 +24,7 @@ export const auditRoutes = (audit: AuditReader, proof: Proof): RouteEntry[] => [
     limit: 'caller',
     schema: { query: AuditQuery, response: { 200: AuditPage } },
     errors: ['RETENTION_WINDOW_EXCEEDED'],
-    handler: ({ caller, query }) => audit.list(caller, query),
+    handler: ({ caller, query }) => reader.list(caller, query),
   }),
   route({
     id: 'verifyAudit',
@@ -34,11 +34,11 @@ export const auditRoutes = (audit: AuditReader, proof: Proof): RouteEntry[] => [
     method: 'GET',
     url: '/audit/verify',
     access: scope('audit:read'),
-    // It costs as much as the organization's log is long, whoever of it asks.
+    // The cost grows with the log of the organization, so all its callers share the limit.
     limit: { perMinute: limits.auditVerifyPerMinute, per: 'organization' },
     schema: { query: VerifyQuery, response: { 200: Verification } },
     errors: ['ORG_NOT_FOUND'],
-    handler: ({ caller, query }) => proof.verify(caller, query),
+    handler: ({ caller, query }) => verification.verify(caller, query),
   }),
   route({
     id: 'listAuditCheckpoints',
@@ -50,7 +50,7 @@ export const auditRoutes = (audit: AuditReader, proof: Proof): RouteEntry[] => [
     limit: 'caller',
     schema: { query: CheckpointQuery, response: { 200: AuditCheckpointPage } },
     errors: ['ORG_NOT_FOUND'],
-    handler: ({ caller, query }) => proof.checkpoints(caller, query),
+    handler: ({ caller, query }) => verification.checkpoints(caller, query),
   }),
   route({
     id: 'getAuditEvent',
@@ -62,6 +62,6 @@ export const auditRoutes = (audit: AuditReader, proof: Proof): RouteEntry[] => [
     limit: 'caller',
     schema: { params: AuditEventParams, response: { 200: AuditEvent } },
     errors: ['AUDIT_EVENT_NOT_FOUND'],
-    handler: ({ caller, params }) => audit.get(caller, params.eventId),
+    handler: ({ caller, params }) => reader.get(caller, params.eventId),
   }),
 ];

@@ -21,7 +21,7 @@ export type AuditEvent = Static<typeof AuditEvent>;
 
 export const AuditPage = PageOf(AuditEvent, 'AuditPage');
 
-/** Read by period.ts, which knows more of dates than a pattern does. */
+/** Parsed by log/period.ts. */
 const AuditDate = (meaning: string) =>
   Type.String({
     maxLength: 40,
@@ -49,8 +49,8 @@ export type AuditQuery = Static<typeof AuditQuery>;
 
 export const AuditEventParams = Type.Object({ eventId: Uuid });
 
-/** For the operator, who sees every log; the zero UUID is where refused clients that nobody knows are recorded. */
-const whose = (otherwise: string) => ({
+/** For the operator, who sees every log. Refused requests of unknown clients are recorded under the nil UUID. */
+const organizationFilter = (otherwise: string) => ({
   organizationId: Type.Optional(
     Type.Unsafe<string>({
       ...Uuid,
@@ -61,7 +61,7 @@ const whose = (otherwise: string) => ({
 
 export const VerifyQuery = Type.Object({
   ...verifyPeriod,
-  ...whose('all of them'),
+  ...organizationFilter('all of them'),
 });
 
 export const Verification = Type.Object(
@@ -92,5 +92,8 @@ export const AuditCheckpoint = Type.Object(
 );
 export type AuditCheckpoint = Static<typeof AuditCheckpoint>;
 export const AuditCheckpointPage = PageOf(AuditCheckpoint, 'AuditCheckpointPage');
-export const CheckpointQuery = Type.Object({ ...pageQuery(pageSizes.audit), ...whose('its own') });
+export const CheckpointQuery = Type.Object({
+  ...pageQuery(pageSizes.audit),
+  ...organizationFilter('its own'),
+});
 export type CheckpointQuery = Static<typeof CheckpointQuery>;

@@ -1,11 +1,11 @@
-/** What is read to find events that were appended and not linked. No lock is taken: it must work while the sequencer's is held. */
+/** Queries for events without a link. They take no lock, so that they work while a sequencer holds its lock. */
 import type { Queryable } from '../../../kernel/data/db.ts';
 import { prepared, sql } from '../../../kernel/data/sql.ts';
-import { type Horizon, isRestored, linkOf } from './links-store.ts';
+import { isRestored, linkOf, type SequencerProgress } from './links-store.ts';
 
-export type Progress = Pick<Horizon, 'settledBefore' | 'reached' | 'restored'>;
+export type LinkingProgress = Pick<SequencerProgress, 'settledBefore' | 'reached' | 'restored'>;
 
-export const readProgress = (db: Queryable): Promise<Progress | undefined> =>
+export const readLinkingProgress = (db: Queryable): Promise<LinkingProgress | undefined> =>
   db.maybe(
     'audit.backlog.progress',
     prepared(sql`
@@ -13,10 +13,10 @@ export const readProgress = (db: Queryable): Promise<Progress | undefined> =>
       from audit_progress, pg_current_snapshot() as now`),
   );
 
-/** Of the unlinked ones: further ones are younger, unless their rows were written by hand. */
-const unlinkedAtMost = 100;
-/** Of those that may have a link: there are more only while a transaction stays open for very long. */
-const maybeLinkedAtMost = 20_000;
+/** Further ones are younger, unless their rows were written by hand. */
+const maxUnlinked = 100;
+/** Events that may have a link. There are more only while a transaction stays open for very long. */
+const maxMaybeLinked = 20_000;
 
 /**
  * The age in milliseconds of the oldest event without a link, among those from before a time; 0 when there is none. Events of
@@ -24,7 +24,7 @@ const maybeLinkedAtMost = 20_000;
  */
 export async function findOldestUnlinked(
   db: Queryable,
-  { settledBefore, reached }: Progress,
+  { settledBefore, reached }: LinkingProgress,
   { now, before }: { now: number; before: number },
 ): Promise<number> {
   const { age } = await db.one<{ age: number }>(
@@ -34,15 +34,15 @@ export async function findOldestUnlinked(
       from (
         (select occurred_at from audit_events
          where appended_in > ${reached}::xid8 and occurred_at < ${isoOf(before)}::timestamptz
-         order by appended_in limit ${unlinkedAtMost})
+         order by appended_in limit ${maxUnlinked})
         union all
         (select e.occurred_at
          from (select occurred_at, event_id from audit_events
                where appended_in >= ${settledBefore}::xid8 and appended_in <= ${reached}::xid8
                  and occurred_at < ${isoOf(before)}::timestamptz
-               order by appended_in limit ${maybeLinkedAtMost}) e
+               order by appended_in limit ${maxMaybeLinked}) e
          left join lateral (${linkOf(undefined)}) linked on true
-         where linked.yes is null limit ${unlinkedAtMost})
+         where linked.yes is null limit ${maxUnlinked})
       ) unlinked`),
   );
   return age;
@@ -54,17 +54,17 @@ export interface AppendedEvent {
   readonly timestamp: string;
 }
 
-export interface Whereabouts {
+export interface EventState {
   readonly eventId: string;
   readonly linked: boolean;
   readonly present: boolean;
 }
 
 /**
- * In one snapshot, so that an event is not missed between its row and its link. A link counts when it is in the event's own
- * chain and the newest checkpoint covers it: any other is not the sequencer's.
+ * One statement, thus one snapshot for rows and links. A link counts when it is in the event's own chain and the newest
+ * checkpoint covers it: the sequencer makes no other.
  */
-export const findWhereabouts = (db: Queryable, events: readonly AppendedEvent[]): Promise<Whereabouts[]> =>
+export const findEventStates = (db: Queryable, events: readonly AppendedEvent[]): Promise<EventState[]> =>
   db.many(
     'audit.backlog.whereabouts',
     prepared(sql`

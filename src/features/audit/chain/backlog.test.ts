@@ -35,7 +35,7 @@ describe('the backlog', () => {
     const t = await startApp({ LOG_LEVEL: 'info' });
     const lines = (text: string) =>
       t.logs.filter((line) => line.includes(text)).map((line) => JSON.parse(line));
-    await t.app.audit.settle();
+    await t.app.audit.linkAll();
     await t.app.audit.checkBacklog();
     assert.deepEqual((await health(t)).audit, { status: 'ok', oldestUnlinkedSeconds: 0 });
 
@@ -56,7 +56,7 @@ describe('the backlog', () => {
     assert.deepEqual([said.length, said[0].level], [1, 50]);
     assert.ok(said[0].oldestUnlinkedSeconds >= 8);
 
-    await t.app.audit.settle();
+    await t.app.audit.linkAll();
     await t.app.audit.checkBacklog();
     assert.deepEqual((await health(t)).audit, { status: 'ok', oldestUnlinkedSeconds: 0 });
     assert.equal(await gauge(t, 'service_audit_linking_delayed'), 0);
@@ -68,7 +68,7 @@ describe('the backlog', () => {
 
   test('200 with audit.status delayed while the sequencer cannot get its lock, though no event waits', async () => {
     const t = await startApp();
-    await t.app.audit.settle();
+    await t.app.audit.linkAll();
     const holder = await holdOpen(t.databaseUrl, 'lock table audit_progress in exclusive mode');
     const passing = pass(t);
     t.clock.advance(5_000);
@@ -81,14 +81,14 @@ describe('the backlog', () => {
 
   test('200 with audit.status delayed while a restored log has not been gone over', async () => {
     const t = await startApp();
-    await t.app.audit.settle();
+    await t.app.audit.linkAll();
     await t.sql("update audit_progress set settled_before = '0'");
     for (let round = 0; round < 3; round += 1) {
       await t.app.audit.checkBacklog();
       t.clock.advance(6_000);
     }
     assert.equal((await health(t)).audit.status, 'delayed');
-    await t.app.audit.settle();
+    await t.app.audit.linkAll();
     await t.app.audit.checkBacklog();
     assert.equal((await health(t)).audit.status, 'ok');
   });
@@ -177,10 +177,10 @@ describe('an event that was deleted before it was linked', () => {
     const lookups = () =>
       gauge(t, 'service_db_query_duration_seconds_count{operation="audit.backlog.whereabouts"}');
     const organizationId = t.app.ids.uuid();
-    await t.app.audit.settle();
+    await t.app.audit.linkAll();
     await record(t, organizationId, 2_500);
     const other = await startNode(t);
-    await other.audit.settle();
+    await other.audit.linkAll();
     t.clock.advance(5_000);
     await t.app.audit.checkBacklog();
     assert.equal(await lookups(), 3);
@@ -237,7 +237,7 @@ test('200, verified true: events are linked though the row of audit_progress was
   const t = await startApp();
   const organizationId = t.app.ids.uuid();
   await record(t, organizationId, 2);
-  await t.app.audit.settle();
+  await t.app.audit.linkAll();
   await record(t, organizationId, 1);
   await t.sql('delete from audit_progress');
   const answer = await t.call('GET', `/api/v1/audit/verify?organizationId=${organizationId}`, {

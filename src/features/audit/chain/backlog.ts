@@ -1,38 +1,38 @@
 /**
- * The backlog: events that wait to be linked. An event that is deleted before it is linked leaves no trace in the database, so a
- * backlog that does not shrink raises an alarm: metrics, log and /health. It is no proof of tampering and leaves the integrity
- * gauge alone.
+ * The backlog: events without a link. An event that is deleted before it is linked leaves no trace in the database, so a
+ * backlog that does not shrink is reported: metrics, log and /health. It is no proof of tampering and does not change the
+ * integrity gauge.
  */
 import type { Clock } from '../../../kernel/clock.ts';
 import type { Db } from '../../../kernel/data/db.ts';
 import type { Log } from '../../../kernel/observability/log.ts';
 import type { Metrics } from '../../../kernel/observability/metrics.ts';
-import { findOldestUnlinked, readProgress } from './backlog-store.ts';
+import { findOldestUnlinked, readLinkingProgress } from './backlog-store.ts';
 
-export interface Linking {
+export interface LinkingState {
   readonly status: 'ok' | 'delayed';
-  /** 0 while no event has waited for more than a second. */
+  /** 0 while each event without a link is younger than a second. */
   readonly oldestUnlinkedSeconds: number;
 }
 
 export interface Backlog {
-  /** Finds the oldest event without a link, whichever process should have linked it. */
+  /** Finds the oldest event without a link, of all processes. */
   measure(): Promise<void>;
-  /** Runs a pass of this process's sequencer, which answers whether it had its lock. */
+  /** Runs a pass of this process's sequencer, which returns whether it got its lock. */
   observe(pass: () => Promise<boolean>): Promise<void>;
   /** As of the last measurement. */
-  state(): Linking;
+  state(): LinkingState;
 }
 
 const delayedMs = 5_000;
 const youngMs = 1_000;
-/** While it is delayed, the log says so this often at the most. */
+/** While linking is delayed, the log repeats it at most this often. */
 const remindMs = 60_000;
 
 export function createBacklog(deps: { db: Db; clock: Clock; log: Log; metrics: Metrics }): Backlog {
   const { db, clock, log, metrics } = deps;
   let oldestMs = 0;
-  /** One measurement may meet an event whose transaction was long open, or came from a node with a slow clock. */
+  /** One measurement alone may find an event of a long transaction, or of a node with clock skew. */
   let overdueMeasurements = 0;
   let unsettledSince: number | undefined;
   let lockMissingSince: number | undefined;
@@ -42,7 +42,7 @@ export function createBacklog(deps: { db: Db; clock: Clock; log: Log; metrics: M
 
   const lockMissingMs = () => (lockMissingSince === undefined ? 0 : clock.now() - lockMissingSince);
 
-  const show = () => {
+  const report = () => {
     delayed = overdueMeasurements > 1 || lockMissingMs() >= delayedMs;
     metrics.gauge('service_audit_oldest_unlinked_seconds', seconds(oldestMs));
     metrics.gauge('service_audit_linking_delayed', delayed ? 1 : 0);
@@ -63,9 +63,9 @@ export function createBacklog(deps: { db: Db; clock: Clock; log: Log; metrics: M
     }
   };
 
-  /** How long the oldest has waited. After a restore, or a change by hand, the whole log is gone over: all of it waits until then. */
-  const waitingMs = async (now: number): Promise<number> => {
-    const progress = await readProgress(db);
+  /** The age of the oldest. After a restore, or a change by hand, all of the log counts as unlinked until it is processed. */
+  const oldestUnlinkedMs = async (now: number): Promise<number> => {
+    const progress = await readLinkingProgress(db);
     if (progress && !progress.restored) {
       unsettledSince = undefined;
       return findOldestUnlinked(db, progress, { now, before: now - youngMs });
@@ -76,15 +76,15 @@ export function createBacklog(deps: { db: Db; clock: Clock; log: Log; metrics: M
 
   return {
     async measure() {
-      oldestMs = await waitingMs(clock.now());
+      oldestMs = await oldestUnlinkedMs(clock.now());
       overdueMeasurements = oldestMs > delayedMs ? overdueMeasurements + 1 : 0;
-      show();
+      report();
     },
     async observe(pass) {
       const began = clock.now();
       const hadLock = await pass();
       lockMissingSince = hadLock ? undefined : (lockMissingSince ?? began);
-      show();
+      report();
     },
     state: () => ({ status: delayed ? 'delayed' : 'ok', oldestUnlinkedSeconds: seconds(oldestMs) }),
   };

@@ -1,154 +1,108 @@
 /**
- * Where chains end, as far as it is signed, and as far as this process has seen: a chain that was cut back together with
- * its checkpoints is whole in the database, but not what it was.
+ * The heads of chains: the signed end of each, and the last end that this process has seen. A chain that was truncated
+ * together with its checkpoints is consistent in the database; only a process that saw more can tell.
  */
 import type { Queryable } from '../../../kernel/data/db.ts';
 import type { PublicKey, ReadStatement } from '../../../kernel/ports/signer.ts';
-import { newestAnchor } from '../verify/evidence-store.ts';
-import { firstHash } from './hashes.ts';
+import type { Finding } from '../findings.ts';
+import { findNewestCheckpoints, newestAnchor } from './checkpoints-store.ts';
 import type { Keyring } from './keys/keyring.ts';
-import { type CheckpointRow, findHeads } from './links-store.ts';
-import { type Anchor, type Checkpoint, claimed, keyIdOf, readSigned, statementHash } from './statements.ts';
+import {
+  type ChainHead,
+  emptyHead,
+  headAtAnchor,
+  headOf,
+  matchesStatement,
+  readAnchor,
+  signatureFinding,
+  truncationFinding,
+} from './rules.ts';
+import { type Anchor, type CheckpointRow, unverifiedClaims } from './statements.ts';
 
-export interface Position {
-  readonly number: number;
-  readonly size: number;
-  readonly head: string;
-  /** Of the checkpoint's text; null before the first. */
-  readonly hash: string | null;
-  readonly at: string;
+/** A checked head, or the reason why it does not count. */
+export interface HeadResult {
+  readonly head?: ChainHead;
+  readonly finding?: Finding;
 }
 
-export interface Found {
-  readonly position?: Position;
-  readonly problem?: string;
-}
-
-export interface Positions {
-  beginning(organizationId: string): Position;
-  remember(organizationId: string, position: Position): void;
-  remembered(organizationId: string): Position | undefined;
-  /** All of it, as it is now: what is read in a snapshot must be held against what was known before that was taken. */
-  known(): ReadonlyMap<string, Position>;
-  /** The end of each chain, checked; chains that have none are left out. What was known when it is asked, unless told. */
+export interface ChainHeads {
+  /** Keeps the head as the last one seen, unless a later one was seen. */
+  markSeen(organizationId: string, head: ChainHead): void;
+  lastSeen(organizationId: string): ChainHead | undefined;
+  /** A copy. Compare the rows of a snapshot with a copy from before the snapshot: chains grow in between. */
+  allSeen(): ReadonlyMap<string, ChainHead>;
+  /** The checked head of each chain; organizations without a chain are left out. `seen` defaults to the current heads. */
   newest(
     db: Queryable,
     organizationIds: readonly string[],
-    known?: ReadonlyMap<string, Position>,
-  ): Promise<Map<string, Found>>;
-  /** What retention has said about this organization last. */
-  anchor(db: Queryable, organizationId: string): Promise<{ anchor?: Anchor; problem?: string }>;
+    seen?: ReadonlyMap<string, ChainHead>,
+  ): Promise<Map<string, HeadResult>>;
+  /** The newest anchor of retention, checked. */
+  anchor(db: Queryable, organizationId: string): Promise<{ anchor?: Anchor; finding?: Finding }>;
 }
 
-export const beginningOf = (organizationId: string): Position => ({
-  number: 0,
-  size: 0,
-  head: firstHash(organizationId),
-  hash: null,
-  at: new Date(0).toISOString(),
-});
-
-export const positionOf = ({ number, size, head, at, signed }: CheckpointRow): Position => ({
-  number,
-  size,
-  head,
-  at,
-  hash: statementHash(signed),
-});
-
-export const afterAnchor = ({ organizationId, checkpoint }: Anchor): Position => ({
-  ...beginningOf(organizationId),
-  ...checkpoint,
-});
-
-/** The row says what its text says; whether the text is genuine is another question. */
-export function agrees(row: CheckpointRow, said: Checkpoint | undefined): boolean {
-  if (!said) return false;
-  const { organizationId, number, size, head, at, previous } = said;
-  return (
-    row.organizationId === organizationId &&
-    row.number === number &&
-    row.size === size &&
-    row.head === head &&
-    row.at === at &&
-    row.previous === previous &&
-    row.keyId === keyIdOf(row.signed)
-  );
-}
-
-export const isGenuine = async (
-  read: ReadStatement,
-  row: CheckpointRow,
-  keys: readonly PublicKey[],
-): Promise<boolean> => agrees(row, await readSigned(read, 'checkpoint', row.signed, keys));
-
-export function createPositions(deps: { keyring: Keyring; readStatement: ReadStatement }): Positions {
+export function createChainHeads(deps: { keyring: Keyring; readStatement: ReadStatement }): ChainHeads {
   const { keyring, readStatement } = deps;
-  const seen = new Map<string, Position>();
+  const seenHeads = new Map<string, ChainHead>();
 
-  const judge = async (
+  /** The signature of a checkpoint that was seen already needs no second check. */
+  const checkHead = async (
     row: CheckpointRow,
     keys: readonly PublicKey[],
-    before: Position | undefined,
-  ): Promise<Found> => {
-    const position = positionOf(row);
-    const known = before?.hash === position.hash && agrees(row, claimed('checkpoint', row.signed));
-    if (!known && !(await isGenuine(readStatement, row, keys)))
-      return { problem: `checkpoint ${row.number} is not what a trusted key has signed` };
-    return cutBack(before, position) ?? { position };
+    seen: ChainHead | undefined,
+  ): Promise<HeadResult> => {
+    const head = headOf(row);
+    const isKnown =
+      seen?.hash === head.hash && matchesStatement(row, unverifiedClaims('checkpoint', row.signed));
+    const finding =
+      (isKnown ? undefined : await signatureFinding(readStatement, row, keys)) ??
+      truncationFinding(row.organizationId, seen, head);
+    return finding ? { finding } : { head };
   };
 
-  const anchor: Positions['anchor'] = async (db, organizationId) => {
+  const anchor: ChainHeads['anchor'] = async (db, organizationId) => {
     const row = await newestAnchor(db, organizationId);
     if (!row) return {};
     const { keys } = await keyring.trust(db);
-    const said = await readSigned(readStatement, 'anchor', row.signed, keys);
-    const right = said?.organizationId === organizationId && said.number === row.number && said.at === row.at;
-    return right
-      ? { anchor: said }
-      : { problem: `anchor ${row.number} is not what a trusted key has signed` };
+    return readAnchor(readStatement, keys, organizationId, row);
   };
 
-  const afterRetention = async (
+  /** For a chain without checkpoints: retention may have dropped all of them. */
+  const headAfterRetention = async (
     db: Queryable,
     organizationId: string,
-    before: Position | undefined,
-  ): Promise<Found | undefined> => {
-    const { anchor: last, problem } = await anchor(db, organizationId);
-    if (problem !== undefined) return { problem };
-    const position = last ? afterAnchor(last) : beginningOf(organizationId);
-    return cutBack(before, position) ?? (last && { position });
+    seen: ChainHead | undefined,
+  ): Promise<HeadResult | undefined> => {
+    const { anchor: last, finding: invalid } = await anchor(db, organizationId);
+    if (invalid) return { finding: invalid };
+    const head = last ? headAtAnchor(last) : emptyHead(organizationId);
+    const finding = truncationFinding(organizationId, seen, head);
+    if (finding) return { finding };
+    return last && { head };
   };
 
   return {
-    beginning: beginningOf,
     anchor,
-    remember(organizationId, position) {
-      if ((seen.get(organizationId)?.number ?? 0) < position.number) seen.set(organizationId, position);
+    markSeen(organizationId, head) {
+      if ((seenHeads.get(organizationId)?.number ?? 0) < head.number) seenHeads.set(organizationId, head);
     },
-    remembered: (organizationId) => seen.get(organizationId),
-    known: () => new Map(seen),
-    async newest(db, organizationIds, known = some(seen, organizationIds)) {
+    lastSeen: (organizationId) => seenHeads.get(organizationId),
+    allSeen: () => new Map(seenHeads),
+    async newest(db, organizationIds, seen = subsetOf(seenHeads, organizationIds)) {
       const { keys } = await keyring.trust(db);
-      const found = new Map<string, Found>();
-      for (const row of await findHeads(db, organizationIds))
-        found.set(row.organizationId, await judge(row, keys, known.get(row.organizationId)));
+      const results = new Map<string, HeadResult>();
+      for (const row of await findNewestCheckpoints(db, organizationIds))
+        results.set(row.organizationId, await checkHead(row, keys, seen.get(row.organizationId)));
       for (const organizationId of organizationIds) {
-        if (found.has(organizationId)) continue;
-        const end = await afterRetention(db, organizationId, known.get(organizationId));
-        if (end) found.set(organizationId, end);
+        if (results.has(organizationId)) continue;
+        const result = await headAfterRetention(db, organizationId, seen.get(organizationId));
+        if (result) results.set(organizationId, result);
       }
-      return found;
+      return results;
     },
   };
 }
 
-const some = (all: ReadonlyMap<string, Position>, ids: readonly string[]) =>
-  new Map(ids.flatMap((id) => (all.has(id) ? [[id, all.get(id) as Position]] : [])));
-
-/** What was seen earlier must still be there. */
-export function cutBack(before: Position | undefined, now: Position): Found | undefined {
-  if (!before || before.number < now.number) return undefined;
-  if (before.number === now.number && before.hash === now.hash) return undefined;
-  return { problem: `checkpoint ${before.number}, which was there, is gone or another` };
-}
+/** A copy, taken before the query. */
+const subsetOf = (heads: ReadonlyMap<string, ChainHead>, ids: readonly string[]) =>
+  new Map(ids.flatMap((id) => (heads.has(id) ? [[id, heads.get(id) as ChainHead]] : [])));

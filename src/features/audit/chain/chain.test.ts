@@ -49,7 +49,7 @@ describe('GET /audit/verify', () => {
   it('200: an honest log verifies, whole and in part', async () => {
     const before = new Date(t.clock.now()).toISOString();
     t.clock.advance(1_800_000);
-    await t.app.audit.settle();
+    await t.app.audit.linkAll();
     await record(t, home, 5);
     const all = await countOf(home);
     const answer = { verified: true, checkedCount: all, fromDate: null, toDate: null };
@@ -102,7 +102,7 @@ describe('GET /audit/verify', () => {
   it("200: another organization's broken log is none of ours", async () => {
     const other = t.app.ids.uuid();
     await record(t, other, 3);
-    await t.app.audit.settle();
+    await t.app.audit.linkAll();
     await execute(
       t.databaseUrl,
       `set session_replication_role = replica; delete from audit_events where organization_id = '${other}'`,
@@ -217,12 +217,12 @@ describe('sequencers', () => {
     });
     let over = false;
     const linking = nodes.map(async ({ audit }) => {
-      while (!over) await audit.settle();
+      while (!over) await audit.linkAll();
     });
     await Promise.all(writing);
     over = true;
     await Promise.all(linking);
-    await other.audit.settle();
+    await other.audit.linkAll();
     for (const { audit } of nodes) {
       const { checked, finding } = await audit.verify(organizationId);
       assert.deepEqual({ checked, finding }, { checked: 560, finding: undefined });
@@ -287,7 +287,7 @@ describe('a change of the signing keys', () => {
     const asleep = t.app.ids.uuid();
     await record(t, asleep, 4);
     await record(t, organizationId, 4);
-    await t.app.audit.settle();
+    await t.app.audit.linkAll();
     // Recorded, but not linked when the process ended.
     await record(t, organizationId, 3);
     const { privatePem, publicPem } = generateKeyPair();
@@ -311,7 +311,7 @@ describe('a change of the signing keys', () => {
 
     // The node that still has the old key neither links nor vouches any more.
     await record(t, organizationId, 1);
-    await t.app.audit.settle();
+    await t.app.audit.linkAll();
     assert.ok((await t.app.audit.verify(organizationId)).finding);
     assert.deepEqual((await next.audit.verify(organizationId)).checked, 8);
 

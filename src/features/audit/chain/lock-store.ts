@@ -1,6 +1,6 @@
 /**
- * The sequencer's lock: one transaction at a time links, across all nodes. It is a lock on the table audit_progress, which
- * needs the privilege to change that table.
+ * The sequencer's lock: across all nodes, one transaction at a time links. It is a table lock on audit_progress, which needs
+ * the privilege to change that table.
  */
 import type { Clock } from '../../../kernel/clock.ts';
 import { DatabaseUnavailable, type Tx } from '../../../kernel/data/db.ts';
@@ -13,11 +13,11 @@ const table = 'audit_progress';
 const maxWaitMs = 20_000;
 
 /**
- * Answers false when a node of an earlier version is linking and `timeoutMs` is given; without it, waits for that node. Throws when the
- * node, or the lock on the table, is not free in time (see `isLockTimeout`).
+ * With `timeoutMs`, returns false when a node of an earlier version is linking; without it, waits for that node. Throws when
+ * a lock is not free in time (see `isLockTimeout`).
  */
 export async function lockSequencer(tx: Tx, clock: Clock, timeoutMs?: number): Promise<boolean> {
-  // Nothing can be linked there, and a standby refuses the lock.
+  // Nothing can be linked here, and a standby refuses the lock.
   if (await isReadOnly(tx)) return true;
   // Many short statements: neither the statement timeout nor that of an idle transaction would end them.
   const deadline = clock.now() + maxWaitMs;
@@ -33,16 +33,17 @@ export async function lockSequencer(tx: Tx, clock: Clock, timeoutMs?: number): P
 }
 
 /**
- * Before the commit of links. The lock may have been granted although an unprivileged role held the advisory lock. If that role has
- * released it since, a node of an earlier version may be linking now: throws as for a timeout, and that node goes on.
+ * Call it before the commit of links. The lock may have been granted while an unprivileged role held the advisory lock. If
+ * that role released it since, a node of an earlier version may be linking now: throws as for a timeout, and that node
+ * continues.
  */
 export async function confirmSequencerLock(tx: Tx): Promise<void> {
   if (!(await isClearOfEarlierVersions(tx))) throw lockTimeout();
 }
 
 /**
- * Earlier versions take an advisory lock alone. Every role that can connect may hold that one, so it counts only where its
- * holder could be a node of ours: may it change the table?
+ * Earlier versions take only an advisory lock, which any role that can connect may hold. So it counts only when its holder
+ * has the privilege to change the table, as a node has.
  */
 const isClearOfEarlierVersions = async (tx: Tx): Promise<boolean> =>
   (await tryLockGlobalShared(tx, 'auditSequencer')) ||

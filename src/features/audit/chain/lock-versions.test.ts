@@ -93,10 +93,10 @@ async function linkBoth(t: TestApp, reader: string, statement: string, clock: Te
   const earlier = await startEarlierVersion(t, clock);
   const ours = await startPausing(t, statement);
   const holder = await holdOpen(reader, `select pg_advisory_lock(${advisoryKey})`);
-  const linking = [ours.audit.settle()];
+  const linking = [ours.audit.linkAll()];
   await Promise.race([ours.reached, ...linking]);
   await holder.release();
-  linking.push(earlier.settle());
+  linking.push(earlier.linkAll());
   await until('the earlier version waits for this one', async () => {
     const waiting = await t.sql(
       `select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`,
@@ -111,7 +111,7 @@ async function linkBoth(t: TestApp, reader: string, statement: string, clock: Te
 describe('sequencers of two versions', async () => {
   const t = await startApp();
   const reader = await createReader(t);
-  await t.app.audit.settle();
+  await t.app.audit.linkAll();
 
   it('make one chain: no fork, nothing twice, nothing left out', async () => {
     const organizationId = t.app.ids.uuid();
@@ -121,7 +121,7 @@ describe('sequencers of two versions', async () => {
     const earlier = await startEarlierVersion(t, clock);
     let over = false;
     const linking = [t.app.audit, earlier].map(async (audit) => {
-      while (!over) await audit.settle();
+      while (!over) await audit.linkAll();
     });
     await Promise.all(
       Array.from({ length: 6 }, async () => {

@@ -56,7 +56,7 @@ describe('the lock of the sequencer', async () => {
     const earlier = await holdOpen(t.databaseUrl, `select pg_advisory_xact_lock(${advisoryKey})`);
     await pass(t);
     assert.equal(await countLinks(t, organizationId), 0);
-    const settled = t.app.audit.settle();
+    const settled = t.app.audit.linkAll();
     await until(
       'the sequencer waits',
       async () => /operation="audit.lock.wait"/.test(await t.app.metrics.text()) || undefined,

@@ -1,24 +1,25 @@
 /**
- * The events that this process appended and has not seen linked yet. If one is deleted before it is linked, nothing in the
- * database shows it, but the process that appended it knows. Events that its own sequencer links cost no query.
+ * Pending events: this process appended them and has not seen their links. If one is deleted before it is linked, nothing
+ * in the database shows it, but the process that appended it knows. Events that its own sequencer links cost no query.
  */
 import type { Clock } from '../../../kernel/clock.ts';
 import type { Db } from '../../../kernel/data/db.ts';
 import type { DomainEvent } from '../../../kernel/domain-event.ts';
 import type { Log } from '../../../kernel/observability/log.ts';
 import type { Metrics } from '../../../kernel/observability/metrics.ts';
-import type { Alarm, Finding } from '../alarm.ts';
-import type { Period } from '../log/period.ts';
-import { findWhereabouts } from './backlog-store.ts';
+import type { Alarm } from '../alarm.ts';
+import { type Finding, finding } from '../findings.ts';
+import { isWithin, type Period } from '../log/period.ts';
+import { findEventStates } from './backlog-store.ts';
 
 export interface Pending {
-  /** The transaction of these events is durable. */
+  /** The transaction of these events has committed. */
   appended(events: readonly Pick<DomainEvent, 'eventId' | 'organizationId' | 'timestamp'>[]): void;
   linked(eventIds: Iterable<string>): void;
-  /** Looks for events that should have been linked by now, and raises the alarm for one that is gone. */
+  /** Looks up events that should have a link by now, and raises the alarm for a deleted one. */
   check(): Promise<void>;
-  /** An event of this organization, and of this period if given, that is gone without a link. */
-  missing(organizationId: string, period?: Period): Promise<Finding | undefined>;
+  /** An event of this organization, and of this period if given, that was deleted without a link. */
+  findDeleted(organizationId: string, period?: Period): Promise<Finding | undefined>;
   /** Organizations with pending events; after a deletion there may be nothing else of them. */
   organizations(): Iterable<string>;
 }
@@ -69,15 +70,15 @@ export function createPending(deps: PendingDeps): Pending {
     if (clock.now() - loggedAt < remindMs) return;
     log.warn(
       { dropped: droppedSinceLog, maxEntries },
-      'too many audit events are not known to be linked; dropped the oldest: if one of them is deleted before it is linked, this process does not notice',
+      'too many pending audit events; dropped the oldest: if one of them is deleted before it is linked, this process does not notice',
     );
     loggedAt = clock.now();
     droppedSinceLog = 0;
   };
 
   const lookUp = async (batch: readonly Entry[]): Promise<Finding | undefined> => {
-    let found: Finding | undefined;
-    for (const { eventId, linked, present } of await findWhereabouts(db, batch)) {
+    let deleted: Finding | undefined;
+    for (const { eventId, linked, present } of await findEventStates(db, batch)) {
       const entry = entries.get(eventId);
       if (!entry) continue;
       entries.delete(eventId);
@@ -85,17 +86,13 @@ export function createPending(deps: PendingDeps): Pending {
       entries.set(eventId, { ...entry, dueAt: clock.now() + dueMs });
       if (present) continue;
       const { organizationId } = entry;
-      found ??= {
-        organizationId,
-        eventId,
-        problem: 'the event was recorded, and deleted before it was linked',
-      };
+      deleted ??= finding('EVENT_DELETED', { organizationId, eventId });
     }
-    if (found) alarm.raise(found);
-    return found;
+    if (deleted) alarm.raise(deleted);
+    return deleted;
   };
 
-  /** Looks up each of these entries once. The query of each batch yields to the event loop. Answers the first finding. */
+  /** Looks up each of these entries once. The query of each batch yields to the event loop. Returns the first finding. */
   const lookUpAll = async (matches: (entry: Entry) => boolean): Promise<Finding | undefined> => {
     const selected = [...entries.values().filter(matches)];
     let first: Finding | undefined;
@@ -121,14 +118,12 @@ export function createPending(deps: PendingDeps): Pending {
       const now = clock.now();
       await lookUpAll(({ dueAt }) => dueAt <= now);
     },
-    missing: (organizationId, period) =>
+    findDeleted: (organizationId, period) =>
       lookUpAll(
         (entry) =>
           entry.organizationId === organizationId &&
-          (!period || isWithin(Date.parse(entry.timestamp), period)),
+          (!period || isWithin(period, Date.parse(entry.timestamp))),
       ),
     organizations: () => new Set(entries.values().map(({ organizationId }) => organizationId)),
   };
 }
-
-const isWithin = (time: number, { from, to }: Period): boolean => time >= from && time <= to;

@@ -43,7 +43,7 @@ async function linkedElsewhere(organizationId: string, events: number, from: num
   await record(t, organizationId, events);
   await number(organizationId, from);
   await progress(0, from + events);
-  await t.app.audit.settle();
+  await t.app.audit.linkAll();
 }
 
 async function assertWhole(organizationId: string, events: number): Promise<void> {
@@ -72,7 +72,7 @@ it('new events are linked, once each, before, while and after transactions count
   while ((await nextId()) < beyond + 30) {
     for (let count = 0; count < 5; count += 1) await record(t, organizationId, 1);
     events += 5;
-    await t.app.audit.settle();
+    await t.app.audit.linkAll();
     if (events % 4 === 1) await assertWhole(organizationId, events);
   }
   await assertWhole(organizationId, events);
@@ -90,7 +90,7 @@ it('a dump of a restored database is restored in its turn', async () => {
   const from = (await nextId()) + 40;
   await linkedElsewhere(organizationId, 60, from);
   await progress(from + 60, from + 60);
-  await t.app.audit.settle();
+  await t.app.audit.linkAll();
   // Of the second server, and not linked there; the third counts from before its ids, and settled_before says nothing.
   await record(t, organizationId, 1);
   await number(organizationId, from + 20);
@@ -104,7 +104,7 @@ it('a dump of a restored database is restored in its turn', async () => {
 it('what was recorded between the restore and the first look is linked, though the ids have caught up by then', async () => {
   const organizationId = t.app.ids.uuid();
   await record(t, organizationId, 3);
-  await t.app.audit.settle();
+  await t.app.audit.linkAll();
   await record(t, organizationId, 2);
   const next = await nextId();
   await progress(next, next);
@@ -114,16 +114,16 @@ it('what was recorded between the restore and the first look is linked, though t
 it('the whole log is looked at in parts, and only once', async () => {
   const organizationId = t.app.ids.uuid();
   for (let count = 0; count < 10; count += 1) await record(t, organizationId, 900);
-  await t.app.audit.settle();
+  await t.app.audit.linkAll();
   const parts = await asked('audit.unlinked');
   await progress(0, 0);
-  await t.app.audit.settle();
+  await t.app.audit.linkAll();
   assert.ok((await asked('audit.unlinked')) >= parts + 3);
   // Then it is as ever: one question for what is new.
   const [before, ends] = [await asked('audit.unlinked'), await asked('audit.unlinked.end')];
   for (let count = 0; count < 3; count += 1) {
     await record(t, organizationId, 1);
-    await t.app.audit.settle();
+    await t.app.audit.linkAll();
   }
   assert.deepEqual([await asked('audit.unlinked'), await asked('audit.unlinked.end')], [before + 3, ends]);
   await assertWhole(organizationId, 9_003);

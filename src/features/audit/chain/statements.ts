@@ -1,12 +1,12 @@
 /**
- * What is signed: checkpoints (the head of a chain), keys (who signed before), anchors (what retention dropped), exports
- * (which chains are in the file), seals that are shared between keys. Each is a compact JWS with a type of its own.
- * Checkpoints, keys and anchors are known by the hash of their text, and name the one before.
+ * The signed statements: checkpoints (the head of a chain), keys (which key signed before), anchors (what retention
+ * dropped), exports (which chains are in the file), and seals that keys share. Each is a compact JWS with its own `typ`.
+ * A checkpoint or key statement names the hash of the one before it.
  */
 import type { Claims, PublicKey, ReadStatement, Signer } from '../../../kernel/ports/signer.ts';
-import { hashText } from './hashes.ts';
+import { sha256 } from './hashes.ts';
 
-export const types = {
+export const statementTypes = {
   checkpoint: 'audit-checkpoint+jwt',
   key: 'audit-key+jwt',
   anchor: 'audit-anchor+jwt',
@@ -26,7 +26,7 @@ export interface Checkpoint {
   readonly previous: string | null;
 }
 
-/** The current key says who it is and who came before. */
+/** The current signing key and the one before it. */
 export interface KeyStatement {
   readonly number: number;
   readonly key: PublicKey;
@@ -36,13 +36,26 @@ export interface KeyStatement {
   readonly sealsOf?: readonly string[];
 }
 
-/** Events up to and including a day are gone, and links and checkpoints up to and including a checkpoint. */
+/** A checkpoint as stored. */
+export interface CheckpointRow extends Checkpoint {
+  readonly keyId: string;
+  readonly signed: string;
+}
+
+/** An anchor as stored. */
+export interface AnchorRow {
+  readonly number: number;
+  readonly at: string;
+  readonly signed: string;
+}
+
+/** Retention dropped the events through a day, and the links and checkpoints through a checkpoint. */
 export interface Anchor {
   readonly organizationId: string;
   readonly number: number;
   readonly at: string;
   readonly droppedThrough: string;
-  /** The last checkpoint that was dropped: the chain goes on from there. Zero and the first hash when none was. */
+  /** The last dropped checkpoint: the chain continues from it. Zero and the first hash when none was dropped. */
   readonly checkpoint: {
     readonly number: number;
     readonly size: number;
@@ -51,11 +64,11 @@ export interface Anchor {
   };
 }
 
-/** What an export holds; contents.ts says how it is added up. */
+/** The manifest of an export; export/manifest.ts computes it. */
 export interface ExportStatement {
-  /** When it was begun: what had been linked by then is in it. */
+  /** When the export began: all events linked by then are in it. */
   readonly at: string;
-  /** The one organization that was asked for; null when it is of all, so that one cannot pass for the other. */
+  /** The only organization of the export; null when it has all, so that one cannot be presented as the other. */
   readonly organizationId: string | null;
   readonly chains: number;
   readonly events: number;
@@ -63,7 +76,7 @@ export interface ExportStatement {
   readonly contents: string;
 }
 
-/** The signing key lets the recipient check its seals. */
+/** With this the recipient can check the seals of the signing key. */
 export interface SharedSeal {
   /** The id of the key that can open it. */
   readonly recipient: string;
@@ -72,7 +85,7 @@ export interface SharedSeal {
   readonly sealKey: string;
 }
 
-interface Kinds {
+interface Statements {
   readonly checkpoint: Checkpoint;
   readonly key: KeyStatement;
   readonly anchor: Anchor;
@@ -80,21 +93,28 @@ interface Kinds {
   readonly sharedSeal: SharedSeal;
 }
 
-export const statementHash = hashText;
+export const statementHash = sha256;
 
-export const sign = <K extends keyof Kinds>(signer: Signer, kind: K, claims: Kinds[K]): Promise<string> =>
-  signer.sign(claims as unknown as Claims, types[kind]);
+export const sign = <K extends keyof Statements>(
+  signer: Signer,
+  kind: K,
+  claims: Statements[K],
+): Promise<string> => signer.sign(claims as unknown as Claims, statementTypes[kind]);
 
 /** Undefined unless one of these keys has signed it. */
-export const readSigned = async <K extends keyof Kinds>(
+export const readSigned = async <K extends keyof Statements>(
   read: ReadStatement,
   kind: K,
   text: string,
   keys: readonly PublicKey[],
-): Promise<Kinds[K] | undefined> => (await read(text, types[kind], keys)) as unknown as Kinds[K] | undefined;
+): Promise<Statements[K] | undefined> =>
+  (await read(text, statementTypes[kind], keys)) as unknown as Statements[K] | undefined;
 
-/** What a statement claims, for one whose hash is vouched for by a signed successor. */
-export function claimed<K extends keyof Kinds>(_kind: K, text: string): Kinds[K] | undefined {
+/** The claims without a check of the signature: for a statement whose hash a signed successor names. */
+export function unverifiedClaims<K extends keyof Statements>(
+  _kind: K,
+  text: string,
+): Statements[K] | undefined {
   try {
     const claims = JSON.parse(Buffer.from(text.split('.')[1] ?? '', 'base64url').toString());
     return typeof claims === 'object' && claims !== null ? claims : undefined;

@@ -5,7 +5,7 @@ import { describe, it } from 'node:test';
 import { environment, startApp } from '../../../../test/support/harness.ts';
 import { createForger, record } from '../../../../test/support/scenarios/audit-log.ts';
 import { createStatementReader, describePublicKey } from '../../../adapters/keys/keys.ts';
-import { claimed, types } from '../chain/statements.ts';
+import { statementTypes, unverifiedClaims } from '../chain/statements.ts';
 import { verifyExport } from '../verify/offline.ts';
 
 interface Line {
@@ -50,38 +50,38 @@ const whole = await exported();
 const end = whole.at(-1) as Line;
 
 describe('an honest export', () => {
-  it('is intact, and says when it was begun and that it is of all', async () => {
+  it('is intact; the verdict has its start and says that it has all organizations', async () => {
     const { finding, statement, ...sum } = await verified(whole);
     assert.equal(finding, undefined);
     assert.deepEqual(sum, { chains: 3, events: links(whole) });
-    assert.deepEqual(statement, claimed('export', end.signed as string));
+    assert.deepEqual(statement, unverifiedClaims('export', end.signed as string));
     assert.equal(statement?.organizationId, null);
     assert.ok(Math.abs(Date.parse(statement.at) - t.clock.now()) < 60_000);
   });
 
-  it('is intact of one organization, and says so', async () => {
+  it('is intact with one organization, which the verdict names', async () => {
     const { finding, statement, ...sum } = await verified(await exported(second));
     assert.equal(finding, undefined);
     assert.deepEqual(sum, { chains: 1, events: 3 });
     assert.equal(statement?.organizationId, second);
   });
 
-  it('is intact of an organization that has done nothing', async () => {
+  it('is intact for an organization without events', async () => {
     const { finding, statement, chains } = await verified(await exported(t.app.ids.uuid()));
     assert.equal(finding, undefined);
     assert.deepEqual([chains, statement?.chains], [0, 0]);
   });
 });
 
-describe('an export that is not what was signed', () => {
+describe('an export that differs from its signed manifest', () => {
   const chainsAre = (found: number, signed: number) =>
-    `the export has another number of chains (${found}) than it was signed for (${signed})`;
+    `the export has another number of chains (${found}) than its signed statement (${signed})`;
 
-  it('a whole chain was taken out', async () => {
+  it('a whole chain was removed', async () => {
     assert.equal(await problemIn(without(second, whole)), chainsAre(2, 3));
   });
 
-  it('a whole chain was taken out, and the numbers of the last line edited', async () => {
+  it('a whole chain was removed, and the numbers of the last line edited', async () => {
     for (const organizationId of [first, second]) {
       const rest = without(organizationId, whole);
       const edited = endedBy({ ...end, ...(await numbers(rest)) }, rest);
@@ -93,36 +93,36 @@ describe('an export that is not what was signed', () => {
     for (const change of [{ events: 1 }, { chains: 1 }, { chains: 4, events: 99 }, { events: undefined }])
       assert.equal(
         await problemIn(endedBy({ ...end, ...change }, whole)),
-        'the numbers in the last line are not those that were signed',
+        'the numbers in the last line differ from its signed statement',
       );
   });
 
-  it('a chain was taken out, and the last line is that of an export of one organization', async () => {
+  it('a chain was removed, and the last line comes from an export of one organization', async () => {
     const other = (await exported(first)).at(-1) as Line;
     const problem = await problemIn(endedBy(other, without(second, whole)));
     assert.equal(problem, chainsAre(2, 1));
   });
 
-  it('the last line is that of another export with as many chains and events', async () => {
+  it('the last line comes from another export with as many chains and events', async () => {
     const [one, another] = [t.app.ids.uuid(), t.app.ids.uuid()];
     for (const organizationId of [one, another]) await record(t, organizationId, 2);
     const other = (await exported(another)).at(-1) as Line;
     const problem = await problemIn(endedBy(other, await exported(one)));
-    assert.equal(problem, 'the chains of the export are not those that it was signed for');
+    assert.equal(problem, 'the chains of the export are not those of its signed statement');
   });
 
-  it('the chains stand in another order', async () => {
+  it('the chains have another order', async () => {
     const [head, last] = [without(first, without(second, whole)), whole.slice(-1)];
     const moved = [...head.slice(0, -1), ...of(second, whole), ...of(first, whole), ...last];
-    assert.equal(await problemIn(moved), 'the chains of the export are not those that it was signed for');
+    assert.equal(await problemIn(moved), 'the chains of the export are not those of its signed statement');
   });
 
-  it('a chain was put in, before the end or behind it', async () => {
+  it('a chain was inserted, before the end or after it', async () => {
     const alone = await exported(first);
     const added = of(second, whole);
     assert.equal(await problemIn(alone.toSpliced(-1, 0, ...added)), chainsAre(2, 1));
-    assert.equal(await problemIn([...alone, ...added]), 'there is more behind the end of the export');
-    assert.equal(await problemIn([...alone, end]), 'there is more behind the end of the export');
+    assert.equal(await problemIn([...alone, ...added]), 'the export has lines after its last line');
+    assert.equal(await problemIn([...alone, end]), 'the export has lines after its last line');
   });
 
   it('the last line is missing', async () => {
@@ -130,15 +130,15 @@ describe('an export that is not what was signed', () => {
     assert.equal(await problemIn(whole.slice(0, -1)), problem);
   });
 
-  it('the statement is signed by somebody else, edited, or of another kind', async () => {
+  it('the statement is signed by another key, edited, or of another kind', async () => {
     const rest = without(second, whole);
-    const claims = { ...claimed('export', end.signed as string), ...(await numbers(rest)) };
+    const claims = { ...unverifiedClaims('export', end.signed as string), ...(await numbers(rest)) };
     const forger = createForger();
     const [header, , signature] = (end.signed as string).split('.');
     const edited = Buffer.from(JSON.stringify(claims)).toString('base64url');
     const signed = {
-      forged: forger.sign(types.export, claims),
-      'forged in the name of our key': forger.sign(types.export, claims, roots[0]?.kid),
+      forged: forger.sign(statementTypes.export, claims),
+      'forged in the name of our key': forger.sign(statementTypes.export, claims, roots[0]?.kid),
       edited: [header, edited, signature].join('.'),
       'a checkpoint': whole.findLast(({ kind }) => kind === 'checkpoint')?.signed,
       'no text': null,
@@ -146,34 +146,34 @@ describe('an export that is not what was signed', () => {
     for (const [what, statement] of Object.entries(signed))
       assert.equal(
         await problemIn(endedBy({ ...end, ...(await numbers(rest)), signed: statement }, rest)),
-        'the last line of the export is not what a trusted key has signed',
+        'the last line of the export has no valid signature by a trusted key',
         what,
       );
   });
 
-  it('names the chain whose last checkpoint is forged, not the one behind it', async () => {
+  it('names the chain whose last checkpoint is forged, not the next one', async () => {
     const at = whole.findLastIndex((line) => line.kind === 'checkpoint' && line.organizationId === first);
     const row = whole[at] as Line;
     const forged = createForger().sign(
-      types.checkpoint,
-      claimed('checkpoint', row.signed as string) as object,
+      statementTypes.checkpoint,
+      unverifiedClaims('checkpoint', row.signed as string) as object,
       roots[0]?.kid,
     );
     const { finding } = await verified(whole.with(at, { ...row, signed: forged }));
-    assert.match(finding?.problem ?? '', /^checkpoint \d+ is not what a trusted key has signed$/);
+    assert.match(finding?.problem ?? '', /^checkpoint \d+ has no valid signature by a trusted key$/);
     assert.equal(finding?.organizationId, first);
   });
 });
 
 describe('an export of an earlier version, whose end is not signed', () => {
-  it('has no finding, and no statement that would vouch for it', async () => {
+  it('has no finding and no statement', async () => {
     const old = endedBy({ kind: 'end', chains: 3, events: links(whole) }, whole);
     assert.deepEqual(await verified(old), { chains: 3, events: links(whole) });
   });
 
-  it('has a finding where the events are not as many', async () => {
+  it('has a finding when the number of events differs', async () => {
     const problem = await problemIn(endedBy({ kind: 'end', chains: 3, events: 1 }, whole));
-    assert.equal(problem, `the export speaks of 1 events and has ${links(whole)}`);
+    assert.equal(problem, `the export has ${links(whole)} events, and its last line says 1`);
   });
 });
 
@@ -190,11 +190,11 @@ describe('an export after retention', () => {
 
   it('is intact with its anchor', async () => {
     await record(t, resting, 2);
-    await audit.settle();
+    await audit.linkAll();
     t.clock.advance(2 * dayMs);
     await audit.prepare();
     await record(t, resting, 3);
-    await audit.settle();
+    await audit.linkAll();
     await retainAfter(92);
     earlier = await exported(resting);
     assert.equal(earlier.filter(({ kind }) => kind === 'anchor').length, 1);
@@ -203,17 +203,17 @@ describe('an export after retention', () => {
     assert.deepEqual([sum.chains, sum.events], [1, 3]);
   });
 
-  it("is not, when a later export's anchor excuses events that were taken out", async () => {
+  it("is not intact when a later export's anchor covers events that were removed", async () => {
     await retainAfter(93);
     const later = await exported(resting);
     const swapped = earlier
       .with(anchorIn(earlier), later[anchorIn(later)] as Line)
       .map((line) => (line.kind === 'link' ? { ...line, event: null } : line));
-    assert.equal(await problemIn(swapped), 'the chains of the export are not those that it was signed for');
+    assert.equal(await problemIn(swapped), 'the chains of the export are not those of its signed statement');
     assert.equal(await problemIn(later), undefined);
   });
 
-  it('is intact when nothing but the anchor is left', async () => {
+  it('is intact when only the anchor is left', async () => {
     await retainAfter(200);
     const lines = await exported(resting);
     assert.equal(links(lines), 0);

@@ -1,21 +1,25 @@
 /**
- * The log with all its evidence as JSON lines, to be kept or checked elsewhere: the keys, then for each organization its
- * anchor, its links with their events, and each checkpoint behind the last link that it covers; in the end, signed, what
- * all of that was.
+ * The export: the log with all its evidence as JSON lines, to keep or to verify elsewhere. The keys come first, then for
+ * each organization its anchor, links with events, and checkpoints; last comes the signed manifest.
  */
 import type { Clock } from '../../../kernel/clock.ts';
 import type { Db, Tx } from '../../../kernel/data/db.ts';
 import type { Signer } from '../../../kernel/ports/signer.ts';
-import { afterAnchor, beginningOf } from '../chain/chain-heads.ts';
-import { readKeys } from '../chain/links-store.ts';
-import { claimed, sign } from '../chain/statements.ts';
-import { findAnchored, findChains } from '../log/retention-store.ts';
-import { newestAnchor, readCheckpoints, readLinks, takeSnapshot } from '../verify/evidence-store.ts';
-import { type Contents, noContents, withChain, withEvent } from './manifest.ts';
+import {
+  findAnchoredOrganizations,
+  findOrganizationsWithChain,
+  newestAnchor,
+  readCheckpoints,
+} from '../chain/checkpoints-store.ts';
+import { readKeys } from '../chain/keys/keys-store.ts';
+import { emptyHead, headAtAnchor } from '../chain/rules.ts';
+import { sign, unverifiedClaims } from '../chain/statements.ts';
+import { readLinks, takeSnapshot } from '../verify/evidence-store.ts';
+import { type ExportLine, exportVersion } from './lines.ts';
+import { type ExportManifest, emptyManifest, withChain, withEvent } from './manifest.ts';
 
-export const exportVersion = 1;
-const checkpointsAtOnce = 200;
-const linksAtOnce = 1_000;
+const checkpointsPerPage = 200;
+const linksPerPage = 1_000;
 
 export interface ExportOptions {
   /** Every organization when left out. */
@@ -30,9 +34,7 @@ export interface ExportDeps {
   readonly signer: Signer;
 }
 
-type Line = { readonly kind: string };
-
-/** In one snapshot, however long it takes. Answers how many events were written. */
+/** Reads in one snapshot. Returns the number of links. */
 export function exportLog(deps: ExportDeps, options: ExportOptions): Promise<number> {
   const at = new Date(deps.clock.now()).toISOString();
   return deps.db.transaction(async (tx) => {
@@ -42,7 +44,7 @@ export function exportLog(deps: ExportDeps, options: ExportOptions): Promise<num
       await options.write(line);
       if (line.kind !== 'link') continue;
       events += 1;
-      if (events % linksAtOnce === 0) options.onProgress?.(events);
+      if (events % linksPerPage === 0) options.onProgress?.(events);
     }
     return events;
   });
@@ -53,52 +55,52 @@ async function* linesOf(
   signer: Signer,
   at: string,
   organizationId: string | undefined,
-): AsyncGenerator<Line> {
-  yield { kind: 'export', version: exportVersion } as Line;
-  for (const row of await readKeys(tx)) yield { kind: 'key', ...row } as Line;
-  let contents = noContents;
+): AsyncGenerator<ExportLine> {
+  yield { kind: 'export', version: exportVersion };
+  for (const row of await readKeys(tx)) yield { kind: 'key', ...row };
+  let manifest = emptyManifest;
   for (const chain of organizationId === undefined ? await allChains(tx) : [organizationId])
-    contents = yield* linesOfChain(tx, chain, contents);
-  const { chains, events, hash } = contents;
-  const said = { at, organizationId: organizationId ?? null, chains, events, contents: hash };
-  yield { kind: 'end', chains, events, signed: await sign(signer, 'export', said) } as Line;
+    manifest = yield* linesOfChain(tx, chain, manifest);
+  const { chains, events, hash } = manifest;
+  const statement = { at, organizationId: organizationId ?? null, chains, events, contents: hash };
+  yield { kind: 'end', chains, events, signed: await sign(signer, 'export', statement) };
 }
 
-/** Those too of which retention has left nothing but the anchor. */
+/** Including chains of which retention left only the anchor. */
 const allChains = async (tx: Tx): Promise<string[]> =>
-  [...new Set([...(await findChains(tx)), ...(await findAnchored(tx))])].sort();
+  [...new Set([...(await findOrganizationsWithChain(tx)), ...(await findAnchoredOrganizations(tx))])].sort();
 
-/** Answers what the export holds with this chain; an organization of which there is nothing has none. */
+/** Returns the manifest with this chain. An organization without anchor and checkpoint has no chain. */
 async function* linesOfChain(
   tx: Tx,
   organizationId: string,
-  before: Contents,
-): AsyncGenerator<Line, Contents> {
+  before: ExportManifest,
+): AsyncGenerator<ExportLine, ExportManifest> {
   const anchor = await newestAnchor(tx, organizationId);
-  if (anchor) yield { kind: 'anchor', organizationId, ...anchor } as Line;
-  const claims = anchor && claimed('anchor', anchor.signed);
-  let { number, size, head } = claims ? afterAnchor(claims) : beginningOf(organizationId);
-  let contents = before;
+  if (anchor) yield { kind: 'anchor', organizationId, ...anchor };
+  const claims = anchor && unverifiedClaims('anchor', anchor.signed);
+  let { number, size, head } = claims ? headAtAnchor(claims) : emptyHead(organizationId);
+  let manifest = before;
   for (;;) {
-    const page = await readCheckpoints(tx, organizationId, number, checkpointsAtOnce);
+    const page = await readCheckpoints(tx, organizationId, number, checkpointsPerPage);
     for (const checkpoint of page) {
-      for (let after = size; after < checkpoint.size; after += linksAtOnce) {
-        const through = Math.min(after + linksAtOnce, checkpoint.size);
-        for (const { link, event } of await readLinks(tx, { organizationId, after, through }, linksAtOnce)) {
-          const told = event && {
+      for (let after = size; after < checkpoint.size; after += linksPerPage) {
+        const through = Math.min(after + linksPerPage, checkpoint.size);
+        for (const { link, event } of await readLinks(tx, { organizationId, after, through }, linksPerPage)) {
+          const text = event && {
             canonical: event.canonical,
             appendedIn: event.appendedIn,
             seal: event.seal,
           };
-          yield { kind: 'link', organizationId, ...link, event: told ?? null } as Line;
-          contents = withEvent(contents);
+          yield { kind: 'link', organizationId, ...link, event: text ?? null };
+          manifest = withEvent(manifest);
         }
       }
       yield { kind: 'checkpoint', ...checkpoint };
       ({ number, size, head } = checkpoint);
     }
-    if (page.length < checkpointsAtOnce) break;
+    if (page.length < checkpointsPerPage) break;
   }
   if (!anchor && number === 0) return before;
-  return withChain(contents, { organizationId, droppedThrough: claims?.droppedThrough ?? '', head });
+  return withChain(manifest, { organizationId, droppedThrough: claims?.droppedThrough ?? '', head });
 }

@@ -1,47 +1,49 @@
 /**
- * The days of the log that there is room for. They are made ahead; where the clock has leapt beyond them, as after a machine
- * slept for weeks, they are made with the first event that needs them.
+ * The day partitions of the log. They are created ahead of time. If the clock jumps beyond them, as after a machine slept
+ * for weeks, the first event creates the partition that it needs.
  */
-import type { Tx } from '../../../kernel/data/db.ts';
-import type { AuditDeps } from '../deps.ts';
-import { makePartitions } from './store.ts';
+
+import type { Clock } from '../../../kernel/clock.ts';
+import type { Db, Tx } from '../../../kernel/data/db.ts';
+import type { Log } from '../../../kernel/observability/log.ts';
+import { createMissingPartitions } from './store.ts';
 
 export interface Partitions {
-  /** From now on, for some days. */
+  /** For today and the next days. */
   ensure(): Promise<void>;
   /** In the transaction of an event of that time (ISO 8601). */
   ensureFor(tx: Tx, timestamp: string): Promise<void>;
-  /** Some were dropped: which there are is found out anew. */
-  forget(): void;
+  /** Some were dropped: forgets which partitions exist. */
+  invalidate(): void;
 }
 
-/** Enough that a week without a running loop goes unnoticed. */
+/** The loop may fail for a week. */
 const daysAhead = 7;
 const dayMs = 86_400_000;
 
-/** Yesterday too: another node's clock may lag behind. */
+/** Yesterday too, because of clock skew between nodes. */
 const daysAround = (time: number): string[] =>
   Array.from({ length: daysAhead + 2 }, (_, day) => dayOf(new Date(time + (day - 1) * dayMs).toISOString()));
 
 const dayOf = (timestamp: string): string => timestamp.slice(0, 10);
 
-export function createPartitions({ db, clock, log }: Pick<AuditDeps, 'db' | 'clock' | 'log'>): Partitions {
-  const there = new Set<string>();
+export function createPartitions({ db, clock, log }: { db: Db; clock: Clock; log: Log }): Partitions {
+  const knownDays = new Set<string>();
 
-  const make = async (tx: Tx, time: number) => {
+  const create = async (tx: Tx, time: number) => {
     const days = daysAround(time);
-    const made = await makePartitions(tx, days);
+    const created = await createMissingPartitions(tx, days);
     tx.afterCommit(() => {
-      for (const day of days) there.add(day);
-      if (made > 0) log.info({ made }, 'audit partitions made');
+      for (const day of days) knownDays.add(day);
+      if (created > 0) log.info({ created }, 'audit partitions created');
     });
   };
 
   return {
-    ensure: () => db.transaction((tx) => make(tx, clock.now())),
+    ensure: () => db.transaction((tx) => create(tx, clock.now())),
     async ensureFor(tx, timestamp) {
-      if (!there.has(dayOf(timestamp))) await make(tx, Date.parse(timestamp));
+      if (!knownDays.has(dayOf(timestamp))) await create(tx, Date.parse(timestamp));
     },
-    forget: () => there.clear(),
+    invalidate: () => knownDays.clear(),
   };
 }

@@ -1,17 +1,17 @@
 /**
- * The stretch of time that a question about the log is about: what was asked, within what is kept. Days are those of UTC; a
- * date without a time means the whole day, and a time without a zone is UTC.
+ * The period of a query: `fromDate` and `toDate`, limited by retention. Days are days of UTC. A date without a time means
+ * the whole day, and a time without a zone is UTC.
  */
 import { limits } from '../../../contract/limits.ts';
 import { ApiError } from '../../../kernel/fail.ts';
 import { type FieldProblem, validationError } from '../../../kernel/http/input/validation.ts';
 
-export interface Asked {
+export interface PeriodQuery {
   readonly fromDate?: string | undefined;
   readonly toDate?: string | undefined;
 }
 
-/** Both ends belong to it, in milliseconds. */
+/** In milliseconds, both ends included. */
 export interface Period {
   readonly from: number;
   readonly to: number;
@@ -19,24 +19,26 @@ export interface Period {
 
 const dayMs = 86_400_000;
 const retentionMs = limits.auditRetentionDays * dayMs;
-/** Who asks for exactly the last 90 days has worked that out a moment ago, by a clock of its own. */
+/** A client that asks for exactly the last 90 days computed the date a moment ago, by its own clock. */
 const graceMs = 60_000;
-/** As far as SQL and ISO 8601 write time alike. */
+/** Within these, SQL and ISO 8601 spell times alike. */
 const earliest = Date.parse('0001-01-01T00:00:00Z');
 const latest = Date.parse('9999-12-31T23:59:59.999Z');
 
-/** For arithmetic at either end. */
-export const withinTime = (time: number): number => Math.min(Math.max(time, earliest), latest);
+export const isWithin = ({ from, to }: Period, time: number): boolean => time >= from && time <= to;
 
-/** What is older is gone, even where its partition is still there. */
-export const oldestKept = (now: number): number => now - retentionMs;
+/** Clamps the result of date arithmetic. */
+export const clampTime = (time: number): number => Math.min(Math.max(time, earliest), latest);
+
+/** Older events are not shown, even while their partition exists. */
+export const oldestRetained = (now: number): number => now - retentionMs;
 
 export const withinRetention = (time: number, now: number): boolean =>
-  time >= oldestKept(now) && time <= latest;
+  time >= oldestRetained(now) && time <= latest;
 
-export function periodAsked(asked: Asked, now: number): Period {
-  const { first, last } = readAsked(asked);
-  const oldest = oldestKept(now);
+export function periodOf(query: PeriodQuery, now: number): Period {
+  const { first, last } = parseQuery(query);
+  const oldest = oldestRetained(now);
   for (const [field, time] of [
     ['fromDate', first && (first.isDay ? first.end : first.start)],
     ['toDate', last?.end],
@@ -49,17 +51,17 @@ export function periodAsked(asked: Asked, now: number): Period {
   };
 }
 
-/** For questions about whatever there is: an end that was not asked for stays open. */
-export function openPeriod(asked: Asked): Partial<Period> {
-  const { first, last } = readAsked(asked);
+/** Without the limit of retention; an end that is not given stays open. */
+export function openPeriod(query: PeriodQuery): Partial<Period> {
+  const { first, last } = parseQuery(query);
   return { ...(first && { from: first.start }), ...(last && { to: last.end }) };
 }
 
-function readAsked({ fromDate, toDate }: Asked) {
+function parseQuery({ fromDate, toDate }: PeriodQuery) {
   const problems: FieldProblem[] = [];
   const read = (field: string, text: string | undefined) => {
     if (text === undefined) return undefined;
-    const time = timeIn(text);
+    const time = parseTime(text);
     if (time === undefined) {
       const message = 'must be an ISO 8601 date or time, such as 2030-01-31T12:00:00Z';
       problems.push({ in: 'query', field, message });
@@ -80,12 +82,12 @@ const retentionExceeded = (field: string, oldest: number) =>
     details: { field, oldest: new Date(oldest).toISOString(), retentionDays: limits.auditRetentionDays },
   });
 
-/** A `+` that nobody has encoded arrives as a space. */
-const written =
+/** A `+` that the client did not percent-encode arrives as a space. */
+const datePattern =
   /^(\d{4}-\d\d-\d\d)(?:(T\d\d:\d\d(?::\d\d(?:\.\d{1,9})?)?)(?:Z|([+ -])(\d\d)(?::?(\d\d))?)?)?$/;
 
-function timeIn(text: string): { start: number; end: number; isDay: boolean } | undefined {
-  const [, day, time, sign, hours, minutes = '00'] = written.exec(text) ?? [];
+function parseTime(text: string): { start: number; end: number; isDay: boolean } | undefined {
+  const [, day, time, sign, hours, minutes = '00'] = datePattern.exec(text) ?? [];
   if (day === undefined) return undefined;
   const midnight = Date.parse(day);
   // The 31st of April would be read as the 1st of May.
@@ -94,5 +96,5 @@ function timeIn(text: string): { start: number; end: number; isDay: boolean } | 
   const moment = time === undefined ? midnight : Date.parse(`${day}${time}${zone}`);
   if (Number.isNaN(moment)) return undefined;
   const isDay = time === undefined;
-  return { start: withinTime(moment), end: withinTime(isDay ? midnight + dayMs - 1 : moment), isDay };
+  return { start: clampTime(moment), end: clampTime(isDay ? midnight + dayMs - 1 : moment), isDay };
 }

@@ -1,4 +1,4 @@
-/** Reading the log: what happened in the caller's organization, within what is kept. */
+/** GET /audit and GET /audit/{eventId}: the events of the caller's organization within retention. */
 import { type Caller, tenantOf } from '../../../kernel/caller.ts';
 import type { Clock } from '../../../kernel/clock.ts';
 import { createFairQueue } from '../../../kernel/concurrency/fair-queue.ts';
@@ -7,7 +7,7 @@ import { fail } from '../../../kernel/fail.ts';
 import { type Page, pageOf } from '../../../kernel/http/page.ts';
 import { timeOfUuid } from '../../../kernel/ids.ts';
 import type { AuditEvent, AuditQuery } from '../schema.ts';
-import { periodAsked, withinRetention } from './period.ts';
+import { periodOf, withinRetention } from './period.ts';
 import { findEvent, listEvents } from './store.ts';
 
 export interface AuditReader {
@@ -15,22 +15,22 @@ export interface AuditReader {
   get(caller: Caller, eventId: string): Promise<AuditEvent>;
 }
 
-/** A long log takes its time to be counted: that must not take every connection from the others. */
-const listings = { concurrency: 3, maxQueue: 500 } as const;
+/** Counting a long log takes long. One organization must not use all connections. */
+const listLimits = { concurrency: 3, maxQueue: 500 } as const;
 
 export function createAuditReader({ db, clock }: { db: Db; clock: Clock }): AuditReader {
-  const inTurn = createFairQueue(listings);
+  const runQueued = createFairQueue(listLimits);
 
   return {
     async list(caller, query) {
-      const period = periodAsked(query, clock.now());
-      const { rows, total } = await inTurn(caller.organizationId, () =>
+      const period = periodOf(query, clock.now());
+      const { rows, total } = await runQueued(caller.organizationId, () =>
         listEvents(db, tenantOf(caller), query, period),
       );
       return pageOf(query, rows, total);
     },
 
-    /** An event's id is made of its time, and so says where it is, and whether it is still kept. */
+    /** The id of an event contains its time, and thus its partition. */
     async get(caller, eventId) {
       const time = timeOfUuid(eventId);
       const event = withinRetention(time, clock.now())

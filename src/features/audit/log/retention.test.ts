@@ -30,13 +30,13 @@ describe('retention', () => {
     for (let day = 0; day < 3; day += 1) {
       await audit.prepare();
       await record(t, busy, 5);
-      await audit.settle();
+      await audit.linkAll();
       await record(t, busy, 5);
       // Linked on the next day only.
       t.clock.advance(dayMs);
     }
     await audit.prepare();
-    await audit.settle();
+    await audit.linkAll();
     await audit.retain();
     assert.equal(await checked(busy), 30);
     assert.equal((await t.sql('select from audit_anchors')).length, 0);

@@ -1,7 +1,7 @@
 /**
- * Retention: whole days are dropped when their last event is old enough, and what is dropped is signed for, in the same
- * transaction: either both are done or neither. The evidence of a day goes a day later than its events, since the last
- * of them may have been linked after midnight.
+ * Retention: drops whole days when their last event is old enough, and signs an anchor for each chain in the same
+ * transaction. The links and checkpoints of a day are dropped a day after its events, because the last events may have been
+ * linked after midnight.
  */
 import { limits } from '../../../contract/limits.ts';
 import type { Clock } from '../../../kernel/clock.ts';
@@ -9,19 +9,18 @@ import { DatabaseUnavailable, type Db, type Tx } from '../../../kernel/data/db.t
 import type { Log } from '../../../kernel/observability/log.ts';
 import type { ReadStatement, Signer } from '../../../kernel/ports/signer.ts';
 import type { Alarm } from '../alarm.ts';
-import { isGenuine, type Position, type Positions, positionOf } from '../chain/chain-heads.ts';
+import type { ChainHeads } from '../chain/chain-heads.ts';
+import {
+  findOrganizationsWithChain,
+  insertAnchor,
+  lastCheckpointBeforeDay,
+} from '../chain/checkpoints-store.ts';
 import type { Keyring } from '../chain/keys/keyring.ts';
 import { lockSequencer } from '../chain/lock-store.ts';
+import { type ChainHead, emptyHead, headOf, signatureFinding } from '../chain/rules.ts';
 import { type Anchor, sign } from '../chain/statements.ts';
 import type { Partitions } from './partitions.ts';
-import {
-  beImpatient,
-  dropPartitions,
-  findChains,
-  findExpired,
-  insertAnchor,
-  lastBeforeDay,
-} from './retention-store.ts';
+import { dropPartitions, findExpiredPartitions, setShortLockTimeout } from './retention-store.ts';
 
 export interface RetentionDeps {
   readonly db: Db;
@@ -30,37 +29,40 @@ export interface RetentionDeps {
   readonly signer: Signer;
   readonly readStatement: ReadStatement;
   readonly keyring: Keyring;
-  readonly positions: Positions;
+  readonly chainHeads: ChainHeads;
   readonly alarm: Alarm;
-  readonly partitions: Pick<Partitions, 'forget'>;
+  readonly partitions: Pick<Partitions, 'invalidate'>;
 }
 
 const dayMs = 86_400_000;
 
-/** The last day of which every event is past retention. */
+/** The last day whose events are all past retention. */
 const lastExpiredDay = (now: number): string =>
   new Date(now - (limits.auditRetentionDays + 1) * dayMs).toISOString().slice(0, 10);
 
 export function createRetention(deps: RetentionDeps): () => Promise<void> {
-  const { db, clock, log, signer, readStatement, keyring, positions, alarm, partitions } = deps;
+  const { db, clock, log, signer, readStatement, keyring, chainHeads, alarm, partitions } = deps;
 
-  /** Undefined when the chain's own end is not genuine: then nothing vouches for the rest, and it will not verify. */
-  const endOf = async (tx: Tx, organizationId: string, anchor: Anchor | undefined, day: string) => {
-    const last = await lastBeforeDay(tx, organizationId, day);
-    if (!last) return anchor?.checkpoint ?? endAt(positions.beginning(organizationId));
+  /** The checkpoint that the anchor names. Undefined when its signature is invalid: no anchor may cover such a chain. */
+  const lastDroppedCheckpoint = async (
+    tx: Tx,
+    organizationId: string,
+    anchor: Anchor | undefined,
+    day: string,
+  ) => {
+    const last = await lastCheckpointBeforeDay(tx, organizationId, day);
+    if (!last) return anchor?.checkpoint ?? checkpointAt(emptyHead(organizationId));
     const { keys } = await keyring.trust(tx);
-    if (await isGenuine(readStatement, last, keys)) return endAt(positionOf(last));
-    alarm.raise({
-      organizationId,
-      problem: `checkpoint ${last.number} is not what a trusted key has signed`,
-    });
+    const invalid = await signatureFinding(readStatement, last, keys);
+    if (!invalid) return checkpointAt(headOf(last));
+    alarm.raise(invalid);
     return undefined;
   };
 
-  const leaveAnchor = async (tx: Tx, organizationId: string, day: string) => {
-    const { anchor, problem } = await positions.anchor(tx, organizationId);
-    if (problem !== undefined) return alarm.raise({ organizationId, problem });
-    const checkpoint = await endOf(tx, organizationId, anchor, day);
+  const signAnchor = async (tx: Tx, organizationId: string, day: string) => {
+    const { anchor, finding: invalid } = await chainHeads.anchor(tx, organizationId);
+    if (invalid) return alarm.raise(invalid);
+    const checkpoint = await lastDroppedCheckpoint(tx, organizationId, anchor, day);
     if (!checkpoint) return;
     const number = (anchor?.number ?? 0) + 1;
     const at = new Date(clock.now()).toISOString();
@@ -76,12 +78,13 @@ export function createRetention(deps: RetentionDeps): () => Promise<void> {
 
   const drop = (day: string): Promise<readonly string[]> =>
     db.transaction(async (tx) => {
-      // Nothing is linked meanwhile, and only one node drops.
+      // The lock stops the sequencers and the retention of other nodes.
       await lockSequencer(tx, clock);
-      const expired = await findExpired(tx, day);
-      if (expired.length === 0 || !(await keyring.standing(tx)).current) return [];
-      for (const organizationId of await findChains(tx)) await leaveAnchor(tx, organizationId, day);
-      await beImpatient(tx);
+      const expired = await findExpiredPartitions(tx, day);
+      if (expired.length === 0 || !(await keyring.signingStatus(tx)).maySign) return [];
+      for (const organizationId of await findOrganizationsWithChain(tx))
+        await signAnchor(tx, organizationId, day);
+      await setShortLockTimeout(tx);
       await dropPartitions(tx, expired);
       return expired;
     });
@@ -91,16 +94,16 @@ export function createRetention(deps: RetentionDeps): () => Promise<void> {
     try {
       const dropped = await drop(day);
       if (dropped.length === 0) return;
-      partitions.forget();
-      log.info({ dropped }, 'audit events past retention were dropped');
+      partitions.invalidate();
+      log.info({ dropped }, 'dropped audit partitions past retention');
     } catch (error) {
       if (!(error instanceof DatabaseUnavailable)) throw error;
-      log.warn({ err: error }, 'what is past retention could not be dropped now; it will be tried again');
+      log.warn({ err: error }, 'audit partitions past retention not dropped; the next round retries');
     }
   };
 }
 
-const endAt = ({ number, size, head, hash }: Position): Anchor['checkpoint'] => ({
+const checkpointAt = ({ number, size, head, hash }: ChainHead): Anchor['checkpoint'] => ({
   number,
   size,
   head,

@@ -8,16 +8,16 @@ import type { AuditEvent, AuditQuery } from '../schema.ts';
 import type { Period } from './period.ts';
 
 /**
- * The columns are read out of the canonical text, so that a row cannot say one thing in one place and another elsewhere.
- * `offset 0` keeps the text from being parsed once for each of them. The metadata keep their spelling.
+ * SQL reads the columns out of the canonical text, so that a row cannot contradict itself. `offset 0` lets PostgreSQL parse
+ * the text once, not once per column. The metadata keep their spelling.
  */
 export async function append(
   tx: Tx,
-  happenings: readonly DomainEvent[],
+  events: readonly DomainEvent[],
   sealOf: (canonical: string) => string,
 ): Promise<void> {
-  const metadata = happenings.map((happening) => canonicalize(happening.metadata) as string);
-  const texts = happenings.map((happening, index) => canonicalText(happening, metadata[index] as string));
+  const metadata = events.map((event) => canonicalize(event.metadata) as string);
+  const texts = events.map((event, index) => canonicalText(event, metadata[index] as string));
   tx.atCommit(
     'audit.append',
     prepared(sql`
@@ -29,37 +29,37 @@ export async function append(
              metadata::json, (event ->> 'timestamp')::timestamptz, canonical, decode(seal, 'hex')
       from (select canonical, metadata, seal, canonical::jsonb as event
             from unnest(${listOf(texts)}, ${listOf(metadata)}, ${listOf(texts.map(sealOf))})
-                 as told (canonical, metadata, seal) offset 0) as parsed`),
+                 as appended (canonical, metadata, seal) offset 0) as parsed`),
   );
 }
 
-const quoted = JSON.stringify;
+const quote = JSON.stringify;
 
 /** RFC 8785: members in this order, strings as JSON.stringify writes them. */
 const canonicalText = (event: DomainEvent, metadata: string): string =>
-  `{"action":${quoted(event.type)},"agentId":${quoted(event.agentId)},"eventId":${quoted(event.eventId)},` +
-  `"ipAddress":${quoted(event.ipAddress)},"metadata":${metadata},"organizationId":${quoted(event.organizationId)},` +
-  `"outcome":${quoted(event.outcome)},"timestamp":${quoted(event.timestamp)},"userAgent":${quoted(event.userAgent)}}`;
+  `{"action":${quote(event.type)},"agentId":${quote(event.agentId)},"eventId":${quote(event.eventId)},` +
+  `"ipAddress":${quote(event.ipAddress)},"metadata":${metadata},"organizationId":${quote(event.organizationId)},` +
+  `"outcome":${quote(event.outcome)},"timestamp":${quote(event.timestamp)},"userAgent":${quote(event.userAgent)}}`;
 
-/** One node at a time: two that attach the same day at once would trip over each other. */
-export async function makePartitions(tx: Tx, days: readonly string[]): Promise<number> {
+/** Under a lock: two nodes that attach the same day at once would fail. Returns the number of new partitions. */
+export async function createMissingPartitions(tx: Tx, days: readonly string[]): Promise<number> {
   await lockGlobal(tx, 'auditPartitions');
-  const { made } = await tx.one<{ made: number }>(
+  const { created } = await tx.one<{ created: number }>(
     'audit.partitions.make',
-    sql`select count(*) filter (where audit_ensure_partition(day)) as made from unnest(${days}::date[]) as day`,
+    sql`select count(*) filter (where audit_ensure_partition(day)) as created from unnest(${days}::date[]) as day`,
   );
-  return made;
+  return created;
 }
 
 const columns = sql`
   event_id as "eventId", agent_id as "agentId", action, outcome, ip_address as "ipAddress", user_agent as "userAgent",
   metadata, occurred_at as "timestamp"`;
 
-/** Undefined is the operator's view: every organization. */
-const ofTenant = (organizationId: string | undefined) =>
+/** Undefined means every organization, for the operator. */
+const belongsTo = (organizationId: string | undefined) =>
   organizationId === undefined ? sql`true` : sql`organization_id = ${organizationId}`;
 
-/** The bounds of time keep both questions to the days asked about, and to the index that the tenant or the time leads. */
+/** The bounds of time limit both queries to the partitions of those days, and to an index on tenant or time. */
 export async function listEvents(
   db: Queryable,
   tenant: string | undefined,
@@ -69,7 +69,7 @@ export async function listEvents(
   const { agentId, action, outcome } = query;
   const matches = join(
     [
-      ofTenant(tenant),
+      belongsTo(tenant),
       sql`occurred_at between ${isoOf(from)} and ${isoOf(to)}`,
       ...(agentId === undefined ? [] : [sql`agent_id = ${agentId}`]),
       ...(action === undefined ? [] : [sql`action = ${action}`]),
@@ -81,7 +81,7 @@ export async function listEvents(
     'audit.count',
     sql`select count(*) as total from audit_events where ${matches}`,
   );
-  // A page behind the last one would be looked for through the whole log.
+  // The query for a page after the last one would scan the whole log.
   if (offsetOf(query) >= total) return { rows: [], total };
   const rows = await db.many<AuditEvent>(
     'audit.list',
@@ -91,7 +91,7 @@ export async function listEvents(
   return { rows, total };
 }
 
-/** By the primary key: no index is of the id alone. */
+/** By the primary key: no index has the id alone. */
 export const findEvent = (
   db: Queryable,
   tenant: string | undefined,
@@ -101,7 +101,7 @@ export const findEvent = (
   db.maybe(
     'audit.find',
     sql`select ${columns} from audit_events
-        where occurred_at = ${isoOf(occurredAt)} and event_id = ${eventId} and ${ofTenant(tenant)}`,
+        where occurred_at = ${isoOf(occurredAt)} and event_id = ${eventId} and ${belongsTo(tenant)}`,
   );
 
 const isoOf = (time: number): string => new Date(time).toISOString();

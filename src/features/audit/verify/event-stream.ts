@@ -1,32 +1,29 @@
 /**
- * The events of one organization as a stream in the order of time, from which links take theirs. Links are in nearly the
- * same order, so little has to be kept; when much has, something is odd, and the reader is told to look row by row.
+ * The events of one organization as a stream in the order of time, from which each link takes its event. Links are in
+ * nearly the same order, so few events are buffered. When the buffer grows too large, the caller must read row by row.
  */
 import type { Tx } from '../../../kernel/data/db.ts';
 import { millisecondsOf } from '../chain/hashes.ts';
 import { type EventBundle, type EventCursor, readEventBundle, separator } from './evidence-store.ts';
 
 export interface EventStream {
-  /**
-   * Reads on until all events up to the latest time are there, at first from the earliest on. False when they cannot be had
-   * this way.
-   */
-  reach(times: Times): Promise<boolean>;
-  /** The text to hash of the event with this id and time; each is given out once. */
+  /** Reads all events through the latest time; the first call starts at the earliest. False when rows must be read instead. */
+  readThrough(span: TimeSpan): Promise<boolean>;
+  /** Removes the event with this key (`eventKeyIn`) from the buffer and returns its text (`eventText`). */
   take(key: string): string | undefined;
-  /** Lets a page come while the reader is busy. */
+  /** Requests the next page without waiting for it. */
   readAhead(): void;
   close(): Promise<void>;
 }
 
 /** In microseconds since 2000, as 16 hexadecimal digits. */
-export interface Times {
+export interface TimeSpan {
   readonly earliest: string;
   readonly latest: string;
 }
 
 const pageSize = 1_000;
-const keptAtMost = 50_000;
+const maxBuffered = 50_000;
 const keyLength = 48;
 
 interface Page {
@@ -36,41 +33,41 @@ interface Page {
 
 export function createEventStream(tx: Tx, organizationId: string): EventStream {
   const pages: Page[] = [];
-  /** How far the first page has been given out. */
+  /** The index of the next event in the first page. */
   let next = 0;
-  /** Whose turn was not yet. */
+  /** Events that were read before their link. */
   const skipped = new Map<string, string>();
-  let kept = 0;
+  let buffered = 0;
   let cursor: EventCursor | undefined;
-  let reached = '';
+  let readThroughTime = '';
   let ended = false;
   let failed = false;
-  let coming: Promise<EventBundle> | undefined;
+  let requested: Promise<EventBundle> | undefined;
 
   const readAhead = () => {
-    if (!cursor || ended || failed || coming) return;
-    coming = readEventBundle(tx, organizationId, cursor, pageSize);
-    coming.catch(() => {});
+    if (!cursor || ended || failed || requested) return;
+    requested = readEventBundle(tx, organizationId, cursor, pageSize);
+    requested.catch(() => {});
   };
 
-  const keep = ({ events, agrees, keys, texts: joined, lastTime }: EventBundle) => {
+  const buffer = ({ events, columnsMatch, keys, texts: joined, lastTime }: EventBundle) => {
     ended = events < pageSize;
     if (events === 0) return;
     const texts = joined?.split(separator) ?? [];
-    if (agrees !== true || texts.length !== events || keys === null || lastTime === null) {
+    if (columnsMatch !== true || texts.length !== events || keys === null || lastTime === null) {
       failed = true;
       return;
     }
     pages.push({ keys, texts });
-    kept += events;
-    failed = kept > keptAtMost;
+    buffered += events;
+    failed = buffered > maxBuffered;
     const last = keys.slice(-keyLength);
-    reached = last.slice(32);
+    readThroughTime = last.slice(32);
     cursor = { time: lastTime, eventId: last.slice(0, 32) };
   };
 
-  /** The next in the order of time, whichever it is. */
-  const follow = (key: string): string | undefined => {
+  /** Reads on in the order of time, and sets aside the events of later links. */
+  const advanceTo = (key: string): string | undefined => {
     for (let page = pages[0]; page; page = pages[0]) {
       while (next < page.texts.length) {
         const at = next * keyLength;
@@ -87,28 +84,28 @@ export function createEventStream(tx: Tx, organizationId: string): EventStream {
 
   return {
     readAhead,
-    async reach({ earliest, latest }) {
+    async readThrough({ earliest, latest }) {
       cursor ??= { time: isoOf(earliest), eventId: '00000000-0000-0000-0000-000000000000' };
-      while (!ended && !failed && reached <= latest) {
+      while (!ended && !failed && readThroughTime <= latest) {
         readAhead();
-        const page = (await coming) as EventBundle;
-        coming = undefined;
-        keep(page);
+        const page = (await requested) as EventBundle;
+        requested = undefined;
+        buffer(page);
       }
       return !failed;
     },
     take(key) {
-      const text = skipped.get(key) ?? follow(key);
+      const text = skipped.get(key) ?? advanceTo(key);
       if (text === undefined) return undefined;
       skipped.delete(key);
-      kept -= 1;
+      buffered -= 1;
       return text;
     },
-    close: async () => void (await coming?.catch(() => {})),
+    close: async () => void (await requested?.catch(() => {})),
   };
 }
 
-/** Times before 2000 come as ffff…, infinity as 7fff…, and no Date is so far off: none of these is a place to begin at. */
+/** Times before 2000 are spelt ffff…, infinity 7fff…. No Date can hold those, so the stream then starts at -infinity. */
 function isoOf(time: string): string {
   const at = millisecondsOf(time);
   return at < Date.UTC(3000, 0, 1) ? new Date(at).toISOString() : '-infinity';

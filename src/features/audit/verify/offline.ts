@@ -1,224 +1,168 @@
-/** Checking an export without the instance: the same rules as walk.ts, line by line, with nothing but a public key. */
+/** Offline verification of an export: the rules of the chain (chain/rules.ts), line by line, with public keys alone. */
 import type { PublicKey, ReadStatement } from '../../../kernel/ports/signer.ts';
-import type { Finding } from '../alarm.ts';
-import {
-  afterAnchor,
-  agrees,
-  beginningOf,
-  isGenuine,
-  type Position,
-  positionOf,
-} from '../chain/chain-heads.ts';
-import {
-  eventHash,
-  type Link,
-  linkHash,
-  linkRecord,
-  microseconds,
-  type StoredEvent,
-} from '../chain/hashes.ts';
 import { type KeyRow, type Trust, trustFrom } from '../chain/keys/trusted-keys.ts';
-import type { CheckpointRow } from '../chain/links-store.ts';
-import { claimed, type ExportStatement, readSigned } from '../chain/statements.ts';
-import { exportVersion } from '../export/export.ts';
-import { contentsProblem, noContents, withChain, withEvent } from '../export/manifest.ts';
-import type { AnchorRow } from './evidence-store.ts';
-
-type EventText = Pick<StoredEvent, 'canonical' | 'appendedIn' | 'seal'>;
-type Line =
-  | { kind: 'export'; version: number }
-  | ({ kind: 'key' } & KeyRow)
-  | ({ kind: 'anchor'; organizationId: string } & AnchorRow)
-  | ({ kind: 'link'; organizationId: string; event: EventText | null } & Link)
-  | ({ kind: 'checkpoint'; takenOn: string } & CheckpointRow)
-  | EndLine;
-/** Earlier versions signed nothing here. */
-type EndLine = { kind: 'end'; chains: number; events: number; signed?: string };
+import {
+  acceptCheckpoint,
+  acceptLink,
+  type ChainState,
+  coverageFinding,
+  emptyHead,
+  evidenceOf,
+  headAtAnchor,
+  nextHead,
+  notFollowing,
+  readAnchor,
+  signatureFinding,
+  startChain,
+} from '../chain/rules.ts';
+import { type CheckpointRow, type ExportStatement, readSigned } from '../chain/statements.ts';
+import {
+  type AnchorLine,
+  type CheckpointLine,
+  type EndLine,
+  type ExportLine,
+  exportVersion,
+  type LinkLine,
+} from '../export/lines.ts';
+import { emptyManifest, manifestFinding, withChain, withEvent } from '../export/manifest.ts';
+import { type Finding, finding } from '../findings.ts';
 
 export interface OfflineOptions {
+  /** The configured public keys. */
   readonly roots: readonly PublicKey[];
   readonly read: ReadStatement;
-  /** The text of a checkpoint that was kept elsewhere. */
-  readonly kept?: string | undefined;
+  /** The signed text of an external checkpoint, which must be in the export. */
+  readonly externalCheckpoint?: string | undefined;
   onProgress?(events: number): void;
 }
 
 export interface OfflineVerdict {
   readonly events: number;
   readonly chains: number;
-  /** What was signed for the whole. Without it nobody knows of chains that are not there, however sound the others are. */
+  /** The signed manifest. Without it, whole chains may be missing. */
   readonly statement?: ExportStatement;
   readonly finding?: Finding;
 }
 
-interface Chain {
-  readonly organizationId: string;
+interface OpenChain {
+  readonly state: ChainState;
   readonly droppedThrough: string;
-  position: Position;
-  sequence: number;
-  head: string;
-  last: CheckpointRow | undefined;
+  lastCheckpoint: CheckpointRow | undefined;
 }
-
-const open = (organizationId: string, position: Position, droppedThrough = ''): Chain => ({
-  organizationId,
-  droppedThrough,
-  position,
-  sequence: position.size,
-  head: position.head,
-  last: undefined,
-});
 
 export async function verifyExport(
   lines: AsyncIterable<string>,
-  { roots, read, kept, onProgress }: OfflineOptions,
+  { roots, read, externalCheckpoint, onProgress }: OfflineOptions,
 ): Promise<OfflineVerdict> {
-  const keys: KeyRow[] = [];
+  const keyRows: KeyRow[] = [];
   let trust: Trust | undefined;
-  let chain: Chain | undefined;
-  let contents = noContents;
-  let keptSeen = kept === undefined;
-  let ended = false;
+  let chain: OpenChain | undefined;
+  let manifest = emptyManifest;
+  let hasExternalCheckpoint = externalCheckpoint === undefined;
+  let isEnded = false;
   let statement: ExportStatement | undefined;
 
-  /** The chain before is over: its last checkpoint must be signed, and the last thing there is. */
-  const close = async (): Promise<string | undefined> => {
+  const closeChain = async (keys: readonly PublicKey[]): Promise<Finding | undefined> => {
     if (!chain) return undefined;
-    if (chain.sequence > chain.position.size) return 'there are links that no checkpoint covers';
-    if (chain.last && !(await isGenuine(read, chain.last, trust?.keys ?? [])))
-      return `checkpoint ${chain.last.number} is not what a trusted key has signed`;
-    contents = withChain(contents, chain);
+    const { state, droppedThrough, lastCheckpoint } = chain;
+    const { organizationId, sequence, head } = state;
+    const problem =
+      coverageFinding(organizationId, sequence, state.checkpoint) ??
+      (lastCheckpoint && (await signatureFinding(read, lastCheckpoint, keys)));
+    if (problem) return problem;
+    manifest = withChain(manifest, { organizationId, droppedThrough, head });
     chain = undefined;
     return undefined;
   };
-  const switchTo = async (organizationId: string): Promise<string | undefined> => {
-    if (chain?.organizationId === organizationId) return undefined;
-    const problem = await close();
-    if (problem === undefined) chain = open(organizationId, beginningOf(organizationId));
-    return problem;
+
+  const acceptAnchorLine = async (line: AnchorLine, keys: readonly PublicKey[]) => {
+    const { organizationId } = line;
+    const { anchor, finding: invalid } = await readAnchor(read, keys, organizationId, line);
+    if (invalid) return invalid;
+    const { droppedThrough } = anchor;
+    const state = startChain(organizationId, headAtAnchor(anchor), droppedThrough);
+    chain = { state, droppedThrough, lastCheckpoint: undefined };
+    return undefined;
   };
-  const end = async (line: EndLine, { keys }: Trust): Promise<string | undefined> => {
-    const problem = await close();
-    if (problem !== undefined) return problem;
-    ended = true;
+
+  const acceptEndLine = async (line: EndLine, keys: readonly PublicKey[]) => {
+    isEnded = true;
     if (line.signed === undefined)
-      return line.events === contents.events
+      return line.events === manifest.events
         ? undefined
-        : `the export speaks of ${line.events} events and has ${contents.events}`;
+        : finding('EXPORT_UNSIGNED_COUNT', { found: manifest.events, stated: line.events });
     statement = await readSigned(read, 'export', line.signed, keys);
-    return statement
-      ? contentsProblem(line, statement, contents)
-      : 'the last line of the export is not what a trusted key has signed';
+    return statement ? manifestFinding(line, statement, manifest) : finding('EXPORT_NOT_SIGNED');
   };
 
-  const take = async (line: Line): Promise<string | undefined> => {
-    if (ended) return 'there is more behind the end of the export';
+  const acceptChainLine = (line: LinkLine | CheckpointLine): Finding | undefined => {
+    const { organizationId } = line;
+    chain ??= {
+      state: startChain(organizationId, emptyHead(organizationId), undefined),
+      droppedThrough: '',
+      lastCheckpoint: undefined,
+    };
+    if (line.kind === 'link') {
+      manifest = withEvent(manifest);
+      if (manifest.events % 1_000 === 0) onProgress?.(manifest.events);
+      return acceptLink(chain.state, evidenceOf(line, line.event ?? undefined));
+    }
+    if (line.signed === externalCheckpoint) hasExternalCheckpoint = true;
+    chain.lastCheckpoint = line;
+    const next = nextHead(chain.state.checkpoint, line);
+    return next ? acceptCheckpoint(chain.state, next) : notFollowing(organizationId, chain.state.checkpoint);
+  };
+
+  const acceptLine = async (line: ExportLine): Promise<Finding | undefined> => {
+    if (isEnded) return finding('EXPORT_CONTINUES');
     if (line.kind === 'export')
-      return line.version === exportVersion ? undefined : `the export is of version ${line.version}`;
+      return line.version === exportVersion
+        ? undefined
+        : finding('EXPORT_VERSION_UNKNOWN', { version: line.version });
     if (line.kind === 'key') {
-      keys.push(line);
+      keyRows.push(line);
       return undefined;
     }
-    trust ??= await trustFrom(read, roots, keys);
-    if (trust.problem !== undefined) return trust.problem;
-    if (line.kind === 'end') return end(line, trust);
-    if (line.kind === 'anchor') {
-      const problem = await close();
-      if (problem !== undefined) return problem;
-      const anchor = await readSigned(read, 'anchor', line.signed, trust.keys);
-      if (anchor?.organizationId !== line.organizationId)
-        return 'the anchor is not what a trusted key has signed';
-      chain = open(line.organizationId, afterAnchor(anchor), anchor.droppedThrough);
-      return undefined;
-    }
-    const problem = await switchTo(line.organizationId);
-    if (problem !== undefined || !chain) return problem;
-    if (line.kind === 'checkpoint') {
-      if (line.signed === kept) keptSeen = true;
-      return checkpointProblem(chain, line);
-    }
-    contents = withEvent(contents);
-    if (contents.events % 1_000 === 0) onProgress?.(contents.events);
-    return linkProblem(chain, line);
+    trust ??= await trustFrom(read, roots, keyRows);
+    if (trust.finding) return trust.finding;
+    const { keys } = trust;
+    const continuesChain =
+      (line.kind === 'link' || line.kind === 'checkpoint') &&
+      chain?.state.organizationId === line.organizationId;
+    const problem = continuesChain ? undefined : await closeChain(keys);
+    if (problem) return problem;
+    if (line.kind === 'anchor') return acceptAnchorLine(line, keys);
+    if (line.kind === 'end') return acceptEndLine(line, keys);
+    return acceptChainLine(line);
   };
 
-  const verdict = (finding: Finding | undefined): OfflineVerdict => ({
-    events: contents.events,
-    chains: contents.chains,
+  const verdict = (problem: Finding | undefined): OfflineVerdict => ({
+    events: manifest.events,
+    chains: manifest.chains,
     ...(statement && { statement }),
-    ...(finding && { finding }),
+    ...(problem && { finding: problem }),
   });
 
+  const openOrganization = () => ({ organizationId: chain?.state.organizationId });
   for await (const text of lines) {
     if (text === '') continue;
     const line = parse(text);
-    const problem = line ? await take(line) : 'a line of the export is not JSON';
-    if (problem === undefined) continue;
-    const about = (line ?? {}) as { organizationId?: string; sequence?: number; eventId?: string };
-    const { organizationId, sequence, eventId } = about;
-    // A chain that is still open when another line comes is the one that could not be closed.
-    if (chain && chain.organizationId !== organizationId)
-      return verdict({ organizationId: chain.organizationId, problem });
-    return verdict({ organizationId, sequence, eventId, problem });
+    const problem = line ? await acceptLine(line) : finding('EXPORT_LINE_INVALID', openOrganization());
+    if (problem) return verdict(problem);
   }
-  if (!ended)
-    return verdict({
-      organizationId: chain?.organizationId,
-      problem: 'the export is not complete: its last line is missing',
-    });
-  return verdict(keptSeen ? undefined : { problem: 'the checkpoint that was kept is not part of the log' });
+  if (!isEnded) return verdict(finding('EXPORT_TRUNCATED', openOrganization()));
+  return verdict(hasExternalCheckpoint ? undefined : finding('EXTERNAL_CHECKPOINT_MISSING', {}));
 }
 
-function parse(text: string): Line | undefined {
+function parse(text: string): ExportLine | undefined {
   try {
     const line = JSON.parse(text);
-    return typeof line?.kind === 'string' ? line : undefined;
+    const isLink = line?.kind === 'link';
+    const isLine = typeof line?.kind === 'string';
+    // The record of a link is made of these.
+    const isValid = isLink ? typeof line.eventId === 'string' && typeof line.time === 'string' : isLine;
+    return isValid ? line : undefined;
   } catch {
     return undefined;
-  }
-}
-
-function checkpointProblem(chain: Chain, row: CheckpointRow): string | undefined {
-  const { position, sequence, head } = chain;
-  const right =
-    row.number === position.number + 1 &&
-    row.previous === position.hash &&
-    row.size === sequence &&
-    row.head === head &&
-    row.at >= position.at &&
-    agrees(row, claimed('checkpoint', row.signed));
-  if (!right) return `checkpoint ${position.number + 1} is missing or does not follow from what is before it`;
-  chain.position = positionOf(row);
-  chain.last = row;
-  return undefined;
-}
-
-function linkProblem(chain: Chain, line: Link & { event: EventText | null }): string | undefined {
-  const sequence = chain.sequence + 1;
-  if (line.sequence !== sequence)
-    return `link ${sequence} is missing; number ${line.sequence} is in its place`;
-  if (linkHash(chain.head, linkRecord(line)) !== line.hash)
-    return 'the link does not follow from the one before it';
-  if (line.event) {
-    if (eventHash(line.event) !== line.eventHash)
-      return 'the text of the event is not what it was when it was linked';
-    if (!isAbout(line.event.canonical, chain.organizationId, line))
-      return 'the text is that of another event';
-  } else if (line.time.slice(0, 10) > chain.droppedThrough) return 'the event is gone';
-  chain.sequence = sequence;
-  chain.head = line.hash;
-  return undefined;
-}
-
-function isAbout(canonical: string, organizationId: string, { eventId, time }: Link): boolean {
-  try {
-    const said = JSON.parse(canonical);
-    return (
-      said.organizationId === organizationId &&
-      said.eventId === eventId &&
-      microseconds(said.timestamp) === time
-    );
-  } catch {
-    return false;
   }
 }

@@ -1,130 +1,240 @@
 /**
- * Walking a chain: from a checkpoint (or the beginning, or an anchor) over its links and events to a later checkpoint,
- * with every hash computed anew. Checkpoints name the hash of the one before, so the signature of the last vouches for all.
+ * Verification of a scope of one chain: from a checkpoint (or the beginning, or an anchor) to a later checkpoint. It reads
+ * the rows and feeds them to the rules (chain/rules.ts).
  */
 import type { Tx } from '../../../kernel/data/db.ts';
 import type { PublicKey, ReadStatement } from '../../../kernel/ports/signer.ts';
-import type { Finding } from '../alarm.ts';
-import { agrees, isGenuine, type Position, positionOf } from '../chain/chain-heads.ts';
-import { hashText, linkHash, linkProblem, millisecondsOf } from '../chain/hashes.ts';
-import type { CheckpointRow } from '../chain/links-store.ts';
-import { claimed } from '../chain/statements.ts';
-import type { Period } from '../log/period.ts';
-import { createEventStream, type EventStream, type Times } from './event-stream.ts';
+import { readCheckpoints } from '../chain/checkpoints-store.ts';
+import { eventKeyIn, sequenceIn, timeIn } from '../chain/hashes.ts';
+import {
+  acceptCheckpoint,
+  acceptLink,
+  type ChainHead,
+  type ChainState,
+  evidenceOf,
+  type LinkEvidence,
+  nextHead,
+  notFollowing,
+  signatureFinding,
+  startChain,
+} from '../chain/rules.ts';
+import type { CheckpointRow } from '../chain/statements.ts';
+import { type Finding, finding } from '../findings.ts';
+import { isWithin, type Period } from '../log/period.ts';
+import { type LinkingCutoff, mustBeLinkedTest } from './completeness-store.ts';
+import { createEventStream, type EventStream, type TimeSpan } from './event-stream.ts';
 import {
   type LinkBundle,
-  readCheckpoints,
+  type LinkRange,
+  type LinkRow,
   readLinkBundle,
   readLinks,
-  type Settled,
-  type Stretch,
-  settledTest,
 } from './evidence-store.ts';
 
-export interface Way {
+export interface VerificationScope {
   readonly organizationId: string;
-  readonly from: Position;
-  /** The number of the checkpoint to stop at; the newest when left out. */
+  readonly from: ChainHead;
+  /** The number of the last checkpoint; the newest when left out. */
   readonly through?: number | undefined;
-  readonly settled: Settled;
+  readonly cutoff: LinkingCutoff;
   readonly period?: Period | undefined;
-  /** Events up to this day may be gone. */
+  /** Retention dropped the events through this day. */
   readonly droppedThrough?: string | undefined;
   readonly keys: readonly PublicKey[];
-  /** Row by row from the start: for a log that holds what SQL cannot read. */
+  /** Reads row by row from the start: for rows that SQL cannot join into bundles. */
   readonly rowByRow?: boolean;
   readonly onProgress?: ((events: number) => void) | undefined;
 }
 
-export interface Walked {
-  readonly finding?: Finding;
-  readonly position: Position;
-  /** Events that were there; of these, those that must have a link by now, and those of the period asked about. */
+/** Counts of events: all, those that must have a link by now, and those in the period. */
+interface Counts {
   readonly events: number;
-  readonly settled: number;
+  readonly due: number;
   readonly inPeriod: number;
 }
 
-interface Sum {
-  head: string;
-  events: number;
-  settled: number;
-  inPeriod: number;
+export interface ScopeResult extends Counts {
+  readonly finding?: Finding;
+  /** The last checkpoint that follows from the ones before. */
+  readonly head: ChainHead;
 }
 
-type CheckpointsOf = readonly (CheckpointRow & { takenOn: string })[];
+const checkpointsPerPage = 500;
+const linksPerRange = 1_000;
 
-const checkpointsAtOnce = 500;
-const linksAtOnce = 1_000;
-
-export async function walk(tx: Tx, read: ReadStatement, way: Way): Promise<Walked> {
-  const { organizationId } = way;
-  const through = way.through ?? Number.MAX_SAFE_INTEGER;
+export async function verifyScope(
+  tx: Tx,
+  read: ReadStatement,
+  scope: VerificationScope,
+): Promise<ScopeResult> {
+  const { organizationId, through = Number.MAX_SAFE_INTEGER } = scope;
   const stream = createEventStream(tx, organizationId);
-  const sum: Sum = { head: way.from.head, events: 0, settled: 0, inPeriod: 0 };
-  let position = way.from;
+  const state = startChain(organizationId, scope.from, scope.droppedThrough);
+  let counts: Counts = { events: 0, due: 0, inPeriod: 0 };
+  let head = scope.from;
   let last: CheckpointRow | undefined;
-  let finding: Finding | undefined;
+  let problem: Finding | undefined;
 
-  while (!finding && position.number < through) {
-    const atMost = Math.min(checkpointsAtOnce, through - position.number);
-    const page = await readCheckpoints(tx, organizationId, position.number, atMost);
+  while (!problem && head.number < through) {
+    const limit = Math.min(checkpointsPerPage, through - head.number);
+    const page = await readCheckpoints(tx, organizationId, head.number, limit);
     if (page.length === 0) break;
-    const { sound, problem } = soundPart(position, page);
-    finding = await walkLinks(tx, way, stream, position.size, sound, sum);
-    finding ??= problem === undefined ? undefined : { organizationId, problem };
-    last = sound.at(-1) ?? last;
-    if (last) position = positionOf(last);
+    const heads = followingHeads(head, page);
+    const checked = await verifyLinks({ tx, scope, stream, state, heads }, counts);
+    counts = checked.counts;
+    last = page[heads.length - 1] ?? last;
+    head = heads.at(-1) ?? head;
+    problem = checked.finding;
+    if (!problem && heads.length < page.length) problem = notFollowing(organizationId, head);
   }
   await stream.close();
-  if (!finding && last && !(await isGenuine(read, last, way.keys)))
-    finding = { organizationId, problem: `checkpoint ${last.number} is not what a trusted key has signed` };
-  const { events, settled, inPeriod } = sum;
-  return { ...(finding && { finding }), position, events, settled, inPeriod };
+  if (!problem && last) problem = await signatureFinding(read, last, scope.keys);
+  return { ...(problem && { finding: problem }), head, ...counts };
 }
 
-async function walkLinks(
-  tx: Tx,
-  way: Way,
-  stream: EventStream,
-  after: number,
-  checkpoints: CheckpointsOf,
-  sum: Sum,
-): Promise<Finding | undefined> {
-  const stretches = stretchesOf(way.organizationId, after, checkpoints.at(-1)?.size ?? after);
-  const ask = (stretch: Stretch | undefined) => {
-    const bundle = stretch && !way.rowByRow ? readLinkBundle(tx, stretch) : undefined;
+/** The heads of the checkpoints up to the first that does not follow from the one before. */
+function followingHeads(from: ChainHead, page: readonly (CheckpointRow & { takenOn: string })[]) {
+  const heads: ChainHead[] = [];
+  for (const row of page) {
+    const head = nextHead(heads.at(-1) ?? from, row);
+    if (!head) break;
+    heads.push(head);
+  }
+  return heads;
+}
+
+interface LinkCheck {
+  readonly tx: Tx;
+  readonly scope: VerificationScope;
+  readonly stream: EventStream;
+  readonly state: ChainState;
+  /** Of the checkpoints that cover the links. */
+  readonly heads: readonly ChainHead[];
+}
+
+/** The next range is requested before the current one is checked, so that PostgreSQL and this process work in parallel. */
+async function verifyLinks(
+  check: LinkCheck,
+  before: Counts,
+): Promise<{ counts: Counts; finding?: Finding | undefined }> {
+  const { tx, scope, stream, state, heads } = check;
+  const ranges = rangesOf(scope.organizationId, state.sequence, heads.at(-1)?.size ?? state.sequence);
+  const request = (range: LinkRange | undefined) => {
+    const bundle = range && !scope.rowByRow ? readLinkBundle(tx, range) : undefined;
     bundle?.catch(() => {});
     return bundle;
   };
-  let coming = ask(stretches[0]);
-  for (const [index, stretch] of stretches.entries()) {
-    const bundle = await coming;
-    const times = bundle?.records ? timesIn(bundle.records) : undefined;
-    const there = times !== undefined && (await stream.reach(times));
-    // Asked for now, so that the database works while we do.
-    coming = ask(stretches[index + 1]);
+  let counts = before;
+  let requested = request(ranges[0]);
+  for (const [index, range] of ranges.entries()) {
+    const bundle = await requested;
+    const span = bundle?.records ? timeSpanOf(bundle.records) : undefined;
+    const hasEvents = span !== undefined && (await stream.readThrough(span));
+    requested = request(ranges[index + 1]);
     if (bundle) stream.readAhead();
-    const covering = checkpoints.filter(({ size }) => size > stretch.after);
-    const quick = there && bundle ? checkBundle(way, bundle, stream, stretch, sum.head, covering) : undefined;
-    const checked = quick ?? (await checkRows(tx, way, stretch, sum.head, covering));
-    sum.events += checked.events;
-    sum.settled += checked.settled;
-    sum.inPeriod += checked.inPeriod;
-    sum.head = checked.head;
-    way.onProgress?.(sum.events);
+    const checked =
+      (hasEvents && bundle && verifyBundle(check, range, bundle)) || (await verifyRows(check, range));
+    counts = sumOf(counts, checked.counts);
+    scope.onProgress?.(counts.events);
     if (checked.finding) {
-      await coming?.catch(() => {});
-      return checked.finding;
+      await requested?.catch(() => {});
+      return { counts, finding: checked.finding };
     }
   }
-  return undefined;
+  return { counts };
+}
+
+function rangesOf(organizationId: string, after: number, through: number): LinkRange[] {
+  const ranges: LinkRange[] = [];
+  for (let from = after; from < through; from += linksPerRange)
+    ranges.push({ organizationId, after: from, through: Math.min(from + linksPerRange, through) });
+  return ranges;
+}
+
+const sumOf = (one: Counts, other: Counts): Counts => ({
+  events: one.events + other.events,
+  due: one.due + other.due,
+  inPeriod: one.inPeriod + other.inPeriod,
+});
+
+interface RangeResult {
+  readonly counts: Counts;
+  readonly finding?: Finding;
+}
+
+/** Undefined for any finding: `verifyRows` then reads the range again and names the exact fault. */
+function verifyBundle(check: LinkCheck, range: LinkRange, bundle: LinkBundle): RangeResult | undefined {
+  const { links, records, firstDay, lastDay } = bundle;
+  const isComplete = links === range.through - range.after && records?.length === links * lineLength;
+  if (!isComplete || firstDay === null || firstDay !== lastDay) return undefined;
+  const state = { ...check.state };
+  const result = verifyRange({ ...check, state }, range, (index) => {
+    const start = index * lineLength;
+    const record = records.slice(start, start + recordLength);
+    const text = check.stream.take(eventKeyIn(record));
+    const hash = records.slice(start + recordLength, start + lineLength);
+    // Without its text the row decides whether the event is missing.
+    return text === undefined
+      ? undefined
+      : { sequence: sequenceIn(record), record, hash, linkedOn: firstDay, text };
+  });
+  if (result.finding) return undefined;
+  Object.assign(check.state, state);
+  return result;
+}
+
+async function verifyRows(check: LinkCheck, range: LinkRange): Promise<RangeResult> {
+  const count = range.through - range.after;
+  const rows: (LinkRow | undefined)[] = await readLinks(check.tx, range, count + 1);
+  const result = verifyRange(check, range, (index) => {
+    const row = rows[index];
+    return row && evidenceOf(row.link, row.event, row.event);
+  });
+  if (result.finding || rows.length <= count) return result;
+  const { organizationId, through: sequence } = range;
+  return { ...result, finding: finding('LINK_DUPLICATE', { organizationId, sequence }) };
+}
+
+/** Applies the rules to one range of links, from either source, and counts their events. */
+function verifyRange(
+  { scope, state, heads }: LinkCheck,
+  { after, through }: LinkRange,
+  linkAt: (index: number) => LinkEvidence | undefined,
+): RangeResult {
+  const { organizationId, period } = scope;
+  const isDue = mustBeLinkedTest(scope.cutoff);
+  const counts = { events: 0, due: 0, inPeriod: 0 };
+  let covering = heads.findIndex(({ size }) => size > after);
+  for (let sequence = after + 1; sequence <= through; sequence += 1) {
+    const link = linkAt(sequence - after - 1);
+    if (!link)
+      return {
+        counts,
+        finding: finding('LINK_MISSING', { expected: sequence }, { organizationId, sequence }),
+      };
+    const problem = acceptLink(state, link);
+    if (problem) return { counts, finding: problem };
+    const { text, record } = link;
+    if (text !== undefined) {
+      counts.events += 1;
+      if (isDue(text.slice(0, text.indexOf(' ')))) counts.due += 1;
+      if (period && isWithin(period, timeIn(record))) counts.inPeriod += 1;
+    }
+    const checkpoint = heads[covering];
+    if (checkpoint?.size !== sequence) continue;
+    const mismatch = acceptCheckpoint(state, checkpoint);
+    if (mismatch) return { counts, finding: mismatch };
+    covering += 1;
+  }
+  return { counts };
 }
 
 const recordLength = 128;
+/** Record and hash. */
 const lineLength = 192;
 
-function timesIn(records: string): Times {
+/** The times of the events, as the records spell them. */
+function timeSpanOf(records: string): TimeSpan {
   let earliest = 'g';
   let latest = '';
   for (let at = 48; at < records.length; at += lineLength) {
@@ -133,114 +243,4 @@ function timesIn(records: string): Times {
     if (time < earliest) earliest = time;
   }
   return { earliest, latest };
-}
-
-/** The checkpoints up to the first that does not follow from the one before. */
-function soundPart(from: Position, page: CheckpointsOf): { sound: CheckpointsOf; problem?: string } {
-  let before = from;
-  for (const [index, row] of page.entries()) {
-    const right =
-      row.number === before.number + 1 &&
-      row.previous === before.hash &&
-      row.size > before.size &&
-      row.at >= before.at &&
-      row.takenOn === row.at.slice(0, 10) &&
-      agrees(row, claimed('checkpoint', row.signed));
-    if (!right) {
-      const sound = page.slice(0, index);
-      return {
-        sound,
-        problem: `checkpoint ${before.number + 1} is missing or does not follow from the one before it`,
-      };
-    }
-    before = positionOf(row);
-  }
-  return { sound: page };
-}
-
-function stretchesOf(organizationId: string, after: number, through: number): Stretch[] {
-  const stretches: Stretch[] = [];
-  for (let from = after; from < through; from += linksAtOnce)
-    stretches.push({ organizationId, after: from, through: Math.min(from + linksAtOnce, through) });
-  return stretches;
-}
-
-/** Undefined when anything is not as it should be, whatever it is: then it is looked at row by row. */
-function checkBundle(
-  way: Way,
-  { links, records, firstDay, lastDay }: LinkBundle,
-  stream: EventStream,
-  { after, through }: Stretch,
-  head: string,
-  covering: CheckpointsOf,
-): (Sum & { finding?: undefined }) | undefined {
-  const count = through - after;
-  if (links !== count || records?.length !== count * lineLength) return undefined;
-  const isSettled = settledTest(way.settled);
-  const sum = { head, events: count, settled: 0, inPeriod: 0 };
-  let next = 0;
-  for (let index = 0; index < count; index += 1) {
-    const start = index * lineLength;
-    const sequence = after + index + 1;
-    const record = records.slice(start, start + recordLength);
-    const text = stream.take(record.slice(16, 64));
-    if (text === undefined || Number.parseInt(record.slice(0, 16), 16) !== sequence) return undefined;
-    if (hashText(text) !== record.slice(64)) return undefined;
-    sum.head = linkHash(sum.head, record);
-    if (sum.head !== records.slice(start + recordLength, start + lineLength)) return undefined;
-    if (isSettled(text.slice(0, text.indexOf(' ')))) sum.settled += 1;
-    if (way.period && isWithin(way.period, timeOf(record))) sum.inPeriod += 1;
-    if (covering[next]?.size !== sequence) continue;
-    if (covering[next]?.head !== sum.head) return undefined;
-    next += 1;
-  }
-  const days = covering.slice(0, covering[next - 1]?.size === through ? next : next + 1);
-  const sameDay = days.every(({ takenOn }) => takenOn === firstDay && takenOn === lastDay);
-  return sameDay ? sum : undefined;
-}
-
-const timeOf = (record: string): number => millisecondsOf(record.slice(48, 64));
-const isWithin = ({ from, to }: Period, time: number): boolean => time >= from && time <= to;
-
-async function checkRows(
-  tx: Tx,
-  way: Way,
-  stretch: Stretch,
-  head: string,
-  covering: CheckpointsOf,
-): Promise<Sum & { finding?: Finding }> {
-  const { organizationId, period, droppedThrough = '' } = way;
-  const isSettled = settledTest(way.settled);
-  const rows = await readLinks(tx, stretch, stretch.through - stretch.after + 1);
-  const sum = { events: 0, settled: 0, inPeriod: 0, head };
-  const at = (sequence: number, problem: string, eventId?: string) => ({
-    ...sum,
-    finding: { organizationId, sequence, eventId, problem },
-  });
-  let next = 0;
-  for (let sequence = stretch.after + 1; sequence <= stretch.through; sequence += 1) {
-    const row = rows[sequence - stretch.after - 1];
-    if (!row) return at(sequence, `link ${sequence} is missing`);
-    const { link, event } = row;
-    const problem = linkProblem(sum.head, sequence, link, event);
-    if (problem !== undefined) return at(sequence, problem, link.eventId);
-    if (!event && link.time.slice(0, 10) > droppedThrough)
-      return at(sequence, 'the event is gone, or no longer what it was', link.eventId);
-    const checkpoint = covering[next];
-    if (!checkpoint) return at(sequence, 'no checkpoint covers the link', link.eventId);
-    if (link.linkedOn !== checkpoint.takenOn) return at(sequence, 'the link has been moved', link.eventId);
-    sum.head = link.hash;
-    if (event) {
-      sum.events += 1;
-      if (isSettled(event.appendedIn)) sum.settled += 1;
-      if (period && isWithin(period, Date.parse(event.time))) sum.inPeriod += 1;
-    }
-    if (checkpoint.size !== sequence) continue;
-    if (checkpoint.head !== sum.head)
-      return at(sequence, `checkpoint ${checkpoint.number} has another head`, link.eventId);
-    next += 1;
-  }
-  if (rows.length > stretch.through - stretch.after)
-    return at(stretch.through, 'there are two links of one number');
-  return sum;
 }

@@ -1,38 +1,42 @@
-/** What a tenant can ask of its own log, and the operator of all: that it proves itself, and the signatures to keep elsewhere. */
+/** GET /audit/verify and GET /audit/checkpoints: for a tenant its own chain, for the operator every chain. */
 import { type Caller, isOperator, tenantOf } from '../../../kernel/caller.ts';
 import { createFairQueue } from '../../../kernel/concurrency/fair-queue.ts';
 import type { Db } from '../../../kernel/data/db.ts';
 import { fail } from '../../../kernel/fail.ts';
 import { type Page, pageOf } from '../../../kernel/http/page.ts';
-import { type Asked, openPeriod, type Period, withinTime } from '../log/period.ts';
+import { listCheckpoints } from '../chain/checkpoints-store.ts';
+import { clampTime, openPeriod, type Period, type PeriodQuery } from '../log/period.ts';
 import type { AuditCheckpoint, CheckpointQuery, Verification } from '../schema.ts';
-import { listCheckpoints } from './evidence-store.ts';
 import type { Verifier } from './verifier.ts';
 
-export interface Proof {
-  verify(caller: Caller, asked: Asked & { organizationId?: string }): Promise<Verification>;
+export interface VerificationService {
+  verify(caller: Caller, query: PeriodQuery & { organizationId?: string }): Promise<Verification>;
   checkpoints(caller: Caller, query: CheckpointQuery): Promise<Page<AuditCheckpoint>>;
 }
 
-const always = {
-  from: withinTime(Number.NEGATIVE_INFINITY),
-  to: withinTime(Number.POSITIVE_INFINITY),
+const allTime = {
+  from: clampTime(Number.NEGATIVE_INFINITY),
+  to: clampTime(Number.POSITIVE_INFINITY),
 };
 
-export interface ProofDeps {
+export interface VerificationServiceDeps {
   readonly db: Db;
   readonly verifier: Verifier;
-  /** Every organization in the log. */
+  /** Every organization that has events or evidence. */
   organizations(): Promise<string[]>;
 }
 
-/** Each has a connection for as long as it reads, and the organization's requests of two minutes may wait. */
-const verifications = { concurrency: 2, maxQueue: 60 } as const;
+/** Each verification holds a connection. The queue has room for the requests of one organization in two minutes. */
+const verificationLimits = { concurrency: 2, maxQueue: 60 } as const;
 
-export function createProof({ db, verifier, organizations }: ProofDeps): Proof {
-  const inTurn = createFairQueue(verifications);
+export function createVerificationService({
+  db,
+  verifier,
+  organizations,
+}: VerificationServiceDeps): VerificationService {
+  const runQueued = createFairQueue(verificationLimits);
 
-  /** In turn, and no further than the first that is broken: the alarm names what it is. */
+  /** One chain after another, up to the first finding. The alarm logs the finding. */
   const verifyAll = async (chains: readonly string[], period: Period | undefined) => {
     let checkedCount = 0;
     for (const organizationId of chains) {
@@ -44,13 +48,13 @@ export function createProof({ db, verifier, organizations }: ProofDeps): Proof {
   };
 
   return {
-    async verify(caller, asked) {
-      const period = openPeriod(asked);
-      const all = asked.organizationId === undefined && tenantOf(caller) === undefined;
-      const one = all ? undefined : chosen(caller, asked.organizationId);
+    async verify(caller, query) {
+      const period = openPeriod(query);
+      const all = query.organizationId === undefined && tenantOf(caller) === undefined;
+      const one = all ? undefined : organizationOf(caller, query.organizationId);
       const whole = period.from === undefined && period.to === undefined;
-      const verdict = await inTurn(caller.organizationId, async () =>
-        verifyAll(one ? [one] : await organizations(), whole ? undefined : { ...always, ...period }),
+      const verdict = await runQueued(caller.organizationId, async () =>
+        verifyAll(one ? [one] : await organizations(), whole ? undefined : { ...allTime, ...period }),
       );
       return {
         ...verdict,
@@ -59,7 +63,7 @@ export function createProof({ db, verifier, organizations }: ProofDeps): Proof {
       };
     },
     async checkpoints(caller, query) {
-      const organizationId = chosen(caller, query.organizationId);
+      const organizationId = organizationOf(caller, query.organizationId);
       const { rows, total } = await listCheckpoints(db, organizationId, query);
       const data = rows.map(({ number, size, head, at, keyId, signed }) => ({
         number,
@@ -74,8 +78,8 @@ export function createProof({ db, verifier, organizations }: ProofDeps): Proof {
   };
 }
 
-function chosen(caller: Caller, asked: string | undefined): string {
-  const organizationId = asked?.toLowerCase() ?? caller.organizationId;
+function organizationOf(caller: Caller, requested: string | undefined): string {
+  const organizationId = requested?.toLowerCase() ?? caller.organizationId;
   return organizationId === caller.organizationId || isOperator(caller)
     ? organizationId
     : fail('ORG_NOT_FOUND');

@@ -21,12 +21,12 @@ for (const events of perPass) {
   await record(t, organizationId, events);
   await record(t, otherId, 2);
   t.clock.advance(1_000);
-  await t.app.audit.settle();
+  await t.app.audit.linkAll();
 }
 // While a transaction is open anywhere on the server, what was appended since is looked at again, and would be linked anew.
 await until('all of it is settled', async () => {
   await record(t, t.app.ids.uuid(), 1);
-  await t.app.audit.settle();
+  await t.app.audit.linkAll();
   const [row] = await t.sql<{ settled: boolean }>(
     `select not exists (select from audit_events, audit_progress
                         where organization_id = $1 and appended_in >= settled_before) as settled`,

@@ -1,165 +1,158 @@
-/** Whether the log is what it was: one organization's chain, whole or for a period, as GET /audit/verify answers it. */
+/** Verification of one organization's chain, whole or for a period. GET /audit/verify and the command line use it. */
 import type { Clock } from '../../../kernel/clock.ts';
 import type { Db, Tx } from '../../../kernel/data/db.ts';
 import type { ReadStatement } from '../../../kernel/ports/signer.ts';
-import type { Alarm, Finding } from '../alarm.ts';
-import {
-  afterAnchor,
-  cutBack,
-  isGenuine,
-  type Position,
-  type Positions,
-  positionOf,
-} from '../chain/chain-heads.ts';
+import type { Alarm } from '../alarm.ts';
+import type { ChainHeads } from '../chain/chain-heads.ts';
+import { firstCheckpointSince, lastCheckpointBefore } from '../chain/checkpoints-store.ts';
 import type { Keyring } from '../chain/keys/keyring.ts';
 import { findLastSequences } from '../chain/links-store.ts';
 import type { Pending } from '../chain/pending.ts';
-import { type Period, withinTime } from '../log/period.ts';
 import {
-  countSettled,
-  countSettledWithin,
-  findStray,
-  firstCheckpointSince,
-  hasUncounted,
-  lastCheckpointBefore,
-  type Settled,
-  settledIn,
-  takeSnapshot,
-  uncounted,
-} from './evidence-store.ts';
-import { type Walked, walk } from './scope.ts';
+  type ChainHead,
+  coverageFinding,
+  emptyHead,
+  headAtAnchor,
+  headOf,
+  signatureFinding,
+  truncationFinding,
+} from '../chain/rules.ts';
+import { type Finding, finding } from '../findings.ts';
+import { clampTime, type Period } from '../log/period.ts';
+import {
+  countDue,
+  countDueWithin,
+  findDueUnlinked,
+  hasRowsBeforeFirst,
+  type LinkingCutoff,
+  readLinkingCutoff,
+} from './completeness-store.ts';
+import { takeSnapshot } from './evidence-store.ts';
+import { type ScopeResult, verifyScope } from './scope.ts';
 
 export interface VerifierDeps {
   readonly db: Db;
   readonly clock: Clock;
   readonly readStatement: ReadStatement;
   readonly keyring: Keyring;
-  readonly positions: Positions;
+  readonly chainHeads: ChainHeads;
   readonly alarm: Alarm;
-  readonly pending: Pick<Pending, 'missing'>;
-  /** Links all there is to link, and answers with a snapshot: what is visible in it was looked at. */
+  readonly pending: Pick<Pending, 'findDeleted'>;
+  /** Links all events, and returns a snapshot: the sequencer has processed every event that is visible in it. */
   drain(): Promise<string>;
 }
 
 export interface Verdict {
   readonly checked: number;
   readonly finding?: Finding;
-  /** The newest checkpoint, when all is well. */
-  readonly position?: Position;
+  /** The newest checkpoint, when there is no finding. */
+  readonly head?: ChainHead;
 }
 
 export interface Verifier {
   verify(organizationId: string, period?: Period, onProgress?: (events: number) => void): Promise<Verdict>;
 }
 
-/** Before the snapshot is taken: what it must have. */
-interface Known {
-  readonly seen: string;
-  readonly before: Position | undefined;
+/** The state before the snapshot is taken: the snapshot must have all of it. */
+interface Before {
+  readonly processed: string;
+  readonly lastSeen: ChainHead | undefined;
 }
 
-/** An event is linked within seconds; the allowance is for clocks that differ and transactions that were long open. */
+interface Request {
+  readonly organizationId: string;
+  readonly period: Period | undefined;
+  readonly onProgress: ((events: number) => void) | undefined;
+}
+
+/** An event is linked within seconds. The allowance is for clock skew and for transactions that were open for long. */
 const allowanceMs = 600_000;
 
 export function createVerifier(deps: VerifierDeps): Verifier {
-  const { db, readStatement, keyring, positions, alarm, pending } = deps;
+  const { db, readStatement, keyring, chainHeads, alarm, pending } = deps;
 
-  const inSnapshot = (
-    organizationId: string,
-    known: Known,
-    period: Period | undefined,
-    rowByRow: boolean,
-    onProgress?: (events: number) => void,
-  ): Promise<Verdict> =>
+  const verifyInSnapshot = (request: Request, before: Before, rowByRow: boolean): Promise<Verdict> =>
     db.transaction(async (tx) => {
+      const { organizationId, period, onProgress } = request;
       await takeSnapshot(tx);
-      const settled = await settledIn(tx, known.seen);
-      const { keys, problem } = await keyring.trust(tx);
-      if (problem !== undefined) return { checked: 0, finding: { problem } };
-      const { anchor, problem: badAnchor } = await positions.anchor(tx, organizationId);
-      if (badAnchor !== undefined) return { checked: 0, finding: { organizationId, problem: badAnchor } };
-      if (await hasUncounted(tx, organizationId))
-        return { checked: 0, finding: { organizationId, problem: uncounted } };
-      const way = {
+      const cutoff = await readLinkingCutoff(tx, before.processed);
+      const { keys, finding: untrusted } = await keyring.trust(tx);
+      if (untrusted) return { checked: 0, finding: untrusted };
+      const { anchor, finding: invalidAnchor } = await chainHeads.anchor(tx, organizationId);
+      if (invalidAnchor) return { checked: 0, finding: invalidAnchor };
+      if (await hasRowsBeforeFirst(tx, organizationId))
+        return { checked: 0, finding: finding('ROW_BEFORE_FIRST', { organizationId }) };
+      const whole = {
         organizationId,
-        from: anchor ? afterAnchor(anchor) : positions.beginning(organizationId),
+        from: anchor ? headAtAnchor(anchor) : emptyHead(organizationId),
         droppedThrough: anchor?.droppedThrough,
-        settled,
+        cutoff,
         period,
         keys,
         rowByRow,
         onProgress,
       };
-      const part = period && (await partOf(tx, organizationId, period));
-      if (part) {
-        const walked = await walk(tx, readStatement, { ...way, ...part });
-        if (walked.finding) return { checked: walked.inPeriod, finding: walked.finding };
-        // Otherwise an event of the period was linked at quite another time, or not at all.
-        if (walked.inPeriod >= (await countSettledWithin(tx, organizationId, settled, period)))
-          return { checked: walked.inPeriod, position: walked.position };
+      const bounds = period && (await boundsOf(tx, organizationId, period));
+      if (bounds) {
+        const part = await verifyScope(tx, readStatement, { ...whole, ...bounds });
+        if (part.finding) return { checked: part.inPeriod, finding: part.finding };
+        // With fewer, an event of the period was linked at quite another time, or not at all: verify the whole chain.
+        if (part.inPeriod >= (await countDueWithin(tx, organizationId, cutoff, period)))
+          return { checked: part.inPeriod, head: part.head };
       }
-      const walked = await walk(tx, readStatement, way);
-      const finding = walked.finding ?? (await endProblem(tx, organizationId, walked, settled, known.before));
-      const checked = period ? walked.inPeriod : walked.events;
-      return finding ? { checked, finding } : { checked, position: walked.position };
+      const result = await verifyScope(tx, readStatement, whole);
+      const problem = result.finding ?? (await endFinding(tx, organizationId, result, cutoff, before));
+      const checked = period ? result.inPeriod : result.events;
+      return problem ? { checked, finding: problem } : { checked, head: result.head };
     });
 
-  /** From the last checkpoint before the period to the first behind it; undefined when that is everything. */
-  const partOf = async (tx: Tx, organizationId: string, { from, to }: Period) => {
+  /** From the last checkpoint before the period to the first after it; undefined when the period needs the whole chain. */
+  const boundsOf = async (tx: Tx, organizationId: string, { from, to }: Period) => {
     const { keys } = await keyring.trust(tx);
-    const iso = (time: number) => new Date(withinTime(time)).toISOString();
-    const before = await lastCheckpointBefore(tx, organizationId, iso(from - allowanceMs));
-    const behind = await firstCheckpointSince(tx, organizationId, iso(to + allowanceMs));
-    if (!before || !(await isGenuine(readStatement, before, keys))) return undefined;
-    return { from: positionOf(before), through: behind?.number };
+    const iso = (time: number) => new Date(clampTime(time)).toISOString();
+    const start = await lastCheckpointBefore(tx, organizationId, iso(from - allowanceMs));
+    const end = await firstCheckpointSince(tx, organizationId, iso(to + allowanceMs));
+    if (!start || (await signatureFinding(readStatement, start, keys))) return undefined;
+    return { from: headOf(start), through: end?.number };
   };
 
-  /** The chain holds as far as it goes: does it go as far as it must, and hold everything? */
-  const endProblem = async (
+  /** The links are valid: is the chain also as long as it must be, with a link for every event? */
+  const endFinding = async (
     tx: Tx,
     organizationId: string,
-    { position, settled: counted }: Walked,
-    settled: Settled,
-    before: Position | undefined,
+    { head, due }: ScopeResult,
+    cutoff: LinkingCutoff,
+    { lastSeen }: Before,
   ): Promise<Finding | undefined> => {
     const [last] = await findLastSequences(tx, [organizationId]);
-    if (last && last.sequence > position.size)
-      return {
-        organizationId,
-        sequence: position.size + 1,
-        problem: 'there are links that no checkpoint covers',
-      };
-    const cut = cutBack(before, position)?.problem;
-    if (cut !== undefined) return { organizationId, problem: cut };
-    if ((await countSettled(tx, organizationId, settled)) <= counted) return undefined;
-    const stray = await findStray(tx, organizationId, settled);
-    return {
-      organizationId,
-      eventId: stray?.eventId,
-      problem: 'the event is in no link: it was not recorded by this service',
-    };
+    const problem =
+      coverageFinding(organizationId, last?.sequence, head) ??
+      truncationFinding(organizationId, lastSeen, head);
+    if (problem || (await countDue(tx, organizationId, cutoff)) <= due) return problem;
+    const event = await findDueUnlinked(tx, organizationId, cutoff);
+    return finding('EVENT_NOT_LINKED', { organizationId, eventId: event?.eventId });
   };
 
   return {
     async verify(organizationId, period, onProgress) {
-      const known = { seen: await deps.drain(), before: positions.remembered(organizationId) };
-      const look = (rowByRow: boolean) => inSnapshot(organizationId, known, period, rowByRow, onProgress);
-      const walked = await look(false).catch((error) => {
-        if (!isUnreadable(error)) throw error;
-        return look(true);
+      const before = { processed: await deps.drain(), lastSeen: chainHeads.lastSeen(organizationId) };
+      const request = { organizationId, period, onProgress };
+      const result = await verifyInSnapshot(request, before, false).catch((error) => {
+        if (!isInvalidData(error)) throw error;
+        return verifyInSnapshot(request, before, true);
       });
-      const finding = walked.finding ?? (await pending.missing(organizationId, period));
-      const verdict: Verdict = finding ? { checked: walked.checked, finding } : walked;
+      const problem = result.finding ?? (await pending.findDeleted(organizationId, period));
+      const verdict: Verdict = problem ? { checked: result.checked, finding: problem } : result;
       if (verdict.finding) alarm.raise(verdict.finding);
       else if (!period) {
         alarm.clear(organizationId);
-        if (verdict.position) positions.remember(organizationId, verdict.position);
+        if (verdict.head) chainHeads.markSeen(organizationId, verdict.head);
       }
       return verdict;
     },
   };
 }
 
-/** SQL's class 22: a value that cannot be what it should be, in a log that somebody has written into. */
-export const isUnreadable = (error: unknown): boolean =>
+/** SQLSTATE class 22, data exception: a row that was edited cannot be read in a bundle. */
+export const isInvalidData = (error: unknown): boolean =>
   /^22/.test(String((error as { code?: unknown } | null)?.code ?? ''));

@@ -28,7 +28,7 @@ async function chainCalled(organizationId: string, perCheckpoint: readonly numbe
   for (const events of perCheckpoint) {
     await record(t, organizationId, events);
     t.clock.advance(1_000);
-    await t.app.audit.settle();
+    await t.app.audit.linkAll();
   }
   return organizationId;
 }
@@ -55,7 +55,7 @@ it('finds at the first look what is new, beside nine chains that grow as well', 
   assert.equal(await gauge(), '1');
   for (const other of others) await record(t, other, 1);
   await record(t, busy, 2_000);
-  await t.app.audit.settle();
+  await t.app.audit.linkAll();
   await edited(busy, 60);
   await rounds(1);
   assert.equal(await gauge(), '0');
@@ -78,7 +78,7 @@ it('says so when the checkpoint that it would begin at is not genuine', async ()
     where organization_id = '${organizationId}' and number = 2`);
   // The newest ten thousand begin behind it.
   await rounds(1);
-  assert.deepEqual(problems(), ['checkpoint 2 is not what a trusted key has signed']);
+  assert.deepEqual(problems(), ['checkpoint 2 has no valid signature by a trusted key']);
 });
 
 it('comes to the other chains though a checkpoint of one is gone', async () => {
@@ -98,7 +98,7 @@ it('comes to the other chains though a checkpoint of one is gone', async () => {
 it('comes to the last of many small chains within a few rounds', async () => {
   const last = await chainCalled('ffffffff-ffff-4fff-bfff-ffffffffffff', [3]);
   for (let other = 0; other < 30; other += 1) await record(t, t.app.ids.uuid(), 1);
-  await t.app.audit.settle();
+  await t.app.audit.linkAll();
   t.clock.advance(3_600_000);
   await rounds(2);
   assert.equal(await gauge(), '1');
@@ -117,7 +117,7 @@ it('finds a row that was put where the sequencer has been', async () => {
      from audit_events where organization_id = '${organizationId}' limit 1`,
   );
   await rounds(6);
-  assert.deepEqual(problems(), ['the event is in no link']);
+  assert.deepEqual(problems(), ['the event has no link: it was not recorded by this service']);
 });
 
 for (const [what, table, assignment] of [
@@ -218,7 +218,7 @@ it('what was recorded while a chain was spoilt is linked once that is undone and
      from audit_links where organization_id = '${organizationId}' and sequence = 3`,
   );
   await record(t, organizationId, 2);
-  await t.app.audit.settle();
+  await t.app.audit.linkAll();
   assert.ok((await t.app.audit.verify(organizationId)).finding);
   await asIntruder(`delete from audit_links where event_id = '${forged}'`);
   await t.sql("update audit_progress set settled_before = '0'");

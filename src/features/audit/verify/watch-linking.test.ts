@@ -28,7 +28,7 @@ it('the watch reads what is new, not what it has seen a moment ago once more', a
   for (let second = 0; second < 12; second += 1) {
     await record(t, busy, 1_000);
     t.clock.advance(1_000);
-    await audit.settle();
+    await audit.linkAll();
   }
   for (let look = 0; look < 2; look += 1) await audit.watch();
   await record(t, busy, 1);
@@ -52,7 +52,7 @@ it('the watch comes to every chain that grows, however many do at once', async (
   await grow();
   await looks();
   await grow();
-  await audit.settle();
+  await audit.linkAll();
   await execute(
     t.databaseUrl,
     `set session_replication_role = replica;

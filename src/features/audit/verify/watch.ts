@@ -1,234 +1,246 @@
 /**
- * The watch: what the gauge shows is found here, by looking all the time at what is new and at a piece of what is old. It
- * remembers where it has been, in this process only, and never has more to do in a round than fits between two.
+ * The watch: background verification, whose result is the integrity gauge. Each round verifies the new links and the next
+ * part of the old ones. It remembers in this process how far it is, and limits the work of one round.
  */
-
 import { createBatcher } from '../../../kernel/concurrency/batcher.ts';
 import { DatabaseUnavailable, type Tx } from '../../../kernel/data/db.ts';
 import type { PublicKey } from '../../../kernel/ports/signer.ts';
-import { afterAnchor, isGenuine, type Position, positionOf } from '../chain/chain-heads.ts';
+import {
+  findChainsGrownSince,
+  firstCheckpointFromSize,
+  lastCheckpointUpToSize,
+} from '../chain/checkpoints-store.ts';
 import { findLastSequences } from '../chain/links-store.ts';
 import {
-  checkpointFrom,
-  checkpointUpTo,
-  findGrown,
+  type ChainHead,
+  coverageFinding,
+  emptyHead,
+  headAtAnchor,
+  headOf,
+  signatureFinding,
+} from '../chain/rules.ts';
+import { type Finding, finding } from '../findings.ts';
+import {
+  findDueUnlinked,
   findOrganizationAfter,
-  findStray,
-  hasUncounted,
-  type Settled,
-  settledIn,
-  takeSnapshot,
-  uncounted,
-} from './evidence-store.ts';
-import { walk } from './scope.ts';
-import { isUnreadable, type VerifierDeps } from './verifier.ts';
+  hasRowsBeforeFirst,
+  type LinkingCutoff,
+  readLinkingCutoff,
+} from './completeness-store.ts';
+import { takeSnapshot } from './evidence-store.ts';
+import { verifyScope } from './scope.ts';
+import { isInvalidData, type VerifierDeps } from './verifier.ts';
 
-/** Per round and however many chains there are: a fraction of a second's work. The last checkpoint is walked to its end. */
-const newLinksAtMost = 10_000;
-const oldLinksAtMost = 2_500;
-const oldChainsAtMost = 20;
-const chainsAtMost = 100;
+/** Per round: a fraction of a second of work, for any number of chains. The last checkpoint is verified to its end. */
+const maxNewLinks = 10_000;
+const maxOldLinks = 2_500;
+const maxOldChains = 20;
+const maxNewChains = 100;
 
 interface Round {
   readonly tx: Tx;
-  /** Before the snapshot was taken: chains grow meanwhile, and what is remembered of them since is not in it. */
-  readonly known: ReadonlyMap<string, Position>;
+  /** From before the snapshot: chains grow, and heads that were seen later are not in it. */
+  readonly seenHeads: ReadonlyMap<string, ChainHead>;
   readonly keys: readonly PublicKey[];
-  readonly settled: Settled;
+  readonly cutoff: LinkingCutoff;
   readonly rowByRow: boolean;
 }
 
-/** Where the old part is being looked at: in this chain, from here; without a position, behind it. */
-interface Place {
+/** How far the scan of old links is: at this head of this chain. Without a head, at the end of the chain. */
+interface ScanCursor {
   readonly organizationId: string | undefined;
-  readonly position: Position | undefined;
-  /** The chain begins there: what is older than that has no business being there. */
-  readonly isFirst?: boolean;
+  readonly head: ChainHead | undefined;
+  /** At the start of the chain: earlier events are checked, too. */
+  readonly isStart?: boolean;
 }
 
-/** Each round answers whether it has come to the last chain and the next begins with the first. */
+/** Each round returns whether the scan of old links reached the last chain; the next round starts at the first. */
 export function createWatch(deps: Omit<VerifierDeps, 'pending'>): () => Promise<boolean> {
-  const { db, clock, readStatement, keyring, positions, alarm, drain } = deps;
-  const walkedTo = new Map<string, Position>();
-  let lookedAt: number | undefined;
-  let place: Place = { organizationId: undefined, position: undefined };
-  /** Which of the chains that we have seen is the next to be asked for. */
-  let nextRemembered = 0;
-  /** Chains that have grown since we came to them; whoever has waited longest comes first. */
-  const waiting = new Set<string>();
+  const { db, clock, readStatement, keyring, chainHeads, alarm, drain } = deps;
+  const verifiedTo = new Map<string, ChainHead>();
+  let lastRoundAt: number | undefined;
+  let cursor: ScanCursor = { organizationId: undefined, head: undefined };
+  /** The index of the next seen chain whose head is checked. */
+  let nextSeen = 0;
+  /** Chains with new links, in the order in which they were found. */
+  const grownChains = new Set<string>();
 
-  /** Answers how many links it walked: those since this process has been there, or else the newest. */
-  const checkNew = async (round: Round, organizationId: string, links: number): Promise<number> => {
-    const { tx, known: before } = round;
-    const newest = (await positions.newest(tx, [organizationId], before)).get(organizationId);
-    if (newest?.problem !== undefined) alarm.raise({ organizationId, problem: newest.problem });
-    if (!newest?.position) return 0;
-    const { position } = newest;
-    const start = await startOf(round, organizationId, position.size - links);
-    if (start) await walkOn(round, organizationId, start);
-    walkedTo.set(organizationId, position);
-    positions.remember(organizationId, position);
-    return start ? position.size - start.size : 0;
+  const raise = (problem: Finding | undefined) => {
+    if (problem) alarm.raise(problem);
   };
 
+  /** Verifies the links since the last round, at most about `maxLinks`. Returns their number. */
+  const verifyNew = async (round: Round, organizationId: string, maxLinks: number): Promise<number> => {
+    const { tx, seenHeads } = round;
+    const newest = (await chainHeads.newest(tx, [organizationId], seenHeads)).get(organizationId);
+    raise(newest?.finding);
+    if (!newest?.head) return 0;
+    const { head } = newest;
+    const start = await startOf(round, organizationId, head.size - maxLinks);
+    if (start) await verifyFrom(round, organizationId, start);
+    verifiedTo.set(organizationId, head);
+    chainHeads.markSeen(organizationId, head);
+    return start ? head.size - start.size : 0;
+  };
+
+  /** Where the verification of new links starts: not before the size `minSize`, or the checkpoint next to it. */
   const startOf = async (
     { tx, keys }: Round,
     organizationId: string,
-    low: number,
-  ): Promise<Position | undefined> => {
-    const known = walkedTo.get(organizationId);
-    if (known && known.size >= low) return known;
-    const row = await checkpointUpTo(tx, organizationId, low);
-    if (!row) return positions.beginning(organizationId);
-    if (await isGenuine(readStatement, row, keys)) return positionOf(row);
-    alarm.raise({ organizationId, problem: `checkpoint ${row.number} is not what a trusted key has signed` });
-    return undefined;
+    minSize: number,
+  ): Promise<ChainHead | undefined> => {
+    const verified = verifiedTo.get(organizationId);
+    if (verified && verified.size >= minSize) return verified;
+    const row = await lastCheckpointUpToSize(tx, organizationId, minSize);
+    if (!row) return emptyHead(organizationId);
+    const invalid = await signatureFinding(readStatement, row, keys);
+    raise(invalid);
+    return invalid ? undefined : headOf(row);
   };
 
   /**
-   * What can be read in no way, somebody has made so. The round ends there, since SQL may not go on; the next one leaves the chain
-   * out, so that it cannot keep the watch from the others.
+   * A chain that cannot be read at all was tampered with. The error ends the round, because PostgreSQL has aborted its
+   * transaction. The next round skips the chain, so that it does not block the verification of the others.
    */
-  const orLeaveOut = async <T>(
+  const orSkip = async <T>(
     { rowByRow }: Round,
     organizationId: string,
     work: () => Promise<T>,
-    leaveOut: () => void,
+    skip: () => void,
   ): Promise<T> => {
     try {
       return await work();
     } catch (error) {
-      if (error instanceof DatabaseUnavailable || (isUnreadable(error) && !rowByRow)) throw error;
-      alarm.raise({ organizationId, problem: 'what is recorded cannot be read' });
-      leaveOut();
+      if (error instanceof DatabaseUnavailable || (isInvalidData(error) && !rowByRow)) throw error;
+      alarm.raise(finding('ROW_UNREADABLE', { organizationId }));
+      skip();
       throw error;
     }
   };
 
-  const walkOn = async (
-    { tx, keys, settled, rowByRow }: Round,
+  const verifyFrom = async (
+    { tx, keys, cutoff, rowByRow }: Round,
     organizationId: string,
-    start: Position,
+    start: ChainHead,
     through?: number,
-  ): Promise<Position> => {
-    const { anchor } = await positions.anchor(tx, organizationId);
-    // Retention may have overtaken us.
-    const from = anchor && anchor.checkpoint.number > start.number ? afterAnchor(anchor) : start;
+  ): Promise<ChainHead> => {
+    const { anchor } = await chainHeads.anchor(tx, organizationId);
+    // Retention may have dropped the start.
+    const from = anchor && anchor.checkpoint.number > start.number ? headAtAnchor(anchor) : start;
     const droppedThrough = anchor?.droppedThrough;
-    const way = { organizationId, from, through, settled, keys, droppedThrough, rowByRow };
-    const walked = await walk(tx, readStatement, way);
-    if (walked.finding) alarm.raise(walked.finding);
-    return walked.position;
+    const scope = { organizationId, from, through, cutoff, keys, droppedThrough, rowByRow };
+    const result = await verifyScope(tx, readStatement, scope);
+    raise(result.finding);
+    return result.head;
   };
 
-  /** Small chains by the score, a piece of a long one; the next round goes on there. */
-  const checkOld = async (round: Round) => {
-    let left = oldLinksAtMost;
-    for (let chains = 0; left > 0 && chains < oldChainsAtMost; chains += 1) {
-      if (!place.position) place = await nextPlace(round);
-      const { organizationId, position: from, isFirst = false } = place;
+  /** Several small chains, or a part of a long one. The next round continues there. */
+  const verifyOldChains = async (round: Round) => {
+    let links = maxOldLinks;
+    for (let chains = 0; links > 0 && chains < maxOldChains; chains += 1) {
+      if (!cursor.head) cursor = await nextChain(round);
+      const { organizationId, head: from, isStart = false } = cursor;
       if (!from || organizationId === undefined) return;
-      const { to, isEnd } = await orLeaveOut(
+      const { to, isEnd } = await orSkip(
         round,
         organizationId,
-        () => checkPiece(round, organizationId, { from, isFirst, links: left }),
+        () => verifyPart(round, organizationId, { from, isStart, maxLinks: links }),
         () => {
-          place = { organizationId, position: undefined };
+          cursor = { organizationId, head: undefined };
         },
       );
-      left -= to.size - from.size;
-      place = { organizationId, position: isEnd ? undefined : to };
+      links -= to.size - from.size;
+      cursor = { organizationId, head: isEnd ? undefined : to };
     }
   };
 
-  /** The beginning of the next chain; of none behind the last. */
-  const nextPlace = async ({ tx }: Round): Promise<Place> => {
-    const organizationId = await findOrganizationAfter(tx, place.organizationId);
-    if (organizationId === undefined) return { organizationId, position: undefined };
-    const { anchor, problem } = await positions.anchor(tx, organizationId);
-    if (problem !== undefined) alarm.raise({ organizationId, problem });
-    const position = anchor ? afterAnchor(anchor) : positions.beginning(organizationId);
-    return { organizationId, position, isFirst: true };
+  /** The start of the next chain. Without an organization after the last chain. */
+  const nextChain = async ({ tx }: Round): Promise<ScanCursor> => {
+    const organizationId = await findOrganizationAfter(tx, cursor.organizationId);
+    if (organizationId === undefined) return { organizationId, head: undefined };
+    const { anchor, finding: invalid } = await chainHeads.anchor(tx, organizationId);
+    raise(invalid);
+    const head = anchor ? headAtAnchor(anchor) : emptyHead(organizationId);
+    return { organizationId, head, isStart: true };
   };
 
-  /** So many links, and the events of that time. Answers where it came to; whatever keeps us from going on is an end as well. */
-  const checkPiece = async (
+  /** Verifies about `maxLinks` links and the events of that time. A finding ends the chain as well. */
+  const verifyPart = async (
     round: Round,
     organizationId: string,
-    { from, isFirst, links }: { from: Position; isFirst: boolean; links: number },
+    { from, isStart, maxLinks }: { from: ChainHead; isStart: boolean; maxLinks: number },
   ) => {
-    const { tx, settled } = round;
-    const goal = await checkpointFrom(tx, organizationId, from.number, from.size + links);
-    const to = await walkOn(round, organizationId, from, goal?.number);
-    // Events from before the chain, and of days to come, have no business there either.
-    const stray = await findStray(tx, organizationId, settled, {
-      ...(!isFirst && { from: Date.parse(from.at) }),
+    const { tx, cutoff } = round;
+    const goal = await firstCheckpointFromSize(tx, organizationId, from.number, from.size + maxLinks);
+    const to = await verifyFrom(round, organizationId, from, goal?.number);
+    // The first part includes events from before the chain, and the last part events of the future.
+    const event = await findDueUnlinked(tx, organizationId, cutoff, {
+      ...(!isStart && { from: Date.parse(from.at) }),
       ...(goal && { to: Date.parse(to.at) }),
     });
-    if (stray) alarm.raise({ organizationId, eventId: stray.eventId, problem: 'the event is in no link' });
-    if (await hasUncounted(tx, organizationId)) alarm.raise({ organizationId, problem: uncounted });
+    if (event) alarm.raise(finding('EVENT_NOT_LINKED', { organizationId, eventId: event.eventId }));
+    if (await hasRowsBeforeFirst(tx, organizationId))
+      alarm.raise(finding('ROW_BEFORE_FIRST', { organizationId }));
     const [last] = goal ? [] : await findLastSequences(tx, [organizationId]);
-    if (last && last.sequence > to.size)
-      alarm.raise({ organizationId, problem: 'there are links that no checkpoint covers' });
+    raise(coverageFinding(organizationId, last?.sequence, to));
     return { to, isEnd: !goal || to.number <= from.number };
   };
 
-  const checkWaiting = async (round: Round) => {
-    let left = newLinksAtMost;
-    for (const organizationId of [...waiting].slice(0, chainsAtMost)) {
-      if (left <= 0) return;
-      const done = () => waiting.delete(organizationId);
-      left -= await orLeaveOut(round, organizationId, () => checkNew(round, organizationId, left), done);
+  const verifyGrownChains = async (round: Round) => {
+    let links = maxNewLinks;
+    for (const organizationId of [...grownChains].slice(0, maxNewChains)) {
+      if (links <= 0) return;
+      const done = () => grownChains.delete(organizationId);
+      links -= await orSkip(round, organizationId, () => verifyNew(round, organizationId, links), done);
       done();
     }
   };
 
-  /** A few of the chains that this process has seen: they must still end where they ended, or later. */
-  const checkRemembered = async ({ tx, known }: Round) => {
-    const behind = nextRemembered + chainsAtMost;
-    const some = [...known.keys()].slice(nextRemembered, behind);
-    nextRemembered = behind < known.size ? behind : 0;
-    for (const [organizationId, { problem }] of await positions.newest(tx, some, known))
-      if (problem !== undefined) alarm.raise({ organizationId, problem });
+  /** Some of the chains that this process has seen: each must still have the head that was seen, or a later one. */
+  const checkSeenHeads = async ({ tx, seenHeads }: Round) => {
+    const end = nextSeen + maxNewChains;
+    const some = [...seenHeads.keys()].slice(nextSeen, end);
+    nextSeen = end < seenHeads.size ? end : 0;
+    for (const result of (await chainHeads.newest(tx, some, seenHeads)).values()) raise(result.finding);
   };
 
-  const look = (seen: string, since: string, rowByRow: boolean) => {
-    const known = positions.known();
+  const runInSnapshot = (processed: string, since: string, rowByRow: boolean) => {
+    const seenHeads = chainHeads.allSeen();
     return db.transaction(async (tx) => {
       await takeSnapshot(tx);
-      const settled = await settledIn(tx, seen);
-      const { keys, problem } = await keyring.trust(tx);
-      if (problem !== undefined) return alarm.raise({ problem });
+      const cutoff = await readLinkingCutoff(tx, processed);
+      const { keys, finding: untrusted } = await keyring.trust(tx);
+      if (untrusted) return alarm.raise(untrusted);
       alarm.clear(undefined);
-      const round = { tx, known, keys, settled, rowByRow };
-      await checkRemembered(round);
-      for (const organizationId of await findGrown(tx, since)) waiting.add(organizationId);
-      await checkOld(round);
-      await checkWaiting(round);
+      const round = { tx, seenHeads, keys, cutoff, rowByRow };
+      await checkSeenHeads(round);
+      for (const organizationId of await findChainsGrownSince(tx, since)) grownChains.add(organizationId);
+      await verifyOldChains(round);
+      await verifyGrownChains(round);
     });
   };
 
-  const round = async (): Promise<boolean> => {
-    const seen = await drain();
+  const runRound = async (): Promise<boolean> => {
+    const processed = await drain();
     const now = clock.now();
-    const since = new Date((lookedAt ?? now) - 60_000).toISOString();
-    await look(seen, since, false).catch((error) => {
-      if (!isUnreadable(error)) throw error;
-      return look(seen, since, true);
+    const since = new Date((lastRoundAt ?? now) - 60_000).toISOString();
+    await runInSnapshot(processed, since, false).catch((error) => {
+      if (!isInvalidData(error)) throw error;
+      return runInSnapshot(processed, since, true);
     });
-    lookedAt = now;
-    return place.organizationId === undefined;
+    lastRoundAt = now;
+    return cursor.organizationId === undefined;
   };
 
-  /** One at a time: the loop and whoever wants to know now share the place that the watch has come to. */
-  const together = createBatcher({
-    run: async (askers: readonly undefined[]) => {
-      const ended = await round();
-      return askers.map(() => ended);
+  /** One round at a time, because the loop and other callers share the cursor. Concurrent callers share a round. */
+  const runShared = createBatcher({
+    run: async (callers: readonly undefined[]) => {
+      const isEnd = await runRound();
+      return callers.map(() => isEnd);
     },
     maxBatch: 1_000,
     concurrency: 1,
     maxQueue: 1_000,
   });
-  return () => together(undefined);
+  return () => runShared(undefined);
 }

@@ -1,31 +1,32 @@
-/** The instance's key in the line of keys: which keys are trusted, and whether ours may link and sign. */
+/** The signing keys of the log: which are trusted, and whether our key may link and sign. */
 import type { Clock } from '../../../../kernel/clock.ts';
 import type { Db, Queryable, Tx } from '../../../../kernel/data/db.ts';
 import type { Log } from '../../../../kernel/observability/log.ts';
 import type { PublicKey, ReadStatement, Seal, Signer } from '../../../../kernel/ports/signer.ts';
 import type { Alarm } from '../../alarm.ts';
+import { type Finding, finding } from '../../findings.ts';
 import { sealTag } from '../hashes.ts';
+import { lockSequencer } from '../lock-store.ts';
+import { sign, statementHash, unverifiedClaims } from '../statements.ts';
 import {
-  findRecorded,
-  hasKeys,
+  findTablesWithRows,
+  hasKeysTable,
   hasSealed,
-  hasSharedSeals,
+  hasSharedSealsTable,
   insertKey,
   newestCheckpointKey,
   readKeys,
-} from '../links-store.ts';
-import { lockSequencer } from '../lock-store.ts';
-import { claimed, sign, statementHash } from '../statements.ts';
+} from './keys-store.ts';
 import { createSharedSeals } from './shared-seals.ts';
 import { type KeyRow, type Trust, trustFrom } from './trusted-keys.ts';
 
-export interface Standing {
+export interface SigningStatus {
   /**
-   * Our key may link and sign. It is in the line of keys, and each key that joined after it is configured here and has
-   * shared its seal with ours: nodes with different keys of one published set take turns.
+   * Our key may link and sign. It has a row in audit_keys, and each key that was added later is configured here and has
+   * shared its seal with ours: nodes with different keys of one published set sign the same log.
    */
-  readonly current: boolean;
-  /** The seals that can be checked, by the tag that such seals begin with. */
+  readonly maySign: boolean;
+  /** The seals that can be checked, by seal tag. */
   readonly seals: ReadonlyMap<string, Seal>;
   /** Tags of earlier keys whose seals cannot be checked and are accepted for now. */
   readonly uncheckedTags: readonly string[];
@@ -33,13 +34,13 @@ export interface Standing {
 
 export interface Keyring {
   trust(db: Queryable): Promise<Trust>;
-  standing(db: Queryable): Promise<Standing>;
+  signingStatus(db: Queryable): Promise<SigningStatus>;
   /** The key that signs the log, when ours may not. Also works on a database that has no tables yet. */
   otherKey(): Promise<string | undefined>;
   /**
-   * Adds our key to the line of keys and shares its seal. A key that is in the line already is added again only when a key
-   * follows it that is not configured. Without `takeOver` a key is added only to an empty line. Where a statement was removed,
-   * nothing is added and the alarm is raised.
+   * Adds our key to audit_keys and shares its seal. A key that has a row is added again only when a later key is not
+   * configured. Without `takeOver` a key is added only to an empty table. When a statement was removed, it adds nothing and
+   * raises the alarm.
    */
   introduce(takeOver: boolean): Promise<void>;
 }
@@ -53,10 +54,10 @@ export interface KeyringDeps {
   readonly alarm: Alarm;
 }
 
-/** After an unplanned change of keys, events that the earlier key sealed are still waiting to be linked. */
+/** After an unplanned change of keys, the backlog still has events that the earlier key sealed. */
 const earlierSealMs = 3_600_000;
 
-/** A key that is stated for the first time has sealed nothing; looking further back would read the whole log. */
+/** A key without a row has sealed nothing. An older event would need a scan of the whole log. */
 const sealedLatelyMs = 2 * 86_400_000;
 
 const noSeals: ReadonlyMap<string, Seal> = new Map();
@@ -65,40 +66,38 @@ export function createKeyring({ db, clock, log, signer, readStatement, alarm }: 
   const roots = signer.publicKeys();
   const isConfigured = (keyId: string) => roots.some(({ kid }) => kid === keyId);
   const sharedSeals = createSharedSeals({ clock, signer, readStatement });
-  let known: { rows: string; trust: Trust } | undefined;
-  /** A statement of a key was removed: nothing counts until it is back. */
-  let removed: string | undefined;
+  let cachedTrust: { rows: string; trust: Trust } | undefined;
+  /** The statement of a key was removed: no key may sign until it is restored. */
+  let removed: Finding | undefined;
 
   const trustIn = async (rows: readonly KeyRow[]): Promise<Trust> => {
     const text = JSON.stringify(rows);
-    if (known?.rows !== text) known = { rows: text, trust: await trustFrom(readStatement, roots, rows) };
-    const isStated = rows.some(({ keyId }) => keyId === signer.keyId);
-    return removed === undefined || isStated ? known.trust : { ...known.trust, problem: removed };
+    if (cachedTrust?.rows !== text)
+      cachedTrust = { rows: text, trust: await trustFrom(readStatement, roots, rows) };
+    const { trust } = cachedTrust;
+    const hasRow = rows.some(({ keyId }) => keyId === signer.keyId);
+    return removed === undefined || hasRow ? trust : { ...trust, finding: removed };
   };
 
-  /** The first key is stated in an empty log, and every key before it signs: otherwise its statement was there and is gone. */
-  const removedStatement = async (tx: Tx, rows: readonly KeyRow[]): Promise<string | undefined> => {
-    const toDo = 'nothing is linked or signed until it is restored';
-    const recorded = rows.length === 0 ? await findRecorded(tx) : [];
-    if (recorded.length > 0) return `audit_keys was emptied, but ${recorded.join(', ')} was not: ${toDo}`;
-    const isStated = rows.some(({ keyId }) => keyId === signer.keyId);
-    if (isStated || rows.length === 0) return undefined;
-    const hasActed =
+  /** The first key is added to an empty log, and each key has a row before it signs. Otherwise a row was removed. */
+  const removedStatement = async (tx: Tx, rows: readonly KeyRow[]): Promise<Finding | undefined> => {
+    const tables = rows.length === 0 ? await findTablesWithRows(tx) : [];
+    if (tables.length > 0) return finding('KEYS_EMPTIED', { tables });
+    const hasRow = rows.some(({ keyId }) => keyId === signer.keyId);
+    if (hasRow || rows.length === 0) return undefined;
+    const wasUsed =
       (await newestCheckpointKey(tx)) === signer.keyId ||
       (await hasSealed(tx, sealTag(signer.keyId), new Date(clock.now() - sealedLatelyMs)));
-    return hasActed
-      ? `the row of audit_keys for the signing key ${signer.keyId} was removed: ${toDo}`
-      : undefined;
+    return wasUsed ? finding('KEY_ROW_REMOVED', { keyId: signer.keyId }) : undefined;
   };
 
-  /** The keys whose seals we can check are named in our statement, so that removing a shared seal later shows. */
-  const introduceAfter = async (tx: Tx, rows: readonly KeyRow[]): Promise<KeyRow> => {
+  /** The statement names the keys whose seals we can check, so that a later removal of a shared seal is found. */
+  const createRow = async (tx: Tx, rows: readonly KeyRow[]): Promise<KeyRow> => {
     const [newest] = rows;
     const at = new Date(clock.now()).toISOString();
     const own = roots[0] as PublicKey;
-    const predecessor = newest && claimed('key', newest.signed)?.key;
-    const known = predecessor ? [predecessor, ...roots] : roots;
-    const { keys } = await trustFrom(readStatement, known, rows);
+    const predecessor = newest && unverifiedClaims('key', newest.signed)?.key;
+    const { keys } = await trustFrom(readStatement, predecessor ? [predecessor, ...roots] : roots, rows);
     const sealsOf = rows.length > 0 ? [...(await sharedSeals.received(tx, keys)).keys()] : [];
     const number = (newest?.number ?? 0) + 1;
     const previous = newest && predecessor ? { hash: statementHash(newest.signed), key: predecessor } : null;
@@ -107,82 +106,85 @@ export function createKeyring({ db, clock, log, signer, readStatement, alarm }: 
   };
 
   /**
-   * The only moment at which a key is trusted that the configuration does not name: the one that signed until now. When
-   * further keys are configured, it must be one of them.
+   * Whether our key may follow the newest one. Only here is a key trusted that is not configured: the one that signed until
+   * now. When further keys are configured, it must be one of them.
    */
   const mayFollow = async (rows: readonly KeyRow[]): Promise<boolean> => {
     const [newest] = rows;
-    const predecessor = newest && claimed('key', newest.signed)?.key;
     if (!newest) return true;
+    const predecessor = unverifiedClaims('key', newest.signed)?.key;
     if (!predecessor) return false;
     if (roots.length > 1 && !isConfigured(predecessor.kid)) return false;
-    return (await trustFrom(readStatement, [predecessor], rows)).problem === undefined;
+    return (await trustFrom(readStatement, [predecessor], rows)).finding === undefined;
   };
 
-  /** The rows that were added after ours; all of them when there is none of ours. */
+  /** The rows that were added after ours; all of them when ours has none. */
   const laterRows = (rows: readonly KeyRow[]): readonly KeyRow[] => {
-    const place = rows.findIndex(({ keyId }) => keyId === signer.keyId);
-    return place < 0 ? rows : rows.slice(0, place);
+    const index = rows.findIndex(({ keyId }) => keyId === signer.keyId);
+    return index < 0 ? rows : rows.slice(0, index);
   };
 
-  /** Our key is in the line, and only configured keys were added later: a restart in the middle of a rotation. */
+  /** Our key has a row, and only configured keys were added later: a restart during a rotation. */
   const hasJoined = (rows: readonly KeyRow[]): boolean => {
     const later = laterRows(rows);
     return later.length < rows.length && later.every(({ keyId }) => isConfigured(keyId));
   };
 
   /** `rows` from the newest to the oldest. */
-  const judge = async (
+  const evaluate = async (
     queryable: Queryable,
     rows: readonly KeyRow[],
-  ): Promise<Standing & { problem: string | undefined }> => {
+  ): Promise<SigningStatus & { finding: Finding | undefined }> => {
     const trust = await trustIn(rows);
     const shared = rows.length > 1 ? await sharedSeals.received(queryable, trust.keys) : noSeals;
     const later = laterRows(rows);
     const [own, ...before] = rows.slice(later.length);
     const hasJustJoined = clock.now() < Date.parse(own?.at ?? '') + earlierSealMs;
-    const counts = (keyId: string) => hasJustJoined || isConfigured(keyId);
-    const accepted = [...shared].filter(([keyId]) => counts(keyId));
-    const stated = (own && claimed('key', own.signed)?.sealsOf) ?? [];
-    const lost = stated.find((keyId) => counts(keyId) && !shared.has(keyId));
+    const isAccepted = (keyId: string) => hasJustJoined || isConfigured(keyId);
+    const sealsOf = (own && unverifiedClaims('key', own.signed)?.sealsOf) ?? [];
+    const lost = sealsOf.find((keyId) => isAccepted(keyId) && !shared.has(keyId));
     const problem =
-      trust.problem ??
-      problemWith(later, shared) ??
-      (lost && `the seal that the signing key ${lost} shared with ours was removed from audit_shared_seals`);
+      trust.finding ??
+      laterKeyFinding(later, shared) ??
+      (lost === undefined ? undefined : finding('SHARED_SEAL_REMOVED', { keyId: lost }));
+    const accepted = [...shared].filter(([keyId]) => isAccepted(keyId));
     const seals = new Map(
       [...accepted, [signer.keyId, signer.seal] as const].map(([keyId, seal]) => [sealTag(keyId), seal]),
     );
     const earlierTags = before.map(({ keyId }) => sealTag(keyId));
     return {
-      current: own !== undefined && problem === undefined,
+      maySign: own !== undefined && problem === undefined,
       seals,
       uncheckedTags: hasJustJoined ? earlierTags.filter((tag) => !seals.has(tag)) : [],
-      problem,
+      finding: problem,
     };
   };
 
-  const problemWith = (later: readonly KeyRow[], shared: ReadonlyMap<string, Seal>): string | undefined => {
-    const foreign = later.find(({ keyId }) => !isConfigured(keyId));
-    if (foreign) return `the audit log is signed by another key: ${foreign.keyId}`;
-    const silent = later.find(({ keyId }) => !shared.has(keyId));
-    return silent && `the audit log is signed by another key, which does not list ours: ${silent.keyId}`;
+  const laterKeyFinding = (
+    later: readonly KeyRow[],
+    shared: ReadonlyMap<string, Seal>,
+  ): Finding | undefined => {
+    const unlisted = later.find(({ keyId }) => !isConfigured(keyId));
+    if (unlisted) return finding('SIGNED_BY_UNLISTED_KEY', { keyId: unlisted.keyId });
+    const withoutSeal = later.find(({ keyId }) => !shared.has(keyId));
+    return withoutSeal && finding('SIGNED_BY_KEY_WITHOUT_SEAL', { keyId: withoutSeal.keyId });
   };
 
   return {
     trust: async (queryable) => trustIn(await readKeys(queryable)),
-    async standing(queryable) {
+    async signingStatus(queryable) {
       const rows = await readKeys(queryable);
-      const { problem, ...standing } = await judge(queryable, rows);
-      if (problem !== undefined && rows.length > 0) alarm.raise({ problem });
-      return standing;
+      const { finding: problem, ...status } = await evaluate(queryable, rows);
+      if (problem && rows.length > 0) alarm.raise(problem);
+      return status;
     },
     async otherKey() {
-      const rows = (await hasKeys(db)) ? await readKeys(db) : [];
+      const rows = (await hasKeysTable(db)) ? await readKeys(db) : [];
       const newest = rows[0]?.keyId;
       if (newest === undefined || newest === signer.keyId) return undefined;
-      // An earlier version's database knows no shared seals.
-      const isCurrent = (await hasSharedSeals(db)) && (await judge(db, rows)).current;
-      return isCurrent ? undefined : newest;
+      // The database of an earlier version has no shared seals.
+      const maySign = (await hasSharedSealsTable(db)) && (await evaluate(db, rows)).maySign;
+      return maySign ? undefined : newest;
     },
     introduce: (takeOver) =>
       db.transaction(async (tx) => {
@@ -192,10 +194,10 @@ export function createKeyring({ db, clock, log, signer, readStatement, alarm }: 
         if (!hasJoined(rows)) {
           if (newest && !takeOver) return;
           removed = await removedStatement(tx, rows);
-          if (removed !== undefined) return alarm.raise({ problem: removed });
+          if (removed) return alarm.raise(removed);
           if (!(await mayFollow(rows)))
-            return alarm.raise({ problem: `no key that may be believed signed before: ${newest?.keyId}` });
-          await insertKey(tx, await introduceAfter(tx, rows));
+            return alarm.raise(finding('PREVIOUS_KEY_NOT_TRUSTED', { keyId: newest?.keyId }));
+          await insertKey(tx, await createRow(tx, rows));
           if (newest)
             log.warn(
               { keyId: signer.keyId, previousKeyId: newest.keyId },

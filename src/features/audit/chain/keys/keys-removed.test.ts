@@ -16,7 +16,7 @@ const it = (what: string, work: () => Promise<void>) =>
     t = await startApp();
     organizationId = t.app.ids.uuid();
     await record(t, organizationId, 3);
-    await t.app.audit.settle();
+    await t.app.audit.linkAll();
     await work();
   });
 
@@ -76,7 +76,7 @@ async function assertRefused(problem: RegExp, changes?: Record<string, string>) 
   const node = await restart(changes);
   assert.equal(await node.gauge(), '0');
   assert.match(node.problems()[0] ?? '', problem);
-  await node.app.audit.settle();
+  await node.app.audit.linkAll();
   await node.app.audit.retain();
   for (let round = 0; round < 4; round += 1) await node.app.audit.watch();
   assert.equal(await node.verified(), false);
@@ -120,7 +120,7 @@ it('200, verified false: the row of the current key was removed, to have it take
     JWT_PREVIOUS_PUBLIC_KEYS: previous,
   };
   const second = await restart(keys);
-  await second.app.audit.settle();
+  await second.app.audit.linkAll();
   assert.equal(await second.verified(), true);
   await asIntruder('delete from audit_keys where number = 2');
   await assertRefused(/^the row of audit_keys for the signing key [\w-]+ was removed/, keys);
@@ -130,7 +130,7 @@ it('200, verified false: the row of the current key was removed with all that it
   const { privatePem, publicPem } = generateKeyPair();
   const keys = { JWT_PRIVATE_KEY: privatePem, JWT_PUBLIC_KEY: publicPem };
   const second = await restart(keys);
-  await second.app.audit.settle();
+  await second.app.audit.linkAll();
   assert.equal(await second.verified(), true);
   await asIntruder(
     `delete from audit_links l where l.sequence > coalesce(

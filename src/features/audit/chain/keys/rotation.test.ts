@@ -121,7 +121,7 @@ describe('rolling rotation of the signing keys', () => {
       for (const linking of [first, second]) {
         await first.record(organizationId, 2);
         await second.record(organizationId, 2);
-        await linking.audit.settle();
+        await linking.audit.linkAll();
         for (const node of [first, second]) {
           assert.equal(await node.problemOf(organizationId), undefined);
           assert.equal(await node.gauge(), '1');
@@ -203,7 +203,7 @@ describe('rolling rotation of the signing keys', () => {
     const organizationId = randomUUID();
     const first = await cluster.start(old, next);
     await first.record(organizationId, 1);
-    await first.audit.settle();
+    await first.audit.linkAll();
     await cluster.asIntruder('delete from audit_shared_seals');
     const oldId = await keyIdOf(old);
     const recipient = await keyIdOf(next);
@@ -236,11 +236,11 @@ describe('rolling rotation of the signing keys', () => {
       const organizationId = randomUUID();
       const first = await cluster.start(old, next);
       await first.record(organizationId, 2);
-      await first.audit.settle();
+      await first.audit.linkAll();
       assert.equal(await first.gauge(), '1');
       const stranger = await cluster.start(own, ...further);
       await stranger.record(organizationId, 2);
-      await first.audit.settle();
+      await first.audit.linkAll();
       assert.match(first.alarms.join(), pattern);
       assert.notEqual(await first.problemOf(organizationId), undefined);
       assert.equal(await first.audit.otherKey(), await keyIdOf(own));
@@ -255,7 +255,7 @@ describe('rolling rotation of the signing keys', () => {
     await cluster.asIntruder('delete from audit_shared_seals');
     const first = await cluster.start(old, next);
     await second.record(organizationId, 1);
-    await first.audit.settle();
+    await first.audit.linkAll();
     // It would have to accept the new key's events unchecked.
     assert.match(first.alarms.join(), /does not list ours/);
     assert.deepEqual(await cluster.keyLine(), line);
@@ -273,7 +273,7 @@ describe('rolling rotation of the signing keys', () => {
     await cluster.asIntruder('delete from audit_shared_seals');
     await cluster.asIntruder(forgedRow(organizationId, sealTag(await keyIdOf(old))));
     const second = await cluster.start(next, old);
-    await second.audit.settle();
+    await second.audit.linkAll();
     assert.match(second.alarms.join(), /was removed from audit_shared_seals/);
     assert.notEqual(await second.problemOf(organizationId), undefined);
     // The holder of the old key shares its seal again with its next start; the row stays out.

@@ -1,15 +1,15 @@
 /**
- * Nodes with different keys write into one log while keys are rotated. A seal can be checked only with its own key's
- * secret, so each key shares that secret with the other configured keys before it records its first event.
+ * Shared seals. During a rotation, nodes with different keys write into one log. A seal can be checked only with the secret
+ * of its own key, so each key shares that secret with the other configured keys before it records its first event.
  */
 import type { Clock } from '../../../../kernel/clock.ts';
 import type { Queryable, Tx } from '../../../../kernel/data/db.ts';
 import type { PublicKey, ReadStatement, Seal, Signer } from '../../../../kernel/ports/signer.ts';
-import { insertSharedSeal, readSharedSeals, type SharedSealRow } from '../links-store.ts';
 import { readSigned, sign } from '../statements.ts';
+import { insertSharedSeal, readSharedSeals, type SharedSealRow } from './keys-store.ts';
 
 export interface SharedSeals {
-  /** The seals that trusted keys have shared with ours, by the id of the key. One that was read once is kept. */
+  /** The seals that trusted keys shared with ours, by key id. A seal that was read once stays in memory. */
   received(db: Queryable, trusted: readonly PublicKey[]): Promise<ReadonlyMap<string, Seal>>;
   /** Shares our seal with every other configured key that does not have it yet. */
   share(tx: Tx): Promise<void>;

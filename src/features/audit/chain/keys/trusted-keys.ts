@@ -1,8 +1,9 @@
 /**
- * Which keys count. Trust starts at the keys of the configuration and goes back: each key's first statement says which key
- * came before. Whoever can only write the database cannot add to that line.
+ * The trusted signing keys. Trust starts at the configured keys and goes back: the statement of each key names the key
+ * before it. An attacker who can only write the database cannot add a key.
  */
 import type { PublicKey, ReadStatement } from '../../../../kernel/ports/signer.ts';
+import { type Finding, type FindingCode, finding } from '../../findings.ts';
 import { type KeyStatement, readSigned, statementHash } from '../statements.ts';
 
 export interface KeyRow {
@@ -14,7 +15,7 @@ export interface KeyRow {
 
 export interface Trust {
   readonly keys: readonly PublicKey[];
-  readonly problem?: string;
+  readonly finding?: Finding;
 }
 
 /** `rows` from the newest to the oldest; `roots` are the configured public keys. */
@@ -27,28 +28,30 @@ export async function trustFrom(
   let expected: { number: number; hash: string | null } | undefined;
   for (const row of rows) {
     const statement = await readSigned(read, 'key', row.signed, [...keys.values()]);
-    const problem = statement ? rowProblem(row, statement, expected) : 'is signed by no key that is trusted';
-    if (!statement || problem)
-      return { keys: [...keys.values()], problem: `signing key ${row.number} ${problem}` };
+    const code = statement ? rowFault(row, statement, expected) : 'KEY_NOT_TRUSTED';
+    if (!statement || code)
+      return {
+        keys: [...keys.values()],
+        finding: finding(code ?? 'KEY_NOT_TRUSTED', { number: row.number }),
+      };
     if (statement.previous) keys.set(statement.previous.key.kid, statement.previous.key);
     expected = { number: row.number - 1, hash: statement.previous?.hash ?? null };
   }
   const trusted = [...keys.values()];
   return expected?.number === 0
     ? { keys: trusted }
-    : { keys: trusted, problem: 'the first signing key is missing' };
+    : { keys: trusted, finding: finding('FIRST_KEY_MISSING') };
 }
 
-function rowProblem(
+function rowFault(
   row: KeyRow,
   statement: KeyStatement,
   expected: { number: number; hash: string | null } | undefined,
-): string | undefined {
-  if (expected && row.number !== expected.number) return 'is not the one that its successor names';
-  if (expected && statementHash(row.signed) !== expected.hash)
-    return 'is not the one that its successor names';
+): Extract<FindingCode, 'KEY_NOT_NAMED' | 'KEY_ROW_DIFFERS'> | undefined {
+  const isNamed =
+    !expected || (row.number === expected.number && statementHash(row.signed) === expected.hash);
+  if (!isNamed) return 'KEY_NOT_NAMED';
   const { number, key, at, previous } = statement;
-  const agrees = number === row.number && key.kid === row.keyId && at === row.at;
-  if (!agrees || (previous === null) !== (number === 1)) return 'does not say what was signed';
-  return undefined;
+  const matches = number === row.number && key.kid === row.keyId && at === row.at;
+  return matches && (previous === null) === (number === 1) ? undefined : 'KEY_ROW_DIFFERS';
 }

@@ -1,0 +1,92 @@
+/** The rows of the signing keys and of the seals that they share. */
+import type { Queryable, Tx } from '../../../../kernel/data/db.ts';
+import { join, prepared, raw, sql } from '../../../../kernel/data/sql.ts';
+import type { KeyRow } from './trusted-keys.ts';
+
+export async function hasKeysTable(db: Queryable): Promise<boolean> {
+  const { found } = await db.one<{ found: boolean }>(
+    'audit.keys.table',
+    sql`select to_regclass('audit_keys') is not null as found`,
+  );
+  return found;
+}
+
+/** The tables of the log, apart from audit_keys, that have any row. */
+export async function findTablesWithRows(tx: Tx): Promise<string[]> {
+  const tables = ['audit_events', 'audit_links', 'audit_checkpoints', 'audit_anchors'];
+  const rows = await tx.many<{ name: string }>(
+    'audit.recorded',
+    join(
+      tables.map((table) => sql`select ${table}::text as name where exists (select from ${raw(table)})`),
+      ' union all ',
+    ),
+  );
+  return rows.map(({ name }) => name);
+}
+
+/** The key that signed the newest checkpoint of all chains. */
+export async function newestCheckpointKey(tx: Tx): Promise<string | undefined> {
+  const newest = await tx.maybe<{ keyId: string }>(
+    'audit.checkpoints.key',
+    sql`select key_id as "keyId" from audit_checkpoints order by taken_at desc limit 1`,
+  );
+  return newest?.keyId;
+}
+
+/** Whether an event since then has a seal with this tag. */
+export async function hasSealed(tx: Tx, tag: string, since: Date): Promise<boolean> {
+  const { found } = await tx.one<{ found: boolean }>(
+    'audit.sealed',
+    sql`select exists (
+          select from audit_events where occurred_at > ${since} and substr(seal, 1, 4) = decode(${tag}, 'hex')
+        ) as found`,
+  );
+  return found;
+}
+
+/** The newest first. */
+export const readKeys = (db: Queryable): Promise<KeyRow[]> =>
+  db.many(
+    'audit.keys',
+    prepared(
+      sql`select number, key_id as "keyId", taken_at as at, signed from audit_keys order by number desc`,
+    ),
+  );
+
+export const insertKey = (tx: Tx, row: KeyRow): Promise<number> =>
+  tx.run(
+    'audit.keys.insert',
+    sql`insert into audit_keys (number, key_id, taken_at, signed)
+        values (${row.number}, ${row.keyId}, ${row.at}, ${row.signed})`,
+  );
+
+export interface SharedSealRow {
+  readonly keyId: string;
+  readonly recipient: string;
+  readonly signed: string;
+}
+
+export async function hasSharedSealsTable(db: Queryable): Promise<boolean> {
+  const { found } = await db.one<{ found: boolean }>(
+    'audit.sharedSeals.table',
+    sql`select to_regclass('audit_shared_seals') is not null as found`,
+  );
+  return found;
+}
+
+/** The seals that this key shared, and those that were shared with it. */
+export const readSharedSeals = (db: Queryable, keyId: string): Promise<SharedSealRow[]> =>
+  db.many(
+    'audit.sharedSeals',
+    prepared(
+      sql`select key_id as "keyId", recipient, signed from audit_shared_seals
+          where ${keyId} in (key_id, recipient) order by number`,
+    ),
+  );
+
+export const insertSharedSeal = (tx: Tx, row: SharedSealRow): Promise<number> =>
+  tx.run(
+    'audit.sharedSeals.insert',
+    sql`insert into audit_shared_seals (key_id, recipient, signed)
+        values (${row.keyId}, ${row.recipient}, ${row.signed})`,
+  );
