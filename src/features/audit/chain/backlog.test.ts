@@ -42,7 +42,7 @@ describe('the backlog', () => {
     await record(t, t.app.ids.uuid(), 2);
     t.clock.advance(7_000);
     await t.app.audit.checkBacklog();
-    // Its transaction may have been open for so long: it is looked for once more.
+    // Its transaction may have been open for that long, so a second measurement is needed.
     assert.equal((await health(t)).audit.status, 'ok');
     t.clock.advance(1_000);
     await t.app.audit.checkBacklog();
@@ -52,9 +52,9 @@ describe('the backlog', () => {
     assert.equal(await gauge(t, 'service_audit_linking_delayed'), 1);
     assert.ok((await gauge(t, 'service_audit_oldest_unlinked_seconds')) >= 8);
     await t.app.audit.checkBacklog();
-    const said = lines('audit events are not linked in time');
-    assert.deepEqual([said.length, said[0].level], [1, 50]);
-    assert.ok(said[0].oldestUnlinkedSeconds >= 8);
+    const logged = lines('audit events are not linked in time');
+    assert.deepEqual([logged.length, logged[0].level], [1, 50]);
+    assert.ok(logged[0].oldestUnlinkedSeconds >= 8);
 
     await t.app.audit.linkAll();
     await t.app.audit.checkBacklog();
@@ -66,7 +66,7 @@ describe('the backlog', () => {
     assert.equal(await gauge(t, 'service_audit_chain_integrity'), 1);
   });
 
-  test('200 with audit.status delayed while the sequencer cannot get its lock, though no event waits', async () => {
+  test('200 with audit.status delayed while the sequencer cannot get its lock, though every event is linked', async () => {
     const t = await startApp();
     await t.app.audit.linkAll();
     const holder = await holdOpen(t.databaseUrl, 'lock table audit_progress in exclusive mode');
@@ -79,7 +79,7 @@ describe('the backlog', () => {
     assert.equal((await health(t)).audit.status, 'ok');
   });
 
-  test('200 with audit.status delayed while a restored log has not been gone over', async () => {
+  test('200 with audit.status delayed until a restored log has been processed', async () => {
     const t = await startApp();
     await t.app.audit.linkAll();
     await t.sql("update audit_progress set settled_before = '0'");
@@ -105,7 +105,7 @@ describe('an event that was deleted before it was linked', () => {
   const verified = async (t: TestApp, token: string, query = '') =>
     (await t.call('GET', `/api/v1/audit/verify${query}`, { token })).json.verified;
 
-  it('200, verified false, in the process that recorded it, until it is back', async () => {
+  it('200, verified false, in the process that recorded it, until it is restored', async () => {
     const t = await startApp();
     const token = await t.token();
     const organizationId = t.app.ids.uuid();
@@ -123,7 +123,7 @@ describe('an event that was deleted before it was linked', () => {
     assert.equal(await gauge(t, 'service_audit_chain_integrity'), 1);
   });
 
-  it('gauge 0 by the loop, without a verification', async () => {
+  it('gauge 0 after the loop, without a verification', async () => {
     const t = await startApp({ LOG_LEVEL: 'error' });
     const organizationId = t.app.ids.uuid();
     await record(t, organizationId, 1);
@@ -136,9 +136,9 @@ describe('an event that was deleted before it was linked', () => {
 
   for (const [what, chain] of [
     ['in another chain', () => randomUUID()],
-    ['behind the last checkpoint of its chain', (organizationId: string) => organizationId],
+    ['after the last checkpoint of its chain', (organizationId: string) => organizationId],
   ] as const)
-    it(`gauge 0 when a made-up link was inserted ${what}, before the event was deleted`, async () => {
+    it(`gauge 0 when a forged link was inserted ${what}, before the event was deleted`, async () => {
       const t = await startApp();
       const organizationId = t.app.ids.uuid();
       await record(t, organizationId, 1);
@@ -161,7 +161,7 @@ describe('an event that was deleted before it was linked', () => {
       assert.equal(await gauge(t, 'service_audit_chain_integrity'), 0);
     });
 
-  it('gauge 0 by one round of the loop, behind more events than one query looks up', async () => {
+  it('gauge 0 after one round of the loop, with more pending events than one query looks up', async () => {
     const t = await startApp();
     const [first, last] = [t.app.ids.uuid(), t.app.ids.uuid()];
     await record(t, first, 2_500);
@@ -210,10 +210,10 @@ test('drops the oldest pending events beyond the maximum, counts them, and logs 
   assert.deepEqual([[...pending.organizations()].length, lines.length, await dropped()], [10, 0, 0]);
 
   for (const organizationId of organizationIds.slice(10)) append([organizationId]);
-  const remembered = [...pending.organizations()];
-  assert.ok(remembered.length >= 9 && remembered.length <= 10, String(remembered.length));
-  assert.deepEqual(remembered, organizationIds.slice(-remembered.length));
-  assert.equal(await dropped(), 30 - remembered.length);
+  const remaining = [...pending.organizations()];
+  assert.ok(remaining.length >= 9 && remaining.length <= 10, String(remaining.length));
+  assert.deepEqual(remaining, organizationIds.slice(-remaining.length));
+  assert.equal(await dropped(), 30 - remaining.length);
   assert.equal(lines.length, 1);
 
   t.clock.advance(60_000);
@@ -227,7 +227,7 @@ test('drops the oldest pending events beyond the maximum, counts them, and logs 
     lines.reduce((sum, line) => sum + JSON.parse(line).dropped, 0),
     await dropped(),
   );
-  // The remaining ones are still looked for: these are in no table.
+  // The remaining ones are looked up: they are in no table.
   t.clock.advance(5_000);
   await pending.check();
   assert.ok(alarm.isRaised());

@@ -13,7 +13,7 @@ const t = await startApp({ MULTI_TENANT: 'true' });
 const token = await t.token();
 const home = t.operator.organizationId;
 const get = (path: string) => t.call('GET', `/api/v1/audit${path}`, { token });
-/** Without the operator's scope it is one of its organization like any other. */
+/** Without the operator's scope the token sees its own organization only. */
 const tenant = await t.token('audit:read');
 const verify = async (query = '') =>
   (await t.call('GET', `/api/v1/audit/verify${query}`, { token: tenant })).json;
@@ -25,7 +25,7 @@ const countOf = async (organizationId: string): Promise<number> => {
   return row?.events as number;
 };
 
-/** Another node on the same database, with keys of its own if given. */
+/** Another node on the same database, with its own keys if given. */
 async function startNode(changes: Record<string, string> = {}) {
   const config = loadConfig(environment(t.databaseUrl, changes));
   const app = await createApp({ config, log: createLog({ level: 'silent' }), clock: t.clock });
@@ -33,7 +33,7 @@ async function startNode(changes: Record<string, string> = {}) {
   return app;
 }
 
-/** Some transaction that writes, anywhere on the database server, and stays open until told. */
+/** A writing transaction on the same database server that stays open until the promise resolves. */
 async function openTransaction(until: Promise<void>): Promise<{ ended: Promise<void> }> {
   const { promise: open, resolve } = Promise.withResolvers<void>();
   const ended = t.app.db.transaction(async (tx) => {
@@ -46,7 +46,7 @@ async function openTransaction(until: Promise<void>): Promise<{ ended: Promise<v
 }
 
 describe('GET /audit/verify', () => {
-  it('200: an honest log verifies, whole and in part', async () => {
+  it('200: an intact log verifies, whole and in part', async () => {
     const before = new Date(t.clock.now()).toISOString();
     t.clock.advance(1_800_000);
     await t.app.audit.linkAll();
@@ -72,7 +72,7 @@ describe('GET /audit/verify', () => {
     });
   });
 
-  it('400 VALIDATION_ERROR for what is no date, and for a period that ends before it begins', async () => {
+  it('400 VALIDATION_ERROR for an invalid date, and for a period that ends before it begins', async () => {
     for (const query of ['fromDate=yesterday', 'toDate=2020-02-31', 'fromDate=2020-01-02&toDate=2020-01-01'])
       assert.equal((await verify(`?${query}`)).code, 'VALIDATION_ERROR', query);
   });
@@ -99,7 +99,7 @@ describe('GET /audit/verify', () => {
     await intruder.close();
   });
 
-  it("200: another organization's broken log is none of ours", async () => {
+  it("200: another organization's broken log does not affect ours", async () => {
     const other = t.app.ids.uuid();
     await record(t, other, 3);
     await t.app.audit.linkAll();
@@ -112,24 +112,24 @@ describe('GET /audit/verify', () => {
     assert.equal((await get(`/verify?organizationId=${home}`)).json.verified, true);
   });
 
-  it('200: every organization for the operator who names none, and a broken one shows', async () => {
+  it('200: every organization when the operator names none; false when one is broken', async () => {
     const mine = await startApp({ MULTI_TENANT: 'true' });
     const other = mine.app.ids.uuid();
     await record(mine, other, 3);
-    // Nobody's: the client is not known.
+    // Recorded under the nil UUID: the client is unknown.
     await mine.askToken({ grant_type: 'client_credentials', client_id: other, client_secret: 'wrong' });
     const bearer = await mine.token();
-    const asked = async (query = '') =>
+    const result = async (query = '') =>
       (await mine.call('GET', `/api/v1/audit/verify${query}`, { token: bearer })).json;
     const [{ events } = { events: 0 }] = await mine.sql<{ events: number }>(
       'select count(*)::int as events from audit_events',
     );
     const since = `?fromDate=${new Date(mine.clock.now() - 3_600_000).toISOString()}`;
     for (const query of ['', since]) {
-      const { verified, checkedCount } = await asked(query);
+      const { verified, checkedCount } = await result(query);
       assert.deepEqual([verified, checkedCount], [true, events], query);
     }
-    assert.equal((await asked(`?organizationId=${other}`)).checkedCount, 3);
+    assert.equal((await result(`?organizationId=${other}`)).checkedCount, 3);
     await execute(
       mine.databaseUrl,
       `set session_replication_role = replica;
@@ -137,13 +137,13 @@ describe('GET /audit/verify', () => {
          (select event_id from audit_links where organization_id = '${other}' and sequence = 2)`,
     );
     for (const query of ['', since, `?organizationId=${other}`])
-      assert.equal((await asked(query)).verified, false, query);
-    assert.equal((await asked(`?organizationId=${mine.operator.organizationId}`)).verified, true);
+      assert.equal((await result(query)).verified, false, query);
+    assert.equal((await result(`?organizationId=${mine.operator.organizationId}`)).verified, true);
   });
 });
 
 describe('GET /audit/checkpoints', () => {
-  it('200: newest first, with the signed text, which the key of the instance verifies', async () => {
+  it('200: newest first, with the text that the key of the instance signed', async () => {
     const { data, total } = (await get('/checkpoints?limit=2')).json;
     assert.equal(data.length, 2);
     assert.equal(data[0].number, total);
@@ -159,7 +159,7 @@ describe('GET /audit/checkpoints', () => {
 
 describe('the database', () => {
   const tables = ['audit_events', 'audit_links', 'audit_checkpoints', 'audit_keys', 'audit_anchors'];
-  it('refuses to change, remove or truncate evidence, even to the owner of the tables', async () => {
+  it('refuses update, delete and truncate of evidence, even by the owner of the tables', async () => {
     await t.sql(`insert into audit_anchors values ('${t.app.ids.uuid()}', 1, now(), 'x')`);
     const today = new Date(t.clock.now()).toISOString().slice(0, 10).replaceAll('-', '');
     const partitions = tables.slice(0, 3).map((table) => `${table}_${today}`);
@@ -177,13 +177,12 @@ describe('the database', () => {
   });
 });
 
-describe('an event that somebody else has written', () => {
+describe('an event that the service did not write', () => {
   const forged = '00000000-0000-7000-8000-000000000001';
   for (const [what, seal] of Object.entries({
     'without a seal': 'null',
     "with another event's seal": 'seal',
-    'with a seal of its own making':
-      "substr(seal, 1, 4) || decode('00112233445566778899aabbccddeeff', 'hex')",
+    'with an invented seal': "substr(seal, 1, 4) || decode('00112233445566778899aabbccddeeff', 'hex')",
   }))
     it(`200, verified false: well-formed, ${what}; it is never linked`, async () => {
       const organizationId = t.app.ids.uuid();
@@ -191,7 +190,7 @@ describe('an event that somebody else has written', () => {
       assert.equal((await t.app.audit.verify(organizationId)).finding, undefined);
       const { promise: found, resolve: end } = Promise.withResolvers<void>();
       const older = await openTransaction(found);
-      // Inserting is what the tables allow.
+      // The tables allow inserts.
       await t.sql(
         `insert into audit_events (event_id, organization_id, agent_id, action, outcome, ip_address, user_agent, metadata,
                                    occurred_at, canonical, seal)
@@ -208,7 +207,7 @@ describe('an event that somebody else has written', () => {
 });
 
 describe('sequencers', () => {
-  it('two at once make one chain: no fork, nothing twice, nothing left out', async () => {
+  it('two at once make one chain: no fork, no duplicate, no gap', async () => {
     const organizationId = t.app.ids.uuid();
     const other = await startNode();
     const nodes = [t.app, other];
@@ -236,13 +235,13 @@ describe('sequencers', () => {
     await other.close();
   });
 
-  it('a transaction with more events than are linked at once is linked to its end', async () => {
+  it('a transaction with more events than one batch is linked to its end', async () => {
     const organizationId = t.app.ids.uuid();
     await record(t, organizationId, 4_001);
     const { checked, finding } = await t.app.audit.verify(organizationId);
     assert.deepEqual([checked, finding], [4_001, undefined]);
   });
-  it('a transaction that stays open delays nothing and is not forgotten', async () => {
+  it('a transaction that stays open delays no other, and is linked when it commits', async () => {
     const organizationId = t.app.ids.uuid();
     let finish = () => {};
     const finished = new Promise<void>((resolve) => {
@@ -281,11 +280,11 @@ describe('sequencers', () => {
   });
 });
 
-describe('a change of the signing keys', () => {
-  it('is no tampering: the new key takes over, and what the old one sealed and signed still counts', async () => {
+describe('a change of the signing key', () => {
+  it('is no finding: the new key takes over, and seals and signatures of the old one stay valid', async () => {
     const organizationId = t.app.ids.uuid();
-    const asleep = t.app.ids.uuid();
-    await record(t, asleep, 4);
+    const idle = t.app.ids.uuid();
+    await record(t, idle, 4);
     await record(t, organizationId, 4);
     await t.app.audit.linkAll();
     // Recorded, but not linked when the process ended.
@@ -294,7 +293,7 @@ describe('a change of the signing keys', () => {
     const keys = { JWT_PRIVATE_KEY: privatePem, JWT_PUBLIC_KEY: publicPem };
     const next = await startNode(keys);
     for (const [id, events] of [
-      [asleep, 4],
+      [idle, 4],
       [organizationId, 7],
     ] as const) {
       const { checked, finding } = await next.audit.verify(id);
@@ -309,13 +308,13 @@ describe('a change of the signing keys', () => {
     );
     assert.deepEqual(introduced, { number: 2, key: newest?.key });
 
-    // The node that still has the old key neither links nor vouches any more.
+    // The node with the old key neither links nor signs any more.
     await record(t, organizationId, 1);
     await t.app.audit.linkAll();
     assert.ok((await t.app.audit.verify(organizationId)).finding);
     assert.deepEqual((await next.audit.verify(organizationId)).checked, 8);
 
-    // An hour later rows with the old seal are no longer taken.
+    // An hour later, events with a seal of the old key are not linked any more.
     t.clock.advance(3_700_000);
     await record(t, organizationId, 1);
     assert.match(

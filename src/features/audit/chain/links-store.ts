@@ -110,7 +110,7 @@ export async function findEndOfBatch(
 
 /**
  * The link of the event `e`; `yes` is null without one. A link is made on the day of its event or later, and a day is
- * allowed for clock skew. `limit 1` makes PostgreSQL look up each event, whatever the planner estimates.
+ * allowed for clock skew. `limit 1` makes PostgreSQL look up each event, for any estimate of the planner.
  */
 export const linkOf = (reached: string | undefined): Sql => sql`
   select true as yes from audit_links l

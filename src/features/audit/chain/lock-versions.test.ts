@@ -1,4 +1,4 @@
-/** Rolling upgrade: a sequencer of an earlier version, which takes the advisory lock alone, beside one of this version. */
+/** Rolling upgrade: a sequencer of an earlier version, which takes the advisory lock only, beside one of this version. */
 import assert from 'node:assert/strict';
 import { after, describe, it } from 'node:test';
 import {
@@ -23,7 +23,7 @@ import { createAudit } from '../feature.ts';
 const advisoryKey = '7263544004';
 const dayMs = 86_400_000;
 
-/** An audit feature on connections of its own, whose transactions are changed. */
+/** An audit feature with its own connections and modified transactions. */
 async function startNode(t: TestApp, clock: TestClock, change: (tx: Tx) => Tx) {
   const log = createLog({ level: 'silent' });
   const metrics = createMetrics();
@@ -52,7 +52,7 @@ const startEarlierVersion = (t: TestApp, clock: TestClock) =>
     run: async (name, query) => (name === 'audit.lock' ? 0 : tx.run(name, query)),
   }));
 
-/** A node of this version that stops before the statement of this name, in its first batch. */
+/** A node of this version that pauses before the statement with this name, in its first batch. */
 async function startPausing(t: TestApp, statement: string) {
   const reached = Promise.withResolvers<void>();
   const resumed = Promise.withResolvers<void>();
@@ -84,8 +84,8 @@ const isOneChain = async (t: TestApp, organizationId: string, events: number) =>
 };
 
 /**
- * An unprivileged role holds the advisory lock until the batch of this version has come to that statement; then the earlier version
- * takes it, and links the same events.
+ * An unprivileged role holds the advisory lock until the batch of this version reaches the statement. Then the earlier
+ * version takes the lock and links the same events.
  */
 async function linkBoth(t: TestApp, reader: string, statement: string, clock: TestClock) {
   const organizationId = t.app.ids.uuid();
@@ -113,9 +113,9 @@ describe('sequencers of two versions', async () => {
   const reader = await createReader(t);
   await t.app.audit.linkAll();
 
-  it('make one chain: no fork, nothing twice, nothing left out', async () => {
+  it('make one chain: no fork, no duplicate, no gap', async () => {
     const organizationId = t.app.ids.uuid();
-    // No key of a table is shared.
+    // On another day no primary key collides.
     const clock = createTestClock();
     clock.advance(dayMs);
     const earlier = await startEarlierVersion(t, clock);

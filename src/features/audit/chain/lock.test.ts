@@ -1,4 +1,4 @@
-/** Only a role that may write audit_progress can keep the sequencer from linking, and not without an end. */
+/** Only a role that may write audit_progress can stop the sequencer, and for a limited time. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { startApp, type TestApp } from '../../../../test/support/harness.ts';
@@ -50,24 +50,24 @@ describe('the lock of the sequencer', async () => {
       await holder.release();
     });
 
-  it('is left to a node of an earlier version, which holds the advisory lock with our privileges', async () => {
+  it('waits for a node of an earlier version, which holds the advisory lock with our privileges', async () => {
     const organizationId = t.app.ids.uuid();
     await record(t, organizationId, 3);
     const earlier = await holdOpen(t.databaseUrl, `select pg_advisory_xact_lock(${advisoryKey})`);
     await pass(t);
     assert.equal(await countLinks(t, organizationId), 0);
-    const settled = t.app.audit.linkAll();
+    const linking = t.app.audit.linkAll();
     await until(
       'the sequencer waits',
       async () => /operation="audit.lock.wait"/.test(await t.app.metrics.text()) || undefined,
     );
     assert.equal(await countLinks(t, organizationId), 0);
     await earlier.release();
-    await settled;
+    await linking;
     assert.equal(await countLinks(t, organizationId), 3);
   });
 
-  it('keeps a node of an earlier version waiting', async () => {
+  it('blocks a node of an earlier version', async () => {
     const ours = await holdOpen(t.databaseUrl, `select pg_advisory_xact_lock_shared(${advisoryKey})`);
     await assert.rejects(
       holdOpen(t.databaseUrl, `set local lock_timeout = 100; select pg_advisory_xact_lock(${advisoryKey})`),
@@ -76,7 +76,7 @@ describe('the lock of the sequencer', async () => {
     await ours.release();
   });
 
-  it('503 SERVICE_UNAVAILABLE, and no endless wait, while a session with our privileges keeps the advisory lock', async () => {
+  it('503 SERVICE_UNAVAILABLE after a timeout while a session with our privileges holds the advisory lock', async () => {
     const token = await t.token();
     const verify = () => t.call('GET', '/api/v1/audit/verify', { token });
     const holder = await holdOpen(t.databaseUrl, `select pg_advisory_lock(${advisoryKey})`);
@@ -106,7 +106,7 @@ describe('the lock of the sequencer', async () => {
       assert.equal(status, 'rejected');
       assert.ok(reason instanceof DatabaseUnavailable && isLockTimeout(reason), String(reason));
     }
-    // Retention logs it and tries again.
+    // Retention logs it and retries later.
     assert.equal(retained.status, 'fulfilled');
     await until('the released lock', async () => (await verify()).status === 200 || undefined);
   });

@@ -1,6 +1,6 @@
 /**
- * A dump restored into another server: its transactions count from elsewhere, so ids of the restored events and those of
- * new ones lie anywhere among each other. The tests' server is one, so the ids of what is restored are set by SQL.
+ * A dump restored into another server. Its transaction ids start elsewhere, so the ids of restored and of new events are in
+ * no order. The tests have one server, so SQL sets the ids of the restored events.
  */
 import assert from 'node:assert/strict';
 import { it as test } from 'node:test';
@@ -18,13 +18,13 @@ const nextId = async (): Promise<number> => {
   const [row] = await t.sql<{ next: string }>('select pg_snapshot_xmax(pg_current_snapshot())::text as next');
   return Number(row?.next);
 };
-const asked = async (query: string): Promise<number> => {
+const queriesOf = async (query: string): Promise<number> => {
   const counted = new RegExp(`^service_db_query_duration_seconds_count{operation="${query}"} (\\d+)$`, 'm');
   return Number(counted.exec(await t.app.metrics.text())?.[1] ?? 0);
 };
 
-/** As the events of the other server: from this id on, one transaction for each. */
-const number = (organizationId: string, from: number) =>
+/** Gives the unlinked events transaction ids of the other server, one each from this id on. */
+const setTransactionIds = (organizationId: string, from: number) =>
   execute(
     t.databaseUrl,
     `set session_replication_role = replica;
@@ -34,15 +34,15 @@ const number = (organizationId: string, from: number) =>
      where e.event_id = numbered.event_id`,
   );
 
-/** What a restored database says of how far the other server's sequencer had come. */
-const progress = (settledBefore: number, reached: number) =>
+/** The progress of the other server's sequencer. */
+const setProgress = (settledBefore: number, reached: number) =>
   t.sql(`update audit_progress set settled_before = '${settledBefore}', reached = '${reached}'`);
 
-/** Linked by the other server's sequencer, under ids that are still to come here. */
+/** Events that the other server linked, with transaction ids that this server has not reached. */
 async function linkedElsewhere(organizationId: string, events: number, from: number): Promise<void> {
   await record(t, organizationId, events);
-  await number(organizationId, from);
-  await progress(0, from + events);
+  await setTransactionIds(organizationId, from);
+  await setProgress(0, from + events);
   await t.app.audit.linkAll();
 }
 
@@ -56,17 +56,17 @@ async function assertWhole(organizationId: string, events: number): Promise<void
   assert.deepEqual(links, { links: events, different: events });
 }
 
-it('new events are linked, once each, before, while and after transactions count through the restored ids', async () => {
+it('new events are linked once each before, while and after the server reaches the restored transaction ids', async () => {
   const organizationId = t.app.ids.uuid();
   const from = (await nextId()) + 40;
   const restored = 60;
   await linkedElsewhere(organizationId, restored, from);
   await assertWhole(organizationId, restored);
-  // Recorded there when the dump was made, and not yet linked.
+  // Recorded before the dump, and not linked there.
   await record(t, organizationId, 1);
   const beyond = from + restored;
-  await number(organizationId, beyond + 20);
-  await progress(beyond, beyond);
+  await setTransactionIds(organizationId, beyond + 20);
+  await setProgress(beyond, beyond);
 
   let events = restored + 1;
   while ((await nextId()) < beyond + 30) {
@@ -85,15 +85,15 @@ it('new events are linked, once each, before, while and after transactions count
   assert.deepEqual(t.logs, []);
 });
 
-it('a dump of a restored database is restored in its turn', async () => {
+it('a dump of a restored database is restored again', async () => {
   const organizationId = t.app.ids.uuid();
   const from = (await nextId()) + 40;
   await linkedElsewhere(organizationId, 60, from);
-  await progress(from + 60, from + 60);
+  await setProgress(from + 60, from + 60);
   await t.app.audit.linkAll();
-  // Of the second server, and not linked there; the third counts from before its ids, and settled_before says nothing.
+  // Recorded on the second server and not linked there. The third starts at lower ids, so settled_before proves nothing.
   await record(t, organizationId, 1);
-  await number(organizationId, from + 20);
+  await setTransactionIds(organizationId, from + 20);
   await t.sql('update audit_progress set settled_before = pg_snapshot_xmin(pg_current_snapshot())');
   await assertWhole(organizationId, 61);
   while ((await nextId()) < from + 70)
@@ -101,30 +101,33 @@ it('a dump of a restored database is restored in its turn', async () => {
   assert.equal((await t.app.audit.verify(organizationId)).finding, undefined);
 });
 
-it('what was recorded between the restore and the first look is linked, though the ids have caught up by then', async () => {
+it('events recorded between the restore and the first pass are linked, though the server has reached the ids by then', async () => {
   const organizationId = t.app.ids.uuid();
   await record(t, organizationId, 3);
   await t.app.audit.linkAll();
   await record(t, organizationId, 2);
   const next = await nextId();
-  await progress(next, next);
+  await setProgress(next, next);
   await assertWhole(organizationId, 5);
 });
 
-it('the whole log is looked at in parts, and only once', async () => {
+it('the whole log is processed in batches, and only once', async () => {
   const organizationId = t.app.ids.uuid();
   for (let count = 0; count < 10; count += 1) await record(t, organizationId, 900);
   await t.app.audit.linkAll();
-  const parts = await asked('audit.unlinked');
-  await progress(0, 0);
+  const parts = await queriesOf('audit.unlinked');
+  await setProgress(0, 0);
   await t.app.audit.linkAll();
-  assert.ok((await asked('audit.unlinked')) >= parts + 3);
-  // Then it is as ever: one question for what is new.
-  const [before, ends] = [await asked('audit.unlinked'), await asked('audit.unlinked.end')];
+  assert.ok((await queriesOf('audit.unlinked')) >= parts + 3);
+  // Then one query for new events again.
+  const [before, ends] = [await queriesOf('audit.unlinked'), await queriesOf('audit.unlinked.end')];
   for (let count = 0; count < 3; count += 1) {
     await record(t, organizationId, 1);
     await t.app.audit.linkAll();
   }
-  assert.deepEqual([await asked('audit.unlinked'), await asked('audit.unlinked.end')], [before + 3, ends]);
+  assert.deepEqual(
+    [await queriesOf('audit.unlinked'), await queriesOf('audit.unlinked.end')],
+    [before + 3, ends],
+  );
   await assertWhole(organizationId, 9_003);
 });

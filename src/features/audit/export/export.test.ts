@@ -1,4 +1,4 @@
-/** An export is one thing: no chain can be taken out of it or put in, and nobody but the instance can say what it holds. */
+/** An export is signed as a whole: a chain that was removed or added is found. */
 import assert from 'node:assert/strict';
 import { createPublicKey } from 'node:crypto';
 import { describe, it } from 'node:test';
@@ -49,7 +49,7 @@ await record(t, second, 3);
 const whole = await exported();
 const end = whole.at(-1) as Line;
 
-describe('an honest export', () => {
+describe('an intact export', () => {
   it('is intact; the verdict has its start and says that it has all organizations', async () => {
     const { finding, statement, ...sum } = await verified(whole);
     assert.equal(finding, undefined);

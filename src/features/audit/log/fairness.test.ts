@@ -6,7 +6,7 @@ import { tenantOn } from '../../../../test/support/scenarios/plans.ts';
 
 const t = await startApp({ DATABASE_POOL_SIZE: '5', RATE_LIMIT_PER_MINUTE: '1000' });
 
-/** An organization with so many agents, and a token of each. */
+/** An organization with this many agents; returns a token of each. */
 async function tenant(agents: number): Promise<string[]> {
   const { organizationId, token } = await tenantOn(t, { planTier: 'pro' });
   const tokens = [token];
@@ -15,7 +15,7 @@ async function tenant(agents: number): Promise<string[]> {
   return tokens;
 }
 
-/** What the work asks of the table waits until it has been done. */
+/** Runs the work while the table is locked: its queries on the table wait for the end. */
 async function whileLocked<T>(table: string, work: () => Promise<T>): Promise<T> {
   const client = new pg.Client({ connectionString: t.databaseUrl });
   await client.connect();
@@ -30,40 +30,41 @@ async function whileLocked<T>(table: string, work: () => Promise<T>): Promise<T>
 const statuses = async (answers: readonly Promise<Answer>[]) =>
   new Set((await Promise.all(answers)).map(({ status }) => status));
 
-describe('an organization that asks much of its log', () => {
-  const questions: [string, string, string][] = [
+describe('an organization with many requests for its log', () => {
+  const requests: [string, string, string][] = [
     ['verifies it', 'audit_links', '/api/v1/audit/verify'],
     ['lists it', 'audit_events', '/api/v1/audit?limit=200'],
   ];
-  for (const [what, table, url] of questions) {
-    it(`${what} as often as it may: others are answered meanwhile, and then all of them`, async () => {
-      const asking = await tenant(4);
+  for (const [what, table, url] of requests) {
+    it(`${what} up to its limit: other organizations are served in the meantime, and then all requests succeed`, async () => {
+      const tokens = await tenant(4);
       const [other = ''] = await tenant(1);
-      const asked = await whileLocked(table, async () => {
+      const pending = await whileLocked(table, async () => {
         const answers = Array.from({ length: 28 }, (_, index) =>
-          t.call('GET', url, { token: asking[index % asking.length] ?? '' }),
+          t.call('GET', url, { token: tokens[index % tokens.length] ?? '' }),
         );
-        // More than there are connections: who waited for one would wait until the lock is gone.
+        // More than the pool has: a request that waits for a connection would wait for the lock.
         for (let each = 0; each < 10; each += 1)
           assert.equal((await t.call('GET', '/api/v1/agents', { token: other })).status, 200);
         return answers;
       });
-      assert.deepEqual(await statuses(asked), new Set([200]));
+      assert.deepEqual(await statuses(pending), new Set([200]));
     });
   }
 
-  it('429 RATE_LIMIT_EXCEEDED for the 31st verification in a minute, whoever of it asks', async () => {
-    const asking = await tenant(2);
-    const ask = (index: number) => t.call('GET', '/api/v1/audit/verify', { token: asking[index % 2] ?? '' });
+  it('429 RATE_LIMIT_EXCEEDED for the 31st verification of an organization in a minute, by any of its agents', async () => {
+    const tokens = await tenant(2);
+    const verify = (index: number) =>
+      t.call('GET', '/api/v1/audit/verify', { token: tokens[index % 2] ?? '' });
     startOfMinute(t.clock);
     const answers: Answer[] = [];
-    for (let index = 0; index < 31; index += 1) answers.push(await ask(index));
+    for (let index = 0; index < 31; index += 1) answers.push(await verify(index));
     assert.deepEqual(
       answers.map(({ status }) => status),
       [...Array<number>(30).fill(200), 429],
     );
     assert.equal(answers.at(-1)?.json.code, 'RATE_LIMIT_EXCEEDED');
-    const [stranger = ''] = await tenant(1);
-    assert.equal((await t.call('GET', '/api/v1/audit/verify', { token: stranger })).status, 200);
+    const [otherToken = ''] = await tenant(1);
+    assert.equal((await t.call('GET', '/api/v1/audit/verify', { token: otherToken })).status, 200);
   });
 });

@@ -14,26 +14,26 @@ const intact = async (events: number) =>
     finding: undefined,
   });
 
-describe('a day that nobody has made room for', () => {
-  it('gets its partition with the first event, ahead or behind', async () => {
-    for (const [leap, events] of [
+describe('a day without a partition', () => {
+  it('gets one with the first event, in the future or the past', async () => {
+    for (const [days, events] of [
       [30, 2],
       [-60, 4],
       [30, 6],
     ] as const) {
-      t.clock.advance(leap * dayMs);
+      t.clock.advance(days * dayMs);
       await record(t, organizationId, 2);
       await intact(events);
     }
   });
 
-  it('gets one with the first link, where the events are of another day', async () => {
+  it('gets one with the first link, when the events are of another day', async () => {
     await record(t, organizationId, 2);
     t.clock.advance(30 * dayMs + 15 * dayMs);
     await intact(8);
   });
 
-  it('gets one anew when retention has dropped it, by a clock that was wrong then', async () => {
+  it('gets a new one after retention dropped it because of a wrong clock', async () => {
     await record(t, organizationId, 1);
     await audit.linkAll();
     t.clock.advance(120 * dayMs);

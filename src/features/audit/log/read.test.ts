@@ -64,7 +64,7 @@ describe('GET /audit', () => {
     assert.ok(Math.abs(Date.parse(event.timestamp) - now()) < 60_000);
   });
 
-  it('200 most recent first, 50 to a page unless told, the total of all pages', async () => {
+  it('200 most recent first, 50 to a page by default, with the total of all pages', async () => {
     // Many of the same millisecond, too: those share a transaction.
     for (let round = 0; round < 20; round += 1) {
       t.clock.advance(10);
@@ -94,7 +94,7 @@ describe('GET /audit', () => {
     }
   });
 
-  it('200 filtered: agentId in either case, action, outcome, and together; an unknown word finds nothing', async () => {
+  it('200 filtered: agentId in either case, action, outcome, and together; an unknown value finds nothing', async () => {
     const all = await events('limit=200');
     const filters: [string, (event: AuditEvent) => boolean][] = [
       [`agentId=${theirs.agentId}`, (event) => event.agentId === theirs.agentId],
@@ -119,7 +119,7 @@ describe('GET /audit', () => {
       assert.equal(total, data.length, query);
     }
     for (const query of [`agentId=${theirs.agentId}`, 'action=agent.updated', 'outcome=failure'])
-      assert.ok((await events(query)).length > 0, `${query} is tried on something`);
+      assert.ok((await events(query)).length > 0, `${query} matches some events`);
   });
 
   it('200 between two moments, both included, in any zone; a date is the whole day of UTC', async () => {
@@ -142,7 +142,7 @@ describe('GET /audit', () => {
       [`fromDate=${iso(one + 1)}&toDate=${iso(three - 1)}`, [two]],
       [`fromDate=${iso(two)}&toDate=${iso(two)}`, [two]],
       [`fromDate=${inZone(two)}&toDate=${inZone(two)}`, [two]],
-      // Without a zone it is UTC; with one it may be written shortly, or forgotten to be encoded.
+      // Without a zone it is UTC. A zone may be short, and its + may arrive without percent-encoding.
       [`fromDate=${iso(two).slice(0, -1)}&toDate=${iso(two).slice(0, -1)}000`, [two]],
       [`fromDate=${inZone(two).replace(/%3A00$/, '00')}&toDate=${inZone(two)}`, [two]],
       [`fromDate=${inZone(two).replace(/%3A00$/, '')}&toDate=${inZone(two).replace('%2B', '+')}`, [two]],
@@ -182,7 +182,7 @@ describe('GET /audit', () => {
       [],
     );
     assert.deepEqual(await events(`agentId=${ours.agentId}`, their), []);
-    // What the operator may see depends on the token, not on whose it is.
+    // The view of the operator depends on the scopes of the token, not on its owner.
     const narrow = (await list('limit=200', await t.token('audit:read'))).json;
     assert.equal(narrow.total, ourPage.total + 1, 'and one more: that token itself');
   });
@@ -227,7 +227,7 @@ describe('GET /audit', () => {
     ['fromDate=2030-01-02&toDate=2030-01-01', 'fromDate'],
     ['fromDate=2030-01-01T00:00:00.001Z&toDate=2030-01-01T00:00:00Z', 'fromDate'],
   ];
-  it('400 VALIDATION_ERROR naming the field, for whatever cannot be meant', async () => {
+  it('400 VALIDATION_ERROR with the field, for each invalid parameter', async () => {
     const token = await t.token(undefined, theirs);
     for (const [query, field] of bad) {
       const { status, json } = await list(query, token);
@@ -245,7 +245,7 @@ describe('GET /audit', () => {
       );
   });
 
-  it('400 RETENTION_WINDOW_EXCEEDED for a date of more than 90 days ago, saying what is kept', async () => {
+  it('400 RETENTION_WINDOW_EXCEEDED for a date of more than 90 days ago, with the oldest date', async () => {
     const token = await t.token(undefined, theirs);
     const oldest = now() - 90 * dayMs;
     const dayOf = (time: number) => iso(time).slice(0, 10);
@@ -263,7 +263,7 @@ describe('GET /audit', () => {
       assert.equal(json.details.retentionDays, 90);
       assert.ok(Math.abs(Date.parse(json.details.oldest) - oldest) < 60_000);
     }
-    // A client's own "90 days ago" was worked out a moment earlier.
+    // A client computed its own "90 days ago" a moment earlier.
     for (const query of [
       `fromDate=${iso(oldest)}`,
       `fromDate=${iso(oldest - 5_000)}`,
@@ -273,7 +273,7 @@ describe('GET /audit', () => {
   });
 });
 
-describe('the ends of time', () => {
+describe('the first and last dates', () => {
   for (const date of ['0000-01-01', '0001-01-01T00:00:00%2B14:00', '9999-12-31', '9999-12-31T23:59:59-14:00'])
     for (const field of ['fromDate', 'toDate'])
       it(`no 5xx for ${field}=${date}`, async () => {
@@ -296,7 +296,7 @@ describe('GET /audit/{eventId}', () => {
     assert.deepEqual((await read(event?.eventId ?? '', await t.token())).json, event, 'the operator crosses');
   });
 
-  it('404 AUDIT_EVENT_NOT_FOUND for the unknown and the foreign alike, and for ids that are no event ids', async () => {
+  it('404 AUDIT_EVENT_NOT_FOUND for unknown ids, for events of other organizations, and for ids that are no event ids', async () => {
     const [mine, token] = [await t.token(undefined, ours), await t.token(undefined, theirs)];
     const [event] = await events('limit=1', token);
     const id = event?.eventId ?? '';
@@ -306,7 +306,7 @@ describe('GET /audit/{eventId}', () => {
       t.app.ids.uuidV7(now()),
       t.app.ids.uuidV7(0),
       crypto.randomUUID(),
-      // The random part of a real one, under another time, version or the latest time that an id can say.
+      // The random part of a real id, with another time, another version, or the latest time of an id.
       `00000000-0000-${id.slice(14)}`,
       `${id.slice(0, 14)}4${id.slice(15)}`,
       `ffffffff-ffff-${id.slice(14)}`,
@@ -319,7 +319,7 @@ describe('GET /audit/{eventId}', () => {
     }
   });
 
-  it('400 VALIDATION_ERROR for what is no UUID', async () => {
+  it('400 VALIDATION_ERROR for an id that is no UUID', async () => {
     const token = await t.token(undefined, theirs);
     for (const id of [
       'x',
@@ -336,7 +336,7 @@ describe('GET /audit/{eventId}', () => {
 });
 
 describe('retention', () => {
-  it('an event is shown for 90 days and no longer, though its partition is still there', async () => {
+  it('an event is shown for 90 days and no longer, though its partition still exists', async () => {
     await refuse();
     const [event] = await events('limit=1&action=token.refused', await t.token(undefined, theirs));
     assert.ok(event);
@@ -354,7 +354,7 @@ describe('retention', () => {
     };
     t.clock.advance(happened + 90 * dayMs - 60_000 - now());
     assert.equal(await visible(), true);
-    // To the operator it is no different.
+    // The same for the operator.
     t.clock.advance(happened + 90 * dayMs + 1 - now());
     assert.equal(await visible(), false);
     const operatorToken = await t.token();
@@ -364,7 +364,7 @@ describe('retention', () => {
     assert.equal(
       (await t.sql('select 1 from audit_events where event_id = $1', [event.eventId])).length,
       1,
-      'the row itself is left to the retention job',
+      'the row itself is left to the retention loop',
     );
   });
 });

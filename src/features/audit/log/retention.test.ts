@@ -25,14 +25,14 @@ const checked = async (organizationId: string) => {
 describe('retention', () => {
   const first = t.clock.now();
 
-  it('drops nothing while everything is young', async () => {
+  it('drops nothing while all events are recent', async () => {
     await record(t, quiet, 3);
     for (let day = 0; day < 3; day += 1) {
       await audit.prepare();
       await record(t, busy, 5);
       await audit.linkAll();
       await record(t, busy, 5);
-      // Linked on the next day only.
+      // Linked on the next day.
       t.clock.advance(dayMs);
     }
     await audit.prepare();
@@ -42,7 +42,7 @@ describe('retention', () => {
     assert.equal((await t.sql('select from audit_anchors')).length, 0);
   });
 
-  it('killed half way it has done nothing', async () => {
+  it('an error halfway rolls everything back', async () => {
     t.clock.advance(first + 91 * dayMs - t.clock.now());
     await audit.prepare();
     await t.sql(`create function stop() returns trigger language plpgsql as $$ begin raise 'stopped'; end $$;
@@ -54,7 +54,7 @@ describe('retention', () => {
     assert.equal(await checked(busy), 30);
   });
 
-  it('drops the days past 90 and leaves a signed anchor; what remains verifies', async () => {
+  it('drops the days past 90 and leaves a signed anchor; the rest verifies', async () => {
     await audit.retain();
     assert.equal((await days('audit_events')).includes(compact(first)), false);
     assert.ok((await days('audit_events')).includes(compact(first + dayMs)));
@@ -65,7 +65,7 @@ describe('retention', () => {
     assert.equal((await t.sql('select from audit_anchors where organization_id = $1', [busy])).length, 1);
   });
 
-  it('a day later the next day goes, and the evidence of the first', async () => {
+  it('a day later drops the next day, and the evidence of the first', async () => {
     t.clock.advance(dayMs);
     await audit.prepare();
     await audit.retain();
@@ -77,7 +77,7 @@ describe('retention', () => {
     assert.equal(await checked(quiet), 2);
   });
 
-  it('a chain of which nothing is left goes on where it ended', async () => {
+  it('a chain without any rows continues where it ended', async () => {
     t.clock.advance(200 * dayMs);
     await audit.prepare();
     await audit.retain();
@@ -91,7 +91,7 @@ describe('retention', () => {
     assert.equal(row?.first, 35);
   });
 
-  it('false: a day that somebody else has dropped, an anchor that is gone or edited', async () => {
+  it('false: an attacker dropped a day, or removed or edited an anchor', async () => {
     const intruder = await createIntruder(t);
     const found = async (statement: string) =>
       assert.ok((await intruder.judge(busy, () => intruder.run(statement))).finding, statement);

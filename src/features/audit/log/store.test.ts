@@ -8,7 +8,7 @@ const t = await startApp();
 const dayMs = 86_400_000;
 
 describe('the audit log', () => {
-  it('holds one row for a change, with who, what, where from, and its canonical text', async () => {
+  it('has one row per change, with actor, action, origin and canonical text', async () => {
     const created = await t.call('POST', '/api/v1/agents', {
       token: await t.token(),
       payload: newAgent(),
@@ -33,7 +33,7 @@ describe('the audit log', () => {
     assert.equal(event.timestamp, (row.occurred_at as Date).toISOString());
   });
 
-  it('is partitioned by day, ahead of time, and the loop goes on making days', async () => {
+  it('is partitioned by day, ahead of time, and the loop creates further days', async () => {
     const days = async () =>
       (
         await t.sql<{ name: string }>(

@@ -1,4 +1,4 @@
-/** Whoever can write the database, at many places in each of many ways: all of it is found, and nothing else is. */
+/** An attacker who can write the database: every change is found, in many places and many ways, and nothing else. */
 import assert from 'node:assert/strict';
 import { after, describe, it } from 'node:test';
 import { startApp } from '../../../../test/support/harness.ts';
@@ -23,8 +23,8 @@ for (const events of perPass) {
   t.clock.advance(1_000);
   await t.app.audit.linkAll();
 }
-// While a transaction is open anywhere on the server, what was appended since is looked at again, and would be linked anew.
-await until('all of it is settled', async () => {
+// While a transaction is open on the server, later events are processed again, and would be linked again.
+await until('all events are settled', async () => {
   await record(t, t.app.ids.uuid(), 1);
   await t.app.audit.linkAll();
   const [row] = await t.sql<{ settled: boolean }>(
@@ -39,10 +39,10 @@ const checkpoints = perPass.length;
 
 const intruder = await createIntruder(t);
 after(() => intruder.close());
-// A running process has seen the log before anybody came.
-const honest = await intruder.judge(organizationId, async () => {}, 'running');
+// A running process has seen the log before the attack.
+const intact = await intruder.judge(organizationId, async () => {}, 'running');
 
-/** The same places in every run. */
+/** The same random places in every run. */
 let seed = 42;
 const random = (below: number): number => {
   seed = (seed * 1_103_515_245 + 12_345) % 2_147_483_648;
@@ -56,18 +56,18 @@ const edges = [
     }),
   ),
 ];
-let turn = 0;
-const anySequence = () => edges[turn - 1] ?? 1 + random(size);
-const anyCheckpoint = () => (turn <= checkpoints ? turn : 1 + random(checkpoints));
+let attempt = 0;
+const anySequence = () => edges[attempt - 1] ?? 1 + random(size);
+const anyCheckpoint = () => (attempt <= checkpoints ? attempt : 1 + random(checkpoints));
 
 type Tampering = () => Promise<unknown>;
 
 const finds = (what: string, tamper: Tampering, times = places, by?: 'running') =>
   it(`false: ${what}`, async () => {
-    for (turn = 1; turn <= times; turn += 1) {
-      // The intruder's own transaction is open all the while, and one more that ends meanwhile may hide it from a snapshot.
+    for (attempt = 1; attempt <= times; attempt += 1) {
+      // The attacker's own transaction stays open, and another that ends in between may hide it from a snapshot.
       const found = async () => (await intruder.judge(organizationId, tamper, by)).finding;
-      await until(`the ${turn}. time`, found);
+      await until(`attempt ${attempt}`, found);
     }
   });
 
@@ -112,10 +112,10 @@ const insertCopy = async (changes: Record<string, string>) => {
   );
 };
 
-describe('an honest log', () => {
+describe('an intact log', () => {
   it('true: all events, of this organization only', () => {
     assert.deepEqual(
-      { checked: honest.checked, finding: honest.finding },
+      { checked: intact.checked, finding: intact.finding },
       { checked: size, finding: undefined },
     );
   });
@@ -181,12 +181,12 @@ describe('something removed', () => {
     ]);
   });
   finds(
-    'the tail with its checkpoints, before the eyes of a running process',
+    'the tail with its checkpoints, in a process that has seen them',
     async () => {
       const number = anyCheckpoint();
       const values = [organizationId, number];
-      const kept = `coalesce((select size from audit_checkpoints where organization_id = $1 and number = $2::bigint - 1), 0)`;
-      const cut = `organization_id = $1 and sequence > ${kept}`;
+      const rest = `coalesce((select size from audit_checkpoints where organization_id = $1 and number = $2::bigint - 1), 0)`;
+      const cut = `organization_id = $1 and sequence > ${rest}`;
       await intruder.run(
         `delete from audit_events where event_id in (select event_id from audit_links where ${cut})`,
         values,
@@ -218,7 +218,7 @@ describe('something added', () => {
   finds("a well-formed event, with another's seal", () =>
     insertCopy({ event_id: id, canonical: forged, appended_in: 'pg_current_xact_id()' }),
   );
-  finds('a well-formed event of a time long past', () =>
+  finds('a well-formed event of an old transaction', () =>
     insertCopy({ event_id: id, canonical: forged, appended_in: "'5'" }),
   );
   finds('an event of another organization', () =>
@@ -275,7 +275,7 @@ describe('something moved', () => {
     finds(`a link: ${assignment}`, editLink(assignment));
 });
 
-describe('a chain computed anew', () => {
+describe('a chain with new hashes', () => {
   const tamper = async () => {
     await intruder.run(
       `update audit_events set action = 'nothing.happened', canonical = replace(canonical, '"action":"' || action, '"action":"nothing.happened')
@@ -290,7 +290,7 @@ describe('a chain computed anew', () => {
     await recompute(intruder, organizationId);
   });
   finds(
-    "signed by the intruder, in our key's name",
+    'signed by the attacker, with our key id',
     async () => {
       await tamper();
       const [row] = await intruder.run<{ id: string }>('select key_id as id from audit_keys');
@@ -299,7 +299,7 @@ describe('a chain computed anew', () => {
     5,
   );
   finds(
-    'signed by the intruder, whose key is slipped in',
+    'signed by the attacker, whose key is inserted',
     async () => {
       await tamper();
       const forger = createForger();
@@ -314,7 +314,7 @@ describe('a chain computed anew', () => {
     5,
   );
   finds(
-    'excused by an anchor of the intruder',
+    'covered by an anchor of the attacker',
     async () => {
       await intruder.run('delete from audit_links where organization_id = $1 and sequence = 1', [
         organizationId,
@@ -356,7 +356,7 @@ describe('checkpoints and keys', () => {
     'taken_on = taken_on + 1',
     "key_id = 'another'",
     "signed = replace(signed, '.', '.e')",
-    // Another letter than the one there: a fixed one would now and then change nothing.
+    // A letter other than the present one: a fixed letter would sometimes change nothing.
     "signed = overlay(signed placing case substr(signed, length(signed) - 9, 1) when 'A' then 'B' else 'A' end from length(signed) - 9 for 1)",
     "signed = 'nothing'",
   ])
@@ -372,7 +372,7 @@ describe('checkpoints and keys', () => {
 });
 
 describe('afterwards', () => {
-  it('true: the honest log has raised no alarm meanwhile', async () => {
+  it('true: the intact log still verifies', async () => {
     const { checked, finding } = await intruder.judge(organizationId, async () => {});
     assert.deepEqual({ checked, finding }, { checked: size, finding: undefined });
   });

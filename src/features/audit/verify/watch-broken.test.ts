@@ -1,11 +1,11 @@
-/** What the watch makes of a log that somebody has been at: the gauge tells, and no chain keeps it from the others. */
+/** The watch on a log that was tampered with: the gauge is 0, and no chain blocks the verification of the others. */
 import assert from 'node:assert/strict';
 import { it as test } from 'node:test';
 import { execute, startApp, type TestApp } from '../../../../test/support/harness.ts';
 import { record } from '../../../../test/support/scenarios/audit-log.ts';
 
 let t: TestApp;
-/** Each has a log of its own, with few chains. */
+/** Each test has its own log, with few chains. */
 const it = (what: string, work: () => Promise<void>) =>
   test(what, async () => {
     t = await startApp({ LOG_LEVEL: 'error' });
@@ -18,13 +18,16 @@ const problems = () => t.logs.map((line) => JSON.parse(line).finding?.problem).f
 const asIntruder = (text: string) =>
   execute(t.databaseUrl, `set session_replication_role = replica; ${text}`);
 const edited = (organizationId: string, sequence: number) =>
-  asIntruder(`update audit_events set user_agent = 'somebody else' where event_id =
+  asIntruder(`update audit_events set user_agent = 'edited' where event_id =
     (select event_id from audit_links where organization_id = '${organizationId}' and sequence = ${sequence})`);
 
-/** A chain with so many events under each of its checkpoints. */
-const chainOf = (...perCheckpoint: number[]) => chainCalled(t.app.ids.uuid(), perCheckpoint);
+/** A chain with the given number of events per checkpoint. */
+const chainOf = (...perCheckpoint: number[]) => chainOfOrganization(t.app.ids.uuid(), perCheckpoint);
 
-async function chainCalled(organizationId: string, perCheckpoint: readonly number[]): Promise<string> {
+async function chainOfOrganization(
+  organizationId: string,
+  perCheckpoint: readonly number[],
+): Promise<string> {
   for (const events of perCheckpoint) {
     await record(t, organizationId, events);
     t.clock.advance(1_000);
@@ -37,7 +40,7 @@ const rounds = async (count: number) => {
   for (let round = 0; round < count; round += 1) await t.app.audit.watch().catch(() => {});
 };
 
-it('reads an honest log by the thousand, never row by row', async () => {
+it('reads an intact log in bundles, never row by row', async () => {
   await chainOf(1, 1_500, 700);
   await rounds(3);
   assert.equal(await gauge(), '1');
@@ -47,7 +50,7 @@ it('reads an honest log by the thousand, never row by row', async () => {
   assert.equal(await read('audit.links.read'), undefined);
 });
 
-it('finds at the first look what is new, beside nine chains that grow as well', async () => {
+it('finds an edit of new events in the first round, beside nine chains that grow as well', async () => {
   const busy = await chainOf(10);
   const others: string[] = [];
   for (let other = 0; other < 9; other += 1) others.push(await chainOf(1));
@@ -61,27 +64,27 @@ it('finds at the first look what is new, beside nine chains that grow as well', 
   assert.equal(await gauge(), '0');
 });
 
-it('finds an edit in a chain that it has never seen', async () => {
+it('finds an edit in a chain that it has not seen before', async () => {
   for (let other = 0; other < 5; other += 1) await chainOf(2);
   await edited(await chainOf(3), 1);
   await rounds(1);
   assert.equal(await gauge(), '0');
 });
 
-it('says so when the checkpoint that it would begin at is not genuine', async () => {
-  // The old part is gone through in the order of the ids, and the first chain is enough for a round.
-  await chainCalled('00000000-0000-4000-8000-000000000001', [2_600]);
+it('raises the alarm when the checkpoint where it would start has no valid signature', async () => {
+  // Old links are verified in the order of the organization ids, and the first chain fills a round.
+  await chainOfOrganization('00000000-0000-4000-8000-000000000001', [2_600]);
   t.clock.advance(3_600_000);
   const last = 'ffffffff-ffff-4fff-bfff-ffffffffffff';
-  const organizationId = await chainCalled(last, [1_000, 1_000, 6_000, 6_000]);
+  const organizationId = await chainOfOrganization(last, [1_000, 1_000, 6_000, 6_000]);
   await asIntruder(`update audit_checkpoints set signed = left(signed, -4) || 'AAAA'
     where organization_id = '${organizationId}' and number = 2`);
-  // The newest ten thousand begin behind it.
+  // The newest ten thousand links start after it.
   await rounds(1);
   assert.deepEqual(problems(), ['checkpoint 2 has no valid signature by a trusted key']);
 });
 
-it('comes to the other chains though a checkpoint of one is gone', async () => {
+it('verifies the other chains though a checkpoint of one is missing', async () => {
   const held = await chainOf(...Array.from({ length: 8 }, () => 500));
   const other = await chainOf(3);
   await rounds(8);
@@ -95,8 +98,8 @@ it('comes to the other chains though a checkpoint of one is gone', async () => {
   assert.deepEqual([named(held), named(other)], [true, true]);
 });
 
-it('comes to the last of many small chains within a few rounds', async () => {
-  const last = await chainCalled('ffffffff-ffff-4fff-bfff-ffffffffffff', [3]);
+it('verifies the last of many small chains within a few rounds', async () => {
+  const last = await chainOfOrganization('ffffffff-ffff-4fff-bfff-ffffffffffff', [3]);
   for (let other = 0; other < 30; other += 1) await record(t, t.app.ids.uuid(), 1);
   await t.app.audit.linkAll();
   t.clock.advance(3_600_000);
@@ -108,7 +111,7 @@ it('comes to the last of many small chains within a few rounds', async () => {
   assert.equal(await gauge(), '0');
 });
 
-it('finds a row that was put where the sequencer has been', async () => {
+it('finds a row that was inserted among the processed transactions', async () => {
   const organizationId = await chainOf(3);
   await rounds(2);
   await asIntruder(
@@ -126,7 +129,7 @@ for (const [what, table, assignment] of [
   ['a checkpoint was taken in the year 290000', 'audit_checkpoints', "taken_at = '290000-01-01'"],
   ['a checkpoint was never taken', 'audit_checkpoints', "taken_at = 'infinity'"],
 ] as const)
-  it(`is not blinded when ${what}`, async () => {
+  it(`verifies the other chains when ${what}`, async () => {
     const organizationId = await chainOf(3, 3);
     const other = await chainOf(3);
     await rounds(6);
@@ -167,14 +170,14 @@ const copyOf = (organizationId: string, sequence: number, changes: Record<string
 const forged = '00000000-0000-7000-8000-00000000f0f0';
 for (const [what, tampering] of [
   [
-    'a forged event has a link that nobody counts',
+    'a forged event has a link with the sequence 0',
     (id: string) => `${copyOf(id, 2, { event_id: `'${forged}'` })}
       insert into audit_links (organization_id, sequence, event_id, occurred_at, event_hash, hash, linked_on)
       select organization_id, 0, '${forged}', occurred_at, event_hash, hash, linked_on
       from audit_links where organization_id = '${id}' and sequence = 2`,
   ],
   [
-    'a forged event is of tomorrow',
+    'a forged event has a time of tomorrow',
     (id: string) =>
       copyOf(id, 2, { event_id: `'${forged}'`, occurred_at: "e.occurred_at + interval '1 day'" }),
   ],
@@ -185,21 +188,21 @@ for (const [what, tampering] of [
        ${copyOf(id, 2, { event_id: `'${forged}'`, occurred_at: "'1969-07-20T20:17:40Z'" })}`,
   ],
   [
-    'a link stands behind the last checkpoint of a chain that nobody extends',
+    'a link follows the last checkpoint of an idle chain',
     (id: string) =>
       `insert into audit_links (organization_id, sequence, event_id, occurred_at, event_hash, hash, linked_on)
        select organization_id, 4, '${forged}', occurred_at, event_hash, hash, linked_on
        from audit_links where organization_id = '${id}' and sequence = 3`,
   ],
   [
-    'there is a checkpoint before the first',
+    'there is a checkpoint with the number 0',
     (id: string) =>
       `insert into audit_checkpoints (organization_id, number, size, head, previous, taken_at, taken_on, key_id, signed)
        select organization_id, 0, 0, head, null, taken_at, taken_on, key_id, signed
        from audit_checkpoints where organization_id = '${id}' and number = 1`,
   ],
 ] as const)
-  it(`tells when ${what}, and so does verification`, async () => {
+  it(`raises the alarm when ${what}, as verification does`, async () => {
     const organizationId = await chainOf(3);
     await rounds(4);
     assert.equal(await gauge(), '1');
@@ -210,7 +213,7 @@ for (const [what, tampering] of [
     assert.ok((await t.app.audit.verify(organizationId)).finding);
   });
 
-it('what was recorded while a chain was spoilt is linked once that is undone and the sequencer is sent back', async () => {
+it('events recorded while a chain was broken are linked once it is repaired and the progress is reset', async () => {
   const organizationId = await chainOf(3);
   await asIntruder(
     `insert into audit_links (organization_id, sequence, event_id, occurred_at, event_hash, hash, linked_on)

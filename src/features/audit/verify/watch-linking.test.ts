@@ -6,64 +6,64 @@ import { record } from '../../../../test/support/scenarios/audit-log.ts';
 const t = await startApp({ LOG_LEVEL: 'error' });
 const { audit } = t.app;
 
-it('the watch raises no alarm over what others link while it looks', async () => {
+it('the watch raises no alarm for links that other processes add during its round', async () => {
   let over = false;
   const organizations = Array.from({ length: 10 }, () => t.app.ids.uuid());
   const others = [0, 1].map(async (index) => {
     while (!over) {
       await Promise.all(organizations.map((organizationId) => record(t, organizationId, 1)));
-      // Which links everything first.
+      // It links all events first.
       await audit.verify(organizations[index] as string);
     }
   });
-  for (let look = 0; look < 20; look += 1) await audit.watch();
+  for (let round = 0; round < 20; round += 1) await audit.watch();
   over = true;
   await Promise.all(others);
   assert.deepEqual(t.logs, []);
   assert.match(await t.app.metrics.text(), /^service_audit_chain_integrity 1$/m);
 });
 
-it('the watch reads what is new, not what it has seen a moment ago once more', async () => {
+it('the watch reads new events, and not those that it verified a moment ago', async () => {
   const busy = t.app.ids.uuid();
   for (let second = 0; second < 12; second += 1) {
     await record(t, busy, 1_000);
     t.clock.advance(1_000);
     await audit.linkAll();
   }
-  for (let look = 0; look < 2; look += 1) await audit.watch();
+  for (let round = 0; round < 2; round += 1) await audit.watch();
   await record(t, busy, 1);
   const before = await pagesRead();
   await audit.watch();
   const read = (await pagesRead()) - before;
-  // One, and those of the old part whose turn it is.
+  // One, and the next part of the old events.
   assert.ok(read >= 1 && read <= 8, `${read} pages of a thousand events`);
   assert.match(await t.app.metrics.text(), /^service_audit_chain_integrity 1$/m);
 });
 
-it('the watch comes to every chain that grows, however many do at once', async () => {
+it('the watch verifies every chain that grows, for any number of chains', async () => {
   const organizations = Array.from({ length: 620 }, () => t.app.ids.uuid());
   const grow = () => inTens(organizations, (organizationId) => record(t, organizationId, 1));
-  const looks = async () => {
-    for (let look = 0; look < 7; look += 1) {
+  const sevenRounds = async () => {
+    for (let round = 0; round < 7; round += 1) {
       await audit.watch();
       t.clock.advance(15_000);
     }
   };
   await grow();
-  await looks();
+  await sevenRounds();
   await grow();
   await audit.linkAll();
   await execute(
     t.databaseUrl,
     `set session_replication_role = replica;
-     update audit_events set user_agent = 'somebody else' where (organization_id, event_id) in
+     update audit_events set user_agent = 'edited' where (organization_id, event_id) in
        (select organization_id, event_id from audit_links where sequence = 2
         and organization_id in (${organizations.map((id) => `'${id}'`).join()}))`,
   );
-  await looks();
-  const said = t.logs.join();
+  await sevenRounds();
+  const logged = t.logs.join();
   assert.deepEqual(
-    organizations.filter((id) => !said.includes(id)),
+    organizations.filter((id) => !logged.includes(id)),
     [],
   );
 });

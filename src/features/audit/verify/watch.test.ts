@@ -14,13 +14,13 @@ const asIntruder = (text: string, values: unknown[]) =>
   execute(t.databaseUrl, `set session_replication_role = replica; ${fill(text, values)}`);
 const fill = (text: string, values: unknown[]) => text.replace(/\$(\d)/g, (_, n) => `'${values[n - 1]}'`);
 
-/** Enough rounds for every chain to have had its turn. */
+/** Enough rounds to verify every chain. */
 const rounds = async (count = 8) => {
   for (let round = 0; round < count; round += 1) await audit.watch();
 };
 
 describe('the gauge', () => {
-  it('is 1 for an honest log, and stays so', async () => {
+  it('is 1 for an intact log, and stays so', async () => {
     for (let pass = 0; pass < 4; pass += 1) {
       for (const organizationId of [first, second]) await record(t, organizationId, 10);
       await audit.watch();
@@ -31,7 +31,7 @@ describe('the gauge', () => {
     assert.equal(alarms(), 0);
   });
 
-  it('is 1 while events are being written, whatever comes between one look and the next', async () => {
+  it('is 1 while events are written between one round and the next', async () => {
     let over = false;
     const writing = Promise.all(
       Array.from({ length: 4 }, async () => {
@@ -39,7 +39,7 @@ describe('the gauge', () => {
       }),
     );
     const found: unknown[] = [];
-    for (let look = 0; look < 15; look += 1) {
+    for (let round = 0; round < 15; round += 1) {
       found.push((await audit.verify(first)).finding);
       await audit.watch();
     }
@@ -53,7 +53,7 @@ describe('the gauge', () => {
     assert.equal(alarms(), 0);
   });
 
-  it('is 0 after an edit of what clients that nobody knows have left', async () => {
+  it('is 0 after an edit of events of unknown clients', async () => {
     const unknown = '00000000-0000-0000-0000-000000000000';
     await record(t, unknown, 3);
     await rounds();
@@ -81,7 +81,7 @@ describe('the gauge', () => {
     }
   });
 
-  it('is 0 after an edit of something old, and says so loudly, once', async () => {
+  it('is 0 after an edit of an old event, with one alarm in the log', async () => {
     t.clock.advance(3_600_000);
     const set = (value: string) =>
       asIntruder(
@@ -115,7 +115,7 @@ describe('the gauge', () => {
     assert.equal(await gauge(), '1');
   });
 
-  it('is 0 after an event was put down a second time, under its own id at another time', async () => {
+  it('is 0 after an event was inserted again, with its own id and another time', async () => {
     await asIntruder(
       `insert into audit_events (event_id, organization_id, agent_id, action, outcome, ip_address, user_agent, metadata, occurred_at, canonical, seal)
        select event_id, organization_id, agent_id, action, outcome, ip_address, user_agent, metadata, occurred_at + interval '7 microseconds', canonical, seal
@@ -132,7 +132,7 @@ describe('the gauge', () => {
     assert.equal(await gauge(), '1');
   });
 
-  it('is 0 after the end of a chain was cut off together with its checkpoint', async () => {
+  it('is 0 after a chain was truncated together with its checkpoint', async () => {
     await asIntruder(
       `delete from audit_events where event_id in (select event_id from audit_links where organization_id = $1 and sequence > 30);
        delete from audit_links where organization_id = $1 and sequence > 30;

@@ -1,4 +1,4 @@
-/** The statements of the signing keys removed with SQL while the service is stopped, beside forged and back-dated events. */
+/** An attacker removes statements of signing keys while the service is stopped, and inserts forged, back-dated events. */
 import assert from 'node:assert/strict';
 import { after, it as test } from 'node:test';
 import { environment, execute, startApp, type TestApp } from '../../../../../test/support/harness.ts';
@@ -10,7 +10,7 @@ import { createLog } from '../../../../kernel/observability/log.ts';
 
 let t: TestApp;
 let organizationId: string;
-/** Each on a database of its own, with one chain of three events beside the operator's. */
+/** Each test has its own database, with one chain of three events beside the operator's. */
 const it = (what: string, work: () => Promise<void>) =>
   test(what, async () => {
     t = await startApp();
@@ -35,7 +35,7 @@ const forge = `insert into audit_events (event_id, organization_id, agent_id, ac
                  to_char(occurred_at, 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'), to_char(moment, 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')), '0'
   from (select *, occurred_at - interval '1 day' as moment from audit_events where action = 'agent.created' limit 1) as copied`;
 
-/** The service, started again. */
+/** Starts the service again. */
 async function restart(changes: Record<string, string> = {}) {
   const logs: string[] = [];
   const config = loadConfig(environment(t.databaseUrl, { LOG_LEVEL: 'error', ...changes }));
@@ -70,7 +70,7 @@ const countIn = async (table: string): Promise<number> => {
 };
 const evidenceCounts = () => Promise.all(evidence.map(countIn));
 
-/** The alarm is raised at start and stays; nothing is linked or signed, whatever the loops do. */
+/** The alarm is raised at start and stays; the loops link and sign nothing. */
 async function assertRefused(problem: RegExp, changes?: Record<string, string>) {
   const before = await evidenceCounts();
   const node = await restart(changes);
@@ -98,12 +98,12 @@ for (const [beside, removed] of [
     await assertRefused(/^audit_keys was emptied, but audit_events/);
   });
 
-it('200, verified false: all evidence is gone, and every event is unsealed', async () => {
+it('200, verified false: all evidence was deleted, and no event has a seal', async () => {
   await asIntruder(forge, ...empty(...evidence), `delete from audit_events where event_id <> '${forged}'`);
   await assertRefused(/^audit_keys was emptied, but audit_events was not/);
 });
 
-it('200, verified false: nothing but an anchor is left', async () => {
+it('200, verified false: only an anchor is left', async () => {
   await asIntruder(
     ...empty(...evidence, 'audit_events'),
     `insert into audit_anchors values ('${organizationId}', 1, now(), 'x')`,
@@ -111,7 +111,7 @@ it('200, verified false: nothing but an anchor is left', async () => {
   await assertRefused(/^audit_keys was emptied, but audit_anchors was not/);
 });
 
-it('200, verified false: the row of the current key was removed, to have it take over once more', async () => {
+it('200, verified false: the row of the current key was removed, so that it would take over again', async () => {
   const { privatePem, publicPem } = generateKeyPair();
   const previous = environment(t.databaseUrl).JWT_PUBLIC_KEY;
   const keys = {
@@ -126,7 +126,7 @@ it('200, verified false: the row of the current key was removed, to have it take
   await assertRefused(/^the row of audit_keys for the signing key [\w-]+ was removed/, keys);
 });
 
-it('200, verified false: the row of the current key was removed with all that it had linked and signed', async () => {
+it('200, verified false: the row of the current key was removed with its links and checkpoints', async () => {
   const { privatePem, publicPem } = generateKeyPair();
   const keys = { JWT_PRIVATE_KEY: privatePem, JWT_PUBLIC_KEY: publicPem };
   const second = await restart(keys);
@@ -143,7 +143,7 @@ it('200, verified false: the row of the current key was removed with all that it
   await assertRefused(/^the row of audit_keys for the signing key [\w-]+ was removed/, keys);
 });
 
-it('200, verified true again once the rows of audit_keys are back and the forged event is not', async () => {
+it('200, verified true again once the rows of audit_keys are restored and the forged event is deleted', async () => {
   await asIntruder('create table kept as select * from audit_keys', ...empty('audit_keys'), forge);
   const node = await assertRefused(/^audit_keys was emptied/);
   await asIntruder(
@@ -155,7 +155,7 @@ it('200, verified true again once the rows of audit_keys are back and the forged
   assert.equal(await node.gauge(), '1');
 });
 
-it('200, verified true: an empty log begins with a first key', async () => {
+it('200, verified true: an empty log starts with a first key', async () => {
   await asIntruder(...empty(...evidence, 'audit_events'));
   const node = await restart();
   assert.equal(await node.verified(), true);

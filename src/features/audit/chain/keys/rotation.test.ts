@@ -1,4 +1,4 @@
-/** Nodes with different keys of one published set on one database: they take turns, and neither raises an alarm. */
+/** Nodes with different keys of one published set share a database: each links and signs, and none raises the alarm. */
 import assert from 'node:assert/strict';
 import { createPublicKey, randomUUID } from 'node:crypto';
 import { after, describe, it } from 'node:test';
@@ -19,7 +19,7 @@ import { sealTag } from '../hashes.ts';
 
 type Pair = ReturnType<typeof generateKeyPair>;
 const { JWT_PRIVATE_KEY, JWT_PUBLIC_KEY } = environment('');
-/** The first is the key that has begun the log of every test database. */
+/** The first key of the log in every test database. */
 const old: Pair = { privatePem: JWT_PRIVATE_KEY, publicPem: JWT_PUBLIC_KEY };
 const [next, third] = [generateKeyPair(), generateKeyPair()];
 const publicKeyOf = ({ publicPem }: Pair) => describePublicKey(createPublicKey(publicPem));
@@ -29,7 +29,7 @@ const keyIdOf = async (pair: Pair) => (await publicKeyOf(pair)).kid;
 async function createCluster() {
   const databaseUrl = await createDatabase();
   const clock = createTestClock();
-  /** A process that has not said yet which key it has. */
+  /** A process that has not added its key yet. */
   const open = async (own: Pair, ...further: Pair[]) => {
     const alarms: string[] = [];
     const config = loadConfig(
@@ -72,7 +72,7 @@ async function createCluster() {
     open,
     start,
     asIntruder: (text: string) => sql(`set session_replication_role = replica; ${text}`),
-    keyLine: async () =>
+    keyIds: async () =>
       (await sql<{ id: string }>('select key_id as id from audit_keys order by number')).map(({ id }) => id),
     /** Linked events, by the tags of their seals and by the keys that signed the checkpoints. */
     async linkedBy(organizationId: string) {
@@ -98,7 +98,7 @@ const verifyWith = async (pair: Pair, lines: readonly string[]) =>
     { roots: [await publicKeyOf(pair)], read: createStatementReader() },
   );
 
-/** A copy of some event of the organization under a new id, with a made-up seal that begins with this tag. */
+/** A copy of an event of the organization with a new id and a forged seal that has this tag. */
 const forgedRow = (organizationId: string, tag: string): string => {
   const id = randomUUID();
   return `insert into audit_events (event_id, organization_id, agent_id, action, outcome, ip_address, user_agent, metadata,
@@ -109,13 +109,13 @@ const forgedRow = (organizationId: string, tag: string): string => {
 };
 
 describe('rolling rotation of the signing keys', () => {
-  it('true on both nodes while each has another key: both seal, link and sign, and all seals are checked', async () => {
+  it('true on two nodes with different keys: both seal, link and sign, and all seals are checked', async () => {
     const cluster = await createCluster();
     const organizationId = randomUUID();
     const first = await cluster.start(old, next);
     await first.record(organizationId, 3);
     const second = await cluster.start(next, old);
-    // Longer than the hour in which an earlier key's seals are accepted without a check.
+    // Longer than the hour in which seals of an earlier key are accepted without a check.
     cluster.clock.advance(3_700_000);
     for (let turn = 0; turn < 3; turn += 1)
       for (const linking of [first, second]) {
@@ -136,7 +136,7 @@ describe('rolling rotation of the signing keys', () => {
     for (const change of ["update audit_shared_seals set signed = ''", 'delete from audit_shared_seals'])
       await assert.rejects(cluster.sql(change), /append-only/);
 
-    // Both exports hold for an auditor who has the newest key alone.
+    // Both exports verify for an auditor who has the newest key only.
     for (const node of [first, second]) {
       const { finding, statement } = await verifyWith(next, await node.export());
       assert.deepEqual([finding, statement?.events], [undefined, 27]);
@@ -144,7 +144,7 @@ describe('rolling rotation of the signing keys', () => {
     assert.deepEqual([...first.alarms, ...second.alarms], []);
   });
 
-  it('true through restarts in any order: a key joins the line once, and going back needs nothing', async () => {
+  it('true through restarts in any order: each key is added once, and a return to the old key adds nothing', async () => {
     const cluster = await createCluster();
     const organizationId = randomUUID();
     const nodes = [
@@ -159,24 +159,24 @@ describe('rolling rotation of the signing keys', () => {
       assert.equal(await node.problemOf(organizationId), undefined);
     }
     for (const node of nodes.slice(1)) assert.deepEqual([await node.gauge(), node.alarms], ['1', []]);
-    assert.deepEqual(await cluster.keyLine(), await Promise.all([old, next].map(keyIdOf)));
+    assert.deepEqual(await cluster.keyIds(), await Promise.all([old, next].map(keyIdOf)));
   });
 
   it('true after the old key is retired, and through the next rotation', async () => {
     const cluster = await createCluster();
     const organizationId = randomUUID();
-    const line = [[old], [old, next], [next, old], [next], [next, third], [third, next], [third]] as const;
-    for (const [own, ...further] of line) {
+    const steps = [[old], [old, next], [next, old], [next], [next, third], [third, next], [third]] as const;
+    for (const [own, ...further] of steps) {
       const node = await cluster.start(own, ...further);
       await node.record(organizationId, 2);
       assert.equal(await node.problemOf(organizationId), undefined);
-      // What the node leaves unlinked, the next one checks and links.
+      // The next node checks and links the event that this one leaves.
       await node.record(organizationId, 1);
       cluster.clock.advance(7_200_000);
       assert.deepEqual(node.alarms, []);
     }
     const last = await cluster.start(third);
-    assert.equal((await last.audit.verify(organizationId)).checked, 3 * line.length);
+    assert.equal((await last.audit.verify(organizationId)).checked, 3 * steps.length);
     const { finding } = await verifyWith(third, await last.export());
     assert.equal(finding, undefined);
   });
@@ -185,7 +185,7 @@ describe('rolling rotation of the signing keys', () => {
     ['the node with the new key', 1, 0],
     ['the node with the old key', 0, 1],
   ] as const)
-    it(`false: ${title} does not link a row with a made-up seal of the other key`, async () => {
+    it(`false: ${title} does not link a row with a forged seal of the other key`, async () => {
       const cluster = await createCluster();
       const organizationId = randomUUID();
       const nodes = [await cluster.start(old, next), await cluster.start(next, old)];
@@ -198,7 +198,7 @@ describe('rolling rotation of the signing keys', () => {
       assert.equal(await linking.gauge(), '0');
     });
 
-  it('false: a seal that an intruder shares in the name of the other key counts for nothing', async () => {
+  it('false: a seal that an attacker shares in the name of the other key is ignored', async () => {
     const cluster = await createCluster();
     const organizationId = randomUUID();
     const first = await cluster.start(old, next);
@@ -221,14 +221,14 @@ describe('rolling rotation of the signing keys', () => {
     cluster.clock.advance(3_700_000);
     await cluster.asIntruder(forgedRow(organizationId, sealTag(oldId)));
     assert.match((await second.problemOf(organizationId)) ?? '', /not recorded by this service/);
-    // The holder of the old key shares it again with its next start.
+    // The node with the old key shares it again at its next start.
     await cluster.start(old, next);
     const shared = await cluster.sql('select from audit_shared_seals where key_id = $1', [oldId]);
     assert.equal(shared.length, 2);
   });
 
   for (const [title, own, further, pattern] of [
-    ['a key that this node does not list takes over', third, [old], /signed by no key that is trusted/],
+    ['a key that this node does not list takes over', third, [old], /is signed by no trusted key/],
     ['a key that it lists takes over without listing its own', next, [], /does not list ours/],
   ] as const)
     it(`false: ${title}`, async () => {
@@ -238,8 +238,8 @@ describe('rolling rotation of the signing keys', () => {
       await first.record(organizationId, 2);
       await first.audit.linkAll();
       assert.equal(await first.gauge(), '1');
-      const stranger = await cluster.start(own, ...further);
-      await stranger.record(organizationId, 2);
+      const other = await cluster.start(own, ...further);
+      await other.record(organizationId, 2);
       await first.audit.linkAll();
       assert.match(first.alarms.join(), pattern);
       assert.notEqual(await first.problemOf(organizationId), undefined);
@@ -251,14 +251,14 @@ describe('rolling rotation of the signing keys', () => {
     const organizationId = randomUUID();
     await cluster.start(old, next);
     const second = await cluster.start(next, old);
-    const line = await cluster.keyLine();
+    const before = await cluster.keyIds();
     await cluster.asIntruder('delete from audit_shared_seals');
     const first = await cluster.start(old, next);
     await second.record(organizationId, 1);
     await first.audit.linkAll();
-    // It would have to accept the new key's events unchecked.
+    // It could not check the events of the new key.
     assert.match(first.alarms.join(), /does not list ours/);
-    assert.deepEqual(await cluster.keyLine(), line);
+    assert.deepEqual(await cluster.keyIds(), before);
     await cluster.start(next, old);
     assert.equal(await first.problemOf(organizationId), undefined);
     assert.equal(await first.gauge(), '1');
@@ -276,12 +276,12 @@ describe('rolling rotation of the signing keys', () => {
     await second.audit.linkAll();
     assert.match(second.alarms.join(), /was removed from audit_shared_seals/);
     assert.notEqual(await second.problemOf(organizationId), undefined);
-    // The holder of the old key shares its seal again with its next start; the row stays out.
+    // The node with the old key shares its seal again at its next start; the row is still not linked.
     await cluster.start(old, next);
     assert.match((await second.problemOf(organizationId)) ?? '', /not recorded by this service/);
   });
 
-  it('an hour after the switch, a retired key seals nothing more, even though its seals could be checked', async () => {
+  it('an hour after the switch, events of a retired key are not linked, though their seals could be checked', async () => {
     const cluster = await createCluster();
     const organizationId = randomUUID();
     const first = await cluster.start(old, next);
@@ -295,13 +295,13 @@ describe('rolling rotation of the signing keys', () => {
 });
 
 describe('otherKey', () => {
-  it('is undefined for every key of the published set that has joined, and the newest for any other', async () => {
+  it('is undefined for every added key of the published set, and the newest key for any other', async () => {
     const cluster = await createCluster();
     const first = await cluster.start(old, next);
     const { app: newcomer } = await cluster.open(next, old);
     assert.equal(await newcomer.audit.otherKey(), await keyIdOf(old));
     await newcomer.prepare({ takeOver: false });
-    assert.deepEqual(await cluster.keyLine(), [await keyIdOf(old)]);
+    assert.deepEqual(await cluster.keyIds(), [await keyIdOf(old)]);
     await newcomer.prepare();
     for (const { audit } of [first, newcomer]) assert.equal(await audit.otherKey(), undefined);
     const { app: alone } = await cluster.open(old);
