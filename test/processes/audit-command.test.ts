@@ -93,13 +93,13 @@ describe('audit export and verify', () => {
     assert.equal((await audit(both, 'verify', file)).code, 0);
   });
 
-  it('exit 1: nothing is known of the organization', async () => {
+  it('exit 1: an unknown organization', async () => {
     const { code, output } = await audit(online, 'verify', '--organization', t.app.ids.uuid());
     assert.equal(code, 1);
     assert.match(output, /^countersign: the audit log has no events of organization [\w-]+$/m);
   });
 
-  it('exit 1: what nobody has linked yet was changed, in an organization that has no chain so far', async () => {
+  it('exit 1: an unlinked event was changed, in an organization without a chain', async () => {
     const young = t.app.ids.uuid();
     await record(t, young, 3);
     const change = (from: string, to: string) =>
@@ -114,7 +114,7 @@ describe('audit export and verify', () => {
     assert.equal((await audit(online, 'verify')).code, 0);
   });
 
-  it('exit 1: events are left, and their whole chain is gone', async () => {
+  it('exit 1: the whole chain was deleted, and its events are left', async () => {
     const orphaned = t.app.ids.uuid();
     await record(t, orphaned, 3);
     await t.app.audit.linkAll();
@@ -150,7 +150,7 @@ describe('audit export and verify', () => {
     assert.equal((await audit(online, 'verify')).code, 0);
   });
 
-  it('exit 1: an export that was changed, saying where', async () => {
+  it('exit 1: an export that was changed, with the place', async () => {
     const lines = readFileSync(exported, 'utf8').trim().split('\n');
     const link = lines.findIndex((line) =>
       line.includes(`"organizationId":"${organizationId}","sequence":7`),
@@ -175,7 +175,7 @@ describe('audit export and verify', () => {
     }
   });
 
-  it('exit 1: an organization was deleted from an export, whatever its last line says then', async () => {
+  it('exit 1: an organization was deleted from an export, with or without an edited last line', async () => {
     const lines = readFileSync(exported, 'utf8').trim().split('\n');
     const end = JSON.parse(lines.at(-1) as string);
     const rest = lines.filter((line) => !line.includes(organizationId));
@@ -194,7 +194,7 @@ describe('audit export and verify', () => {
     assert.doesNotMatch(unsigned.stdout, /The export is intact/);
   });
 
-  it('exit 1: an export checked with a key that has nothing to do with it', async () => {
+  it('exit 1: an export checked with an unrelated key', async () => {
     const { publicPem } = generateKeyPair();
     const { code, stdout } = await audit({ JWT_PUBLIC_KEY: publicPem }, 'verify', exported);
     assert.equal(code, 1);
@@ -216,7 +216,7 @@ describe('audit export and verify', () => {
     );
   });
 
-  it('exit 1: the end cut off with its checkpoint, which only a kept checkpoint shows', async () => {
+  it('exit 1: a chain truncated with its checkpoint, which only an external checkpoint shows', async () => {
     await asIntruder(
       `delete from audit_events where event_id in
          (select event_id from audit_links where organization_id = '${organizationId}' and sequence > 6);
@@ -226,14 +226,14 @@ describe('audit export and verify', () => {
     assert.equal((await audit(online, 'verify')).code, 0);
     const { code, stdout } = await audit(online, 'verify', '--checkpoint', kept);
     assert.equal(code, 1);
-    assert.match(stdout, /checkpoint 3, which was kept, is not in the log/);
+    assert.match(stdout, /the external checkpoint 3 is not in the log/);
     const { output } = await audit(online, 'export', '--output', exported);
     const shortened = await audit(offline, 'verify', exported, '--checkpoint', kept);
     assert.equal(shortened.code, 1, output);
-    assert.match(shortened.stdout, /the checkpoint that was kept is not part of the log/);
+    assert.match(shortened.stdout, /the external checkpoint is not in the log/);
   });
 
-  it('refuses in one line what it cannot do', async () => {
+  it('exit 1 with one line for invalid arguments', async () => {
     for (const args of [
       ['verify', join(folder, 'nowhere')],
       ['verify', '--checkpoint', join(folder, 'nowhere')],
