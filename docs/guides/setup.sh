@@ -1,8 +1,11 @@
 # Source this file in the folder where `npm start` runs:  . docs/guides/setup.sh
-# It sets API and TOKEN (an operator's access token, valid for one hour), and defines two functions for the examples of the guides.
+# It sets API and TOKEN (an operator's access token, valid for one hour), and defines functions for the examples of the guides.
 
 # field NAME: prints one field of the JSON on standard input.
 field() { node -pe "JSON.parse(require('fs').readFileSync(0)).$1"; }
+
+# countersign COMMAND: the command line program of this checkout.
+countersign() { node bin/countersign.js "$@"; }
 
 BASE_URL=$(field baseUrl < .countersign/admin.json)
 API=$BASE_URL/api/v1
