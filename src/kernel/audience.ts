@@ -1,6 +1,6 @@
 /**
- * Whom a token is for (RFC 8707 §2): an absolute URI without a fragment, kept as it was written; our own address in any
- * spelling is us. Credentials in one would end up in every token. Undefined for what cannot be one.
+ * The audience for a `resource` (RFC 8707 §2): an absolute URI without a fragment, unchanged. Every spelling of our own URL gives the
+ * issuer. Undefined for an invalid one, and for one with credentials, which would end up in every token.
  */
 export function audienceOf(resource: string, issuer: string): string | undefined {
   const url =

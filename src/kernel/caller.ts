@@ -2,52 +2,52 @@ import type { Scope } from '../contract/scopes.ts';
 import { operatorScope } from '../contract/scopes.ts';
 import { fail } from './fail.ts';
 
-/** Where a request came from: goes into every audit event. */
+/** The source of a request; part of every audit event. */
 export interface Origin {
   readonly requestId: string;
   readonly ipAddress: string;
   readonly userAgent: string;
 }
 
-/** On whose behalf a token is used, and by which delegations it came to whoever uses it. */
+/** The delegations behind a token: from the subject to the acting agent. */
 export interface Delegation {
-  /** The agent whose power was delegated first. */
+  /** The first delegator. */
   readonly subjectId: string;
-  /** Who acts, then who delegated to it, and so on down to the subject's own delegatee. */
+  /** The acting agent first, then its delegator, and so on to the subject's own delegatee. */
   readonly actorIds: readonly string[];
-  /** One for each actor, the first delegation first. */
+  /** One per actor, the first delegation first. */
   readonly chainIds: readonly string[];
 }
 
-/** Who is calling, as the guard established it from a verified access token. */
+/** The caller: the guard creates it from a verified access token. */
 export interface Caller extends Origin {
   readonly agentId: string;
   readonly organizationId: string;
   readonly scopes: ReadonlySet<Scope>;
   /**
-   * The scopes the caller may turn into standing power: into an agent's `allowedScopes`, a secret, a key or a trust policy.
-   * For an agent's own token these are its scopes; for a delegated token, those of them the acting agent may hold itself.
+   * The scopes that the caller may grant permanently: by an agent's `allowedScopes`, a secret, a key or a trust policy.
+   * For an agent's own token these are its scopes; for a delegated token, those that the acting agent may hold itself.
    */
   readonly grantableScopes: ReadonlySet<Scope>;
   readonly tokenId: string;
-  /** When it acts on another's behalf: it then has the scopes of its token and no role. */
+  /** Of a delegated token: the caller then has the token's scopes and no role. */
   readonly delegation?: Delegation;
 }
 
-/** Who did something, for the ledger. Commands run by the operator at the console have no token. */
+/** The actor of a domain event. Commands that the operator runs on the command line have no agent. */
 export type Actor = Origin & Partial<Pick<Caller, 'agentId' | 'organizationId' | 'delegation'>>;
 
-/** Never on another agent's behalf: the operator's scope cannot be delegated. */
+/** Never for a delegated token: the operator's scope cannot be delegated. */
 export const isOperator = (caller: Caller): boolean =>
   caller.delegation === undefined && caller.scopes.has(operatorScope);
 
-/** The only organization whose rows the caller sees; undefined for the operator, who crosses organizations. */
+/** The only organization whose rows the caller sees; undefined for an operator, which crosses organizations. */
 export const tenantOf = (caller: Caller): string | undefined =>
   isOperator(caller) ? undefined : caller.organizationId;
 
 /**
- * A caller cannot give an agent scopes that it may not grant: not by creating or widening the agent, nor by minting a
- * secret for it, because the holder of an agent's secret is that agent. The operator may grant anything.
+ * Prevents privilege escalation: a caller cannot give an agent scopes that it may not grant, neither by creating or widening the
+ * agent nor by creating a secret for it, because the holder of an agent's secret acts as that agent. Operators may grant any scope.
  */
 export function refuseEscalation(caller: Caller, granted: readonly string[]): void {
   if (isOperator(caller)) return;
@@ -64,9 +64,9 @@ export function refuseEscalation(caller: Caller, granted: readonly string[]): vo
 }
 
 /**
- * What a caller does in an agent's name (a credential, a reactivation, a listing) outlives the delegation it was done with. So a
- * delegated caller may do it only if its own agent may hold `agents:write`, and never for another agent of its chain: with
- * that agent's credential it would act without `act`, without an end, and beyond revocation.
+ * Changes to an agent (a credential, a reactivation, a listing) outlive the delegation. A delegated caller may make them only if its
+ * own agent may hold `agents:write`, and never for another agent of its chain: that agent's credential would give tokens
+ * without `act`, without expiry and beyond revocation.
  */
 export function refuseLastingPower({ delegation, agentId, grantableScopes }: Caller, ownerId: string): void {
   if (!delegation) return;
@@ -83,8 +83,8 @@ export function refuseLastingPower({ delegation, agentId, grantableScopes }: Cal
 }
 
 /**
- * A secret that is shown once, or an address that goes on receiving, outlives the delegation. A delegated caller may have it only if its
- * own agent may hold the scope as well.
+ * A secret that is shown once, or a URL that keeps receiving events, outlives the delegation. A delegated caller may have it only if
+ * its own agent may hold the scope as well.
  */
 export function refuseBorrowedScope(
   { delegation, grantableScopes }: Caller,

@@ -1,4 +1,4 @@
-/** Time is passed in, so that a test can live through a week in a millisecond. */
+/** The clock is injected, so that a test can pass a week in a millisecond. */
 export interface Clock {
   /** Milliseconds since the epoch. */
   now(): number;

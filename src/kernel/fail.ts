@@ -1,4 +1,4 @@
-/** The one way to refuse: `fail(CODE)` inside, one formatter (kernel/http/error-format.ts) at the edge. */
+/** Errors of the API: services call `fail(CODE)`; kernel/http/error-format.ts formats them. */
 import { type ErrorCode, errors, type TokenErrorCode, tokenErrors } from '../contract/errors.ts';
 
 export interface FailOptions {
@@ -17,12 +17,12 @@ export class ApiError extends Error {
   readonly headers: Record<string, string>;
 
   constructor(code: ErrorCode, options: FailOptions = {}) {
-    const word = errors[code];
-    super(options.message ?? word.message, { cause: options.cause });
+    const { message, status, alsoStatus } = errors[code];
+    super(options.message ?? message, { cause: options.cause });
     this.name = 'ApiError';
     this.code = code;
-    this.status = options.status ?? word.status;
-    if (this.status !== word.status && !word.alsoStatus?.includes(this.status)) {
+    this.status = options.status ?? status;
+    if (this.status !== status && !alsoStatus?.includes(this.status)) {
       throw new Error(`${code} never answers ${this.status}: see contract/errors.ts`);
     }
     this.details = options.details;
@@ -34,9 +34,9 @@ export class ApiError extends Error {
 export class TokenError extends Error {
   readonly code: TokenErrorCode;
   readonly status: number;
-  /** What the audit log is told, where the client is told less. */
+  /** The reason in the audit log; the client may get less detail. */
   readonly reason: string;
-  /** Joins the audit event. */
+  /** Added to the audit event. */
   readonly details: Readonly<Record<string, unknown>>;
 
   constructor(

@@ -1,14 +1,14 @@
-/** Randomness is passed in, for the same reason as time. */
+/** Random values are injected, like the clock. */
 import { randomBytes, randomUUID } from 'node:crypto';
 
 export interface Ids {
-  /** A random UUID (version 4), for things people name. */
+  /** A random UUID (version 4). */
   uuid(): string;
-  /** A UUID that sorts by the time given (version 7), for rows written by the million: neighbours in time stay neighbours in the index. */
+  /** A UUID that sorts by the given time (version 7), for large tables: rows of the same time are neighbours in the index. */
   uuidV7(milliseconds: number): string;
-  /** 256 random bits behind a prefix that secret scanners can look for. */
+  /** 256 random bits in base64url, after a prefix that secret scanners can find. */
   secret(prefix: string): string;
-  /** The same bits in base64 proper: a key that has to be read as bytes by others. */
+  /** The same in base64: a key that other programs decode to bytes. */
   key(prefix: string): string;
 }
 
@@ -25,16 +25,16 @@ export function createIds(): Ids {
 export const nilUuid = '00000000-0000-0000-0000-000000000000';
 export const anonymous = { agentId: nilUuid, organizationId: nilUuid };
 
-/** Of any version, in either case: what SQL takes for a UUID. */
+/** Of any version, upper or lower case, as PostgreSQL accepts it. */
 export const isUuid = (text: string): boolean =>
   /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i.test(text);
 
-/** The time, then the version, then what is random in a version 4 UUID: Node draws those by the hundred. */
+/** The time, the version, then the random part of a version 4 UUID, which Node generates in batches. */
 function uuidV7(milliseconds: number): string {
   const time = milliseconds.toString(16).padStart(12, '0');
   return `${time.slice(0, 8)}-${time.slice(8)}-7${randomUUID().slice(15)}`;
 }
 
-/** The milliseconds inside a version 7 UUID; 0 for any other, which is as good as very old. */
+/** The milliseconds of a version 7 UUID; 0 for other versions, so that they count as very old. */
 export const timeOfUuid = (uuid: string): number =>
   uuid[14] === '7' ? Number.parseInt(uuid.slice(0, 8) + uuid.slice(9, 13), 16) : 0;

@@ -41,9 +41,9 @@ export function createLedger(deps: { clock: Clock; ids: Ids; listeners: readonly
     },
   });
 
-  const recordAll: Ledger['recordAll'] = async (tx, given) => {
+  const recordAll: Ledger['recordAll'] = async (tx, candidates) => {
     const now = clock.now();
-    const entries = await limitRefusals(tx, given, now);
+    const entries = await limitRefusals(tx, candidates, now);
     if (entries.length === 0) return;
     const events = entries.map((entry) => eventOf(entry, now));
     for (const listener of listeners) await listener.inTransaction?.(tx, events);

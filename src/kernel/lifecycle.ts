@@ -1,28 +1,28 @@
 /**
- * Stopping well: the first SIGTERM or SIGINT undoes the start in reverse order and exits 0; a second one forces, and
- * so does time. A repeat within a moment is not a second wish: npm and our own launcher pass on a Ctrl-C that the
- * terminal has sent to everyone already.
+ * Graceful shutdown: the first SIGTERM or SIGINT runs the stop steps in reverse order and exits with 0. A second signal, or the
+ * shutdown timeout, ends the process at once. A duplicate within 250 ms is ignored: npm and our launcher forward a Ctrl-C that
+ * the terminal has already sent to all processes.
  */
 import type { Log } from './observability/log.ts';
 
 const duplicateSignalMs = 250;
-/** More than a server takes to cut the requests that hang; a database that does not answer is not waited for. */
+/** Longer than the HTTP server's grace period. Steps that wait for an unreachable database are abandoned. */
 const shutdownTimeoutMs = 15_000;
 
 export interface Lifecycle {
   /** Adds a step; the last added is the first to run. */
   onStop(step: () => Promise<void>): void;
   stop(): Promise<void>;
-  /** What the first signal does: stops, and ends the process. */
+  /** Stops and ends the process; the first signal calls it. */
   exit(): void;
 }
 
 export function createLifecycle(log: Log): Lifecycle {
   const steps: (() => Promise<void>)[] = [];
   let stopping: Promise<void> | undefined;
-  let leaving = false;
+  let exiting = false;
 
-  /** A step that fails does not keep the others from running. */
+  /** A failed step does not prevent the others. */
   const runSteps = async () => {
     const failures: unknown[] = [];
     for (let step = steps.pop(); step; step = steps.pop())
@@ -37,16 +37,16 @@ export function createLifecycle(log: Log): Lifecycle {
       return stopping;
     },
     exit() {
-      if (leaving) return;
-      leaving = true;
+      if (exiting) return;
+      exiting = true;
       setTimeout(() => {
-        log.error('could not stop in time: leaving with work undone');
+        log.error('shutdown timed out; exiting with work unfinished');
         process.exit(1);
       }, shutdownTimeoutMs).unref();
       lifecycle.stop().then(
         () => process.exit(0),
         (error) => {
-          log.error({ err: error }, 'could not stop cleanly');
+          log.error({ err: error }, 'a shutdown step failed; exiting with code 1');
           process.exit(1);
         },
       );
@@ -57,34 +57,31 @@ export function createLifecycle(log: Log): Lifecycle {
   return lifecycle;
 }
 
-function onSignals(leave: () => void, log: Log): void {
+function onSignals(exit: () => void, log: Log): void {
   let firstAt: number | undefined;
   const onSignal = (signal: NodeJS.Signals) => {
     const now = performance.now();
     if (firstAt !== undefined) {
       if (now - firstAt < duplicateSignalMs) return;
-      log.warn({ signal }, 'second signal: leaving at once');
+      log.warn({ signal }, 'second signal; exiting at once');
       process.exit(signal === 'SIGINT' ? 130 : 143);
     }
     firstAt = now;
-    log.info({ signal }, 'stopping: requests in flight are finished first; a second signal forces');
-    leave();
+    log.info({ signal }, 'stopping; requests in flight are finished first, a second signal exits at once');
+    exit();
   };
   process.on('SIGTERM', onSignal);
   process.on('SIGINT', onSignal);
 }
 
-/**
- * npm runs scripts through a shell, and a signal sent to npm ends that shell without reaching us. Whoever stopped
- * `npm start` meant the service, so it follows its parent.
- */
-function onOrphaned(leave: () => void, log: Log): void {
+/** npm runs scripts through a shell. A signal sent to npm ends that shell without reaching us, so we stop when the parent ends. */
+function onOrphaned(exit: () => void, log: Log): void {
   const parent = process.ppid;
   const watch = setInterval(() => {
     if (process.ppid === parent) return;
     clearInterval(watch);
-    log.info('stopping: npm, which started this, has ended');
-    leave();
+    log.info('the parent process npm has ended; stopping');
+    exit();
   }, 500);
   watch.unref();
 }

@@ -33,7 +33,7 @@ export async function limitRefusals(
   return entries.filter((entry) => !suppressed.has(entry));
 }
 
-/** Answers the organizations' totals of this minute. Rows are locked in one order, so that no two transactions deadlock. */
+/** Returns the organizations' totals of this minute. Rows are locked in one order, so that no two transactions deadlock. */
 async function countRefusals(
   tx: Tx,
   byOrganization: ReadonlyMap<string, readonly LedgerEntry[]>,

@@ -1,7 +1,7 @@
 /**
- * Refusals in the audit log. Each is recorded before the caller is answered; concurrent ones share a commit. Those of
- * unauthenticated requests are limited per organization and minute, because anyone can cause them: beyond the limit they are
- * counted, and one event per organization and minute says how many were not recorded.
+ * Refusals in the audit log. Each is recorded before the response; concurrent ones share a commit. Refusals of unauthenticated
+ * requests are limited per organization and minute, because anyone can cause them. Those beyond the limit are counted, and one
+ * event per organization and minute states the number.
  */
 import { limits } from '../contract/limits.ts';
 import type { Clock } from './clock.ts';
@@ -36,7 +36,7 @@ interface RefusalCount {
   readonly lastReason: string;
 }
 
-/** For clocks that differ: a node that is late may still count for a minute that is over. */
+/** For clock skew: a node whose clock is late may still count for the previous minute. */
 const graceMs = minuteMs;
 const maxRows = 500;
 
@@ -69,12 +69,12 @@ function summarize({
 }: Parameters<typeof createRefusalsLoop>[0]): Promise<number> {
   return db.transaction(async (tx) => {
     const rows = await takeCounts(tx, new Date(clock.now() - minuteMs - graceMs));
-    const over = rows
+    const overLimit = rows
       .map((row) => ({ ...row, suppressed: row.refused - limits.refusalsPerMinute }))
       .filter(({ suppressed }) => suppressed > 0);
     await ledger.recordAll(
       tx,
-      over.map(({ organizationId, minute, suppressed, lastAgentId, lastReason }) => ({
+      overLimit.map(({ organizationId, minute, suppressed, lastAgentId, lastReason }) => ({
         actor: worker,
         type: 'refusals.suppressed',
         subject: {
@@ -86,7 +86,7 @@ function summarize({
       })),
     );
     tx.afterCommit(() => {
-      for (const { suppressed } of over)
+      for (const { suppressed } of overLimit)
         metrics.count('service_audit_refusals_suppressed_total', {}, suppressed);
     });
     return rows.length;

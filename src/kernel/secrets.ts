@@ -1,7 +1,7 @@
-/** Client secrets: 256 random bits, so a plain SHA-256 is as safe as a slow hash and does not cap throughput. */
+/** Client secrets have 256 random bits: a plain SHA-256 is as safe as a slow hash and does not limit throughput. */
 import { createHash, timingSafeEqual } from 'node:crypto';
 
-/** What secret scanners look for. */
+/** Secret scanners search for this prefix. */
 export const secretPrefix = 'cs_';
 
 export const hashSecret = (secret: string): Buffer => createHash('sha256').update(secret).digest();

@@ -117,7 +117,7 @@ test('a process that cannot be stopped does not outlive the supervisor: exit 1',
   service.program.kill('SIGTERM');
   assert.equal(await service.program.ended(), 1);
   await until('the frozen one is gone', async () => isGone(victim) || undefined, undefined, 10_000);
-  assert.match(service.program.output(), /could not stop in time/);
+  assert.match(service.program.output(), /shutdown timed out/);
 });
 
 test('a process that finds its supervisor gone leaves quietly', async (t) => {

@@ -16,29 +16,29 @@ export interface Queryable {
 
 export interface Tx extends Queryable {
   /**
-   * A write whose result nobody needs: it goes out together with the commit, which saves a round trip. When the database
-   * refuses it, nothing of the transaction has happened. Its values must be what the driver can write for sure: texts.
+   * A write without a result: it is sent together with the commit, which saves a round trip. If the database refuses it, the
+   * transaction is rolled back. Its values must be texts, which the driver can always serialize.
    */
   atCommit(name: string, query: Sql): void;
-  /** Runs once the transaction is durable; never when it failed. Must not throw. */
+  /** Runs after a successful commit. Must not throw. */
   afterCommit(work: () => void): void;
 }
 
 export interface Db extends Queryable {
   transaction<T>(work: (tx: Tx) => Promise<T>): Promise<T>;
   /**
-   * Calls back when somebody notified the channel, and when something may have been missed. No promise: whoever listens looks by
-   * itself now and then. Ends with what is returned.
+   * Calls `onNotify` on a notification of the channel, and after a reconnect, when notifications may have been lost. Delivery is
+   * best effort: listeners also poll. The returned function stops listening.
    */
-  listen(channel: string, heard: () => void): () => Promise<void>;
-  /** Throws DatabaseAway unless the database answers now. */
+  listen(channel: string, onNotify: () => void): () => Promise<void>;
+  /** Throws DatabaseUnavailable unless the database answers now. */
   ping(): Promise<void>;
   close(): Promise<void>;
 }
 
 /**
- * The database cannot be reached or is not able just now: the caller may try again. When the connection was lost during a
- * commit the outcome is unknown; otherwise nothing was changed.
+ * The database cannot be reached or refuses work for now: the caller may retry. If the connection was lost during a commit the
+ * outcome is unknown; otherwise nothing was changed.
  */
 export class DatabaseUnavailable extends Error {
   constructor(cause: unknown) {
@@ -48,6 +48,6 @@ export class DatabaseUnavailable extends Error {
         cause,
       },
     );
-    this.name = 'DatabaseAway';
+    this.name = 'DatabaseUnavailable';
   }
 }

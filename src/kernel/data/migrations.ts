@@ -1,6 +1,6 @@
 /**
- * Numbered SQL files, forward only, each in a transaction of its own. Every node may run this at start: the
- * transaction takes a lock before it looks what is missing, so a migration is applied exactly once.
+ * Numbered SQL files, forward only, one transaction each. Every node may run this at start: the transaction takes a lock before it
+ * checks for missing migrations, so each is applied exactly once.
  */
 import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
@@ -39,10 +39,10 @@ export function readMigrations(from: URL = folder): Migration[] {
   return migrations;
 }
 
-/** What the database says about its migrations is not what we know: nothing starts on it. */
+/** The database's migration history does not match ours: the server does not start. */
 export class MigrationProblem extends Error {}
 
-/** Answers the names of the migrations that this call applied. */
+/** Returns the names of the migrations that this call applied. */
 export async function migrate(deps: {
   db: Db;
   log: Log;
@@ -73,7 +73,7 @@ export async function migrate(deps: {
   return applied;
 }
 
-/** An older version on the database of a newer one, after a step back or in the middle of a roll-out: it may well work. */
+/** After a rollback or during a rolling update, an older version runs on a newer schema, which is supported. */
 async function warnOfUnknown(db: Db, log: Log, migrations: readonly Migration[]): Promise<void> {
   const known = migrations.map(({ version }) => version);
   const unknown = await db.many<{ name: string }>(
@@ -81,11 +81,13 @@ async function warnOfUnknown(db: Db, log: Log, migrations: readonly Migration[])
     sql`select name from schema_migrations where not version = any (${known}) order by version`,
   );
   if (unknown.length === 0) return;
-  const names = unknown.map(({ name }) => name).join(', ');
-  log.warn(`the database has migrations of a newer version, which this one does not know: ${names}`);
+  log.warn(
+    { migrations: unknown.map(({ name }) => name) },
+    'the database has migrations of a newer version; continuing without them',
+  );
 }
 
-const history: Readonly<Record<string, string>> = {
+const historyColumns: Readonly<Record<string, string>> = {
   version: 'integer',
   name: 'text',
   checksum: 'text',
@@ -103,14 +105,14 @@ async function prepareHistory(tx: Tx) {
           applied_at timestamptz not null
         )`,
   );
-  // Others use this name, too.
+  // Other tools use this table name too.
   const columns = await tx.many<{ name: string; type: string }>(
     'migrations.columns',
     sql`select attname as name, format_type(atttypid, null) as type from pg_attribute
         where attrelid = to_regclass('schema_migrations') and attnum > 0 and not attisdropped`,
   );
   const types = new Map(columns.map(({ name, type }) => [name, type]));
-  if (Object.entries(history).some(([name, type]) => types.get(name) !== type))
+  if (Object.entries(historyColumns).some(([name, type]) => types.get(name) !== type))
     throw new MigrationProblem(
       'the database has a table schema_migrations that is not ours; give us a database, or a schema, of our own',
     );

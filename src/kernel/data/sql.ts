@@ -3,19 +3,19 @@ import sql, { type Sql } from 'sql-template-tag';
 
 export { default as sql, join, raw, type Sql } from 'sql-template-tag';
 
-const hot = new WeakSet<Sql>();
+const preparedQueries = new WeakSet<Sql>();
 
-/** For the queries of the hot paths: each connection parses and plans them once. Their text must not vary. */
+/** Marks a query of a hot path as a prepared statement: each connection parses and plans it once. Its text must not vary. */
 export function prepared(query: Sql): Sql {
-  hot.add(query);
+  preparedQueries.add(query);
   return query;
 }
 
 /**
- * A column of many rows as one text that SQL takes apart: for hot paths, where writing an array in PostgreSQL's own way,
- * quotes and all, would cost more than the query. Texts that are not empty and hold no control characters: ids, JSON.
+ * An array parameter as one joined text, for hot paths: the driver's quoting of an array literal would cost more than the query.
+ * Only for texts that are not empty and have no control characters: ids, JSON.
  */
 export const listOf = (texts: readonly string[]): Sql =>
   sql`string_to_array(${texts.join('\u001e')}, chr(30))`;
 
-export const isPrepared = (query: Sql): boolean => hot.has(query);
+export const isPrepared = (query: Sql): boolean => preparedQueries.has(query);

@@ -1,14 +1,14 @@
 /**
- * Secrets that must be read again, at rest: AES-256-GCM under DATA_ENCRYPTION_KEY, bound to the row they belong to. What is
- * sealed names its key, so that keys can change one row at a time. Without a key they are kept as they are.
+ * Encryption at rest of secrets that must be read again: AES-256-GCM with DATA_ENCRYPTION_KEY, bound to their row. A sealed text names
+ * its key, so that keys can be rotated row by row. Without a key, secrets are stored as plain text.
  */
 import { createCipheriv, createDecipheriv, createHash, randomBytes } from 'node:crypto';
 
 export interface Vault {
   readonly encrypts: boolean;
-  /** `owner` names the row: what is sealed for one cannot be opened as another's. */
+  /** `owner` names the row and is authenticated: a sealed text cannot be opened for another row. */
   seal(text: string, owner: string): string;
-  /** Throws VaultProblem when the key is another, or the text was tampered with. */
+  /** Throws VaultProblem for another key or a changed text. */
   open(sealed: string, owner: string): string;
 }
 
@@ -34,7 +34,7 @@ export function createVault(key: Buffer | undefined): Vault {
       if (!key || under !== keyId)
         throw new VaultProblem(`it is sealed with the key ${under}, which is not DATA_ENCRYPTION_KEY`);
       const bytes = Buffer.from(text, 'base64');
-      // Decoding overlooks what does not belong there.
+      // The decoder ignores invalid characters.
       if (bytes.toString('base64') !== text) throw new VaultProblem('it was changed since it was sealed');
       try {
         const opening = createDecipheriv(cipher, key, bytes.subarray(0, 12), { authTagLength: 16 });

@@ -1,4 +1,4 @@
-/** Logging by pino, as JSON lines on standard output. Secrets are cut out by name wherever they may appear. */
+/** Logging by pino, as JSON lines on standard output. Secrets are redacted by field name. */
 import { type DestinationStream, type Logger, pino, stdSerializers } from 'pino';
 
 export type Log = Logger;
@@ -40,7 +40,7 @@ export function createLog(options: { level: string; destination?: DestinationStr
       serializers: {
         reason: (text: unknown) => (typeof text === 'string' ? hideUrlPasswords(text) : text),
         err(error: unknown) {
-          // Anything can be thrown, and the log is the last place that may fail over it.
+          // Any value can be thrown; logging it must not fail.
           if (!(error instanceof Error)) return hideUrlPasswords(String(error));
           const plain = stdSerializers.err(error);
           return { ...plain, message: hideUrlPasswords(plain.message), stack: hideUrlPasswords(plain.stack) };

@@ -1,13 +1,13 @@
-/** The registry behind GET /metrics, made from contract/metrics.ts: a metric not in that table cannot be fed. */
+/** The registry of GET /metrics, built from contract/metrics.ts: only metrics of that table exist. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { AggregatorRegistry, collectDefaultMetrics, Gauge, Registry } from 'prom-client';
 import {
   type CounterName,
+  metrics as definitions,
   type GaugeName,
   type HistogramName,
   type LabelsOf,
   type MetricName,
-  metrics as words,
 } from '../../contract/metrics.ts';
 import { type Count, createCount, createTally, type Tally } from './fast-metrics.ts';
 
@@ -15,7 +15,7 @@ type Labels<N extends MetricName> = Record<LabelsOf<N>, string>;
 
 export interface Metrics {
   count<N extends CounterName>(name: N, labels: Labels<N>, by?: number): void;
-  /** A counter that is kept elsewhere, for all processes: all its series, asked for and waited for like a gauge. */
+  /** A counter that the database keeps for all processes: `ask` returns all its series at each scrape. */
   countFromQuery<N extends CounterName>(
     name: N,
     ask: () => Promise<readonly { labels: Labels<N>; value: number }[]>,
@@ -26,18 +26,18 @@ export interface Metrics {
     value: number,
     ...labels: LabelsOf<N> extends never ? [] : [Labels<N>]
   ): void;
-  /** Read when someone asks for /metrics. */
+  /** Read at each scrape. */
   gaugeFrom(name: GaugeName, read: () => number): void;
-  /** Asked for then, too, but not waited for long. */
+  /** Queried at each scrape, with a short timeout. */
   gaugeFromQuery(name: GaugeName, ask: () => Promise<number>): void;
   text(): Promise<string>;
-  /** This process's figures, for joining with those of its siblings by `joinSnapshots`. */
+  /** This process's figures, to be joined with those of its siblings by `joinSnapshots`. */
   snapshot(): Promise<Snapshot>;
 }
 
 export type Snapshot = readonly { readonly name: string; readonly type: unknown }[];
 
-/** Labels whose values come from outside: past this many distinct ones the rest is `other`. */
+/** Labels with unbounded values: beyond this many distinct ones the rest is counted as `other`. */
 const openLabels: ReadonlySet<string> = new Set(['client_id', 'org_id']);
 const maxOpenValues = 1_000;
 
@@ -47,29 +47,33 @@ export function createMetrics(): Metrics {
   const histograms = new Map<string, Tally>();
   const gauges = new Map<string, Gauge>();
   const readings = new Map<GaugeName, () => number>();
-  /** Each asks and shows what it was told. */
   const queries: (() => Promise<void>)[] = [];
 
-  for (const [name, word] of Object.entries(words)) {
-    const common = { name, help: word.help, labelNames: [...word.labels], registers: [registry] };
-    if (word.type === 'counter') {
-      const count = createCount({ name, help: word.help, labels: word.labels });
+  for (const [name, definition] of Object.entries(definitions)) {
+    const common = { name, help: definition.help, labelNames: [...definition.labels], registers: [registry] };
+    if (definition.type === 'counter') {
+      const count = createCount({ name, help: definition.help, labels: definition.labels });
       counters.set(name, count);
       registry.registerMetric(count.metric);
-    } else if (word.type === 'histogram') {
-      const tally = createTally({ name, help: word.help, labels: word.labels, buckets: word.buckets });
+    } else if (definition.type === 'histogram') {
+      const tally = createTally({
+        name,
+        help: definition.help,
+        labels: definition.labels,
+        buckets: definition.buckets,
+      });
       histograms.set(name, tally);
       registry.registerMetric(tally.metric);
     } else {
-      const gauge = new Gauge({ ...common, aggregator: word.acrossProcesses });
-      // Shown once somebody has said what it is: a zero that nobody measured would raise alarms.
-      if (word.labels.length === 0) gauge.remove();
+      const gauge = new Gauge({ ...common, aggregator: definition.acrossProcesses });
+      // Absent until it is set: a zero without a measurement would raise alerts.
+      if (definition.labels.length === 0) gauge.remove();
       gauges.set(name, gauge);
     }
   }
   collectDefaultMetrics({ register: registry });
 
-  /** Readings first: the pool's gauges must not count the queries of the others. */
+  /** Readings first: the pool's gauges must not count the queries of the other metrics. */
   const refresh = async () => {
     for (const [name, read] of readings) gauges.get(name)?.set(read());
     await Promise.all(queries.map((query) => query()));
@@ -110,7 +114,7 @@ export function createMetrics(): Metrics {
   };
 }
 
-/** A source that fails or dawdles must not take the other figures with it: its last value stands. */
+/** A failed or slow query must not delay the scrape: its last value is shown. */
 const queryTimeoutMs = 300;
 
 async function withTimeout<T>(ask: () => Promise<T>): Promise<T | undefined> {
@@ -131,17 +135,17 @@ const aggregate = (snapshots: readonly Snapshot[]) => AggregatorRegistry.aggrega
 export const joinSnapshots = (snapshots: readonly Snapshot[]): Promise<string> =>
   aggregate(snapshots).metrics();
 
-/** Several as one, so that what is kept of many does not grow with their number. */
+/** Merges several into one, so that memory does not grow with their number. */
 export const mergeSnapshots = (snapshots: readonly Snapshot[]): Promise<Snapshot> =>
   aggregate(snapshots).getMetricsAsJSON();
 
-/** What outlives its process: a counter must not go down because somebody who counted is gone. Gauges are of the living. */
+/** The figures that outlive their process: a counter must not go down when a process exits, but its gauges end with it. */
 export const withoutGauges = (snapshot: Snapshot): Snapshot =>
   snapshot.filter(({ type }) => type === 'counter' || type === 'histogram');
 
 function acrossProcesses(name: string): string | undefined {
-  const word = words[name as MetricName] ?? {};
-  return 'acrossProcesses' in word ? word.acrossProcesses : undefined;
+  const definition = definitions[name as MetricName] ?? {};
+  return 'acrossProcesses' in definition ? definition.acrossProcesses : undefined;
 }
 
 function boundOpenLabels() {

@@ -1,6 +1,6 @@
 /**
- * The port to a message broker: takes events in their order and says when it has them for good. adapters/brokers/kafka.ts and
- * adapters/brokers/nats.ts are the same port twice, loaded where one is configured.
+ * The port to a message broker: publishes events in order and confirms when they are stored. Implemented by
+ * adapters/brokers/kafka.ts and adapters/brokers/nats.ts, which are loaded only when configured.
  */
 export const streamNames = ['kafka', 'nats'] as const;
 export type StreamName = (typeof streamNames)[number];
@@ -15,17 +15,17 @@ export interface Message {
 
 export interface Broker {
   /**
-   * Resolves once the broker has stored all of them, those of one organization in this order. Otherwise rejects, within a
-   * bounded time, with BrokerAway: some may have been stored then, and whoever publishes them again repeats their ids.
+   * Resolves when the broker has stored all messages, those of one organization in this order. Otherwise rejects within a bounded
+   * time with BrokerUnavailable. Some messages may then be stored; a retry publishes them again with the same ids.
    */
   publish(messages: readonly Message[], stopping: AbortSignal): Promise<void>;
   close(): Promise<void>;
 }
 
-/** The broker does not take it just now; the reason is for the operator, and holds no secret. */
+/** The broker does not accept messages now. The reason is for the operator and holds no secret. */
 export class BrokerUnavailable extends Error {
   constructor(reason: string) {
     super(reason);
-    this.name = 'BrokerAway';
+    this.name = 'BrokerUnavailable';
   }
 }

@@ -1,24 +1,24 @@
 /**
- * Tokens that others have signed, read and checked with the keys they publish. The one implementation is
- * adapters/keys/external-tokens.ts, which gets key sets through adapters/keys/key-sets.ts.
+ * Tokens of other issuers, verified with the keys that they publish. Implemented by adapters/keys/external-tokens.ts, which gets key
+ * sets from adapters/keys/key-sets.ts.
  */
 import type { ExternalTokenReason } from '../../contract/external-tokens.ts';
 import type { Claims } from './signer.ts';
 
-/** Where an issuer's keys are: `jwksUri`, or what its discovery document says when that is null. */
+/** The location of an issuer's keys: `jwksUri`, or its discovery document when that is null. */
 export interface KeySource {
   readonly issuer: string;
   readonly jwksUri: string | null;
 }
 
-/** What a token says of itself: good for looking up whose it might be, and nothing else before it is verified. */
+/** The unverified content of a token: only for looking up its issuer. */
 export interface UnverifiedToken {
   readonly token: string;
   readonly issuer: string;
   readonly claims: Claims;
   readonly algorithm: string;
   readonly keyId: string | undefined;
-  /** The same for every spelling of the same token: a hash of what is signed. */
+  /** A hash of the signed content: equal for every base64url spelling of the same token. */
   readonly fingerprint: string;
 }
 
@@ -26,7 +26,7 @@ export interface ExternalTokenRefusal {
   readonly reason: ExternalTokenReason;
 }
 
-/** Signed by the issuer and valid now; for whom, and about whom, is for the asker to judge. */
+/** Signed by the issuer and valid now. The caller checks audience and subject. */
 export interface VerifiedToken {
   readonly claims: Claims;
   /** Seconds since the epoch. */
@@ -41,23 +41,20 @@ export interface ExternalTokens {
 
 export const isRefused = (result: object): result is ExternalTokenRefusal => 'reason' in result;
 
-/** Whom it is for; a token without a sound `aud` is for nobody. */
+/** The `aud` claim as a list; empty when it is missing or malformed. */
 export function audiencesOf({ aud }: Claims): readonly string[] {
   if (typeof aud === 'string') return [aud];
   return Array.isArray(aud) ? aud.filter((item) => typeof item === 'string') : [];
 }
 
-/**
- * What is wrong with an address somebody gave us: of an issuer, of its keys, of a receiver; undefined when nothing is. Whether
- * it can be reached is seen when it is.
- */
+/** The problem with a URL of an issuer, a key set or a webhook receiver; undefined for a valid one. It makes no connection. */
 export function urlProblem(
   address: string,
   { allowHttp, allowQuery }: { allowHttp: boolean; allowQuery: boolean },
 ): string | undefined {
   const schemes = allowHttp ? 'an absolute https:// (or http://) URL' : 'an absolute https:// URL';
   if (!(allowHttp ? /^https?:\/\//i : /^https:\/\//i).test(address)) return `must be ${schemes}`;
-  // What a URL parser would mend, others read differently; and it is not what a token's `iss` is compared with.
+  // The URL parser would correct these silently; `iss` is compared with the text as given.
   if (!/^[!-~]+$/.test(address) || address.includes('\\'))
     return 'must be printable ASCII, without blanks or backslashes';
   if (!URL.canParse(address)) return `must be ${schemes}`;

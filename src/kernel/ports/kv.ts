@@ -1,37 +1,37 @@
 /**
- * The key-value port: Redis (adapters/kv/redis.ts) or this process's memory (adapters/kv/memory-kv.ts), both held
- * to the same behaviour by adapters/kv/kv.test.ts. What is kept here is fast, shared and losable; truth is in SQL.
+ * The key-value port: Redis (adapters/kv/redis.ts) or this process's memory (adapters/kv/memory-kv.ts), both tested by
+ * adapters/kv/kv.test.ts. Its data is fast, shared and may be lost; PostgreSQL is the source of truth.
  */
 import type { Metrics } from '../observability/metrics.ts';
 
 export interface Kv {
   get(key: string): Promise<string | null>;
   getMany(keys: readonly string[]): Promise<(string | null)[]>;
-  /** Answers whether it was stored: false only with `onlyIfAbsent`, when the key was there. */
+  /** Returns false only with `onlyIfAbsent`, when the key existed. */
   set(key: string, value: string, options: { ttlMs: number; onlyIfAbsent?: boolean }): Promise<boolean>;
   delete(key: string): Promise<void>;
-  /** Adds to a counter that vanishes `ttlMs` after its first increment; answers the new value. */
+  /** Adds to a counter that expires `ttlMs` after its first increment; returns the new value. */
   increment(key: string, options: { ttlMs: number; by?: number }): Promise<number>;
-  /** Adds one to a counter that is there and below `atMost`; otherwise leaves it, and says why. */
+  /** Adds one to an existing counter below `max` and returns it; otherwise returns the reason and changes nothing. */
   take(key: string, options: { max: number }): Promise<number | 'full' | 'absent'>;
-  /** Brings a counter up to `to`, unless it is there already or above; a new one vanishes after `ttlMs`. */
+  /** Raises a counter to at least `to`; a new one expires after `ttlMs`. */
   raise(key: string, to: number, options: { ttlMs: number }): Promise<void>;
-  /** Throws KvAway unless the store can be written to now. */
+  /** Throws KvUnavailable unless the store accepts writes now. */
   ping(): Promise<void>;
   close(): Promise<void>;
 }
 
-/** Every method of the port, reading ones too, rejects with this, quickly, while the store cannot be reached or takes no writes. */
+/** Every method rejects with this, quickly, while the store cannot be reached or accepts no writes. */
 export class KvUnavailable extends Error {
   constructor(cause: unknown) {
     super(`key-value store unavailable: ${cause instanceof Error ? cause.message : String(cause)}`, {
       cause,
     });
-    this.name = 'KvAway';
+    this.name = 'KvUnavailable';
   }
 }
 
-/** Feeds `service_redis_command_duration_seconds`, whatever the adapter; refused commands count too. */
+/** Observes `service_redis_command_duration_seconds` for either adapter, failed commands included. */
 export function timedKv(kv: Kv, metrics: Metrics): Kv {
   const timed = async <T>(command: string, work: Promise<T>): Promise<T> => {
     const started = performance.now();

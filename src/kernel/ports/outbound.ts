@@ -1,17 +1,17 @@
 /**
- * The port for every call we make to somebody else's server: webhooks, key sets, discovery. The one implementation
- * (adapters/outbound/outbound.ts) connects to public addresses only, follows no redirect, and caps time and size.
+ * The port for outbound HTTP calls: webhooks, key sets, discovery. Its implementation (adapters/outbound/outbound.ts) connects to
+ * public addresses only, follows no redirects, and limits time and size.
  */
 export interface OutboundRequest {
   readonly method: 'GET' | 'POST';
-  /** By https, or by http where the caller lets it pass; without credentials in it. */
+  /** https, or http where the caller allows it; without credentials. */
   readonly url: string;
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: string;
-  /** From the look-up of the name to the last byte of the answer. */
+  /** From the DNS look-up to the last byte of the response. */
   readonly timeoutMs: number;
   readonly maxBytes: number;
-  /** What becomes of a longer answer; either way no more of it is taken. Refused (`tooLarge`) unless said otherwise. */
+  /** For a response longer than `maxBytes`; by default it is refused (`tooLarge`). Either way no more bytes are read. */
   readonly overflow?: 'refuse' | 'truncate';
 }
 
@@ -19,21 +19,21 @@ export interface OutboundResponse {
   readonly status: number;
   readonly headers: Readonly<Record<string, string | string[] | undefined>>;
   readonly body: Buffer;
-  /** There was more of it than was asked for. */
+  /** The response was longer than `maxBytes`. */
   readonly truncated: boolean;
 }
 
 export type OutboundReason = 'address' | 'unreachable' | 'timeout' | 'tooLarge' | 'protocol';
 
 /**
- * No answer was had. `address`: the target is one that we do not connect to. `unreachable`: no connection, or it was lost.
- * `timeout`, `tooLarge`: not in full within the limits. `protocol`: no valid address, certificate or HTTP.
+ * No response. `address`: the target address is not allowed. `unreachable`: no connection, or it was lost. `timeout`, `tooLarge`:
+ * over the limits. `protocol`: no valid URL, certificate or HTTP.
  *
- * The message may be told to whoever chose the target. It does not say which names there are inside our network.
+ * The message may be shown to the tenant that chose the target. It does not reveal which names exist in our network.
  */
 export class OutboundProblem extends Error {
   readonly reason: OutboundReason;
-  /** For the operator's log, and for nobody else. */
+  /** For the operator's log only. */
   readonly detail: string;
 
   constructor(reason: OutboundReason, message: string, options?: ErrorOptions & { detail?: string }) {
@@ -45,7 +45,7 @@ export class OutboundProblem extends Error {
 }
 
 export interface Outbound {
-  /** Whatever the status, an answer; otherwise rejects with OutboundProblem, and with nothing else. */
+  /** Resolves for every HTTP status; otherwise rejects with OutboundProblem. */
   send(request: OutboundRequest): Promise<OutboundResponse>;
   close(): Promise<void>;
 }

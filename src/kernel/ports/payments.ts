@@ -1,22 +1,22 @@
 /**
- * The port for whoever takes payments: Stripe (adapters/stripe/stripe.ts), or nobody (the billing feature's embedded provider).
- * Both tell what happened by signed events of the same form, and a plan changes by nothing else.
+ * The port for payment providers: Stripe (adapters/stripe/stripe.ts), or the billing feature's embedded provider, which takes no
+ * money. Both report by signed events of the same form, and only such an event changes a plan.
  */
 import type { PlanTier } from '../../contract/limits.ts';
 
 export type PaidTier = Exclude<PlanTier, 'free'>;
 export type ProviderName = 'stripe' | 'embedded';
 
-/** `incomplete`: there is a subscription, but it is not paid, so it gives no plan. */
+/** `incomplete`: the subscription is not paid yet, so it gives no plan. */
 export type SubscriptionStatus = 'incomplete' | 'active' | 'past_due' | 'canceled';
 
 export interface SubscriptionState {
   readonly subscriptionId: string;
   readonly customerId: string;
-  /** What we wrote on it when it was ordered; undefined when somebody else made it. */
+  /** From the metadata that we set on the order; undefined when the subscription was created elsewhere. */
   readonly organizationId: string | undefined;
   readonly agentId: string | undefined;
-  /** By its price; undefined when that is none that we ask now. */
+  /** By its price; undefined when the price is not configured. */
   readonly tier: PaidTier | undefined;
   readonly status: SubscriptionStatus;
   /** ISO 8601. */
@@ -28,7 +28,7 @@ export interface SubscriptionState {
 export interface PaymentEvent {
   readonly eventId: string;
   readonly type: string;
-  /** When it happened at the provider; ISO 8601. */
+  /** The provider's time; ISO 8601. */
   readonly createdAt: string;
   /** Absent from events that do not concern a subscription. */
   readonly subscription: SubscriptionState | undefined;
@@ -41,9 +41,9 @@ export interface Order {
   readonly organizationId: string;
   readonly agentId: string;
   readonly tier: PaidTier;
-  /** The customer that the organization is at this provider already. */
+  /** The organization's existing customer at this provider. */
   readonly customerId: string | undefined;
-  /** What it pays for already, which is then changed instead of paid for twice. */
+  /** The existing subscription, which is then changed instead of paid for twice. */
   readonly subscriptionId: string | undefined;
 }
 
@@ -52,30 +52,30 @@ export interface PaymentPage {
   readonly url: string;
   /** ISO 8601. */
   readonly expiresAt: string;
-  /** Of the secret in the address, when the page is one of ours. */
+  /** Hash of the secret in the URL, when the page is ours. */
   readonly tokenHash?: Buffer;
 }
 
-/** Every method rejects with PaymentsAway when the provider cannot be reached or refuses us. */
+/** Every method rejects with PaymentsUnavailable when the provider cannot be reached or refuses the call. */
 export interface PaymentProvider {
   checkout(order: Order): Promise<PaymentPage>;
-  /** Closes a checkout that was not paid, so that nobody pays twice; as far as that is still possible. */
+  /** Closes an unpaid checkout, if still possible, so that the plan is not paid for twice. */
   close(sessionId: string): Promise<void>;
   portal(customerId: string): Promise<PaymentPage>;
-  /** At the end of what is paid; at once when nothing is. False when the provider knows no such subscription. */
+  /** At the end of the paid period, or at once when nothing is paid. False when the provider has no such subscription. */
   cancel(subscriptionId: string, status: SubscriptionStatus): Promise<boolean>;
-  /** The subscription as it is now; undefined when the provider knows no such one. */
+  /** The current subscription; undefined when the provider has none with this id. */
   find(subscriptionId: string): Promise<SubscriptionState | undefined>;
 }
 
-/** Its message is for the log. It never holds what the provider said: that may repeat our key. */
+/** The message is for the log. It never includes the provider's response, which may repeat our key. */
 export class PaymentsUnavailable extends Error {
-  /** It answered, and knows nothing of what we asked about. */
+  /** The provider answered that the object does not exist. */
   readonly missing: boolean;
 
-  constructor(what: string, missing = false) {
-    super(`the payment provider did not do what was asked: ${what}`);
-    this.name = 'PaymentsAway';
+  constructor(reason: string, missing = false) {
+    super(`payment provider call failed: ${reason}`);
+    this.name = 'PaymentsUnavailable';
     this.missing = missing;
   }
 }

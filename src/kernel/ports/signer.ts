@@ -1,4 +1,4 @@
-/** Signing and checking JWTs with the instance's keys; made by adapters/keys/keys.ts. */
+/** Signs and verifies JWTs with the instance's keys. Implemented by adapters/keys/keys.ts. */
 import type { KeyObject } from 'node:crypto';
 
 export type Claims = Readonly<Record<string, unknown>>;
@@ -6,11 +6,11 @@ export type Claims = Readonly<Record<string, unknown>>;
 export interface Signer {
   /** RFC 7638 thumbprint of the current public key. */
   readonly keyId: string;
-  /** Signs as given; `typ` keeps kinds of token apart (`at+jwt`, `delegation+jwt`, …). */
+  /** Signs the claims unchanged; `typ` separates the kinds of token (`at+jwt`, `delegation+jwt`, …). */
   sign(claims: Claims, typ: string): Promise<string>;
   /**
-   * The claims of a token of ours of that kind, for whatever audience; undefined for anything else. An expired one is
-   * nothing either, unless somebody wants to know what it was.
+   * The claims of our own token of that kind, for any audience; undefined for any other text. With `allowExpired` also those of an
+   * expired token.
    */
   verify(
     token: string,
@@ -18,13 +18,13 @@ export interface Signer {
   ): Promise<Claims | undefined>;
   /** The public keys that verify, current first, as JWKs. */
   publicKeys(): readonly PublicKey[];
-  /** Signs a text as it stands, under a header that names the key by an address of the caller's choosing: a compact JWS. */
+  /** Signs a text unchanged, as a compact JWS. The caller chooses the `kid` in its header. */
   attest(text: string, header: AttestationHeader): Promise<string>;
-  /** What only a holder of the private key can write below this text; cheap enough for every audit row. */
+  /** A MAC with a key derived from the private key; cheap enough for every audit row. */
   readonly seal: Seal;
-  /** The key of our seals, encrypted for the holder of another key: with it, that holder can check them. */
+  /** The key of our seals, encrypted for the holder of another key, which can then verify them. */
   shareSeal(recipient: PublicKey): Promise<string>;
-  /** The seal that another key's holder has shared with us; undefined when it was not encrypted for us. */
+  /** The seal of another key's holder, shared with us; undefined when it was not encrypted for us. */
   openSeal(shared: string): Promise<Seal | undefined>;
 }
 
@@ -37,7 +37,7 @@ export interface AttestationHeader {
   readonly cty?: string;
 }
 
-/** The text that this key has signed as a compact JWS of that kind; undefined for anything else. */
+/** The text of a compact JWS of that kind that this key has signed; otherwise undefined. */
 export type ReadAttestation = (
   attestation: string,
   expected: AttestationHeader,
@@ -47,7 +47,7 @@ export type ReadAttestation = (
 /** A public key as a JWK; its `kid` is its RFC 7638 thumbprint. */
 export type PublicKey = Claims & { readonly kid: string };
 
-/** The claims that one of these keys has signed as a statement of that kind, however long ago; undefined for anything else. */
+/** The claims of a statement of that kind that one of these keys has signed, at any time; otherwise undefined. */
 export type ReadStatement = (
   statement: string,
   typ: string,
@@ -61,11 +61,11 @@ export interface SignerOptions {
   readonly issuer: string;
 }
 
-/** Assertions by which clients prove themselves (RFC 7523), checked with the public keys they registered. */
+/** Client assertions (RFC 7523), verified with the public keys that the client has registered. */
 export interface Assertions {
-  /** Whom it claims to be from, unverified: good for looking up keys and nothing else. */
+  /** The unverified subject: only for looking up keys. */
   unverifiedClient(assertion: string): string | undefined;
-  /** Undefined unless it is signed by one of the keys, by and about the client, for us, and short-lived. */
+  /** Undefined unless one of the keys has signed it, issuer and subject are the client, the audience is us, and it is short-lived. */
   verify(
     assertion: string,
     keys: readonly Claims[],
