@@ -1,4 +1,4 @@
-/** What policies decide about; the same words as in policies/schema.cedarschema. */
+/** The actions that policies decide about; equal to those of policies/schema.cedarschema. */
 export const policyActions = [
   'organizations:create',
   'organizations:list',
@@ -17,5 +17,5 @@ export const policyActions = [
 
 export type PolicyAction = (typeof policyActions)[number];
 
-/** Refused to delegated callers, whatever the policies say. */
+/** Refused to delegated callers, even if the policies permit them. */
 export const neverDelegated: ReadonlySet<PolicyAction> = new Set(['billing:manage']);

@@ -1,13 +1,13 @@
 /**
- * Every error word the API can answer with, its status, and a sentence for whoever reads it.
- * The spec's table comes first, word for word; below it what we add and what HTTP itself needs.
+ * Every error code of the API with its status and default message. The spec's table comes first, unchanged; then our own codes
+ * and those of HTTP itself.
  */
 
 interface ErrorDefinition {
   readonly status: number;
-  /** Other statuses the spec gives the same word on particular routes. */
+  /** Other statuses that the spec gives the same code on particular routes. */
   readonly alsoStatus?: readonly number[];
-  /** The default message; `fail` may give a more particular one. */
+  /** The default message; `fail` may give a more specific one. */
   readonly message: string;
 }
 

@@ -1,4 +1,4 @@
-/** What can happen. Webhook subscribers choose among the spec's ten; the audit log records all of these. */
+/** Event types. Webhook subscribers choose among the spec's ten; the audit log records all of these. */
 
 export const webhookEvents = [
   'agent.created',
@@ -13,7 +13,7 @@ export const webhookEvents = [
   'token.revoked',
 ] as const;
 
-/** Recorded in the audit log only: they concern the operator or a refusal, not an agent's life-cycle. */
+/** Recorded in the audit log only: they do not concern the life cycle of an agent. */
 export const auditOnlyEvents = [
   'organization.created',
   'organization.updated',
@@ -53,7 +53,7 @@ export const auditOnlyEvents = [
   'webhook.replayed',
 ] as const;
 
-/** What a subscription is sent when somebody asks for a test; no event of anything. */
+/** Sent to a subscription on request, as a test. It is no domain event. */
 export const testEvent = 'webhook.test';
 
 export type WebhookEvent = (typeof webhookEvents)[number];

@@ -1,4 +1,4 @@
-/** What an agent is to the outside: the facts that identity documents, reports and listings are made of. */
+/** The public facts about an agent, used by identity documents, reports and listings. */
 import Type, { type Static } from 'typebox';
 import { Timestamp } from './shapes.ts';
 
@@ -15,13 +15,13 @@ export const agentTypes = [
 export type AgentType = (typeof agentTypes)[number];
 
 /**
- * The services in an agent's DID document, by the fragments of their ids. Keys have their `kid` there, and ids in one document must
- * differ (DID Core 1.0, 5.3 and 5.4): no key may be called by one of these.
+ * The services in an agent's DID document, by the fragments of their ids. The fragment of a key is its `kid`. Ids in one document
+ * must differ (DID Core 1.0, 5.3 and 5.4), so no key may have one of these as its `kid`.
  */
 export const serviceFragments = ['agent-card', 'a2a', 'oasf', 'badge'] as const;
 export type ServiceFragment = (typeof serviceFragments)[number];
 
-/** An agent as it stands, with the public keys it has registered. */
+/** The current state of an agent, with its registered public keys. */
 export interface AgentFacts {
   readonly agentId: string;
   readonly organizationId: string;
@@ -37,7 +37,7 @@ export interface AgentFacts {
   readonly publicKeys: readonly Readonly<Record<string, unknown>>[];
 }
 
-/** What a card is made of. */
+/** The facts that a card shows. */
 export type CardFacts = Pick<
   AgentFacts,
   'agentId' | 'email' | 'agentType' | 'capabilities' | 'owner' | 'version' | 'deploymentEnv'

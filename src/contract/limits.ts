@@ -1,4 +1,4 @@
-/** Every number a client can run into. The figures of the plans are ours: the spec names the plans only. */
+/** Every limit of the API. The spec names the plans; their figures are ours. */
 
 export const unlimited = 2_147_483_647;
 
@@ -28,7 +28,7 @@ export const plans: Readonly<Record<PlanTier, PlanLimits>> = {
   },
 };
 
-/** What a plan can run out of: the words of `limitType` in answers and of `limit_type` in metrics. */
+/** The limits of a plan: values of `limitType` in responses and of `limit_type` in metrics. */
 export const limitTypes = ['max_agents', 'api_calls_per_day', 'tokens_per_day', 'tokens_per_month'] as const;
 export type LimitType = (typeof limitTypes)[number];
 
@@ -50,26 +50,26 @@ export const limits = {
   },
   analyticsDays: { default: 30, max: 90 },
   usageDays: { default: 30, max: 90 },
-  /** How long figures of use are kept: a year can be compared with the one before. */
+  /** More than a year, so that a period can be compared with the year before. */
   usageRetentionDays: 400,
   complianceReportCacheSeconds: 300,
   complianceControlsCacheSeconds: 60,
   webhookAttempts: 10,
   webhookTimeoutMs: 10_000,
   webhooksPerOrganization: 50,
-  /** Of what a receiver answers, no more is read. */
+  /** At most this much of a receiver's response is read. */
   webhookResponseBytes: 65_536,
-  /** Kept with a delivery, however often it is replayed. */
+  /** Stored per delivery, also when it is replayed more often. */
   webhookAttemptsStored: 50,
   webhookRetentionDays: 30,
   /**
-   * Of one process: bytes that responses hold while clients do not read them (the slowest connections are closed beyond it), and
-   * how long a client may read nothing of a response that is waiting for it.
+   * Per process: the bytes that unread responses may hold (beyond it, the slowest connections are closed), and how long a client may
+   * read nothing of a waiting response.
    */
   unreadResponses: { maxBytes: 64 * 1024 * 1024, stallMs: 30_000 },
-  /** Requests that may wait on a connection behind the one being handled; with more the connection is closed. */
+  /** Requests that may wait on one connection; with more, the connection is closed. */
   pipelinedRequests: 32,
-  /** Page numbers above this are refused: nobody reads that far, and `offset` must stay an integer in SQL. */
+  /** Higher page numbers are refused: `offset` must stay an integer in SQL. */
   maxPage: 10_000_000,
 } as const;
 

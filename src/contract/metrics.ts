@@ -1,14 +1,14 @@
 /**
- * Every metric of GET /metrics: name, type, labels, and how the figures of several processes become one.
- * Label values come from closed sets; where the world is open (client ids, organizations) the number of
- * distinct values is bounded in kernel/observability/metrics.ts and the rest is counted as `other`.
+ * Every metric of GET /metrics: name, type, labels, and how the figures of several processes are aggregated. Label values come from
+ * fixed sets. For client ids and organizations, kernel/observability/metrics.ts bounds the number of distinct values and counts
+ * the rest as `other`.
  */
 
 interface MetricDefinition {
   readonly type: 'counter' | 'histogram' | 'gauge';
   readonly help: string;
   readonly labels: readonly string[];
-  /** Counters and histograms are summed unless they say otherwise; gauges always say. */
+  /** Counters and histograms are summed by default; gauges must set this. */
   readonly acrossProcesses?: 'sum' | 'min' | 'max';
   readonly buckets?: readonly number[];
 }
@@ -26,19 +26,19 @@ export const metrics = {
   },
   service_http_requests_total: {
     type: 'counter',
-    help: 'HTTP requests answered, by route pattern.',
+    help: 'HTTP responses by route pattern.',
     labels: ['method', 'route', 'status_code'],
   },
   service_rate_limit_hits_total: {
     type: 'counter',
-    help: 'Requests refused by the rate window; `anonymous` when no client was verified.',
+    help: 'Requests refused by the rate limit; `anonymous` for unauthenticated requests.',
     labels: ['client_id'],
   },
   service_webhook_dead_letters_total: {
     type: 'counter',
-    help: 'Webhook deliveries given up after the last attempt, by any process of the instance.',
+    help: 'Webhook deliveries that failed after the last attempt, in all processes of the instance.',
     labels: ['event_type'],
-    // Kept in the database: every process shows the same figure, not its share.
+    // Stored in the database: every process shows the same total.
     acrossProcesses: 'max',
   },
   service_tenant_api_calls_total: {
@@ -66,19 +66,19 @@ export const metrics = {
   },
   service_http_request_duration_seconds: {
     type: 'histogram',
-    help: 'Time from the request line to the last byte of the answer.',
+    help: 'Time from the request line to the last byte of the response.',
     labels: ['method', 'route', 'status_code'],
     buckets: requestSeconds,
   },
   service_db_query_duration_seconds: {
     type: 'histogram',
-    help: 'Time of one named query, waiting for a connection included.',
+    help: 'Duration of one named query, including the wait for a connection.',
     labels: ['operation'],
     buckets: querySeconds,
   },
   service_redis_command_duration_seconds: {
     type: 'histogram',
-    help: 'Time of one key-value command.',
+    help: 'Duration of one key-value command.',
     labels: ['command'],
     buckets: commandSeconds,
   },

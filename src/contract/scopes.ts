@@ -1,6 +1,6 @@
-/** What a token may carry. */
+/** The scopes of our API. */
 
-/** The scopes that concern one organization: what an agent gets by default, as far as its creator holds them. */
+/** Scopes within one organization. By default an agent gets those of them that its creator holds. */
 export const organizationScopes = [
   'agents:read',
   'agents:write',
@@ -10,14 +10,14 @@ export const organizationScopes = [
   'webhooks:write',
 ] as const;
 
-/** The operator's scope: crosses organizations, and may grant anything. Never given by default. */
+/** The operator's scope: crosses organizations and may grant any scope. Never given by default. */
 export const operatorScope = 'admin:orgs';
 
 export const scopes = [...organizationScopes, operatorScope] as const;
 
 export type Scope = (typeof scopes)[number];
 
-/** What a delegation can lend: everything but the operator's scope. */
+/** All scopes except the operator's can be delegated. */
 export const delegableScopes: readonly Scope[] = scopes.filter((scope) => scope !== operatorScope);
 
 const known: ReadonlySet<string> = new Set(scopes);

@@ -2,7 +2,7 @@
 import Type, { type Static, type TSchema } from 'typebox';
 import { limits, type PageSize } from './limits.ts';
 
-/** Stricter than JSON Schema's `uuid` format, which also admits a `urn:uuid:` prefix that SQL would refuse. */
+/** Stricter than JSON Schema's `uuid` format, which also allows a `urn:uuid:` prefix that SQL refuses. */
 export const Uuid = Type.String({
   pattern: '^[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}$',
   description: 'a UUID',
@@ -14,7 +14,6 @@ export const Timestamp = Type.String({
   description: 'an ISO 8601 time such as 2030-01-31T12:00:00Z',
 });
 
-/** What people call something. */
 export const Name = Type.String({
   minLength: 1,
   maxLength: 255,
@@ -22,7 +21,7 @@ export const Name = Type.String({
   description: '1 to 255 characters, not all blank',
 });
 
-/** Somebody else's URL; what exactly it may be is `problemOfAddress` in kernel/ports/external-tokens.ts to say. */
+/** A URL of another server; `urlProblem` in kernel/ports/external-tokens.ts validates it. */
 export const Address = Type.String({ minLength: 1, maxLength: 1024 });
 
 export const Nullable = <T extends TSchema>(schema: T) => Type.Union([schema, Type.Null()]);
@@ -36,7 +35,7 @@ export const ErrorEnvelope = Type.Object(
     message: Type.String(),
     details: Type.Optional(Type.Object({}, { additionalProperties: true })),
   },
-  { title: 'Error', description: 'What every failed call answers, outside the token endpoints.' },
+  { title: 'Error', description: 'The body of every error, except at the token endpoints.' },
 );
 export type ErrorEnvelope = Static<typeof ErrorEnvelope>;
 
@@ -47,7 +46,7 @@ export const TokenErrorBody = Type.Object(
     code: Type.Optional(Type.String()),
     message: Type.Optional(Type.String()),
   },
-  { title: 'TokenError', description: 'What the token endpoint answers on failure (RFC 6749 §5.2).' },
+  { title: 'TokenError', description: 'The body of an error at the token endpoints (RFC 6749 §5.2).' },
 );
 
 export const pageQuery = (size: PageSize) => ({

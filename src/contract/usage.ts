@@ -1,4 +1,4 @@
-/** What is counted for each organization and agent, day by day. */
+/** The usage counters per organization, agent and day. */
 export const usageMetrics = [
   'api_calls',
   'tokens_issued',

@@ -152,7 +152,7 @@ describe('serve refuses to start', { concurrency: 3 }, () => {
       },
       says: [
         /has 8 problems/,
-        /- TRUST_PROXY must list addresses or CIDR ranges; "0\.0\.0\.0\/0" would believe everybody/,
+        /- TRUST_PROXY must list addresses or CIDR ranges; "0\.0\.0\.0\/0" would trust every address/,
         /- DATABASE_URL must be a URL that starts with postgres:/,
         /- REDIS_URL must be a URL that starts with redis:/,
         /- JWT_PRIVATE_KEY is not a private key in PEM form/,

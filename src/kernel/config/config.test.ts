@@ -226,7 +226,7 @@ describe('configuration', () => {
     assert.deepEqual(config.dataEncryptionKey, Buffer.alloc(32, 0xfb));
     assert.equal(config.metricsToken, 'a+b/c=');
   });
-  it('refuses a variable and its file together: nobody could tell which holds', () => {
+  it('refuses a variable and its file together', () => {
     const both = {
       JWT_PRIVATE_KEY_FILE: '/nowhere',
       STRIPE_SECRET_KEY: 'hidden',
@@ -234,8 +234,8 @@ describe('configuration', () => {
     };
     const problems = problemsWith(both).filter((problem) => /both/.test(problem));
     assert.deepEqual(problems, [
-      'JWT_PRIVATE_KEY and JWT_PRIVATE_KEY_FILE are both set: one of them has to go',
-      'STRIPE_SECRET_KEY and STRIPE_SECRET_KEY_FILE are both set: one of them has to go',
+      'JWT_PRIVATE_KEY and JWT_PRIVATE_KEY_FILE are both set: remove one of them',
+      'STRIPE_SECRET_KEY and STRIPE_SECRET_KEY_FILE are both set: remove one of them',
     ]);
   });
   it('takes all of Stripe or nothing, and names what is missing', () => {

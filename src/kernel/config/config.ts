@@ -1,6 +1,6 @@
 /**
- * The environment, read once into one frozen object; every problem is reported, not just the first.
- * The table itself is kernel/config/variables.ts; docs/reference/configuration.md is generated from it.
+ * Reads the environment once into one frozen object and reports all problems together.
+ * The variables are defined in kernel/config/variables.ts; docs/reference/configuration.md is generated from it.
  */
 import { readFileSync } from 'node:fs';
 import { type KeyPair, keysMatch } from './keypair.ts';
@@ -57,7 +57,7 @@ export function loadConfig(env: Environment): Config {
   problems.push(...missingStripeVariables(env));
   if (values.stripePricePro && values.stripePricePro === values.stripePriceEnterprise) {
     problems.push(
-      'STRIPE_PRICE_PRO and STRIPE_PRICE_ENTERPRISE are the same: nobody could tell who paid for what',
+      'STRIPE_PRICE_PRO and STRIPE_PRICE_ENTERPRISE are the same: a payment would not show its plan',
     );
   }
   const sasl = [values.kafkaSaslMechanism, values.kafkaSaslUsername, values.kafkaSaslPassword];
@@ -76,7 +76,7 @@ export function loadConfig(env: Environment): Config {
   });
 }
 
-/** With a part of it nobody could pay, or nobody's payment would be noticed. */
+/** Stripe needs all of its variables: without one, plans cannot be ordered or payments are not noticed. */
 function missingStripeVariables(env: Environment): string[] {
   const { stripeSecretKey, stripeWebhookSecret, stripePricePro, stripePriceEnterprise, stripeApiUrl } =
     variables;
@@ -89,7 +89,7 @@ function missingStripeVariables(env: Environment): string[] {
     .map((variable) => `${namesOf(variable)} is missing: with Stripe all of its variables are needed`);
 }
 
-/** One variable alone, for commands that need no more. */
+/** One variable, for commands that need no more. */
 export function loadVariable<K extends keyof Values>(key: K, env: Environment): Values[K] {
   const problems: string[] = [];
   const value = read<unknown>(variables[key], env, problems);
@@ -108,12 +108,12 @@ function read<T>(variable: Variable<T>, env: Environment, problems: string[]): T
   return variable.fallback;
 }
 
-/** An empty variable counts as absent: that is how shells and compose files switch one off. */
+/** An empty variable counts as absent: shells and compose files unset variables this way. */
 function textOf(variable: Variable<unknown>, env: Environment): string | undefined {
   const direct = env[variable.env]?.trim();
   if (!variable.orFile) return direct || undefined;
   const path = env[`${variable.env}_FILE`]?.trim();
-  if (direct && path) throw new Error(`and ${variable.env}_FILE are both set: one of them has to go`);
+  if (direct && path) throw new Error(`and ${variable.env}_FILE are both set: remove one of them`);
   if (!path) return direct || undefined;
   try {
     return readFileSync(path, 'utf8');

@@ -1,4 +1,4 @@
-/** The signing key pair, checked before anything starts: RSA of at least 2048 bits, and the two halves belong together. */
+/** The signing key pair, checked at start: RSA of at least 2048 bits, and the public key matches the private key. */
 import { createPrivateKey, createPublicKey, generateKeyPairSync, type KeyObject } from 'node:crypto';
 
 export interface KeyPair {
@@ -8,7 +8,7 @@ export interface KeyPair {
 
 const minimumBits = 2048;
 
-/** PEM text as environments carry it: with real line breaks or with `\n` written out. */
+/** PEM text with line breaks, or with `\n` written out, as environments carry it. */
 const pemText = (text: string) => text.replaceAll('\\n', '\n').trim();
 
 export function parsePrivateKey(text: string): KeyObject {

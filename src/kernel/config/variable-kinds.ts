@@ -1,11 +1,11 @@
-/** How the text of an environment variable is read, kind by kind. What cannot be read throws, in words that follow the variable's name. */
+/** Parsers for the text of environment variables. Their error messages are printed after the variable's name. */
 import { X509Certificate } from 'node:crypto';
 import { readdirSync } from 'node:fs';
 import { isIP } from 'node:net';
 
 export const text = (value: string) => value;
 
-/** A key or an id; the value may be secret, so the complaint does not repeat it. */
+/** A key or an id. The value may be secret, so the message does not repeat it. */
 export function asciiWord(value: string): string {
   const trimmed = value.trim();
   if (!/^[\x21-\x7e]+$/.test(trimmed)) throw new Error('must be one word of printable ASCII');
@@ -13,9 +13,9 @@ export function asciiWord(value: string): string {
 }
 
 export function flag(value: string): boolean {
-  const word = value.toLowerCase();
-  if (['true', '1', 'yes', 'on'].includes(word)) return true;
-  if (['false', '0', 'no', 'off'].includes(word)) return false;
+  const lower = value.toLowerCase();
+  if (['true', '1', 'yes', 'on'].includes(lower)) return true;
+  if (['false', '0', 'no', 'off'].includes(lower)) return false;
   throw new Error(`must be true or false, not "${value}"`);
 }
 
@@ -32,7 +32,7 @@ export const integer =
 export const urlWith =
   (...protocols: string[]) =>
   (value: string): string => {
-    // The value may hold a password, so the complaint does not repeat it.
+    // The value may hold a password, so the message does not repeat it.
     if (!URL.canParse(value) || !protocols.includes(new URL(value).protocol)) {
       throw new Error(`must be a URL that starts with ${protocols.map((p) => `${p}//`).join(' or ')}`);
     }
@@ -42,7 +42,7 @@ export const urlWith =
 export function origin(value: string): string {
   const url = urlWith('http:', 'https:')(value);
   const { username, password, pathname, search, hash, origin } = new URL(url);
-  // Not repeated, since it may hold a password.
+  // Not repeated: it may hold a password.
   if (username || password) throw new Error('must be scheme, host and port only, without credentials');
   if (pathname !== '/' || search || hash)
     throw new Error(`must be scheme, host and port only, not "${value}"`);
@@ -55,7 +55,7 @@ const list = (value: string) =>
     .map((item) => item.trim())
     .filter(Boolean);
 
-/** Files end with a newline that is no part of what they hold. */
+/** Files usually end with a newline that is not part of the value. */
 export const trimmed = (value: string) => value.trim();
 
 export function addresses(value: string): { host: string; port: number }[] {
@@ -71,7 +71,7 @@ export function addresses(value: string): { host: string; port: number }[] {
   });
 }
 
-/** What both Kafka and NATS take; the longest event type must still fit behind it. */
+/** Valid for both Kafka and NATS, with room for the longest event type. */
 export function topicPrefix(value: string): string {
   if (!/^[\w-]+(\.[\w-]+)*$/.test(value) || value.length > 200)
     throw new Error(
@@ -84,7 +84,7 @@ export function saslMechanism(value: string): 'PLAIN' | 'SCRAM-SHA-256' | 'SCRAM
   return oneOf('PLAIN', 'SCRAM-SHA-256', 'SCRAM-SHA-512')(value.toUpperCase());
 }
 
-/** The value may hold a password, so the complaint does not repeat it. */
+/** The value may hold a password, so the message does not repeat it. */
 export function natsUrls(value: string): string[] {
   const items = list(value);
   const isServer = (item: string) => {
@@ -115,7 +115,7 @@ export function networks(value: string): string[] {
     if (family === 0 || !fits || rest.length > 0)
       throw new Error(`must list addresses or CIDR ranges; "${item}" is neither`);
     if (Number(bits) === 0)
-      throw new Error(`must list addresses or CIDR ranges; "${item}" would believe everybody`);
+      throw new Error(`must list addresses or CIDR ranges; "${item}" would trust every address`);
     return item;
   });
 }
@@ -131,7 +131,7 @@ export function oneOf<const W extends readonly string[]>(...words: W) {
   };
 }
 
-/** Written back it must be the same: the decoder passes over what is no base64, and the key would be another. */
+/** Encoded again it must be equal: the decoder ignores invalid characters, which would give another key. */
 export function encryptionKey(value: string): Buffer {
   const bytes = Buffer.from(value, 'base64');
   if (bytes.toString('base64') !== value) throw new Error('must be 32 bytes in base64, padding included');
@@ -139,7 +139,7 @@ export function encryptionKey(value: string): Buffer {
   return bytes;
 }
 
-/** Whether they are valid is for the engine to say; that there are none can be told with the other problems. */
+/** Checks that there are policies; the engine validates them later. */
 export function policyFolder(value: string): string {
   let files: string[];
   try {

@@ -1,4 +1,4 @@
-/** Every environment variable: what it is for, how it is read, and what its absence means. */
+/** Every environment variable: description, parser and default. */
 import { limits } from '../../contract/limits.ts';
 import { parsePrivateKey, parsePublicKey, parsePublicKeys } from './keypair.ts';
 import {
@@ -25,7 +25,7 @@ export interface Variable<T> {
   readonly env: string;
   readonly group: string;
   readonly description: string;
-  /** What absence means, for the docs. */
+  /** The behaviour without the variable, for the docs. */
   readonly whenAbsent: string;
   readonly parse: (text: string) => T;
   readonly fallback: T | undefined;
@@ -112,61 +112,61 @@ export const variables = {
   port: defaulted(integer(1, 65_535), 3000, { env: 'PORT', description: 'the port to listen on' }),
   host: defaulted(text, '0.0.0.0', {
     env: 'HOST',
-    description:
-      'the address to listen on; `countersign dev` listens on 127.0.0.1 unless this says otherwise',
+    description: 'the address to listen on; `countersign dev` listens on 127.0.0.1 unless this is set',
   }),
   baseUrl: optional(origin, '`http://localhost:PORT`; with NODE_ENV=production: refuses to start', {
     env: 'BASE_URL',
     description:
-      'the public address (scheme, host, port): token issuer and audience, DID host, links. The Host header never decides any of these',
+      'the public URL (scheme, host, port): token issuer and audience, DID host, links. The Host header is never used for these',
   }),
   nodeEnv: defaulted(text, 'development', {
     env: 'NODE_ENV',
-    description: '`production` in production, spelt like this; any other word means that it is not',
+    description: 'exactly `production` in production; any other value means development',
   }),
   webConcurrency: defaulted(integer(1, 64), 1, {
     env: 'WEB_CONCURRENCY',
     description:
-      'number of serving processes; more than one needs a real Redis. /metrics answers for all of them',
+      'number of server processes; more than one needs a real Redis. /metrics shows the sum of all of them',
   }),
   trustProxy: optional(networks, 'X-Forwarded-* headers are ignored', {
     env: 'TRUST_PROXY',
     description:
-      'comma-separated addresses or CIDR ranges of proxies whose X-Forwarded-For is believed; not everybody (`/0`)',
+      'comma-separated addresses or CIDR ranges of proxies whose X-Forwarded-For is trusted; `/0` is refused',
   }),
   corsOrigin: optional(origins, 'no cross-origin access', {
     env: 'CORS_ORIGIN',
-    description: 'comma-separated origins that browsers may call from, or `*`',
+    description: 'comma-separated origins that browsers may call the API from, or `*`',
   }),
   rateLimitPerMinute: defaulted(integer(1, 1_000_000_000), limits.requestsPerMinute, {
     env: 'RATE_LIMIT_PER_MINUTE',
     description:
-      'requests per client (per IP address, of IPv6 per /64 network, while nobody is authenticated) in each 60-second window',
+      'requests per client in each 60-second window; unauthenticated requests count per IP address (IPv6: per /64 network)',
   }),
   multiTenant: defaulted(flag, false, {
     env: 'MULTI_TENANT',
     description:
-      'whether this instance serves many organizations; `organization_id` is then required when an agent is created, `client_id` when an outside token is exchanged, and plans are never free without BILLING_ALLOW_EMBEDDED=true',
+      'whether this instance serves many organizations. `organization_id` is then required to create an agent, `client_id` to exchange an external token, and plans can be ordered without payment only with BILLING_ALLOW_EMBEDDED=true',
   }),
 
-  policiesDir: optional(policyFolder, 'the policies that come with Countersign', {
+  policiesDir: optional(policyFolder, 'the built-in policies', {
     env: 'POLICIES_DIR',
     description:
-      'a folder of Cedar policies (`*.cedar`) that replace those of `policies/`; checked against `policies/schema.cedarschema` at start',
+      'a folder of Cedar policies (`*.cedar`) that replace the ones in `policies/`; validated against `policies/schema.cedarschema` at start',
   }),
 
   ...section('Storage'),
   databasePoolSize: defaulted(integer(1, 500), 10, {
     env: 'DATABASE_POOL_SIZE',
     description:
-      'database connections per process for requests and loops; one more is kept to hear of webhook deliveries, and one more for each stream and one beside them where streams are configured',
+      'database connections per process for requests and background loops. One more listens for webhook deliveries; with streams, one more per stream and one more for all of them',
   }),
   dataEncryptionKey: optional(
     encryptionKey,
     'webhook signing secrets are stored unencrypted, with a warning',
     {
       env: 'DATA_ENCRYPTION_KEY',
-      description: '32 bytes in base64 (`openssl rand -base64 32`); encrypts webhook signing secrets at rest',
+      description:
+        '32 bytes in base64 (`openssl rand -base64 32`); encrypts webhook signing secrets in the database',
     },
   ),
 
@@ -175,11 +175,11 @@ export const variables = {
     env: 'JWT_PREVIOUS_PUBLIC_KEYS',
     orFile: true,
     description:
-      'every further public key, earlier or later (PEM blocks one after the other): tokens that they signed are valid, and they are published in jwks.json. A rotation without downtime needs it on all nodes: docs/guides/rotate-credentials-and-keys.md',
+      'further public keys, earlier or later ones, as concatenated PEM blocks: their tokens are accepted, and they are published in jwks.json. A rotation without downtime needs it on all nodes: docs/guides/rotate-credentials-and-keys.md',
   }),
-  metricsToken: optional(asciiWord, '/metrics is open to whoever can reach it', {
+  metricsToken: optional(asciiWord, '/metrics needs no authentication', {
     env: 'METRICS_TOKEN',
-    description: 'when set, /metrics wants it as a Bearer token; one word of printable ASCII',
+    description: 'the Bearer token that /metrics then requires; printable ASCII without spaces',
   }),
   logLevel: defaulted(oneOf('trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'), 'info', {
     env: 'LOG_LEVEL',
@@ -190,11 +190,11 @@ export const variables = {
   webhooksEnabled: defaulted(flag, true, {
     env: 'WEBHOOKS_ENABLED',
     description:
-      'whether webhook deliveries are made; false: subscriptions can be managed, and events are neither kept for them nor sent',
+      'whether webhooks are delivered. With false, subscriptions can be managed, but events are neither stored for them nor sent',
   }),
   webhookDeliveryTimeoutMs: defaulted(integer(100, 120_000), limits.webhookTimeoutMs, {
     env: 'WEBHOOK_DELIVERY_TIMEOUT_MS',
-    description: 'how long a receiver may take to answer, in milliseconds',
+    description: 'timeout for the response of a receiver, in milliseconds',
   }),
   webhookMaxRetries: defaulted(integer(1, limits.webhookAttempts), limits.webhookAttempts, {
     env: 'WEBHOOK_MAX_RETRIES',
@@ -202,34 +202,34 @@ export const variables = {
   }),
   webhookWorkerConcurrency: defaulted(integer(1, 1_000), 5, {
     env: 'WEBHOOK_WORKER_CONCURRENCY',
-    description: 'deliveries under way at once to one subscription, in each process',
+    description: 'concurrent deliveries to one subscription, per process',
   }),
   webhookAllowPrivateTargets: defaulted(flag, false, {
     env: 'WEBHOOK_ALLOW_PRIVATE_TARGETS',
     description:
-      "lets every outbound call (webhooks, key sets, discovery) reach private and loopback addresses: for receivers and issuers inside the operator's own network, and for tests; issuers and their key sets may then also be plain http, webhooks never",
+      "allows outbound calls (webhooks, key sets, discovery) to private and loopback addresses: for receivers and issuers in the operator's own network, and for tests. Issuers and their key sets may then also use http; webhooks always need https",
   }),
   kafkaBrokers: optional(addresses, 'no Kafka publishing', {
     env: 'KAFKA_BROKERS',
     description:
-      'comma-separated host:port of Kafka brokers to publish events to; the same for every process',
+      'comma-separated host:port of the Kafka brokers that events are published to; equal for all processes',
   }),
   kafkaTopicPrefix: defaulted(topicPrefix, 'countersign', {
     env: 'KAFKA_TOPIC_PREFIX',
-    description: 'first part of topic names and NATS subjects',
+    description: 'prefix of topic names and NATS subjects',
   }),
   kafkaSsl: defaulted(flag, false, {
     env: 'KAFKA_SSL',
-    description: 'whether to speak TLS with the brokers',
+    description: 'whether to use TLS with the brokers',
   }),
-  kafkaSslCa: optional(certificates, 'the certificate authorities that Node knows', {
+  kafkaSslCa: optional(certificates, "Node's built-in certificate authorities", {
     env: 'KAFKA_SSL_CA',
     orFile: true,
-    description: "the authority that signed the brokers' certificates, as PEM text; for KAFKA_SSL=true",
+    description: "the certificate authority of the brokers' certificates, as PEM text; for KAFKA_SSL=true",
   }),
   kafkaSaslMechanism: optional(saslMechanism, 'no authentication', {
     env: 'KAFKA_SASL_MECHANISM',
-    description: '`PLAIN`, `SCRAM-SHA-256` or `SCRAM-SHA-512`; with the next two',
+    description: '`PLAIN`, `SCRAM-SHA-256` or `SCRAM-SHA-512`; needs user name and password',
   }),
   kafkaSaslUsername: optional(text, 'see KAFKA_SASL_MECHANISM', {
     env: 'KAFKA_SASL_USERNAME',
@@ -243,12 +243,12 @@ export const variables = {
   natsUrl: optional(natsUrls, 'no NATS publishing', {
     env: 'NATS_URL',
     description:
-      'the NATS server to publish events to, as nats://host:4222 (tls:// with TLS), with `user:password@` or `token@` before the host if it wants that; several of one cluster with commas between. The same for every process',
+      'the NATS server that events are published to, as nats://host:4222 (tls:// with TLS), with `user:password@` or `token@` before the host if needed; several servers of one cluster separated by commas. Equal for all processes',
   }),
-  natsCa: optional(certificates, 'the certificate authorities that Node knows', {
+  natsCa: optional(certificates, "Node's built-in certificate authorities", {
     env: 'NATS_CA',
     orFile: true,
-    description: "the authority that signed the server's certificate, as PEM text",
+    description: "the certificate authority of the server's certificate, as PEM text",
   }),
 
   ...section('Features'),
@@ -262,11 +262,11 @@ export const variables = {
   }),
 
   ...section('Billing'),
-  stripeSecretKey: optional(asciiWord, 'the embedded billing provider is used, where it is allowed', {
+  stripeSecretKey: optional(asciiWord, 'the embedded billing provider is used, if allowed', {
     env: 'STRIPE_SECRET_KEY',
     orFile: true,
     description:
-      "Stripe's secret key; together with the next three (all or none), plans are paid for through Stripe",
+      "Stripe's secret key. Set it together with the next three variables to sell plans through Stripe",
   }),
   stripeWebhookSecret: optional(asciiWord, 'see STRIPE_SECRET_KEY', {
     env: 'STRIPE_WEBHOOK_SECRET',
@@ -282,13 +282,13 @@ export const variables = {
     env: 'STRIPE_PRICE_ENTERPRISE',
     description: 'price id of the enterprise plan',
   }),
-  stripeApiUrl: optional(origin, "Stripe's own", {
+  stripeApiUrl: optional(origin, "Stripe's public API", {
     env: 'STRIPE_API_URL',
-    description: "where Stripe's API is (scheme, host, port), for a proxy or for tests with stripe-mock",
+    description: "URL of Stripe's API (scheme, host, port), for a proxy or for tests with stripe-mock",
   }),
   billingAllowEmbedded: defaulted(flag, false, {
     env: 'BILLING_ALLOW_EMBEDDED',
     description:
-      'allows the embedded billing provider, which takes no money, with NODE_ENV=production or MULTI_TENANT=true; otherwise nothing can be ordered there without Stripe',
+      'allows the embedded billing provider, which takes no money, also with NODE_ENV=production or MULTI_TENANT=true; without it and without Stripe, plans cannot be ordered there',
   }),
 } as const;
