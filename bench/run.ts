@@ -1,30 +1,30 @@
 /**
- * `npm run bench [-- name…]`: measures on this machine, now, prints a table and writes bench/results/latest.json.
- * Timings of different machines and days do not compare, so each figure stands beside something measured in the same run.
+ * `npm run bench [-- name…]`: measures, prints a table and writes bench/results/latest.json. Timings of different machines and days are
+ * not comparable, so each result has a baseline of the same run.
  */
 import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { cpus, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { startEmbeddedPostgres } from '../src/adapters/embedded-postgres/embedded-postgres.ts';
 import { analytics } from './benches/analytics.ts';
-import { answers } from './benches/answers.ts';
 import { audit } from './benches/audit.ts';
 import { cards } from './benches/cards.ts';
 import { lists } from './benches/lists.ts';
 import { marketplace } from './benches/marketplace.ts';
 import { peers } from './benches/peers.ts';
+import { reads } from './benches/reads.ts';
 import { scaffold } from './benches/scaffold.ts';
 import { scale } from './benches/scale.ts';
 import { startup } from './benches/startup.ts';
 import { tokens } from './benches/tokens.ts';
 import { webhooks } from './benches/webhooks.ts';
-import type { Bench, Result } from './support/bench.ts';
+import type { BenchContext, Result } from './support/bench.ts';
 
-/** Those that fill big tables come last: PostgreSQL goes on tidying up after them. */
-const benches: Record<string, (bench: Bench) => Promise<Result[]>> = {
+/** Benches that fill large tables run last: PostgreSQL vacuums after them. */
+const benches: Record<string, (bench: BenchContext) => Promise<Result[]>> = {
   startup,
   tokens,
-  answers,
+  answers: reads,
   peers,
   analytics,
   scaffold,
@@ -36,15 +36,15 @@ const benches: Record<string, (bench: Bench) => Promise<Result[]>> = {
   scale,
 };
 
-const asked = process.argv.slice(2);
-const names = asked.length > 0 ? asked : Object.keys(benches);
+const requested = process.argv.slice(2);
+const names = requested.length > 0 ? requested : Object.keys(benches);
 const folder = mkdtempSync(join(tmpdir(), 'countersign-bench-'));
-// As root PostgreSQL runs as another user, who must be able to pass through; otherwise it would be kept elsewhere.
+// For root, PostgreSQL runs under another account, which must be able to enter the folder.
 chmodSync(folder, 0o755);
-const say = (line: string) => console.log(`  ${line}`);
+const log = (line: string) => console.log(`  ${line}`);
 
 console.log('Starting PostgreSQL…');
-// By its socket, as one does on one machine: that takes a part of the processor time that TCP takes.
+// Through a Unix socket, which costs less CPU time than TCP.
 const socket = join(folder, 'socket');
 mkdirSync(socket);
 chmodSync(socket, 0o777);
@@ -53,8 +53,8 @@ const postgres = await startEmbeddedPostgres({
   database: 'bench',
   settings: { unix_socket_directories: socket },
 });
-const bySocket = new URL(postgres.url);
-if (process.platform !== 'win32') bySocket.searchParams.set('host', socket);
+const socketUrl = new URL(postgres.url);
+if (process.platform !== 'win32') socketUrl.searchParams.set('host', socket);
 for (const signal of ['SIGINT', 'SIGTERM'] as const) {
   process.once(signal, async () => {
     await postgres.stop().catch(() => {});
@@ -66,10 +66,9 @@ const results: Result[] = [];
 try {
   for (const name of names) {
     const bench = benches[name];
-    if (!bench)
-      throw new Error(`there is no bench called ${name}; there are: ${Object.keys(benches).join(', ')}`);
+    if (!bench) throw new Error(`unknown bench ${name}; choose from: ${Object.keys(benches).join(', ')}`);
     console.log(`${name}:`);
-    results.push(...(await bench({ databaseUrl: bySocket.href, folder, say })));
+    results.push(...(await bench({ databaseUrl: socketUrl.href, folder, log })));
   }
 } finally {
   await postgres.stop();

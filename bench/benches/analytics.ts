@@ -1,8 +1,8 @@
-/** Whether analytics answer as fast after ten million tokens as they do after a thousand. */
+/** Analytics after ten million tokens compared with after a thousand. */
 import { createOperator } from '../../src/commands/bootstrap.ts';
 import { generateKeyPair } from '../../src/kernel/config/keypair.ts';
 import { type Agent, secretOf } from '../support/agents.ts';
-import type { Bench, Result } from '../support/bench.ts';
+import type { BenchContext, Result } from '../support/bench.ts';
 import { prepareDatabase, withClient, withDatabase } from '../support/database.ts';
 import { openApp } from '../support/in-process.ts';
 import { median, whole } from '../support/rounds.ts';
@@ -11,21 +11,21 @@ const days = 90;
 const agentsEach = 100;
 const few = 1_000;
 const many = 10_000_000;
-const asks = 300;
+const samples = 300;
 const ceiling = 2;
 
-const questions = [
+const urls = [
   '/analytics/tokens',
   '/analytics/tokens?days=90',
   '/analytics/agents/activity',
   '/analytics/agents',
 ];
 
-export const analytics = ({ databaseUrl, say }: Bench): Promise<Result[]> =>
+export const analytics = ({ databaseUrl, log }: BenchContext): Promise<Result[]> =>
   withDatabase(databaseUrl, 'bench_analytics', async (database) => {
     const keys = generateKeyPair();
     await prepareDatabase(database, keys, 2);
-    say(`${whole(few)} tokens of one organization, ${whole(many)} of another, over ${days} days`);
+    log(`${whole(few)} tokens of one organization, ${whole(many)} of another, over ${days} days`);
     const [small, large] = [await fill(database, 'bench-1', few), await fill(database, 'bench-2', many)];
     await withClient(database, (client) => client.query('vacuum analyze'));
     const app = await openApp(database, keys);
@@ -56,20 +56,20 @@ export const analytics = ({ databaseUrl, say }: Bench): Promise<Result[]> =>
       if (counted !== many + 1) throw new Error(`${counted} tokens are counted instead of ${many + 1}`);
 
       const results: Result[] = [];
-      for (const url of questions) {
+      for (const url of urls) {
         const times = { small: [] as number[], large: [] as number[] };
-        // In turns, so that whatever else the machine does falls on both; the first third is for warming up.
-        for (let ask = 0; ask < asks * 1.5; ask += 1) {
+        // Alternating, so that other load on the machine affects both; the first third is the warm-up.
+        for (let sample = 0; sample < samples * 1.5; sample += 1) {
           const pair = [await time(url, asSmall), await time(url, asLarge)] as const;
-          if (ask < asks / 2) continue;
+          if (sample < samples / 2) continue;
           times.small.push(pair[0]);
           times.large.push(pair[1]);
         }
         const [after, before] = [median(times.large), median(times.small)];
         results.push({
-          what: `GET ${url}: after ${whole(many)} tokens ÷ after ${whole(few)}`,
-          measured: (after / before).toFixed(2),
-          beside: `${after.toFixed(2)} ms ÷ ${before.toFixed(2)} ms`,
+          metric: `GET ${url}: after ${whole(many)} tokens ÷ after ${whole(few)}`,
+          result: (after / before).toFixed(2),
+          baseline: `${after.toFixed(2)} ms ÷ ${before.toFixed(2)} ms`,
           target: `at most ${ceiling}`,
           met: after / before <= ceiling,
         });
@@ -80,7 +80,7 @@ export const analytics = ({ databaseUrl, say }: Bench): Promise<Result[]> =>
     }
   });
 
-/** As counting leaves them: one row for each hour and agent that had any, those of the last day in several shards. */
+/** Rows as the usage counters write them: one per hour, those of the last day in several shards. */
 const fill = (database: string, slug: string, tokens: number): Promise<Agent> =>
   withClient(database, async (client) => {
     const { rows } = await client.query<Agent>(
@@ -91,7 +91,7 @@ const fill = (database: string, slug: string, tokens: number): Promise<Agent> =>
     const [agent] = rows;
     if (!agent) throw new Error(`there is no organization ${slug}`);
     const hours = days * 24;
-    // The n-th hour before this one has its even share; what cannot be shared evenly goes to the first hours.
+    // Spreads the tokens evenly over the hours.
     await client.query(
       `insert into token_hours (organization_id, hour, shard, tokens)
        select $1::uuid, date_trunc('hour', now()) - make_interval(hours => h), s.shard, (share + s.shards - 1 - s.nth) / s.shards
@@ -101,7 +101,7 @@ const fill = (database: string, slug: string, tokens: number): Promise<Agent> =>
        where share > 0 and (share + s.shards - 1 - s.nth) / s.shards > 0 and h < $3 - 24`,
       [agent.organizationId, tokens, hours],
     );
-    // The day before the first is cut off at midnight by what is asked, so the rest belongs to today.
+    // The API cuts the first day off at midnight, so the remainder is counted for today.
     await client.query(
       `insert into token_hours (organization_id, hour, shard, tokens)
        select $1::uuid, date_trunc('hour', now()), 5, $2::bigint - sum(tokens) from token_hours where organization_id = $1

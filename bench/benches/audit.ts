@@ -1,53 +1,53 @@
-/** Whether the audit log can be verified as fast as its hashes allow, and in memory that does not grow with it. */
+/** Verification of the audit log: rate compared with its hashes alone, and constant memory. */
 import { createHash } from 'node:crypto';
 import type { App } from '../../src/app.ts';
 import { systemClock } from '../../src/kernel/clock.ts';
 import { createLedger } from '../../src/kernel/ledger.ts';
-import type { Bench, Result } from '../support/bench.ts';
+import type { BenchContext, Result } from '../support/bench.ts';
 import { withClient, withDatabase } from '../support/database.ts';
 import { openApp } from '../support/in-process.ts';
-import { fromEnvironment, takeTurns, whole } from '../support/rounds.ts';
+import { compare, fromEnvironment, whole } from '../support/rounds.ts';
 
 const events = fromEnvironment('BENCH_AUDIT_EVENTS', 1_000_000);
-const eventsAtOnce = 1_000;
+const batchSize = 1_000;
 const floor = 0.25;
-const growthAtMost = 1.25;
+const maxGrowth = 1.25;
 
-export const audit = ({ databaseUrl, say }: Bench): Promise<Result[]> =>
+export const audit = ({ databaseUrl, log }: BenchContext): Promise<Result[]> =>
   withDatabase(databaseUrl, 'bench_audit', async (database) => {
     const app = await openApp(database);
     try {
       const organizationId = app.ids.uuid();
-      const linking = await fill(app, organizationId, say);
+      const linking = await fill(app, organizationId, log);
       await withClient(database, (client) => client.query('vacuum analyze'));
       const texts = await hashedTexts(database);
       const memory: number[] = [];
-      const turns = await takeTurns({
+      const comparison = await compare({
         ours: async () => ({ perSecond: await verify(app, organizationId, memory) }),
-        theirs: async () => ({ perSecond: hashAll(texts) }),
-        say,
+        baseline: async () => ({ perSecond: hashAll(texts) }),
+        log,
       });
       const growth =
         Math.max(...memory.slice(-memory.length / 4)) / Math.max(...memory.slice(0, memory.length / 4));
       return [
         {
-          what: `events verified per second, of ${whole(events)} ÷ one thread hashing the same texts`,
-          measured: turns.ratio.toFixed(2),
-          beside: `${whole(turns.ours)} ÷ ${whole(turns.theirs)}`,
+          metric: `events verified per second, of ${whole(events)} ÷ one thread hashing the same texts`,
+          result: comparison.ratio.toFixed(2),
+          baseline: `${whole(comparison.ours)} ÷ ${whole(comparison.baseline)}`,
           target: `at least ${floor}`,
-          met: turns.ratio >= floor,
+          met: comparison.ratio >= floor,
         },
         {
-          what: 'resident memory in the last quarter of a verification ÷ in the first',
-          measured: growth.toFixed(2),
-          beside: `${Math.round(Math.max(...memory) / 1e6)} MB at the most`,
-          target: `at most ${growthAtMost}`,
-          met: growth <= growthAtMost,
+          metric: 'resident memory in the last quarter of a verification ÷ in the first',
+          result: growth.toFixed(2),
+          baseline: `${Math.round(Math.max(...memory) / 1e6)} MB at most`,
+          target: `at most ${maxGrowth}`,
+          met: growth <= maxGrowth,
         },
         {
-          what: 'events linked per second, as they come in',
-          measured: whole(linking),
-          beside: '2,500 tokens per second',
+          metric: 'events linked per second while they are written',
+          result: whole(linking),
+          baseline: '2,500 tokens per second',
           target: 'at least 2,500',
           met: linking >= 2_500,
         },
@@ -57,22 +57,22 @@ export const audit = ({ databaseUrl, say }: Bench): Promise<Result[]> =>
     }
   });
 
-/** As issuing tokens leaves them, linked every few thousand, as every second does; answers how fast they were linked. */
-async function fill(app: App, organizationId: string, say: Bench['say']): Promise<number> {
+/** Writes the events of token issuance and links them every few thousand. Returns the events linked per second. */
+async function fill(app: App, organizationId: string, log: BenchContext['log']): Promise<number> {
   const ledger = createLedger({ clock: systemClock, ids: app.ids, listeners: [app.audit.listener] });
   let linkingMs = 0;
-  for (let done = eventsAtOnce; done <= events; done += eventsAtOnce) {
+  for (let done = batchSize; done <= events; done += batchSize) {
     await app.db.transaction((tx) =>
       ledger.recordAll(
         tx,
-        Array.from({ length: eventsAtOnce }, () => tokenIssued(app, organizationId)),
+        Array.from({ length: batchSize }, () => tokenIssued(app, organizationId)),
       ),
     );
-    if (done % (2 * eventsAtOnce) !== 0 && done < events) continue;
+    if (done % (2 * batchSize) !== 0 && done < events) continue;
     const started = performance.now();
     await app.audit.linkAll();
     linkingMs += performance.now() - started;
-    if (done % 100_000 === 0) say(`${whole(done)} of ${whole(events)} events`);
+    if (done % 100_000 === 0) log(`${whole(done)} of ${whole(events)} events`);
   }
   return (events / linkingMs) * 1000;
 }
@@ -102,7 +102,7 @@ async function verify(app: App, organizationId: string, memory: number[]): Promi
   return (events / (performance.now() - started)) * 1000;
 }
 
-/** Some events and links as verification hashes them. */
+/** Texts of events and links, as verification hashes them. */
 const hashedTexts = (database: string): Promise<{ event: string; link: string }[]> =>
   withClient(database, async (client) => {
     const { rows } = await client.query(

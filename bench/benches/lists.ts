@@ -1,15 +1,15 @@
-/** Whether lists and look-ups of agents stay as fast at a million agents as they are at a thousand. */
+/** Lists and lookups of agents with a million agents compared with a thousand. */
 import { createOperator } from '../../src/commands/bootstrap.ts';
 import { raw } from '../../src/kernel/data/sql.ts';
-import type { Bench, Result } from '../support/bench.ts';
+import type { BenchContext, Result } from '../support/bench.ts';
 import { openApp } from '../support/in-process.ts';
 
 const organizations = 1_000;
 const agentsEach = 1_000;
-const asks = 300;
+const samples = 300;
 const ceiling = 2;
 
-export async function lists({ databaseUrl, say }: Bench): Promise<Result[]> {
+export async function lists({ databaseUrl, log }: BenchContext): Promise<Result[]> {
   const app = await openApp(databaseUrl);
   try {
     const operator = await createOperator(app, true);
@@ -27,25 +27,25 @@ export async function lists({ databaseUrl, say }: Bench): Promise<Result[]> {
         })
       ).access_token as string;
 
-    say(`${agentsEach} agents in one organization`);
+    log(`${agentsEach} agents in one organization`);
     await fill(app.db, 1, 1);
     const headers = { authorization: `Bearer ${await tokenOf(operator)}` };
     const { data } = await call('GET', '/api/v1/organizations?limit=100', { headers });
-    const home = data.find(({ slug }: { slug: string }) => slug === 'bench-1').organizationId;
+    const organizationId = data.find(({ slug }: { slug: string }) => slug === 'bench-1').organizationId;
     const agent = await call('POST', '/api/v1/agents', {
       headers,
-      payload: { ...caller, organization_id: home, allowedScopes: ['agents:read'] },
+      payload: { ...caller, organization_id: organizationId, allowedScopes: ['agents:read'] },
     });
     const credential = await call('POST', `/api/v1/agents/${agent.agentId}/credentials`, { headers });
     const own = { authorization: `Bearer ${await tokenOf(credential)}` };
 
-    // Each once: who was asked for lately is remembered.
+    // A different agent each time, since the server caches recent ones.
     const agents: string[] = [];
     for (let page = 1; page <= agentsEach / 100; page += 1) {
       const listed = await call('GET', `/api/v1/agents?limit=100&page=${page}`, { headers: own });
       agents.push(...listed.data.map(({ agentId }: { agentId: string }) => `/api/v1/agents/${agentId}`));
     }
-    let asked = 0;
+    let next = 0;
     const urls: Record<string, string | (() => string)> = {
       'GET /agents, first page': '/api/v1/agents',
       'GET /agents, deep page': `/api/v1/agents?limit=20&page=${agentsEach / 20}`,
@@ -53,7 +53,7 @@ export async function lists({ databaseUrl, say }: Bench): Promise<Result[]> {
       'GET /agents?agentType': '/api/v1/agents?agentType=router',
       'GET /agents?status': '/api/v1/agents?status=suspended',
       'GET /agents?owner&agentType&status': '/api/v1/agents?owner=team-3&agentType=router&status=active',
-      'GET /agents/{agentId}': () => agents[asked++ % agents.length] as string,
+      'GET /agents/{agentId}': () => agents[next++ % agents.length] as string,
     };
     const operators: Record<string, string> = {
       'GET /agents, first page, by the operator': '/api/v1/agents',
@@ -61,17 +61,17 @@ export async function lists({ databaseUrl, say }: Bench): Promise<Result[]> {
     };
     const measure = async () => {
       const medians: Record<string, number> = {};
-      for (const [what, url] of Object.entries({ ...urls, ...operators })) {
-        const as = what in operators ? headers : own;
-        const next = typeof url === 'string' ? () => url : url;
-        for (let warm = 0; warm < asks / 3; warm += 1) await call('GET', next(), { headers: as });
+      for (const [name, url] of Object.entries({ ...urls, ...operators })) {
+        const as = name in operators ? headers : own;
+        const nextUrl = typeof url === 'string' ? () => url : url;
+        for (let warm = 0; warm < samples / 3; warm += 1) await call('GET', nextUrl(), { headers: as });
         const times: number[] = [];
-        for (let ask = 0; ask < asks; ask += 1) {
+        for (let sample = 0; sample < samples; sample += 1) {
           const started = performance.now();
-          await call('GET', next(), { headers: as });
+          await call('GET', nextUrl(), { headers: as });
           times.push(performance.now() - started);
         }
-        medians[what] = times.toSorted((a, b) => a - b)[Math.floor(asks / 2)] ?? Number.NaN;
+        medians[name] = times.toSorted((a, b) => a - b)[Math.floor(samples / 2)] ?? Number.NaN;
       }
       return medians;
     };
@@ -81,7 +81,7 @@ export async function lists({ databaseUrl, say }: Bench): Promise<Result[]> {
     for (let first = 2; first <= organizations; first += 111) {
       const last = Math.min(first + 110, organizations);
       await fill(app.db, first, last);
-      say(
+      log(
         `${(last * agentsEach).toLocaleString('en')} of ${(organizations * agentsEach).toLocaleString('en')} agents`,
       );
     }
@@ -89,12 +89,12 @@ export async function lists({ databaseUrl, say }: Bench): Promise<Result[]> {
     const totalAfter = (await call('GET', '/api/v1/agents', { headers: own })).total;
     if (totalBefore !== agentsEach + 1 || totalAfter !== totalBefore) throw new Error('total is not exact');
 
-    return Object.keys({ ...urls, ...operators }).map((what) => {
-      const [small = Number.NaN, large = Number.NaN] = [few[what], many[what]];
+    return Object.keys({ ...urls, ...operators }).map((name) => {
+      const [small = Number.NaN, large = Number.NaN] = [few[name], many[name]];
       return {
-        what: `${what}: at 1,000,000 agents ÷ at 1,000`,
-        measured: (large / small).toFixed(2),
-        beside: `${large.toFixed(2)} ms ÷ ${small.toFixed(2)} ms`,
+        metric: `${name}: at 1,000,000 agents ÷ at 1,000`,
+        result: (large / small).toFixed(2),
+        baseline: `${large.toFixed(2)} ms ÷ ${small.toFixed(2)} ms`,
         target: `at most ${ceiling}`,
         met: large / small <= ceiling,
       };
@@ -113,7 +113,7 @@ const caller = {
   deploymentEnv: 'development',
 };
 
-/** Organizations number `from` to `to`, each with its thousand agents, spread over owners, kinds and states. */
+/** Organizations number `from` to `to`, each with its thousand agents, spread over owners, types and statuses. */
 async function fill(
   db: { run(name: string, sql: ReturnType<typeof raw>): Promise<number> },
   from: number,

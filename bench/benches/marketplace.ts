@@ -1,6 +1,6 @@
-/** Whether a search of the marketplace stays as fast at a hundred thousand listings as it is at a thousand. */
+/** Marketplace searches with a hundred thousand listings compared with a thousand. */
 import { raw } from '../../src/kernel/data/sql.ts';
-import type { Bench, Result } from '../support/bench.ts';
+import type { BenchContext, Result } from '../support/bench.ts';
 import { withDatabase } from '../support/database.ts';
 import { openApp } from '../support/in-process.ts';
 import { fromEnvironment, median, whole } from '../support/rounds.ts';
@@ -8,7 +8,7 @@ import { fromEnvironment, median, whole } from '../support/rounds.ts';
 const few = 1_000;
 const many = fromEnvironment('BENCH_LISTINGS', 100_000);
 const listingsEach = 1_000;
-const asks = fromEnvironment('BENCH_ASKS', 100);
+const samples = fromEnvironment('BENCH_ASKS', 100);
 const ceiling = 2;
 
 const searches: Record<string, string> = {
@@ -24,21 +24,21 @@ const searches: Record<string, string> = {
   'a rare capability': 'capability=okapi:feed',
   'a capability of all': 'capability=bench:run',
   'category and verified': 'category=finance&verified=true',
-  'words that nobody uses': 'q=unheard',
+  'unused words': 'q=unheard',
 };
 
-export const marketplace = ({ databaseUrl, say }: Bench): Promise<Result[]> =>
+export const marketplace = ({ databaseUrl, log }: BenchContext): Promise<Result[]> =>
   withDatabase(databaseUrl, 'bench_few_listings', (small) =>
     withDatabase(databaseUrl, 'bench_many_listings', async (large) => {
-      const sides = [await open(small, few, say), await open(large, many, say)] as const;
+      const sides = [await open(small, few, log), await open(large, many, log)] as const;
       try {
-        const times = await takeTurns(sides);
-        return Object.keys(searches).map((what) => {
-          const [before = Number.NaN, after = Number.NaN] = times[what]?.map(median) ?? [];
+        const times = await measureAlternating(sides);
+        return Object.keys(searches).map((name) => {
+          const [before = Number.NaN, after = Number.NaN] = times[name]?.map(median) ?? [];
           return {
-            what: `marketplace search, ${what}: at ${whole(many)} listings ÷ at ${whole(few)}`,
-            measured: (after / before).toFixed(2),
-            beside: `${after.toFixed(2)} ms ÷ ${before.toFixed(2)} ms`,
+            metric: `marketplace search, ${name}: at ${whole(many)} listings ÷ at ${whole(few)}`,
+            result: (after / before).toFixed(2),
+            baseline: `${after.toFixed(2)} ms ÷ ${before.toFixed(2)} ms`,
             target: `at most ${ceiling}`,
             met: after / before <= ceiling,
           };
@@ -51,26 +51,28 @@ export const marketplace = ({ databaseUrl, say }: Bench): Promise<Result[]> =>
 
 type Side = Awaited<ReturnType<typeof open>>;
 
-/** Each search of each side right after the other, so that whatever else the machine does falls on both. */
-async function takeTurns(sides: readonly [Side, Side]): Promise<Record<string, [number[], number[]]>> {
+/** Alternates between the databases, so that other load on the machine affects both. */
+async function measureAlternating(
+  sides: readonly [Side, Side],
+): Promise<Record<string, [number[], number[]]>> {
   const times = Object.fromEntries(
-    Object.keys(searches).map((what): [string, [number[], number[]]] => [what, [[], []]]),
+    Object.keys(searches).map((name): [string, [number[], number[]]] => [name, [[], []]]),
   );
-  for (let round = 0; round < asks; round += 1) {
-    for (const [what, query] of Object.entries(searches)) {
+  for (let round = 0; round < samples; round += 1) {
+    for (const [name, query] of Object.entries(searches)) {
       for (const side of round % 2 === 0 ? ([0, 1] as const) : ([1, 0] as const)) {
         const started = performance.now();
-        await sides[side].ask(query);
-        if (round >= asks / 5) times[what]?.[side].push(performance.now() - started);
+        await sides[side].search(query);
+        if (round >= samples / 5) times[name]?.[side].push(performance.now() - started);
       }
     }
   }
   return times;
 }
 
-async function open(databaseUrl: string, listings: number, say: Bench['say']) {
+async function open(databaseUrl: string, listings: number, log: BenchContext['log']) {
   const app = await openApp(databaseUrl);
-  const ask = async (query: string) => {
+  const search = async (query: string) => {
     const response = await app.http.server.inject({ url: `/api/v1/marketplace/agents?${query}` });
     if (response.statusCode !== 200) throw new Error(`${query}: ${response.statusCode} ${response.body}`);
     return response.json() as { total: number; data: unknown[] };
@@ -78,18 +80,18 @@ async function open(databaseUrl: string, listings: number, say: Bench['say']) {
   for (let from = 0; from < listings; from += 20_000) {
     const to = Math.min(from + 20_000, listings);
     await fill(app.db, from, to);
-    say(`${whole(to)} of ${whole(listings)} listings`);
+    log(`${whole(to)} of ${whole(listings)} listings`);
   }
   await app.db.run(
     'bench.analyze',
     raw('vacuum analyze agents, organizations, listings, listing_index, listing_words, listing_counts'),
   );
-  const { total } = await ask('');
+  const { total } = await search('');
   if (total !== listings) throw new Error(`total is ${total} instead of ${listings}`);
-  return { ask, close: () => app.close() };
+  return { search, close: () => app.close() };
 }
 
-/** Listings number `from` to `to`, a thousand to an organization; twenty of the first thousand are about okapis, and nobody else. */
+/** Listings number `from` to `to`, a thousand per organization; only twenty of the first thousand are about okapis. */
 async function fill(
   db: { run(name: string, sql: ReturnType<typeof raw>): Promise<number> },
   from: number,

@@ -1,27 +1,27 @@
-/** Tokens per second beside oidc-provider, which keeps everything in memory, while ours are recorded on disk first. */
+/** Tokens per second compared with oidc-provider, which stores everything in memory; ours are on disk before the response. */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { generateKeyPair } from '../../src/kernel/config/keypair.ts';
 import { type Agent, agentsPerOrganization, secretOf, someAgents } from '../support/agents.ts';
-import type { Bench, Result } from '../support/bench.ts';
+import type { BenchContext, Result } from '../support/bench.ts';
 import { prepareDatabase, requireDurable, withClient, withDatabase } from '../support/database.ts';
 import { createLoad, type Load } from '../support/load.ts';
 import { accessToken, basicTokenRequest, tokenPath } from '../support/requests.ts';
-import { seconds, takeTurns, whole } from '../support/rounds.ts';
+import { compare, seconds, whole } from '../support/rounds.ts';
 import { type Serving, serveOurs, serveProgram, whileServing } from '../support/serving.ts';
 import { callers, connections, warmUp } from './tokens.ts';
 
 const floor = 1.5;
 
-export const peers = ({ databaseUrl, folder, say }: Bench): Promise<Result[]> =>
+export const peers = ({ databaseUrl, folder, log }: BenchContext): Promise<Result[]> =>
   withDatabase(databaseUrl, 'bench_peers', async (database) => {
     const keys = generateKeyPair();
     await prepareDatabase(database, keys, callers / agentsPerOrganization);
     const agents = await withClient(database, (client) => someAgents(client, callers));
-    const theirs = { PRIVATE_KEY: keys.privatePem, CLIENTS: writeClients(folder, agents) };
-    const oidcProvider = serveProgram('oidc-provider.ts', theirs);
-    const least = serveProgram('least-server.ts', { ...theirs, DATABASE_URL: database });
-    return whileServing([serveOurs(database, keys), least, oidcProvider], async (servers) => {
+    const settings = { PRIVATE_KEY: keys.privatePem, CLIENTS: writeClients(folder, agents) };
+    const oidcProvider = serveProgram('oidc-provider.ts', settings);
+    const minimal = serveProgram('minimal-server.ts', { ...settings, DATABASE_URL: database });
+    return whileServing([serveOurs(database, keys), minimal, oidcProvider], async (servers) => {
       const since = new Date();
       const loadOf = ({ url }: Serving, path: string) =>
         createLoad({
@@ -29,32 +29,32 @@ export const peers = ({ databaseUrl, folder, say }: Bench): Promise<Result[]> =>
           connections,
           requests: agents.map((agent) => basicTokenRequest(path, agent.agentId, secretOf(agent))),
         });
-      const [ours, barest, provider] = servers;
+      const [ours, minimalServer, provider] = servers;
       const ourLoad = loadOf(ours, tokenPath);
-      const leastLoad = loadOf(barest, '/token');
-      const theirLoad = loadOf(provider, '/token');
+      const minimalLoad = loadOf(minimalServer, '/token');
+      const providerLoad = loadOf(provider, '/token');
       requireRs256(await accessToken(provider.url, basicTokenRequest('/token', ...firstOf(agents))));
-      say('warming up');
-      for (const load of [theirLoad, ourLoad, leastLoad]) await warmUp(load);
-      const against = (load: Load) =>
-        takeTurns({ ours: () => load.run(seconds), theirs: () => theirLoad.run(seconds), say });
-      const turns = await against(ourLoad);
+      log('warming up');
+      for (const load of [providerLoad, ourLoad, minimalLoad]) await warmUp(load);
+      const compareWithProvider = (load: Load) =>
+        compare({ ours: () => load.run(seconds), baseline: () => providerLoad.run(seconds), log });
+      const comparison = await compareWithProvider(ourLoad);
       await requireDurable(database, since, ourLoad.answers());
-      say('the least that a server can do');
-      const leastTurns = await against(leastLoad);
+      log('minimal server');
+      const minimalComparison = await compareWithProvider(minimalLoad);
       return [
         {
-          what: 'tokens per second, durable ÷ those of oidc-provider, in memory',
-          measured: turns.ratio.toFixed(2),
-          beside: `${whole(turns.ours)} ÷ ${whole(turns.theirs)}`,
+          metric: 'tokens per second, durable ÷ oidc-provider, in memory',
+          result: comparison.ratio.toFixed(2),
+          baseline: `${whole(comparison.ours)} ÷ ${whole(comparison.baseline)}`,
           target: `at least ${floor}`,
-          met: turns.ratio >= floor,
+          met: comparison.ratio >= floor,
         },
         {
-          what: 'the same of a server that signs and writes one row, and does nothing else',
-          measured: leastTurns.ratio.toFixed(2),
-          beside: `${whole(leastTurns.ours)} ÷ ${whole(leastTurns.theirs)}`,
-          target: 'none: to read the row above by',
+          metric: 'a minimal server that only signs and writes one row ÷ oidc-provider',
+          result: minimalComparison.ratio.toFixed(2),
+          baseline: `${whole(minimalComparison.ours)} ÷ ${whole(minimalComparison.baseline)}`,
+          target: 'none: an upper bound for the row above',
           met: true,
         },
       ];
@@ -62,11 +62,11 @@ export const peers = ({ databaseUrl, folder, say }: Bench): Promise<Result[]> =>
   });
 
 function firstOf([agent]: readonly Agent[]): [id: string, secret: string] {
-  if (!agent) throw new Error('nothing to ask for');
+  if (!agent) throw new Error('no agents');
   return [agent.agentId, secretOf(agent)];
 }
 
-/** By a file: ten thousand of them do not fit into an environment. */
+/** In a file: ten thousand clients do not fit into an environment variable. */
 function writeClients(folder: string, agents: readonly Agent[]): string {
   const file = join(folder, 'clients.json');
   writeFileSync(
@@ -76,7 +76,7 @@ function writeClients(folder: string, agents: readonly Agent[]): string {
   return file;
 }
 
-/** An opaque token costs no signature and would be no comparison. */
+/** An opaque token needs no signature, so it could not be compared. */
 function requireRs256(token: string): void {
   const header = JSON.parse(Buffer.from(token.split('.')[0] ?? '', 'base64url').toString());
   if (header.alg !== 'RS256') throw new Error(`the token of oidc-provider is signed with ${header.alg}`);

@@ -1,4 +1,4 @@
-/** What an archive costs, and whether anybody else has to wait for it. In this process: a request adds what every request costs. */
+/** CPU time of an archive, and how long it blocks the event loop. In this process, without the cost of an HTTP request. */
 
 import { buffer } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -7,14 +7,14 @@ import { createTemplates } from '../../src/adapters/templates.ts';
 import { archive } from '../../src/adapters/zip.ts';
 import { fill } from '../../src/features/scaffold/project.ts';
 import { languages } from '../../src/features/scaffold/schema.ts';
-import type { Bench, Result } from '../support/bench.ts';
+import type { BenchContext, Result } from '../support/bench.ts';
 import { median } from '../support/rounds.ts';
 
 const rounds = 30;
 const cpuTargetMs = 20;
-const heldTargetMs = 10;
+const blockedTargetMs = 10;
 
-/** As large as the registry admits. */
+/** The largest values that the registry accepts. */
 const agent = {
   agentId: '6f1c0f5e-0000-4000-8000-000000000000',
   organizationId: '6f1c0f5e-0000-4000-8000-000000000001',
@@ -28,50 +28,50 @@ const agent = {
   apiUrl: 'https://id.example.com',
 };
 
-export async function scaffold({ say }: Bench): Promise<Result[]> {
+export async function scaffold({ log }: BenchContext): Promise<Result[]> {
   const template = createTemplates(fileURLToPath(new URL('../../scaffolds/', import.meta.url)));
-  const make = async (language: string) => buffer(archive(fill(await template(language), agent)));
+  const createArchive = async (language: string) => buffer(archive(fill(await template(language), agent)));
 
-  say('once each, so that templates and compressor are there');
+  log('once each, to load templates and compressor');
   const bytes: number[] = [];
-  for (const language of languages) bytes.push((await make(language)).length);
+  for (const language of languages) bytes.push((await createArchive(language)).length);
 
-  const idle = await longestTurn(() => sleep(1_000));
+  const idle = await longestBlock(() => sleep(1_000));
   const cpu: number[] = [];
-  const held = await longestTurn(async () => {
+  const blocked = await longestBlock(async () => {
     for (let round = 0; round < rounds; round += 1) {
       for (const language of languages) {
         const before = process.cpuUsage();
-        await make(language);
+        await createArchive(language);
         const { user, system } = process.cpuUsage(before);
         cpu.push((user + system) / 1_000);
       }
     }
   });
-  const middle = median(cpu);
+  const medianMs = median(cpu);
   return [
     {
-      what: 'CPU time of one archive (median of five languages)',
-      measured: `${middle.toFixed(1)} ms`,
-      beside: `${Math.round(Math.min(...bytes) / 1024)} to ${Math.round(Math.max(...bytes) / 1024)} KB each`,
+      metric: 'CPU time of one archive (median of five languages)',
+      result: `${medianMs.toFixed(1)} ms`,
+      baseline: `${Math.round(Math.min(...bytes) / 1024)} to ${Math.round(Math.max(...bytes) / 1024)} KB each`,
       target: `under ${cpuTargetMs} ms`,
-      met: middle < cpuTargetMs,
+      met: medianMs < cpuTargetMs,
     },
     {
-      what: `most CPU time in one turn of the event loop while ${rounds * languages.length} archives are made`,
-      measured: `${held.toFixed(1)} ms`,
-      beside: `${idle.toFixed(1)} ms while nothing is done`,
-      target: `under ${heldTargetMs} ms`,
-      met: held < heldTargetMs,
+      metric: `longest block of the event loop (CPU time) during ${rounds * languages.length} archives`,
+      result: `${blocked.toFixed(1)} ms`,
+      baseline: `${idle.toFixed(1)} ms when idle`,
+      target: `under ${blockedTargetMs} ms`,
+      met: blocked < blockedTargetMs,
     },
   ];
 }
 
 /**
- * The most processor time that this thread spends between two turns in which others would be served. Not the time that
- * passes: on a machine that does other things as well, that says more about those.
+ * The most CPU time that this thread spends between two iterations of the event loop. CPU time rather than elapsed time, which depends on
+ * the other load of the machine.
  */
-async function longestTurn(work: () => Promise<unknown>): Promise<number> {
+async function longestBlock(work: () => Promise<unknown>): Promise<number> {
   const used = () => {
     const { user, system } = process.threadCpuUsage();
     return (user + system) / 1_000;
@@ -79,13 +79,13 @@ async function longestTurn(work: () => Promise<unknown>): Promise<number> {
   let longest = 0;
   let last = used();
   let watching = true;
-  const turn = () => {
+  const sample = () => {
     const now = used();
     longest = Math.max(longest, now - last);
     last = now;
-    if (watching) setImmediate(turn);
+    if (watching) setImmediate(sample);
   };
-  turn();
+  sample();
   await work();
   watching = false;
   return longest;

@@ -1,18 +1,18 @@
-/** How long `serve` takes from a cold start to its first /health, and what it weighs when idle. */
+/** How long `serve` takes from a cold start to its first /health, and its memory when idle. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { generateKeyPair } from '../../src/kernel/config/keypair.ts';
-import type { Bench, Result } from '../support/bench.ts';
+import type { BenchContext, Result } from '../support/bench.ts';
 import { median } from '../support/rounds.ts';
 import { endServer, firstAnswer, freePort, serve } from '../support/serving.ts';
 
 const rounds = 7;
 
-/** A server that does nothing but answer: what any Node process costs at the least. */
+/** A bare HTTP server: the minimum of any Node process. */
 const bareServer = `require('node:http').createServer((q, r) => r.end('{}')).listen(process.env.PORT, '127.0.0.1')`;
 
-export async function startup({ databaseUrl, say }: Bench): Promise<Result[]> {
+export async function startup({ databaseUrl, log }: BenchContext): Promise<Result[]> {
   const { privatePem, publicPem } = generateKeyPair();
   const env = {
     PATH: process.env.PATH,
@@ -25,7 +25,7 @@ export async function startup({ databaseUrl, say }: Bench): Promise<Result[]> {
     NODE_ENV: 'production',
     BASE_URL: 'http://localhost',
   };
-  say('migrating once, so that every round starts alike');
+  log('migrating once, so that every round starts with the same database');
   await measure(serve, env);
 
   const ours: Sample[] = [];
@@ -33,22 +33,22 @@ export async function startup({ databaseUrl, say }: Bench): Promise<Result[]> {
   for (let round = 1; round <= rounds; round += 1) {
     bare.push(await measure(['-e', bareServer], env));
     ours.push(await measure(serve, env));
-    say(`round ${round} of ${rounds}: ${Math.round(ours.at(-1)?.ms ?? 0)} ms`);
+    log(`round ${round} of ${rounds}: ${Math.round(ours.at(-1)?.ms ?? 0)} ms`);
   }
   const ms = median(ours.map((sample) => sample.ms));
   const megabytes = median(ours.map((sample) => sample.megabytes));
   return [
     {
-      what: 'cold start of serve to the first /health (median)',
-      measured: `${Math.round(ms)} ms`,
-      beside: `bare node:http server ${Math.round(median(bare.map((sample) => sample.ms)))} ms`,
+      metric: 'cold start of serve to the first /health (median)',
+      result: `${Math.round(ms)} ms`,
+      baseline: `bare node:http server ${Math.round(median(bare.map((sample) => sample.ms)))} ms`,
       target: 'under 1500 ms',
       met: ms < 1500,
     },
     {
-      what: 'resident memory, idle after 3 s (median)',
-      measured: `${Math.round(megabytes)} MB`,
-      beside: `bare node:http server ${Math.round(median(bare.map((sample) => sample.megabytes)))} MB`,
+      metric: 'resident memory, idle after 3 s (median)',
+      result: `${Math.round(megabytes)} MB`,
+      baseline: `bare node:http server ${Math.round(median(bare.map((sample) => sample.megabytes)))} MB`,
       target: 'under 150 MB',
       met: megabytes < 150,
     },

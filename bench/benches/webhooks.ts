@@ -1,4 +1,4 @@
-/** Deliveries beside a bare loop that posts the same bodies, and how soon an event arrives while another receiver is dead. */
+/** Webhook deliveries compared with a bare loop that posts the same bodies, and the delay of an event while another receiver hangs. */
 import { randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { createServer as createTlsServer } from 'node:https';
@@ -10,23 +10,23 @@ import { Pool } from 'undici';
 import { headersOf } from '../../src/features/webhooks/sign.ts';
 import { generateKeyPair } from '../../src/kernel/config/keypair.ts';
 import { someAgents } from '../support/agents.ts';
-import type { Bench, Result } from '../support/bench.ts';
+import type { BenchContext, Result } from '../support/bench.ts';
 import { prepareDatabase, withClient, withDatabase } from '../support/database.ts';
-import { ask, tokenRequest } from '../support/requests.ts';
-import { fromEnvironment, median, takeTurns, whole } from '../support/rounds.ts';
+import { send, tokenRequest } from '../support/requests.ts';
+import { compare, fromEnvironment, median, whole } from '../support/rounds.ts';
 import { freePort, type Serving, serveOurs, serveProgram, whileServing } from '../support/serving.ts';
 
-const fixture = (name: string) => fileURLToPath(new URL(`../test/fixtures/tls/${name}`, import.meta.url));
+const fixture = (name: string) => fileURLToPath(new URL(`../../test/fixtures/tls/${name}`, import.meta.url));
 const each = fromEnvironment('BENCH_DELIVERIES', 5_000);
 const events = fromEnvironment('BENCH_WEBHOOK_EVENTS', 200);
-const waiting = 10_000;
-/** WEBHOOK_WORKER_CONCURRENCY as it is by default; the bare loop has as many under way. */
-const atOnce = 5;
+const pending = 10_000;
+/** The default of WEBHOOK_WORKER_CONCURRENCY; the bare loop has the same concurrency. */
+const concurrency = 5;
 const floor = 0.3;
 const ceilingMs = 100;
 const secret = `whsec_${Buffer.alloc(32, 1).toString('base64')}`;
 
-export const webhooks = ({ databaseUrl, say }: Bench): Promise<Result[]> =>
+export const webhooks = ({ databaseUrl, log }: BenchContext): Promise<Result[]> =>
   withDatabase(databaseUrl, 'bench_webhooks', async (database) => {
     const keys = generateKeyPair();
     await prepareDatabase(database, keys, 1);
@@ -36,52 +36,55 @@ export const webhooks = ({ databaseUrl, say }: Bench): Promise<Result[]> =>
         NODE_EXTRA_CA_CERTS: fixture('ca.pem'),
       });
     return withClient(database, async (client) => [
-      await measureRate(client, serving, say),
-      await measureDelay(client, serving, say),
+      await measureRate(client, serving, log),
+      await measureDelay(client, serving, log),
     ]);
   });
 
 async function measureRate(
   client: pg.Client,
   serving: () => Promise<Serving>,
-  say: Bench['say'],
+  log: BenchContext['log'],
 ): Promise<Result> {
   const port = await freePort();
   const url = `https://127.0.0.1:${port}`;
   const receiver = serveProgram('receiver.ts', { TLS_PORT: String(port) });
   const subscription = await subscribe(client, url, 'token.revoked');
-  return whileServing([serving(), receiver], async ([, { url: tally }]) => {
-    const bare = new Pool(url, { connections: atOnce, connect: { ca: readFileSync(fixture('ca.pem')) } });
-    const ourTurn = () => rateOf(tally, () => fill(client, subscription, each));
-    const theirTurn = () => rateOf(tally, () => postAll(bare));
-    say('warming up');
-    await theirTurn();
-    await ourTurn();
-    const { ratio, ours, theirs } = await takeTurns({ ours: ourTurn, theirs: theirTurn, say });
+  return whileServing([serving(), receiver], async ([, { url: counter }]) => {
+    const bare = new Pool(url, {
+      connections: concurrency,
+      connect: { ca: readFileSync(fixture('ca.pem')) },
+    });
+    const measureOurs = () => rateOf(counter, () => fill(client, subscription, each));
+    const measureBare = () => rateOf(counter, () => postAll(bare));
+    log('warming up');
+    await measureBare();
+    await measureOurs();
+    const { ratio, ours, baseline } = await compare({ ours: measureOurs, baseline: measureBare, log });
     await bare.close();
     return {
-      what: `deliveries per second through one worker ÷ a bare undici loop to the same receiver, ${atOnce} at once`,
-      measured: ratio.toFixed(2),
-      beside: `${whole(ours)} ÷ ${whole(theirs)}`,
+      metric: `deliveries per second through one worker ÷ a bare undici loop to the same receiver, concurrency ${concurrency}`,
+      result: ratio.toFixed(2),
+      baseline: `${whole(ours)} ÷ ${whole(baseline)}`,
       target: `at least ${floor}`,
       met: ratio >= floor,
     };
   });
 }
 
-interface Tally {
+interface Received {
   readonly count: number;
   readonly lastAt: number;
 }
 
-/** From when the work is there to be done until the last of it has arrived. */
-async function rateOf(tally: string, begin: () => Promise<void>) {
-  const look = async () => (await (await fetch(`${tally}/health`)).json()) as Tally;
-  const { count } = await look();
+/** From the commit of the deliveries, or the first post, until the last one has arrived. */
+async function rateOf(counter: string, begin: () => Promise<void>) {
+  const readCounter = async () => (await (await fetch(`${counter}/health`)).json()) as Received;
+  const { count } = await readCounter();
   await begin();
   const begun = startedAt;
   for (;;) {
-    const now = await look();
+    const now = await readCounter();
     if (now.count >= count + each) return { perSecond: each / ((now.lastAt - begun) / 1000) };
     await sleep(20);
   }
@@ -89,7 +92,7 @@ async function rateOf(tally: string, begin: () => Promise<void>) {
 
 let startedAt = 0;
 
-/** As the outbox puts them down, and the notification with them. */
+/** Inserts rows and the notification as the outbox does. */
 async function fill(client: pg.Client, subscription: string, count: number): Promise<void> {
   await client.query('begin');
   await client.query(
@@ -104,7 +107,7 @@ async function fill(client: pg.Client, subscription: string, count: number): Pro
   await client.query('commit');
 }
 
-/** Signed each, as ours are: what is compared is the queue. */
+/** Signs each delivery as the worker does, so that the comparison measures the queue. */
 async function postAll(pool: Pool): Promise<void> {
   startedAt = Date.now();
   let left = each;
@@ -118,7 +121,7 @@ async function postAll(pool: Pool): Promise<void> {
       await answer.dump();
     }
   };
-  await Promise.all(Array.from({ length: atOnce }, post));
+  await Promise.all(Array.from({ length: concurrency }, post));
 }
 
 const body = JSON.stringify({
@@ -137,14 +140,14 @@ const body = JSON.stringify({
 async function measureDelay(
   client: pg.Client,
   serving: () => Promise<Serving>,
-  say: Bench['say'],
+  log: BenchContext['log'],
 ): Promise<Result> {
   const agents = await someAgents(client, events, 'bench-1');
-  // Takes connections and never answers.
-  const dead = createServer((socket) => void socket.on('error', () => {}));
-  await new Promise<void>((resolve) => dead.listen(0, '127.0.0.1', resolve));
+  // Accepts connections and never answers.
+  const hanging = createServer((socket) => void socket.on('error', () => {}));
+  await new Promise<void>((resolve) => hanging.listen(0, '127.0.0.1', resolve));
   const delays: number[] = [];
-  const alive = createTlsServer(
+  const responsive = createTlsServer(
     { cert: readFileSync(fixture('server.pem')), key: readFileSync(fixture('server-key.pem')) },
     async (request, response) => {
       const arrivedAt = Date.now();
@@ -154,32 +157,36 @@ async function measureDelay(
       response.writeHead(204).end();
     },
   );
-  await new Promise<void>((resolve) => alive.listen(0, '127.0.0.1', resolve));
+  await new Promise<void>((resolve) => responsive.listen(0, '127.0.0.1', resolve));
   const portOf = (server: { address(): unknown }) => (server.address() as { port: number }).port;
-  await fill(client, await subscribe(client, `https://127.0.0.1:${portOf(dead)}`, 'token.revoked'), waiting);
-  await subscribe(client, `https://127.0.0.1:${portOf(alive)}`, 'token.issued');
+  await fill(
+    client,
+    await subscribe(client, `https://127.0.0.1:${portOf(hanging)}`, 'token.revoked'),
+    pending,
+  );
+  await subscribe(client, `https://127.0.0.1:${portOf(responsive)}`, 'token.issued');
   try {
     return await whileServing([serving()], async ([server]) => {
-      say(`${whole(waiting)} deliveries wait for a receiver that never answers`);
+      log(`${whole(pending)} deliveries pending for a receiver that never answers`);
       await sleep(2_000);
       for (const agent of agents) {
-        await ask(server.url, tokenRequest(agent));
+        await send(server.url, tokenRequest(agent));
         await sleep(10);
       }
       while (delays.length < events) await sleep(20);
       const measured = median(delays);
       return {
-        what: 'median from an event to its arrival, while another receiver is dead with 10,000 waiting',
-        measured: `${measured.toFixed(0)} ms`,
-        beside: `${whole(events)} events, one after the other; the slowest ${Math.max(...delays)} ms`,
+        metric: 'median delay of an event while another receiver hangs with 10,000 deliveries pending',
+        result: `${measured.toFixed(0)} ms`,
+        baseline: `${whole(events)} events, sequential; the slowest ${Math.max(...delays)} ms`,
         target: `under ${ceilingMs} ms`,
         met: measured < ceilingMs,
       };
     });
   } finally {
-    alive.closeAllConnections();
-    alive.close();
-    dead.close();
+    responsive.closeAllConnections();
+    responsive.close();
+    hanging.close();
   }
 }
 

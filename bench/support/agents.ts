@@ -1,4 +1,4 @@
-/** Agents, each with a credential, made by the thousand in SQL. */
+/** Creates thousands of agents with credentials in SQL. */
 import { createHash } from 'node:crypto';
 import type pg from 'pg';
 
@@ -9,7 +9,7 @@ export interface Agent {
   readonly organizationId: string;
 }
 
-/** Organizations number `from` to `to`, each with so many agents. */
+/** Creates organizations number `from` to `to`, with `agentsEach` agents each. */
 export async function fillAgents(
   client: pg.Client,
   from: number,
@@ -33,7 +33,7 @@ export async function fillAgents(
      where o.slug in (select 'bench-' || i from generate_series($1::int, $2::int) i)`,
     [from, to, agentsEach],
   );
-  // The same as secretOf.
+  // The same derivation as secretOf.
   await client.query(
     `insert into credentials (credential_id, agent_id, secret_hash, status, created_at)
      select gen_random_uuid(), agent_id,
@@ -44,11 +44,11 @@ export async function fillAgents(
   );
 }
 
-/** As long as a real one, and known without having been kept. */
+/** Derived from the id, so that secrets need not be stored; as long as a real one. */
 export const secretOf = ({ agentId }: Agent): string =>
   `cs_${createHash('sha256').update(agentId).digest('hex').slice(0, 43)}`;
 
-/** Anywhere in the tables, so that neighbours in time are no neighbours on disk. */
+/** Random agents, so that consecutive requests read different pages. */
 export async function someAgents(client: pg.Client, count: number, slug = 'bench-%'): Promise<Agent[]> {
   const { rows } = await client.query<Agent>(
     `select agent_id as "agentId", organization_id as "organizationId"

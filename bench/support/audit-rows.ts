@@ -1,12 +1,12 @@
-/** Audit rows by the million, such as issuing tokens would have left in the last ten days. */
+/** Creates millions of audit rows, as token issuance over the last ten days would. */
 import type pg from 'pg';
-import type { Bench } from './bench.ts';
+import type { BenchContext } from './bench.ts';
 import { whole } from './rounds.ts';
 
 const days = 10;
-const rowsAtOnce = 250_000;
+const rowsPerBatch = 250_000;
 
-export async function fillAudit(client: pg.Client, rows: number, say: Bench['say']): Promise<void> {
+export async function fillAudit(client: pg.Client, rows: number, log: BenchContext['log']): Promise<void> {
   await client.query(
     `select audit_ensure_partition((now() at time zone 'UTC')::date - day) from generate_series(0, $1::int - 1) day`,
     [days],
@@ -18,14 +18,14 @@ export async function fillAudit(client: pg.Client, rows: number, say: Bench['say
   );
   await client.query('analyze callers');
   for (let done = 0; done < rows; ) {
-    const next = Math.min(done + rowsAtOnce, rows);
+    const next = Math.min(done + rowsPerBatch, rows);
     await client.query(insert, [done, next, rows, days]);
     done = next;
-    say(`${whole(done)} of ${whole(rows)} audit rows`);
+    log(`${whole(done)} of ${whole(rows)} audit rows`);
   }
 }
 
-/** Rows `$1` to `$2` of `$3`, oldest first, evenly over `$4` days until now; in the shape of the audit log's own. */
+/** Rows `$1` to `$2` of `$3`, oldest first, evenly over `$4` days until now; in the format of the audit log. */
 const insert = `
   insert into audit_events
     (event_id, organization_id, agent_id, action, outcome, ip_address, user_agent, metadata, occurred_at, canonical)

@@ -1,18 +1,18 @@
-/** The shape of a bench: what it is given, and the rows that it measures. */
+/** The input of a bench, and the rows of its result table. */
 
-/** `target` is what we promise; `met` whether this run kept it. */
+/** `baseline` was measured in the same run. `met`: this run reached the `target`. */
 export interface Result {
-  readonly what: string;
-  readonly measured: string;
-  readonly beside: string;
+  readonly metric: string;
+  readonly result: string;
+  readonly baseline: string;
   readonly target: string;
   readonly met: boolean;
 }
 
-export interface Bench {
+export interface BenchContext {
   readonly databaseUrl: string;
-  /** For files, gone afterwards. */
+  /** For temporary files. */
   readonly folder: string;
-  /** Long work shows progress. */
-  say(line: string): void;
+  /** Logs progress. */
+  log(line: string): void;
 }

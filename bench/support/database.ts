@@ -1,19 +1,19 @@
-/** Databases of a bench's own, so that none meets what another left behind. */
+/** A separate database per bench. */
 import pg from 'pg';
 import { fillAgents } from './agents.ts';
 import { type KeyPems, serveOurs, whileServing } from './serving.ts';
 
-/** A fresh database in the bench's cluster, gone afterwards. */
+/** Creates a database in the bench's cluster and drops it afterwards. */
 export async function withDatabase<T>(
   clusterUrl: string,
   name: string,
   work: (databaseUrl: string) => Promise<T>,
 ): Promise<T> {
-  const own = new URL(clusterUrl);
-  own.pathname = `/${name}`;
+  const url = new URL(clusterUrl);
+  url.pathname = `/${name}`;
   await withClient(clusterUrl, (client) => client.query(`create database ${name}`));
   try {
-    return await work(own.href);
+    return await work(url.href);
   } finally {
     await withClient(clusterUrl, (client) => client.query(`drop database ${name} with (force)`));
   }
@@ -32,14 +32,14 @@ export async function withClient<T>(
   }
 }
 
-/** With our tables, and so many organizations of agents. */
+/** Migrates the database and creates organizations with agents. */
 export async function prepareDatabase(
   databaseUrl: string,
   keys: KeyPems,
   organizations: number,
   agentsEach?: number,
 ): Promise<void> {
-  // Starting is migrating.
+  // The server migrates when it starts.
   await whileServing([serveOurs(databaseUrl, keys)], async () => {});
   await withClient(databaseUrl, async (client) => {
     await fillAgents(client, 1, organizations, agentsEach);
@@ -48,10 +48,10 @@ export async function prepareDatabase(
 }
 
 /**
- * That no answer was given whose audit row was not on disk: each has its row, and PostgreSQL waits for the disk.
- * Returns how many different agents the tokens went to.
+ * Checks that every issued token has its audit row on disk: each has its row, and PostgreSQL waits for the disk. Returns the number of
+ * distinct agents.
  */
-export async function requireDurable(databaseUrl: string, since: Date, answers: number): Promise<number> {
+export async function requireDurable(databaseUrl: string, since: Date, issued: number): Promise<number> {
   return withClient(databaseUrl, async (client) => {
     for (const setting of ['synchronous_commit', 'fsync']) {
       const { rows } = await client.query({ text: `show ${setting}`, rowMode: 'array' });
@@ -63,8 +63,7 @@ export async function requireDurable(databaseUrl: string, since: Date, answers: 
       [since],
     );
     const { tokens = 0, agents = 0 } = rows[0] ?? {};
-    if (tokens !== answers)
-      throw new Error(`${answers} tokens were answered, but ${tokens} are in the audit log`);
+    if (tokens !== issued) throw new Error(`${issued} tokens were issued, but the audit log has ${tokens}`);
     return agents;
   });
 }

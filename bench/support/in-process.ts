@@ -1,4 +1,4 @@
-/** Our app within the bench's own process, for what is measured without a socket; with keys of its own, unless it is given some. */
+/** The app in the process of the bench, for measurements without a socket. */
 import { type App, createApp } from '../../src/app.ts';
 import { loadConfig } from '../../src/kernel/config/config.ts';
 import { generateKeyPair } from '../../src/kernel/config/keypair.ts';

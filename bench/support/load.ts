@@ -1,11 +1,10 @@
 /**
- * The load: keep-alive connections on loopback, each sending its next request as soon as the last one is answered. Requests
- * are made into bytes beforehand and answers are looked at no closer than to see that they are good and where they end: what
- * the load costs is taken from the server that it measures.
+ * The load generator: keep-alive connections on loopback, each sending its next request after the last response. Requests are serialized
+ * beforehand, and responses are parsed only for their status and end: the generator's CPU time is taken from the server it measures.
  */
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
-import type { Rated } from './rounds.ts';
+import type { Rate } from './rounds.ts';
 
 export interface Request {
   readonly method: 'GET' | 'POST';
@@ -14,28 +13,28 @@ export interface Request {
   readonly body?: string;
 }
 
-export interface Measured extends Rated {
-  /** Of the measured time only, in no order. */
+export interface LoadResult extends Rate {
+  /** Without the warm-up, in no order. */
   readonly milliseconds: readonly number[];
 }
 
 export interface Load {
-  /** Measures for `seconds`, after a moment of the same load that does not count. */
-  run(seconds: number): Promise<Measured>;
-  /** Good answers in all runs, those of the uncounted moments included. */
+  /** Measures for `seconds`, after a warm-up. */
+  run(seconds: number): Promise<LoadResult>;
+  /** Successful responses of all runs, warm-ups included. */
   answers(): number;
 }
 
 export interface LoadOptions {
   readonly url: string;
   readonly connections: number;
-  /** Sent in turn, across all connections and runs. */
+  /** Sent round robin, across all connections and runs. */
   readonly requests: readonly Request[];
 }
 
-const warmMs = 1_000;
-/** Nobody we measure takes that long; a server that hangs ends the bench. */
-const patienceMs = 10_000;
+const warmUpMs = 1_000;
+/** A server that hangs ends the bench. */
+const responseTimeoutMs = 10_000;
 
 export function createLoad({ url, connections, requests }: LoadOptions): Load {
   const { hostname, port, host } = new URL(url);
@@ -48,22 +47,22 @@ export function createLoad({ url, connections, requests }: LoadOptions): Load {
     async run(seconds) {
       const opened: Connection[] = [];
       const milliseconds: number[] = [];
-      const from = performance.now() + warmMs;
+      const from = performance.now() + warmUpMs;
       const until = from + seconds * 1000;
-      const keepAsking = async ({ socket, answered }: Connection) => {
+      const sendRepeatedly = async ({ socket, answered }: Connection) => {
         for (;;) {
-          const asked = performance.now();
+          const sentAt = performance.now();
           socket.write(sent[next++ % sent.length] as Buffer);
           await answered();
           const now = performance.now();
           answers += 1;
           if (now >= until) return;
-          if (now >= from) milliseconds.push(now - asked);
+          if (now >= from) milliseconds.push(now - sentAt);
         }
       };
       try {
         while (opened.length < connections) opened.push(await open(hostname, Number(port)));
-        await Promise.all(opened.map(keepAsking));
+        await Promise.all(opened.map(sendRepeatedly));
       } catch (error) {
         throw new Error(`${url}: ${error instanceof Error ? error.message : error}`, { cause: error });
       } finally {
@@ -82,18 +81,18 @@ function bytesOf({ method, path, headers, body = '' }: Request, host: string): B
 
 interface Connection {
   readonly socket: Socket;
-  /** When the next answer is there and good. */
+  /** Resolves with the next successful response. */
   answered(): Promise<void>;
 }
 
 async function open(host: string, port: number): Promise<Connection> {
   let waiting: PromiseWithResolvers<void> | undefined;
   let answer = '';
-  const hear = (piece: string) => {
-    answer += piece;
+  const onData = (text: string) => {
+    answer += text;
     const end = endOf(answer);
     if (answer.length < end) return;
-    if (isGood.test(answer) && answer.length === end) waiting?.resolve();
+    if (isSuccess.test(answer) && answer.length === end) waiting?.resolve();
     else waiting?.reject(new Error(`answered ${answer}`));
     answer = '';
   };
@@ -105,12 +104,12 @@ async function open(host: string, port: number): Promise<Connection> {
     onread: {
       buffer,
       callback(bytes) {
-        hear(buffer.toString('latin1', 0, bytes));
+        onData(buffer.toString('latin1', 0, bytes));
         return true;
       },
     },
   });
-  socket.setTimeout(patienceMs, () => socket.destroy(new Error('no answer for too long')));
+  socket.setTimeout(responseTimeoutMs, () => socket.destroy(new Error('response timeout')));
   socket.on('error', (error) => waiting?.reject(error));
   socket.on('close', () => waiting?.reject(new Error('the connection was closed')));
   await once(socket, 'connect');
@@ -123,10 +122,10 @@ async function open(host: string, port: number): Promise<Connection> {
   };
 }
 
-const isGood = /^HTTP\/1\.1 2/;
+const isSuccess = /^HTTP\/1\.1 2/;
 const bodyLength = /\r\ncontent-length: (\d+)\r\n/i;
 
-/** Infinite while its headers are not all there. An answer that does not say its length ends nowhere, and is no good. */
+/** Infinite while the headers are incomplete; NaN without Content-Length, which counts as a failure. */
 function endOf(answer: string): number {
   const headers = answer.indexOf('\r\n\r\n') + 4;
   return headers < 4 ? Number.POSITIVE_INFINITY : headers + Number(bodyLength.exec(answer)?.[1]);

@@ -1,4 +1,4 @@
-/** oidc-provider with its clients in an adapter in memory, as many as we have agents, issuing RS256 access tokens. */
+/** oidc-provider with the same number of clients, in memory, issuing RS256 access tokens. */
 import { createPrivateKey } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { createServer } from 'node:http';
@@ -9,10 +9,10 @@ const issuer = `http://127.0.0.1:${PORT}`;
 const scope = 'agents:read tokens:read';
 const key = createPrivateKey(PRIVATE_KEY).export({ format: 'jwk' }) as JWK;
 
-const kept = new Map<string, AdapterPayload>();
+const store = new Map<string, AdapterPayload>();
 const secrets: Record<string, string> = JSON.parse(readFileSync(CLIENTS, 'utf8'));
 for (const [client_id, client_secret] of Object.entries(secrets)) {
-  kept.set(`Client:${client_id}`, {
+  store.set(`Client:${client_id}`, {
     client_id,
     client_secret,
     token_endpoint_auth_method: 'client_secret_basic',
@@ -22,20 +22,20 @@ for (const [client_id, client_secret] of Object.entries(secrets)) {
   });
 }
 
-/** The one that comes with it forgets all but the last thousand. */
+/** The built-in adapter is an LRU of a thousand entries. */
 class MemoryAdapter implements Adapter {
   readonly #name: string;
   constructor(name: string) {
     this.#name = name;
   }
   async find(id: string) {
-    return kept.get(`${this.#name}:${id}`);
+    return store.get(`${this.#name}:${id}`);
   }
   async upsert(id: string, payload: AdapterPayload) {
-    kept.set(`${this.#name}:${id}`, payload);
+    store.set(`${this.#name}:${id}`, payload);
   }
   async destroy(id: string) {
-    kept.delete(`${this.#name}:${id}`);
+    store.delete(`${this.#name}:${id}`);
   }
   async findByUid() {
     return undefined;
@@ -69,8 +69,8 @@ const provider = new Provider(issuer, {
   },
 });
 
-const answer = provider.callback();
+const handle = provider.callback();
 createServer((request, response) => {
   if (request.url === '/health') response.end();
-  else answer(request, response);
+  else handle(request, response);
 }).listen(Number(PORT), '127.0.0.1');

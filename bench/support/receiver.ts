@@ -1,9 +1,9 @@
-/** Somebody who is told: an HTTPS server that counts what it gets. GET /health tells how much that was, and when. */
+/** A webhook receiver: an HTTPS server that counts deliveries. GET /health returns the count and the time of the last one. */
 import { readFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
 
-const file = (name: string) => readFileSync(new URL(`../test/fixtures/tls/${name}`, import.meta.url));
+const file = (name: string) => readFileSync(new URL(`../../test/fixtures/tls/${name}`, import.meta.url));
 let count = 0;
 let lastAt = 0;
 

@@ -1,4 +1,4 @@
-/** What the load sends. */
+/** The requests of the load generator. */
 import { type Agent, secretOf } from './agents.ts';
 import type { Request } from './load.ts';
 
@@ -19,8 +19,8 @@ export const basicTokenRequest = (path: string, id: string, secret: string): Req
   body: 'grant_type=client_credentials',
 });
 
-/** One request outside the load: the answer's JSON. */
-export async function ask<T>(url: string, { method, path, headers, body }: Request): Promise<T> {
+/** Sends one request outside the load and returns its JSON. */
+export async function send<T>(url: string, { method, path, headers, body }: Request): Promise<T> {
   const response = await fetch(`${url}${path}`, {
     method,
     headers,
@@ -44,4 +44,4 @@ export const agentRequest = (callersToken: string, { agentId }: Agent): Request 
 });
 
 export const accessToken = async (url: string, request: Request): Promise<string> =>
-  (await ask<{ access_token: string }>(url, request)).access_token;
+  (await send<{ access_token: string }>(url, request)).access_token;

@@ -1,12 +1,12 @@
 /**
- * How figures are compared: two sides take turns in short rounds, so that whatever else the machine does falls on both, and
- * the ratio is taken round by round.
+ * Compares two servers: they alternate in short rounds, so that other load on the machine affects both. The result is the median of the
+ * ratios of the rounds.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 
-/** For a short trial; the figures in docs/performance.md are taken with the defaults. */
-export const fromEnvironment = (name: string, otherwise: number): number => {
-  const value = Number(process.env[name] || otherwise);
+/** For a short trial; docs/performance.md uses the defaults. */
+export const fromEnvironment = (name: string, defaultValue: number): number => {
+  const value = Number(process.env[name] || defaultValue);
   if (!Number.isInteger(value) || value < 1) throw new Error(`${name} must be a whole number above 0`);
   return value;
 };
@@ -14,53 +14,54 @@ export const fromEnvironment = (name: string, otherwise: number): number => {
 export const rounds = fromEnvironment('BENCH_ROUNDS', 5);
 export const seconds = fromEnvironment('BENCH_SECONDS', 5);
 
-export interface Rated {
+export interface Rate {
   readonly perSecond: number;
 }
 
-export interface Sides<Ours extends Rated, Theirs extends Rated> {
+export interface ComparisonInput<Ours extends Rate, Baseline extends Rate> {
   ours(): Promise<Ours>;
-  theirs(): Promise<Theirs>;
-  say(line: string): void;
+  baseline(): Promise<Baseline>;
+  log(line: string): void;
 }
 
-export interface Turns<Ours> {
+export interface Comparison<Ours> {
   /** The median of the ratios of each round. */
   readonly ratio: number;
   readonly ours: number;
-  readonly theirs: number;
+  readonly baseline: number;
   readonly ourRounds: readonly Ours[];
 }
 
-export async function takeTurns<Ours extends Rated, Theirs extends Rated>(
-  sides: Sides<Ours, Theirs>,
-): Promise<Turns<Ours>> {
+export async function compare<Ours extends Rate, Baseline extends Rate>(
+  input: ComparisonInput<Ours, Baseline>,
+): Promise<Comparison<Ours>> {
   const ourRounds: Ours[] = [];
-  const theirRounds: Theirs[] = [];
-  const ourTurn = async () => ourRounds.push(await settled(sides.ours));
-  const theirTurn = async () => theirRounds.push(await settled(sides.theirs));
+  const baselineRounds: Baseline[] = [];
+  const measureOurs = async () => ourRounds.push(await afterDelay(input.ours));
+  const measureBaseline = async () => baselineRounds.push(await afterDelay(input.baseline));
   const ratios: number[] = [];
   for (let round = 1; round <= rounds; round += 1) {
-    // Whoever always goes second would gain or lose by what the first leaves behind.
-    for (const turn of round % 2 === 1 ? [theirTurn, ourTurn] : [ourTurn, theirTurn]) await turn();
-    const [ours, theirs] = [ourRounds.at(-1)?.perSecond ?? 0, theirRounds.at(-1)?.perSecond ?? 0];
-    ratios.push(ours / theirs);
-    sides.say(
-      `round ${round} of ${rounds}: ${whole(ours)} ÷ ${whole(theirs)} = ${(ours / theirs).toFixed(2)}`,
+    // Swap the order each round: background work of the first affects the second.
+    for (const measure of round % 2 === 1 ? [measureBaseline, measureOurs] : [measureOurs, measureBaseline])
+      await measure();
+    const [ours, baseline] = [ourRounds.at(-1)?.perSecond ?? 0, baselineRounds.at(-1)?.perSecond ?? 0];
+    ratios.push(ours / baseline);
+    input.log(
+      `round ${round} of ${rounds}: ${whole(ours)} ÷ ${whole(baseline)} = ${(ours / baseline).toFixed(2)}`,
     );
   }
   return {
     ratio: median(ratios),
     ours: median(ourRounds.map(({ perSecond }) => perSecond)),
-    theirs: median(theirRounds.map(({ perSecond }) => perSecond)),
+    baseline: median(baselineRounds.map(({ perSecond }) => perSecond)),
     ourRounds,
   };
 }
 
-/** What the side before left to be done in the background is mostly done by then. */
-const settled = async <T>(turn: () => Promise<T>): Promise<T> => {
+/** Waits for background work of the previous side. */
+const afterDelay = async <T>(measure: () => Promise<T>): Promise<T> => {
   await sleep(300);
-  return turn();
+  return measure();
 };
 
 export const median = (values: readonly number[]): number => {

@@ -1,4 +1,4 @@
-/** The servers that are measured: processes of their own, on the Node that runs the bench. */
+/** Starts the measured servers as child processes, on the Node that runs the bench. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createServer } from 'node:net';
@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url';
 import { fromEnvironment } from './rounds.ts';
 
 const bin = fileURLToPath(new URL('../../bin/countersign.js', import.meta.url));
-/** As `npm run serve` starts it; docs/decisions/004-policy-engine.md says why. */
+/** The flags of `npm run serve`; docs/decisions/004-policy-engine.md has the reason. */
 export const serve = ['--liftoff-only', bin, 'serve'];
 
 export interface Serving {
@@ -20,7 +20,7 @@ export interface KeyPems {
   readonly publicPem: string;
 }
 
-/** Several processes share their rate windows, for which they need BENCH_REDIS_URL. */
+/** Several processes share their rate windows through BENCH_REDIS_URL. */
 export const serveOurs = (
   databaseUrl: string,
   { privatePem, publicPem }: KeyPems,
@@ -54,7 +54,7 @@ async function startServer(args: string[], env: Record<string, string>): Promise
     },
     stdio: ['ignore', 'ignore', 'inherit'],
   });
-  // The last resort, when the bench is told to end.
+  // Kills the server when the bench itself exits early.
   const kill = () => child.kill();
   process.once('exit', kill);
   const stop = async () => {
@@ -94,7 +94,7 @@ export async function freePort(): Promise<number> {
   return address.port;
 }
 
-/** Whatever happens meanwhile, none of them is left behind. */
+/** Stops all servers afterwards, also when one fails to start. */
 export async function whileServing<Starting extends readonly Promise<Serving>[], T>(
   starting: readonly [...Starting],
   work: (servers: { [Each in keyof Starting]: Serving }) => Promise<T>,

@@ -1,14 +1,14 @@
-/** How many RSA-2048 signatures (PKCS#1 v1.5, SHA-256: what RS256 is) all cores of this machine make together. */
+/** RS256 signatures (RSA-2048, PKCS#1 v1.5, SHA-256) per second of all cores together. */
 import { createPrivateKey, sign } from 'node:crypto';
 import { once } from 'node:events';
 import { availableParallelism } from 'node:os';
 import { isMainThread, parentPort, Worker, workerData } from 'node:worker_threads';
-import type { Rated } from './rounds.ts';
+import type { Rate } from './rounds.ts';
 
-/** About what stands before the signature in one of our tokens. */
+/** About the length of the signed part of our tokens. */
 const message = Buffer.alloc(600, 'x');
 
-export async function signaturesPerSecond(privatePem: string, seconds: number): Promise<Rated> {
+export async function signaturesPerSecond(privatePem: string, seconds: number): Promise<Rate> {
   const workers = Array.from(
     { length: availableParallelism() },
     () => new Worker(new URL(import.meta.url), { workerData: privatePem }),
@@ -29,9 +29,9 @@ export async function signaturesPerSecond(privatePem: string, seconds: number): 
 function signFor(milliseconds: number): number {
   const key = createPrivateKey(workerData);
   const from = performance.now();
-  let made = 0;
-  for (; performance.now() - from < milliseconds; made += 1) sign('sha256', message, key);
-  return made / ((performance.now() - from) / 1000);
+  let count = 0;
+  for (; performance.now() - from < milliseconds; count += 1) sign('sha256', message, key);
+  return count / ((performance.now() - from) / 1000);
 }
 
 if (!isMainThread) {

