@@ -48,9 +48,9 @@ export interface AgentService {
   /** The insert itself, for callers that have authorized it: `create`, and bootstrap. */
   register(tx: Tx, actor: Actor, wanted: AgentToRegister, agentId?: string): Promise<Agent>;
   /**
-   * For every change of an agent or of its belongings: the agent, locked until the transaction ends. AGENT_NOT_FOUND unless
-   * the caller may see it. FORBIDDEN for an operator's agent, unless the caller is an operator: a caller that cannot create
-   * operators cannot end them either.
+   * For every change of an agent, its keys, credentials, policies or listing: the agent, locked until the transaction ends.
+   * AGENT_NOT_FOUND unless the caller may see it. FORBIDDEN for an operator's agent, unless the caller is an operator: a caller
+   * that cannot create operators cannot end them either.
    */
   lock(tx: Tx, caller: Caller, agentId: string): Promise<Agent>;
   /** Agents that count against the organization's plan: all but the decommissioned. */

@@ -55,8 +55,8 @@ export const findFacts = (db: Queryable, agentIds: readonly string[]): Promise<A
   );
 
 /**
- * A change of status ends the agent's tokens. `tokens_ended_at` takes the latest of the clocks, because those of the nodes may
- * differ, and always increases: a token that was minted concurrently is dated just before it (features/tokens/mint.ts).
+ * A change of status ends the agent's tokens. `tokens_ended_at` takes the latest of the clocks, because the clocks of the nodes may
+ * differ. It always increases: new tokens are dated after the previous end (features/tokens/mint.ts), and the next must end those too.
  */
 export async function updateAgent(db: Queryable, agent: LockedAgent): Promise<void> {
   await db.run(

@@ -29,13 +29,13 @@ export async function searchListings(
 async function browse(db: Queryable, organizationId: string | undefined, query: SearchQuery) {
   const { agentType, limit } = query;
   const ofType = agentType === undefined ? sql`true` : sql`l.agent_type = ${agentType}`;
-  const shown = sql`${publishedAndVisibleTo(organizationId)} and ${ofType}`;
+  const matches = sql`${publishedAndVisibleTo(organizationId)} and ${ofType}`;
   const rows = await db.many<StoredListing>(
     'listings.browse',
-    sql`select ${columns} from listings l where ${shown}
+    sql`select ${columns} from listings l where ${matches}
         order by l.place desc limit ${limit} offset ${offsetOf(query)}`,
   );
-  return { rows, total: await countListings(db, shown) };
+  return { rows, total: await countListings(db, matches) };
 }
 
 async function find(db: Queryable, organizationId: string | undefined, query: SearchQuery) {

@@ -51,7 +51,7 @@ export interface OidcDeps {
   refuseImpersonation(tx: Tx, caller: Caller, agent: PolicyAgent): Promise<void>;
   /** Called after the commit of every exchange. */
   countExchange(agent: { organizationId: string; agentId: string }): void;
-  /** Locked until the transaction ends; undefined when the agent does not exist. */
+  /** Whether the agent can get a token, locked until the transaction ends; undefined when the agent does not exist. */
   lockEligibility(tx: Tx, agentId: string): Promise<TokenEligibility | undefined>;
   /** The same, read without locks. */
   findEligibility(db: Queryable, agentId: string): Promise<TokenEligibility | undefined>;
