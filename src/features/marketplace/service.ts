@@ -51,7 +51,7 @@ export function createMarketplaceService(deps: MarketplaceDeps): MarketplaceServ
   });
 
   /** Lock order: the agent first, as in changes of agents. Only operators get the lock on an operator's agent. */
-  const holdListing = async (
+  const lockAgentAndListing = async (
     tx: Tx,
     caller: Caller,
     listingId: string,
@@ -121,7 +121,7 @@ export function createMarketplaceService(deps: MarketplaceDeps): MarketplaceServ
     async update(caller, listingId, change) {
       validateListing(change);
       return db.transaction(async (tx) => {
-        const { agent, listing: before } = await holdListing(tx, caller, listingId);
+        const { agent, listing: before } = await lockAgentAndListing(tx, caller, listingId);
         const { pricing, ...rest } = change;
         const after: StoredListing = { ...before, ...rest, ...(pricing && { pricing: toPricing(pricing) }) };
         const changed = Object.keys(change).filter(
@@ -150,7 +150,7 @@ export function createMarketplaceService(deps: MarketplaceDeps): MarketplaceServ
 
     async remove(caller, listingId) {
       await db.transaction(async (tx) => {
-        const { listing } = await holdListing(tx, caller, listingId);
+        const { listing } = await lockAgentAndListing(tx, caller, listingId);
         // Otherwise a suspension would be undone by deleting and listing again.
         if (listing.status === 'suspended' && !isOperator(caller))
           fail('FORBIDDEN', { message: 'This listing is suspended; only an operator can delete it.' });
