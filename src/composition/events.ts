@@ -6,9 +6,9 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { createStatementReader } from '../adapters/keys/keys.ts';
 import { invalidateAgents } from '../features/agents/feature.ts';
 import { createAudit } from '../features/audit/feature.ts';
-import { chainsEndWithAgents } from '../features/delegation/feature.ts';
+import { revokeChainsWithAgent } from '../features/delegation/feature.ts';
 import { createStreams } from '../features/streams/feature.ts';
-import { createStandings } from '../features/tokens/feature.ts';
+import { createTokenStatuses } from '../features/tokens/feature.ts';
 import type { UsageDeps } from '../features/usage/deps.ts';
 import { createUsage, shardFrom } from '../features/usage/feature.ts';
 import { createDeliveries, envelopeOf } from '../features/webhooks/feature.ts';
@@ -23,7 +23,7 @@ import { openStreaming } from './open.ts';
 /** Parts of features that are made later, because they record in the ledger themselves. */
 export interface LaterParts {
   readonly limitsOf: UsageDeps['limitsOf'];
-  readonly findChains: Parameters<typeof createStandings>[0]['findChains'];
+  readonly findLinks: Parameters<typeof createTokenStatuses>[0]['findLinks'];
   readonly listings: LedgerListener;
 }
 
@@ -32,7 +32,7 @@ export async function createEvents(base: Foundations, later: LaterParts) {
   const audit = createAudit({ db, clock, log, metrics, signer, readStatement: createStatementReader() });
   const usage = createUsage({ db, clock, shard: shardFrom(ids), limitsOf: later.limitsOf });
   const cache = createInvalidatingCache({ kv, clock });
-  const standings = createStandings({ db, clock, cache, findChains: later.findChains });
+  const statuses = createTokenStatuses({ db, clock, cache, findLinks: later.findLinks });
   const streaming = await openStreaming(config, base.openSeparatePool);
   const streams = streaming && createStreams({ ...streaming, log, metrics, envelopeOf });
   const vault = createVault(config.dataEncryptionKey);
@@ -60,10 +60,10 @@ export async function createEvents(base: Foundations, later: LaterParts) {
     // Listeners that may wait for a lock come first: a cache's invalidation must outlast all that follows it until the commit.
     listeners: [
       audit.listener,
-      chainsEndWithAgents,
+      revokeChainsWithAgent,
       later.listings,
       deliveries.listener,
-      standings.listener,
+      statuses.listener,
       invalidateAgents(cache),
       usage.listener,
       ...(streams ? [streams.listener] : []),
@@ -71,7 +71,7 @@ export async function createEvents(base: Foundations, later: LaterParts) {
   });
   const refusals = { loops: [createRefusalsLoop({ db, clock, ledger, metrics })] };
   const recordRefusal = createRecordRefusal({ db, ledger });
-  return { audit, usage, cache, standings, streams, vault, deliveries, ledger, refusals, recordRefusal };
+  return { audit, usage, cache, statuses, streams, vault, deliveries, ledger, refusals, recordRefusal };
 }
 
 export type Events = Awaited<ReturnType<typeof createEvents>>;

@@ -23,7 +23,7 @@ const exchanges = { concurrency: 4, perKey: 2, maxQueue: 200, maxWaitMs: 30_000 
 
 export function createIssuance(base: Foundations, events: Events, registry: Registry, { tiers }: Product) {
   const { config, clock, metrics, ids, db, signer, externalTokens } = base;
-  const { ledger, recordRefusal, standings, usage } = events;
+  const { ledger, recordRefusal, statuses, usage } = events;
   const { organizations, agents } = registry;
   const shared = { db, clock, ids, ledger, metrics, signer, issuer: config.baseUrl };
   const exchanging = { ...shared, recordRefusal, exchangeQueue: createFairQueue(exchanges) };
@@ -32,8 +32,7 @@ export function createIssuance(base: Foundations, events: Events, registry: Regi
   const delegations: Delegations = createDelegations({
     ...shared,
     // Each needs the other: redeeming a delegation mints a token, and the token endpoint offers the delegation's grant.
-    mint: (tx, request) => tokens.mint(tx, request),
-    inspect: (token) => tokens.inspect(token),
+    verifyAccessToken: (token) => tokens.verify(token),
     findAgents: agents.findAll,
     lockAgents: agents.lockAll,
     organizationStatusOf: organizations.statusOf,
@@ -44,12 +43,12 @@ export function createIssuance(base: Foundations, events: Events, registry: Regi
   const tokens: Tokens = createTokens({
     ...exchanging,
     assertions: createAssertions(clock),
-    standings,
+    statuses,
     isAdmin,
     grants,
     // Each needs the other: clients authenticate with a workload's token, and the exchange of such a token mints ours.
-    outsideProofs: {
-      isOutside: (assertion) => oidc.exchange.isExternal(assertion),
+    externalAssertions: {
+      isExternal: (assertion) => oidc.exchange.isExternal(assertion),
       redeem: (proof, audience) => oidc.exchange.redeem(proof, audience, clientRefusalCodes),
       admit: (proof, issue) => oidc.exchange.admit(proof, grantRefusalCodes, issue),
     },

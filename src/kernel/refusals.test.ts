@@ -69,7 +69,8 @@ describe('refusals of unauthenticated requests', () => {
 
     const before = await suppressedTotal();
     await summarize();
-    const reason = 'the client id or the proof is wrong';
+    const reason =
+      'client authentication failed: check the client id, and that its secret, key or assertion is current';
     for (const [organizationId, suppressed, lastAgentId, lastReason] of [
       [flooded.organizationId, 15, flooded.agentId, reason],
       [nilUuid, 7, nilUuid, 'not one of ours'],

@@ -4,7 +4,7 @@ import { describe, it } from 'node:test';
 import { decodeJwt } from 'jose';
 import { type Answer, startApp, startOfMinute } from '../../../test/support/harness.ts';
 import { type Client, delegating, type Lent } from '../../../test/support/scenarios/delegations.ts';
-import { createPruneLoop } from './loops.ts';
+import { createPurgeLoop } from './loops.ts';
 
 const t = await startApp();
 const { delegate, exchange, lend, redeem, revoke, verify, reads } = delegating(t);
@@ -450,7 +450,7 @@ describe('what is long over', () => {
       ).length;
     const prune = async (days: number) => {
       const clock = { now: () => t.clock.now() + days * 86_400_000 };
-      await createPruneLoop({ db: t.app.db, clock }).run(new AbortController().signal);
+      await createPurgeLoop({ db: t.app.db, clock }).run(new AbortController().signal);
     };
     await prune(90);
     assert.equal(await left(), 3);

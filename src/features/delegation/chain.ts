@@ -1,30 +1,60 @@
-/** What a chain of delegations is worth. A chain is its links, root first; what is asked about is the last. */
+/** A chain of delegations: its links, root first. A chain is named by its last link. */
 import { delegableScopes, type Scope } from '../../contract/scopes.ts';
+import { fail } from '../../kernel/fail.ts';
 import type { DelegationChain } from './schema.ts';
-import type { Link } from './store.ts';
+
+/** As stored; its status depends on the time as well. */
+export interface Link {
+  readonly chainId: string;
+  readonly parentChainId: string | null;
+  readonly rootChainId: string;
+  readonly path: string[];
+  readonly depth: number;
+  readonly organizationId: string;
+  readonly subjectId: string;
+  readonly delegatorId: string;
+  readonly delegateeId: string;
+  readonly scopes: string[];
+  readonly resource: string[] | null;
+  readonly purpose: string | null;
+  readonly allowRedelegation: boolean;
+  readonly createdAt: string;
+  readonly expiresAt: string;
+  readonly revokedAt: string | null;
+}
 
 export type Chain = readonly [...Link[], Link];
 
-export const lastOf = (chain: Chain): Link => chain[chain.length - 1] as Link;
+export const lastLink = (chain: Chain): Link => chain[chain.length - 1] as Link;
 
-/** Everybody who has a hand in it, the subject first. */
-export const partiesOf = (chain: Chain): string[] => [
-  ...new Set([lastOf(chain).subjectId, ...chain.map(({ delegateeId }) => delegateeId)]),
+/** The ids of all agents of the chain, the subject first. */
+export const agentsOf = (chain: Chain): string[] => [
+  ...new Set([lastLink(chain).subjectId, ...chain.map(({ delegateeId }) => delegateeId)]),
 ];
 
-/** What was revoked stays revoked; time ends the rest. Nothing outlives the link above it. */
+/** A link never outlives its parent, so its own columns are enough. */
 export function statusOf({ revokedAt, expiresAt }: Link, now: number): DelegationChain['status'] {
   if (revokedAt !== null) return 'revoked';
   return Date.parse(expiresAt) <= now ? 'expired' : 'active';
 }
 
-export const shown = (link: Link, now: number): DelegationChain => ({ ...link, status: statusOf(link, now) });
+/** DELEGATION_REVOKED or DELEGATION_EXPIRED. */
+export function requireActive(link: Link, now: number): void {
+  const status = statusOf(link, now);
+  if (status === 'revoked') fail('DELEGATION_REVOKED');
+  if (status === 'expired') fail('DELEGATION_EXPIRED');
+}
+
+export const withStatus = (link: Link, now: number): DelegationChain => ({
+  ...link,
+  status: statusOf(link, now),
+});
 
 /**
- * The scopes lent now: those of every link that the subject may hold now. The delegatees' own `allowedScopes` do not count: a
- * delegation lends power that they do not have. The operator's scope is never lent.
+ * The scopes that every link delegates and the subject may hold now. The delegatees' own `allowedScopes` do not limit them. The
+ * operator's scope is never delegated.
  */
-export const lentScopes = (
+export const delegatedScopes = (
   links: readonly Pick<Link, 'scopes'>[],
   subject: { readonly allowedScopes: readonly string[] } | undefined,
 ): Scope[] =>
@@ -33,7 +63,7 @@ export const lentScopes = (
   );
 
 /** The audiences that every link names. A link without a list is for our own API only. */
-export const lentAudiences = (links: readonly Pick<Link, 'resource'>[], issuer: string): string[] =>
+export const delegatedAudiences = (links: readonly Pick<Link, 'resource'>[], issuer: string): string[] =>
   links
     .map(({ resource }) => resource ?? [issuer])
     .reduce((left, named) => left.filter((audience) => named.includes(audience)));

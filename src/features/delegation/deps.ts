@@ -6,11 +6,11 @@ import type { RouteEntry } from '../../kernel/http/route.ts';
 import type { Ids } from '../../kernel/ids.ts';
 import type { Ledger } from '../../kernel/ledger.ts';
 import type { Metrics } from '../../kernel/observability/metrics.ts';
-import type { Grant, Mint } from '../../kernel/ports/grant.ts';
+import type { Grant } from '../../kernel/ports/grant.ts';
 import type { Signer } from '../../kernel/ports/signer.ts';
-import type { LinkPart } from './store.ts';
+import type { LinkStatus } from './store.ts';
 
-export interface Party {
+export interface ChainAgent {
   readonly agentId: string;
   readonly organizationId: string;
   readonly status: string;
@@ -25,20 +25,21 @@ export interface DelegationDeps {
   readonly metrics: Metrics;
   readonly signer: Signer;
   readonly issuer: string;
-  readonly mint: Mint;
-  /** The agents as they stand, by id; those that do not exist are left out. */
-  findAgents(agentIds: readonly string[]): Promise<ReadonlyMap<string, Party>>;
-  /** The same, kept from changing until the transaction ends. */
-  lockAgents(tx: Tx, agentIds: readonly string[]): Promise<ReadonlyMap<string, Party>>;
+  /** By id; agents that do not exist are left out. */
+  findAgents(agentIds: readonly string[]): Promise<ReadonlyMap<string, ChainAgent>>;
+  /** The same; the agents do not change until the transaction ends. */
+  lockAgents(tx: Tx, agentIds: readonly string[]): Promise<ReadonlyMap<string, ChainAgent>>;
   organizationStatusOf(organizationId: string): Promise<string | undefined>;
   /** Whether the caller administers its own organization. */
   isAdmin(caller: Caller): Promise<boolean>;
-  /** What an access token is worth now, if it is a live one of ours or ended with its chain. */
-  inspect(token: string): Promise<{ scopes: readonly string[]; delegation?: Delegation } | undefined>;
-  /** Told after each commit, for the record of usage. */
+  /** Undefined unless it is a valid access token of ours, or one whose chain has ended. */
+  verifyAccessToken(
+    token: string,
+  ): Promise<{ scopes: readonly string[]; delegation?: Delegation } | undefined>;
+  /** Counts usage; called after the commit. */
   count(
     metric: 'delegations_created' | 'token_exchanges',
-    who: { organizationId: string; agentId: string },
+    agent: { organizationId: string; agentId: string },
   ): void;
 }
 
@@ -46,6 +47,6 @@ export interface Delegations {
   readonly routes: readonly RouteEntry[];
   readonly loops: readonly Loop[];
   readonly grant: Grant;
-  /** How links stand, in the order asked; those that are not there are left out. */
-  findParts(chainIds: readonly string[]): Promise<LinkPart[]>;
+  /** In the order of the ids; links that do not exist are left out. */
+  findLinkStatuses(chainIds: readonly string[]): Promise<LinkStatus[]>;
 }

@@ -1,20 +1,21 @@
 /**
- * Delegation (RFC 8693): an agent lends another a part of what it may do, for a while, and can take it back. Owns
- * `delegations`. A delegation token proves a link and is no access token; the delegatee redeems it at the token endpoint, which
- * is the tokens feature's, by the grant described here. Scopes, resources and time only ever narrow on the way down.
+ * Delegation (RFC 8693): an agent lets another act on its behalf, with some of its scopes, for a limited time, revocably. Owns
+ * `delegations`. A delegation token refers to a link and is no access token: the delegatee exchanges it at the token endpoint of
+ * the tokens feature, by the grant described here. Scopes, audiences and time only narrow from link to link.
  */
 
 import type { DelegationDeps, Delegations } from './deps.ts';
-import { createPruneLoop } from './loops.ts';
-import { createExchange } from './redeem.ts';
+import { createPurgeLoop } from './loops.ts';
 import { delegationRoutes } from './routes.ts';
 import { createDelegationService } from './service.ts';
-import { findParts } from './store.ts';
+import { findLinkStatuses } from './store.ts';
+import { createTokenExchange } from './token-exchange.ts';
 
-export { chainsEndWithAgents } from './ending.ts';
+export { revokeChainsWithAgent } from './revoke-with-agent.ts';
+
 export const createDelegations = (deps: DelegationDeps): Delegations => ({
   routes: delegationRoutes(createDelegationService(deps)),
-  loops: [createPruneLoop(deps)],
-  grant: createExchange(deps),
-  findParts: (chainIds) => findParts(deps.db, chainIds),
+  loops: [createPurgeLoop(deps)],
+  grant: createTokenExchange(deps),
+  findLinkStatuses: (chainIds) => findLinkStatuses(deps.db, chainIds),
 });

@@ -3,30 +3,10 @@ import type { Queryable } from '../../kernel/data/db.ts';
 import { type LockMode, lockExclusive, lockRows } from '../../kernel/data/locks.ts';
 import { join, prepared, sql } from '../../kernel/data/sql.ts';
 import { offsetOf } from '../../kernel/http/page.ts';
-import type { Chain } from './chain.ts';
+import type { Chain, Link } from './chain.ts';
 import type { ChainStatus, DelegationQuery } from './schema.ts';
 
-/** As stored; whether it is active is a matter of time as well. */
-export interface Link {
-  readonly chainId: string;
-  readonly parentChainId: string | null;
-  readonly rootChainId: string;
-  readonly path: string[];
-  readonly depth: number;
-  readonly organizationId: string;
-  readonly subjectId: string;
-  readonly delegatorId: string;
-  readonly delegateeId: string;
-  readonly scopes: string[];
-  readonly resource: string[] | null;
-  readonly purpose: string | null;
-  readonly allowRedelegation: boolean;
-  readonly createdAt: string;
-  readonly expiresAt: string;
-  readonly revokedAt: string | null;
-}
-
-/** Earlier versions let an operator lend its scope. Rows from then lose it here, so that no reader sees it. */
+/** Earlier versions let an operator delegate its scope. Rows of those versions lose it here. */
 const columns = sql`
   chain_id as "chainId", parent_chain_id as "parentChainId", root_chain_id as "rootChainId", path, depth,
   organization_id as "organizationId", subject_id as "subjectId", delegator_id as "delegatorId",
@@ -46,7 +26,7 @@ export async function insertLink(tx: Queryable, link: Link): Promise<void> {
   );
 }
 
-/** The link and those it hangs on, root first; undefined when there is no such link. */
+/** The link and its ancestors, root first. */
 export async function findChain(db: Queryable, chainId: string): Promise<Chain | undefined> {
   const links = await db.many<Link>(
     'delegations.findChain',
@@ -57,8 +37,8 @@ export async function findChain(db: Queryable, chainId: string): Promise<Chain |
 }
 
 /**
- * The root's lock covers its whole tree. Requests that issue or add below it share the lock; a request that ends something takes it
- * exclusively. So the two are ordered.
+ * The root's lock covers its whole tree. Requests that issue a token or add a link share the lock; a request that revokes takes
+ * it exclusively. So the two are ordered.
  */
 export async function lockTree(tx: Queryable, rootChainId: string, mode: LockMode): Promise<void> {
   await lockRows(tx, 'delegationTree', [rootChainId], mode);
@@ -69,7 +49,7 @@ export async function lockTree(tx: Queryable, rootChainId: string, mode: LockMod
   );
 }
 
-/** The link and all below it; how many were ended by it. */
+/** Revokes the link and all links below it; returns how many. */
 export const revokeBelow = (tx: Queryable, { rootChainId, chainId }: Link, at: string): Promise<number> =>
   tx.run(
     'delegations.revoke',
@@ -78,13 +58,13 @@ export const revokeBelow = (tx: Queryable, { rootChainId, chainId }: Link, at: s
           and revoked_at is null and expires_at > ${at}`,
   );
 
-/** Every link that the agent has a hand in, and all below these. The agent is held by whoever changes it. */
-export async function revokeOfAgent(tx: Queryable, agentId: string, at: string): Promise<void> {
-  const touched = sql`(delegator_id = ${agentId} or delegatee_id = ${agentId})
+/** Revokes every link of the agent and all links below them. The caller has locked the agent. */
+export async function revokeChainsOfAgent(tx: Queryable, agentId: string, at: string): Promise<void> {
+  const affected = sql`(delegator_id = ${agentId} or delegatee_id = ${agentId})
     and revoked_at is null and expires_at > ${at}`;
   const roots = await tx.many<{ chainId: string }>(
     'delegations.findTreesOf',
-    sql`select distinct root_chain_id as "chainId" from delegations where ${touched}`,
+    sql`select distinct root_chain_id as "chainId" from delegations where ${affected}`,
   );
   if (roots.length === 0) return;
   const rootIds = roots.map(({ chainId }) => chainId);
@@ -95,17 +75,17 @@ export async function revokeOfAgent(tx: Queryable, agentId: string, at: string):
   );
   await tx.run(
     'delegations.revokeOfAgent',
-    sql`with touched as (select chain_id from delegations where ${touched})
+    sql`with affected as (select chain_id from delegations where ${affected})
         update delegations set revoked_at = ${at}
         where chain_id in (
             select below.chain_id from delegations below, unnest(below.path) as link
             where below.root_chain_id = any(${rootIds}::uuid[])
-              and below.revoked_at is null and link in (select chain_id from touched))
+              and below.revoked_at is null and link in (select chain_id from affected))
           and revoked_at is null and expires_at > ${at}`,
   );
 }
 
-const withStatus = (status: ChainStatus, now: Date) => {
+const statusIs = (status: ChainStatus, now: Date) => {
   switch (status) {
     case 'revoked':
       return sql`revoked_at is not null`;
@@ -116,7 +96,7 @@ const withStatus = (status: ChainStatus, now: Date) => {
   }
 };
 
-const inRole = (role: DelegationQuery['role'], agentId: string) => {
+const roleIs = (role: DelegationQuery['role'], agentId: string) => {
   switch (role) {
     case 'delegator':
       return sql`delegator_id = ${agentId}`;
@@ -130,7 +110,7 @@ const inRole = (role: DelegationQuery['role'], agentId: string) => {
 export async function listLinks(db: Queryable, agentId: string, query: DelegationQuery, now: Date) {
   const { role, status } = query;
   const matches = join(
-    [inRole(role, agentId), ...(status === undefined ? [] : [withStatus(status, now)])],
+    [roleIs(role, agentId), ...(status === undefined ? [] : [statusIs(status, now)])],
     ' and ',
   );
   const rows = await db.many<Link>(
@@ -145,27 +125,28 @@ export async function listLinks(db: Queryable, agentId: string, query: Delegatio
   return { rows, total };
 }
 
-export interface LinkPart {
+export interface LinkStatus {
   readonly revoked: boolean;
   readonly expiresAt: string;
 }
 
-export async function findParts(db: Queryable, chainIds: readonly string[]): Promise<LinkPart[]> {
-  const rows = await db.many<LinkPart & { chainId: string }>(
-    'delegations.findParts',
+/** In the order of the ids; links that do not exist are left out. */
+export async function findLinkStatuses(db: Queryable, chainIds: readonly string[]): Promise<LinkStatus[]> {
+  const rows = await db.many<LinkStatus & { chainId: string }>(
+    'delegations.findLinkStatuses',
     prepared(sql`
       select chain_id as "chainId", revoked_at is not null as revoked, expires_at as "expiresAt"
       from delegations where chain_id = any(${chainIds}::uuid[])`),
   );
-  const found = new Map(rows.map(({ chainId, ...part }) => [chainId, part]));
+  const found = new Map(rows.map(({ chainId, ...status }) => [chainId, status]));
   return chainIds.flatMap((chainId) => found.get(chainId.toLowerCase()) ?? []);
 }
 
-/** A link never outlives the one above it, and of equals the lower goes first, so none is left hanging. Answers how many went. */
-export const deleteExpired = (db: Queryable, before: Date, atMost: number): Promise<number> =>
+/** A link never outlives its parent, and of equals the lower is deleted first, so no link loses its parent. Returns how many. */
+export const deleteExpired = (db: Queryable, before: Date, limit: number): Promise<number> =>
   db.run(
     'delegations.deleteExpired',
     sql`delete from delegations where chain_id in (
           select chain_id from delegations where expires_at < ${before}
-          order by expires_at, depth desc limit ${atMost})`,
+          order by expires_at, depth desc limit ${limit})`,
   );

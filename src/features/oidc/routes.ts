@@ -136,7 +136,7 @@ export const oidcRoutes = ({
     async handler({ body, query, origin, countAgainst }) {
       const { audience, ...assertion } = parseExchange(body, query, issuer);
       const issued = await exchange.redeem(
-        { ...assertion, origin, parties: async () => [], countAgainst },
+        { ...assertion, origin, agentsToLock: async () => [], countAgainst },
         audience,
         exchangeRefusalCodes,
       );

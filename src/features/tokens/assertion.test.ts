@@ -3,7 +3,7 @@ import { generateKeyPairSync, type KeyObject } from 'node:crypto';
 import { describe, it } from 'node:test';
 import { exportJWK, SignJWT } from 'jose';
 import { startApp } from '../../../test/support/harness.ts';
-import { assertionType } from './client.ts';
+import { assertionType } from './endpoint/client-proof.ts';
 
 const t = await startApp();
 const operator = await t.token();

@@ -1,8 +1,10 @@
-import type { Caller } from '../../kernel/caller.ts';
+import type { Scope } from '../../contract/scopes.ts';
+import type { Caller, Delegation } from '../../kernel/caller.ts';
 import type { Clock } from '../../kernel/clock.ts';
 import type { FairQueue } from '../../kernel/concurrency/fair-queue.ts';
 import type { Loop } from '../../kernel/concurrency/loops.ts';
-import type { Db, Tx } from '../../kernel/data/db.ts';
+import type { Db, Queryable, Tx } from '../../kernel/data/db.ts';
+import type { GuardDeps, Identity } from '../../kernel/http/guard.ts';
 import type { RouteEntry } from '../../kernel/http/route.ts';
 import type { Ids } from '../../kernel/ids.ts';
 import type { Ledger } from '../../kernel/ledger.ts';
@@ -10,10 +12,10 @@ import type { Metrics } from '../../kernel/observability/metrics.ts';
 import type { ExternalClientAssertion, Grant, Issue, IssuedToken, Mint } from '../../kernel/ports/grant.ts';
 import type { Assertions, Signer } from '../../kernel/ports/signer.ts';
 import type { RecordRefusal } from '../../kernel/refusals.ts';
-import type { Inspector } from './inspect.ts';
-import type { Minter } from './mint.ts';
-import type { Standings } from './standing.ts';
-import type { Standing } from './store.ts';
+import type { AccessTokenClaims } from './access-token-claims.ts';
+import type { TokenEligibility } from './eligibility.ts';
+import type { AgentStatus } from './store.ts';
+import type { TokenStatus, TokenStatuses } from './token-status.ts';
 
 export interface TokenDeps {
   readonly db: Db;
@@ -25,23 +27,22 @@ export interface TokenDeps {
   readonly exchangeQueue: FairQueue;
   readonly metrics: Metrics;
   readonly signer: Signer;
-  /** Who we are: issuer, and audience of tokens for our own API. */
+  /** Our issuer identifier, and the audience of tokens for our own API. */
   readonly issuer: string;
   readonly assertions: Assertions;
-  readonly standings: Standings;
-  /** Other ways to a token than `client_credentials`, by other features; asked for once, when the routes are made. */
+  readonly statuses: TokenStatuses;
+  /** The grants of other features; `client_credentials` is this feature's own. */
   readonly grants: readonly Grant[];
-  /** Clients that prove themselves by somebody else's signed word instead of their own. */
-  readonly outsideProofs: OutsideProofs;
+  readonly externalAssertions: ExternalAssertions;
   /** Whether the caller administers its own organization. */
   isAdmin(caller: Caller): Promise<boolean>;
   /**
-   * Whether the plans allow these tokens, in the order asked: undefined, and then each must be recorded in the same
-   * transaction; the limit that is reached; or `busy`, when that cannot be said without waiting for somebody.
+   * Whether the plans allow these tokens, in the order of the clients: undefined, and then each must be recorded in the same
+   * transaction; the limit that is reached; or `busy`, when another transaction holds the lock and this one does not wait.
    */
   checkPlans(
     tx: Tx,
-    clients: readonly Standing[],
+    clients: readonly AgentStatus[],
     options: { waiting: boolean },
   ): Promise<readonly (PlanLimit | 'busy' | undefined)[]>;
   countIntrospection(caller: Caller): void;
@@ -55,19 +56,41 @@ export interface PlanLimit {
   readonly description: string;
 }
 
-export interface Tokens extends Inspector {
-  readonly routes: readonly RouteEntry[];
-  readonly loops: readonly Loop[];
-  /** For whoever finds out in another way who is to have a token. */
-  readonly mint: Mint;
-  readonly lockEligibility: Minter['lockEligibility'];
-  readonly findEligibility: Minter['findEligibility'];
+/** Clients that authenticate by an assertion of an external issuer. */
+export interface ExternalAssertions {
+  isExternal(assertion: string): boolean;
+  /** Issues a token of the client's own. */
+  redeem(assertion: ExternalClientAssertion, audience: string): Promise<IssuedToken>;
+  /** Authenticates the client for another grant. One transaction marks the assertion as used and issues. */
+  admit(assertion: ExternalClientAssertion, issue: Issue): Promise<IssuedToken>;
 }
 
-export interface OutsideProofs {
-  isOutside(assertion: string): boolean;
-  /** A token of the client's own. */
-  redeem(proof: ExternalClientAssertion, audience: string): Promise<IssuedToken>;
-  /** What another grant issues to the client: with the proof used up, or neither. */
-  admit(proof: ExternalClientAssertion, issue: Issue): Promise<IssuedToken>;
+export interface VerifiedToken {
+  readonly claims: AccessTokenClaims;
+  readonly status: TokenStatus;
+  /** Without scopes that the agent may no longer hold; for a delegated token, scopes that the subject may no longer hold. */
+  readonly scopes: readonly Scope[];
+  readonly delegation?: Delegation;
+  /** The chain of this delegated token has ended, so the token opens nothing. */
+  readonly ended?: NonNullable<Identity['ended']>;
+}
+
+/**
+ * Undefined for a token that is not ours, expired or revoked, or whose agent is not active; a delegated token whose chain has
+ * ended says so. With an audience, tokens for other audiences are undefined too.
+ */
+export type VerifyToken = (token: string, audience?: string) => Promise<VerifiedToken | undefined>;
+
+export interface TokenVerifier extends Pick<GuardDeps, 'authenticate' | 'explain'> {
+  readonly verify: VerifyToken;
+}
+
+export interface Tokens extends TokenVerifier {
+  readonly routes: readonly RouteEntry[];
+  readonly loops: readonly Loop[];
+  readonly mint: Mint;
+  /** Undefined when the agent does not exist. It does not change until the transaction ends. */
+  lockEligibility(tx: Tx, agentId: string): Promise<TokenEligibility | undefined>;
+  /** The same without a lock. */
+  findEligibility(db: Queryable, agentId: string): Promise<TokenEligibility | undefined>;
 }

@@ -1,32 +1,38 @@
 /**
- * Tokens: turns a client's proof into a signed access token, tells the guard whom a token speaks for, answers questions
- * about tokens and ends them. Owns `token_revocations` and `used_assertions`. Its store also reads across agents, organizations and credentials,
- * because the hot path answers "who is this, and may they" in one query.
+ * Tokens: authenticates clients and issues access tokens, verifies tokens for the guard, introspects and revokes them. Owns
+ * `token_revocations` and `used_assertions`. Its store also reads agents, organizations and credentials, because the hot path
+ * reads all of a client in one query.
  */
 
+import type { Grant } from '../../kernel/ports/grant.ts';
 import type { TokenDeps, Tokens } from './deps.ts';
-import { createInspector } from './inspect.ts';
-import { createLiveTokens } from './live.ts';
+import { createDraftToken } from './draft-token.ts';
+import { findEligibility, lockEligibility } from './eligibility.ts';
+import { clientCredentials } from './endpoint/client-credentials.ts';
+import { createTokenEndpoint } from './endpoint/token-endpoint.ts';
+import { createIntrospection } from './introspection.ts';
 import { createExpiryLoop } from './loops.ts';
-import { createMinter } from './mint.ts';
+import { createMint } from './mint.ts';
 import { tokenRoutes } from './routes.ts';
-import { createTokenService } from './service.ts';
+import { createTokenVerifier } from './verify-token.ts';
 
-export { createStandings } from './standing.ts';
+export { createTokenStatuses } from './token-status.ts';
 
 export function createTokens(deps: TokenDeps): Tokens {
-  const inspector = createInspector(deps);
-  const minter = createMinter(deps);
+  const verifier = createTokenVerifier(deps);
+  const draft = createDraftToken(deps);
+  const mint = createMint(deps, draft);
+  const grants: [Grant, ...Grant[]] = [clientCredentials(deps.issuer), ...deps.grants];
   return {
     routes: tokenRoutes(
-      createTokenService(deps, minter),
-      createLiveTokens(deps, inspector.inspect),
-      deps.grants,
+      createTokenEndpoint(deps, grants, { mint, draft }),
+      createIntrospection(deps, verifier.verify),
+      grants,
     ),
     loops: [createExpiryLoop(deps)],
-    mint: minter.mint,
-    ...inspector,
-    lockEligibility: minter.lockEligibility,
-    findEligibility: minter.findEligibility,
+    mint,
+    ...verifier,
+    lockEligibility,
+    findEligibility,
   };
 }

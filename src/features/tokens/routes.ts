@@ -1,6 +1,7 @@
 import { bearer, client, type RouteEntry, route, scope } from '../../kernel/http/route.ts';
 import type { Grant } from '../../kernel/ports/grant.ts';
-import type { LiveTokens } from './live.ts';
+import type { TokenEndpoint } from './endpoint/token-endpoint.ts';
+import type { IntrospectionService } from './introspection.ts';
 import {
   AccessTokenResponse,
   Introspection,
@@ -9,11 +10,10 @@ import {
   TokenQuestion,
   tokenRequestOf,
 } from './schema.ts';
-import type { TokenService } from './service.ts';
 
 export const tokenRoutes = (
-  tokens: TokenService,
-  live: LiveTokens,
+  endpoint: TokenEndpoint,
+  introspection: IntrospectionService,
   grants: readonly Grant[],
 ): RouteEntry[] => [
   route({
@@ -26,10 +26,10 @@ export const tokenRoutes = (
     limit: 'afterVerification',
     accepts: 'form',
     failures: 'oauth',
-    malformed: tokens.malformed,
+    malformed: endpoint.malformed,
     schema: { query: TokenQuery, body: tokenRequestOf(grants), response: { 200: AccessTokenResponse } },
     handler: ({ body, query, headers, origin, countAgainst }) =>
-      tokens.issue({ form: body, query, authorization: headers.authorization, origin, countAgainst }),
+      endpoint.issue({ form: body, query, authorization: headers.authorization, origin, countAgainst }),
   }),
   route({
     id: 'introspectToken',
@@ -41,7 +41,7 @@ export const tokenRoutes = (
     limit: 'caller',
     accepts: 'form',
     schema: { body: TokenQuestion, response: { 200: Introspection } },
-    handler: ({ caller, body }) => live.introspect(caller, body.token),
+    handler: ({ caller, body }) => introspection.introspect(caller, body.token),
   }),
   route({
     id: 'revokeToken',
@@ -56,7 +56,7 @@ export const tokenRoutes = (
     errors: ['FORBIDDEN'],
     schema: { body: TokenQuestion, response: { 200: Nothing } },
     async handler({ caller, body }) {
-      await live.revoke(caller, body.token);
+      await introspection.revoke(caller, body.token);
       return {};
     },
   }),

@@ -4,146 +4,152 @@ import type { Queryable } from '../../kernel/data/db.ts';
 import { lockShared, tryLockShared } from '../../kernel/data/locks.ts';
 import { listOf, prepared, sql } from '../../kernel/data/sql.ts';
 
-export interface Standing {
+/** An agent and its organization, as far as tokens depend on them. */
+export interface AgentStatus {
   readonly agentId: string;
   readonly organizationId: string;
   readonly agentStatus: 'active' | 'suspended' | 'decommissioned';
   readonly organizationStatus: 'active' | 'suspended' | 'deleted';
   readonly planTier: PlanTier;
-  /** The organization's own figure; null: its plan's. */
+  /** The organization's own limit; null: its plan's. */
   readonly maxTokensPerMonth: number | null;
   readonly allowedScopes: readonly string[];
-  /** Tokens from before are over. */
+  /** Tokens issued before this time are invalid. */
   readonly tokensEndedAt: string | null;
 }
 
-const standing = sql`
+const statusColumns = sql`
   a.agent_id as "agentId", a.organization_id as "organizationId", a.status as "agentStatus",
   o.status as "organizationStatus", o.plan_tier as "planTier", o.max_tokens_per_month as "maxTokensPerMonth",
   a.allowed_scopes as "allowedScopes", a.tokens_ended_at as "tokensEndedAt"`;
 
-export interface Client extends Standing {
+interface SecretOfAgent {
+  readonly agentId: string;
   readonly secretHash: Buffer;
 }
 
-type Asked = readonly { readonly agentId: string; readonly secretHash: Buffer }[];
-
-const askedRows = (asked: Asked) => sql`(
+const secretRows = (secrets: readonly SecretOfAgent[]) => sql`(
     select agent_id, decode(secret_hash, 'hex') as secret_hash, position
-    from unnest(${listOf(asked.map(({ agentId }) => agentId))}::uuid[],
-                ${listOf(asked.map(({ secretHash }) => secretHash.toString('hex')))})
-      with ordinality as told (agent_id, secret_hash, position)
+    from unnest(${listOf(secrets.map(({ agentId }) => agentId))}::uuid[],
+                ${listOf(secrets.map(({ secretHash }) => secretHash.toString('hex')))})
+      with ordinality as secrets (agent_id, secret_hash, position)
   )`;
 
 /** The hash is looked up, so a thousand credentials cost no more than one. */
-const clientsAsked = (asked: Asked, now: Date) => sql`
-  select asked.position, ${standing}, c.secret_hash as "secretHash"
-  from ${askedRows(asked)} as asked
+const clientsOfSecrets = (secrets: readonly SecretOfAgent[], now: Date) => sql`
+  select presented.position, ${statusColumns}, c.secret_hash as "secretHash"
+  from ${secretRows(secrets)} as presented
   join agents a using (agent_id)
   join organizations o using (organization_id)
-  join credentials c on c.agent_id = a.agent_id and c.secret_hash = asked.secret_hash
+  join credentials c on c.agent_id = a.agent_id and c.secret_hash = presented.secret_hash
   where c.status = 'active' and (c.expires_at is null or c.expires_at > ${now})`;
 
-/** In the order asked: the organization of the agent whose active credential has this secret, at the moment. */
-export async function findOrganizationsOfClients(
+/** In the order of the secrets: the organization of the agent whose active credential has this secret. Takes no locks. */
+export async function findOrganizationsOfSecrets(
   db: Queryable,
-  asked: Asked,
+  secrets: readonly SecretOfAgent[],
   now: Date,
 ): Promise<(string | undefined)[]> {
   const rows = await db.many<{ position: number; organizationId: string }>(
     'tokens.findClients',
     prepared(sql`
       select position, a.organization_id as "organizationId"
-      from ${askedRows(asked)} as asked
+      from ${secretRows(secrets)} as presented
       join credentials c using (agent_id, secret_hash)
       join agents a using (agent_id)
       where c.status = 'active' and (c.expires_at is null or c.expires_at > ${now})`),
   );
   const found = new Map(rows.map(({ position, organizationId }) => [position, organizationId]));
-  return asked.map((_, index) => found.get(index + 1));
+  return secrets.map((_, index) => found.get(index + 1));
 }
 
-/** Somebody is changing the agent or a credential of it just now: it must be waited for before anything can be said. */
-export const busy = Symbol('busy');
+/** Another transaction is changing the agent or one of its credentials. */
+export const lockNotAvailable = Symbol('lock not available');
 
-/** Takes the agents' locks, so that they and their credentials stay as they are; answers which cannot be had without waiting. */
-async function hold(tx: Queryable, agentIds: readonly string[], waiting: boolean): Promise<Set<string>> {
+/** Locks the agents and so their credentials; returns the agents that could not be locked without waiting. */
+async function lockAgents(
+  tx: Queryable,
+  agentIds: readonly string[],
+  { waiting }: { waiting: boolean },
+): Promise<Set<string>> {
   if (!waiting) return tryLockShared(tx, 'agent', agentIds);
   await lockShared(tx, 'agent', agentIds);
   return new Set();
 }
 
 /**
- * In the order asked: the agent whose active credential has this secret, as it stands until the transaction ends. The locks
- * come first: what is read then is what they keep.
+ * In the order of the secrets: the agent whose active credential has this secret. The locks come first, so the rows read after
+ * them do not change until the transaction ends.
  */
-export async function holdClients(
+export async function lockClientsOfSecrets(
   tx: Queryable,
-  asked: Asked,
-  now: Date,
-  { waiting }: { waiting: boolean },
-): Promise<(Client | typeof busy | undefined)[]> {
-  const agentIds = asked.map(({ agentId }) => agentId);
-  const [taken, rows] = await Promise.all([
-    hold(tx, agentIds, waiting),
-    tx.many<Client & { position: number }>('tokens.clients', prepared(clientsAsked(asked, now))),
+  secrets: readonly SecretOfAgent[],
+  { now, waiting }: { now: Date; waiting: boolean },
+): Promise<((AgentStatus & SecretOfAgent) | typeof lockNotAvailable | undefined)[]> {
+  const agentIds = secrets.map(({ agentId }) => agentId);
+  const [unlocked, rows] = await Promise.all([
+    lockAgents(tx, agentIds, { waiting }),
+    tx.many<AgentStatus & SecretOfAgent & { position: number }>(
+      'tokens.clients',
+      prepared(clientsOfSecrets(secrets, now)),
+    ),
   ]);
   const found = new Map(rows.map((row) => [row.position, row]));
-  return asked.map(({ agentId }, index) => {
+  return secrets.map(({ agentId }, index) => {
     const client = found.get(index + 1);
-    return client && taken.has(agentId) ? busy : client;
+    return client && unlocked.has(agentId) ? lockNotAvailable : client;
   });
 }
 
-/** By id, in the same way: those that can be had, and whether the others are busy. */
-export async function holdKeyHolders(
+export interface AgentKeys extends AgentStatus {
+  readonly keys: readonly Readonly<Record<string, unknown>>[];
+}
+
+/** Agents with their keys, by id; agents that do not exist are left out. */
+export async function lockAgentKeys(
   tx: Queryable,
   agentIds: readonly string[],
   { waiting }: { waiting: boolean },
-): Promise<Map<string, KeyHolder | typeof busy>> {
-  const [taken, rows] = await Promise.all([
-    hold(tx, agentIds, waiting),
-    tx.many<KeyHolder>(
-      'tokens.keyHolders',
-      sql`select ${standing}, a.public_keys as keys
+): Promise<Map<string, AgentKeys | typeof lockNotAvailable>> {
+  const [unlocked, rows] = await Promise.all([
+    lockAgents(tx, agentIds, { waiting }),
+    tx.many<AgentKeys>(
+      'tokens.agentKeys',
+      sql`select ${statusColumns}, a.public_keys as keys
           from agents a join organizations o using (organization_id)
           where a.agent_id = any(${agentIds}::uuid[])`,
     ),
   ]);
-  return new Map(rows.map((row) => [row.agentId, taken.has(row.agentId) ? busy : row]));
+  return new Map(rows.map((row) => [row.agentId, unlocked.has(row.agentId) ? lockNotAvailable : row]));
 }
 
-/** The agent as it stands, kept from changing until the transaction ends; waited for when somebody is changing it. */
-export async function holdStanding(tx: Queryable, agentId: string): Promise<Standing | undefined> {
-  await hold(tx, [agentId], true);
+/** Waits for a transaction that is changing the agent. */
+export async function lockAgentStatus(tx: Queryable, agentId: string): Promise<AgentStatus | undefined> {
+  await lockAgents(tx, [agentId], { waiting: true });
   return tx.maybe(
-    'tokens.holdStanding',
-    sql`select ${standing} from agents a join organizations o using (organization_id)
+    'tokens.lockAgentStatus',
+    sql`select ${statusColumns} from agents a join organizations o using (organization_id)
         where a.agent_id = ${agentId}`,
   );
 }
 
-export async function findStandings(
+export async function findAgentStatuses(
   db: Queryable,
   agentIds: readonly string[],
-): Promise<Map<string, Standing>> {
-  const rows = await db.many<Standing>(
-    'tokens.findStandings',
+): Promise<Map<string, AgentStatus>> {
+  const rows = await db.many<AgentStatus>(
+    'tokens.findAgentStatuses',
     prepared(sql`
-      select ${standing} from agents a join organizations o using (organization_id)
+      select ${statusColumns} from agents a join organizations o using (organization_id)
       where a.agent_id = any(${agentIds}::uuid[])`),
   );
   return new Map(rows.map((row) => [row.agentId, row]));
 }
 
-export interface KeyHolder extends Standing {
-  readonly keys: readonly Readonly<Record<string, unknown>>[];
-}
-
-export const findKeyHolder = (db: Queryable, agentId: string): Promise<KeyHolder | undefined> =>
+export const findAgentKeys = (db: Queryable, agentId: string): Promise<AgentKeys | undefined> =>
   db.maybe(
-    'tokens.findKeyHolder',
-    sql`select ${standing}, a.public_keys as keys
+    'tokens.findAgentKeys',
+    sql`select ${statusColumns}, a.public_keys as keys
         from agents a join organizations o using (organization_id) where a.agent_id = ${agentId}`,
   );
 
@@ -152,7 +158,7 @@ interface AssertionUse {
   readonly assertionId: string;
 }
 
-/** Tells, asked once for each, whether it was its first use. */
+/** The returned function tells whether a use was the first; it may be called once for each. */
 export async function insertAssertions(
   tx: Queryable,
   used: readonly (AssertionUse & { readonly expiresAt: Date })[],
@@ -186,15 +192,15 @@ export async function isAssertionUsed(
   return row !== undefined;
 }
 
-export const findStanding = (
+export const findTokenStatus = (
   db: Queryable,
   agentId: string,
   tokenId: string,
-): Promise<(Standing & { readonly revoked: boolean }) | undefined> =>
+): Promise<(AgentStatus & { readonly revoked: boolean }) | undefined> =>
   db.maybe(
-    'tokens.findStanding',
+    'tokens.findTokenStatus',
     prepared(sql`
-      select ${standing}, exists (select from token_revocations where token_id = ${tokenId}) as revoked
+      select ${statusColumns}, exists (select from token_revocations where token_id = ${tokenId}) as revoked
       from agents a join organizations o using (organization_id) where a.agent_id = ${agentId}`),
   );
 
@@ -216,7 +222,7 @@ export async function insertRevocation(tx: Queryable, revocation: Revocation): P
   return inserted === 1;
 }
 
-/** Those that would have expired by now anyway; answers how many went. */
+/** Returns how many were deleted. */
 export const deleteExpiredAssertions = (db: Queryable, before: Date, atMost: number): Promise<number> =>
   db.run(
     'tokens.deleteExpiredAssertions',

@@ -48,15 +48,29 @@ describe('the audit log', () => {
   const home = t.operator.organizationId;
   const outcomes: [string, Record<string, string>, string, string, string, string | undefined][] = [
     ['an issued token', as(agent), 'success', agent.agentId, home, undefined],
-    ['a wrong secret', wrong, 'failure', agent.agentId, home, 'the client id or the proof is wrong'],
-    ['an unknown client', unknown, 'failure', unknownId, nobody, 'the client id or the proof is wrong'],
+    [
+      'a wrong secret',
+      wrong,
+      'failure',
+      agent.agentId,
+      home,
+      'client authentication failed: check the client id, and that its secret, key or assertion is current',
+    ],
+    [
+      'an unknown client',
+      unknown,
+      'failure',
+      unknownId,
+      nobody,
+      'client authentication failed: check the client id, and that its secret, key or assertion is current',
+    ],
     [
       'a client id that is no UUID',
       { ...unknown, client_id: 'x' },
       'failure',
       nobody,
       nobody,
-      'the client id or the proof is wrong',
+      'client authentication failed: check the client id, and that its secret, key or assertion is current',
     ],
     ['a suspended agent', as(suspended), 'failure', suspended.agentId, home, 'the agent is suspended'],
     [

@@ -1,13 +1,14 @@
 /**
- * The ways to a token beside `client_credentials`. A grant is data: other features describe theirs, app.ts hands them to the
- * tokens feature, which answers for all of them at the token endpoint. Whoever issues elsewhere uses the same `Mint`.
+ * OAuth 2.0 grants of the token endpoint. A grant is data: a feature describes its own, app.ts passes it to the tokens feature,
+ * and the token endpoint runs the same stages for all of them. Features that issue tokens elsewhere use the same `Mint`.
  */
 import type { TSchema } from 'typebox';
+import type { TokenErrorCode } from '../../contract/errors.ts';
 import type { Delegation, Origin } from '../caller.ts';
 import type { Tx } from '../data/db.ts';
 import type { CountAgainst } from '../http/route.ts';
 
-/** RFC 6749 §5.1, with what RFC 8693 adds to it. */
+/** RFC 6749 §5.1; `issued_token_type` is of RFC 8693. */
 export interface IssuedToken {
   readonly access_token: string;
   readonly token_type: 'Bearer';
@@ -16,74 +17,98 @@ export interface IssuedToken {
   readonly issued_token_type?: string;
 }
 
-export interface MintRequest {
-  readonly origin: Origin;
-  /** The client that will hold the token. */
-  readonly agentId: string;
+/** The contents of a token that a grant allows. */
+export interface AuthorizedToken {
   /**
-   * As far as this way to a token allows. Scopes that the agent may not hold now are left out; of a delegated token, scopes
-   * that the subject may not hold now.
+   * Scopes that the agent may not hold now are left out of the token; for a delegated token, scopes that the subject may not
+   * hold now.
    */
   readonly scopes: readonly string[];
   readonly audience: string;
   /** Joins the audit event; never a secret. */
   readonly metadata?: Readonly<Record<string, unknown>>;
-  /** Seconds since 1970: the token ends then, if it would not end sooner. */
+  /** Seconds since 1970: the token expires then, if not sooner. */
   readonly notAfter?: number;
-  /** On whose behalf; the agent's own when absent. */
+  /** Absent for a token of the agent's own. */
   readonly delegation?: Delegation;
 }
 
+export interface MintRequest extends AuthorizedToken {
+  readonly origin: Origin;
+  /** The client that will hold the token. */
+  readonly agentId: string;
+}
+
 /**
- * Makes an access token within the transaction that decides about it: the agent is held, must be active and in an active
- * organization (TokenError otherwise), and `token.issued` is recorded once. Good for nothing until the commit.
+ * Makes an access token within the caller's transaction: locks the agent, which must be active and in an active organization
+ * (TokenError otherwise), and records `token.issued` once. The token must not be sent before the commit.
  */
 export type Mint = (tx: Tx, request: MintRequest) => Promise<IssuedToken>;
 
-/** A client that has proved itself; active, in an active organization, and held until the transaction ends. */
+/** An authenticated client: active, in an active organization, and locked until the transaction ends. */
 export interface AuthenticatedClient {
   readonly agentId: string;
   readonly organizationId: string;
-  /** What a token of the client's own can carry by this proof. They do not limit what a delegation lends. */
+  /** The scopes that a token of the client's own can carry. They do not limit a delegation. */
   readonly scopes: readonly string[];
-  /** Who vouched for it, where it was not by its own word; joins the audit event. */
-  readonly vouched?: Readonly<Record<string, unknown>>;
+  /** Joins the audit event: the trust policy and issuer of an external assertion. */
+  readonly auditMetadata?: Readonly<Record<string, unknown>>;
 }
 
 export interface GrantRequest {
   readonly client: AuthenticatedClient;
-  /** The form, validated against the fields that every grant has and those of this one. */
+  /** The form, validated against the fields of all grants and those of this one. */
   readonly form: Readonly<Record<string, string | undefined>>;
-  /** Of the `resource` asked for; undefined when none was. */
+  /** The `resource` of the form; undefined when it names none. */
   readonly audience: string | undefined;
-  readonly origin: Origin;
 }
 
-export interface Grant {
+interface GrantBase {
   readonly grantType: string;
   /** The form fields that only this grant reads: optional strings. */
   readonly fields: Readonly<Record<string, TSchema>>;
-  /** The agents besides the client that `redeem` will hold: all are taken at once, so that no two wait for each other. */
-  parties(form: GrantRequest['form']): Promise<readonly string[]>;
-  /**
-   * Refuses by a TokenError, before it has written anything: the transaction may be committed all the same, with the record
-   * of the refusal.
-   */
-  redeem(tx: Tx, request: GrantRequest): Promise<IssuedToken>;
+  /** The specification's own grant has its own codes; the others use those of RFC 6749 and RFC 8693. */
+  readonly errorCodes: {
+    readonly malformed: TokenErrorCode;
+    readonly missingClient: TokenErrorCode;
+    readonly invalidResource: TokenErrorCode;
+  };
+  /** RFC 8693 §2.2.1. */
+  readonly issuedTokenType?: string;
+  /** Called after the commit for each token that was issued. */
+  onIssued?(client: Pick<AuthenticatedClient, 'agentId' | 'organizationId'>): void;
 }
 
-/** A client that proves itself by somebody else's signed word instead of its own. */
+/** Requests of many clients share one transaction. `authorize` is synchronous, because it runs while all of them are locked. */
+export interface BatchedGrant extends GrantBase {
+  readonly transaction: 'shared';
+  /** Refuses by a TokenError. */
+  authorize(request: GrantRequest): AuthorizedToken;
+}
+
+/** Each request has its own transaction, which may wait for locks. */
+export interface UnbatchedGrant extends GrantBase {
+  readonly transaction: 'own';
+  /** The agents besides the client that `authorize` locks. The endpoint locks all agents at once, which avoids deadlocks. */
+  agentsToLock(form: GrantRequest['form']): Promise<readonly string[]>;
+  /** Refuses by a TokenError, before it writes: the endpoint may commit the transaction with the record of the refusal. */
+  authorize(tx: Tx, request: GrantRequest): Promise<AuthorizedToken>;
+}
+
+export type Grant = BatchedGrant | UnbatchedGrant;
+
+/** A client assertion that is signed by an external issuer (workload identity), not by the client's own key. */
 export interface ExternalClientAssertion {
   readonly token: string;
-  /** The agent to become, if one is named. */
+  /** The `client_id` of the form, if it names one. */
   readonly agentId: string | undefined;
-  /** The scopes asked for a token of the client's own; undefined for another grant, which reads the form itself. */
+  /** The scopes asked for a token of the client's own; undefined for other grants, which read the form themselves. */
   readonly scope: string | undefined;
   readonly origin: Origin;
-  /** The agents besides the client that the grant will lock; asked once the client is authenticated and counted. */
-  parties(): Promise<readonly string[]>;
+  /** The agents besides the client that the grant locks; called once the client is authenticated and counted. */
+  agentsToLock(): Promise<readonly string[]>;
   readonly countAgainst: CountAgainst;
 }
 
-/** What a client gets once it has proved itself, in the transaction that uses its proof up. */
+/** Issues a token to an authenticated client, in the transaction that marks its assertion as used. */
 export type Issue = (tx: Tx, client: AuthenticatedClient) => Promise<IssuedToken>;

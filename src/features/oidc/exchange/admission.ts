@@ -123,7 +123,7 @@ export function createAdmission(deps: OidcDeps): Admit {
     const context: RefusalContext = { actor: assertion.origin };
     try {
       const { token, selected } = await authenticate(assertion, codes, context);
-      const parties = await assertion.parties();
+      const parties = await assertion.agentsToLock();
       return await exchangeQueue(selected.policy.organizationId, () =>
         db.transaction(async (tx) => {
           // Lock order: all agents at once, then policies. Every transaction that locks both does the same.
@@ -162,7 +162,7 @@ const authenticatedClient = (policy: TrustPolicy, token: UnverifiedToken): Authe
   agentId: policy.agentId,
   organizationId: policy.organizationId,
   scopes: policy.scopes,
-  vouched: externalIdentity(policy, token),
+  auditMetadata: externalIdentity(policy, token),
 });
 
 /** For the audit log: policy, issuer and subject. Long values are truncated. */

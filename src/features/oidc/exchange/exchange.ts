@@ -13,7 +13,7 @@ export function createExchange(deps: OidcDeps): Exchange {
 
     redeem: (assertion, audience, codes) =>
       admit(assertion, codes, async (tx, client) => {
-        const { agentId, scopes: policyScopes, vouched: metadata = {} } = client;
+        const { agentId, scopes: policyScopes, auditMetadata: metadata = {} } = client;
         const requested = parseScopes(assertion.scope);
         const { origin } = assertion;
         const scopes = requested.length > 0 ? requested : policyScopes;

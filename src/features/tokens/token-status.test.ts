@@ -8,7 +8,7 @@ import { createInvalidatingCache } from '../../kernel/data/invalidating-cache.ts
 import { sql } from '../../kernel/data/sql.ts';
 import { createIds } from '../../kernel/ids.ts';
 import { createLedger } from '../../kernel/ledger.ts';
-import { createStandings, subjectOf } from './standing.ts';
+import { createTokenStatuses, statusQuery } from './token-status.ts';
 
 const t = await startApp();
 const operator = await t.token();
@@ -62,7 +62,7 @@ describe('what is known about a token', () => {
   it('is not brought back by an answer that was read before a change and kept after it', async () => {
     const agent = await t.agent();
     const { jti } = decodeJwt(await t.token(undefined, agent));
-    const subject = subjectOf({
+    const query = statusQuery({
       tokenId: String(jti),
       agentId: agent.agentId,
       organizationId: t.operator.organizationId,
@@ -79,23 +79,27 @@ describe('what is known about a token', () => {
       },
     };
     const kv = createMemoryKv(t.clock);
-    const standings = createStandings({
+    const statuses = createTokenStatuses({
       db: slow,
       clock: t.clock,
       cache: createInvalidatingCache({ kv, clock: t.clock }),
-      findChains: async () => [],
+      findLinks: async () => [],
     });
-    const early = standings.of(subject);
+    const agentStatus = async () => {
+      const status = await statuses.get(query);
+      return status === 'revoked' ? status : status?.agentStatus;
+    };
+    const early = agentStatus();
     await read;
 
-    const ledger = createLedger({ clock: t.clock, ids: createIds(), listeners: [standings.listener] });
+    const ledger = createLedger({ clock: t.clock, ids: createIds(), listeners: [statuses.listener] });
     const actor = { requestId: 'test', ipAddress: '', userAgent: '' };
     await t.app.db.transaction(async (tx) => {
       await tx.run('test', sql`update agents set status = 'suspended' where agent_id = ${agent.agentId}`);
-      await ledger.record(tx, actor, 'agent.suspended', subject);
+      await ledger.record(tx, actor, 'agent.suspended', query);
     });
     letGo();
-    assert.equal((await early)?.agentStatus, 'active', 'it was when it was read');
-    assert.equal((await standings.of(subject))?.agentStatus, 'suspended');
+    assert.equal(await early, 'active', 'it was when it was read');
+    assert.equal(await agentStatus(), 'suspended');
   });
 });

@@ -1,31 +1,30 @@
-/** What can be done with a token that was issued: ask about it, and end it. */
+/** Introspection (RFC 7662) and revocation (RFC 7009) of issued tokens. */
 import { operatorScope } from '../../contract/scopes.ts';
 import { type Caller, isOperator } from '../../kernel/caller.ts';
 import { isoTime } from '../../kernel/clock.ts';
 import { deepFreeze } from '../../kernel/data/deep-freeze.ts';
 import { memoize } from '../../kernel/data/memoize.ts';
 import { fail } from '../../kernel/fail.ts';
-import type { TokenDeps } from './deps.ts';
-import type { Inspect, Inspected } from './inspect.ts';
+import type { TokenDeps, VerifiedToken, VerifyToken } from './deps.ts';
 import type { Introspection } from './schema.ts';
-import { insertRevocation, type Standing } from './store.ts';
+import { type AgentStatus, insertRevocation } from './store.ts';
 
-export interface LiveTokens {
+export interface IntrospectionService {
   introspect(caller: Caller, token: string): Promise<Introspection>;
   revoke(caller: Caller, token: string): Promise<void>;
 }
 
-export function createLiveTokens(deps: TokenDeps, inspect: Inspect): LiveTokens {
+export function createIntrospection(deps: TokenDeps, verify: VerifyToken): IntrospectionService {
   const { db, clock, ledger, isAdmin, countIntrospection } = deps;
 
-  /** An operator's token is ended by itself or another operator: who may not make one may not end one either. */
-  const mayRevoke = async (caller: Caller, { agentId, organizationId, allowedScopes }: Standing) => {
+  /** An operator's token is revoked by itself or another operator: only an operator can make one. */
+  const mayRevoke = async (caller: Caller, { agentId, organizationId, allowedScopes }: AgentStatus) => {
     if (caller.agentId === agentId || isOperator(caller)) return true;
     if (caller.organizationId !== organizationId || allowedScopes.includes(operatorScope)) return false;
     return caller.scopes.has('agents:write') || isAdmin(caller);
   };
 
-  const describe = memoize(({ claims, scopes, delegation }: Inspected) => {
+  const describe = memoize(({ claims, scopes, delegation }: VerifiedToken) => {
     const { sub, client_id, iat, exp, act, chain_id } = claims;
     const described = {
       active: true,
@@ -40,23 +39,23 @@ export function createLiveTokens(deps: TokenDeps, inspect: Inspect): LiveTokens 
   });
 
   return {
-    /** Another organization's token looks like one that never was. */
+    /** A token of another organization looks like an unknown one. */
     async introspect(caller, token) {
       countIntrospection(caller);
-      const inspected = await inspect(token);
-      if (!inspected || inspected.ended || inspected.standing.organizationStatus !== 'active')
+      const verified = await verify(token);
+      if (!verified || verified.ended || verified.status.organizationStatus !== 'active')
         return { active: false };
-      const isOwn = inspected.standing.organizationId === caller.organizationId;
-      return isOwn || isOperator(caller) ? describe(inspected) : { active: false };
+      const isOwn = verified.status.organizationId === caller.organizationId;
+      return isOwn || isOperator(caller) ? describe(verified) : { active: false };
     },
 
-    /** What is unknown, malformed, expired or revoked already is ended as well as it can be. */
+    /** Succeeds for a token that is unknown, malformed, expired or revoked already (RFC 7009 §2.2). */
     async revoke(caller, token) {
-      const inspected = await inspect(token);
-      if (!inspected || inspected.ended) return;
-      const { claims, standing } = inspected;
-      const { agentId, organizationId } = standing;
-      if (!(await mayRevoke(caller, standing))) {
+      const verified = await verify(token);
+      if (!verified || verified.ended) return;
+      const { claims, status } = verified;
+      const { agentId, organizationId } = status;
+      if (!(await mayRevoke(caller, status))) {
         fail('FORBIDDEN', { message: 'This token is not yours to revoke.' });
       }
       await db.transaction(async (tx) => {

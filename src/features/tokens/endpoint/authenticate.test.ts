@@ -3,17 +3,17 @@ import assert from 'node:assert/strict';
 import { generateKeyPairSync, randomUUID } from 'node:crypto';
 import { afterEach, describe, it } from 'node:test';
 import { exportJWK, SignJWT } from 'jose';
-import { keepOpen, startApp, startOfMinute } from '../../../test/support/harness.ts';
-import { until } from '../../../test/support/programs.ts';
+import { keepOpen, startApp, startOfMinute } from '../../../../test/support/harness.ts';
+import { until } from '../../../../test/support/programs.ts';
 import {
   type Client,
   delegating,
   jwtType,
   tokenExchange,
-} from '../../../test/support/scenarios/delegations.ts';
-import { createTrust } from '../../../test/support/scenarios/trust.ts';
-import { lockExclusive } from '../../kernel/data/locks.ts';
-import { assertionType } from './client.ts';
+} from '../../../../test/support/scenarios/delegations.ts';
+import { createTrust } from '../../../../test/support/scenarios/trust.ts';
+import { lockExclusive } from '../../../kernel/data/locks.ts';
+import { assertionType } from './client-proof.ts';
 
 const perMinute = 20;
 const t = await startApp({

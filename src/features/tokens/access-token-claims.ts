@@ -1,0 +1,49 @@
+/** The claims of our access tokens, as draft-token.ts writes them. */
+import type { Delegation } from '../../kernel/caller.ts';
+import { isUuid } from '../../kernel/ids.ts';
+import type { Claims } from '../../kernel/ports/signer.ts';
+
+const textClaims = ['aud', 'sub', 'client_id', 'scope', 'organization_id', 'jti'] as const;
+const timeClaims = ['iat', 'exp'] as const;
+export const requiredClaims = [...textClaims, ...timeClaims];
+
+export type AccessTokenClaims = Record<(typeof textClaims)[number], string> &
+  Record<(typeof timeClaims)[number], number> & {
+    readonly act?: unknown;
+    readonly chain_id?: unknown;
+    readonly chain_path?: unknown;
+  };
+
+/** A token with our signature and any other shape is a defect of ours. Its claims must not reach SQL. */
+export const isAccessTokenClaims = (claims: Claims): claims is AccessTokenClaims =>
+  textClaims.every((name) => typeof claims[name] === 'string') &&
+  timeClaims.every((name) => Number.isInteger(claims[name])) &&
+  isUuid(String(claims.client_id)) &&
+  isUuid(String(claims.jti)) &&
+  isUuid(String(claims.organization_id)) &&
+  (readDelegation(claims as AccessTokenClaims) !== undefined || isOwn(claims as AccessTokenClaims));
+
+/** A token of the agent's own has no claim of a delegation. */
+const isOwn = (claims: AccessTokenClaims): boolean =>
+  claims.sub === claims.client_id && !('act' in claims) && !('chain_id' in claims);
+
+/** Undefined for a token of the agent's own, and for claims of any other shape. */
+export function readDelegation(claims: AccessTokenClaims): Delegation | undefined {
+  const { sub: subjectId, client_id, chain_id, chain_path } = claims;
+  const chainIds = Array.isArray(chain_path) ? chain_path.map(String) : [];
+  const actorIds: string[] = [];
+  let { act } = claims;
+  while (typeof act === 'object' && act !== null && actorIds.length < chainIds.length) {
+    const { sub, act: earlier } = act as { sub?: unknown; act?: unknown };
+    actorIds.push(String(sub));
+    act = earlier;
+  }
+  const isComplete =
+    chainIds.length > 0 &&
+    act === undefined &&
+    actorIds.length === chainIds.length &&
+    actorIds[0] === client_id &&
+    chainIds.at(-1) === chain_id &&
+    [subjectId, ...actorIds, ...chainIds].every(isUuid);
+  return isComplete ? { subjectId, actorIds, chainIds } : undefined;
+}

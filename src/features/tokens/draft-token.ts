@@ -1,0 +1,73 @@
+/** Every access token is drafted here, just before it is recorded, when all checks have passed. */
+import { limits } from '../../contract/limits.ts';
+import type { Delegation, Origin } from '../../kernel/caller.ts';
+import { failToken } from '../../kernel/fail.ts';
+import type { AuthorizedToken, IssuedToken } from '../../kernel/ports/grant.ts';
+import type { TokenDeps } from './deps.ts';
+import { type Decision, decision } from './endpoint/decision.ts';
+import type { AgentStatus } from './store.ts';
+
+/** An authorized token whose scopes are limited to those that its owner may hold now. */
+export interface TokenContents extends Omit<AuthorizedToken, 'scopes'> {
+  readonly scope: string;
+  /** The agents of the delegation besides the client. */
+  readonly otherAgents: readonly AgentStatus[];
+}
+
+/** TokenError `invalid_grant` when the token would have expired. */
+export type DraftToken = (client: AgentStatus, contents: TokenContents, origin: Origin) => Decision;
+
+export const createDraftToken =
+  ({ clock, ids, signer }: Pick<TokenDeps, 'clock' | 'ids' | 'signer'>): DraftToken =>
+  (client, contents, origin) => {
+    const { agentId, organizationId } = client;
+    const { audience, scope, delegation, notAfter = Infinity, otherAgents, metadata } = contents;
+    const now = clock.now();
+    const issuedAt = Math.floor(now / 1000);
+    const expiresAt = Math.min(issuedAt + limits.accessTokenSeconds, notAfter);
+    const expiresIn = expiresAt - issuedAt;
+    if (expiresIn <= 0) failToken('invalid_grant', 'what this token would rest on has expired');
+    // The time in the id, to the millisecond, tells whether the token is from before a suspension; `iat` counts seconds only. The
+    // clock of another node may have set the time of the suspension ahead of this one.
+    const lastEnd = Math.max(tokensEndedAt(client), ...otherAgents.map(tokensEndedAt));
+    const tokenId = ids.uuidV7(Math.max(now, 1 + lastEnd));
+    const claims = {
+      aud: audience,
+      sub: delegation?.subjectId ?? agentId,
+      client_id: agentId,
+      scope,
+      organization_id: organizationId,
+      iat: issuedAt,
+      exp: expiresAt,
+      jti: tokenId,
+      ...(delegation && delegationClaims(delegation)),
+    };
+    return decision(
+      {
+        actor: origin,
+        type: 'token.issued',
+        subject: { organizationId, agentId, metadata: { tokenId, scope, audience, expiresIn, ...metadata } },
+      },
+      tokenResponse(signer.sign(claims, 'at+jwt'), scope, expiresIn),
+    );
+  };
+
+const tokensEndedAt = (agent: AgentStatus): number =>
+  agent.tokensEndedAt === null ? 0 : Date.parse(agent.tokensEndedAt);
+
+/** RFC 8693 §4.1: the current actor is outermost, and earlier actors are nested in it. */
+function delegationClaims({ actorIds, chainIds }: Delegation) {
+  const act = actorIds.reduceRight<object | undefined>(
+    (earlier, sub) => ({ sub, ...(earlier && { act: earlier }) }),
+    undefined,
+  );
+  return { act, chain_id: chainIds.at(-1), chain_path: chainIds };
+}
+
+async function tokenResponse(
+  signing: Promise<string>,
+  scope: string,
+  expiresIn: number,
+): Promise<IssuedToken> {
+  return { access_token: await signing, token_type: 'Bearer', expires_in: expiresIn, scope };
+}

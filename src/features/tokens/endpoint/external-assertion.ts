@@ -1,0 +1,34 @@
+/**
+ * Clients that authenticate by an assertion of an external issuer. The port verifies the assertion, counts the request and opens the
+ * transaction, because it marks the assertion as used in the same transaction that issues.
+ */
+import type { ExternalClientAssertion, IssuedToken, Mint } from '../../../kernel/ports/grant.ts';
+import type { TokenDeps } from '../deps.ts';
+import type { ParsedRequest } from './parse.ts';
+import { withTokenType } from './respond.ts';
+
+export function createExternalIssue(
+  { externalAssertions, issuer }: TokenDeps,
+  mint: Mint,
+): (request: ParsedRequest) => Promise<IssuedToken> | undefined {
+  return (request) => {
+    const { form, origin, audience, countAgainst, proof, grant } = request;
+    if (proof.kind !== 'assertion' || !externalAssertions.isExternal(proof.assertion)) return undefined;
+    const base = { token: proof.assertion, agentId: form.client_id, origin, countAgainst };
+    if (grant.transaction === 'shared') {
+      const assertion = { ...base, scope: form.scope, agentsToLock: async () => [] };
+      return externalAssertions.redeem(assertion, audience ?? issuer);
+    }
+    const assertion: ExternalClientAssertion = {
+      ...base,
+      scope: undefined,
+      agentsToLock: () => grant.agentsToLock(form),
+    };
+    return externalAssertions.admit(assertion, async (tx, client) => {
+      const authorized = await grant.authorize(tx, { client, form, audience });
+      const issued = await mint(tx, { ...authorized, origin, agentId: client.agentId });
+      tx.afterCommit(() => grant.onIssued?.(client));
+      return withTokenType(grant, issued);
+    });
+  };
+}

@@ -1,0 +1,102 @@
+/**
+ * Locks the clients within the transaction that issues, and checks their proofs again. So an issue and a revocation at the same
+ * moment are ordered.
+ */
+import { isDeepStrictEqual } from 'node:util';
+import type { Tx } from '../../../kernel/data/db.ts';
+import { sameHash } from '../../../kernel/secrets.ts';
+import {
+  type AgentStatus,
+  insertAssertions,
+  lockAgentKeys,
+  lockClientsOfSecrets,
+  lockNotAvailable,
+} from '../store.ts';
+import {
+  type AuthenticationFailure,
+  authenticationFailure,
+  usedAssertion,
+  type VerifiedProof,
+  wrongProof,
+} from './authenticate.ts';
+
+/** Its agent and credentials do not change until the transaction ends. */
+export interface LockedClient {
+  readonly kind: 'locked';
+  readonly status: AgentStatus;
+}
+
+/** Another transaction is changing the agent, and this one does not wait for it. */
+export const agentBusy = { kind: 'agentBusy' } as const;
+
+export type ClientLock = LockedClient | AuthenticationFailure | typeof agentBusy;
+
+export interface LockOptions {
+  readonly now: Date;
+  readonly waiting: boolean;
+}
+
+type SecretProof = Extract<VerifiedProof, { kind: 'secret' }>;
+type AssertionProof = Extract<VerifiedProof, { kind: 'assertion' }>;
+
+/** In the order of the proofs. */
+export async function lockClients(
+  tx: Tx,
+  proofs: readonly VerifiedProof[],
+  options: LockOptions,
+): Promise<ClientLock[]> {
+  const locks: Locks = new Map();
+  await lockBySecret(tx, proofs.filter(isSecret), locks, options);
+  await lockByAssertion(tx, proofs.filter(isAssertion), locks, options);
+  return proofs.map((proof) => locks.get(proof) ?? authenticationFailure(proof.agentId, wrongProof));
+}
+
+type Locks = Map<VerifiedProof, ClientLock>;
+
+const isSecret = (proof: VerifiedProof): proof is SecretProof => proof.kind === 'secret';
+const isAssertion = (proof: VerifiedProof): proof is AssertionProof => proof.kind === 'assertion';
+
+async function lockBySecret(tx: Tx, proofs: readonly SecretProof[], locks: Locks, options: LockOptions) {
+  if (proofs.length === 0) return;
+  const clients = await lockClientsOfSecrets(tx, proofs, options);
+  for (const [index, proof] of proofs.entries()) {
+    const client = clients[index];
+    if (client === lockNotAvailable) locks.set(proof, agentBusy);
+    // The query matches by hash, so this comparison succeeds. It stays, so that a secret is accepted by a comparison in
+    // constant time and not by the index alone, however the query finds the row.
+    else if (client && sameHash(proof.secretHash, client.secretHash))
+      locks.set(proof, { kind: 'locked', status: client });
+  }
+}
+
+async function lockByAssertion(
+  tx: Tx,
+  proofs: readonly AssertionProof[],
+  locks: Locks,
+  { waiting }: LockOptions,
+) {
+  if (proofs.length === 0) return;
+  const owners = await lockAgentKeys(
+    tx,
+    proofs.map(({ agentId }) => agentId),
+    { waiting },
+  );
+  const current = proofs.flatMap((proof) => {
+    const status = owners.get(proof.agentId);
+    if (status === lockNotAvailable) locks.set(proof, agentBusy);
+    return status && status !== lockNotAvailable && isDeepStrictEqual(status.keys, proof.keys)
+      ? [{ proof, status }]
+      : [];
+  });
+  const isFirstUse = await insertAssertions(
+    tx,
+    current.map(({ proof }) => proof).filter(({ used }) => !used),
+  );
+  for (const { proof, status } of current) {
+    const isGood = proof.used || isFirstUse(proof);
+    locks.set(
+      proof,
+      isGood ? { kind: 'locked', status } : authenticationFailure(proof.agentId, usedAssertion),
+    );
+  }
+}

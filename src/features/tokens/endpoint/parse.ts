@@ -1,0 +1,76 @@
+/** The first stage: reads the request, without looking anything up. */
+import type { TokenErrorCode } from '../../../contract/errors.ts';
+import { audienceOf } from '../../../kernel/audience.ts';
+import type { Origin } from '../../../kernel/caller.ts';
+import { failToken } from '../../../kernel/fail.ts';
+import type { CountAgainst } from '../../../kernel/http/route.ts';
+import type { Grant } from '../../../kernel/ports/grant.ts';
+import { type TokenRequest, tokenRequestOf } from '../schema.ts';
+import { type ClientProof, readClientProof } from './client-proof.ts';
+
+export interface TokenHttpRequest {
+  readonly form: TokenRequest;
+  readonly query: object;
+  readonly authorization: string | string[] | undefined;
+  readonly origin: Origin;
+  readonly countAgainst: CountAgainst;
+}
+
+export interface ParsedRequest extends Pick<TokenHttpRequest, 'form' | 'origin' | 'countAgainst'> {
+  readonly grant: Grant;
+  /** The `resource` of the form; undefined when it names none. */
+  readonly audience: string | undefined;
+  readonly proof: ClientProof;
+}
+
+export interface RequestParser {
+  parse(request: TokenHttpRequest): ParsedRequest;
+  /** The code for a form that does not match the schema. */
+  malformed(form: unknown): TokenErrorCode;
+}
+
+/** Requests whose grant type is unknown get the error codes of the first grant. */
+export function createRequestParser(grants: readonly [Grant, ...Grant[]], issuer: string): RequestParser {
+  const byType = new Map(grants.map((grant) => [grant.grantType, grant]));
+  const fields = Object.keys(tokenRequestOf(grants).properties);
+  const errorCodesFor = (grant: Grant | undefined) => (grant ?? grants[0]).errorCodes;
+
+  return {
+    malformed(form) {
+      const { grant_type } = (form ?? {}) as { grant_type?: unknown };
+      return errorCodesFor(byType.get(String(grant_type))).malformed;
+    },
+
+    parse({ form, query, authorization, origin, countAgainst }) {
+      const found = byType.get(form.grant_type ?? '');
+      refuseFieldsInQuery(query, fields, errorCodesFor(found).malformed);
+      const grant = found ?? refuseGrantType(form.grant_type, [...byType.keys()]);
+      const { missingClient, invalidResource } = grant.errorCodes;
+      const audience = readAudience(form, issuer, invalidResource);
+      const proof = readClientProof(form, authorization, missingClient);
+      return { form, origin, countAgainst, grant, audience, proof };
+    },
+  };
+}
+
+/** URLs end up in logs, and a `scope` there would be ignored. They are refused even beside a good body. */
+function refuseFieldsInQuery(query: object, fields: readonly string[], code: TokenErrorCode): void {
+  for (const name of fields)
+    if (name in query) failToken(code, `${name} belongs in the body, not in the address`);
+}
+
+function refuseGrantType(grantType: string | undefined, supported: readonly string[]): never {
+  const known = supported.join(' or ');
+  return failToken(
+    'unsupported_grant_type',
+    grantType === undefined ? `grant_type is required and must be ${known}` : `grant_type must be ${known}`,
+  );
+}
+
+function readAudience({ resource }: TokenRequest, issuer: string, code: TokenErrorCode): string | undefined {
+  if (!resource) return undefined;
+  return (
+    audienceOf(resource, issuer) ??
+    failToken(code, 'resource must be an absolute http(s) URI without a fragment')
+  );
+}

@@ -1,0 +1,62 @@
+/** `POST /token` as a list of stages. The stages from `lockClients` to `record` run in one transaction, see batch.ts. */
+import type { TokenErrorCode } from '../../../contract/errors.ts';
+import { lockShared } from '../../../kernel/data/locks.ts';
+import type { Grant, IssuedToken, Mint } from '../../../kernel/ports/grant.ts';
+import type { TokenDeps } from '../deps.ts';
+import type { DraftToken } from '../draft-token.ts';
+import { createAuthentication } from './authenticate.ts';
+import { authorize } from './authorize.ts';
+import { createIssueQueues, type IssueBatch } from './batch.ts';
+import { countAgainstClient } from './count.ts';
+import { createExternalIssue } from './external-assertion.ts';
+import { lockClients } from './lock-clients.ts';
+import { createRequestParser, type TokenHttpRequest } from './parse.ts';
+import { applyQuota } from './quota.ts';
+import { record } from './record.ts';
+import { respond } from './respond.ts';
+
+export interface TokenEndpoint {
+  issue(request: TokenHttpRequest): Promise<IssuedToken>;
+  /** The code for a form that does not match the schema. */
+  malformed(form: unknown): TokenErrorCode;
+}
+
+export function createTokenEndpoint(
+  deps: TokenDeps,
+  grants: readonly [Grant, ...Grant[]],
+  { mint, draft }: { readonly mint: Mint; readonly draft: DraftToken },
+): TokenEndpoint {
+  const { db, clock, ledger, metrics, issuer, checkPlans, exchangeQueue } = deps;
+  const { parse, malformed } = createRequestParser(grants, issuer);
+  const { authenticate, refuse } = createAuthentication(deps);
+  const issueToExternal = createExternalIssue(deps, mint);
+
+  const issueBatch: IssueBatch = (requests, { waiting, agentsToLock }) =>
+    db.transaction(async (tx) => {
+      const proofs = requests.map(({ proof }) => proof);
+      if (agentsToLock)
+        await lockShared(tx, 'agent', [...proofs.map(({ agentId }) => agentId), ...agentsToLock]);
+      const clients = await lockClients(tx, proofs, { now: new Date(clock.now()), waiting });
+      const authorized = await authorize(tx, requests, clients);
+      const withinQuota = await applyQuota(tx, authorized, { checkPlans, waiting });
+      return record(tx, withinQuota, { ledger, draft });
+    });
+  const issue = createIssueQueues(issueBatch, exchangeQueue);
+
+  return {
+    malformed,
+
+    async issue(httpRequest) {
+      const parsed = parse(httpRequest);
+      const external = issueToExternal(parsed);
+      if (external) return external;
+      const proof = await authenticate(parsed);
+      await countAgainstClient(parsed, proof);
+      const request = { ...parsed, proof };
+      const result = await issue(request);
+      if (result.kind === 'unauthenticated') return refuse(parsed, proof, result);
+      if (result.kind !== 'decided') throw new Error(`not decided while waiting for locks: ${result.kind}`);
+      return respond(request, result, metrics);
+    },
+  };
+}

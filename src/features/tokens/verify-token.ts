@@ -1,0 +1,135 @@
+/** Verifies access tokens: the signature shows that we issued the token, its current status that it is still valid. */
+import { isScope, type Scope } from '../../contract/scopes.ts';
+import { deepFreeze } from '../../kernel/data/deep-freeze.ts';
+import { createLru } from '../../kernel/data/lru.ts';
+import { memoize } from '../../kernel/data/memoize.ts';
+import type { GuardDeps, Identity } from '../../kernel/http/guard.ts';
+import { anonymous, timeOfUuid } from '../../kernel/ids.ts';
+import {
+  type AccessTokenClaims,
+  isAccessTokenClaims,
+  readDelegation,
+  requiredClaims,
+} from './access-token-claims.ts';
+import type { TokenDeps, TokenVerifier, VerifiedToken, VerifyToken } from './deps.ts';
+import { scopeLimit } from './scope-limit.ts';
+import {
+  type CachedAgent,
+  type ChainStatus,
+  type StatusQuery,
+  statusQuery,
+  type TokenStatus,
+} from './token-status.ts';
+
+/** A token with our signature, expired or not. */
+interface SignedToken {
+  readonly claims: AccessTokenClaims;
+  readonly scopes: readonly Scope[];
+  readonly query: StatusQuery;
+}
+
+/** Enough for the tokens of ten thousand busy agents, at some 3 KB each. */
+const maxCachedTokens = 10_000;
+
+export function createTokenVerifier({ clock, signer, statuses, issuer }: TokenDeps): TokenVerifier {
+  const signedTokens = createLru<SignedToken>(maxCachedTokens);
+  const isExpired = ({ claims }: SignedToken) => claims.exp * 1000 <= clock.now();
+
+  /** Cached by the token's exact text, so its signature is checked once. Its expiry and status are checked each time. */
+  const readSigned = async (token: string): Promise<SignedToken | undefined> => {
+    const claims = await signer.verify(token, { typ: 'at+jwt', requiredClaims, allowExpired: true });
+    if (!claims || !isAccessTokenClaims(claims)) return undefined;
+    const { client_id: agentId, organization_id: organizationId, jti: tokenId } = claims;
+    const signed = {
+      claims,
+      scopes: claims.scope.split(' ').filter(isScope),
+      query: statusQuery({ tokenId, agentId, organizationId, delegation: readDelegation(claims) }),
+    };
+    if (!isExpired(signed)) signedTokens.set(token, signed);
+    return signed;
+  };
+
+  /** A chain ends with the suspension of any of its agents, and stays ended when the agent is reactivated. */
+  const chainEnd = (tokenId: string, holder: CachedAgent, chain: ChainStatus): VerifiedToken['ended'] => {
+    const { agents, links } = chain;
+    if (links.some(({ revoked }) => revoked)) return 'DELEGATION_REVOKED';
+    if ([holder, ...agents].some((agent) => !isValidFor(tokenId, agent))) return 'DELEGATION_REVOKED';
+    if (links.some(({ expiresAt }) => Date.parse(expiresAt) <= clock.now())) return 'DELEGATION_EXPIRED';
+    return undefined;
+  };
+
+  const derived = new WeakMap<StatusQuery, VerifiedToken>();
+  /** Derived once per status; many requests share it. */
+  const verifiedToken = ({ claims, scopes, query }: SignedToken, status: TokenStatus): VerifiedToken => {
+    const before = derived.get(query);
+    if (before?.status === status) return before;
+    const { delegation } = query;
+    const limit = scopeLimit(ownerOf(query, status), delegation);
+    const verified = deepFreeze({
+      claims,
+      status,
+      scopes: scopes.filter((scope) => limit.includes(scope)),
+      ...(delegation && { delegation }),
+    });
+    derived.set(query, verified);
+    return verified;
+  };
+
+  const verify: VerifyToken = async (token, audience) => {
+    const signed = signedTokens.get(token) ?? (await readSigned(token));
+    if (!signed || (audience !== undefined && signed.claims.aud !== audience)) return undefined;
+    const { tokenId, delegation } = signed.query;
+    if (isExpired(signed) && !delegation) return undefined;
+    const status = await statuses.get(signed.query);
+    if (!status || status === 'revoked') return undefined;
+    const ended = status.chain && chainEnd(tokenId, status, status.chain);
+    if (!ended && !isValidFor(tokenId, status)) return undefined;
+    if (isExpired(signed) && !ended) return undefined;
+    const verified = verifiedToken(signed, status);
+    return ended ? { ...verified, ended } : verified;
+  };
+
+  return {
+    verify,
+    authenticate: identifyBy(verify, issuer),
+    async explain(token) {
+      const signed = signedTokens.get(token) ?? (await readSigned(token));
+      if (!signed) return { ...anonymous, reason: 'not one of ours' };
+      const { client_id: agentId, organization_id: organizationId, aud } = signed.claims;
+      const ended = isExpired(signed) ? 'expired' : 'revoked, or of an agent that is not active';
+      return { agentId, organizationId, reason: aud === issuer ? ended : 'for another audience' };
+    },
+  };
+}
+
+/** The agent whose scopes the token carries: its holder, or the subject of its delegation. */
+function ownerOf({ delegation, otherAgentIds }: StatusQuery, status: TokenStatus): CachedAgent {
+  const index = delegation ? otherAgentIds.indexOf(delegation.subjectId) : -1;
+  return status.chain?.agents[index] ?? status;
+}
+
+/** The agent is active, and the token was issued after the agent's last suspension. */
+const isValidFor = (tokenId: string, { agentStatus, tokensEndedAt }: CachedAgent): boolean =>
+  agentStatus === 'active' && (tokensEndedAt === null || timeOfUuid(tokenId) > Date.parse(tokensEndedAt));
+
+/** For the guard, which checks the organization itself: its suspension has a code of its own. */
+function identifyBy(verify: VerifyToken, issuer: string): GuardDeps['authenticate'] {
+  const identityOf = memoize(({ claims, status, scopes, delegation, ended }: VerifiedToken): Identity => {
+    const { agentId, organizationId, organizationStatus, planTier, allowedScopes } = status;
+    return Object.freeze({
+      agentId,
+      organizationId,
+      organizationStatus,
+      planTier,
+      scopes: new Set(scopes),
+      grantableScopes: new Set(scopes.filter((scope) => allowedScopes.includes(scope))),
+      tokenId: claims.jti,
+      ...(delegation && { delegation }),
+      ...(ended && { ended }),
+    });
+  });
+  return async (token) => {
+    const verified = await verify(token, issuer);
+    return verified && identityOf(verified);
+  };
+}
