@@ -95,12 +95,37 @@ export function createTokenVerifier({ clock, signer, statuses, issuer }: TokenDe
     async explain(token) {
       const signed = signedTokens.get(token) ?? (await readSigned(token));
       if (!signed) return { ...anonymous, reason: 'not one of ours' };
-      const { client_id: agentId, organization_id: organizationId, aud } = signed.claims;
-      const ended = isExpired(signed) ? 'expired' : 'revoked, or of an agent that is not active';
-      return { agentId, organizationId, reason: aud === issuer ? ended : 'for another audience' };
+      const { client_id: agentId, organization_id: organizationId, aud, exp } = signed.claims;
+      const refused = (reason: string, description?: string) => ({
+        agentId,
+        organizationId,
+        reason,
+        ...(description !== undefined && { description }),
+      });
+      if (aud !== issuer)
+        return refused('for another audience', `The access token is for another audience: ${aud}`);
+      if (isExpired(signed)) return refused('expired', `The access token expired at ${timeOf(exp)}.`);
+      const status = await statuses.get(signed.query);
+      return refused(
+        'revoked, or of an agent that is not active',
+        describeInvalid(signed.query.tokenId, status),
+      );
     },
   };
 }
+
+/** Undefined when the agent does not exist. */
+function describeInvalid(tokenId: string, status: TokenStatus | 'revoked' | undefined): string | undefined {
+  if (status === 'revoked') return 'The access token was revoked.';
+  if (!status || isValidFor(tokenId, status)) return undefined;
+  return status.agentStatus === 'active'
+    ? 'The access token was issued before its agent was suspended. Get a new one.'
+    : `The agent of the access token is ${status.agentStatus}.`;
+}
+
+/** Seconds since 1970 as an ISO time without milliseconds. */
+const timeOf = (seconds: number): string =>
+  new Date(Math.max(seconds, 0) * 1000).toISOString().replace('.000Z', 'Z');
 
 /** The agent whose scopes the token carries: its holder, or the subject of its delegation. */
 function ownerOf({ delegation, otherAgentIds }: StatusQuery, status: TokenStatus): CachedAgent {

@@ -36,6 +36,8 @@ export interface TokenRefusal {
   readonly agentId: string;
   readonly organizationId: string;
   readonly reason: string;
+  /** The reason for the holder of a token with our signature. */
+  readonly description?: string;
 }
 
 export interface GuardDeps {
@@ -136,9 +138,10 @@ export function createGuard(deps: GuardDeps): Guard {
     identity: Identity | undefined,
   ): Promise<Identity> => {
     if (!identity) {
-      if (token !== undefined) await refuse(context, entry, await explain(token));
+      const refusal = token === undefined ? undefined : await explain(token);
+      if (refusal) await refuse(context, entry, refusal);
       else if (hasHeader) await refuse(context, entry, { ...anonymous, reason: 'malformed' });
-      return refuseUnidentified(token, resourceMetadata);
+      return refuseUnidentified(token, resourceMetadata, refusal?.description);
     }
     if (identity.organizationStatus !== 'active') {
       const reason = `organization ${identity.organizationStatus}`;
@@ -245,14 +248,22 @@ function bearerToken(header: string | undefined): string | undefined {
   return !token || token.includes(' ') || token.includes('\t') ? undefined : token;
 }
 
-function refuseUnidentified(token: string | undefined, metadata: string): never {
-  return token === undefined
-    ? fail('UNAUTHORIZED', { headers: { 'www-authenticate': `Bearer resource_metadata="${metadata}"` } })
-    : fail('UNAUTHORIZED', {
-        message: 'The access token is expired, revoked or not one of ours.',
-        headers: { 'www-authenticate': `Bearer error="invalid_token", resource_metadata="${metadata}"` },
-      });
+function refuseUnidentified(token: string | undefined, metadata: string, description?: string): never {
+  const challenge = [
+    ...(token === undefined ? [] : ['error="invalid_token"']),
+    ...(description === undefined ? [] : [`error_description="${headerSafe(description)}"`]),
+    `resource_metadata="${metadata}"`,
+  ];
+  return fail('UNAUTHORIZED', {
+    ...(token !== undefined && {
+      message: description ?? 'The access token is expired, revoked or not one of ours.',
+    }),
+    headers: { 'www-authenticate': `Bearer ${challenge.join(', ')}` },
+  });
 }
+
+/** RFC 6750 §3: printable ASCII without quotation marks and backslashes. */
+const headerSafe = (text: string): string => text.replace(/[^\x20-\x21\x23-\x5b\x5d-\x7e]/g, '?');
 
 function requireScope(identity: Identity, needed: Scope, metadata: string): void {
   if (identity.scopes.has(needed)) return;
