@@ -1,4 +1,4 @@
-/** Chains of several links: what reaches the end of one, and what ends it. */
+/** Chains of several links: their scopes, and the ways they end. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { decodeJwt } from 'jose';
@@ -25,7 +25,7 @@ interface Linked extends Lent {
   readonly token: string;
 }
 
-/** Each lends to the next what the list says, and the next redeems it; the first is nobody's delegatee. */
+/** Each agent delegates the listed scopes to the next, which redeems them. */
 async function chainOf(
   cast: readonly Client[],
   scopes: readonly (readonly string[])[],
@@ -255,7 +255,7 @@ describe('agents of a chain', () => {
   ];
   for (const [what, end] of ends) {
     for (const position of [0, 1, 2]) {
-      it(`one ${what}, the ${['first', 'second', 'third'][position]}: what rests on it is over for good`, async () => {
+      it(`one ${what}, the ${['first', 'second', 'third'][position]}: the links below end and stay ended`, async () => {
         const cast = await agents(4);
         const links = await chainOf(cast, narrowing.slice(0, 3));
         for (const { token } of links) assert.equal(await reads(token), '200');
@@ -294,10 +294,10 @@ describe('agents of a chain', () => {
     assert.deepEqual(await scopesOf(), Array(3).fill(['agents:read', 'audit:read']));
     const { scope } = (await exchange(cast[3] as Client, String(links[2]?.delegationToken))).json;
     assert.equal(scope, 'agents:read audit:read');
-    const asked = await exchange(cast[3] as Client, String(links[2]?.delegationToken), {
+    const refused = await exchange(cast[3] as Client, String(links[2]?.delegationToken), {
       scope: 'tokens:read',
     });
-    assert.equal(asked.json.error, 'invalid_scope');
+    assert.equal(refused.json.error, 'invalid_scope');
     assert.deepEqual((await verify(operator, String(links[2]?.delegationToken))).json.scopes, [
       'agents:read',
       'audit:read',
@@ -310,7 +310,7 @@ describe('agents of a chain', () => {
     );
   });
 
-  it('what one does on another’s behalf is recorded as its own, with chain and subject', async () => {
+  it('a call on behalf of another is recorded as the actor’s, with chain and subject', async () => {
     const cast = await agents(2);
     const [link] = await chainOf(cast, [['agents:read', 'agents:write']]);
     const { agentId } = await t.agent({ allowedScopes: [] });
@@ -327,7 +327,7 @@ describe('agents of a chain', () => {
     assert.deepEqual(event?.metadata.delegation, { chainId: link?.chainId, subjectId: cast[0]?.agentId });
   });
 
-  it('one that administers its organization does not on another’s behalf', async () => {
+  it('an administrator has no role when it acts on behalf of another', async () => {
     const cast = await agents(2);
     const path = `/api/v1/organizations/${t.operator.organizationId}`;
     await t.call('POST', `${path}/members`, {
@@ -351,7 +351,7 @@ describe('agents of a chain', () => {
     );
   });
 
-  it('403 FORBIDDEN: nobody grants on another’s behalf more than its link holds', async () => {
+  it('403 FORBIDDEN for a delegated caller that grants scopes beyond its link', async () => {
     const cast = await agents(2);
     const [link] = await chainOf(cast, [['agents:read', 'agents:write']]);
     const strong = await t.agent();
@@ -404,7 +404,7 @@ describe('agents of a chain', () => {
     assert.equal(await reads(String(links[1]?.token)), '403 DELEGATION_REVOKED');
   });
 
-  it('its calls are counted in the window of whoever acts', async () => {
+  it('its calls are counted in the window of the actor', async () => {
     const cast = await agents(2);
     const [link] = await chainOf(cast, [['agents:read']]);
     const remaining = async (token: string) =>
@@ -416,7 +416,7 @@ describe('agents of a chain', () => {
     assert.equal(await remaining(own), before - 2);
   });
 
-  it('asking about a token costs one look and no SQL while nothing changes', async () => {
+  it('introspection reads the cache once and runs no SQL while nothing changes', async () => {
     const cast = await agents(6);
     const links = await chainOf(cast, narrowing);
     const token = String(links[4]?.token);
@@ -439,8 +439,8 @@ describe('agents of a chain', () => {
   });
 });
 
-describe('what is long over', () => {
-  it('is forgotten with the audit events that speak of it, whole chains at a time', async () => {
+describe('links that expired long ago', () => {
+  it('are purged with their audit events, whole chains at a time', async () => {
     const links = await chainOf(await agents(4), narrowing.slice(0, 3));
     const left = async () =>
       (

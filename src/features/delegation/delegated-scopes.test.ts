@@ -21,7 +21,7 @@ const issuer = 'http://countersign.test';
 const cloud = 'https://sts.example.com/';
 const alice = await t.agent();
 const aliceToken = await t.token(undefined, alice);
-/** Without standing privileges. */
+/** An agent without scopes of its own. */
 const worker = () => t.agent({ allowedScopes: [] });
 const bob = await worker();
 
@@ -188,13 +188,13 @@ describe('posing as the subject elsewhere', () => {
     for (const more of [{}, { resource: cloud }] as Record<string, string>[]) {
       const token = await redeem(bob, lent, more);
       assertRefused(await exchange(bob, token), 400, 'invalid_grant');
-      const outside = {
+      const external = {
         grant_type: tokenExchange,
         subject_token: token,
         subject_token_type: jwtType,
       };
       for (const named of [{}, { client_id: alice.agentId }, { client_id: bob.agentId }]) {
-        const exchanged = await t.form('/api/v1/oidc/token', { ...outside, ...named });
+        const exchanged = await t.form('/api/v1/oidc/token', { ...external, ...named });
         assertRefused(exchanged, 400, 'invalid_grant');
         const asserted = {
           client_assertion_type: 'urn:ietf:params:oauth:client-assertion-type:jwt-bearer',

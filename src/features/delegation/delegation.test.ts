@@ -87,7 +87,7 @@ describe('POST /delegations', () => {
     );
   });
 
-  it('201 counts it, and leaves one event that says who lent what to whom', async () => {
+  it('201 counts it, and records one event with delegator, delegatee and scopes', async () => {
     const counted = async () =>
       Number(/^service_delegation_chains_created_total (\d+)/m.exec(await t.app.metrics.text())?.[1] ?? 0);
     const before = await counted();
@@ -124,7 +124,7 @@ describe('POST /delegations', () => {
   });
 
   const malformed: [string, object][] = [
-    ['nobody is named', { scopes: ['agents:read'] }],
+    ['no delegatee is named', { scopes: ['agents:read'] }],
     ['no scopes are named', { delegateeId: bob.agentId }],
     ['scopes are empty', { ...wanted, scopes: [] }],
     ['a scope is unknown', { ...wanted, scopes: ['make:coffee'] }],
@@ -260,7 +260,7 @@ describe('GET /delegations', () => {
 describe('GET /delegations/{chainId}', () => {
   const get = (token: string, chainId: string) => t.call('GET', `/api/v1/delegations/${chainId}`, { token });
 
-  it('200 to the parties and whoever reads the audit log; 404 DELEGATION_NOT_FOUND to all others', async () => {
+  it('200 to the agents of the chain and readers of the audit log; 404 DELEGATION_NOT_FOUND to all others', async () => {
     const { chainId } = await lend(aliceToken, bob, ['agents:read']);
     for (const token of [aliceToken, bobToken, operator, await t.token('audit:read', carol)]) {
       const { status, json } = await get(token, chainId.toUpperCase());
@@ -283,12 +283,13 @@ describe('GET /delegations/{chainId}', () => {
 });
 
 describe('a suspended organization', () => {
-  it('403 ORG_SUSPENDED for the question what a chain of it is worth; 200 when it is active again', async () => {
-    const lender = await foreigner();
-    const { organizationId } = (await t.call('GET', `/api/v1/agents/${lender.agentId}`, { token: operator }))
-      .json;
-    const borrower = await t.agent({ organization_id: organizationId });
-    const { delegationToken } = await lend(await t.token(undefined, lender), borrower, ['agents:read']);
+  it('403 ORG_SUSPENDED when one of its chains is verified; 200 when it is active again', async () => {
+    const delegator = await foreigner();
+    const { organizationId } = (
+      await t.call('GET', `/api/v1/agents/${delegator.agentId}`, { token: operator })
+    ).json;
+    const delegatee = await t.agent({ organization_id: organizationId });
+    const { delegationToken } = await lend(await t.token(undefined, delegator), delegatee, ['agents:read']);
     const set = (status: string) =>
       t.call('PATCH', `/api/v1/organizations/${organizationId}`, { token: operator, payload: { status } });
     await set('suspended');
@@ -298,7 +299,7 @@ describe('a suspended organization', () => {
   });
 });
 
-describe('what is used', () => {
+describe('usage', () => {
   it('200 GET /usage counts chains made and tokens exchanged', async () => {
     const totals = async () =>
       (await t.call('GET', '/api/v1/usage', { token: aliceToken })).json.totals as Record<string, number>;
@@ -311,7 +312,7 @@ describe('what is used', () => {
 });
 
 describe('POST /delegations/verify', () => {
-  it('200 with what the token is worth, for a delegation token and for one redeemed with it', async () => {
+  it('200 with the scopes and links, for a delegation token and for one redeemed with it', async () => {
     const lent = await lend(aliceToken, bob, ['agents:read', 'audit:read']);
     const { chainId, expiresAt } = lent;
     const { status, json } = await verify(carolToken, lent.delegationToken);
@@ -347,7 +348,7 @@ describe('POST /delegations/verify', () => {
       assertFailed(await verify(aliceToken, token), 403, 'DELEGATION_EXPIRED');
   });
 
-  it('404 DELEGATION_NOT_FOUND for what is none, or not of this organization', async () => {
+  it('404 DELEGATION_NOT_FOUND for other texts, and for a chain of another organization', async () => {
     const { delegationToken } = await lend(aliceToken, bob, ['agents:read']);
     const [head, body, signature] = delegationToken.split('.');
     const none = Buffer.from('{"alg":"none","typ":"delegation+jwt"}').toString('base64url');
@@ -387,7 +388,7 @@ describe('DELETE /delegations/{chainId}', () => {
       chainId,
     ]);
 
-  it('204 by whoever gave it, an administrator or the operator; again 204, and one event', async () => {
+  it('204 by its delegator, an administrator or the operator; again 204, and one event', async () => {
     const admin = await t.agent({ allowedScopes: [] });
     await t.call('POST', `/api/v1/organizations/${t.operator.organizationId}/members`, {
       token: operator,

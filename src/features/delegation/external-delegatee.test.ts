@@ -1,4 +1,4 @@
-/** Delegatees without a secret or a key, whom only an outside issuer vouches for (a trust policy). */
+/** Delegatees that authenticate by an assertion of an external issuer (a trust policy), without a secret or a key. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
@@ -69,8 +69,8 @@ const refusalsOf = async (agentId: string) =>
     )
   ).map(({ reason }) => reason);
 
-describe('200 a delegation redeemed by a client that an outside token vouches for', () => {
-  it('is the same token as by a secret; the outside token is used up by it', async () => {
+describe('200 a delegation redeemed by a client with an external assertion', () => {
+  it('is the same token as by a secret; the external token is used up by it', async () => {
     const { policy, lent } = await introduce();
     for (const more of [{}, { client_id: policy.agentId }]) {
       const token = await policy.sign();
@@ -115,7 +115,7 @@ describe('200 a delegation redeemed by a client that an outside token vouches fo
     assert.equal(await reads(json.access_token), '200');
   });
 
-  it('leaves one event, which says by whose word, and is counted once as an exchange', async () => {
+  it('records one event with policy and issuer, and is counted once as an exchange', async () => {
     const { policy, lent } = await introduce();
     const counted = async () => ({
       metric: Number(/^service_oidc_tokens_issued_total (\d+)/m.exec(await t.app.metrics.text())?.[1] ?? 0),
@@ -154,7 +154,7 @@ describe('200 a delegation redeemed by a client that an outside token vouches fo
   });
 });
 
-describe('200 scopes: what the delegation lends, whatever the policy and the agent give', () => {
+describe('200 scopes: those of the delegation, regardless of policy and agent', () => {
   it('for any policy, link and agent', async () => {
     const some = fc.subarray([...organizationScopes]);
     const atLeastOne = fc.subarray([...organizationScopes], { minLength: 1 });
@@ -200,13 +200,13 @@ describe('200 scopes: what the delegation lends, whatever the policy and the age
 
 describe('refused, with one event', () => {
   const proofs: [string, RegExp, (policy: Policy) => Promise<string>][] = [
-    ['another subject', /no trust policy/, (policy) => policy.sign({ sub: 'somebody' })],
+    ['another subject', /no trust policy/, (policy) => policy.sign({ sub: 'another-subject' })],
     ['another audience', /audience/, (policy) => policy.sign({ aud: 'https://other.example' })],
     ['an old token', /age/, (policy) => policy.sign({ iat: seconds() - 700 })],
     ['an expired token', /^expired$/, (policy) => policy.sign({ exp: seconds() - 1 })],
     ["a stranger's key", /^unknown_key$/, async (policy) => policy.sign({}, { key: await makeKey() })],
     [
-      'an issuer that nobody trusts',
+      'an issuer that no policy trusts',
       /no trust policy/,
       (policy) => policy.sign({ iss: 'https://unknown.example' }),
     ],
@@ -254,7 +254,7 @@ describe('refused, with one event', () => {
     assert.equal((await redeem(token, lent)).json.error, 'invalid_grant');
   });
 
-  it('by the grant: its own words, and the outside token stays good until something is issued for it', async () => {
+  it('by the grant: its own error codes, and the external token stays good until something is issued for it', async () => {
     const { policy, lent } = await introduce();
     const { lent: foreign } = await introduce();
     const ended = await lendTo(policy);
@@ -311,22 +311,22 @@ describe('refused, with one event', () => {
 });
 
 describe('the rate window', () => {
-  it("counts in the client's window once it has proved itself, in the address's before", async () => {
+  it("counts in the client's window once it is authenticated, in the address's before", async () => {
     const { policy, lent } = await introduce({ singleUse: false });
     const token = await policy.sign();
     const remaining = async (assertion: string, given: Pick<Lent, 'delegationToken'>) =>
       Number((await redeem(assertion, given)).headers['x-ratelimit-remaining']);
-    const nobody = await policy.sign({ sub: 'somebody' });
+    const unknown = await policy.sign({ sub: 'another-subject' });
     startOfMinute(t.clock);
-    const [client, address] = [await remaining(token, lent), await remaining(nobody, lent)];
+    const [client, address] = [await remaining(token, lent), await remaining(unknown, lent)];
     assert.equal(await remaining(token, { delegationToken: 'garbage' }), client - 1);
-    assert.equal(await remaining(nobody, lent), address - 1);
+    assert.equal(await remaining(unknown, lent), address - 1);
     assert.equal(await remaining(token, lent), client - 2);
   });
 });
 
 describe('at once', () => {
-  it('of 50 redemptions with one outside token exactly one succeeds', async () => {
+  it('of 50 redemptions with one external token exactly one succeeds', async () => {
     const { policy, lent } = await introduce();
     const token = await policy.sign();
     const answers = await Promise.all(Array.from({ length: 50 }, () => redeem(token, lent)));
@@ -335,7 +335,7 @@ describe('at once', () => {
     assert.deepEqual(await refusalsOf(policy.agentId), Array(49).fill('the token was used before'));
   });
 
-  it('of 99 ways to spend one outside token, among them redemptions that fail, exactly one succeeds', async () => {
+  it('of 99 ways to spend one external token, among them redemptions that fail, exactly one succeeds', async () => {
     const { policy, lent } = await introduce();
     const token = await policy.sign();
     const ways = [

@@ -1,4 +1,4 @@
-/** Borrowed power stays borrowed: a delegated caller cannot turn it into power that outlives the delegation. */
+/** A delegated caller cannot turn delegated scopes into power that outlives the delegation. */
 import assert from 'node:assert/strict';
 import { generateKeyPairSync } from 'node:crypto';
 import { describe, it } from 'node:test';
@@ -15,7 +15,7 @@ const aliceToken = await t.token(undefined, alice);
 const publicKey = await exportJWK(generateKeyPairSync('ed25519').publicKey);
 
 /** A token with everything that Alice can lend, for an agent that may hold these scopes itself. */
-async function borrowing(allowedScopes: readonly string[], lender = aliceToken) {
+async function delegatee(allowedScopes: readonly string[], lender = aliceToken) {
   const client = await t.agent({ allowedScopes });
   return { client, token: await redeem(client, await lend(lender, client, [...organizationScopes])) };
 }
@@ -62,7 +62,7 @@ async function assertCannotSpeakAs(token: string, target: Pick<Client, 'agentId'
 
 describe('POST and PATCH /agents by a delegated caller', () => {
   it('201 with no scopes by default when its own agent holds none; 403 FORBIDDEN for any', async () => {
-    const { token } = await borrowing([]);
+    const { token } = await delegatee([]);
     const made = await call(token, 'POST', '/agents', newAgent());
     assert.equal(made.status, 201, made.text);
     assert.deepEqual(made.json.allowedScopes, []);
@@ -89,7 +89,7 @@ describe('POST and PATCH /agents by a delegated caller', () => {
   });
 
   it('403 FORBIDDEN to widen itself, or to narrow an agent to its own size', async () => {
-    const { client, token } = await borrowing(['agents:read']);
+    const { client, token } = await delegatee(['agents:read']);
     for (const [agentId, allowedScopes] of [
       [client.agentId, ['agents:read', 'agents:write']],
       [alice.agentId, ['agents:read']],
@@ -100,17 +100,17 @@ describe('POST and PATCH /agents by a delegated caller', () => {
 
 describe('a credential given by a delegated caller', () => {
   it('403 FORBIDDEN for an agent with scopes that only the delegation holds', async () => {
-    const { token } = await borrowing(['agents:read', 'agents:write']);
+    const { token } = await delegatee(['agents:read', 'agents:write']);
     await assertCannotSpeakAs(token, await t.agent({ allowedScopes: ['audit:read'] }));
   });
 
   it('403 FORBIDDEN for an agent without scopes and for itself, unless its own agent may hold agents:write', async () => {
-    const { client, token } = await borrowing([]);
+    const { client, token } = await delegatee([]);
     await assertCannotSpeakAs(token, await t.agent({ allowedScopes: [] }));
     await assertCannotSpeakAs(token, client);
   });
 
-  it('403 FORBIDDEN for every agent of its chain, whatever its own agent may hold', async () => {
+  it('403 FORBIDDEN for every agent of its chain, regardless of the scopes of its own agent', async () => {
     const bob = await t.agent();
     const given = await lend(aliceToken, bob, [...organizationScopes], { allowRedelegation: true });
     const bobs = await redeem(bob, given);
@@ -122,7 +122,7 @@ describe('a credential given by a delegated caller', () => {
   });
 
   it('201 and 200 where its token and its own agent both hold enough', async () => {
-    const { token } = await borrowing(organizationScopes);
+    const { token } = await delegatee(organizationScopes);
     for (const [way, attempt] of await waysToSpeakAs(await t.agent({ allowedScopes: ['agents:read'] }))) {
       const answer = await attempt(token);
       assert.ok(answer.status < 300, `${way}: ${answer.text}`);
@@ -130,9 +130,9 @@ describe('a credential given by a delegated caller', () => {
   });
 });
 
-describe('lent by an operator', () => {
+describe('scopes delegated by an operator', () => {
   it('403 and 404: the delegatee stays in its organization, grants nothing and touches no operator', async () => {
-    const { token } = await borrowing([], operator);
+    const { token } = await delegatee([], operator);
     const { organizationId } = (
       await call(operator, 'POST', '/organizations', { name: 'Elsewhere', slug: 'elsewhere-borrowed' })
     ).json;
@@ -179,7 +179,7 @@ describe('an existing webhook subscription and a delegated caller', () => {
   it('403 FORBIDDEN for secret, url and events unless its own agent may hold webhooks:write', async () => {
     const path = await subscribe(aliceToken);
     const before = await read(path);
-    const { token } = await borrowing(['agents:read', 'agents:write', 'webhooks:read']);
+    const { token } = await delegatee(['agents:read', 'agents:write', 'webhooks:read']);
     for (const [field, attempt] of lasting(path)) {
       const answer = await attempt(token);
       assert.equal(`${field}: ${answer.status} ${answer.json.code}`, `${field}: 403 FORBIDDEN`, answer.text);
@@ -193,7 +193,7 @@ describe('an existing webhook subscription and a delegated caller', () => {
 
   it('200 and 202 for name, active, the url it has already, and a test', async () => {
     const path = await subscribe(aliceToken);
-    const { token } = await borrowing([]);
+    const { token } = await delegatee([]);
     const change = { name: 'Renamed', active: false, url: 'https://receiver.example/hook' };
     for (const answer of [
       await call(token, 'PATCH', path, change),
@@ -205,7 +205,7 @@ describe('an existing webhook subscription and a delegated caller', () => {
 
   it('200 for secret, url and events where its own agent may hold webhooks:write', async () => {
     const path = await subscribe(aliceToken);
-    const { token } = await borrowing(['webhooks:write']);
+    const { token } = await delegatee(['webhooks:write']);
     for (const [field, attempt] of lasting(path)) {
       const answer = await attempt(token);
       assert.equal(answer.status, 200, `${field}: ${answer.text}`);

@@ -23,7 +23,7 @@ interface Node {
   readonly mayPass: boolean;
   ended: boolean;
 }
-interface Held {
+interface RedeemedToken {
   readonly token: string;
   readonly scopes: readonly string[];
   readonly node: Node;
@@ -33,7 +33,7 @@ const pathOf = (node: Node | undefined): Node[] => (node ? [...pathOf(node.paren
 
 const scopeSet = fc.subarray([...organizationScopes], { minLength: 1 });
 const nat = fc.nat(1_000);
-/** Mostly within reach, so that trees grow; now and then whatever comes to mind. */
+/** Mostly scopes that can be delegated, so that trees grow; sometimes any scopes. */
 const greedy = fc.integer({ min: 0, max: 5 }).map((n) => n === 0);
 /** What is given, whether it is one's own or has been given before. */
 const gift = {
@@ -75,7 +75,7 @@ async function walk(steps: readonly Step[], ceilings: readonly (readonly string[
   const cast: Client[] = await Promise.all(allowed.map((allowedScopes) => t.agent({ allowedScopes })));
   const own = await Promise.all(cast.map((client) => t.token(undefined, client)));
   const nodes: Node[] = [];
-  const held: Held[] = [];
+  const redeemedTokens: RedeemedToken[] = [];
   const patch = (index: number, payload: object) =>
     t.call('PATCH', `/api/v1/agents/${cast[index]?.agentId}`, { token: operator, payload });
   const subjectOf = (node: Node): readonly string[] => allowed[pathOf(node)[0]?.delegator ?? -1] ?? [];
@@ -85,7 +85,7 @@ async function walk(steps: readonly Step[], ceilings: readonly (readonly string[
     const { status, json } = await exchange(cast[node.delegatee] as Client, node.token, scope);
     if (status !== 200) return;
     assert.ok(!endedAbove(node), 'nothing is issued below a link that has ended');
-    held.push({ token: json.access_token, scopes: json.scope.split(' ').filter(Boolean), node });
+    redeemedTokens.push({ token: json.access_token, scopes: json.scope.split(' ').filter(Boolean), node });
   };
   const add = async (
     token: string,
@@ -94,7 +94,8 @@ async function walk(steps: readonly Step[], ceilings: readonly (readonly string[
     delegatee: number,
     wanted: Extract<Step, { mayPass: boolean }>,
   ) => {
-    const reachable = (parent ? held.find(({ node }) => node === parent)?.scopes : allowed[delegator]) ?? [];
+    const reachable =
+      (parent ? redeemedTokens.find(({ node }) => node === parent)?.scopes : allowed[delegator]) ?? [];
     const within = wanted.scopes.filter((scope) => reachable.includes(scope));
     const scopes = wanted.greedy || within.length === 0 ? wanted.scopes : within;
     const allowRedelegation = wanted.mayPass;
@@ -140,7 +141,7 @@ async function walk(steps: readonly Step[], ceilings: readonly (readonly string[
         await add(String(own[index]), undefined, index, wanted.to % cast.length, wanted);
         break;
       case 'pass': {
-        const source = pick(held, wanted.from);
+        const source = pick(redeemedTokens, wanted.from);
         if (source)
           await add(source.token, source.node, source.node.delegatee, wanted.to % cast.length, wanted);
         break;
@@ -170,7 +171,7 @@ async function walk(steps: readonly Step[], ceilings: readonly (readonly string[
     }
   }
 
-  for (const { token, scopes, node } of held) {
+  for (const { token, scopes, node } of redeemedTokens) {
     const { active, scope = '' } = (await t.form('/api/v1/token/introspect', { token }, operator)).json;
     assert.equal(active, !endedAbove(node), 'alive exactly as long as every link is');
     if (!active) continue;
@@ -185,7 +186,7 @@ async function walk(steps: readonly Step[], ceilings: readonly (readonly string[
     const expected = scopes.filter((word) => subjectOf(node).includes(word));
     assert.deepEqual(now, expected, 'what the subject may hold, no more and no less');
   }
-  return held.map(({ node }) => pathOf(node).length);
+  return redeemedTokens.map(({ node }) => pathOf(node).length);
 }
 
 describe('random trees of delegations', () => {

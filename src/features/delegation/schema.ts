@@ -14,7 +14,7 @@ const link = {
   subjectId: Uuid,
   delegatorId: Uuid,
   delegateeId: Uuid,
-  scopes: Type.Array(Type.String(), { description: 'what this link lends, at most' }),
+  scopes: Type.Array(Type.String(), { description: 'the scopes that this link delegates, at most' }),
   resource: Nullable(
     Type.Array(Type.String(), {
       description: 'the audiences it may be redeemed for; null: our own API only',
@@ -104,7 +104,7 @@ export const VerifiedDelegation = Type.Object(
     actorId: Uuid,
     scopes: Type.Array(Type.String(), {
       description:
-        'what every link lends and the subject may hold now; an empty list: nothing can be redeemed now, though the delegation is valid',
+        'the scopes that every link delegates and the subject may hold now; an empty list: nothing can be redeemed now, though the delegation is valid',
     }),
     depth: Type.Integer(),
     expiresAt: Timestamp,

@@ -164,7 +164,7 @@ describe('200 token exchange at POST /token', () => {
     );
   });
 
-  it('introspection shows whom it is for and who acts', async () => {
+  it('introspection shows subject and actor', async () => {
     const { json } = await t.form('/api/v1/token/introspect', { token: await redeem(bob, lent) }, operator);
     const { active, sub, client_id, act, chain_id } = json;
     assert.deepEqual(
@@ -192,7 +192,7 @@ const keyId = await calculateJwkThumbprint(
 );
 const ourKey = createPrivateKey(process.env.TEST_PRIVATE_KEY ?? '');
 const now = () => Math.floor(t.clock.now() / 1000);
-/** The delegation token with other claims or headers, signed by whoever has our key. */
+/** The delegation token with other claims or headers, signed with our key. */
 const forged = (claims: object, header: object = {}, key = ourKey) =>
   new SignJWT({ ...decodeJwt(lent.delegationToken), ...claims })
     .setProtectedHeader({ alg: 'RS256', kid: keyId, typ: 'delegation+jwt', ...header })
@@ -274,7 +274,7 @@ describe('refused token exchange', () => {
     ['followed by a line end', async () => `${lent.delegationToken}\n`],
     ['with unused bits set', async () => respelt(lent.delegationToken)],
     [
-      'signed by somebody else',
+      'signed by another key',
       () => forged({}, {}, generateKeyPairSync('rsa', { modulusLength: 2048 }).privateKey),
     ],
     [
@@ -293,7 +293,7 @@ describe('refused token exchange', () => {
     ['by our key for a chain that is an object', () => forged({ chain_id: { sub: lent.chainId } })],
     ['for another delegatee', async () => (await lend(aliceToken, carol, ['agents:read'])).delegationToken],
     [
-      'for another delegatee, whatever may_act says',
+      'for another delegatee, with may_act of this one',
       async () => {
         const { chainId } = await lend(aliceToken, carol, ['agents:read']);
         return forged({ chain_id: chainId });
@@ -349,7 +349,7 @@ describe('refused token exchange', () => {
     });
   }
 
-  it('403 unauthorized_client when the delegatee is suspended; dead for good when it is back', async () => {
+  it('403 unauthorized_client when the delegatee is suspended; still invalid after the reactivation', async () => {
     const dave = await t.agent();
     const given = await lend(aliceToken, dave, ['agents:read']);
     const patch = (status: string) =>
@@ -361,7 +361,7 @@ describe('refused token exchange', () => {
   });
 });
 
-describe('what a delegation token is not', () => {
+describe('a delegation token used as an access token', () => {
   it('401 UNAUTHORIZED as an access token, {active:false} at introspection, 200 and nothing at revocation', async () => {
     assert.equal(await reads(lent.delegationToken), '401 UNAUTHORIZED');
     const { delegationToken: token } = lent;

@@ -17,7 +17,7 @@ export interface IntrospectionService {
 export function createIntrospection(deps: TokenDeps, verify: VerifyToken): IntrospectionService {
   const { db, clock, ledger, isAdmin, countIntrospection } = deps;
 
-  /** An operator's token is revoked by itself or another operator: only an operator can make one. */
+  /** Only an operator, the agent itself included, revokes an operator's token. */
   const mayRevoke = async (caller: Caller, { agentId, organizationId, allowedScopes }: AgentStatus) => {
     if (caller.agentId === agentId || isOperator(caller)) return true;
     if (caller.organizationId !== organizationId || allowedScopes.includes(operatorScope)) return false;

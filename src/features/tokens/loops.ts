@@ -3,7 +3,7 @@ import { deleteInChunks } from '../../kernel/data/delete-in-chunks.ts';
 import type { TokenDeps } from './deps.ts';
 import { deleteExpiredAssertions, deleteExpiredRevocations } from './store.ts';
 
-/** What has expired needs no record of its revocation or use; a day's grace covers clocks that differ. */
+/** Expired tokens and assertions need no record; a day of grace covers clock skew. */
 const graceMs = 86_400_000;
 
 export const createExpiryLoop = ({ db, clock }: Pick<TokenDeps, 'db' | 'clock'>): Loop => ({

@@ -8,27 +8,27 @@ export const TokenRequest = Type.Object(
     client_id: Type.Optional(
       Type.String({
         description:
-          'the agentId. With MULTI_TENANT=true also required beside a client_assertion of an outside issuer',
+          'the agentId. With MULTI_TENANT=true also required beside a client_assertion of an external issuer',
       }),
     ),
     client_secret: Type.Optional(Type.String()),
     client_assertion_type: Type.Optional(Type.String({ maxLength: 128 })),
     client_assertion: Type.Optional(Type.String({ maxLength: 8192 })),
     scope: Type.Optional(Type.String({ maxLength: 1024 })),
-    /** RFC 8707: whom the token is for; our own API when absent. */
+    /** RFC 8707: the audience of the token; our own API when absent. */
     resource: Type.Optional(Type.String({ maxLength: 1024 })),
   },
   { title: 'TokenRequest' },
 );
 export type TokenRequest = Static<typeof TokenRequest>;
 
-/** With the fields of the other grants. */
+/** With the fields of all grants. */
 export const tokenRequestOf = (grants: readonly Grant[]) =>
   Type.Object(Object.assign({}, TokenRequest.properties, ...grants.map(({ fields }) => fields)), {
     title: 'TokenRequest',
   }) as typeof TokenRequest;
 
-/** Nothing is read from the address; what must not stand there is refused by the service. */
+/** Nothing is read from the query string; endpoint/parse.ts refuses form fields in it. */
 export const TokenQuery = Type.Object({}, { additionalProperties: true });
 
 export const AccessTokenResponse = Type.Object(
@@ -55,22 +55,17 @@ export const TokenQuestion = Type.Object(
   { title: 'TokenQuestion' },
 );
 
-/** An inactive token says nothing but that. */
+/** An inactive token has no other field. */
 export const Introspection = Type.Object(
   {
     active: Type.Boolean(),
     sub: Type.Optional(Type.String()),
-    client_id: Type.Optional(
-      Type.String({
-        description:
-          'the agentId. With MULTI_TENANT=true also required beside a client_assertion of an outside issuer',
-      }),
-    ),
+    client_id: Type.Optional(Type.String({ description: 'the agentId' })),
     scope: Type.Optional(Type.String()),
     token_type: Type.Optional(Type.Literal('Bearer')),
     iat: Type.Optional(Type.Integer()),
     exp: Type.Optional(Type.Integer()),
-    /** Of a delegated token: who acts, and within it who did before (RFC 8693 §4.1), and by which chain. */
+    /** Of a delegated token: the actor, with earlier actors nested in it (RFC 8693 §4.1), and the chain. */
     act: Type.Optional(Type.Object({ sub: Type.String() }, { additionalProperties: true })),
     chain_id: Type.Optional(Type.String()),
   },

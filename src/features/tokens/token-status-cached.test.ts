@@ -75,14 +75,14 @@ const changes: Record<string, Change> = {
   },
 };
 
-describe('a token that was asked about again and again', () => {
-  const stands = async (token: string) => {
+describe('a token whose status is cached', () => {
+  const scopeAndStatus = async (token: string) => {
     const { scope } = await introspect(token, await operator());
     return [scope, await reads(token)];
   };
   /** The first answer comes from the database; by the third, everything that follows from it is remembered. */
   const standsFor = async (token: string, expected: Change['after']) => {
-    for (let time = 0; time < 3; time += 1) assert.deepEqual(await stands(token), expected);
+    for (let time = 0; time < 3; time += 1) assert.deepEqual(await scopeAndStatus(token), expected);
   };
 
   for (const [what, { of, change, after }] of Object.entries(changes)) {
@@ -100,12 +100,12 @@ describe('a token that was asked about again and again', () => {
     const { holder, own } = await cast();
     const less = await t.token('tokens:read', holder);
     for (let time = 0; time < 4; time += 1) {
-      assert.deepEqual(await stands(own), ['agents:read tokens:read', '200']);
-      assert.deepEqual(await stands(less), narrowed);
+      assert.deepEqual(await scopeAndStatus(own), ['agents:read tokens:read', '200']);
+      assert.deepEqual(await scopeAndStatus(less), narrowed);
     }
   });
 
-  it('is shown to its own organization and the operator, and to nobody else in between', async () => {
+  it('is shown to its own organization and the operator only', async () => {
     const { own } = await cast();
     const stranger = (await cast()).own;
     for (let time = 0; time < 4; time += 1) {

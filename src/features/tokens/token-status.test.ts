@@ -15,7 +15,7 @@ const operator = await t.token();
 const introspect = async (token: string) =>
   (await t.form('/api/v1/token/introspect', { token }, operator)).json;
 
-describe('what is known about a token', () => {
+describe('the status of a token', () => {
   const queries = async () =>
     [
       ...(await t.app.metrics.text()).matchAll(
@@ -26,7 +26,7 @@ describe('what is known about a token', () => {
       .filter(([, name]) => !/^(credentials\.count|webhooks\.)/.test(name ?? ''))
       .map(([, name, count]) => `${name} ${count}`);
 
-  it('is asked of the database once in a while, not each time', async () => {
+  it('is read from the database once within the cache time', async () => {
     const agent = await t.agent({ allowedScopes: ['agents:read'] });
     const token = await t.token(undefined, agent);
     assert.equal((await introspect(token)).active, true);
@@ -38,7 +38,7 @@ describe('what is known about a token', () => {
     assert.notDeepEqual(await queries(), before);
   });
 
-  it('is forgotten when the agent changes: scopes taken away are gone from the next answer', async () => {
+  it('is invalidated when the agent changes: removed scopes are missing from the next response', async () => {
     const agent = await t.agent({ allowedScopes: ['agents:read', 'tokens:read'] });
     const token = await t.token(undefined, agent);
     assert.equal((await introspect(token)).scope, 'agents:read tokens:read');
@@ -49,7 +49,7 @@ describe('what is known about a token', () => {
     assert.equal((await introspect(token)).scope, 'tokens:read');
   });
 
-  it('that was revoked is asked of nobody, as long as it would have lived', async () => {
+  it('that was revoked is cached until the token would have expired', async () => {
     const token = await t.token(undefined, await t.agent());
     await t.form('/api/v1/token/revoke', { token }, operator);
     t.clock.advance(61_000);

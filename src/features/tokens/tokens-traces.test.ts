@@ -1,11 +1,11 @@
-/** What a token request leaves behind (audit rows, metrics, logs), and what a refusal gives away: nothing. */
+/** The audit rows, metrics and logs of a token request; refusals disclose nothing. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { decodeJwt } from 'jose';
 import { startApp } from '../../../test/support/harness.ts';
 
 const t = await startApp({ LOG_LEVEL: 'trace' });
-const nobody = '00000000-0000-0000-0000-000000000000';
+const nilUuid = '00000000-0000-0000-0000-000000000000';
 const agent = await t.agent({ allowedScopes: ['agents:read'] });
 const suspended = await t.agent();
 await t.sql("update agents set status = 'suspended' where agent_id = $1", [suspended.agentId]);
@@ -33,7 +33,7 @@ interface Row {
   readonly user_agent: string;
   readonly metadata: Record<string, unknown>;
 }
-/** The events written meanwhile. */
+/** The events that `work` writes. */
 async function eventsOf<T>(work: () => Promise<T>): Promise<{ result: T; rows: Row[] }> {
   const count = async () => Number((await t.sql('select count(*) from audit_events'))[0]?.count);
   const before = await count();
@@ -61,15 +61,15 @@ describe('the audit log', () => {
       unknown,
       'failure',
       unknownId,
-      nobody,
+      nilUuid,
       'client authentication failed: check the client id, and that its secret, key or assertion is current',
     ],
     [
       'a client id that is no UUID',
       { ...unknown, client_id: 'x' },
       'failure',
-      nobody,
-      nobody,
+      nilUuid,
+      nilUuid,
       'client authentication failed: check the client id, and that its secret, key or assertion is current',
     ],
     ['a suspended agent', as(suspended), 'failure', suspended.agentId, home, 'the agent is suspended'],
@@ -198,7 +198,7 @@ describe('an unknown client and a wrong secret', () => {
       return (
         [...(await read())]
           .map(([name, count]): [string | undefined, number] => [name, count - (before.get(name) ?? 0)])
-          // Whether anybody subscribes is asked four times a second at the most, whoever comes along.
+          // The presence of subscribers is checked at most four times a second.
           .filter(([name, count]) => count > 0 && name !== 'webhooks.any')
       );
     };

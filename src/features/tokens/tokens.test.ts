@@ -6,7 +6,7 @@ import { type Answer, startApp } from '../../../test/support/harness.ts';
 
 const t = await startApp({ LOG_LEVEL: 'trace' });
 const agent = await t.agent({ allowedScopes: ['audit:read', 'agents:write', 'agents:read'] });
-const held = 'agents:read agents:write audit:read';
+const allAllowed = 'agents:read agents:write audit:read';
 
 const grant = { grant_type: 'client_credentials' };
 const inBody = { client_id: agent.clientId, client_secret: agent.clientSecret };
@@ -28,7 +28,7 @@ describe('200 POST /token', () => {
       access_token: json.access_token,
       token_type: 'Bearer',
       expires_in: 3600,
-      scope: held,
+      scope: allAllowed,
     });
     assert.equal(headers['cache-control'], 'no-store');
     assert.match(String(headers['content-type']), /^application\/json/);
@@ -39,7 +39,7 @@ describe('200 POST /token', () => {
     const { status, json } = await t.askToken({ ...good, ...empty });
     assert.equal(status, 200, JSON.stringify(json));
     assert.equal(decodeJwt(json.access_token).aud, 'http://countersign.test');
-    assert.equal(json.scope, held);
+    assert.equal(json.scope, allAllowed);
     const beside = { client_id: '', client_secret: '', client_assertion: '' };
     assert.equal((await t.askToken({ ...grant, ...beside }, byBasic)).status, 200);
     const alone = await t.askToken({ ...good, client_secret: '' });
@@ -90,7 +90,7 @@ describe('200 POST /token', () => {
   }
 
   const scopes: [string, string, string | undefined][] = [
-    ['empty, which is the same as omitted', '', held],
+    ['empty, which is the same as omitted', '', allAllowed],
     ['a part', 'agents:write', 'agents:write'],
     ['in another order', 'audit:read agents:read', 'agents:read audit:read'],
     ['repeated', 'agents:read agents:read', 'agents:read'],
@@ -269,7 +269,7 @@ describe('refused at POST /token', () => {
       assert.equal((await t.askToken({ ...grant, client_id, client_secret })).status, 200);
       await t.sql(statement, [agentId]);
       assertRefused(await t.askToken({ ...grant, client_id, client_secret }), status, error);
-      // Whoever does not know the secret learns nothing of all this.
+      // Without the secret, the answer tells nothing of this.
       assertRefused(
         await t.askToken({ ...grant, client_id, client_secret: 'cs_wrong' }),
         401,

@@ -23,7 +23,7 @@ const t = await startApp({
 });
 const nextMinute = () => startOfMinute(t.clock);
 const operator = await t.token();
-const { policyFor, exchange: exchangeOutside } = await createTrust(t);
+const { policyFor, exchange: exchangeExternal } = await createTrust(t);
 const { lend, exchange } = delegating(t);
 
 /** An agent in an organization of its own, and what another of that organization lent it. */
@@ -182,7 +182,7 @@ describe('an organization whose agents are locked', () => {
     for (const { status } of await Promise.all(waiting)) assert.equal(status, 200);
   });
 
-  it('200 for another organization, when the first waits with delegations and outside tokens', async () => {
+  it('200 for another organization, when the first waits with delegations and external tokens', async () => {
     const [stuck, other] = [await delegatee(), await delegatee()];
     nextMinute();
     const { agentId } = stuck.client;
@@ -191,7 +191,7 @@ describe('an organization whose agents are locked', () => {
     const release = await lock(stuck.client);
     const waiting = Array.from({ length: 5 }, () => [
       exchange(stuck.client, stuck.lent.delegationToken),
-      exchangeOutside(token, { client_id: agentId }),
+      exchangeExternal(token, { client_id: agentId }),
     ]).flat();
     await untilWaitingForLocks(2);
     assert.equal((await exchange(other.client, other.lent.delegationToken)).status, 200);
@@ -200,7 +200,7 @@ describe('an organization whose agents are locked', () => {
     for (const { status } of await Promise.all(waiting)) assert.equal(status, 200);
   });
 
-  it('200 for another organization with an outside token', async () => {
+  it('200 for another organization with an external token', async () => {
     const [stuck, other] = [(await delegatee()).client, (await delegatee()).client];
     nextMinute();
     const [one, two] = [
@@ -209,10 +209,10 @@ describe('an organization whose agents are locked', () => {
     ];
     const release = await lock(stuck);
     const token = await one.sign();
-    const bring = () => exchangeOutside(token, { client_id: stuck.agentId });
+    const bring = () => exchangeExternal(token, { client_id: stuck.agentId });
     const waiting = Array.from({ length: 10 }, bring);
     await untilWaitingForLocks(2);
-    assert.equal((await exchangeOutside(await two.sign(), { client_id: other.agentId })).status, 200);
+    assert.equal((await exchangeExternal(await two.sign(), { client_id: other.agentId })).status, 200);
     assert.equal(await waitingForLocks(), 2, 'a share of the places, no more');
     await release();
     for (const { status } of await Promise.all(waiting)) assert.equal(status, 200);
