@@ -7,18 +7,18 @@ import type { Broker, StreamName } from '../../kernel/ports/broker.ts';
 import type { EnvelopeOf } from '../../kernel/ports/envelope.ts';
 
 export interface StreamsDeps {
-  /** A connection for each stream and one more, apart from those that requests use: a publisher keeps its own while it waits for the broker. */
+  /** A pool of its own, with a connection for each stream and one more: a publisher keeps its connection while it waits for the broker. */
   readonly db: Db;
   readonly log: Log;
   readonly metrics: Metrics;
   readonly envelopeOf: EnvelopeOf;
-  /** Those that are configured. */
+  /** The configured ones. */
   readonly brokers: Partial<Readonly<Record<StreamName, Broker>>>;
 }
 
 export interface Streams {
   readonly listener: LedgerListener;
   readonly loops: readonly Loop[];
-  /** To be called when the loops have stopped. */
+  /** Called when the loops have stopped. */
   close(): Promise<void>;
 }

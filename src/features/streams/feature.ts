@@ -1,12 +1,12 @@
 /**
- * Streams: the life-cycle events, published to Kafka, NATS or both, where one is configured. Owns `stream_outbox`, which is
- * written in the transaction of the change, so that nothing is lost while a broker is away. At least once, in order per
- * organization; a repeat has the same event id. Who subscribes there, and what becomes of the messages, is the broker's.
+ * Streams: publishes the life-cycle events to Kafka, NATS or both, where configured. Owns `stream_outbox`, a transactional outbox:
+ * its rows are written with the change, so nothing is lost while a broker is unavailable. Delivery is at least once and ordered per
+ * organization; a repeated message has the same event id.
  */
 
 import { type Broker, streamNames } from '../../kernel/ports/broker.ts';
 import type { Streams, StreamsDeps } from './deps.ts';
-import { createPublisherLoop, createWatchLoop } from './loops.ts';
+import { createPendingGaugeLoop, createPublisherLoop } from './loops.ts';
 import { createPublisher } from './publisher.ts';
 import { append } from './store.ts';
 
@@ -23,7 +23,7 @@ export function createStreams({ db, log, metrics, brokers, envelopeOf }: Streams
       ...streams.map((stream) =>
         createPublisherLoop(stream, createPublisher({ db, log, stream, broker: brokers[stream] as Broker })),
       ),
-      createWatchLoop({ db, metrics, streams }),
+      createPendingGaugeLoop({ db, metrics, streams }),
     ],
     async close() {
       await Promise.all(Object.values(brokers).map((broker) => broker.close()));

@@ -3,37 +3,37 @@ import { prepared, sql } from '../../kernel/data/sql.ts';
 import type { Message, StreamName } from '../../kernel/ports/broker.ts';
 import type { Envelope } from '../../kernel/ports/envelope.ts';
 
-/** One write for all that share the transaction; positions are given in the order told. */
-export function append(tx: Tx, streams: readonly StreamName[], told: readonly Envelope[]): void {
+/** One statement for all events of the transaction; positions follow the order of the envelopes. */
+export function append(tx: Tx, streams: readonly StreamName[], envelopes: readonly Envelope[]): void {
   tx.atCommit(
     'streams.append',
     prepared(sql`
       insert into stream_outbox (stream, event_id, organization_id, type, envelope)
       select stream, event_id::uuid, organization_id::uuid, type, envelope
-      from unnest(${told.map(({ id }) => id)}::text[],
-                  ${told.map(({ organizationId }) => organizationId)}::text[],
-                  ${told.map(({ type }) => type)}::text[],
-                  ${told.map((envelope) => JSON.stringify(envelope))}::text[])
-           with ordinality as told (event_id, organization_id, type, envelope, number),
+      from unnest(${envelopes.map(({ id }) => id)}::text[],
+                  ${envelopes.map(({ organizationId }) => organizationId)}::text[],
+                  ${envelopes.map(({ type }) => type)}::text[],
+                  ${envelopes.map((envelope) => JSON.stringify(envelope))}::text[])
+           with ordinality as appended (event_id, organization_id, type, envelope, number),
            unnest(${streams}::text[]) as stream
       order by number`),
   );
 }
 
-export interface Waiting extends Message {
+export interface OutboxRow extends Message {
   readonly position: number;
 }
 
-/** From the head, every time: what is seen by one statement holds whatever came before any of it. */
-export const findWaiting = (tx: Tx, stream: StreamName, atMost: number): Promise<Waiting[]> =>
+/** Always from the head, without a cursor: a transaction that commits late is not skipped. */
+export const findHead = (tx: Tx, stream: StreamName, limit: number): Promise<OutboxRow[]> =>
   tx.many(
-    'streams.waiting',
+    'streams.head',
     prepared(sql`
       select position, event_id as "eventId", organization_id as "organizationId", type, envelope
-      from stream_outbox where stream = ${stream} order by position limit ${atMost}`),
+      from stream_outbox where stream = ${stream} order by position limit ${limit}`),
   );
 
-export function removePublished(tx: Tx, stream: StreamName, published: readonly Waiting[]): void {
+export function removePublished(tx: Tx, stream: StreamName, published: readonly OutboxRow[]): void {
   tx.atCommit(
     'streams.published',
     prepared(sql`
@@ -42,11 +42,12 @@ export function removePublished(tx: Tx, stream: StreamName, published: readonly 
   );
 }
 
-export async function countWaiting(db: Queryable, stream: StreamName, atMost: number): Promise<number> {
-  const { waiting } = await db.one<{ waiting: number }>(
+/** Counts at most `limit` rows. */
+export async function countPending(db: Queryable, stream: StreamName, limit: number): Promise<number> {
+  const { pending } = await db.one<{ pending: number }>(
     'streams.count',
-    sql`select count(*) as waiting
-        from (select position from stream_outbox where stream = ${stream} order by position limit ${atMost}) as head`,
+    sql`select count(*) as pending
+        from (select position from stream_outbox where stream = ${stream} order by position limit ${limit}) as head`,
   );
-  return waiting;
+  return pending;
 }

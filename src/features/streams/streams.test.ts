@@ -1,4 +1,4 @@
-/** Events on their way to real brokers: what arrives, in which order, and what happens while a broker is away. */
+/** Publishing to real brokers: completeness, order, and broker outages. */
 import assert from 'node:assert/strict';
 import { describe, type TestContext, test } from 'node:test';
 import pg from 'pg';
@@ -11,14 +11,14 @@ import { webhookEvents } from '../../contract/events.ts';
 const natsUrl = ({ port }: { port: number }) => `nats://127.0.0.1:${port}`;
 
 const untilPublished = (t: TestApp, stream: string) =>
-  until(`nothing waits for ${stream}`, async () => (await waitingFor(t, stream)) === 0 || undefined);
+  until(`the outbox of ${stream} is empty`, async () => (await pendingFor(t, stream)) === 0 || undefined);
 
-const waitingFor = async (t: TestApp, stream: string): Promise<number> => {
+const pendingFor = async (t: TestApp, stream: string): Promise<number> => {
   const rows = await t.sql('select event_id from stream_outbox where stream = $1', [stream]);
   return rows.length;
 };
 
-/** For an answer of the broker, that is; it keeps its connection meanwhile. */
+/** Until a publisher waits for the broker, with its transaction open. */
 const untilPublisherWaits = (t: TestApp) =>
   until('a publisher waits within its transaction', async () => {
     const idle = await t.sql(
@@ -28,7 +28,7 @@ const untilPublisherWaits = (t: TestApp) =>
     return idle.length === 1 || undefined;
   });
 
-/** What a stream must hold, from the audit log: which events, and as which envelopes. */
+/** The envelopes that a stream must hold, by event id, derived from the audit log. */
 const expected = async (t: TestApp): Promise<Map<string, object>> => {
   const rows = await t.sql<{ id: string; type: string; organizationId: string; timestamp: Date }>(
     `select event_id as id, action as type, organization_id as "organizationId", occurred_at as timestamp
@@ -42,9 +42,9 @@ const expected = async (t: TestApp): Promise<Map<string, object>> => {
 
 const assertComplete = async (t: TestApp, received: readonly Received[]) => {
   const envelopes = received.map(({ value }) => JSON.parse(value));
-  const told = new Map(envelopes.map(({ data, ...head }) => [head.id, head]));
-  assert.deepEqual(told, await expected(t));
-  assert.equal(envelopes.length, told.size, 'nothing twice');
+  const published = new Map(envelopes.map(({ data, ...head }) => [head.id, head]));
+  assert.deepEqual(published, await expected(t));
+  assert.equal(envelopes.length, published.size, 'no duplicates');
 };
 
 async function startWithNats(t: TestContext, changes: Record<string, string> = {}) {
@@ -54,8 +54,8 @@ async function startWithNats(t: TestContext, changes: Record<string, string> = {
   return { nats, app };
 }
 
-/** Every one of the ten, and some that are for the audit log only. */
-async function liveOnce(app: TestApp) {
+/** Causes each of the ten events, and some that only the audit log records. */
+async function causeEachEvent(app: TestApp) {
   const token = await app.token();
   const { agentId } = (
     await app.call('POST', '/api/v1/agents', { token, payload: newAgent({ owner: 'Zoë – 字' }) })
@@ -80,7 +80,7 @@ async function liveOnce(app: TestApp) {
 }
 
 describe('Streams', { concurrency: 2 }, () => {
-  test('every event of the ten arrives at both brokers as the envelope of the spec, and no other does', async (t) => {
+  test('each of the ten events arrives at both brokers as the envelope of the spec, and no other event does', async (t) => {
     const [nats, kafka] = await Promise.all([startNats(), startKafka()]);
     if (!nats) return skipWithout(t, 'nats-server');
     if (!kafka) return skipWithout(t, 'Kafka (scripts/kafka-for-tests.sh)');
@@ -89,7 +89,7 @@ describe('Streams', { concurrency: 2 }, () => {
       KAFKA_BROKERS: `127.0.0.1:${kafka.port}`,
       KAFKA_TOPIC_PREFIX: 'acme.events',
     });
-    const agentId = await liveOnce(app);
+    const agentId = await causeEachEvent(app);
     app.app.loops.start();
     await untilPublished(app, 'nats');
     await untilPublished(app, 'kafka');
@@ -124,14 +124,14 @@ describe('Streams', { concurrency: 2 }, () => {
       assert.deepEqual([place, key], [`acme.events.${JSON.parse(value).type}`, organizationId]);
   });
 
-  test('without a broker configured nothing is written for one', async () => {
+  test('without a configured broker the outbox stays empty', async () => {
     const app = await startApp();
-    await liveOnce(app);
+    await causeEachEvent(app);
     assert.deepEqual(await app.sql('select * from stream_outbox'), []);
     assert.doesNotMatch((await app.call('GET', '/metrics')).text, /service_stream_outbox_pending\{/);
   });
 
-  test('events of an organization arrive in the order of the changes, however many write at once', async (t) => {
+  test('events of an organization arrive in the order of the changes, with concurrent writers', async (t) => {
     const started = await startWithNats(t);
     if (!started) return;
     const { nats, app } = started;
@@ -144,7 +144,7 @@ describe('Streams', { concurrency: 2 }, () => {
       assert.equal(status, 200, text);
     };
     const shared = await make();
-    // Each writer waits for its answers; all of them fight for one agent besides.
+    // Each writer waits for its responses; all of them also update one shared agent.
     const writers = Array.from({ length: 10 }, async (_, writer) => {
       const agentId = await make();
       for (let step = 1; step <= 12; step += 1) {
@@ -198,7 +198,7 @@ describe('Streams', { concurrency: 2 }, () => {
       [eventId, JSON.stringify({ id: eventId })],
     );
     app.app.loops.start();
-    await liveOnce(app);
+    await causeEachEvent(app);
     await untilPublished(app, 'nats');
     relay.freeze();
     await app.token();
@@ -212,25 +212,25 @@ describe('Streams', { concurrency: 2 }, () => {
     assert.equal(keys.length, (await expected(app)).size + 1);
   });
 
-  test('a broker that is away holds up neither requests nor the other broker; it is said once, and all arrives later', async (t) => {
+  test('an unavailable broker delays neither requests nor the other broker; it is logged once, and all events arrive later', async (t) => {
     const started = await startWithNats(t, { KAFKA_BROKERS: `127.0.0.1:${await freePort()}` });
     if (!started) return;
     const { nats, app } = started;
     await nats.kill();
     app.app.loops.start();
-    for (let count = 0; count < 5; count += 1) await liveOnce(app);
-    const waiting = await waitingFor(app, 'nats');
-    assert.equal(waiting, (await expected(app)).size);
-    const complaints = () =>
-      app.logs.map((line) => JSON.parse(line)).filter(({ msg }) => /cannot be published/.test(msg));
-    await until('both are said to be away', async () => complaints().length === 2 || undefined);
+    for (let count = 0; count < 5; count += 1) await causeEachEvent(app);
+    const pending = await pendingFor(app, 'nats');
+    assert.equal(pending, (await expected(app)).size);
+    const warnings = () =>
+      app.logs.map((line) => JSON.parse(line)).filter(({ msg }) => /broker unavailable/.test(msg));
+    await until('both outages are logged', async () => warnings().length === 2 || undefined);
 
     await nats.restart();
     await untilPublished(app, 'nats');
     await assertComplete(app, await nats.received());
-    assert.equal(await waitingFor(app, 'kafka'), waiting, 'Kafka is still away');
+    assert.equal(await pendingFor(app, 'kafka'), pending, 'Kafka is still unavailable');
     assert.deepEqual(
-      complaints()
+      warnings()
         .map(({ stream, level }) => [stream, level])
         .toSorted(),
       [
@@ -238,10 +238,10 @@ describe('Streams', { concurrency: 2 }, () => {
         ['nats', 40],
       ],
     );
-    assert.ok(app.logs.some((line) => /events are published again/.test(line)));
-    await until('/metrics says how many wait', async () => {
+    assert.ok(app.logs.some((line) => /broker available again/.test(line)));
+    await until('/metrics shows the pending events', async () => {
       const { text } = await app.call('GET', '/metrics');
-      return text.includes(`service_stream_outbox_pending{stream="kafka"} ${waiting}`) || undefined;
+      return text.includes(`service_stream_outbox_pending{stream="kafka"} ${pending}`) || undefined;
     });
   });
 
@@ -251,19 +251,19 @@ describe('Streams', { concurrency: 2 }, () => {
     const relay = await startRelay(nats.port);
     const app = await startApp({ NATS_URL: natsUrl(relay), DATABASE_POOL_SIZE: '1' });
     app.app.loops.start();
-    await liveOnce(app);
+    await causeEachEvent(app);
     await untilPublished(app, 'nats');
     relay.freeze();
-    await liveOnce(app);
+    await causeEachEvent(app);
     await untilPublisherWaits(app);
-    await liveOnce(app);
-    assert.ok((await waitingFor(app, 'nats')) > 20);
+    await causeEachEvent(app);
+    assert.ok((await pendingFor(app, 'nats')) > 20);
     await relay.restore();
     await untilPublished(app, 'nats');
     await assertComplete(app, await nats.received());
   });
 
-  test('much that waits goes out in batches, each a bounded one, in order', async (t) => {
+  test('a long outbox is published in bounded batches, in order', async (t) => {
     const started = await startWithNats(t);
     if (!started) return;
     const { nats, app } = started;
