@@ -27,7 +27,7 @@ const dateOf = (time: number) => new Date(time).toISOString().slice(0, 10);
 const total = (data: { count: number }[]) => data.reduce((sum, { count }) => sum + count, 0);
 
 describe('GET /analytics/tokens', () => {
-  it('200 with thirty days unless told, oldest first, today last, days without tokens as 0', async () => {
+  it('200 with thirty days by default, oldest first, today last, days without tokens as 0', async () => {
     const tenant = await tenantOn(t);
     await ask(t, tenant);
     const now = t.clock.now();
@@ -73,7 +73,7 @@ describe('GET /analytics/tokens', () => {
       assert.deepEqual([status, json.code, json.details.fields[0].field], [400, 'VALIDATION_ERROR', 'days']);
     });
   }
-  it('200 a token from just before midnight belongs to the day that ends', async () => {
+  it('200 counts a token from just before midnight on the day that ends', async () => {
     const tenant = await tenantOn(t);
     t.clock.advance(untilMidnight(t.clock.now()) - 60_000);
     await ask(t, tenant);
@@ -129,7 +129,7 @@ describe('GET /analytics/agents', () => {
       ],
     });
   });
-  it('200 starts anew with the month', async () => {
+  it('200 resets with the month', async () => {
     const tenant = await tenantOn(t);
     t.clock.advance(untilNextMonth(t.clock.now()) + 1_000);
     await t.app.audit.prepare();
@@ -141,7 +141,7 @@ describe('GET /analytics/agents', () => {
 });
 
 describe('analytics', () => {
-  it("never show another organization's figures", async () => {
+  it("never include another organization's tokens", async () => {
     const [tenant, other] = [await tenantOn(t), await tenantOn(t)];
     await put(other, t.clock.now() - dayMs, 77);
     for (let round = 0; round < 4; round += 1) await ask(t, other);
@@ -151,7 +151,7 @@ describe('analytics', () => {
       { agentId: tenant.agentId, tokenCount: 1 },
     ]);
   });
-  it('404 when switched off, with or without a token, whatever is asked; the counting goes on', async () => {
+  it('404 ROUTE_NOT_FOUND when switched off, with or without a token; the counting continues', async () => {
     const off = await startApp({ ANALYTICS_ENABLED: 'false' });
     const token = await off.token();
     for (const path of [...paths, '/tokens?days=91'])

@@ -4,6 +4,6 @@ import type { Db } from '../../kernel/data/db.ts';
 export interface AnalyticsDeps {
   readonly db: Db;
   readonly clock: Clock;
-  /** False: there is nothing here, for anybody. */
+  /** When false, every route answers 404. */
   readonly enabled: boolean;
 }

@@ -1,7 +1,7 @@
 /**
- * Analytics: how an organization's agents use their identity, over time. A read model: it owns no table and reads
- * `token_hours` and `token_months`, which the usage feature keeps in the transaction that issues a token; so an answer
- * costs the same after a thousand tokens as after ten million.
+ * Analytics: tokens of an organization's agents over time. A read model: it owns no table and reads `token_hours` and `token_months`,
+ * which the usage feature updates in the transaction that issues a token. So the cost of a response does not grow with the number of
+ * tokens.
  */
 
 import { fail } from '../../kernel/fail.ts';

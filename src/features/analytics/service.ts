@@ -11,17 +11,17 @@ export interface AnalyticsService {
 }
 
 const dayMs = 86_400_000;
-const agentsAtMost = 10_000;
+const maxAgents = 10_000;
 
 export function createAnalyticsService({ db, clock }: Pick<AnalyticsDeps, 'db' | 'clock'>): AnalyticsService {
-  /** Midnight of the first of so many days, today included. */
-  const firstOf = (days: number) => new Date((Math.floor(clock.now() / dayMs) - days + 1) * dayMs);
+  /** Midnight of the first day of a period that ends today. */
+  const firstDayOf = (days: number) => new Date((Math.floor(clock.now() / dayMs) - days + 1) * dayMs);
 
   return {
     async tokens({ organizationId }, days) {
-      const first = firstOf(days);
-      const found = await tokensByDay(db, organizationId, first);
-      const counts = new Map(found.map(({ date, count }) => [date, count]));
+      const first = firstDayOf(days);
+      const rows = await tokensByDay(db, organizationId, first);
+      const counts = new Map(rows.map(({ date, count }) => [date, count]));
       const data = Array.from({ length: days }, (_, day) => {
         const date = new Date(first.getTime() + day * dayMs).toISOString().slice(0, 10);
         return { date, count: counts.get(date) ?? 0 };
@@ -30,8 +30,8 @@ export function createAnalyticsService({ db, clock }: Pick<AnalyticsDeps, 'db' |
     },
 
     async activity({ organizationId }) {
-      const found = await tokensByHourOfWeek(db, organizationId, firstOf(limits.analyticsDays.max));
-      const counts = new Map(found.map(({ dow, hour, count }) => [dow * 24 + hour, count]));
+      const rows = await tokensByHourOfWeek(db, organizationId, firstDayOf(limits.analyticsDays.max));
+      const counts = new Map(rows.map(({ dow, hour, count }) => [dow * 24 + hour, count]));
       const data = Array.from({ length: 7 * 24 }, (_, cell) => ({
         dow: Math.floor(cell / 24),
         hour: cell % 24,
@@ -45,7 +45,7 @@ export function createAnalyticsService({ db, clock }: Pick<AnalyticsDeps, 'db' |
       return {
         tenantId: organizationId,
         month,
-        data: await tokensByAgent(db, organizationId, month, agentsAtMost),
+        data: await tokensByAgent(db, organizationId, month, maxAgents),
       };
     },
   };
