@@ -1,4 +1,4 @@
-/** What Stripe tells us, however often, however late, in whatever order. Signed by its own SDK. */
+/** Payment events from Stripe: repeated, late, in any order. Signed by Stripe's own SDK. */
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { describe, it } from 'node:test';
@@ -17,7 +17,7 @@ const t = await startApp({
   STRIPE_WEBHOOK_SECRET: secret,
   STRIPE_PRICE_PRO: prices.pro,
   STRIPE_PRICE_ENTERPRISE: prices.enterprise,
-  // Nobody is there: what does not ask Stripe must not need it.
+  // Nothing listens there: only lookups may need Stripe's API.
   STRIPE_API_URL: `http://127.0.0.1:${await freePort()}`,
 });
 const { payer, checkout, subscription, cancel, tier, trail, tell, asOperator } = await createPayers(t);
@@ -32,7 +32,7 @@ const changesOf = async (organizationId: string) => (await trail(organizationId)
 const inSeconds = (seconds: number) => Math.floor(t.clock.now() / 1000) + seconds;
 
 describe('POST /billing/webhooks/stripe', () => {
-  it('200 applied: the plan changes by the event, and nobody of ours did it', async () => {
+  it('200 applied: the event changes the plan, and the audit event names no agent', async () => {
     const { organizationId, member } = await payer();
     assert.equal(await outcomeOf(about(organizationId, {})), '200 applied');
     const shown = await subscription(member);
@@ -99,7 +99,7 @@ describe('POST /billing/webhooks/stripe', () => {
     ['a time that is none', async (org: string) => about(org, {}, { created: 'now' })],
     ['the year 275760', async (org: string) => about(org, {}, { created: 8.64e12 })],
   ] as const) {
-    it(`400 VALIDATION_ERROR for ${what}; nothing has changed`, async () => {
+    it(`400 VALIDATION_ERROR for ${what}; nothing changes`, async () => {
       const { organizationId } = await payer();
       const { status, json } = await tell(await forge(organizationId));
       assert.deepEqual([status, json.code], [400, 'VALIDATION_ERROR']);
@@ -139,7 +139,7 @@ describe('POST /billing/webhooks/stripe', () => {
     const { status, json } = await tell(sign('x'.repeat(1_000_000)));
     assert.deepEqual([status, json.code], [413, 'PAYLOAD_TOO_LARGE']);
   });
-  it('200 applied when it is 290 seconds old, or early by as much, and whatever its content type', async () => {
+  it('200 applied when it is 290 seconds old or early, with any content type', async () => {
     for (const seconds of [-290, 290]) {
       const { organizationId } = await payer();
       const { body } = await about(organizationId, {});
@@ -150,7 +150,7 @@ describe('POST /billing/webhooks/stripe', () => {
     }
   });
 
-  it('200 the same event twenty times at once: one applied, one change', async () => {
+  it('200 the same event in twenty concurrent requests: one applied, one change', async () => {
     const { organizationId } = await payer();
     const signed = await about(organizationId, {});
     const answers = await Promise.all(Array.from({ length: 20 }, () => tell(signed)));
@@ -160,11 +160,11 @@ describe('POST /billing/webhooks/stripe', () => {
       ...Array.from({ length: 19 }, () => 'repeated'),
     ]);
     assert.deepEqual(await changesOf(organizationId), ['organization.updated']);
-    // Signed anew, as Stripe does when it tries again.
+    // With a new signature, like Stripe's retries.
     t.clock.advance(5_000);
     assert.equal((await tell(sign(signed.body))).json.outcome, 'repeated');
   });
-  it('200 repeated: the event is written once the organization is held, so that two never wait for each other', async () => {
+  it('200 repeated: the event is written after the organization is locked, so there is no deadlock', async () => {
     const { organizationId } = await payer();
     const signed = await about(organizationId, {});
     const telling = await t.app.db.transaction(async (tx) => {
@@ -184,7 +184,7 @@ describe('POST /billing/webhooks/stripe', () => {
     });
     assert.equal((await telling.answer).json.outcome, 'repeated');
   });
-  it('200 twenty events about one subscription at once: the latest stands', async () => {
+  it('200 twenty concurrent events about one subscription: the latest counts', async () => {
     const { organizationId, member } = await payer();
     const events = await Promise.all(
       Array.from({ length: 20 }, (_, index) =>
@@ -197,7 +197,7 @@ describe('POST /billing/webhooks/stripe', () => {
     assert.deepEqual([tier, status], ['enterprise', 'active']);
   });
 
-  it('200 late: what happened before what we know changes nothing, in any order', async () => {
+  it('200 late: an event older than the stored state changes nothing, in any order', async () => {
     const orders = [
       [0, 1, 2, 3],
       [3, 2, 1, 0],
@@ -234,13 +234,13 @@ describe('POST /billing/webhooks/stripe', () => {
     assert.equal(await outcomeOf(about(organizationId, {}, { created: inSeconds(60) })), '200 late');
     const { tier, status } = await subscription(member);
     assert.deepEqual([tier, status], ['free', 'canceled']);
-    // Also when its end is the first that we hear.
+    // Also when the end is the first event.
     const other = await payer();
     await tell(await about(other.organizationId, { status: 'canceled' }, deleted));
     assert.equal(await outcomeOf(about(other.organizationId, {})), '200 late');
     assert.equal((await subscription(other.member)).status, 'canceled');
   });
-  it('200 applied: a new subscription after the end of the old one; the end of the old one told again is late', async () => {
+  it('200 applied: a new subscription after the end of the old one; a repeat of that end is late', async () => {
     const { organizationId, member } = await payer();
     await tell(await about(organizationId, { id: 'sub_old', created: 1_700_000_000 }));
     await tell(await about(organizationId, { id: 'sub_old', status: 'canceled' }, { created: inSeconds(1) }));
@@ -256,7 +256,7 @@ describe('POST /billing/webhooks/stripe', () => {
     );
     assert.equal((await subscription(member)).tier, 'pro');
   });
-  it('200 late: a second subscription that is not paid takes nothing away', async () => {
+  it('200 late: an unpaid second subscription changes nothing', async () => {
     const { organizationId, member } = await payer();
     await tell(await about(organizationId, { id: 'sub_a', tier: 'enterprise' }));
     for (const status of ['incomplete', 'canceled', 'unpaid'])
@@ -266,7 +266,7 @@ describe('POST /billing/webhooks/stripe', () => {
       );
     assert.equal((await subscription(member)).tier, 'enterprise');
   });
-  it('503 SERVICE_UNAVAILABLE when only Stripe could say which of two came last, and it is away; told again later', async () => {
+  it('503 SERVICE_UNAVAILABLE when only Stripe can tell which of two came last and it is unreachable; applied on retry', async () => {
     const { organizationId, member } = await payer();
     const created = inSeconds(-3);
     await tell(await about(organizationId, { status: 'incomplete' }, { created }));
@@ -299,14 +299,14 @@ describe('POST /billing/webhooks/stripe', () => {
       }
     });
   }
-  it('200 applied: what the operator has given is not lowered by a lesser payment, nor by one that fails', async () => {
+  it('200 applied: a plan set by the operator is not lowered by a lesser payment or a failed one', async () => {
     const { organizationId } = await payer({ planTier: 'enterprise' });
     for (const status of ['incomplete', 'active', 'canceled']) {
       await tell(await about(organizationId, { status }));
       assert.equal(await tier(organizationId), 'enterprise');
     }
   });
-  it('200 applied: one record for what changes, none for what does not', async () => {
+  it('200 applied: one audit event for a change, none without a change', async () => {
     const { organizationId, member } = await payer();
     const item = { price: { id: prices.pro }, current_period_end: 1_900_000_000 };
     const same = { items: { data: [item] } };
@@ -323,7 +323,7 @@ describe('POST /billing/webhooks/stripe', () => {
     ]);
     const after = await subscription(member);
     assert.deepEqual([after.cancelAtPeriodEnd, after.currentPeriodEnd], [true, '2030-03-17T17:46:40.000Z']);
-    // The form of older API versions, and the newer way to say when it ends.
+    // The fields of older API versions, and the newer field for the end of the period.
     const old = {
       items: { data: [{ price: prices.pro }] },
       current_period_end: 1_900_000_001,
@@ -334,7 +334,7 @@ describe('POST /billing/webhooks/stripe', () => {
     assert.deepEqual([told.currentPeriodEnd, told.cancelAtPeriodEnd], ['2030-03-17T17:46:41.000Z', true]);
   });
 
-  it('200 unknown: nobody here is that customer; a known customer needs no note of ours', async () => {
+  it('200 unknown for an unknown customer; a known customer needs no metadata of ours', async () => {
     for (const metadata of [
       undefined,
       {},
@@ -355,7 +355,7 @@ describe('POST /billing/webhooks/stripe', () => {
     );
     assert.equal((await subscription(member)).tier, 'enterprise');
   });
-  it('200 applied for the organization that has the subscription, whatever a note on it says later', async () => {
+  it('200 applied for the organization that has the subscription, even if its metadata change later', async () => {
     const [one, other] = [await payer(), await payer()];
     await tell(await about(one.organizationId, {}));
     const metadata = { organization_id: other.organizationId };
@@ -391,7 +391,7 @@ describe('POST /billing/webhooks/stripe', () => {
     assert.deepEqual(await changesOf(organizationId), []);
     assert.deepEqual(await t.sql("select 1 from billing_events where event_type = 'invoice.paid'"), []);
   });
-  it('200 applied: a price that is no longer asked leaves the plan, and its end is noticed', async () => {
+  it('200 applied: a price that is no longer listed keeps the plan, and its end is applied', async () => {
     const { organizationId, member } = await payer();
     await tell(await about(organizationId, { tier: 'enterprise' }, { created: inSeconds(-9) }));
     const items = { data: [{ price: { id: 'price_of_last_year' }, current_period_end: 1_900_000_000 }] };
@@ -418,7 +418,7 @@ describe('POST /billing/webhooks/stripe', () => {
     assert.equal(await tier(organizationId), 'pro');
   });
 
-  it("503 SERVICE_UNAVAILABLE, nothing recorded and no key in the log, when Stripe's API is away", async () => {
+  it("503 SERVICE_UNAVAILABLE, nothing recorded and no key in the log, when Stripe's API is unreachable", async () => {
     const { organizationId, member, admin } = await payer();
     const refused = await checkout(member, 'pro');
     assert.deepEqual([refused.status, refused.json.code], [503, 'SERVICE_UNAVAILABLE']);
@@ -433,7 +433,7 @@ describe('POST /billing/webhooks/stripe', () => {
         undefined,
       );
   });
-  it('404 BILLING_PAGE_NOT_FOUND: where Stripe takes the payments, a page of ours is worth nothing', async () => {
+  it('404 BILLING_PAGE_NOT_FOUND for an embedded page where Stripe takes the payments', async () => {
     const { organizationId } = await payer();
     await t.sql(
       `insert into billing_sessions (session_id, kind, provider, organization_id, agent_id, target_tier, token_hash, started_at, expires_at)

@@ -15,7 +15,7 @@ const order = async (changes: object = {}) => {
 };
 
 describe("the embedded provider's checkout page", () => {
-  it('200 as HTML without scripts, under a policy of its own, kept by nobody', async () => {
+  it('200 as HTML without scripts, with a content security policy and no-store', async () => {
     const { checkoutUrl } = await order();
     const { status, headers, text } = await page(checkoutUrl);
     assert.equal(status, 200);
@@ -54,7 +54,7 @@ describe("the embedded provider's checkout page", () => {
       assert.deepEqual([again.status, again.json.code], [410, 'BILLING_PAGE_CLOSED']);
     assert.equal(await changesOf(organizationId), 1);
   });
-  it('410 BILLING_PAGE_CLOSED after thirty minutes, to the millisecond', async () => {
+  it('410 BILLING_PAGE_CLOSED after exactly thirty minutes', async () => {
     const { member, organizationId } = await payer();
     const { checkoutUrl, expiresAt } = (await checkout(member, 'pro')).json;
     t.clock.advance(Date.parse(expiresAt) - t.clock.now() - 60_000);
@@ -64,7 +64,7 @@ describe("the embedded provider's checkout page", () => {
       assert.deepEqual([late.status, late.json.code], [410, 'BILLING_PAGE_CLOSED']);
     assert.equal(await tier(organizationId), 'free');
   });
-  it('200 one of fifty confirmations at once; the others 410 BILLING_PAGE_CLOSED, one change', async () => {
+  it('200 for one of fifty concurrent confirmations; 410 BILLING_PAGE_CLOSED for the others, one change', async () => {
     const { checkoutUrl, organizationId } = await order();
     const answers = await Promise.all(Array.from({ length: 50 }, () => confirm(checkoutUrl)));
     assert.equal(answers.filter(({ status }) => status === 200).length, 1);
@@ -72,7 +72,7 @@ describe("the embedded provider's checkout page", () => {
     assert.equal(await changesOf(organizationId), 1);
     assert.equal(await tier(organizationId), 'pro');
   });
-  it('200 one of two pages for the same plan, confirmed at once; 410 the other', async () => {
+  it('200 for one of two pages for the same plan, confirmed concurrently; 410 for the other', async () => {
     const { member, organizationId } = await payer();
     const pages = [(await checkout(member, 'pro')).json, (await checkout(member, 'pro')).json];
     const answers = await Promise.all(pages.map(({ checkoutUrl }) => confirm(checkoutUrl)));
@@ -80,7 +80,7 @@ describe("the embedded provider's checkout page", () => {
     assert.equal(await changesOf(organizationId), 1);
     assert.equal((await trail(organizationId)).length, 3);
   });
-  it('200, and the plan ordered, also when the operator had taken the same one away', async () => {
+  it('200 and the ordered plan, also when the operator had lowered it before', async () => {
     const { checkoutUrl, admin, organizationId } = await order();
     await confirm(checkoutUrl);
     await asOperator('PATCH', `/organizations/${organizationId}`, { planTier: 'free' });
@@ -89,7 +89,7 @@ describe("the embedded provider's checkout page", () => {
     assert.equal((await confirm(again)).status, 200);
     assert.equal(await tier(organizationId), 'pro');
   });
-  it('410 BILLING_PAGE_CLOSED when the operator has given that plan meanwhile', async () => {
+  it('410 BILLING_PAGE_CLOSED when the operator has set that plan since', async () => {
     const { checkoutUrl, organizationId } = await order();
     await asOperator('PATCH', `/organizations/${organizationId}`, { planTier: 'enterprise' });
     assert.equal((await confirm(checkoutUrl)).json.code, 'BILLING_PAGE_CLOSED');
@@ -106,7 +106,7 @@ describe("the embedded provider's checkout page", () => {
     assert.equal((await confirm(checkoutUrl)).json.code, 'BILLING_PAGE_CLOSED');
     assert.equal(await tier(organizationId), 'free');
   });
-  it('404 BILLING_PAGE_NOT_FOUND for an address that was never given out; 400 for none at all', async () => {
+  it('404 BILLING_PAGE_NOT_FOUND for an unknown token; 400 for a malformed one', async () => {
     const { checkoutUrl } = await order();
     const path = new URL(checkoutUrl).pathname;
     const other = `${path.slice(0, -1)}${path.endsWith('A') ? 'B' : 'A'}`;
@@ -122,14 +122,14 @@ describe("the embedded provider's checkout page", () => {
     ['another word', { confirm: 'no' }],
     ['something more', { confirm: 'yes', tier: 'enterprise' }],
   ] as const) {
-    it(`400 VALIDATION_ERROR when the form says ${what}`, async () => {
+    it(`400 VALIDATION_ERROR when the form has ${what}`, async () => {
       const { checkoutUrl, organizationId } = await order();
       const { status, json } = await t.form(new URL(checkoutUrl).pathname, fields);
       assert.deepEqual([status, json.code], [400, 'VALIDATION_ERROR']);
       assert.equal(await tier(organizationId), 'free');
     });
   }
-  it('200 the page that Stripe sends people back to changes nothing', async () => {
+  it('200 for the return page of Stripe, which changes nothing', async () => {
     const { status, text } = await t.call('GET', '/billing/return?session_id=cs_1');
     assert.equal(status, 200);
     assert.match(text, /as soon as the payment provider confirms/);
@@ -153,7 +153,7 @@ for (const [where, settings] of [
   ['MULTI_TENANT=true', { MULTI_TENANT: 'true', NODE_ENV: 'development' }],
 ] as [string, Record<string, string>][])
   describe(`with ${where} and without Stripe`, () => {
-    it('404 BILLING_DISABLED: nothing can be ordered, no page opens, no event is taken', async () => {
+    it('404 BILLING_DISABLED for orders, pages and events', async () => {
       const production = await startApp(settings);
       const payers = await createPayers(production);
       const { member, admin, organizationId } = await payers.payer();
@@ -171,7 +171,7 @@ for (const [where, settings] of [
       const events = await createPaymentEvents(production.clock);
       const told = await payers.tell(await events.about(organizationId, {}));
       assert.equal(told.json.code, 'BILLING_DISABLED');
-      // A page from before, say from a node that still allowed it.
+      // A page from before, or from another process that still allows it.
       await production.sql(
         `insert into billing_sessions (session_id, kind, provider, organization_id, agent_id, target_tier, token_hash, started_at, expires_at)
        values ('s', 'checkout', 'embedded', $1, $1, 'pro', sha256('bs_old'), now(), now() + interval '20 minutes')`,

@@ -1,4 +1,4 @@
-/** Who may order, and delegated callers, who never may. */
+/** Authorization of orders. Delegated callers may never order. */
 import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -22,7 +22,7 @@ const refusalsOf = (agentId: string, app = t) =>
     "select metadata->>'action' as action from audit_events where action = 'policy.refused' and agent_id = $1",
     [agentId],
   );
-/** The organization has ordered pro by a member. */
+/** An organization whose member has ordered pro. */
 const paying = async (): Promise<Payer> => {
   const someone = await payer();
   assert.equal((await confirm((await checkout(someone.member, 'pro')).json.checkoutUrl)).status, 200);
@@ -30,7 +30,7 @@ const paying = async (): Promise<Payer> => {
 };
 
 describe('after the first order', () => {
-  it('403 FORBIDDEN for a member, at both routes, and no page is opened; 200 for admin and operator', async () => {
+  it('403 FORBIDDEN for a member on both routes, and no page is created; 200 for admin and operator', async () => {
     const { member, memberId, admin, organizationId } = await paying();
     const sessions = () =>
       t.sql('select session_id from billing_sessions where organization_id = $1', [organizationId]);
@@ -51,7 +51,7 @@ describe('after the first order', () => {
     ])
       assert.equal(said(await order()), '200');
   });
-  it('400 TIER_UPGRADE_NOT_REQUIRED for a member who orders the plan that is in force', async () => {
+  it('400 TIER_UPGRADE_NOT_REQUIRED for a member that orders the current plan', async () => {
     const { member } = await paying();
     assert.equal(said(await checkout(member, 'pro')), '400 TIER_UPGRADE_NOT_REQUIRED');
     assert.equal(said(await upgrade(member, 'pro')), '400 TIER_UPGRADE_NOT_REQUIRED');
@@ -64,7 +64,7 @@ describe('after the first order', () => {
       assert.equal(said(await upgrade(member, 'enterprise')), '403 FORBIDDEN');
       assert.equal(said(await checkout(admin, 'enterprise')), '200');
     });
-  it("410 BILLING_PAGE_CLOSED for every page from before it, an admin's too; a page of an admin from after it is good", async () => {
+  it("410 BILLING_PAGE_CLOSED for every earlier page, an admin's too; 200 for a later page of an admin", async () => {
     const { member, admin, organizationId } = await payer();
     const early = [await checkout(member, 'enterprise'), await checkout(admin, 'enterprise')];
     await confirm((await checkout(member, 'pro')).json.checkoutUrl);
@@ -77,7 +77,7 @@ describe('after the first order', () => {
     assert.equal((await confirm((await checkout(admin, 'enterprise')).json.checkoutUrl)).status, 200);
     assert.equal(await tier(organizationId), 'enterprise');
   });
-  it('200 for one of two first pages that are confirmed at once, for different plans; 410 for the other', async () => {
+  it('200 for one of two first pages for different plans, confirmed concurrently; 410 for the other', async () => {
     const { member, organizationId } = await payer();
     const pages = [(await checkout(member, 'pro')).json, (await checkout(member, 'enterprise')).json];
     const answers = await Promise.all(pages.map(({ checkoutUrl }) => confirm(checkoutUrl)));
@@ -88,7 +88,7 @@ describe('after the first order', () => {
 });
 
 describe('a delegated caller', () => {
-  /** A token by which one agent of the organization acts for its admin. */
+  /** A token of an agent that acts for the organization's admin. */
   const delegatedIn = async (app: TestApp, { organizationId, admin }: Payer) => {
     const { lend, redeem } = delegating(app);
     const actor = await app.agent({ organization_id: organizationId });
@@ -105,7 +105,7 @@ describe('a delegated caller', () => {
     ].map(said);
   const refused = Array<string>(4).fill('403 FORBIDDEN');
 
-  it('403 FORBIDDEN for the first order, and for everything after it, recorded each time', async () => {
+  it('403 FORBIDDEN for the first order and for all later requests, each recorded', async () => {
     const someone = await payer();
     const { token, agentId } = await delegatedIn(t, someone);
     assert.deepEqual(await attempts(t, token), refused);

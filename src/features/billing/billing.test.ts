@@ -10,7 +10,7 @@ const { payer, checkout, page, confirm, subscription, cancel, tier, trail, asOpe
 const actionsOf = async (organizationId: string) => (await trail(organizationId)).map(({ action }) => action);
 
 describe('GET /billing/subscription', () => {
-  it('200 none before anything was ordered', async () => {
+  it('200 none before the first order', async () => {
     const { organizationId, member } = await payer();
     const { updatedAt, ...rest } = await subscription(member);
     assert.match(updatedAt, /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
@@ -23,7 +23,7 @@ describe('GET /billing/subscription', () => {
       cancelAtPeriodEnd: false,
     });
   });
-  it('200 none, with the plan as it is, where the operator has given it', async () => {
+  it('200 none, with the plan that the operator has set', async () => {
     const { member } = await payer({ planTier: 'enterprise' });
     const { tier, status } = await subscription(member);
     assert.deepEqual([tier, status], ['enterprise', 'none']);
@@ -43,7 +43,7 @@ describe('GET /billing/subscription', () => {
 });
 
 describe('POST /billing/checkout', () => {
-  it('200 with an address, an id and half an hour; the plan is as before', async () => {
+  it('200 with a URL, an id and an expiry in half an hour; the plan is unchanged', async () => {
     const { organizationId, member, memberId } = await payer();
     const { status, json, headers } = await checkout(member, 'pro');
     assert.equal(status, 200);
@@ -106,8 +106,8 @@ describe('POST /billing/checkout', () => {
   });
 });
 
-describe('an order, from beginning to end', () => {
-  it('free → pro → enterprise → ended: each change recorded once, agents stay and no more can be made', async () => {
+describe('an order from start to end', () => {
+  it('free → pro → enterprise → canceled: each change is recorded once; agents above the limit stay, new ones are refused', async () => {
     const { organizationId, member, admin, memberId } = await payer();
     const first = (await checkout(member, 'pro')).json;
     assert.equal((await page(first.checkoutUrl)).status, 200);
@@ -159,7 +159,7 @@ describe('an order, from beginning to end', () => {
     assert.equal(events[1]?.agent_id, memberId, 'who ordered it');
     assert.equal(events[1]?.metadata.billingEvent, 'customer.subscription.created');
 
-    // And again from the beginning.
+    // Then a new order.
     await confirm((await checkout(admin, 'pro')).json.checkoutUrl);
     const again = await subscription(member);
     assert.deepEqual([again.tier, again.status], ['pro', 'active']);
@@ -170,14 +170,14 @@ describe('an order, from beginning to end', () => {
     const before = Date.parse((await subscription(member)).currentPeriodEnd);
     const days = 24 * 3_600_000;
     assert.ok(before > t.clock.now() + 29 * days && before <= t.clock.now() + 30 * days);
-    const { renewed } = await import('./embedded.ts');
+    const { renewedPeriodEnd: renewed } = await import('./embedded.ts');
     const end = new Date(before).toISOString();
     assert.equal(renewed(end, before - 1), end);
     assert.equal(Date.parse(renewed(end, before)), before + 30 * days);
     assert.equal(Date.parse(renewed(end, before + 30 * days - 1)), before + 30 * days);
     assert.equal(Date.parse(renewed(end, before + 30 * days)), before + 60 * days);
   });
-  it('what the operator decides about the plan outlives the end of the subscription', async () => {
+  it('a plan set by the operator outlasts the end of the subscription', async () => {
     const { organizationId, member, admin } = await payer();
     await confirm((await checkout(member, 'pro')).json.checkoutUrl);
     await asOperator('PATCH', `/organizations/${organizationId}`, { planTier: 'enterprise' });
@@ -189,7 +189,7 @@ describe('an order, from beginning to end', () => {
 });
 
 describe('DELETE /billing/subscription', () => {
-  it('404 SUBSCRIPTION_NOT_FOUND when there is none, or none any more', async () => {
+  it('404 SUBSCRIPTION_NOT_FOUND without a subscription, or after its end', async () => {
     const { admin, member } = await payer();
     const none = await cancel(admin);
     assert.deepEqual([none.status, none.json.code], [404, 'SUBSCRIPTION_NOT_FOUND']);
@@ -197,7 +197,7 @@ describe('DELETE /billing/subscription', () => {
     assert.equal((await cancel(admin)).status, 204);
     assert.equal((await cancel(admin)).json.code, 'SUBSCRIPTION_NOT_FOUND');
   });
-  it('403 FORBIDDEN for a member, and the refusal is in the log', async () => {
+  it('403 FORBIDDEN for a member, recorded in the audit log', async () => {
     const { member, memberId, organizationId } = await payer();
     await confirm((await checkout(member, 'pro')).json.checkoutUrl);
     const { status, json } = await cancel(member);
@@ -209,7 +209,7 @@ describe('DELETE /billing/subscription', () => {
     );
     assert.deepEqual(refusals, [{ action: 'billing:manage' }]);
   });
-  it('204 fifty at once end it once', async () => {
+  it('204: fifty concurrent requests end it once', async () => {
     const { admin, member, organizationId } = await payer();
     await confirm((await checkout(member, 'pro')).json.checkoutUrl);
     const answers = await Promise.all(Array.from({ length: 50 }, () => cancel(admin)));
@@ -237,7 +237,7 @@ describe('POST /billing/portal', () => {
     assert.equal((await actionsOf(organizationId)).at(-1), 'billing.portal_opened');
     const refused = await t.call('POST', '/api/v1/billing/portal', { token: member, payload: {} });
     assert.deepEqual([refused.status, refused.json.code], [403, 'FORBIDDEN']);
-    // Its address opens nothing else.
+    // Its token opens no other page.
     const token = json.portalUrl.split('/').at(-1);
     assert.equal((await t.call('GET', `/billing/checkout/${token}`)).json.code, 'BILLING_PAGE_NOT_FOUND');
     t.clock.advance(30 * 60_000);

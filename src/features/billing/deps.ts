@@ -9,7 +9,6 @@ import type { Ledger } from '../../kernel/ledger.ts';
 import type { Log } from '../../kernel/observability/log.ts';
 import type { RequirePermission } from '../../kernel/policy.ts';
 import type { PaidTier, PaymentProvider, ReadPaymentEvent } from '../../kernel/ports/payments.ts';
-import type { embeddedPrices } from './embedded.ts';
 import type { Checkout } from './schema.ts';
 
 export interface BillingDeps {
@@ -24,21 +23,21 @@ export interface BillingDeps {
 
 export interface OrganizationPorts {
   /** Undefined when it is unknown. */
-  describe(db: Queryable, organizationId: string): Promise<Described | undefined>;
+  describe(db: Queryable, organizationId: string): Promise<OrganizationSummary | undefined>;
   deletedAmong(db: Queryable, organizationIds: readonly string[]): Promise<string[]>;
-  /** Kept from changing until the transaction ends; undefined when the organization is deleted or unknown. */
+  /** Locks the plan until the transaction ends; undefined when the organization is deleted or unknown. */
   lockPlan(tx: Tx, organizationId: string): Promise<{ planTier: PlanTier } | undefined>;
-  /** Records the change; false when there was none to make. */
+  /** Records the change; false when the plan is unchanged. */
   setPlan(
     tx: Tx,
     actor: Actor & { agentId: string },
     organizationId: string,
     planTier: PlanTier,
-    because: Record<string, unknown>,
+    metadata: Record<string, unknown>,
   ): Promise<boolean>;
 }
 
-export interface Described {
+export interface OrganizationSummary {
   readonly organizationId: string;
   readonly name: string;
   readonly planTier: PlanTier;
@@ -49,12 +48,12 @@ export interface Described {
 export interface ProviderOptions {
   readonly baseUrl: string;
   readonly stripe: { readonly provider: PaymentProvider; readonly readEvent: ReadPaymentEvent } | undefined;
-  /** Whether plans may be had without Stripe. */
+  /** Whether plans can be ordered without Stripe, and without payment. */
   readonly allowEmbedded: boolean;
   readonly seal: (text: string) => string;
   readonly createEventReader: (options: {
     secret: string;
-    prices: typeof embeddedPrices;
+    prices: Readonly<Record<PaidTier, string>>;
     clock: Clock;
   }) => ReadPaymentEvent;
 }
@@ -62,6 +61,6 @@ export interface ProviderOptions {
 export interface Billing {
   readonly routes: readonly RouteEntry[];
   readonly loops: readonly Loop[];
-  /** The address of a page where the next plan can be paid for; what `POST /tiers/upgrade` answers. */
+  /** Starts the payment of a plan; for `POST /tiers/upgrade`. */
   checkout(caller: Caller, targetTier: PaidTier): Promise<Checkout>;
 }

@@ -1,6 +1,6 @@
 /**
- * The provider for where there is none: a page of ours takes the place of the payment, and what it says goes through the
- * same signed events as Stripe's. It takes no money and runs by itself; a subscription is renewed until it is ended.
+ * The embedded payment provider: it takes no money. A page of ours replaces the payment, and its confirmation is processed as a signed
+ * event of Stripe's form. A subscription renews until it is canceled.
  */
 import { createHmac } from 'node:crypto';
 import type { Clock } from '../../kernel/clock.ts';
@@ -18,39 +18,47 @@ export const embeddedPrices: Readonly<Record<PaidTier, string>> = {
 const pageMs = 30 * 60_000;
 const periodMs = 30 * 24 * 3_600_000;
 
-/** From the instance's key, so that every process has the same and nobody has to keep it. */
+/** Derived from the instance's key, so that every process has the same secret and none is stored. */
 export const embeddedSecret = (seal: (text: string) => string): string =>
   `whsec_${seal('countersign billing, events of the embedded provider')}`;
 
-export interface SignedBody {
+export interface SignedEvent {
   readonly body: Buffer;
   readonly signature: string;
 }
 
-export interface Embedded {
-  /** A page behind an address that nobody can guess; only the hash of it is kept. */
-  page(kind: StoredSession['kind']): PaymentPage;
-  /** What is to be said once somebody has confirmed the order. */
-  paid(session: StoredSession & { targetTier: PaidTier }, known: StoredSubscription | undefined): SignedBody;
-  ended(known: StoredSubscription): SignedBody;
+export interface EmbeddedProvider {
+  /** A page at an unguessable URL; only the hash of its token is stored. */
+  createPage(kind: StoredSession['kind']): PaymentPage;
+  /** The event of a confirmed order. */
+  paidEvent(
+    session: StoredSession & { targetTier: PaidTier },
+    stored: StoredSubscription | undefined,
+  ): SignedEvent;
+  canceledEvent(stored: StoredSubscription): SignedEvent;
 }
 
-export function createEmbedded(deps: { secret: string; baseUrl: string; clock: Clock; ids: Ids }): Embedded {
+export function createEmbeddedProvider(deps: {
+  secret: string;
+  baseUrl: string;
+  clock: Clock;
+  ids: Ids;
+}): EmbeddedProvider {
   const { secret, baseUrl, clock, ids } = deps;
 
-  const sign = (event: object): SignedBody => {
+  const sign = (event: object): SignedEvent => {
     const text = JSON.stringify(event);
     const seconds = Math.floor(clock.now() / 1000);
     const mac = createHmac('sha256', secret).update(`${seconds}.${text}`).digest('hex');
     return { body: Buffer.from(text), signature: `t=${seconds},v1=${mac}` };
   };
 
-  /** Later than what is known, even when another node's clock is ahead of ours. */
-  const after = (known: StoredSubscription | undefined): number =>
-    Math.max(clock.now(), known ? Date.parse(known.asOf) + 1 : 0);
+  /** Later than the stored state, even when another process's clock is ahead. */
+  const timeAfter = (stored: StoredSubscription | undefined): number =>
+    Math.max(clock.now(), stored ? Date.parse(stored.asOf) + 1 : 0);
 
   return {
-    page(kind) {
+    createPage(kind) {
       const token = ids.secret('bs_');
       return {
         sessionId: ids.uuid(),
@@ -60,23 +68,23 @@ export function createEmbedded(deps: { secret: string; baseUrl: string; clock: C
       };
     },
 
-    paid(session, known) {
-      const now = after(known);
-      const lives = known?.provider === 'embedded' && known.status !== 'canceled' ? known : undefined;
+    paidEvent(session, stored) {
+      const now = timeAfter(stored);
+      const current = stored?.provider === 'embedded' && stored.status !== 'canceled' ? stored : undefined;
       const { organizationId, agentId, targetTier } = session;
       return sign({
-        // One for each session, so that it cannot be told twice.
+        // One id for each session, so that it is processed once.
         id: `evt_${session.sessionId}`,
         object: 'event',
-        type: lives ? 'customer.subscription.updated' : 'customer.subscription.created',
+        type: current ? 'customer.subscription.updated' : 'customer.subscription.created',
         created: now / 1000,
         data: {
           object: {
-            id: lives?.subscriptionId ?? `sub_${session.sessionId}`,
+            id: current?.subscriptionId ?? `sub_${session.sessionId}`,
             object: 'subscription',
             customer: `cus_${organizationId}`,
             status: 'active',
-            created: (lives ? Date.parse(lives.subscribedAt) : now) / 1000,
+            created: (current ? Date.parse(current.subscribedAt) : now) / 1000,
             cancel_at_period_end: false,
             metadata: { organization_id: organizationId, agent_id: agentId },
             items: {
@@ -89,8 +97,8 @@ export function createEmbedded(deps: { secret: string; baseUrl: string; clock: C
       });
     },
 
-    ended(known) {
-      const now = after(known);
+    canceledEvent(stored) {
+      const now = timeAfter(stored);
       return sign({
         id: `evt_${ids.uuid()}`,
         object: 'event',
@@ -98,14 +106,14 @@ export function createEmbedded(deps: { secret: string; baseUrl: string; clock: C
         created: now / 1000,
         data: {
           object: {
-            id: known.subscriptionId,
+            id: stored.subscriptionId,
             object: 'subscription',
-            customer: known.customerId,
+            customer: stored.customerId,
             status: 'canceled',
-            created: Date.parse(known.subscribedAt) / 1000,
+            created: Date.parse(stored.subscribedAt) / 1000,
             cancel_at_period_end: false,
-            metadata: { organization_id: known.organizationId },
-            items: { data: [{ price: { id: embeddedPrices[known.tier] }, current_period_end: now / 1000 }] },
+            metadata: { organization_id: stored.organizationId },
+            items: { data: [{ price: { id: embeddedPrices[stored.tier] }, current_period_end: now / 1000 }] },
           },
         },
       });
@@ -113,8 +121,8 @@ export function createEmbedded(deps: { secret: string; baseUrl: string; clock: C
   };
 }
 
-/** The end of the period that is running now: one after the other since the first. */
-export function renewed(periodEnd: string, now: number): string {
+/** The end of the current period: periods follow each other without gaps since the first. */
+export function renewedPeriodEnd(periodEnd: string, now: number): string {
   const end = Date.parse(periodEnd);
   if (end > now) return periodEnd;
   return new Date(end + Math.ceil((now - end + 1) / periodMs) * periodMs).toISOString();

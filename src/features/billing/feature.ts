@@ -1,15 +1,14 @@
 /**
- * Billing: what an organization pays for, and the way to pay. Owns the subscriptions, the pages that lead to a payment, and the
- * memory of which payment events were acted on. A plan changes by a signed event and by nothing else, and it is the
- * organizations feature that changes it; what a plan allows is for others to enforce. Who takes the money is Stripe
- * (adapters/stripe/stripe.ts) or, where it is not configured, nobody (embedded.ts).
+ * Billing: the subscriptions of organizations and their payment. Owns the subscriptions, the checkout and portal sessions, and the
+ * record of processed payment events. Only a signed payment event changes a plan, through the organizations feature; the tiers
+ * feature enforces it. The payment provider is Stripe (adapters/stripe/stripe.ts) or the embedded one, which takes no money.
  */
 
+import { createApplyEvent } from './apply-event.ts';
 import type { Billing, BillingDeps, ProviderOptions } from './deps.ts';
-import { createEmbedded, embeddedPrices, embeddedSecret } from './embedded.ts';
+import { createEmbeddedProvider, embeddedPrices, embeddedSecret } from './embedded.ts';
+import { createEmbeddedPages } from './embedded-pages.ts';
 import { billingLoops } from './loops.ts';
-import { createPageService } from './page-service.ts';
-import { createAct } from './receive.ts';
 import { billingRoutes } from './routes.ts';
 import { createBillingService } from './service.ts';
 
@@ -17,25 +16,25 @@ export function createBilling(deps: BillingDeps, options: ProviderOptions): Bill
   const { clock, ids } = deps;
   const secret = embeddedSecret(options.seal);
   const embedded = {
-    ...createEmbedded({ secret, baseUrl: options.baseUrl, clock, ids }),
+    ...createEmbeddedProvider({ secret, baseUrl: options.baseUrl, clock, ids }),
     readEvent: options.createEventReader({ secret, prices: embeddedPrices, clock }),
   };
-  const parts = {
+  const serviceDeps = {
     ...deps,
-    act: createAct(deps),
+    applyEvent: createApplyEvent(deps),
     embedded,
     stripe: options.stripe,
-    takesOrders: options.stripe
+    orderProvider: options.stripe
       ? ('stripe' as const)
       : options.allowEmbedded
         ? ('embedded' as const)
         : undefined,
   };
-  const service = createBillingService(parts);
-  const pages = createPageService(parts, service);
+  const service = createBillingService(serviceDeps);
+  const pages = createEmbeddedPages(serviceDeps, service);
   return {
     routes: billingRoutes(service, pages),
-    loops: billingLoops(parts, service),
+    loops: billingLoops(serviceDeps, service),
     checkout: (caller, targetTier) => service.checkout(caller, targetTier),
   };
 }

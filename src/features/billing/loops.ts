@@ -2,91 +2,91 @@ import { isoTime } from '../../kernel/clock.ts';
 import type { Loop } from '../../kernel/concurrency/loops.ts';
 import { deleteInChunks } from '../../kernel/data/delete-in-chunks.ts';
 import { nilUuid } from '../../kernel/ids.ts';
-import type { BillingParts, BillingService } from './service.ts';
+import type { BillingService, BillingServiceDeps } from './service.ts';
 import { deleteOldSessions } from './sessions-store.ts';
 import {
   deleteOldEvents,
   findSubscription,
-  listRunning,
+  listRenewing,
   type StoredSubscription,
   saveSubscription,
 } from './store.ts';
 
 const hourMs = 3_600_000;
-/** A provider can send an event again for a month; what comes later still is late anyway. */
-const eventsKeptMs = 90 * 24 * hourMs;
-const sessionsKeptMs = 7 * 24 * hourMs;
+/** A provider can repeat an event for a month. A later repeat is recognized as late by its time. */
+const eventRetentionMs = 90 * 24 * hourMs;
+const sessionRetentionMs = 7 * 24 * hourMs;
 const batch = 500;
 
-const byItself = {
+const systemActor = {
   requestId: 'billing-orphans',
   ipAddress: '127.0.0.1',
   userAgent: 'countersign worker',
   agentId: nilUuid,
 };
 
-export const billingLoops = (parts: BillingParts, service: BillingService): Loop[] => [
+export const billingLoops = (deps: BillingServiceDeps, service: BillingService): Loop[] => [
   {
-    name: 'billing-forget',
+    name: 'billing-purge',
     everyMs: hourMs,
     purges: true,
     async run(signal) {
-      const { db, clock } = parts;
+      const { db, clock } = deps;
       const before = (ms: number) => new Date(clock.now() - ms).toISOString();
-      await deleteInChunks(signal, (atMost) => deleteOldEvents(db, before(eventsKeptMs), atMost));
-      await deleteInChunks(signal, (atMost) => deleteOldSessions(db, before(sessionsKeptMs), atMost));
+      await deleteInChunks(signal, (limit) => deleteOldEvents(db, before(eventRetentionMs), limit));
+      await deleteInChunks(signal, (limit) => deleteOldSessions(db, before(sessionRetentionMs), limit));
     },
   },
-  ...(parts.stripe ? [createOrphanLoop(parts, service)] : []),
+  ...(deps.stripe ? [createOrphanLoop(deps, service)] : []),
 ];
 
-/** Whoever deletes an organization does not think of its subscription, and it would be charged for ever. */
-const createOrphanLoop = (parts: BillingParts, service: BillingService): Loop => ({
+/** Cancels the subscriptions of deleted organizations, which would otherwise be charged for ever. */
+const createOrphanLoop = (deps: BillingServiceDeps, service: BillingService): Loop => ({
   name: 'billing-orphans',
   everyMs: hourMs,
   async run(signal) {
-    const { db, log, organizations } = parts;
+    const { db, log, organizations } = deps;
     let after = nilUuid;
     while (!signal.aborted) {
-      const running = await listRunning(db, 'stripe', { after, limit: batch });
+      const renewing = await listRenewing(db, 'stripe', { after, limit: batch });
       const deleted = await organizations.deletedAmong(
         db,
-        running.map(({ organizationId }) => organizationId),
+        renewing.map(({ organizationId }) => organizationId),
       );
-      for (const orphan of running.filter(({ organizationId }) => deleted.includes(organizationId))) {
+      for (const orphan of renewing.filter(({ organizationId }) => deleted.includes(organizationId))) {
         if (signal.aborted) return;
         const { organizationId, subscriptionId } = orphan;
-        const about = { organizationId, subscriptionId };
+        const fields = { organizationId, subscriptionId };
         try {
-          if (await service.endAtStripe(byItself, orphan)) continue;
-          log.warn(about, 'Stripe does not know the subscription of a deleted organization');
-          await endUnknown(parts, orphan);
+          if (await service.cancelAtStripe(systemActor, orphan)) continue;
+          log.warn(fields, 'subscription of a deleted organization is unknown to Stripe; marked as canceled');
+          await cancelUnknown(deps, orphan);
         } catch (error) {
           log.error(
-            { ...about, err: error },
-            'the subscription of a deleted organization could not be ended; it is tried again',
+            { ...fields, err: error },
+            'subscription of a deleted organization not canceled; retried in an hour',
           );
         }
       }
-      const last = running.at(-1);
-      if (running.length < batch || !last) return;
+      const last = renewing.at(-1);
+      if (renewing.length < batch || !last) return;
       after = last.organizationId;
     }
   },
 });
 
-/** Nothing will ever tell of its end. */
-const endUnknown = (
-  { db, clock, ledger, organizations }: BillingParts,
+/** Stripe does not know the subscription, so no event will report its end. */
+const cancelUnknown = (
+  { db, clock, ledger, organizations }: BillingServiceDeps,
   { organizationId, subscriptionId }: StoredSubscription,
 ) =>
   db.transaction(async (tx) => {
     await organizations.lockPlan(tx, organizationId);
-    const known = await findSubscription(tx, organizationId);
-    if (known?.subscriptionId !== subscriptionId || known.status === 'canceled') return;
+    const stored = await findSubscription(tx, organizationId);
+    if (stored?.subscriptionId !== subscriptionId || stored.status === 'canceled') return;
     const status = 'canceled';
-    await saveSubscription(tx, { ...known, status, grantedTier: null, updatedAt: isoTime(clock) });
-    const metadata = { provider: known.provider, subscriptionId, status };
+    await saveSubscription(tx, { ...stored, status, grantedTier: null, updatedAt: isoTime(clock) });
+    const metadata = { provider: stored.provider, subscriptionId, status };
     const subject = { organizationId, agentId: nilUuid, metadata };
-    await ledger.record(tx, byItself, 'billing.subscription_updated', subject);
+    await ledger.record(tx, systemActor, 'billing.subscription_updated', subject);
   });

@@ -1,4 +1,4 @@
-/** The pages people see: HTML without scripts, every value escaped, under a policy that admits nothing but its own style. */
+/** HTML pages without scripts. Every value is escaped, and the content security policy allows only their own style. */
 import { createHash } from 'node:crypto';
 import type { Subscription } from './schema.ts';
 
@@ -79,7 +79,7 @@ export const portalPage = (name: string, subscription: Subscription) =>
 subscription, call <code>DELETE /api/v1/billing/subscription</code>.</p>`,
   );
 
-/** Where a payment provider sends people back to. It changes nothing, and promises nothing. */
+/** The return page of a payment provider. It changes nothing. */
 export const returnPage = page(
   'You can close this page',
   '<p>The plan changes as soon as the payment provider confirms the payment.</p>',

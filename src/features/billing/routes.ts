@@ -1,6 +1,6 @@
 import Type from 'typebox';
 import { bearer, open, ownBearer, type RouteEntry, rootRoute, route } from '../../kernel/http/route.ts';
-import type { PageService } from './page-service.ts';
+import type { EmbeddedPages } from './embedded-pages.ts';
 import { pagePolicy, returnPage } from './pages.ts';
 import {
   Checkout,
@@ -27,10 +27,10 @@ const page = {
 } as const;
 
 type SetHeader = (name: string, value: string) => void;
-const asPage = (header: SetHeader) => header('content-security-policy', pagePolicy);
+const setPagePolicy = (header: SetHeader) => header('content-security-policy', pagePolicy);
 
-/** Whoever manages a subscription may meet these. */
-const ofSubscription = [
+/** The errors of routes that manage a subscription. */
+const subscriptionErrors = [
   'FORBIDDEN',
   'ORG_NOT_FOUND',
   'SUBSCRIPTION_NOT_FOUND',
@@ -38,7 +38,7 @@ const ofSubscription = [
   'SERVICE_UNAVAILABLE',
 ] as const;
 
-export const billingRoutes = (billing: BillingService, pages: PageService): RouteEntry[] => [
+export const billingRoutes = (billing: BillingService, pages: EmbeddedPages): RouteEntry[] => [
   route({
     id: 'getSubscription',
     summary: "The organization's plan and subscription",
@@ -74,7 +74,7 @@ export const billingRoutes = (billing: BillingService, pages: PageService): Rout
   }),
   route({
     id: 'openBillingPortal',
-    summary: 'An address where payment, invoices and the plan are managed; for admins of the organization',
+    summary: 'Get the URL of a page for payment, invoices and the plan; for admins of the organization',
     tag,
     method: 'POST',
     url: '/billing/portal',
@@ -83,12 +83,12 @@ export const billingRoutes = (billing: BillingService, pages: PageService): Rout
     quota: 'free',
     optionalBody: true,
     schema: { body: NewPortal, response: { 200: Portal } },
-    errors: ofSubscription,
+    errors: subscriptionErrors,
     handler: ({ caller, body }) => billing.portal(caller, body.organization_id),
   }),
   route({
     id: 'cancelSubscription',
-    summary: 'End the subscription when what is paid for is over; for admins of the organization',
+    summary: 'End the subscription at the end of the paid period; for admins of the organization',
     tag,
     method: 'DELETE',
     url: '/billing/subscription',
@@ -96,12 +96,12 @@ export const billingRoutes = (billing: BillingService, pages: PageService): Rout
     limit,
     quota: 'free',
     schema: { query: SubscriptionQuery, response: { 204: Type.Null() } },
-    errors: ofSubscription,
+    errors: subscriptionErrors,
     handler: ({ caller, query }) => billing.cancel(caller, query.organization_id),
   }),
   route({
     id: 'receiveBillingEvent',
-    summary: 'Where Stripe tells what was paid: signed, acted on once',
+    summary: 'Receives payment events from Stripe: signed, each processed once',
     tag,
     method: 'POST',
     url: '/billing/webhooks/stripe',
@@ -112,7 +112,7 @@ export const billingRoutes = (billing: BillingService, pages: PageService): Rout
     errors: ['BILLING_DISABLED', 'SERVICE_UNAVAILABLE'],
     handler: async ({ origin, body, headers }) => ({
       received: true,
-      outcome: await billing.receive(origin, body, headers['stripe-signature']),
+      outcome: await billing.receiveEvent(origin, body, headers['stripe-signature']),
     }),
   }),
   rootRoute({
@@ -123,7 +123,7 @@ export const billingRoutes = (billing: BillingService, pages: PageService): Rout
     url: '/billing/checkout/:token',
     schema: { params: PageParams, response: { 200: Type.String() } },
     handler({ params, header }) {
-      asPage(header);
+      setPagePolicy(header);
       return pages.checkout(params.token);
     },
   }),
@@ -136,7 +136,7 @@ export const billingRoutes = (billing: BillingService, pages: PageService): Rout
     accepts: 'form',
     schema: { params: PageParams, body: Confirmation, response: { 200: Type.String() } },
     handler({ params, origin, header }) {
-      asPage(header);
+      setPagePolicy(header);
       return pages.confirm(origin, params.token);
     },
   }),
@@ -148,7 +148,7 @@ export const billingRoutes = (billing: BillingService, pages: PageService): Rout
     url: '/billing/portal/:token',
     schema: { params: PageParams, response: { 200: Type.String() } },
     handler({ params, header }) {
-      asPage(header);
+      setPagePolicy(header);
       return pages.portal(params.token);
     },
   }),
@@ -160,7 +160,7 @@ export const billingRoutes = (billing: BillingService, pages: PageService): Rout
     url: '/billing/return',
     schema: { response: { 200: Type.String() } },
     handler({ header }) {
-      asPage(header);
+      setPagePolicy(header);
       return returnPage;
     },
   }),

@@ -6,7 +6,7 @@ const OfOrganization = Type.Optional(
   Type.Unsafe<string>({
     ...Uuid,
     title: undefined,
-    description: "a UUID: another organization than the caller's own, for the operator",
+    description: "a UUID: another organization than the caller's own; operators only",
   }),
 );
 
@@ -17,7 +17,7 @@ export const Subscription = Type.Object(
     status: Type.Unsafe<'none' | 'incomplete' | 'active' | 'past_due' | 'canceled'>({
       type: 'string',
       enum: ['none', 'incomplete', 'active', 'past_due', 'canceled'],
-      description: '`incomplete`: there is a subscription that is not paid, so it gives no plan',
+      description: '`incomplete`: the subscription is not paid, so it grants no plan',
     }),
     provider: Type.Union([literals(['stripe', 'embedded']), Type.Null()], {
       description: 'null where billing is not configured',
@@ -62,14 +62,14 @@ export const Received = Type.Object(
       type: 'string',
       enum: ['applied', 'repeated', 'late', 'ignored', 'unknown'],
       description:
-        '`repeated`: acted on before; `late`: something newer is known; `ignored`: nothing of ours; `unknown`: no organization here',
+        '`repeated`: processed before; `late`: a newer state is stored; `ignored`: not about our plans; `unknown`: no such organization',
     }),
   },
   { title: 'BillingEventReceipt' },
 );
 export type Outcome = 'applied' | 'repeated' | 'late' | 'ignored' | 'unknown';
 
-/** Stripe's signature covers the bytes, so they are taken as they are. */
+/** The raw bytes, because Stripe's signature covers them. */
 export const EventBody = Type.Unsafe<Buffer | undefined>({
   description: 'an event, signed in Stripe-Signature',
 });
@@ -79,7 +79,7 @@ export const PageParams = Type.Object({
     minLength: 1,
     maxLength: 128,
     pattern: '^[A-Za-z0-9_-]+$',
-    description: 'from the address',
+    description: 'from the URL',
   }),
 });
 

@@ -14,20 +14,20 @@ import {
   type ProviderName,
   type ReadPaymentEvent,
 } from '../../kernel/ports/payments.ts';
-import type { BillingDeps, Described } from './deps.ts';
-import { type Embedded, renewed, type SignedBody } from './embedded.ts';
-import type { Act } from './receive.ts';
+import type { ApplyEvent } from './apply-event.ts';
+import type { BillingDeps, OrganizationSummary } from './deps.ts';
+import { type EmbeddedProvider, renewedPeriodEnd, type SignedEvent } from './embedded.ts';
+import { grantedTierOf, isAbove } from './event-decision.ts';
 import type { Checkout, Outcome, Portal, Subscription } from './schema.ts';
-import { insertSession, type StoredSession, takeOpenCheckouts } from './sessions-store.ts';
+import { closeOpenCheckouts, insertSession, type StoredSession } from './sessions-store.ts';
 import { findSubscription, type StoredSubscription, saveSubscription } from './store.ts';
-import { givenBy, isAbove } from './verdict.ts';
 
-export interface BillingParts extends BillingDeps {
-  readonly act: Act;
-  readonly embedded: Embedded & { readonly readEvent: ReadPaymentEvent };
+export interface BillingServiceDeps extends BillingDeps {
+  readonly applyEvent: ApplyEvent;
+  readonly embedded: EmbeddedProvider & { readonly readEvent: ReadPaymentEvent };
   readonly stripe: { readonly provider: PaymentProvider; readonly readEvent: ReadPaymentEvent } | undefined;
-  /** Undefined where nothing can be ordered. */
-  readonly takesOrders: ProviderName | undefined;
+  /** The provider of new orders; undefined where nothing can be ordered. */
+  readonly orderProvider: ProviderName | undefined;
 }
 
 export interface BillingService {
@@ -35,27 +35,32 @@ export interface BillingService {
   checkout(caller: Caller, targetTier: PaidTier, organizationId?: string): Promise<Checkout>;
   portal(caller: Caller, organizationId?: string): Promise<Portal>;
   cancel(caller: Caller, organizationId?: string): Promise<void>;
-  /** When what is paid for is over; false when Stripe knows no such subscription. */
-  endAtStripe(actor: Actor & { agentId: string }, known: StoredSubscription): Promise<boolean>;
-  /** An event as it came over the wire. */
-  receive(origin: Actor, body: Buffer | undefined, signature: unknown): Promise<Outcome>;
-  /** One that the embedded provider has signed; it takes the same way. */
-  receiveEmbedded(actor: Actor, signed: SignedBody, alongside?: (tx: Tx) => Promise<void>): Promise<Outcome>;
-  show(described: Described, known: StoredSubscription | undefined): Subscription;
+  /** Cancels at the end of the paid period; false when Stripe knows no such subscription. */
+  cancelAtStripe(actor: Actor & { agentId: string }, stored: StoredSubscription): Promise<boolean>;
+  /** A payment event as received over HTTP. */
+  receiveEvent(origin: Actor, body: Buffer | undefined, signature: unknown): Promise<Outcome>;
+  /** An event that the embedded provider has signed; processed in the same way. */
+  receiveEmbeddedEvent(
+    actor: Actor,
+    signed: SignedEvent,
+    confirmOrder?: (tx: Tx) => Promise<void>,
+  ): Promise<Outcome>;
+  toSubscription(organization: OrganizationSummary, stored: StoredSubscription | undefined): Subscription;
 }
 
-export function createBillingService(parts: BillingParts): BillingService {
-  const { db, clock, ledger, requirePermission, organizations, act, embedded, stripe, takesOrders } = parts;
+export function createBillingService(deps: BillingServiceDeps): BillingService {
+  const { db, clock, ledger, requirePermission, organizations, applyEvent, embedded, stripe, orderProvider } =
+    deps;
 
-  const living = async (organizationId: string): Promise<Described> => {
-    const described = await organizations.describe(db, organizationId);
-    return described && described.status !== 'deleted' ? described : fail('ORG_NOT_FOUND');
+  const requireExisting = async (organizationId: string): Promise<OrganizationSummary> => {
+    const organization = await organizations.describe(db, organizationId);
+    return organization && organization.status !== 'deleted' ? organization : fail('ORG_NOT_FOUND');
   };
 
-  /** Another organization than one's own is the operator's to see. */
-  const visible = (caller: Caller, organizationId: string): Promise<Described> =>
+  /** Only operators see another organization than their own. */
+  const requireVisible = (caller: Caller, organizationId: string): Promise<OrganizationSummary> =>
     organizationId === caller.organizationId || isOperator(caller)
-      ? living(organizationId)
+      ? requireExisting(organizationId)
       : fail('ORG_NOT_FOUND');
 
   const requireManage = (caller: Caller, organizationId: string, message?: string): Promise<void> =>
@@ -64,21 +69,21 @@ export function createBillingService(parts: BillingParts): BillingService {
       ...(message !== undefined && { message }),
     });
 
-  const manageable = async (caller: Caller, organizationId: string): Promise<Described> => {
+  const requireManageable = async (caller: Caller, organizationId: string): Promise<OrganizationSummary> => {
     await requireManage(caller, organizationId);
-    return living(organizationId);
+    return requireExisting(organizationId);
   };
 
   /**
-   * The first order is open to every agent. After it the provider has a customer whose saved means of payment a page would use, also
-   * when the subscription has ended. Answers whether the caller has shown the right to manage billing.
+   * Every agent may place the first order. After it the provider has a customer with a saved means of payment, also when the
+   * subscription has ended; then billing:manage is required. Returns whether the caller has shown it.
    */
   const authorizeOrder = async (
     caller: Caller,
     organizationId: string,
-    known: StoredSubscription | undefined,
+    stored: StoredSubscription | undefined,
   ): Promise<boolean> => {
-    if (!known) return false;
+    if (!stored) return false;
     await requireManage(
       caller,
       organizationId,
@@ -87,19 +92,23 @@ export function createBillingService(parts: BillingParts): BillingService {
     return true;
   };
 
-  const asked = (id: string | undefined, caller: Caller) => id?.toLowerCase() ?? caller.organizationId;
+  const targetOrganization = (id: string | undefined, caller: Caller) =>
+    id?.toLowerCase() ?? caller.organizationId;
 
-  const show: BillingService['show'] = ({ organizationId, planTier, updatedAt }, known) => ({
+  const toSubscription: BillingService['toSubscription'] = (
+    { organizationId, planTier, updatedAt },
+    stored,
+  ) => ({
     organizationId,
     tier: planTier,
-    status: known?.status ?? 'none',
-    provider: known?.provider ?? takesOrders ?? null,
-    currentPeriodEnd: known ? periodEndOf(known, clock.now()) : null,
-    cancelAtPeriodEnd: known?.cancelAtPeriodEnd ?? false,
-    updatedAt: known && known.updatedAt > updatedAt ? known.updatedAt : updatedAt,
+    status: stored?.status ?? 'none',
+    provider: stored?.provider ?? orderProvider ?? null,
+    currentPeriodEnd: stored ? periodEndOf(stored, clock.now()) : null,
+    cancelAtPeriodEnd: stored?.cancelAtPeriodEnd ?? false,
+    updatedAt: stored && stored.updatedAt > updatedAt ? stored.updatedAt : updatedAt,
   });
 
-  const keepSession = (
+  const saveSession = (
     caller: Caller,
     kind: StoredSession['kind'],
     organizationId: string,
@@ -108,7 +117,7 @@ export function createBillingService(parts: BillingParts): BillingService {
   ) =>
     db.transaction(async (tx) => {
       const { sessionId, expiresAt, tokenHash } = page;
-      const provider = takesOrders ?? notConfigured();
+      const provider = orderProvider ?? failNotConfigured();
       const { agentId } = caller;
       const startedAt = isoTime(clock);
       const session = {
@@ -130,135 +139,143 @@ export function createBillingService(parts: BillingParts): BillingService {
 
   const orderAtStripe = async (
     provider: PaymentProvider,
-    { organizationId, agentId, tier, known }: StripeOrder,
+    { organizationId, agentId, tier, stored }: StripeOrder,
   ): Promise<PaymentPage> => {
-    const ours = known?.provider === 'stripe' ? known : undefined;
-    const paying = ours && givenBy(ours) !== null;
-    if (paying && givenBy(ours) === tier) {
+    const current = stored?.provider === 'stripe' ? stored : undefined;
+    const isPaying = current && grantedTierOf(current) !== null;
+    if (isPaying && grantedTierOf(current) === tier) {
       fail('FORBIDDEN', {
         message: `The organization pays for the ${tier} plan already; its operator has set another, and only the operator can give it back.`,
       });
     }
-    for (const sessionId of await takeOpenCheckouts(db, 'stripe', organizationId, isoTime(clock)))
+    for (const sessionId of await closeOpenCheckouts(db, 'stripe', organizationId, isoTime(clock)))
       await provider.close(sessionId);
     return provider.checkout({
       organizationId,
       agentId,
       tier,
-      customerId: ours?.customerId,
-      subscriptionId: paying ? ours.subscriptionId : undefined,
+      customerId: current?.customerId,
+      subscriptionId: isPaying ? current.subscriptionId : undefined,
     });
   };
 
-  const endAtStripe: BillingService['endAtStripe'] = async (actor, known) => {
-    if (known.cancelAtPeriodEnd) return true;
-    const { provider } = stripe ?? notConfigured();
-    const { subscriptionId, status, organizationId } = known;
-    if (!(await reaching(provider.cancel(subscriptionId, status)))) return false;
+  const cancelAtStripe: BillingService['cancelAtStripe'] = async (actor, stored) => {
+    if (stored.cancelAtPeriodEnd) return true;
+    const { provider } = stripe ?? failNotConfigured();
+    const { subscriptionId, status, organizationId } = stored;
+    if (!(await orServiceUnavailable(provider.cancel(subscriptionId, status)))) return false;
     await db.transaction(async (tx) => {
       await organizations.lockPlan(tx, organizationId);
       const now = await findSubscription(tx, organizationId);
-      // The event that tells of it may have come first; who asked for it is known here only.
+      // Stripe's event may have arrived first. Only this record names the caller.
       if (now?.subscriptionId === subscriptionId && now.status !== 'canceled')
         await saveSubscription(tx, { ...now, cancelAtPeriodEnd: true, updatedAt: isoTime(clock) });
-      const metadata = { provider: known.provider, subscriptionId, currentPeriodEnd: known.currentPeriodEnd };
+      const metadata = {
+        provider: stored.provider,
+        subscriptionId,
+        currentPeriodEnd: stored.currentPeriodEnd,
+      };
       const { agentId } = actor;
       await ledger.record(tx, actor, 'billing.cancellation_requested', { organizationId, agentId, metadata });
     });
     return true;
   };
 
-  const receiveEmbedded: BillingService['receiveEmbedded'] = async (
+  const receiveEmbeddedEvent: BillingService['receiveEmbeddedEvent'] = async (
     actor,
     { body, signature },
-    alongside,
+    confirmOrder,
   ) => {
-    const event = (await embedded.readEvent(body, signature)) ?? refuseSignature();
-    return act(actor, { name: 'embedded', find: async () => undefined }, event, alongside);
+    const event = (await embedded.readEvent(body, signature)) ?? failSignature();
+    return applyEvent(actor, { name: 'embedded', find: async () => undefined }, event, confirmOrder);
   };
 
   return {
-    show,
-    receiveEmbedded,
-    endAtStripe,
+    toSubscription,
+    receiveEmbeddedEvent,
+    cancelAtStripe,
 
     async subscription(caller, id) {
-      const described = await visible(caller, asked(id, caller));
-      return show(described, await findSubscription(db, described.organizationId));
+      const organization = await requireVisible(caller, targetOrganization(id, caller));
+      return toSubscription(organization, await findSubscription(db, organization.organizationId));
     },
 
     async checkout(caller, targetTier, id) {
-      const { organizationId, planTier } = await visible(caller, asked(id, caller));
+      const { organizationId, planTier } = await requireVisible(caller, targetOrganization(id, caller));
       if (!isAbove(targetTier, planTier)) {
         fail('TIER_UPGRADE_NOT_REQUIRED', {
           message: `The organization has the plan ${planTier}; ${targetTier} is not above it.`,
           details: { current: planTier, target: targetTier },
         });
       }
-      const known = await findSubscription(db, organizationId);
-      const managed = await authorizeOrder(caller, organizationId, known);
-      if (takesOrders === undefined) notConfigured();
+      const stored = await findSubscription(db, organizationId);
+      const managed = await authorizeOrder(caller, organizationId, stored);
+      if (orderProvider === undefined) failNotConfigured();
       const { agentId } = caller;
       const page = stripe
-        ? await reaching(orderAtStripe(stripe.provider, { organizationId, agentId, tier: targetTier, known }))
-        : embedded.page('checkout');
-      await keepSession(caller, 'checkout', organizationId, page, { targetTier, managed });
+        ? await orServiceUnavailable(
+            orderAtStripe(stripe.provider, { organizationId, agentId, tier: targetTier, stored }),
+          )
+        : embedded.createPage('checkout');
+      await saveSession(caller, 'checkout', organizationId, page, { targetTier, managed });
       return { checkoutUrl: page.url, sessionId: page.sessionId, expiresAt: page.expiresAt };
     },
 
     async portal(caller, id) {
-      const { organizationId } = await manageable(caller, asked(id, caller));
-      if (takesOrders === undefined) notConfigured();
-      const known = await findSubscription(db, organizationId);
-      if (stripe && known?.provider !== 'stripe') {
+      const { organizationId } = await requireManageable(caller, targetOrganization(id, caller));
+      if (orderProvider === undefined) failNotConfigured();
+      const stored = await findSubscription(db, organizationId);
+      if (stripe && stored?.provider !== 'stripe') {
         fail('SUBSCRIPTION_NOT_FOUND', {
           message:
             'The organization has never had a subscription with Stripe, so there is nothing to manage there.',
         });
       }
       const page =
-        stripe && known ? await reaching(stripe.provider.portal(known.customerId)) : embedded.page('portal');
-      await keepSession(caller, 'portal', organizationId, page, { targetTier: null, managed: true });
+        stripe && stored
+          ? await orServiceUnavailable(stripe.provider.portal(stored.customerId))
+          : embedded.createPage('portal');
+      await saveSession(caller, 'portal', organizationId, page, { targetTier: null, managed: true });
       return { portalUrl: page.url };
     },
 
     async cancel(caller, id) {
-      const { organizationId } = await manageable(caller, asked(id, caller));
-      const known = await findSubscription(db, organizationId);
-      if (!known || known.status === 'canceled') fail('SUBSCRIPTION_NOT_FOUND');
-      if (known.provider === 'embedded') await receiveEmbedded(caller, embedded.ended(known));
-      else if (!(await endAtStripe(caller, known))) fail('SUBSCRIPTION_NOT_FOUND');
+      const { organizationId } = await requireManageable(caller, targetOrganization(id, caller));
+      const stored = await findSubscription(db, organizationId);
+      if (!stored || stored.status === 'canceled') fail('SUBSCRIPTION_NOT_FOUND');
+      if (stored.provider === 'embedded') await receiveEmbeddedEvent(caller, embedded.canceledEvent(stored));
+      else if (!(await cancelAtStripe(caller, stored))) fail('SUBSCRIPTION_NOT_FOUND');
     },
 
-    async receive(origin, body, signature) {
-      if (takesOrders === undefined) notConfigured();
-      if (typeof signature !== 'string' || !body || body.length === 0) return refuseSignature();
-      if (!stripe) return receiveEmbedded(origin, { body, signature });
-      const event = (await stripe.readEvent(body, signature)) ?? refuseSignature();
-      return reaching(act(origin, { name: 'stripe', find: stripe.provider.find }, event));
+    async receiveEvent(origin, body, signature) {
+      if (orderProvider === undefined) failNotConfigured();
+      if (typeof signature !== 'string' || !body || body.length === 0) return failSignature();
+      if (!stripe) return receiveEmbeddedEvent(origin, { body, signature });
+      const event = (await stripe.readEvent(body, signature)) ?? failSignature();
+      return orServiceUnavailable(applyEvent(origin, { name: 'stripe', find: stripe.provider.find }, event));
     },
   };
 }
 
-/** `known` is the subscription by which the caller was authorized: reading it again could find one that was not. */
+/** `stored` is the subscription that the authorization was based on; a second read could return another one. */
 interface StripeOrder extends Pick<Order, 'organizationId' | 'agentId' | 'tier'> {
-  readonly known: StoredSubscription | undefined;
+  readonly stored: StoredSubscription | undefined;
 }
 
-/** The embedded provider has nobody who would tell of a renewal. */
+/** The embedded provider sends no renewal events, so the period is computed. */
 function periodEndOf({ provider, status, currentPeriodEnd }: StoredSubscription, now: number): string | null {
-  const runs = provider === 'embedded' && status === 'active' && currentPeriodEnd !== null;
-  return runs ? renewed(currentPeriodEnd, now) : currentPeriodEnd;
+  const renews = provider === 'embedded' && status === 'active' && currentPeriodEnd !== null;
+  return renews ? renewedPeriodEnd(currentPeriodEnd, now) : currentPeriodEnd;
 }
 
-function notConfigured(): never {
+function failNotConfigured(): never {
   return fail('BILLING_DISABLED', {
     message:
       'Billing is not configured on this instance, so nothing can be ordered; the operator has to set the STRIPE_ variables, or BILLING_ALLOW_EMBEDDED for plans without payment.',
   });
 }
 
-function refuseSignature(): never {
+function failSignature(): never {
   throw validationError('header', [
     {
       in: 'header',
@@ -268,7 +285,7 @@ function refuseSignature(): never {
   ]);
 }
 
-const reaching = <T>(work: Promise<T>): Promise<T> =>
+const orServiceUnavailable = <T>(work: Promise<T>): Promise<T> =>
   work.catch((error) => {
     if (!(error instanceof PaymentsUnavailable)) throw error;
     return fail('SERVICE_UNAVAILABLE', {

@@ -9,7 +9,7 @@ export interface StoredSession {
   readonly organizationId: string;
   readonly agentId: string;
   readonly targetTier: PaidTier | null;
-  /** Whether the caller had shown the right to manage billing; without it the page serves the first payment only. */
+  /** Whether the caller had billing:manage. Without it, the page serves only the first payment. */
   readonly managed: boolean;
   readonly startedAt: string;
   readonly expiresAt: string;
@@ -20,7 +20,7 @@ const columns = sql`
   session_id as "sessionId", kind, provider, organization_id as "organizationId", agent_id as "agentId",
   target_tier as "targetTier", managed, started_at as "startedAt", expires_at as "expiresAt", used_at as "usedAt"`;
 
-/** A provider may give the same session twice; then the later one counts. */
+/** A provider may return the same session twice; then the later data counts. */
 export async function insertSession(
   db: Queryable,
   session: Omit<StoredSession, 'usedAt'> & { tokenHash: Buffer | undefined },
@@ -50,25 +50,25 @@ export const findSession = (
     sql`select ${columns} from billing_sessions where token_hash = ${tokenHash} and kind = ${kind}`,
   );
 
-/** Those that may still be paid, and from now on count as used. */
-export async function takeOpenCheckouts(
+/** Marks the open checkouts as used, and returns their ids. */
+export async function closeOpenCheckouts(
   db: Queryable,
   provider: ProviderName,
   organizationId: string,
   now: string,
 ): Promise<string[]> {
-  const taken = await db.many<{ sessionId: string }>(
-    'billing.takeCheckouts',
+  const closed = await db.many<{ sessionId: string }>(
+    'billing.closeCheckouts',
     sql`update billing_sessions set used_at = ${now}
         where organization_id = ${organizationId} and provider = ${provider} and kind = 'checkout'
           and used_at is null and expires_at > ${now}
         returning session_id as "sessionId"`,
   );
-  return taken.map(({ sessionId }) => sessionId);
+  return closed.map(({ sessionId }) => sessionId);
 }
 
-/** False when somebody else was first. */
-export async function useSession(db: Queryable, sessionId: string, usedAt: string): Promise<boolean> {
+/** False when it was used before. */
+export async function markSessionUsed(db: Queryable, sessionId: string, usedAt: string): Promise<boolean> {
   const used = await db.run(
     'billing.useSession',
     sql`update billing_sessions set used_at = ${usedAt} where session_id = ${sessionId} and used_at is null`,
@@ -76,10 +76,10 @@ export async function useSession(db: Queryable, sessionId: string, usedAt: strin
   return used === 1;
 }
 
-/** Answers how many went. */
-export const deleteOldSessions = (db: Queryable, before: string, atMost: number): Promise<number> =>
+/** Returns how many it deleted. */
+export const deleteOldSessions = (db: Queryable, before: string, limit: number): Promise<number> =>
   db.run(
-    'billing.forgetSessions',
+    'billing.purgeSessions',
     sql`delete from billing_sessions where ctid = any (array(
-          select ctid from billing_sessions where expires_at < ${before} limit ${atMost} for update skip locked))`,
+          select ctid from billing_sessions where expires_at < ${before} limit ${limit} for update skip locked))`,
   );

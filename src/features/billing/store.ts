@@ -32,21 +32,21 @@ export const findSubscription = (
     sql`select ${columns} from billing_subscriptions where organization_id = ${organizationId}`,
   );
 
-/** Those that go on by themselves, by organization. */
-export const listRunning = (
+/** Subscriptions that will renew, in the order of their organizations. */
+export const listRenewing = (
   db: Queryable,
   provider: ProviderName,
   page: { after: string; limit: number },
 ): Promise<StoredSubscription[]> =>
   db.many(
-    'billing.running',
+    'billing.renewing',
     sql`select ${columns} from billing_subscriptions
         where provider = ${provider} and status <> 'canceled' and not cancel_at_period_end
           and organization_id > ${page.after}
         order by organization_id limit ${page.limit}`,
   );
 
-/** Whose subscription this is, or who else that customer is. */
+/** The organization that owns the subscription; otherwise the one that is this customer. */
 export async function findOwner(
   db: Queryable,
   provider: ProviderName,
@@ -62,7 +62,7 @@ export async function findOwner(
   );
 }
 
-/** The organization's row must be locked: it stands for this one too. */
+/** The caller must have locked the organization: that lock covers this row as well. */
 export async function saveSubscription(db: Queryable, s: StoredSubscription): Promise<void> {
   await db.run(
     'billing.save',
@@ -81,15 +81,15 @@ export async function saveSubscription(db: Queryable, s: StoredSubscription): Pr
   );
 }
 
-export interface SeenEvent {
+export interface ProcessedEvent {
   readonly provider: ProviderName;
   readonly eventId: string;
   readonly type: string;
   readonly receivedAt: string;
 }
 
-/** False when it was seen before. Whoever brings the same event meanwhile waits for this transaction to end. */
-export async function insertEvent(db: Queryable, event: SeenEvent): Promise<boolean> {
+/** False when it was processed before. A concurrent transaction with the same event waits for this one. */
+export async function insertEvent(db: Queryable, event: ProcessedEvent): Promise<boolean> {
   const { provider, eventId, type, receivedAt } = event;
   const inserted = await db.run(
     'billing.event',
@@ -100,10 +100,10 @@ export async function insertEvent(db: Queryable, event: SeenEvent): Promise<bool
   return inserted === 1;
 }
 
-/** Answers how many went. */
-export const deleteOldEvents = (db: Queryable, before: string, atMost: number): Promise<number> =>
+/** Returns how many it deleted. */
+export const deleteOldEvents = (db: Queryable, before: string, limit: number): Promise<number> =>
   db.run(
-    'billing.forgetEvents',
+    'billing.purgeEvents',
     sql`delete from billing_events where ctid = any (array(
-          select ctid from billing_events where received_at < ${before} limit ${atMost} for update skip locked))`,
+          select ctid from billing_events where received_at < ${before} limit ${limit} for update skip locked))`,
   );
