@@ -50,7 +50,7 @@ export async function createApp({
 
   const events = await createEvents(base, {
     // Each needs the other: these features record in the ledger, and the ledger tells them of changes.
-    limitsOf: (caller) => product.tiers.standing(caller),
+    limitsOf: (caller) => product.tiers.planUsage(caller),
     findLinks: (chainIds) => issuance.delegations.findLinkStatuses(chainIds),
     listings: {
       inTransaction: async (tx, changes) => registry.marketplace.listener.inTransaction?.(tx, changes),

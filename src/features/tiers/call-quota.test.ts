@@ -26,7 +26,7 @@ const metric = async (name: string, labels: string) => {
 };
 
 describe('the daily limit of API calls', () => {
-  it('429 tier_limit_exceeded: of fifty at once one call before the limit, exactly one passes', async () => {
+  it('429 tier_limit_exceeded: of fifty concurrent calls, one before the limit, exactly one passes', async () => {
     const tenant = await tenantOn(t);
     await useCalls(t.sql, tenant, limit - 1, t.clock.now());
     const answers = await atOnce(50, () => list(tenant));
@@ -54,7 +54,7 @@ describe('the daily limit of API calls', () => {
     const rejected = `org_id="${organizationId}",limit_type="api_calls_per_day"`;
     assert.equal(await metric('service_billing_limit_rejections_total', rejected), 49);
   });
-  it('200 on the routes that show and mend the state, which are not counted either', async () => {
+  it('200 on the routes that show and upgrade the plan, which are not counted either', async () => {
     const tenant = await tenantOn(t);
     await useCalls(t.sql, tenant, limit, t.clock.now());
     assert.equal((await list(tenant)).status, 429);
@@ -66,29 +66,29 @@ describe('the daily limit of API calls', () => {
     assert.equal((await t.call('GET', '/api/v1/usage', { token })).status, 429);
     assert.equal(await callsToday(tenant), limit);
   });
-  it('whoever has to be stopped can be stopped when the calls of the day are used up', async () => {
+  it('200 and 204 for revocation and deletion when the calls of the day are used up', async () => {
     const tenant = await tenantOn(t);
     const home = { organization_id: tenant.organizationId };
-    const [thief, caught] = [await t.agent(home), await t.agent(home)];
-    const stolen = await t.token('agents:read', thief);
+    const [compromised, deleted] = [await t.agent(home), await t.agent(home)];
+    const stolen = await t.token('agents:read', compromised);
     await useCalls(t.sql, tenant, limit, t.clock.now());
     const { token } = tenant;
     assert.equal((await list(tenant)).status, 429);
     assert.equal((await t.form('/api/v1/token/revoke', { token: stolen }, token)).status, 200);
     const [credential] = await t.sql<{ credential_id: string }>(
       'select credential_id from credentials where agent_id = $1',
-      [thief.agentId],
+      [compromised.agentId],
     );
-    const url = `/api/v1/agents/${thief.agentId}/credentials/${credential?.credential_id}`;
+    const url = `/api/v1/agents/${compromised.agentId}/credentials/${credential?.credential_id}`;
     assert.equal((await t.call('DELETE', url, { token })).status, 204);
-    assert.equal((await t.call('DELETE', `/api/v1/agents/${caught.agentId}`, { token })).status, 204);
-    for (const { clientId: client_id, clientSecret: client_secret } of [thief, caught])
+    assert.equal((await t.call('DELETE', `/api/v1/agents/${deleted.agentId}`, { token })).status, 204);
+    for (const { clientId: client_id, clientSecret: client_secret } of [compromised, deleted])
       assert.notEqual(
         (await t.askToken({ grant_type: 'client_credentials', client_id, client_secret })).status,
         200,
       );
   });
-  it('counts calls that fail as well, but nothing without a caller and nothing on open routes', async () => {
+  it('counts failed calls too, but none without authentication and none on open routes', async () => {
     const tenant = await tenantOn(t);
     const { token } = tenant;
     const expected = [
@@ -103,7 +103,7 @@ describe('the daily limit of API calls', () => {
     await t.call('GET', '/api/v1/agents', { token: `${token}x` });
     assert.equal(await callsToday(tenant), expected.length);
   });
-  it('starts anew at midnight UTC', async () => {
+  it('resets at midnight UTC', async () => {
     const tenant = await tenantOn(t);
     t.clock.advance(untilMidnight(t.clock.now()) - 60_000);
     const late = await t.token(undefined, tenant);
@@ -115,7 +115,7 @@ describe('the daily limit of API calls', () => {
     assert.equal((await list(tenant, late)).status, 200);
     assert.equal(await callsToday(tenant, late), 1);
   });
-  it('follows a change of plan at once, either way, and forgets nothing', async () => {
+  it('follows a change of plan at once, either way, and keeps the count', async () => {
     const tenant = await tenantOn(t);
     const token = await t.token(undefined, tenant);
     const now = t.clock.now();
@@ -129,7 +129,7 @@ describe('the daily limit of API calls', () => {
     await patch(tenant, { planTier: 'pro' });
     assert.equal((await list(tenant, token)).status, 200);
   });
-  it('an organization that was unlimited has its calls counted against it when it no longer is', async () => {
+  it('includes earlier unlimited calls after a change to a limited plan', async () => {
     const tenant = await tenantOn(t, { planTier: 'enterprise' });
     await useCalls(t.sql, tenant, limit - 3, t.clock.now());
     await atOnce(3, () => list(tenant));

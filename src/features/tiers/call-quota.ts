@@ -1,98 +1,81 @@
 /**
- * The daily limit of API calls. The count is one counter in the key-value store that all processes share, so it is exact;
- * organizations without a limit are not counted there. A counter that is not there (a new day, a store that was lost) is
- * brought up to what SQL says, and so is every counter once a minute, for what it may have missed. While the store is
- * away each process counts for itself, and looks up every few seconds what the others have written.
+ * The daily quota of API calls: one counter per organization in the key-value store, shared by all processes, so it is exact.
+ * Organizations without a limit are not counted there. A missing counter (a new day, lost data) is raised to the count in SQL, and
+ * so is each counter once a minute. While the store is unavailable, each process counts alone and reads the count of the others
+ * from SQL every few seconds.
  */
-import type { UsageMetric } from '../../contract/usage.ts';
-import type { Clock } from '../../kernel/clock.ts';
 import { Overloaded } from '../../kernel/concurrency/overloaded.ts';
 import { DatabaseUnavailable } from '../../kernel/data/db.ts';
 import { createLru } from '../../kernel/data/lru.ts';
 import { fail } from '../../kernel/fail.ts';
 import type { Identity } from '../../kernel/http/guard.ts';
-import type { Metrics } from '../../kernel/observability/metrics.ts';
 import { type Kv, KvUnavailable } from '../../kernel/ports/kv.ts';
-import { isLimited, limitsOf, reached, resetOf } from './limits.ts';
+import type { CallQuota, TierDeps } from './deps.ts';
+import { isLimited, limitReached, limitsOf, resetOf } from './limits.ts';
 
-export interface CallQuotaDeps {
-  readonly kv: Kv;
-  /** Counts in this process while `kv` is away. */
-  readonly fallback: Kv;
-  readonly clock: Clock;
-  readonly metrics: Metrics;
-  /** Calls of the organization on the day of `now`, as far as SQL knows. */
-  callsOn(organizationId: string, now: number): Promise<number>;
-  countUsage(organizationId: string, agentId: string, metric: UsageMetric): void;
-}
+type CallQuotaDeps = Pick<TierDeps, 'kv' | 'fallback' | 'clock' | 'metrics' | 'callsOn' | 'countUsage'>;
 
-export interface CallQuota {
-  /** For the guard. */
-  countCall(identity: Identity): Promise<void> | void;
-  usedToday(organizationId: string): Promise<number>;
-}
-
-/** Longer than a day, so that no clock's midnight finds it gone. */
-const keptMs = 2 * 86_400_000;
-const aloneMs = 10_000;
-const confirmedMs = 60_000;
-const remembered = 10_000;
+/** Longer than a day, so that the counter outlives its day on every clock. */
+const sharedTtlMs = 2 * 86_400_000;
+const fallbackTtlMs = 10_000;
+const reconcileMs = 60_000;
+const maxReconciledKeys = 10_000;
 
 export function createCallQuota(deps: CallQuotaDeps): CallQuota {
   const { kv, fallback, clock, metrics, callsOn, countUsage } = deps;
-  const confirmedAt = createLru<number>(remembered);
-  const lookingUp = new Map<string, Promise<void>>();
+  const reconciledAt = createLru<number>(maxReconciledKeys);
+  const raising = new Map<string, Promise<void>>();
 
   const keyAt = (organizationId: string, now: number) =>
     `calls:${new Date(now).toISOString().slice(0, 10)}:${organizationId}`;
 
-  /** By one for all who ask meanwhile. */
-  const bringUp = (store: Kv, organizationId: string, now: number): Promise<void> => {
+  /** Raises the counter to the count in SQL. Concurrent calls share one read. */
+  const raiseFromSql = (store: Kv, organizationId: string, now: number): Promise<void> => {
     const key = keyAt(organizationId, now);
     const name = `${store === kv ? 'shared' : 'own'} ${key}`;
-    const underWay = lookingUp.get(name);
-    if (underWay) return underWay;
-    const ttlMs = store === kv ? keptMs : aloneMs;
-    const looking = callsOn(organizationId, now)
+    const current = raising.get(name);
+    if (current) return current;
+    const ttlMs = store === kv ? sharedTtlMs : fallbackTtlMs;
+    const raised = callsOn(organizationId, now)
       .then((used) => store.raise(key, used, { ttlMs }))
-      .finally(() => lookingUp.delete(name));
-    lookingUp.set(name, looking);
-    return looking;
+      .finally(() => raising.delete(name));
+    raising.set(name, raised);
+    return raised;
   };
 
-  const takeFrom = async (store: Kv, organizationId: string, now: number, atMost: number) => {
+  const takeFrom = async (store: Kv, organizationId: string, now: number, max: number) => {
     const key = keyAt(organizationId, now);
-    const taken = await store.take(key, { max: atMost });
+    const taken = await store.take(key, { max });
     if (taken !== 'absent') return taken;
-    await bringUp(store, organizationId, now);
-    return store.take(key, { max: atMost });
+    await raiseFromSql(store, organizationId, now);
+    return store.take(key, { max });
   };
 
-  const confirm = async (organizationId: string, now: number) => {
+  const reconcile = async (organizationId: string, now: number) => {
     const key = keyAt(organizationId, now);
-    if (now - (confirmedAt.get(key) ?? 0) < confirmedMs) return;
-    confirmedAt.set(key, now);
-    await bringUp(kv, organizationId, now).catch((error) => {
-      // It can wait for the next minute, as long as the counter is there.
+    if (now - (reconciledAt.get(key) ?? 0) < reconcileMs) return;
+    reconciledAt.set(key, now);
+    await raiseFromSql(kv, organizationId, now).catch((error) => {
+      // The counter exists, so this can wait for the next minute.
       if (!(error instanceof DatabaseUnavailable || error instanceof Overloaded)) throw error;
     });
   };
 
-  const take = async (organizationId: string, now: number, atMost: number) => {
+  const take = async (organizationId: string, now: number, max: number) => {
     try {
-      await confirm(organizationId, now);
-      const taken = await takeFrom(kv, organizationId, now, atMost);
+      await reconcile(organizationId, now);
+      const taken = await takeFrom(kv, organizationId, now, max);
       if (taken !== 'absent') return taken;
-      throw new KvUnavailable('it does not keep what it is given');
+      throw new KvUnavailable('it does not store values');
     } catch (error) {
       if (!(error instanceof KvUnavailable)) throw error;
-      // What is counted here meanwhile it does not know; it is told as soon as it is back.
-      confirmedAt.set(keyAt(organizationId, now), 0);
-      return takeFrom(fallback, organizationId, now, atMost);
+      // Reconcile as soon as the store is back: it has missed the calls that are counted here.
+      reconciledAt.set(keyAt(organizationId, now), 0);
+      return takeFrom(fallback, organizationId, now, max);
     }
   };
 
-  const note = ({ organizationId, agentId, planTier }: Identity) => {
+  const countAccepted = ({ organizationId, agentId, planTier }: Identity) => {
     countUsage(organizationId, agentId, 'api_calls');
     metrics.count('service_tenant_api_calls_total', { org_id: organizationId, tier: planTier });
   };
@@ -103,12 +86,12 @@ export function createCallQuota(deps: CallQuotaDeps): CallQuota {
       org_id: organizationId,
       limit_type: limitType,
     });
-    const { resetsAt, description } = reached(limitType, limit, planTier, now);
+    const { resetsAt, description } = limitReached(limitType, limit, planTier, now);
     const resetAt = Math.ceil((resetOf(limitType, now) ?? now) / 1000);
     return fail('tier_limit_exceeded', {
       message: `${description}.`,
       details: { tier: planTier, limitType, limit, resetsAt },
-      // The window of this minute has nothing to say any more.
+      // These replace the headers of the per-minute rate window.
       headers: {
         'retry-after': String(Math.max(1, Math.ceil(resetAt - now / 1000))),
         'x-ratelimit-remaining': '0',
@@ -120,15 +103,15 @@ export function createCallQuota(deps: CallQuotaDeps): CallQuota {
   const countLimited = async (identity: Identity, limit: number) => {
     const now = clock.now();
     if ((await take(identity.organizationId, now, limit)) === 'full') refuse(identity, limit, now);
-    note(identity);
+    countAccepted(identity);
   };
 
   return {
     countCall(identity) {
       const limit = limitsOf({ planTier: identity.planTier, maxTokensPerMonth: null }).api_calls_per_day;
-      return isLimited(limit) ? countLimited(identity, limit) : note(identity);
+      return isLimited(limit) ? countLimited(identity, limit) : countAccepted(identity);
     },
-    /** The shared counter knows of calls that other processes have yet to write; SQL, of those that were never limited. */
+    /** The shared counter includes calls that other processes have not yet written; SQL includes those that were not limited. */
     async usedToday(organizationId) {
       const now = clock.now();
       const key = keyAt(organizationId, now);

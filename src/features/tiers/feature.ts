@@ -1,7 +1,6 @@
 /**
- * Tiers: what an organization's plan allows, and the refusal when it is used up: API calls in the guard, tokens where they
- * are issued. Owns no table: plans are the organizations', counts the usage's, places for agents the agents' and
- * payment the billing's affair.
+ * Tiers: enforces the quotas of an organization's plan: API calls in the guard, tokens at the token endpoint. Owns no table: the
+ * organizations feature has the plans, usage has the counts, agents has the agent limit, billing has the payment.
  */
 import { createCallQuota } from './call-quota.ts';
 import type { TierDeps, Tiers } from './deps.ts';
@@ -14,7 +13,7 @@ export function createTiers(deps: TierDeps): Tiers {
   const service = createTierService(deps, calls);
   return {
     ...calls,
-    standing: service.standing,
+    planUsage: service.planUsage,
     checkTokens: createTokenQuota(deps),
     routes: tierRoutes(service),
   };

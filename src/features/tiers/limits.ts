@@ -1,9 +1,9 @@
-/** What a plan allows, when its counts start anew, and how a refusal says so. */
+/** The limits of a plan, the times of their resets, and the message of a refusal. */
 import { type LimitType, type PlanTier, plans, unlimited } from '../../contract/limits.ts';
 
 export interface Plan {
   readonly planTier: PlanTier;
-  /** The organization's own figures; null: its plan's. */
+  /** Overrides for this organization; null means the plan's limit. */
   readonly maxAgents?: number | null;
   readonly maxTokensPerMonth: number | null;
 }
@@ -13,7 +13,7 @@ export interface LimitReached {
   readonly limit: number;
   /** ISO 8601. */
   readonly resetsAt: string;
-  /** A sentence for whoever was refused. */
+  /** A sentence for the refused caller. */
   readonly description: string;
 }
 
@@ -31,7 +31,7 @@ export const isLimited = (limit: number): boolean => limit < unlimited;
 
 const dayMs = 86_400_000;
 
-/** Null for what never starts anew. */
+/** Null for a limit that never resets. */
 export function resetOf(limitType: LimitType, now: number): number | null {
   if (limitType === 'max_agents') return null;
   if (limitType !== 'tokens_per_month') return (Math.floor(now / dayMs) + 1) * dayMs;
@@ -39,19 +39,19 @@ export function resetOf(limitType: LimitType, now: number): number | null {
   return Date.UTC(today.getUTCFullYear(), today.getUTCMonth() + 1, 1);
 }
 
-const said: Readonly<Record<Exclude<LimitType, 'max_agents'>, (limit: number) => string>> = {
+const sentences: Readonly<Record<Exclude<LimitType, 'max_agents'>, (limit: number) => string>> = {
   api_calls_per_day: (limit) => `The organization has made its ${limit} API calls of today`,
   tokens_per_day: (limit) => `The organization has been issued its ${limit} tokens of today`,
   tokens_per_month: (limit) => `This client has been issued its ${limit} tokens of this month`,
 };
 
-export function reached(
+export function limitReached(
   limitType: Exclude<LimitType, 'max_agents'>,
   limit: number,
   tier: PlanTier,
   now: number,
 ): LimitReached {
   const resetsAt = new Date(resetOf(limitType, now) ?? now).toISOString();
-  const description = `${said[limitType](limit)} (plan: ${tier}); the count starts anew at ${resetsAt}. A higher plan allows more: POST /api/v1/tiers/upgrade`;
+  const description = `${sentences[limitType](limit)} (plan: ${tier}); the count starts anew at ${resetsAt}. A higher plan allows more: POST /api/v1/tiers/upgrade`;
   return { limitType, limit, resetsAt, description };
 }

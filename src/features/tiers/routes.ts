@@ -5,7 +5,7 @@ import type { TierService } from './service.ts';
 export const tierRoutes = (tiers: TierService): RouteEntry[] => [
   route({
     id: 'getTierStatus',
-    summary: "Your organization's plan, its limits, and what is used of them; free of charge",
+    summary: "Your organization's plan, its limits, and their usage; not counted as a call",
     tag: 'Tiers',
     method: 'GET',
     url: '/tiers/status',
@@ -18,7 +18,7 @@ export const tierRoutes = (tiers: TierService): RouteEntry[] => [
   route({
     id: 'upgradeTier',
     summary:
-      'Start the payment for a higher plan; free of charge. After the first order it needs the policy action billing:manage',
+      'Start the payment for a higher plan; not counted as a call. After the first order it needs the policy action billing:manage',
     tag: 'Tiers',
     method: 'POST',
     url: '/tiers/upgrade',

@@ -1,34 +1,21 @@
-import { type LimitType, limitTypes, type PlanTier } from '../../contract/limits.ts';
+import { type LimitType, limitTypes } from '../../contract/limits.ts';
 import type { Caller } from '../../kernel/caller.ts';
 import { fail } from '../../kernel/fail.ts';
-import type { CallQuota } from './call-quota.ts';
-import type { TierDeps } from './deps.ts';
+import type { CallQuota, PlanUsage, TierDeps } from './deps.ts';
 import { limitsOf, resetOf } from './limits.ts';
 import type { Checkout, PaidTier, TierStatus } from './schema.ts';
 
-export interface PlanStanding {
-  readonly tier: PlanTier;
-  readonly limits: {
-    limitType: LimitType;
-    limit: number;
-    used: number;
-    remaining: number;
-    resetsAt: string | null;
-  }[];
-}
-
 export interface TierService {
   status(caller: Caller): Promise<TierStatus>;
-  /** Every limit of the caller's organization, and of the caller itself. */
-  standing(caller: Caller): Promise<PlanStanding>;
+  planUsage(caller: Caller): Promise<PlanUsage>;
   upgrade(caller: Caller, target: PaidTier): Promise<Checkout>;
 }
 
 export function createTierService(deps: TierDeps, { usedToday }: CallQuota): TierService {
   const { db, clock, planOf, countAgents, tokensAt, checkout } = deps;
 
-  /** The caller's token has been accepted, so its organization is there. */
-  const look = async ({ organizationId, agentId }: Caller) => {
+  /** The caller is authenticated, so its organization exists. */
+  const readPlan = async ({ organizationId, agentId }: Caller) => {
     const [plan = fail('ORG_NOT_FOUND'), agents, calls, tokens] = await Promise.all([
       planOf(organizationId),
       countAgents(organizationId),
@@ -46,7 +33,7 @@ export function createTierService(deps: TierDeps, { usedToday }: CallQuota): Tie
 
   return {
     async status(caller) {
-      const { tier, limits, used } = await look(caller);
+      const { tier, limits, used } = await readPlan(caller);
       return {
         tier,
         limits: {
@@ -62,8 +49,8 @@ export function createTierService(deps: TierDeps, { usedToday }: CallQuota): Tie
       };
     },
 
-    async standing(caller) {
-      const { tier, limits, used } = await look(caller);
+    async planUsage(caller) {
+      const { tier, limits, used } = await readPlan(caller);
       const now = clock.now();
       return {
         tier,

@@ -42,7 +42,7 @@ describe('GET /tiers/status', () => {
         tokensToday: 2,
       });
   });
-  it('200 with 2147483647 for what is unlimited', async () => {
+  it('200 with 2147483647 for no limit', async () => {
     const tenant = await tenantOn(t, { planTier: 'enterprise' });
     assert.deepEqual((await status(tenant.token)).json.limits, {
       maxAgents: unlimited,
@@ -52,7 +52,7 @@ describe('GET /tiers/status', () => {
     const { json } = await limits(tenant.token);
     assert.deepEqual(new Set(json.limits.map(({ limit }: { limit: number }) => limit)), new Set([unlimited]));
   });
-  it("200 with the organization's own figures where it has them, and a changed plan at once", async () => {
+  it("200 with the organization's own limits where it has them, and a changed plan at once", async () => {
     const tenant = await tenantOn(t, { planTier: 'pro', maxAgents: 3, maxTokensPerMonth: 7 });
     assert.deepEqual((await status(tenant.token)).json.limits, {
       maxAgents: 3,
@@ -74,7 +74,7 @@ describe('GET /tiers/status', () => {
 });
 
 describe('GET /usage/limits', () => {
-  it('200 with every limit, what is used and left, and when it resets', async () => {
+  it('200 with each limit, its usage, the rest, and the time of its reset', async () => {
     const tenant = await tenantOn(t);
     await t.call('GET', '/api/v1/agents', { token: tenant.token });
     const { status: code, json } = await limits(tenant.token);
@@ -96,7 +96,7 @@ describe('GET /usage/limits', () => {
 });
 
 describe('POST /tiers/upgrade', () => {
-  it('200 with the address of a page that can be opened; the plan stays until it is paid', async () => {
+  it('200 with the URL of a checkout page; the plan stays until it is paid', async () => {
     const tenant = await tenantOn(t);
     const { status: code, json } = await upgrade(tenant.token, { target_tier: 'pro' });
     assert.equal(code, 200);
@@ -131,7 +131,7 @@ describe('POST /tiers/upgrade', () => {
       assert.deepEqual([code, json.code], [400, 'VALIDATION_ERROR']);
     });
   }
-  it('answers what the checkout answers', async () => {
+  it('200 with the fields of the checkout', async () => {
     const asked: unknown[] = [];
     const tiers = createTierService(
       {

@@ -25,7 +25,7 @@ const patch = async (tenant: Tenant, payload: object) => {
   const url = `/api/v1/organizations/${tenant.organizationId}`;
   assert.equal((await t.call('PATCH', url, { token: await t.token(), payload })).status, 200);
 };
-/** What the tables say of today and of this month. */
+/** The counts of today and of this month, as stored. */
 const counted = async ({ organizationId, agentId }: Tenant) => {
   const today = new Date(t.clock.now()).toISOString().slice(0, 10);
   const [row] = await t.sql<{ day: number; month: number; days: number }>(
@@ -46,7 +46,7 @@ const refusals = ({ agentId }: Tenant) =>
   );
 
 describe('the daily limit of tokens', () => {
-  it('403 unauthorized_client: of fifty at once one token before the limit, exactly one is issued', async () => {
+  it('403 unauthorized_client: of fifty concurrent requests, one token before the limit, exactly one is issued', async () => {
     const tenant = await tenantOn(t);
     await useTokens(t.sql, tenant, perDay - 2, t.clock.now());
     const answers = await atOnce(50, () => ask(t, tenant));
@@ -78,7 +78,7 @@ describe('the daily limit of tokens', () => {
     const answers = await atOnce(10, (index) => ask(t, index % 2 ? tenant : colleague));
     assert.deepEqual(tally(answers), { 200: 3, 403: 7 });
   });
-  it('does not count what is refused for another reason', async () => {
+  it('does not count requests that are refused for another reason', async () => {
     const tenant = await tenantOn(t);
     const { clientId: client_id, clientSecret: client_secret } = tenant;
     const form = { grant_type: 'client_credentials', client_id, client_secret };
@@ -100,7 +100,7 @@ describe('the daily limit of tokens', () => {
       [403, 200, 200, 403, 200, 200],
     );
   });
-  it('follows a change of plan at once; enterprise has none', async () => {
+  it('follows a change of plan at once; enterprise has no limit', async () => {
     const tenant = await tenantOn(t);
     await useTokens(t.sql, tenant, perDay, t.clock.now());
     assert.equal((await ask(t, tenant)).status, 403);
@@ -118,7 +118,7 @@ describe('the daily limit of tokens', () => {
 });
 
 describe('the monthly limit of a client', () => {
-  it("403 unauthorized_client, before the organization's daily limit is looked at", async () => {
+  it("403 unauthorized_client, checked before the organization's daily limit", async () => {
     const tenant = await tenantOn(t);
     const colleague = await t.agent({ organization_id: tenant.organizationId });
     await useMonth(t.sql, tenant, perMonth - 2, t.clock.now());
@@ -135,7 +135,7 @@ describe('the monthly limit of a client', () => {
     assert.match((await ask(t, colleague)).json.error_description, /of today/);
   });
   for (const planTier of ['free', 'pro', 'enterprise']) {
-    it(`is the organization's own figure where it has one, on ${planTier}`, async () => {
+    it(`is the organization's own limit where it has one, on ${planTier}`, async () => {
       const tenant = await tenantOn(t, { planTier, maxTokensPerMonth: 4 });
       assert.deepEqual(tally(await atOnce(50, () => ask(t, tenant))), { 200: 3, 403: 47 });
       await patch(tenant, { maxTokensPerMonth: 6 });
@@ -146,19 +146,19 @@ describe('the monthly limit of a client', () => {
       assert.equal((await ask(t, tenant)).status, 403);
     });
   }
-  it('2147483647 is no limit at all', async () => {
+  it('2147483647 is no limit', async () => {
     const tenant = await tenantOn(t, { planTier: 'enterprise', maxTokensPerMonth: 2_147_483_647 });
     await useMonth(t.sql, tenant, 3_000_000_000, t.clock.now());
     assert.equal((await ask(t, tenant)).status, 200);
   });
 });
 
-describe('a token that somebody else may be issued first', () => {
-  /** Another process in the middle of issuing: it holds the lock, and has not committed. */
+describe('a request while another transaction holds the quota lock', () => {
+  /** Another process that has locked the quota and not committed. */
   const holding = (id: string) =>
     keepOpen(t, (tx) => tx.run('test.hold', sql`select pg_advisory_xact_lock(1, hashtext(${id}))`));
 
-  it('waits for the other one, while other organizations get theirs', async () => {
+  it('waits for it near the limit, while other organizations do not', async () => {
     const [tenant, other] = [await tenantOn(t), await tenantOn(t)];
     const release = await holding(tenant.organizationId);
     let answered = false;
@@ -171,20 +171,20 @@ describe('a token that somebody else may be issued first', () => {
     assert.equal((await waiting).status, 200);
     assert.deepEqual(await counted(tenant), { day: 2, month: 2, days: 2 });
   });
-  it('far from the limit nobody waits', async () => {
+  it('does not wait far from the limit', async () => {
     const tenant = await tenantOn(t, { planTier: 'pro' });
     const release = await holding(tenant.organizationId);
     assert.equal((await ask(t, tenant)).status, 200);
     await release();
   });
-  it('at the limit nobody waits either', async () => {
+  it('does not wait at the limit either', async () => {
     const tenant = await tenantOn(t);
     await useTokens(t.sql, tenant, perDay, t.clock.now());
     const release = await holding(tenant.organizationId);
     assert.equal((await ask(t, tenant)).status, 403);
     await release();
   });
-  it('200 for an assertion that had to wait: it was used once, by this very request; 401 the second time', async () => {
+  it('200 for a client assertion after the wait, which counts as one use; 401 for the second use', async () => {
     const tenant = await tenantOn(t);
     const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
     const put = await t.call('PUT', `/api/v1/agents/${tenant.agentId}/keys`, {
@@ -214,7 +214,7 @@ describe('a token that somebody else may be issued first', () => {
 });
 
 describe('the counts of tokens', () => {
-  it('start anew at midnight and with the month', async () => {
+  it('reset at midnight and with the month', async () => {
     const tenant = await tenantOn(t);
     t.clock.advance(untilMidnight(t.clock.now()) - 60_000);
     await useTokens(t.sql, tenant, perDay, t.clock.now());
@@ -231,7 +231,7 @@ describe('the counts of tokens', () => {
     assert.equal((await ask(t, tenant)).status, 200);
     assert.deepEqual(await counted(tenant), { day: 1, month: 1, days: 1 });
   });
-  it('are those of the tokens in the audit log, whoever was issued them in which batch', async () => {
+  it('equal the number of tokens in the audit log, across clients and batches', async () => {
     const tenants = await Promise.all([
       tenantOn(t, { planTier: 'pro' }),
       tenantOn(t, { planTier: 'enterprise' }),

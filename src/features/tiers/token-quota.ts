@@ -1,76 +1,49 @@
 /**
- * The limits of issued tokens: per client and month, then per organization and day. Exact without the key-value store:
- * who wants a token of a limited organization takes the organization's lock (or the client's, where only that is limited),
- * and the count is written in the transaction that holds it. Far from the limit nobody needs the lock, and organizations
- * without limits cost nothing.
+ * The token quotas: per client and month, then per organization and day. They are exact without the key-value store: a transaction
+ * that issues tokens for a limited organization locks the organization (or the client, where only that is limited) and writes the
+ * count before it commits. Far from the limit the lock is not needed, and organizations without limits cost nothing.
  */
-import type { PlanTier } from '../../contract/limits.ts';
-import type { Clock } from '../../kernel/clock.ts';
-import type { Queryable, Tx } from '../../kernel/data/db.ts';
+
+import type { Tx } from '../../kernel/data/db.ts';
 import { lockExclusive, tryLockExclusive } from '../../kernel/data/locks.ts';
-import type { Metrics } from '../../kernel/observability/metrics.ts';
-import { isLimited, type LimitReached, limitsOf, reached } from './limits.ts';
+import type { CheckTokens, QuotaClient, TierDeps } from './deps.ts';
+import { isLimited, limitReached, limitsOf } from './limits.ts';
 
-export interface TokenAsker {
-  readonly organizationId: string;
-  readonly agentId: string;
-  readonly planTier: PlanTier;
-  readonly maxTokensPerMonth: number | null;
-}
+/** More tokens than all processes can issue concurrently. With more than this left, a missed lock does not matter. */
+const lockThreshold = 10_000;
 
-export interface TokenQuotaDeps {
-  readonly clock: Clock;
-  readonly metrics: Metrics;
-  tokensAt(
-    db: Queryable,
-    organizationIds: readonly string[],
-    agentIds: readonly string[],
-    now: number,
-  ): Promise<ReadonlyMap<string, number>>;
-}
-
-/**
- * In the order asked: undefined when a token may be issued, which must then be recorded in the same transaction; the limit
- * that stands against it; or `busy`, when somebody else is being issued the organization's last tokens just now and there
- * is no time to wait.
- */
-export type CheckTokens = (
-  tx: Tx,
-  askers: readonly TokenAsker[],
-  options: { waiting: boolean },
-) => Promise<readonly (LimitReached | 'busy' | undefined)[]>;
-
-/** More than all processes together can be issuing at one moment: with so many left, counting need not be in turn. */
-const plenty = 10_000;
-
-export function createTokenQuota({ clock, metrics, tokensAt }: TokenQuotaDeps): CheckTokens {
-  return async (tx, askers, { waiting }) => {
-    const limited = askers.filter(hasLimit);
-    if (limited.length === 0) return askers.map(() => undefined);
+export function createTokenQuota({
+  clock,
+  metrics,
+  tokensAt,
+}: Pick<TierDeps, 'clock' | 'metrics' | 'tokensAt'>): CheckTokens {
+  return async (tx, clients, { waiting }) => {
+    const limited = clients.filter(hasLimit);
+    if (limited.length === 0) return clients.map(() => undefined);
     const now = clock.now();
     const locks = distinct(limited.map(lockOf));
-    const lookUp = () =>
+    const readCounts = () =>
       tokensAt(
         tx,
         distinct(limited.map(({ organizationId }) => organizationId)),
         distinct(limited.map(({ agentId }) => agentId)),
         now,
       );
-    // Both go out together; the count is read once the locks are there.
-    const [taken, counts] = await Promise.all([hold(tx, locks, waiting), lookUp()]);
+    // Both statements are pipelined; PostgreSQL runs the count after the lock.
+    const [unavailable, counts] = await Promise.all([lockQuotas(tx, locks, waiting), readCounts()]);
     const used = new Map(counts);
     const usedBy = (id: string) => used.get(id) ?? 0;
 
-    const decide = (asker: TokenAsker) => {
-      if (!hasLimit(asker)) return undefined;
-      const { agentId, organizationId, planTier } = asker;
-      const { tokens_per_month, tokens_per_day } = limitsOf(asker);
+    const check = (client: QuotaClient) => {
+      if (!hasLimit(client)) return undefined;
+      const { agentId, organizationId, planTier } = client;
+      const { tokens_per_month, tokens_per_day } = limitsOf(client);
       const checks = [
         ['tokens_per_month', agentId, tokens_per_month],
         ['tokens_per_day', organizationId, tokens_per_day],
       ] as const;
-      const applying = checks.filter(([, , limit]) => isLimited(limit));
-      for (const [limitType, id, limit] of applying) {
+      const applicable = checks.filter(([, , limit]) => isLimited(limit));
+      for (const [limitType, id, limit] of applicable) {
         if (usedBy(id) < limit) continue;
         tx.afterCommit(() =>
           metrics.count('service_billing_limit_rejections_total', {
@@ -78,29 +51,29 @@ export function createTokenQuota({ clock, metrics, tokensAt }: TokenQuotaDeps): 
             limit_type: limitType,
           }),
         );
-        return reached(limitType, limit, planTier, now);
+        return limitReached(limitType, limit, planTier, now);
       }
-      const isClose = applying.some(([, id, limit]) => limit - usedBy(id) <= plenty);
-      if (isClose && taken.has(lockOf(asker))) return 'busy';
+      const isClose = applicable.some(([, id, limit]) => limit - usedBy(id) <= lockThreshold);
+      if (isClose && unavailable.has(lockOf(client))) return 'busy';
       for (const [, id] of checks) used.set(id, usedBy(id) + 1);
       return undefined;
     };
-    return askers.map(decide);
+    return clients.map(check);
   };
 }
 
-const hasLimit = (asker: TokenAsker): boolean => {
-  const { tokens_per_day, tokens_per_month } = limitsOf(asker);
+const hasLimit = (client: QuotaClient): boolean => {
+  const { tokens_per_day, tokens_per_month } = limitsOf(client);
   return isLimited(tokens_per_day) || isLimited(tokens_per_month);
 };
 
-const lockOf = (asker: TokenAsker): string =>
-  isLimited(limitsOf(asker).tokens_per_day) ? asker.organizationId : asker.agentId;
+const lockOf = (client: QuotaClient): string =>
+  isLimited(limitsOf(client).tokens_per_day) ? client.organizationId : client.agentId;
 
 const distinct = (ids: readonly string[]): string[] => [...new Set(ids)];
 
-/** Answers which of them somebody else has. */
-async function hold(tx: Tx, locks: readonly string[], waiting: boolean): Promise<Set<string>> {
+/** Returns the locks that another transaction holds; none after waiting. */
+async function lockQuotas(tx: Tx, locks: readonly string[], waiting: boolean): Promise<Set<string>> {
   if (!waiting) return tryLockExclusive(tx, 'tokenQuota', locks);
   await lockExclusive(tx, 'tokenQuota', locks);
   return new Set();

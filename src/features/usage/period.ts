@@ -1,4 +1,4 @@
-/** The days that a question about use is about: whole days of UTC, both ends included. */
+/** Parses the period of a query: whole days of UTC, both ends included. */
 import { limits } from '../../contract/limits.ts';
 import { type FieldProblem, validationError } from '../../kernel/http/input/validation.ts';
 
@@ -12,22 +12,19 @@ const dayMs = 86_400_000;
 export const dayOf = (time: number): string => new Date(time).toISOString().slice(0, 10);
 export const monthOf = (time: number): string => `${dayOf(time).slice(0, 7)}-01`;
 
-export function periodAsked(
-  asked: { from?: string | undefined; to?: string | undefined },
-  now: number,
-): Period {
+export function periodOf(query: { from?: string | undefined; to?: string | undefined }, now: number): Period {
   const problems: FieldProblem[] = [];
   const refuse = (field: string, message: string) => problems.push({ in: 'query', field, message });
   const read = (field: 'from' | 'to') => {
-    const text = asked[field];
-    const day = text === undefined ? undefined : dayIn(text);
+    const text = query[field];
+    const day = text === undefined ? undefined : parseDay(text);
     if (text !== undefined && day === undefined)
       refuse(field, 'must be a date such as 2030-01-31, or an ISO 8601 time with its zone');
     return day;
   };
-  const first = read('from');
+  const requestedFrom = read('from');
   const to = read('to') ?? Date.parse(dayOf(now));
-  const from = first ?? to - (limits.usageDays.default - 1) * dayMs;
+  const from = requestedFrom ?? to - (limits.usageDays.default - 1) * dayMs;
   if (from > to) refuse('from', `must not be after to, which is ${dayOf(to)}`);
   else if (to - from > limits.usageDays.max * dayMs)
     refuse('from', `and to may lie at most ${limits.usageDays.max} days apart`);
@@ -35,16 +32,16 @@ export function periodAsked(
   return { from: dayOf(from), to: dayOf(to) };
 }
 
-const written = /^(\d{4}-\d\d-\d\d)(T\d\d:\d\d(:\d\d(\.\d{1,9})?)?(Z|[+-]\d\d:\d\d))?$/;
-/** Wide enough for anybody, and for arithmetic at either end. */
+const isoDateOrTime = /^(\d{4}-\d\d-\d\d)(T\d\d:\d\d(:\d\d(\.\d{1,9})?)?(Z|[+-]\d\d:\d\d))?$/;
+/** Leaves room for date arithmetic at either end of what Date and PostgreSQL can hold. */
 const earliest = Date.UTC(1000, 0, 1);
 const latest = Date.UTC(9998, 11, 31);
 
-/** Midnight of the day. */
-function dayIn(text: string): number | undefined {
-  const [, day = ''] = written.exec(text) ?? [];
+/** Midnight UTC of the day, or undefined for an invalid date. */
+function parseDay(text: string): number | undefined {
+  const [, day = ''] = isoDateOrTime.exec(text) ?? [];
   const midnight = Date.parse(day);
-  // The 31st of April would be read as the 1st of May.
+  // Date.parse reads 31 April as 1 May.
   if (Number.isNaN(midnight) || dayOf(midnight) !== day) return undefined;
   const moment = Date.parse(text);
   if (Number.isNaN(moment) || moment < earliest || moment > latest) return undefined;

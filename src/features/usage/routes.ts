@@ -6,7 +6,7 @@ import type { UsageService } from './service.ts';
 export const usageRoutes = (usage: UsageService, limitsOf: UsageDeps['limitsOf']): RouteEntry[] => [
   route({
     id: 'getUsage',
-    summary: 'What your organization has used, by day or by agent',
+    summary: 'Usage of your organization, by day or by agent',
     tag: 'Usage',
     method: 'GET',
     url: '/usage',
@@ -17,7 +17,7 @@ export const usageRoutes = (usage: UsageService, limitsOf: UsageDeps['limitsOf']
   }),
   route({
     id: 'getUsageLimits',
-    summary: "Your plan's limits, and how much of each is left; free of charge",
+    summary: "Your plan's limits, and how much of each is left; not counted as a call",
     tag: 'Usage',
     method: 'GET',
     url: '/usage/limits',
@@ -29,7 +29,7 @@ export const usageRoutes = (usage: UsageService, limitsOf: UsageDeps['limitsOf']
   }),
   route({
     id: 'exportUsage',
-    summary: 'What each of your agents has used each day, as a file',
+    summary: 'Usage of each agent and day, as a file',
     tag: 'Usage',
     method: 'GET',
     url: '/usage/export',

@@ -5,7 +5,7 @@ import { usageMetrics } from '../../contract/usage.ts';
 
 const Day = Type.String({ description: 'a day of UTC such as 2030-01-31' });
 
-const asked = {
+const filterFields = {
   from: Type.Optional(
     Type.String({ maxLength: 40, description: 'the first day (UTC); 30 days up to `to` when absent' }),
   ),
@@ -14,7 +14,7 @@ const asked = {
 };
 
 export const UsageQuery = Type.Object({
-  ...asked,
+  ...filterFields,
   groupBy: Type.Unsafe<'day' | 'agent'>({
     type: 'string',
     enum: ['day', 'agent'],
@@ -27,7 +27,7 @@ export type UsageQuery = Static<typeof UsageQuery>;
 export const exportFormats = ['csv', 'jsonl'] as const;
 
 export const UsageExportQuery = Type.Object({
-  ...asked,
+  ...filterFields,
   format: Type.Unsafe<(typeof exportFormats)[number]>({
     type: 'string',
     enum: [...exportFormats],
@@ -48,11 +48,11 @@ export const Usage = Type.Object(
         metric: literals(usageMetrics),
         quantity: Type.Integer(),
       }),
-      { description: 'what was used, oldest first; nothing is said of days without use' },
+      { description: 'oldest first; days without usage are omitted' },
     ),
     totals: Type.Object(
       Object.fromEntries(usageMetrics.map((metric) => [metric, Type.Optional(Type.Integer())])),
-      { description: 'for every metric that was asked for, zero included' },
+      { description: 'for each requested metric, zero included' },
     ),
   },
   { title: 'Usage' },

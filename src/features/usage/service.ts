@@ -1,11 +1,10 @@
 import { type UsageMetric, usageMetrics } from '../../contract/usage.ts';
 import type { Caller } from '../../kernel/caller.ts';
 import { validationError } from '../../kernel/http/input/validation.ts';
-import type { Counting } from './counting.ts';
-import type { UsageDeps } from './deps.ts';
-import { periodAsked } from './period.ts';
+import type { UsageCounter, UsageDeps } from './deps.ts';
+import { periodOf } from './period.ts';
 import type { exportFormats, Usage, UsageExportQuery, UsageQuery } from './schema.ts';
-import { listByAgent, listByDay, type UsageAsked, type UsageLine } from './store.ts';
+import { listByAgent, listByDay, type UsageFilter, type UsageTotal } from './store.ts';
 
 export interface UsageService {
   usage(caller: Caller, query: UsageQuery): Promise<Usage>;
@@ -18,52 +17,52 @@ export interface UsageFile {
   readonly text: AsyncIterable<string>;
 }
 
-/** More would be a file, not an answer. */
-const rowsAtMost = 10_000;
+/** For more rows there is the export. */
+const maxRows = 10_000;
 const rowsPerPage = 2_000;
 
-export function createUsageService({ db, clock }: UsageDeps, { flush }: Counting): UsageService {
-  const read = (caller: Caller, query: UsageQuery | UsageExportQuery): UsageAsked => ({
-    ...periodAsked(query, clock.now()),
+export function createUsageService({ db, clock }: UsageDeps, { flush }: UsageCounter): UsageService {
+  const filterOf = (caller: Caller, query: UsageQuery | UsageExportQuery): UsageFilter => ({
+    ...periodOf(query, clock.now()),
     organizationId: caller.organizationId,
     metric: query.metric,
   });
 
   return {
     async usage(caller, query) {
-      const asked = read(caller, query);
+      const filter = filterOf(caller, query);
       await flush();
       const data =
         query.groupBy === 'day'
-          ? await listByDay(db, asked)
-          : refuseTooMany(await listByAgent(db, asked, rowsAtMost + 1));
-      const { organizationId, from, to, metric } = asked;
+          ? await listByDay(db, filter)
+          : requireAtMostMaxRows(await listByAgent(db, filter, maxRows + 1));
+      const { organizationId, from, to, metric } = filter;
       return { organizationId, from, to, data, totals: totalsOf(data, metric) };
     },
 
-    /** The first lines are there before anything is answered, so that an outage is a 503 and no broken file. */
+    /** Reads the first page before the response starts, so that an outage is a 503 and not a truncated file. */
     async export(caller, query) {
-      const asked = read(caller, query);
+      const filter = filterOf(caller, query);
       await flush();
-      const first = await listByAgent(db, asked, rowsPerPage);
-      const next = (last: UsageLine) => listByAgent(db, asked, rowsPerPage, last);
-      const { begin, line, contentType } = formats[query.format];
+      const first = await listByAgent(db, filter, rowsPerPage);
+      const next = (last: UsageTotal) => listByAgent(db, filter, rowsPerPage, last);
+      const { header, line, contentType } = formats[query.format];
       return {
-        name: `usage-${asked.from}-${asked.to}.${query.format}`,
+        name: `usage-${filter.from}-${filter.to}.${query.format}`,
         contentType,
-        text: pages(first, next, begin, line),
+        text: pages(first, next, header, line),
       };
     },
   };
 }
 
 async function* pages(
-  first: readonly UsageLine[],
-  next: (last: UsageLine) => Promise<readonly UsageLine[]>,
-  begin: string,
-  line: (row: UsageLine) => string,
+  first: readonly UsageTotal[],
+  next: (last: UsageTotal) => Promise<readonly UsageTotal[]>,
+  header: string,
+  line: (row: UsageTotal) => string,
 ): AsyncGenerator<string> {
-  yield begin + first.map(line).join('');
+  yield header + first.map(line).join('');
   let page = first;
   for (let last = page.at(-1); last && page.length === rowsPerPage; last = page.at(-1)) {
     page = await next(last);
@@ -71,32 +70,32 @@ async function* pages(
   }
 }
 
-/** Dates, ids, words of ours and numbers: nothing that would need quoting. */
+/** The values are dates, ids, metric names and numbers, so CSV needs no quoting. */
 const formats: Record<
   (typeof exportFormats)[number],
-  { readonly contentType: string; readonly begin: string; line(row: UsageLine): string }
+  { readonly contentType: string; readonly header: string; line(row: UsageTotal): string }
 > = {
   csv: {
     contentType: 'text/csv; charset=utf-8',
-    begin: 'date,agentId,metric,quantity\r\n',
+    header: 'date,agentId,metric,quantity\r\n',
     line: ({ date, agentId, metric, quantity }) => `${date},${agentId},${metric},${quantity}\r\n`,
   },
   jsonl: {
     contentType: 'application/x-ndjson; charset=utf-8',
-    begin: '',
+    header: '',
     line: ({ date, agentId, metric, quantity }) => `${JSON.stringify({ date, agentId, metric, quantity })}\n`,
   },
 };
 
-function refuseTooMany(lines: UsageLine[]): UsageLine[] {
-  if (lines.length <= rowsAtMost) return lines;
-  const message = `would give more than ${rowsAtMost} rows; ask for fewer days or one metric, or use /usage/export`;
+function requireAtMostMaxRows(rows: UsageTotal[]): UsageTotal[] {
+  if (rows.length <= maxRows) return rows;
+  const message = `would give more than ${maxRows} rows; ask for fewer days or one metric, or use /usage/export`;
   throw validationError('query', [{ in: 'query', field: 'groupBy', message }]);
 }
 
-function totalsOf(lines: readonly UsageLine[], only: UsageMetric | undefined): Usage['totals'] {
+function totalsOf(rows: readonly UsageTotal[], only: UsageMetric | undefined): Usage['totals'] {
   const totals: Record<string, number> = {};
   for (const metric of only ? [only] : usageMetrics) totals[metric] = 0;
-  for (const { metric, quantity } of lines) totals[metric] = (totals[metric] ?? 0) + quantity;
+  for (const { metric, quantity } of rows) totals[metric] = (totals[metric] ?? 0) + quantity;
   return totals;
 }

@@ -12,14 +12,14 @@ export interface UsageRow {
   readonly quantity: number;
 }
 
-/** Tokens that one agent was issued at one moment. */
+/** Tokens issued to one agent at one time. */
 export interface TokenRow {
   readonly organizationId: string;
   readonly agentId: string;
   readonly tokens: number;
 }
 
-/** In the order of the key, so that of two that add to the same rows one waits for the other and never each for both. */
+/** Rows are locked in the order of the key, so that two transactions do not deadlock. */
 export async function insertUsage(db: Queryable, rows: readonly UsageRow[], shard: number): Promise<void> {
   await db.run(
     'usage.add',
@@ -36,8 +36,8 @@ export async function insertUsage(db: Queryable, rows: readonly UsageRow[], shar
 }
 
 /**
- * All three figures in one statement: this is in the path of every token. The time is ISO 8601. In the order of the keys,
- * as above; whoever writes several tables does so in this order.
+ * Updates all three tables in one statement, because it runs for every token. `time` is ISO 8601. Rows are locked in the order of
+ * the keys, and tables in this order, so that two transactions do not deadlock.
  */
 export function insertTokensAtCommit(tx: Tx, time: string, rows: readonly TokenRow[], shard: number): void {
   const ownShard = sql`${String(shard)}::smallint`;
@@ -82,7 +82,7 @@ export async function sumOfDay(
   return used;
 }
 
-/** By id: what each organization was issued on the day, and each of its agents in the month. Absent: nothing. */
+/** Issued tokens by id: of each organization on the day, of each agent in the month. Ids without tokens are absent. */
 export async function sumTokens(
   db: Queryable,
   organizationIds: readonly string[],
@@ -105,38 +105,38 @@ export async function sumTokens(
   return new Map(rows.map(({ id, tokens }) => [id, tokens]));
 }
 
-export interface UsageAsked extends Period {
+export interface UsageFilter extends Period {
   readonly organizationId: string;
   readonly metric: UsageMetric | undefined;
 }
 
-export type UsageLine = Pick<UsageRow, 'metric' | 'quantity'> & {
+export type UsageTotal = Pick<UsageRow, 'metric' | 'quantity'> & {
   readonly date: string;
   readonly agentId?: string;
 };
 
-const matching = ({ organizationId, from, to, metric }: UsageAsked) => sql`
+const matching = ({ organizationId, from, to, metric }: UsageFilter) => sql`
   organization_id = ${organizationId} and day between ${from}::date and ${to}::date
   and (${metric ?? null}::text is null or metric = ${metric ?? null})`;
 
-export const listByDay = (db: Queryable, asked: UsageAsked): Promise<UsageLine[]> =>
+export const listByDay = (db: Queryable, filter: UsageFilter): Promise<UsageTotal[]> =>
   db.many(
     'usage.byDay',
     sql`select day::text as date, metric, sum(quantity)::bigint as quantity from usage_days
-        where ${matching(asked)} group by day, metric order by day, metric`,
+        where ${matching(filter)} group by day, metric order by day, metric`,
   );
 
-/** At most `limit` of them, after the one given. */
+/** A page of at most `limit` rows, after the given one (keyset pagination). */
 export const listByAgent = (
   db: Queryable,
-  asked: UsageAsked,
+  filter: UsageFilter,
   limit: number,
-  after?: UsageLine,
-): Promise<UsageLine[]> =>
+  after?: UsageTotal,
+): Promise<UsageTotal[]> =>
   db.many(
     'usage.byAgent',
     sql`select day::text as date, agent_id as "agentId", metric, sum(quantity)::bigint as quantity from usage_days
-        where ${matching(asked)}
+        where ${matching(filter)}
           ${after ? sql`and (day, metric, agent_id) > (${after.date}::date, ${after.metric}, ${after.agentId})` : sql``}
         group by day, metric, agent_id order by day, metric, agent_id limit ${limit}`,
   );

@@ -38,7 +38,7 @@ const none = {
 };
 
 describe('GET /usage', () => {
-  it('200 with what happened just now, of the last 30 days unless told', async () => {
+  it('200 with current usage; the default period is the last 30 days', async () => {
     const tenant = await tenantOn(t, { planTier: 'enterprise' });
     await t.call('GET', '/api/v1/agents', { token: tenant.token });
     for (let asked = 0; asked < 2; asked += 1)
@@ -58,7 +58,7 @@ describe('GET /usage', () => {
       totals: { ...none, api_calls: 4, introspections: 2, tokens_issued: 1 },
     });
   });
-  it('200 adds shards up, takes both ends of the period, keeps to the metric, and never crosses organizations', async () => {
+  it('200 sums the shards, includes both ends of the period, filters by metric and by organization', async () => {
     const [tenant, other] = [await tenantOn(t), await tenantOn(t)];
     const colleague = crypto.randomUUID();
     for (const [days, quantity] of [
@@ -91,7 +91,7 @@ describe('GET /usage', () => {
     assert.equal(byAgent.data.length, 4);
     assert.deepEqual(byAgent.totals, byDay.totals);
   });
-  it('200 for days that are 90 days apart, for times in any zone, and for a period without use', async () => {
+  it('200 for a period of 90 days, for times in any zone, and for a period without usage', async () => {
     const { token } = await tenantOn(t);
     const full = await usage(token, `?from=${dayAgo(90)}&to=${dayAgo(0)}`);
     assert.deepEqual([full.status, full.json.from], [200, dayAgo(90)]);
@@ -159,7 +159,7 @@ describe('GET /usage/export', () => {
       '',
     ]);
   });
-  it('200 without a body for HEAD, and an empty file when nothing was used', async () => {
+  it('200 without a body for HEAD, and an empty file without usage', async () => {
     const tenant = await tenantOn(t);
     const head = await t.call('HEAD', '/api/v1/usage/export', { token: tenant.token });
     assert.deepEqual([head.status, head.text], [200, '']);
@@ -185,7 +185,7 @@ describe('GET /usage/export', () => {
     for (const query of ['?format=xml', `?from=${dayAgo(91)}`])
       assert.equal((await exported(token, query)).json.code, 'VALIDATION_ERROR');
   });
-  it('500 INTERNAL_SERVER_ERROR, and no broken file, when the table cannot be read', async () => {
+  it('500 INTERNAL_SERVER_ERROR, and no truncated file, when the table cannot be read', async () => {
     const tenant = await tenantOn(t);
     await t.sql('alter table usage_days rename to usage_days_away');
     const { status, json } = await exported(tenant.token);
@@ -195,7 +195,7 @@ describe('GET /usage/export', () => {
 });
 
 describe('counting', () => {
-  it('survives a restart: limits go on where they were, and nothing is lost at a clean end', async () => {
+  it('survives a restart: nothing is lost at a graceful shutdown', async () => {
     const databaseUrl = await createDatabase();
     const config = loadConfig(environment(databaseUrl));
     const log = createLog({ level: 'silent' });
@@ -208,7 +208,7 @@ describe('counting', () => {
     assert.equal(await second.usage.callsOn(organizationId, Date.now()), 7);
     await second.close();
   });
-  it('is kept in memory while the table cannot be written, and written afterwards', async () => {
+  it('stays in memory while the table cannot be written, and is written afterwards', async () => {
     const tenant = await tenantOn(t);
     await t.app.usage.flush();
     await t.sql('alter table usage_days rename to usage_days_away');
@@ -235,9 +235,9 @@ describe('counting', () => {
   });
 });
 
-describe('tidying up', () => {
-  const tidy = async () => {
-    const loop = t.app.usage.loops.find(({ name }) => name === 'usage-tidy');
+describe('compaction', () => {
+  const compact = async () => {
+    const loop = t.app.usage.loops.find(({ name }) => name === 'usage-compact');
     await loop?.run(new AbortController().signal);
   };
   const sums = async ({ organizationId }: Tenant) =>
@@ -247,7 +247,7 @@ describe('tidying up', () => {
        union all select 'months', count(*)::int, sum(tokens)::int from token_months where organization_id = $1`,
       [organizationId],
     );
-  it('joins the shards of what is over, leaves what is not, and changes no sum', async () => {
+  it('merges the shards of past rows, leaves current ones, and changes no sum', async () => {
     const tenant = await tenantOn(t);
     await ask(t, tenant);
     await t.app.usage.flush();
@@ -268,16 +268,16 @@ describe('tidying up', () => {
       { what: 'hours', rows: 5, total: 22 },
       { what: 'months', rows: 5, total: 30 },
     ]);
-    // Two at once keep out of each other's way, and may each leave something for the next time.
-    await Promise.all([tidy(), tidy()]);
-    await tidy();
+    // Of two concurrent runs, each may skip a step while the other holds the lock.
+    await Promise.all([compact(), compact()]);
+    await compact();
     assert.deepEqual(await sums(tenant), [
       { what: 'days', rows: 2, total: 42 },
       { what: 'hours', rows: 2, total: 22 },
       { what: 'months', rows: 2, total: 30 },
     ]);
     t.clock.advance(400 * dayMs);
-    await tidy();
+    await compact();
     assert.deepEqual(await sums(tenant), [
       { what: 'days', rows: 0, total: null },
       { what: 'hours', rows: 0, total: null },

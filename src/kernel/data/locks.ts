@@ -7,7 +7,7 @@ const keys = {
   auditPartitions: 7_263_544_002,
   bootstrap: 7_263_544_003,
   auditSequencer: 7_263_544_004,
-  usageTidy: 7_263_544_005,
+  usageCompaction: 7_263_544_005,
   streamKafka: 7_263_544_011,
   streamNats: 7_263_544_012,
 } as const;

@@ -1,0 +1,85 @@
+/**
+ * Counts usage. API calls and the like are counted in memory and written every second: a killed process loses that second.
+ * Tokens are counted in the transaction that records them, so none is lost.
+ */
+import { createBatcher } from '../../kernel/concurrency/batcher.ts';
+import type { Tx } from '../../kernel/data/db.ts';
+import type { DomainEvent } from '../../kernel/domain-event.ts';
+import type { UsageCounter, UsageDeps } from './deps.ts';
+import { dayOf } from './period.ts';
+import { insertTokensAtCommit, insertUsage, type TokenRow, type UsageRow } from './store.ts';
+
+type MutableUsageRow = Omit<UsageRow, 'quantity'> & { quantity: number };
+
+export function createUsageCounter({
+  db,
+  clock,
+  shard,
+}: Pick<UsageDeps, 'db' | 'clock' | 'shard'>): UsageCounter {
+  let pending = new Map<string, MutableUsageRow>();
+  const today = createDayCache();
+
+  const write = async () => {
+    const rows = pending;
+    if (rows.size === 0) return;
+    pending = new Map();
+    try {
+      await insertUsage(db, [...rows.values()], shard);
+    } catch (error) {
+      for (const row of rows.values()) add(pending, row);
+      throw error;
+    }
+  };
+
+  /** Concurrent flushes share one write. */
+  const flush = createBatcher({
+    run: async (flushes: readonly null[]) => {
+      await write();
+      return flushes.map(() => undefined);
+    },
+    maxBatch: 10_000,
+    concurrency: 1,
+    maxQueue: 10_000,
+  });
+
+  /** One row for each agent. */
+  const countTokens = (tx: Tx, time: string, issued: readonly DomainEvent[]) => {
+    const rows = new Map<string, TokenRow>();
+    for (const { organizationId, agentId } of issued) {
+      const tokens = (rows.get(agentId)?.tokens ?? 0) + 1;
+      rows.set(agentId, { organizationId, agentId, tokens });
+    }
+    insertTokensAtCommit(tx, time, [...rows.values()], shard);
+  };
+
+  return {
+    count(organizationId, agentId, metric, quantity = 1) {
+      add(pending, { organizationId, agentId, day: today(clock.now()), metric, quantity });
+    },
+    listener: {
+      async inTransaction(tx, events) {
+        const issued = events.filter(({ type }) => type === 'token.issued');
+        for (const [time, sameTime] of Map.groupBy(issued, ({ timestamp }) => timestamp))
+          countTokens(tx, time, sameTime);
+      },
+    },
+    flush: () => flush(null),
+  };
+}
+
+function add(rows: Map<string, MutableUsageRow>, row: MutableUsageRow): void {
+  const key = `${row.metric} ${row.day} ${row.organizationId} ${row.agentId}`;
+  const existing = rows.get(key);
+  if (existing) existing.quantity += row.quantity;
+  else rows.set(key, row);
+}
+
+/** Caches the text of the day: formatting a date costs more than the rest of `count`, which runs at every call. */
+function createDayCache(): (now: number) => string {
+  let cached = { day: Number.NaN, text: '' };
+  return (now) => {
+    const day = Math.floor(now / 86_400_000);
+    if (day !== cached.day) cached = { day, text: dayOf(now) };
+    return cached.text;
+  };
+}
