@@ -31,7 +31,7 @@ test('a dead letter of a worker is counted by every process that answers /metric
   const warnings = worker
     .output()
     .split('\n')
-    .filter((text) => text.includes('a webhook delivery was given up'));
+    .filter((text) => text.includes('webhook delivery failed for the last time'));
   const [delivery] = await t.deliveries(id);
   assert.equal(warnings.length, 1, worker.output());
   const { level, deliveryId, subscriptionId, receiver: where, httpStatus } = JSON.parse(warnings[0] ?? '');

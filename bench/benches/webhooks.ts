@@ -7,7 +7,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import type pg from 'pg';
 import { Pool } from 'undici';
-import { headersOf } from '../../src/features/webhooks/sign.ts';
+import { signedHeaders } from '../../src/features/webhooks/delivery/signature.ts';
 import { generateKeyPair } from '../../src/kernel/config/keypair.ts';
 import { someAgents } from '../support/agents.ts';
 import type { BenchContext, Result } from '../support/bench.ts';
@@ -116,7 +116,7 @@ async function postAll(pool: Pool): Promise<void> {
       left -= 1;
       const timestamp = Math.floor(Date.now() / 1000);
       const delivered = { deliveryId: randomUUID(), eventType: 'token.revoked', payload: body, timestamp };
-      const headers = headersOf(delivered, secret);
+      const headers = signedHeaders(delivered, secret);
       const { body: answer } = await pool.request({ method: 'POST', path: '/', headers, body });
       await answer.dump();
     }

@@ -65,7 +65,7 @@ export function createProduct(base: Foundations, events: Events, registry: Regis
   const webhooks = createWebhooks({
     ...shared,
     vault,
-    company: deliveries.company,
+    presence: deliveries.presence,
     enabled: config.webhooksEnabled,
     lockOrganization: organizations.lockPlan,
   });

@@ -9,14 +9,13 @@ import type { Ledger } from '../../kernel/ledger.ts';
 import type { Log } from '../../kernel/observability/log.ts';
 import type { Metrics } from '../../kernel/observability/metrics.ts';
 import type { Outbound } from '../../kernel/ports/outbound.ts';
-import type { Company } from './company.ts';
 
 export interface DeliverySettings {
-  /** Otherwise nothing is put down to be delivered, and nothing is sent. */
+  /** When false, no deliveries are written and nothing is sent. */
   readonly enabled: boolean;
   readonly timeoutMs: number;
   readonly maxAttempts: number;
-  /** Sends under way at once to one subscription, in one process. */
+  /** Concurrent sends to one subscription, in one process. */
   readonly concurrency: number;
 }
 
@@ -30,20 +29,31 @@ export interface DeliveryDeps {
   readonly vault: Vault;
   readonly settings: DeliverySettings;
   pause(milliseconds: number): Promise<void>;
-  /** Milliseconds of a clock that nobody sets. */
+  /** Milliseconds of a monotonic clock. */
   elapsed(): number;
-  /** What is metered: a delivery about this agent was accepted by its receiver. */
+  /** Usage: an endpoint has accepted a delivery about this agent. */
   countDelivery(organizationId: string, agentId: string): void;
 }
 
 export interface Deliveries {
   readonly listener: LedgerListener;
   readonly loops: readonly Loop[];
-  readonly company: Company;
-  /** Sends all that is due now, and waits for it. */
+  readonly presence: SubscriberPresence;
+  /** Sends all deliveries that are due now, and waits for the results. */
   drain(): Promise<void>;
-  /** Takes away what is past its time. */
-  sweep(): Promise<void>;
+  /** Deletes expired deliveries. */
+  purge(): Promise<void>;
+}
+
+export interface SubscriberPresence {
+  /** True only when a recent read found no active subscription. Never waits. */
+  isKnownAbsent(): boolean;
+  /**
+   * Called in the transaction that adds or activates a subscription. Returns a wait for after the commit: it ends when every
+   * process knows that a subscription exists. Where an older subscription exists, that is locked until the commit, and there is
+   * no wait.
+   */
+  prepareActivation(tx: Tx, now: number): Promise<() => Promise<void>>;
 }
 
 export interface WebhookDeps {
@@ -52,11 +62,11 @@ export interface WebhookDeps {
   readonly ids: Ids;
   readonly ledger: Ledger;
   readonly vault: Vault;
-  readonly company: Company;
+  readonly presence: SubscriberPresence;
   readonly enabled: boolean;
   /**
-   * Kept from changing until the transaction ends, so that of many who want the last place one gets it; undefined when it is
-   * deleted or unknown.
+   * Locks the organization until the transaction ends, so that concurrent requests cannot exceed its limit of subscriptions.
+   * Undefined when it is deleted or unknown.
    */
   lockOrganization(tx: Tx, organizationId: string): Promise<{ status: string } | undefined>;
 }

@@ -1,26 +1,25 @@
 /**
- * Webhooks: who in an organization wants to be told of what, and telling them: signed, retried, at least once. Owns
- * `webhook_subscriptions`, `webhook_deliveries` and `webhook_dead_letters`. What happened is said by the other features through the ledger; how
- * somebody else's server is reached safely is the outbound port's affair. docs/guides/webhooks.md says what
- * receivers and operators can rely on.
+ * Webhooks: the subscriptions of an organization, and the delivery of events to them: signed, retried, at least once. Owns
+ * `webhook_subscriptions`, `webhook_deliveries` and `webhook_dead_letters`. Events come from the other features through the ledger.
+ * The outbound port decides which addresses may be called. docs/guides/webhooks.md has the guarantees for receivers and operators.
  */
-import { createAnnouncer } from './announcer.ts';
-import { createCompany } from './company.ts';
-import { announce } from './deliveries-store.ts';
+import { createNotifier } from './delivery/notifier.ts';
+import { createOutboxListener } from './delivery/outbox.ts';
+import { findDeadLetters } from './delivery/result-store.ts';
+import { notifyIfSubscribed } from './delivery/store.ts';
+import { createThrottle } from './delivery/throttle.ts';
+import { createWorker } from './delivery/worker.ts';
 import type { Deliveries, DeliveryDeps, WebhookDeps, Webhooks } from './deps.ts';
-import { createDeliveryLoop, createSweepLoop, sweep } from './loops.ts';
-import { createOutbox } from './outbox.ts';
-import { createPace } from './pace.ts';
-import { findDeadLetters } from './queue-store.ts';
+import { createDeliveryLoop, createPurgeLoop, purgeDeliveries } from './loops.ts';
 import { webhookRoutes } from './routes.ts';
-import { createWebhookService } from './service.ts';
-import { createWorker } from './worker.ts';
+import { createSubscriberPresence } from './subscriptions/presence.ts';
+import { createWebhookService } from './subscriptions/service.ts';
 
 export { envelopeOf } from './envelope.ts';
 
-const announcementsApartMs = 50;
+const notifyIntervalMs = 50;
 
-/** Apart from the routes, because the ledger must know the listener before anything can be recorded. */
+/** Separate from the routes: the ledger needs the listener before any feature can record an event. */
 export function createDeliveries(deps: DeliveryDeps): Deliveries {
   deps.metrics.countFromQuery('service_webhook_dead_letters_total', async () =>
     (await findDeadLetters(deps.db)).map(({ eventType, count }) => ({
@@ -29,20 +28,20 @@ export function createDeliveries(deps: DeliveryDeps): Deliveries {
     })),
   );
   const worker = createWorker(deps);
-  const company = createCompany(deps);
-  const announceSoon = createAnnouncer({
+  const presence = createSubscriberPresence(deps);
+  const notifyWorkers = createNotifier({
     log: deps.log,
-    announce: (news) => announce(deps.db, news),
-    turn: createPace(deps, announcementsApartMs),
+    notify: (batch) => notifyIfSubscribed(deps.db, batch),
+    throttle: createThrottle(deps, notifyIntervalMs),
   });
   return {
-    listener: createOutbox(deps.settings.enabled, company, announceSoon),
-    company,
+    listener: createOutboxListener(deps.settings.enabled, presence, notifyWorkers),
+    presence,
     loops: deps.settings.enabled
-      ? [createDeliveryLoop(deps, worker), createSweepLoop(deps)]
-      : [createSweepLoop(deps)],
+      ? [createDeliveryLoop(deps, worker), createPurgeLoop(deps)]
+      : [createPurgeLoop(deps)],
     drain: worker.drain,
-    sweep: () => sweep(deps),
+    purge: () => purgeDeliveries(deps),
   };
 }
 

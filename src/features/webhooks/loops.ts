@@ -1,29 +1,29 @@
 import { limits } from '../../contract/limits.ts';
 import type { Loop } from '../../kernel/concurrency/loops.ts';
-import { channel } from './deliveries-store.ts';
+import { deleteDeliveries, findSubscriptionsWithDeliveries } from './delivery/purge-store.ts';
+import { channel } from './delivery/store.ts';
+import { createThrottle } from './delivery/throttle.ts';
+import type { Worker } from './delivery/worker.ts';
 import type { DeliveryDeps } from './deps.ts';
-import { createPace } from './pace.ts';
-import { deleteDeliveries, findLanes } from './sweep-store.ts';
-import type { Worker } from './worker.ts';
 
-/** However many wake it: what they bring goes together. */
-const roundsApartMs = 25;
+/** Wake-ups within this time share a round. */
+const roundIntervalMs = 25;
 
-/** Woken by whoever has put something down, and by its own free hands; the pause is for retries, and for news that was lost. */
+/** Woken by notifications and by free capacity. The interval is for retries and lost notifications. */
 export function createDeliveryLoop(deps: DeliveryDeps, worker: Worker): Loop {
   const { db, log, vault } = deps;
-  const turn = createPace(deps, roundsApartMs);
+  const throttle = createThrottle(deps, roundIntervalMs);
   return {
     name: 'webhooks-deliver',
     everyMs: 1_000,
     async run() {
-      await turn();
+      await throttle();
       await worker.round();
     },
     begin(wake) {
       if (!vault.encrypts)
         log.warn('DATA_ENCRYPTION_KEY is not set: webhook signing secrets are stored unencrypted');
-      worker.onRoom(wake);
+      worker.onCapacity(wake);
       const stopListening = db.listen(channel, wake);
       return async () => {
         await stopListening();
@@ -34,25 +34,25 @@ export function createDeliveryLoop(deps: DeliveryDeps, worker: Worker): Loop {
 }
 
 const dayMs = 86_400_000;
-const piece = 1_000;
+const chunk = 1_000;
 
-export const createSweepLoop = (deps: DeliveryDeps): Loop => ({
-  name: 'webhooks-sweep',
+export const createPurgeLoop = (deps: DeliveryDeps): Loop => ({
+  name: 'webhooks-purge',
   everyMs: 3_600_000,
   purges: true,
-  run: (signal) => sweep(deps, signal),
+  run: (signal) => purgeDeliveries(deps, signal),
 });
 
 /**
- * What was settled is kept for a while. What waits for a subscription that is inactive, or whose organization is halted, is
- * kept for as long and no longer.
+ * Deletes completed deliveries after the retention period. Deliveries that wait for an inactive subscription or a halted
+ * organization are deleted then as well; those of a deleted subscription at once.
  */
-export async function sweep({ db, clock }: DeliveryDeps, signal?: AbortSignal): Promise<void> {
+export async function purgeDeliveries({ db, clock }: DeliveryDeps, signal?: AbortSignal): Promise<void> {
   const before = new Date(clock.now() - limits.webhookRetentionDays * dayMs).toISOString();
-  for (const { id, exists, sending } of await findLanes(db)) {
-    const which = exists ? { before, settledOnly: sending } : { before: null, settledOnly: false };
+  for (const { id, exists, sending } of await findSubscriptionsWithDeliveries(db)) {
+    const filter = exists ? { before, completedOnly: sending } : { before: null, completedOnly: false };
     while (!signal?.aborted) {
-      if ((await deleteDeliveries(db, id, { ...which, atMost: piece })) < piece) break;
+      if ((await deleteDeliveries(db, id, { ...filter, limit: chunk })) < chunk) break;
     }
   }
 }

@@ -13,12 +13,12 @@ import {
   SubscriptionParams,
   SubscriptionWithSecret,
 } from './schema.ts';
-import type { WebhookService } from './service.ts';
+import type { WebhookService } from './subscriptions/service.ts';
 
-/** Asked of one's own organization; whose a subscription is, tenancy decides. */
-const atHome = (caller: Caller) => organization(caller.organizationId);
-const mayRead = policy('webhooks:read', atHome, undefined, 'webhooks:read');
-const mayWrite = policy('webhooks:write', atHome, undefined, 'webhooks:write');
+/** The policy is evaluated for the caller's organization; the service checks that it owns the subscription. */
+const ownOrganization = (caller: Caller) => organization(caller.organizationId);
+const mayRead = policy('webhooks:read', ownOrganization, undefined, 'webhooks:read');
+const mayWrite = policy('webhooks:write', ownOrganization, undefined, 'webhooks:write');
 
 const common = { tag: 'Webhooks', limit: 'caller' } as const;
 
@@ -61,8 +61,7 @@ export const webhookRoutes = (webhooks: WebhookService): RouteEntry[] => [
   route({
     ...common,
     id: 'updateWebhook',
-    summary:
-      'Change a subscription; while inactive it is told of nothing new, and what waits goes on waiting',
+    summary: 'Change a subscription; an inactive one gets no new deliveries, and its pending ones wait',
     method: 'PATCH',
     url: '/webhooks/:id',
     access: mayWrite,
@@ -96,8 +95,7 @@ export const webhookRoutes = (webhooks: WebhookService): RouteEntry[] => [
   route({
     ...common,
     id: 'rotateWebhookSecret',
-    summary:
-      'Replace the signing secret; every delivery from now on is signed with the new one, shown this once',
+    summary: 'Replace the signing secret; all later attempts are signed with the new one, shown this once',
     method: 'POST',
     url: '/webhooks/:id/rotate-secret',
     access: mayWrite,
@@ -122,7 +120,7 @@ export const webhookRoutes = (webhooks: WebhookService): RouteEntry[] => [
   route({
     ...common,
     id: 'replayWebhookDelivery',
-    summary: 'Send a delivery again, under its id, whatever became of it; the schedule starts anew',
+    summary: 'Send a delivery again under its id, whatever its status; the retry schedule starts anew',
     method: 'POST',
     url: '/webhooks/:id/deliveries/:deliveryId/replay',
     access: mayWrite,

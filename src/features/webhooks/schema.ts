@@ -3,17 +3,17 @@ import { webhookEvents } from '../../contract/events.ts';
 import { limits, pageSizes, unlimited } from '../../contract/limits.ts';
 import { literals, Name, Nullable, Timestamp, Uuid } from '../../contract/shapes.ts';
 
-const Target = Type.String({
+const EndpointUrl = Type.String({
   minLength: 1,
   maxLength: 2_048,
   description: 'an https:// URL in ASCII, without credentials or fragment',
 });
-const eventWords = ['*', ...webhookEvents] as const;
-const Events = Type.Array(literals(eventWords), {
+const eventNames = ['*', ...webhookEvents] as const;
+const Events = Type.Array(literals(eventNames), {
   minItems: 1,
-  maxItems: eventWords.length,
+  maxItems: eventNames.length,
   uniqueItems: true,
-  description: 'the events to be told of; `*` for all',
+  description: 'the events to deliver; `*` for all',
 });
 
 export const Subscription = Type.Object(
@@ -42,7 +42,7 @@ export const SubscriptionWithSecret = Type.Object(
 export type SubscriptionWithSecret = Static<typeof SubscriptionWithSecret>;
 
 export const NewSubscription = Type.Object(
-  { name: Name, url: Target, events: Events },
+  { name: Name, url: EndpointUrl, events: Events },
   { title: 'NewWebhookSubscription', additionalProperties: false },
 );
 export type NewSubscription = Static<typeof NewSubscription>;
@@ -50,7 +50,7 @@ export type NewSubscription = Static<typeof NewSubscription>;
 export const SubscriptionChange = Type.Object(
   {
     name: Type.Optional(Name),
-    url: Type.Optional(Target),
+    url: Type.Optional(EndpointUrl),
     events: Type.Optional(Events),
     active: Type.Optional(Type.Boolean()),
   },
@@ -65,7 +65,7 @@ export const Attempt = Type.Object(
     attempted_at: Timestamp,
     duration_ms: Type.Integer(),
     http_status_code: Nullable(Type.Integer()),
-    error: Nullable(Type.String({ description: 'why no answer was had' })),
+    error: Nullable(Type.String({ description: 'why there was no response' })),
   },
   { title: 'WebhookAttempt' },
 );

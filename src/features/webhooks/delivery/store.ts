@@ -1,17 +1,17 @@
-/** Deliveries as people see them: created with their event, listed, sent again. How workers take turns is queue-store.ts. */
+/** Deliveries as the API shows them: created with their event, listed, replayed. The queue of the workers is lease-store.ts. */
 
-import type { Queryable, Tx } from '../../kernel/data/db.ts';
-import { prepared, sql } from '../../kernel/data/sql.ts';
-import type { Envelope } from '../../kernel/ports/envelope.ts';
-import type { News } from './announcer.ts';
-import type { Delivery, DeliveryQuery } from './schema.ts';
+import type { Queryable, Tx } from '../../../kernel/data/db.ts';
+import { prepared, sql } from '../../../kernel/data/sql.ts';
+import type { Envelope } from '../../../kernel/ports/envelope.ts';
+import type { Delivery, DeliveryQuery } from '../schema.ts';
+import type { NewDeliveries } from './notifier.ts';
 
-/** Where workers listen. */
+/** The NOTIFY channel that workers listen on. */
 export const channel = 'webhook_deliveries';
 
 /**
- * One delivery for each event and active subscription that wants it, in one statement for a whole batch, which goes out
- * together with the commit. `json` keeps the text of each envelope as it is: that is what will be signed and sent.
+ * One delivery for each event and matching active subscription: one statement for a whole batch, pipelined with the commit.
+ * The type `json` keeps the text of each envelope unchanged; this text is signed and sent.
  */
 export function enqueue(tx: Tx, envelopes: readonly Envelope[]): void {
   tx.atCommit(
@@ -29,10 +29,13 @@ export function enqueue(tx: Tx, envelopes: readonly Envelope[]): void {
   );
 }
 
-/** Wakes the workers, unless nobody can have wanted to hear of it. */
-export const announce = (db: Queryable, { organizationIds, types }: News): Promise<number> =>
+/** Wakes the workers, unless no subscription can match. */
+export const notifyIfSubscribed = (
+  db: Queryable,
+  { organizationIds, types }: NewDeliveries,
+): Promise<number> =>
   db.run(
-    'webhooks.announce',
+    'webhooks.notifyIfSubscribed',
     prepared(sql`
       select pg_notify(${channel}::text, '') where exists (
         select from webhook_subscriptions
@@ -48,7 +51,7 @@ const columns = sql`
   delivery_id as id, subscription_id, event_type, payload, status, http_status_code, attempt_count, next_retry_at,
   delivered_at, created_at, updated_at, attempts`;
 
-const shown = (row: Row): Delivery => ({ ...row, payload: JSON.parse(row.payload) });
+const toDelivery = (row: Row): Delivery => ({ ...row, payload: JSON.parse(row.payload) });
 
 export async function insertDelivery(
   db: Queryable,
@@ -65,12 +68,12 @@ export async function insertDelivery(
         returning ${columns}`,
   );
   await notify(db);
-  return shown(row);
+  return toDelivery(row);
 }
 
 /**
- * Sent again from the start; what was attempted stays on record. One that is being sent just now is left as it is: the
- * attempt under way would otherwise be lost from the record. Undefined when there is no such delivery.
+ * Restarts the schedule of a delivery and keeps its recorded attempts. A leased delivery is left as it is: the result of the attempt
+ * in flight would otherwise be lost. Undefined when there is no such delivery.
  */
 export async function replayDelivery(
   db: Queryable,
@@ -86,14 +89,14 @@ export async function replayDelivery(
         returning ${columns}`,
   );
   if (row) await notify(db);
-  const there =
+  const current =
     row ??
     (await db.maybe<Row>(
       'webhooks.deliveries.find',
       sql`select ${columns} from webhook_deliveries
           where delivery_id = ${id} and subscription_id = ${subscriptionId}`,
     ));
-  return there && shown(there);
+  return current && toDelivery(current);
 }
 
 const notify = (db: Queryable) => db.run('webhooks.notify', sql`select pg_notify(${channel}::text, '')`);
@@ -113,5 +116,5 @@ export async function listDeliveries(
     sql`select ${columns} from webhook_deliveries where subscription_id = ${subscriptionId}
         order by created_at desc, delivery_id desc limit ${limit} offset ${offset}`,
   );
-  return { deliveries: rows.map(shown), total };
+  return { deliveries: rows.map(toDelivery), total };
 }

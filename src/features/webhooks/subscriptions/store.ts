@@ -1,11 +1,11 @@
-import type { Queryable } from '../../kernel/data/db.ts';
-import { prepared, sql } from '../../kernel/data/sql.ts';
-import type { Subscription } from './schema.ts';
+import type { Queryable } from '../../../kernel/data/db.ts';
+import { prepared, sql } from '../../../kernel/data/sql.ts';
+import type { Subscription } from '../schema.ts';
 
 const columns = sql`
   subscription_id as id, organization_id, name, url, events, active, failure_count, created_at, updated_at`;
 
-/** Undefined is the operator's view: every organization. */
+/** Undefined for the operator, who sees every organization. */
 const ofTenant = (organizationId: string | undefined) =>
   organizationId === undefined ? sql`true` : sql`organization_id = ${organizationId}`;
 
@@ -91,7 +91,7 @@ export async function deleteSubscription(db: Queryable, id: string): Promise<voi
   await db.run('webhooks.delete', sql`delete from webhook_subscriptions where subscription_id = ${id}`);
 }
 
-/** Locked in the order in which workers lock them (queue-store.ts), so that they do not wait for each other. */
+/** Locks in the same order as the workers (delivery/result-store.ts), so that they do not deadlock. */
 export async function haltSubscriptions(
   db: Queryable,
   organizationId: string,
@@ -99,24 +99,24 @@ export async function haltSubscriptions(
 ): Promise<void> {
   await db.run(
     'webhooks.halt',
-    sql`with held as (
+    sql`with locked as (
           select subscription_id as id from webhook_subscriptions where organization_id = ${organizationId}
           order by 1 for no key update
         )
-        update webhook_subscriptions s set halted = ${halted} from held where s.subscription_id = held.id`,
+        update webhook_subscriptions s set halted = ${halted} from locked where s.subscription_id = locked.id`,
   );
 }
 
-export const findAnySubscription = (db: Queryable): Promise<object | undefined> =>
+export const findActiveSubscription = (db: Queryable): Promise<object | undefined> =>
   db.maybe(
-    'webhooks.any',
+    'webhooks.findActive',
     prepared(sql`select subscription_id from webhook_subscriptions where active limit 1`),
   );
 
-/** One that has been active since, and stays so until the transaction ends. */
-export const holdElderSubscription = (db: Queryable, since: string): Promise<object | undefined> =>
+/** A subscription that has been active since then, locked so that it stays active until the transaction ends. */
+export const lockOlderSubscription = (db: Queryable, since: string): Promise<object | undefined> =>
   db.maybe(
-    'webhooks.elder',
+    'webhooks.lockOlder',
     sql`select subscription_id from webhook_subscriptions where active and updated_at < ${since} limit 1
         for share skip locked`,
   );

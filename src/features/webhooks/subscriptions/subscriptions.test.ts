@@ -1,10 +1,10 @@
-/** Subscriptions: the endpoints of the interface, and those we add. */
+/** The routes under /webhooks. */
 import assert from 'node:assert/strict';
 import { randomBytes, randomUUID } from 'node:crypto';
 import { describe, it } from 'node:test';
-import { createWorld } from '../../../test/support/actors.ts';
-import { newAgent, startApp } from '../../../test/support/harness.ts';
-import { webhookEvents } from '../../contract/events.ts';
+import { createWorld } from '../../../../test/support/actors.ts';
+import { newAgent, startApp } from '../../../../test/support/harness.ts';
+import { webhookEvents } from '../../../contract/events.ts';
 
 const key = randomBytes(32).toString('base64');
 const t = await startApp({ WEBHOOK_ALLOW_PRIVATE_TARGETS: 'true', DATA_ENCRYPTION_KEY: key });
@@ -23,14 +23,14 @@ const makeOrganization = async (): Promise<string> =>
 const home = await makeOrganization();
 const { token } = await agentIn(home, ['webhooks:read', 'webhooks:write', 'agents:write', 'agents:read']);
 
-const wanted = (changes: object = {}) => ({
+const subscription = (changes: object = {}) => ({
   name: 'Ours',
   url: 'https://receiver.example/hook?a=b',
   events: ['agent.created', 'token.issued'],
   ...changes,
 });
 const create = (changes: object = {}, by = token) =>
-  t.call('POST', api, { token: by, payload: wanted(changes) });
+  t.call('POST', api, { token: by, payload: subscription(changes) });
 const made = async (changes: object = {}) => {
   const { status, json, text } = await create(changes);
   assert.equal(status, 201, text);
@@ -38,12 +38,12 @@ const made = async (changes: object = {}) => {
 };
 
 describe('POST /webhooks', () => {
-  it('201 with the subscription and its secret, shown this once and sealed at rest', async () => {
+  it('201 with the subscription and its secret, shown once and encrypted at rest', async () => {
     const answer = await create();
     assert.equal(answer.status, 201);
     assert.equal(answer.headers['cache-control'], 'no-store');
     const { id, signingSecret, created_at, updated_at, ...rest } = answer.json;
-    assert.deepEqual(rest, { ...wanted(), organization_id: home, active: true, failure_count: 0 });
+    assert.deepEqual(rest, { ...subscription(), organization_id: home, active: true, failure_count: 0 });
     assert.match(signingSecret, /^whsec_[A-Za-z0-9+/]{43}=$/);
     assert.equal(created_at, updated_at);
     assert.match(created_at, /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
@@ -114,15 +114,15 @@ describe('POST /webhooks', () => {
       assert.deepEqual([status, json.code], [400, 'VALIDATION_ERROR'], JSON.stringify(json));
     });
   }
-  it('400 VALIDATION_ERROR says what is wrong with the URL; an @ in its query is no credential', async () => {
-    const said = async (url: string) => (await create({ url })).json.details?.fields?.[0]?.message;
-    assert.equal(await said('http://receiver.example/'), 'must be an absolute https:// URL');
+  it('400 VALIDATION_ERROR with the defect of the URL; an @ in the query is not a credential', async () => {
+    const messageFor = async (url: string) => (await create({ url })).json.details?.fields?.[0]?.message;
+    assert.equal(await messageFor('http://receiver.example/'), 'must be an absolute https:// URL');
     assert.equal(
-      await said('https://receiver.example/a b'),
+      await messageFor('https://receiver.example/a b'),
       'must be printable ASCII, without blanks or backslashes',
     );
-    assert.equal(await said('https://a:b@receiver.example/'), 'must not carry credentials');
-    assert.equal(await said('https://receiver.example/#'), 'must not have a fragment');
+    assert.equal(await messageFor('https://a:b@receiver.example/'), 'must not carry credentials');
+    assert.equal(await messageFor('https://receiver.example/#'), 'must not have a fragment');
     await made({ url: 'https://receiver.example?to=a@b' });
   });
   it('400 VALIDATION_ERROR when a field is missing, and for __proto__', async () => {
@@ -147,7 +147,7 @@ describe('POST /webhooks', () => {
   });
 });
 
-describe('who may', () => {
+describe('authorization', () => {
   it('403 INSUFFICIENT_SCOPE names the scope; read does not write, write does not read', async () => {
     const { id } = await made();
     const reader = await agentIn(home, ['webhooks:read']);
@@ -165,7 +165,7 @@ describe('who may', () => {
       assert.deepEqual([answer.status, answer.json.code], [403, 'INSUFFICIENT_SCOPE']);
     }
   });
-  it('an admin without either scope manages the webhooks of its organization, a member does not', async () => {
+  it('201 for an admin without either scope, in its own organization; 403 for a member', async () => {
     const admin = await agentIn(home, [], 'admin');
     const member = await agentIn(home, [], 'member');
     const { status, json } = await create({}, admin.token);
@@ -174,7 +174,7 @@ describe('who may', () => {
     assert.equal((await t.call('DELETE', `${api}/${json.id}`, { token: admin.token })).status, 204);
     assert.equal((await create({}, member.token)).json.code, 'INSUFFICIENT_SCOPE');
   });
-  it('the list holds those of the own organization only, the oldest first', async () => {
+  it('200 lists the subscriptions of the own organization only, the oldest first', async () => {
     const own = await agentIn(await makeOrganization(), ['webhooks:read', 'webhooks:write']);
     const first = (await create({ name: 'first' }, own.token)).json;
     t.clock.advance(1_000);
@@ -191,7 +191,7 @@ describe('who may', () => {
 });
 
 describe('PATCH /webhooks/{id}', () => {
-  it('200 changes what is given and nothing else', async () => {
+  it('200 changes the given fields and nothing else', async () => {
     const { signingSecret: _, ...before } = await made();
     t.clock.advance(1_000);
     const change = { name: 'Other', url: 'https://elsewhere.example/', events: ['*'], active: false };
@@ -201,7 +201,7 @@ describe('PATCH /webhooks/{id}', () => {
     assert.deepEqual(json, { ...before, ...change, updated_at: json.updated_at });
     assert.deepEqual((await t.call('GET', `${api}/${before.id}`, { token })).json, json);
   });
-  it('200 for nothing at all, or what is so already, leaves no trace', async () => {
+  it('200 without fields, or with unchanged ones, records nothing', async () => {
     const { signingSecret: _, ...before } = await made();
     for (const options of [{}, { payload: {} }, { payload: { name: 'Ours', active: true } }]) {
       const answer = await t.call('PATCH', `${api}/${before.id}`, { token, ...options });
@@ -249,7 +249,7 @@ describe('by id', () => {
       assert.deepEqual([malformed.status, malformed.json.code], [400, 'VALIDATION_ERROR']);
     });
   }
-  it('200 in upper case, too', async () => {
+  it('200 also in upper case', async () => {
     const { id } = await made();
     assert.equal((await t.call('GET', `${api}/${id.toUpperCase()}`, { token })).json.id, id);
     assert.equal((await t.call('POST', `${api}/${id.toUpperCase()}/rotate-secret`, { token })).status, 200);
@@ -257,7 +257,7 @@ describe('by id', () => {
 });
 
 describe('DELETE /webhooks/{id}', () => {
-  it('204 takes the deliveries with it, and of 50 at once exactly one succeeds', async () => {
+  it('204 deletes the deliveries too; of 50 concurrent requests exactly one succeeds', async () => {
     const { id } = await made();
     for (let count = 0; count < 3; count += 1)
       assert.equal((await t.call('POST', `${api}/${id}/test`, { token })).status, 202);
@@ -303,7 +303,7 @@ describe('GET /webhooks/{id}/deliveries', () => {
     });
     assert.ok(all.deliveries[0].created_at > all.deliveries[4].created_at);
   });
-  it('400 VALIDATION_ERROR for a limit above 100, below 1, or an offset that is none', async () => {
+  it('400 VALIDATION_ERROR for a limit above 100, below 1, or an invalid offset', async () => {
     const { id } = await made();
     const queries = ['limit=101', 'limit=0', 'limit=x', 'offset=-1', 'offset=2147483648', 'limit=1&limit=2'];
     for (const query of [...queries, 'offset=123456789012345678901', 'limit=1e1', 'offset=']) {
@@ -314,12 +314,12 @@ describe('GET /webhooks/{id}/deliveries', () => {
 });
 
 describe('WEBHOOKS_ENABLED=false', () => {
-  it('subscriptions are managed, events leave no deliveries, test and replay are 403 FORBIDDEN', async () => {
+  it('201 for a subscription, no deliveries for events; 403 FORBIDDEN for test and replay', async () => {
     const off = await startApp({ WEBHOOKS_ENABLED: 'false' });
     const bearer = await off.token();
     const { status, json } = await off.call('POST', api, {
       token: bearer,
-      payload: wanted({ events: ['*'] }),
+      payload: subscription({ events: ['*'] }),
     });
     assert.equal(status, 201);
     await off.agent();
@@ -333,11 +333,11 @@ describe('WEBHOOKS_ENABLED=false', () => {
 });
 
 describe('DATA_ENCRYPTION_KEY', () => {
-  it('absent: stored as it is, and said so at start', async () => {
+  it('absent: secrets are stored unencrypted, with a warning at start', async () => {
     const open = await startApp({ LOG_LEVEL: 'warn' });
     open.app.loops.start();
     assert.match(open.logs.join(''), /DATA_ENCRYPTION_KEY is not set/);
-    const { json } = await open.call('POST', api, { token: await open.token(), payload: wanted() });
+    const { json } = await open.call('POST', api, { token: await open.token(), payload: subscription() });
     const [row] = await open.sql<{ signing_secret: string }>(
       'select signing_secret from webhook_subscriptions',
     );

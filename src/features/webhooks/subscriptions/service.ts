@@ -1,12 +1,14 @@
 import { isDeepStrictEqual } from 'node:util';
-import { testEvent } from '../../contract/events.ts';
-import { limits } from '../../contract/limits.ts';
-import { type Caller, refuseBorrowedScope, tenantOf } from '../../kernel/caller.ts';
-import { isoTime } from '../../kernel/clock.ts';
-import type { Queryable, Tx } from '../../kernel/data/db.ts';
-import { fail } from '../../kernel/fail.ts';
-import { insertDelivery, listDeliveries, replayDelivery } from './deliveries-store.ts';
-import type { WebhookDeps } from './deps.ts';
+import { testEvent } from '../../../contract/events.ts';
+import { limits } from '../../../contract/limits.ts';
+import { type Caller, refuseBorrowedScope, tenantOf } from '../../../kernel/caller.ts';
+import { isoTime } from '../../../kernel/clock.ts';
+import type { Queryable, Tx } from '../../../kernel/data/db.ts';
+import { fail } from '../../../kernel/fail.ts';
+import { deleteDeliveries } from '../delivery/purge-store.ts';
+import { secretPrefix } from '../delivery/signature.ts';
+import { insertDelivery, listDeliveries, replayDelivery } from '../delivery/store.ts';
+import type { WebhookDeps } from '../deps.ts';
 import type {
   Delivery,
   DeliveryPage,
@@ -15,8 +17,8 @@ import type {
   Subscription,
   SubscriptionChange,
   SubscriptionWithSecret,
-} from './schema.ts';
-import { signingPrefix } from './sign.ts';
+} from '../schema.ts';
+import { requireEndpointUrl } from './endpoint-url.ts';
 import {
   countSubscriptions,
   deleteSubscription,
@@ -27,12 +29,10 @@ import {
   replaceSecret,
   updateSubscription,
 } from './store.ts';
-import { deleteDeliveries } from './sweep-store.ts';
-import { refuseBadTarget } from './target.ts';
 
 export interface WebhookService {
-  create(caller: Caller, wanted: NewSubscription): Promise<SubscriptionWithSecret>;
-  /** Of the caller's own organization, the operator's too. */
+  create(caller: Caller, input: NewSubscription): Promise<SubscriptionWithSecret>;
+  /** The subscriptions of the caller's organization; the operator sees only its own as well. */
   list(caller: Caller): Promise<Subscription[]>;
   get(caller: Caller, id: string): Promise<Subscription>;
   update(caller: Caller, id: string, change: SubscriptionChange): Promise<Subscription>;
@@ -43,8 +43,8 @@ export interface WebhookService {
   replay(caller: Caller, id: string, deliveryId: string): Promise<Delivery>;
 }
 
-/** They decide who receives which events, also after a delegation has ended. */
-const lastingFields: ReadonlySet<keyof SubscriptionChange> = new Set(['url', 'events']);
+/** These fields keep their effect after a delegation has ended. */
+const persistentFields: ReadonlySet<keyof SubscriptionChange> = new Set(['url', 'events']);
 
 const refuseBorrowedWrite = (caller: Caller): void =>
   refuseBorrowedScope(
@@ -53,33 +53,37 @@ const refuseBorrowedWrite = (caller: Caller): void =>
     'A delegated token can rotate the secret of a subscription, or change its url or events, only if your own agent may hold webhooks:write.',
   );
 
-/** What goes with the request itself; the rest of a long history is swept up later. */
-const sweptAtOnce = 10_000;
+/** Deliveries deleted with the request; the purge loop deletes the rest. */
+const maxDeletedAtOnce = 10_000;
 
 export function createWebhookService(deps: WebhookDeps): WebhookService {
-  const { db, clock, ids, ledger, vault, company, enabled, lockOrganization } = deps;
+  const { db, clock, ids, ledger, vault, presence, enabled, lockOrganization } = deps;
 
   const record = (
     tx: Tx,
     caller: Caller,
     event: 'created' | 'updated' | 'deleted' | 'secret_rotated' | 'tested' | 'replayed',
     { id, organization_id }: Subscription,
-    more: Record<string, unknown> = {},
+    metadata: Record<string, unknown> = {},
   ) =>
     ledger.record(tx, caller, `webhook.${event}`, {
       organizationId: organization_id,
       agentId: caller.agentId,
-      metadata: { webhookId: id, ...more },
+      metadata: { webhookId: id, ...metadata },
     });
 
-  const found = async (queryable: Queryable, caller: Caller, id: string): Promise<Subscription> =>
+  const requireSubscription = async (
+    queryable: Queryable,
+    caller: Caller,
+    id: string,
+  ): Promise<Subscription> =>
     (await findSubscription(queryable, tenantOf(caller), id)) ?? fail('WEBHOOK_NOT_FOUND');
 
-  const locked = async (tx: Tx, caller: Caller, id: string): Promise<Subscription> =>
+  const requireLocked = async (tx: Tx, caller: Caller, id: string): Promise<Subscription> =>
     (await lockSubscription(tx, tenantOf(caller), id)) ?? fail('WEBHOOK_NOT_FOUND');
 
-  /** Whether the organization is halted, as it may be since the caller was let in. */
-  const takePlace = async (tx: Tx, organizationId: string): Promise<{ halted: boolean }> => {
+  /** Returns whether the organization is halted: it may have been suspended since the request was authenticated. */
+  const requireCapacity = async (tx: Tx, organizationId: string): Promise<{ halted: boolean }> => {
     const { status } = (await lockOrganization(tx, organizationId)) ?? fail('ORG_NOT_FOUND');
     const limit = limits.webhooksPerOrganization;
     if ((await countSubscriptions(tx, organizationId)) < limit) return { halted: status !== 'active' };
@@ -94,11 +98,11 @@ export function createWebhookService(deps: WebhookDeps): WebhookService {
   };
 
   return {
-    async create(caller, wanted) {
-      refuseBadTarget(wanted.url);
+    async create(caller, input) {
+      requireEndpointUrl(input.url);
       const now = isoTime(clock);
       const subscription: Subscription = {
-        ...wanted,
+        ...input,
         id: ids.uuid(),
         organization_id: caller.organizationId,
         active: true,
@@ -106,71 +110,72 @@ export function createWebhookService(deps: WebhookDeps): WebhookService {
         created_at: now,
         updated_at: now,
       };
-      const signingSecret = ids.key(signingPrefix);
-      const known = await db.transaction(async (tx) => {
-        const { halted } = await takePlace(tx, caller.organizationId);
-        const joined = await company.join(tx, clock.now());
+      const signingSecret = ids.key(secretPrefix);
+      const untilKnown = await db.transaction(async (tx) => {
+        const { halted } = await requireCapacity(tx, caller.organizationId);
+        const wait = await presence.prepareActivation(tx, clock.now());
         const sealedSecret = vault.seal(signingSecret, subscription.id);
         await insertSubscription(tx, subscription, { sealedSecret, halted });
-        await record(tx, caller, 'created', subscription, described(subscription));
-        return joined;
+        await record(tx, caller, 'created', subscription, auditFields(subscription));
+        return wait;
       });
-      await known();
+      await untilKnown();
       return { ...subscription, signingSecret };
     },
 
     list: (caller) => listSubscriptions(db, caller.organizationId),
 
-    get: (caller, id) => found(db, caller, id),
+    get: (caller, id) => requireSubscription(db, caller, id),
 
     async update(caller, id, change) {
-      if (change.url !== undefined) refuseBadTarget(change.url);
-      let known = async () => {};
+      if (change.url !== undefined) requireEndpointUrl(change.url);
+      let untilKnown = async () => {};
       const updated = await db.transaction(async (tx) => {
-        const before = await locked(tx, caller, id);
+        const before = await requireLocked(tx, caller, id);
         const changed = (Object.keys(change) as (keyof SubscriptionChange)[]).filter(
           (field) => !isDeepStrictEqual(change[field], before[field]),
         );
         if (changed.length === 0) return before;
-        if (changed.some((field) => lastingFields.has(field))) refuseBorrowedWrite(caller);
-        // Another address, or another chance: what failed before says nothing about it.
-        const afresh = changed.includes('url') || (changed.includes('active') && change.active === true);
+        if (changed.some((field) => persistentFields.has(field))) refuseBorrowedWrite(caller);
+        // Earlier failures say nothing about a new URL, and an activation is a new start.
+        const resetFailures =
+          changed.includes('url') || (changed.includes('active') && change.active === true);
         const after: Subscription = {
           ...before,
           ...change,
-          ...(afresh && { failure_count: 0 }),
+          ...(resetFailures && { failure_count: 0 }),
           updated_at: isoTime(clock),
         };
-        if (after.active && !before.active) known = await company.join(tx, clock.now());
+        if (after.active && !before.active) untilKnown = await presence.prepareActivation(tx, clock.now());
         await updateSubscription(tx, after);
-        await record(tx, caller, 'updated', after, { changed, ...described(after) });
+        await record(tx, caller, 'updated', after, { changed, ...auditFields(after) });
         return after;
       });
-      await known();
+      await untilKnown();
       return updated;
     },
 
     async remove(caller, id) {
       await db.transaction(async (tx) => {
-        const subscription = await locked(tx, caller, id);
+        const subscription = await requireLocked(tx, caller, id);
         await deleteSubscription(tx, subscription.id);
-        await record(tx, caller, 'deleted', subscription, described(subscription));
+        await record(tx, caller, 'deleted', subscription, auditFields(subscription));
       });
-      // Not within the transaction, where events of the organization could have to wait for it.
-      await deleteDeliveries(db, id, { before: null, settledOnly: false, atMost: sweptAtOnce });
+      // After the transaction: events of the organization would wait for a long one.
+      await deleteDeliveries(db, id, { before: null, completedOnly: false, limit: maxDeletedAtOnce });
     },
 
     async deliveries(caller, id, query) {
-      const { id: subscriptionId } = await found(db, caller, id);
+      const { id: subscriptionId } = await requireSubscription(db, caller, id);
       const { deliveries, total } = await listDeliveries(db, subscriptionId, query);
       return { deliveries, total, limit: query.limit, offset: query.offset };
     },
 
     rotateSecret: (caller, id) =>
       db.transaction(async (tx) => {
-        const before = await locked(tx, caller, id);
+        const before = await requireLocked(tx, caller, id);
         refuseBorrowedWrite(caller);
-        const signingSecret = ids.key(signingPrefix);
+        const signingSecret = ids.key(secretPrefix);
         const after = { ...before, updated_at: isoTime(clock) };
         await replaceSecret(tx, after.id, vault.seal(signingSecret, after.id), after.updated_at);
         await record(tx, caller, 'secret_rotated', after);
@@ -180,7 +185,7 @@ export function createWebhookService(deps: WebhookDeps): WebhookService {
     async test(caller, id) {
       requireDeliveries();
       return db.transaction(async (tx) => {
-        const subscription = await found(tx, caller, id);
+        const subscription = await requireSubscription(tx, caller, id);
         const deliveryId = ids.uuid();
         const envelope = {
           id: ids.uuidV7(clock.now()),
@@ -201,7 +206,7 @@ export function createWebhookService(deps: WebhookDeps): WebhookService {
     async replay(caller, id, deliveryId) {
       requireDeliveries();
       return db.transaction(async (tx) => {
-        const subscription = await found(tx, caller, id);
+        const subscription = await requireSubscription(tx, caller, id);
         const { id: subscriptionId } = subscription;
         const delivery = await replayDelivery(tx, { id: deliveryId, subscriptionId, now: isoTime(clock) });
         if (!delivery)
@@ -213,8 +218,8 @@ export function createWebhookService(deps: WebhookDeps): WebhookService {
   };
 }
 
-/** For the audit log. The path of an address is often a secret of the receiver's. */
-const described = ({ name, url, events, active }: Subscription) => ({
+/** For the audit log: only the origin of the URL, because its path is often a secret of the receiver. */
+const auditFields = ({ name, url, events, active }: Subscription) => ({
   name,
   target: new URL(url).origin,
   events,

@@ -1,20 +1,20 @@
-/** What is delivered: which events, to whom, in which form, and how the receiver knows that it is ours. */
+/** Deliveries: which events go to which subscriptions, their form and signature, tests, replays, retention. */
 import assert from 'node:assert/strict';
 import { createHmac, randomUUID } from 'node:crypto';
 import { describe, it } from 'node:test';
 import { Webhook } from 'standardwebhooks';
-import { createWorld } from '../../../test/support/actors.ts';
-import { newAgent } from '../../../test/support/harness.ts';
-import { type Received, startReceiver } from '../../../test/support/peers/receivers.ts';
-import { api, startDelivering } from '../../../test/support/peers/subscribers.ts';
-import { webhookEvents } from '../../contract/events.ts';
+import { createWorld } from '../../../../test/support/actors.ts';
+import { newAgent } from '../../../../test/support/harness.ts';
+import { type Received, startReceiver } from '../../../../test/support/peers/receivers.ts';
+import { api, startDelivering } from '../../../../test/support/peers/subscribers.ts';
+import { webhookEvents } from '../../../contract/events.ts';
 
 const t = await startDelivering({ DATA_ENCRYPTION_KEY: Buffer.alloc(32, 7).toString('base64') });
 const { agentIn } = await createWorld(t);
 
 const bodyOf = ({ body }: Received) => JSON.parse(body);
 
-/** As the interface describes it. */
+/** As the spec defines it. */
 function requireOurSignature({ headers, body }: Received, secret: string): void {
   const timestamp = headers['x-service-timestamp'];
   const expected = createHmac('sha256', secret).update(`${timestamp}.${body}`).digest('hex');
@@ -27,8 +27,8 @@ const ask = async (method: 'POST' | 'PATCH' | 'DELETE', url: string, payload?: o
   return answer.text === '' ? undefined : answer.json;
 };
 
-/** Everything that can happen to an agent, once. */
-async function liveOneLife() {
+/** Causes each of the ten events once. */
+async function causeEachEvent() {
   const agent = await ask('POST', '/agents', newAgent({ allowedScopes: ['agents:read'] }));
   const { agentId } = agent;
   const minted = await ask('POST', `/agents/${agentId}/credentials`, { expiresAt: '2090-01-01T00:00:00Z' });
@@ -44,11 +44,11 @@ async function liveOneLife() {
 }
 
 describe('events', () => {
-  it('all ten reach who wants all, and one who wants one; each with its data, and no secret', async () => {
+  it('all ten are delivered to `*`, one to a subscription for one; each with its data and without secrets', async () => {
     const [all, one] = [await startReceiver(), await startReceiver()];
     const everything = await t.subscribe(`${all.url}/all?x=1`, ['*']);
     await t.subscribe(one.url, ['agent.suspended']);
-    const { agent, minted, rotated, token } = await liveOneLife();
+    const { agent, minted, rotated, token } = await causeEachEvent();
     await t.drain();
 
     const byType = new Map(all.received.map((received) => [bodyOf(received).type, bodyOf(received)]));
@@ -106,7 +106,7 @@ describe('events', () => {
     assert.equal(all.received[0]?.url, '/all?x=1');
   });
 
-  it('of another organization, refused requests, and changes that did not happen are not told', async () => {
+  it('of other organizations, refused requests and failed changes are not delivered', async () => {
     const receiver = await startReceiver();
     await t.subscribe(receiver.url, ['*']);
     const slug = `other-${randomUUID()}`;
@@ -125,23 +125,23 @@ describe('events', () => {
     );
   });
 
-  it('tokens of one moment, in shared transactions: each is told once, to each who asked', async () => {
+  it('of concurrent tokens in shared transactions: each is delivered once to each subscription', async () => {
     const receivers = [await startReceiver(), await startReceiver()];
     for (const { url } of receivers) await t.subscribe(url, ['token.issued']);
     await Promise.all(Array.from({ length: 60 }, () => t.token('agents:read')));
     await t.drain();
-    const told = receivers.map(({ received }) =>
+    const delivered = receivers.map(({ received }) =>
       received
         .map(bodyOf)
         .map(({ data }) => data.tokenId)
         .sort(),
     );
-    assert.equal(new Set(told[0]).size, 60);
-    assert.equal(told[0]?.length, 60);
-    assert.deepEqual(told[0], told[1]);
+    assert.equal(new Set(delivered[0]).size, 60);
+    assert.equal(delivered[0]?.length, 60);
+    assert.deepEqual(delivered[0], delivered[1]);
   });
 
-  it('hostile names arrive as they are, in the very bytes that are signed', async () => {
+  it('with hostile names: the names arrive unchanged, in the bytes that are signed', async () => {
     const receiver = await startReceiver();
     const { signingSecret } = await t.subscribe(receiver.url, ['agent.created']);
     const owners = [
@@ -165,7 +165,7 @@ describe('events', () => {
 });
 
 describe('a delivery', () => {
-  it('carries the headers of the interface, and those of Standard Webhooks, which its own library accepts', async () => {
+  it('has the headers of the spec and of Standard Webhooks, which that library accepts', async () => {
     const receiver = await startReceiver();
     const { id, signingSecret } = await t.subscribe(receiver.url);
     await t.happen();
@@ -201,7 +201,7 @@ describe('a delivery', () => {
     );
   });
 
-  it('is signed with the new secret after a rotation, which is sealed and shown once', async () => {
+  it('is signed with the new secret after a rotation; the secret is encrypted at rest and shown once', async () => {
     const receiver = await startReceiver();
     const { id, signingSecret: old } = await t.subscribe(receiver.url);
     const rotated = await t.call('POST', `${api}/${id}/rotate-secret`, { token: t.bearer });
@@ -220,7 +220,7 @@ describe('a delivery', () => {
     for (const { s } of rows) assert.match(s, /^sealed:1:/);
   });
 
-  it('202 a test is sent at once, while inactive too, and listed like any other', async () => {
+  it('202 a test is sent at once, also to an inactive subscription, and listed like other deliveries', async () => {
     const receiver = await startReceiver();
     const { id, signingSecret } = await t.subscribe(receiver.url, ['token.revoked']);
     await ask('PATCH', `/webhooks/${id}`, { active: false });
@@ -238,7 +238,7 @@ describe('a delivery', () => {
     assert.deepEqual([delivery?.id, delivery?.status], [asked.json.id, 'delivered']);
   });
 
-  it('202 a replay sends it again under its id, keeps the record, and 404s for a foreign one', async () => {
+  it('202 a replay sends it again under its id and keeps its attempts; 404 for a delivery of another subscription', async () => {
     const receiver = await startReceiver();
     const { id } = await t.subscribe(receiver.url);
     const other = await t.subscribe(receiver.url, ['token.revoked']);
@@ -262,7 +262,7 @@ describe('a delivery', () => {
 });
 
 describe('a delivery that is being sent', () => {
-  it('202 to a replay, and is left as it is: nothing of it is lost, nothing sent twice', async () => {
+  it('202 to a replay, which changes nothing: no attempt is lost, nothing is sent twice', async () => {
     const { promise: asked, resolve: arrived } = Promise.withResolvers<void>();
     const { promise: over, resolve: answer } = Promise.withResolvers<void>();
     const receiver = await startReceiver(async (_request, response) => {
@@ -284,7 +284,7 @@ describe('a delivery that is being sent', () => {
     const [after] = await t.deliveries(id);
     assert.deepEqual([after?.status, after?.attempt_count, after?.attempts.length], ['delivered', 1, 1]);
   });
-  it('is counted as used when it has been accepted, for the agent it is about', async () => {
+  it('is counted as usage of its agent when the endpoint accepts it', async () => {
     const quantity = async () => {
       const answer = await t.call('GET', '/api/v1/usage?metric=webhook_deliveries', { token: t.bearer });
       return answer.json.totals.webhook_deliveries as number;
@@ -300,7 +300,7 @@ describe('a delivery that is being sent', () => {
 });
 
 describe('attempts', () => {
-  it('are kept to the last 50, however often a delivery is replayed', async () => {
+  it('are limited to the last 50, however often a delivery is replayed', async () => {
     const receiver = await startReceiver();
     const { id } = await t.subscribe(receiver.url);
     await t.happen();
@@ -329,7 +329,7 @@ describe('attempts', () => {
 });
 
 describe('an inactive subscription', () => {
-  it('is told of nothing new; what waits goes on waiting, and is sent when it is active again', async () => {
+  it('gets no new deliveries; pending ones wait and are sent when it is active again', async () => {
     const receiver = await startReceiver();
     const { id } = await t.subscribe(receiver.url);
     await t.happen();
@@ -357,7 +357,7 @@ describe('a suspended organization', () => {
     assert.equal((await t.call('POST', api, { token, payload })).status, 201);
     await ask('PATCH', `/agents/${agentId}`, { owner: 'before' });
     await ask('PATCH', `/organizations/${organizationId}`, { status: 'suspended' });
-    await ask('PATCH', `/agents/${agentId}`, { owner: 'meanwhile' });
+    await ask('PATCH', `/agents/${agentId}`, { owner: 'while suspended' });
     await t.drain();
     assert.equal(receiver.connections(), 0);
     await ask('PATCH', `/organizations/${organizationId}`, { status: 'active' });
@@ -367,7 +367,7 @@ describe('a suspended organization', () => {
         .map(bodyOf)
         .map(({ data }) => data.owner)
         .sort(),
-      ['before', 'meanwhile'],
+      ['before', 'while suspended'],
     );
     await ask('DELETE', `/organizations/${organizationId}`);
     await ask('PATCH', `/agents/${agentId}`, { owner: 'after' });
@@ -376,8 +376,8 @@ describe('a suspended organization', () => {
   });
 });
 
-describe('what is past its time', () => {
-  it('is swept up: settled deliveries after 30 days, and those without a subscription', async () => {
+describe('the purge', () => {
+  it('deletes completed deliveries after 30 days, and those without a subscription', async () => {
     const receiver = await startReceiver();
     const [kept, gone] = [
       await t.subscribe(receiver.url),
@@ -386,21 +386,21 @@ describe('what is past its time', () => {
     await t.happen();
     await t.drain();
     t.clock.advance(20 * 86_400_000);
-    // The audit log's table of that day.
+    // Creates the audit log's partition of that day.
     await t.app.prepare();
     await t.happen();
     await t.fill(gone.id, 2_500);
     await t.fill(kept.id, 1);
     await t.sql('delete from webhook_subscriptions where subscription_id = $1', [gone.id]);
     t.clock.advance(11 * 86_400_000);
-    await t.app.deliveries.sweep();
+    await t.app.deliveries.purge();
     const left = await t.sql<{ id: string; n: number }>(
       'select subscription_id as id, count(*)::int as n from webhook_deliveries where subscription_id = any($1) group by 1',
       [[kept.id, gone.id]],
     );
     assert.deepEqual(left, [{ id: kept.id, n: 2 }]);
     t.clock.advance(31 * 86_400_000);
-    await t.app.deliveries.sweep();
+    await t.app.deliveries.purge();
     assert.equal(
       (await t.sql('select 1 from webhook_deliveries where subscription_id = $1', [kept.id])).length,
       2,

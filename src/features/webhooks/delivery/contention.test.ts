@@ -1,15 +1,15 @@
-/** Those who work on the same rows: what waits in one place must not be paid for in another, nor two wait for each other. */
+/** Concurrent work on the same rows: the cost of a lease, fairness between organizations and endpoints, no deadlocks. */
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, describe, it } from 'node:test';
 import pg from 'pg';
-import { createWorld } from '../../../test/support/actors.ts';
-import { startReceiver } from '../../../test/support/peers/receivers.ts';
-import { api, startDelivering } from '../../../test/support/peers/subscribers.ts';
-import { until } from '../../../test/support/programs.ts';
-import type { Queryable } from '../../kernel/data/db.ts';
-import type { Sql } from '../../kernel/data/sql.ts';
-import { claimDue } from './queue-store.ts';
+import { createWorld } from '../../../../test/support/actors.ts';
+import { startReceiver } from '../../../../test/support/peers/receivers.ts';
+import { api, startDelivering } from '../../../../test/support/peers/subscribers.ts';
+import { until } from '../../../../test/support/programs.ts';
+import type { Queryable } from '../../../kernel/data/db.ts';
+import type { Sql } from '../../../kernel/data/sql.ts';
+import { leaseDue } from './lease-store.ts';
 
 const t = await startDelivering();
 const { agentIn } = await createWorld(t);
@@ -50,44 +50,51 @@ const rowsRead = (node: PlanNode): number =>
 
 const literal = (value: unknown) => pg.escapeLiteral(Array.isArray(value) ? `{${value}}` : String(value));
 
-describe('a claim', () => {
-  /** What a worker with its hands free would ask for, explained with the plan that serves any values. */
-  const explainClaim = async (): Promise<number> => {
+describe('a lease', () => {
+  /** Rows read by the lease of an idle worker, with the generic plan. */
+  const explainLease = async (): Promise<number> => {
     const client = await session();
     let read = 0;
     const explaining = {
       async many(_name: string, { text, values }: Sql) {
         await client.query('begin');
         await client.query('set local plan_cache_mode = force_generic_plan');
-        await client.query(`prepare claim as ${text}`);
+        await client.query(`prepare lease as ${text}`);
         const { rows } = await client.query(
-          `explain (analyze, format json) execute claim(${values.map(literal).join()})`,
+          `explain (analyze, format json) execute lease(${values.map(literal).join()})`,
         );
-        await client.query('deallocate claim');
+        await client.query('deallocate lease');
         await client.query('rollback');
         read = rowsRead(rows[0]['QUERY PLAN'][0].Plan);
         return [];
       },
     } as unknown as Queryable;
     const now = t.clock.now();
-    const claim = '0b5a1b0e-0000-4000-8000-000000000001';
-    const room = { room: 400, failingRoom: 100, each: 50, eachOrganization: 100 };
-    const want = { now, claimedUntil: now + 1_000, claim, ...room, lanes: [], organizations: [] };
-    await claimDue(explaining, want);
+    const leaseId = '0b5a1b0e-0000-4000-8000-000000000001';
+    const capacity = { capacity: 400, failingCapacity: 100, perEndpoint: 50, perOrganization: 100 };
+    const request = {
+      now,
+      leaseExpiresAt: now + 1_000,
+      leaseId,
+      ...capacity,
+      endpoints: [],
+      organizations: [],
+    };
+    await leaseDue(explaining, request);
     return read;
   };
 
-  it('reads nothing of what waits for an inactive receiver, and finds its tests', async () => {
+  it('does not read the backlog of an inactive endpoint, and finds its test deliveries', async () => {
     const receiver = await startReceiver();
     const { id } = await t.subscribe(receiver.url);
     await t.fill(id, 5_000);
     const token = await t.token();
     await t.call('PATCH', `${api}/${id}`, { token, payload: { active: false } });
     await t.sql('analyze webhook_deliveries');
-    const before = await explainClaim();
+    const before = await explainLease();
     assert.ok(before < 100, `${before} rows were read`);
     assert.equal((await t.call('POST', `${api}/${id}/test`, { token })).status, 202);
-    const read = await explainClaim();
+    const read = await explainLease();
     assert.ok(read < 100, `${read} rows were read`);
     await t.drain();
     assert.deepEqual(
@@ -97,11 +104,19 @@ describe('a claim', () => {
   });
 });
 
-describe('a claim of many', () => {
-  const claimed = async (want: { failingRoom: number; eachOrganization: number }) => {
+describe('a lease from many endpoints', () => {
+  const lease = async (limits: { failingCapacity: number; perOrganization: number }) => {
     const now = t.clock.now();
-    const base = { now, claimedUntil: now - 1, claim: randomUUID(), room: 400, each: 50, lanes: [] };
-    return claimDue(t.app.db, { ...base, ...want, organizations: [] });
+    const own = { endpoints: [], organizations: [] };
+    const base = {
+      now,
+      leaseExpiresAt: now - 1,
+      leaseId: randomUUID(),
+      capacity: 400,
+      perEndpoint: 50,
+      ...own,
+    };
+    return leaseDue(t.app.db, { ...base, ...limits });
   };
   const makeSubscription = async (organizationId: string, failures = 0) => {
     const [row] = await t.sql<{ id: string }>(
@@ -114,24 +129,27 @@ describe('a claim of many', () => {
     return row?.id as string;
   };
 
-  it('leaves room for others, however many receivers one organization has', async () => {
+  it('leaves capacity for other organizations, however many endpoints one organization has', async () => {
     const [many, few] = [await makeOrganization(), await makeOrganization()];
     for (let receiver = 0; receiver < 5; receiver += 1) await t.fill(await makeSubscription(many), 20);
     await t.fill(await makeSubscription(few), 2);
-    const jobs = await claimed({ failingRoom: 0, eachOrganization: 10 });
+    const jobs = await lease({ failingCapacity: 0, perOrganization: 10 });
     const of = (id: string) => jobs.filter(({ organizationId }) => organizationId === id).length;
     assert.deepEqual([of(many), of(few)], [10, 2]);
     await t.sql('delete from webhook_deliveries');
   });
 
-  it('of receivers that fail takes first who has failed least, not whose backlog is oldest', async () => {
+  it('prefers the failing endpoint with the fewest failures to the one with the oldest backlog', async () => {
     const organizationId = await makeOrganization();
-    const dead = [await makeSubscription(organizationId, 9), await makeSubscription(organizationId, 7)];
-    for (const id of dead) await t.fill(id, 3);
+    const longFailing = [
+      await makeSubscription(organizationId, 9),
+      await makeSubscription(organizationId, 7),
+    ];
+    for (const id of longFailing) await t.fill(id, 3);
     t.clock.advance(60_000);
     const recent = await makeSubscription(organizationId, 1);
     await t.fill(recent, 1);
-    const jobs = await claimed({ failingRoom: 1, eachOrganization: 100 });
+    const jobs = await lease({ failingCapacity: 1, perOrganization: 100 });
     assert.deepEqual(
       jobs.map(({ subscriptionId }) => subscriptionId),
       [recent],
@@ -141,9 +159,9 @@ describe('a claim of many', () => {
 });
 
 describe('an organization that is suspended', () => {
-  it('200 while a worker settles for several of its receivers: neither waits for the other', async () => {
+  it('200 while a worker records results for several of its endpoints: no deadlock', async () => {
     const organizationId = await makeOrganization();
-    // The later one comes first wherever they are read in the order of their making.
+    // In the order of creation the later id comes first.
     const [later, earlier] = ['f0000000-0000-4000-8000-000000000000', '00000000-0000-4000-8000-000000000000'];
     for (const [index, id] of [later, earlier].entries())
       await t.sql(
@@ -153,16 +171,16 @@ describe('an organization that is suspended', () => {
         [id, organizationId, url, `2020-01-0${index + 1}`],
       );
     const worker = await session();
-    const hold = (id: string | undefined) =>
+    const lockRow = (id: string | undefined) =>
       worker.query('select 1 from webhook_subscriptions where subscription_id = $1 for no key update', [id]);
     await worker.query('begin');
-    await hold(earlier);
+    await lockRow(earlier);
     const suspended = t.call('PATCH', `/api/v1/organizations/${organizationId}`, {
       token: await t.token(),
       payload: { status: 'suspended' },
     });
     await untilWaitedFor(worker);
-    await hold(later);
+    await lockRow(later);
     await worker.query('commit');
     assert.equal((await suspended).status, 200);
     assert.deepEqual(
@@ -173,7 +191,7 @@ describe('an organization that is suspended', () => {
     );
   });
 
-  /** Changes the organization when whoever subscribes has been let in, and before it can. */
+  /** Changes the organization after the request is authenticated and before it inserts the subscription. */
   const subscribeWhile = async (status: string) => {
     const organizationId = await makeOrganization();
     const { token } = await agentIn(organizationId, ['webhooks:write']);
@@ -192,13 +210,13 @@ describe('an organization that is suspended', () => {
     return { ...(await subscribed), rows: await rows() };
   };
 
-  it('201 for a subscription made in that moment, and nothing is sent to it', async () => {
+  it('201 for a concurrent new subscription, and nothing is sent to it', async () => {
     const { status, rows } = await subscribeWhile('suspended');
     assert.deepEqual([status, rows], [201, [{ halted: true }]]);
     assert.deepEqual((await subscribeWhile('active')).rows, [{ halted: false }]);
   });
 
-  it('404 ORG_NOT_FOUND for a subscription made in the moment of its deletion', async () => {
+  it('404 ORG_NOT_FOUND for a new subscription while it is being deleted', async () => {
     const { status, json, rows } = await subscribeWhile('deleted');
     assert.deepEqual([status, json.code, rows], [404, 'ORG_NOT_FOUND', []]);
   });

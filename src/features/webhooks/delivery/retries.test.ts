@@ -1,16 +1,16 @@
-/** What happens when a receiver does not do its part, or a worker dies over it. */
+/** Failing endpoints: retries, dead letters, timeouts, private addresses; and workers that compete or freeze. */
 import assert from 'node:assert/strict';
 import { after, describe, it } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { environment } from '../../../test/support/harness.ts';
-import { startReceiver } from '../../../test/support/peers/receivers.ts';
-import { api, startDelivering } from '../../../test/support/peers/subscribers.ts';
-import { until } from '../../../test/support/programs.ts';
-import { createOutbound } from '../../adapters/outbound/outbound.ts';
-import { createApp } from '../../app.ts';
-import { loadConfig } from '../../kernel/config/config.ts';
-import { createLog } from '../../kernel/observability/log.ts';
-import { nextAttemptAt, pauses } from './retry.ts';
+import { environment } from '../../../../test/support/harness.ts';
+import { startReceiver } from '../../../../test/support/peers/receivers.ts';
+import { api, startDelivering } from '../../../../test/support/peers/subscribers.ts';
+import { until } from '../../../../test/support/programs.ts';
+import { createOutbound } from '../../../adapters/outbound/outbound.ts';
+import { createApp } from '../../../app.ts';
+import { loadConfig } from '../../../kernel/config/config.ts';
+import { createLog } from '../../../kernel/observability/log.ts';
+import { nextAttemptAt, retryDelays } from './retry-schedule.ts';
 
 const t = await startDelivering();
 const minute = 60_000;
@@ -23,11 +23,11 @@ const deadLetters = async () => {
   );
 };
 
-describe('the schedule', () => {
-  it('is that of the interface, and ends with the attempts allowed', () => {
+describe('the retry schedule', () => {
+  it('is that of the spec, and ends with the maximum of attempts', () => {
     const minutes = [1, 5, 15, 60, 240, 720, 1_440, 2_880, 4_320];
     assert.deepEqual(
-      pauses.map((pause) => pause / minute),
+      retryDelays.map((delay) => delay / minute),
       minutes,
     );
     assert.equal(nextAttemptAt(1, 1_000, 10), 61_000);
@@ -36,7 +36,7 @@ describe('the schedule', () => {
     assert.equal(nextAttemptAt(3, 0, 3), undefined);
   });
 
-  it('a receiver down for a week: attempts at its times, measured from the failure, then dead_letter and the counter, once', async () => {
+  it('of an endpoint that is down for a week: each delay counts from the failure; then one dead letter, counted once', async () => {
     const receiver = await startReceiver((_request, response) => void response.writeHead(503).end('down'));
     const { id } = await t.subscribe(receiver.url);
     const before = await deadLetters();
@@ -50,9 +50,9 @@ describe('the schedule', () => {
         [status, http_status_code, attempt_count, delivered_at],
         ['failed', 503, attempt, null],
       );
-      assert.equal(Date.parse(next_retry_at ?? '') - Date.parse(updated_at), pauses[attempt - 1]);
-      // Half a minute early; how long this machine takes meanwhile must not matter.
-      t.clock.advance((pauses[attempt - 1] ?? 0) - 30_000 - (t.clock.now() - Date.parse(updated_at)));
+      assert.equal(Date.parse(next_retry_at ?? '') - Date.parse(updated_at), retryDelays[attempt - 1]);
+      // Half a minute early, whatever time the test itself has taken.
+      t.clock.advance((retryDelays[attempt - 1] ?? 0) - 30_000 - (t.clock.now() - Date.parse(updated_at)));
       await t.drain();
       assert.equal(receiver.received.length, attempt, 'too early');
       t.clock.advance(30_000);
@@ -79,7 +79,7 @@ describe('the schedule', () => {
     );
     assert.deepEqual(failures, [{ failure_count: 10 }]);
     await t.app.prepare();
-    await t.app.deliveries.sweep();
+    await t.app.deliveries.purge();
     assert.deepEqual([(await t.deliveries(id)).length, await deadLetters()], [0, before + 1]);
   });
 
@@ -112,10 +112,10 @@ describe('only 2xx is success', () => {
     [500, 'failed'],
   ];
   it('and a redirect is not followed', async () => {
-    const aim = await startReceiver();
+    const target = await startReceiver();
     let status = 200;
     const receiver = await startReceiver(
-      (_request, response) => void response.writeHead(status, { location: aim.url }).end(),
+      (_request, response) => void response.writeHead(status, { location: target.url }).end(),
     );
     const { id } = await t.subscribe(receiver.url, ['token.revoked']);
     for (const [code, expected] of cases) {
@@ -126,10 +126,10 @@ describe('only 2xx is success', () => {
       assert.deepEqual([delivery?.http_status_code, delivery?.status], [code, expected]);
       t.clock.advance(1_000);
     }
-    assert.equal(aim.connections(), 0);
+    assert.equal(target.connections(), 0);
   });
 
-  it('failure_count counts what failed since the last success, and starts afresh with another address', async () => {
+  it('failure_count counts failures since the last success, and is reset by a new URL', async () => {
     let up = false;
     const receiver = await startReceiver(
       (_request, response) => void response.writeHead(up ? 200 : 500).end(),
@@ -156,7 +156,7 @@ describe('only 2xx is success', () => {
   });
 });
 
-describe('a receiver that', () => {
+describe('an endpoint that', () => {
   const problemWith = async (url: string, by = t) => {
     const { id } = await by.subscribe(url, ['token.revoked']);
     await by.call('POST', `${api}/${id}/test`, { token: await by.token() });
@@ -169,7 +169,7 @@ describe('a receiver that', () => {
     };
   };
 
-  it('drips its answer is cut off at the timeout', async () => {
+  it('drips its response is cut off at the timeout', async () => {
     const hasty = await startDelivering({ WEBHOOK_DELIVERY_TIMEOUT_MS: '5000' });
     let closed = false;
     const receiver = await startReceiver((_request, response) => {
@@ -206,7 +206,7 @@ describe('a receiver that', () => {
     assert.ok(sent < 50_000_000, `${sent}`);
   });
 
-  it('is not there, has no certificate of ours, or no name: failed, with the reason', async () => {
+  it('refuses connections, has no TLS, or does not resolve: failed, with the reason', async () => {
     const gone = await startReceiver();
     await gone.close();
     const plain = await startReceiver(undefined, { tls: false });
@@ -220,7 +220,7 @@ describe('a receiver that', () => {
 });
 
 describe('private targets', () => {
-  it('are blocked at delivery: no connection, a failed attempt that says why', async () => {
+  it('are blocked at delivery: no connection, and a failed attempt with the reason', async () => {
     const strict = await startDelivering({ WEBHOOK_ALLOW_PRIVATE_TARGETS: 'false' });
     const receiver = await startReceiver();
     const spellings = ['127.0.0.1', '2130706433', '0x7f.1', 'localhost', '[::ffff:127.0.0.1]'];
@@ -235,7 +235,7 @@ describe('private targets', () => {
     assert.equal(receiver.connections(), 0);
   });
 
-  it('behind a name: neither the words nor the duration of the attempt differ from those for a name that does not exist; the log does', async () => {
+  it('behind a name: message and duration of the attempt are those of a name that does not exist; only the log differs', async () => {
     const inside = 'db.corp.example';
     let endTime: (() => void) | undefined;
     const outbound = createOutbound({
@@ -258,7 +258,7 @@ describe('private targets', () => {
       const drained = worker.deliveries.drain();
       const end = await until('the name is looked up', async () => endTime);
       endTime = undefined;
-      // Known by now to be unknown or private, and not told before the time for look-ups is up.
+      // The lookup has failed, and the attempt does not end before the lookup timeout.
       assert.deepEqual((await strict.deliveries(id))[0]?.attempts, []);
       end();
       await drained;
@@ -271,7 +271,7 @@ describe('private targets', () => {
 });
 
 describe('workers', () => {
-  it('two on the same rows: each delivery is sent once', async () => {
+  it('two on the same rows send each delivery once', async () => {
     const receiver = await startReceiver(async (_request, response) => {
       await sleep(2);
       response.writeHead(204).end();
@@ -284,7 +284,7 @@ describe('workers', () => {
     assert.deepEqual([ids.length, new Set(ids).size], [300, 300]);
   });
 
-  it('one that freezes and wakes after its claim has run out is fenced off', async () => {
+  it('one that freezes and resumes after its lease has expired is fenced off', async () => {
     let answerFirst: (() => void) | undefined;
     let calls = 0;
     const receiver = await startReceiver(async (_request, response) => {
@@ -299,23 +299,25 @@ describe('workers', () => {
     const answer = await until('the first request', async () => answerFirst);
     t.clock.advance(60_000);
     await other.deliveries.drain();
-    const settled = await t.deliveries(id);
+    const recorded = await t.deliveries(id);
     assert.deepEqual(
-      settled.map(({ status, attempt_count }) => [status, attempt_count]),
+      recorded.map(({ status, attempt_count }) => [status, attempt_count]),
       [['delivered', 1]],
     );
     answer();
     await frozen;
-    assert.deepEqual(await t.deliveries(id), settled);
+    assert.deepEqual(await t.deliveries(id), recorded);
     const ids = receiver.received.map(({ headers }) => headers['x-service-delivery-id']);
     assert.deepEqual([ids.length, new Set(ids).size], [2, 1]);
   });
 
-  it('one dead receiver with 1,000 events does not hold up another, nor do thirty that never answer', async () => {
+  it('are not delayed by an unresponsive endpoint with 1,000 events, nor by thirty of them', async () => {
     const hanging = () => {};
-    const dead = await startReceiver(hanging, { keep: false });
+    const unresponsive = await startReceiver(hanging, { keep: false });
     const subscriptions = await Promise.all(
-      Array.from({ length: 30 }, (_, index) => t.subscribe(`${dead.url}/${index}`, ['token.revoked'])),
+      Array.from({ length: 30 }, (_, index) =>
+        t.subscribe(`${unresponsive.url}/${index}`, ['token.revoked']),
+      ),
     );
     await t.fill(subscriptions[0]?.id ?? '', 1_000);
     for (const { id } of subscriptions.slice(1)) await t.fill(id, 20);
@@ -323,11 +325,11 @@ describe('workers', () => {
     const { id } = await t.subscribe(alive.url);
     const worker = await t.anotherWorker({ WEBHOOK_DELIVERY_TIMEOUT_MS: '5000' });
     worker.loops.start();
-    await until('a hundred connections', async () => dead.connections() >= 100 || undefined);
+    await until('a hundred connections', async () => unresponsive.connections() >= 100 || undefined);
     for (let count = 0; count < 20; count += 1) await t.happen();
-    await until('all are settled', async () => {
-      const settled = (await t.deliveries(id)).filter(({ status }) => status === 'delivered');
-      return settled.length === 20 || undefined;
+    await until('all are delivered', async () => {
+      const delivered = (await t.deliveries(id)).filter(({ status }) => status === 'delivered');
+      return delivered.length === 20 || undefined;
     });
     assert.equal(alive.received.length, 20);
     const [waiting] = await t.sql<{ n: number }>(
@@ -335,8 +337,8 @@ describe('workers', () => {
       [subscriptions[0]?.id],
     );
     assert.ok((waiting?.n ?? 0) > 900, `${waiting?.n} of 1,000 are still waiting`);
-    // Otherwise stopping would wait until each of its requests has run out of time.
-    await dead.close();
+    // Otherwise stopping would wait for the timeouts of its requests.
+    await unresponsive.close();
     await worker.loops.stop();
   });
 });

@@ -1,0 +1,74 @@
+/** One attempt at one delivery: prepares the request, sends it, and derives the status and the time of the next attempt. */
+import { limits } from '../../../contract/limits.ts';
+import { VaultProblem } from '../../../kernel/data/vault.ts';
+import { type Outbound, OutboundProblem } from '../../../kernel/ports/outbound.ts';
+import type { DeliveryDeps } from '../deps.ts';
+import type { Job } from './lease-store.ts';
+import type { AttemptResult } from './result-store.ts';
+import { nextAttemptAt } from './retry-schedule.ts';
+import { signedHeaders } from './signature.ts';
+
+interface SendResult {
+  readonly httpStatus: number | null;
+  readonly error: string | null;
+  /** For the log, when it says more than `error`. */
+  readonly reason?: string;
+}
+
+/** Failures of the endpoint are results; it throws only on a defect of ours. */
+export function createAttempt({ clock, log, outbound, vault, settings }: DeliveryDeps) {
+  const prepare = (job: Job, now: number): Parameters<Outbound['send']>[0] => {
+    const { deliveryId, eventType, payload } = job;
+    const secret = vault.open(job.sealedSecret, job.subscriptionId);
+    const timestamp = Math.floor(now / 1000);
+    return {
+      method: 'POST',
+      url: job.url,
+      headers: signedHeaders({ deliveryId, eventType, payload, timestamp }, secret),
+      body: payload,
+      timeoutMs: settings.timeoutMs,
+      maxBytes: limits.webhookResponseBytes,
+      // Only the status counts, and it precedes the body.
+      overflow: 'truncate',
+    };
+  };
+
+  const send = async (job: Job, now: number): Promise<SendResult> => {
+    try {
+      const { status } = await outbound.send(prepare(job, now));
+      return { httpStatus: status, error: null };
+    } catch (error) {
+      if (error instanceof OutboundProblem)
+        return { httpStatus: null, error: error.message, reason: error.detail };
+      if (!(error instanceof VaultProblem)) throw error;
+      log.error(
+        { err: error, subscriptionId: job.subscriptionId },
+        'signing secret cannot be opened; the delivery counts as failed',
+      );
+      return { httpStatus: null, error: 'the signing secret cannot be read on this instance' };
+    }
+  };
+
+  return async (job: Job): Promise<AttemptResult> => {
+    const startedAt = clock.now();
+    const { httpStatus, error, reason = error } = await send(job, startedAt);
+    const endedAt = clock.now();
+    const next = nextAttemptAt(job.attemptCount + 1, endedAt, settings.maxAttempts);
+    const accepted = httpStatus !== null && httpStatus >= 200 && httpStatus < 300;
+    return {
+      job,
+      status: accepted ? 'delivered' : next === undefined ? 'dead_letter' : 'failed',
+      nextRetryAt: accepted || next === undefined ? null : isoOf(next),
+      at: isoOf(endedAt),
+      attempt: {
+        attempted_at: isoOf(startedAt),
+        duration_ms: Math.max(0, Math.round(endedAt - startedAt)),
+        http_status_code: httpStatus,
+        error,
+      },
+      reason,
+    };
+  };
+}
+
+const isoOf = (time: number): string => new Date(time).toISOString();

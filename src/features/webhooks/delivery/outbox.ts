@@ -1,0 +1,36 @@
+/** The outbox: a ledger listener that writes the deliveries of an event in the event's own transaction. */
+
+import type { DomainEvent, LedgerListener } from '../../../kernel/domain-event.ts';
+import type { Envelope } from '../../../kernel/ports/envelope.ts';
+import type { SubscriberPresence } from '../deps.ts';
+import { envelopeOf } from '../envelope.ts';
+import { haltSubscriptions } from '../subscriptions/store.ts';
+import type { NotifyWorkers } from './notifier.ts';
+import { enqueue } from './store.ts';
+
+const haltedAfter: Partial<Record<DomainEvent['type'], boolean>> = {
+  'organization.suspended': true,
+  'organization.deleted': true,
+  'organization.reactivated': false,
+};
+
+/** Writes no deliveries unless `enabled`. */
+export const createOutboxListener = (
+  enabled: boolean,
+  presence: SubscriberPresence,
+  notifyWorkers: NotifyWorkers,
+): LedgerListener => ({
+  async inTransaction(tx, events) {
+    for (const { type, organizationId } of events) {
+      const halted = haltedAfter[type];
+      if (halted !== undefined) await haltSubscriptions(tx, organizationId, halted);
+    }
+    if (!enabled || presence.isKnownAbsent()) return;
+    const envelopes = events
+      .map(envelopeOf)
+      .filter((envelope): envelope is Envelope => envelope !== undefined);
+    if (envelopes.length === 0) return;
+    enqueue(tx, envelopes);
+    tx.afterCommit(() => notifyWorkers(envelopes));
+  },
+});

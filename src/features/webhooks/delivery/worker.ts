@@ -1,0 +1,145 @@
+/**
+ * The delivery worker: leases due deliveries, sends them, records the results. A round leases and starts sends but does not wait
+ * for them, so a slow endpoint does not delay a round. When a worker dies, its leases expire and another worker sends the jobs.
+ */
+import { createBatcher } from '../../../kernel/concurrency/batcher.ts';
+import type { DeliveryDeps } from '../deps.ts';
+import { createAttempt } from './attempt.ts';
+import { createEndpointScheduler } from './endpoint-scheduler.ts';
+import { type Job, leaseDue, releaseLeases } from './lease-store.ts';
+import { type AttemptResult, recordResults } from './result-store.ts';
+
+/** Between the timeout of a send and the end of its lease: time to record the result. */
+const leaseMarginMs = 15_000;
+/** Shutdown waits this long for sends in flight. The others are sent again when their leases expire. */
+const shutdownGraceMs = 5_000;
+
+export interface Worker {
+  /** Leases due deliveries and starts to send them; returns how many. */
+  round(): Promise<number>;
+  /** Runs rounds until nothing is due and every result is recorded. */
+  drain(): Promise<void>;
+  /** `wake` is called when another round would find something to send. */
+  onCapacity(wake: () => void): void;
+  stop(): Promise<void>;
+}
+
+export function createWorker(deps: DeliveryDeps): Worker {
+  const { db, clock, ids, log, settings, countDelivery } = deps;
+  const attempt = createAttempt(deps);
+  const scheduler = createEndpointScheduler(settings.concurrency);
+  const inFlight = new Set<Promise<void>>();
+  let stopping = false;
+  /** The shutdown grace is over: results of sends that are cut off now are not recorded. */
+  let abandoned = false;
+  let wake = () => {};
+
+  const recordResult = createBatcher({
+    run: async (results: readonly AttemptResult[]) => {
+      const recorded = await recordResults(db, results);
+      return results.map(({ job }) => recorded.has(job.deliveryId));
+    },
+    maxBatch: 100,
+    concurrency: 2,
+    maxQueue: Number.POSITIVE_INFINITY,
+  });
+
+  const report = ({ job, status, attempt: { http_status_code }, reason }: AttemptResult) => {
+    const { deliveryId, organizationId, agentId } = job;
+    if (status === 'delivered') countDelivery(organizationId, agentId);
+    if (status === 'dead_letter') {
+      const { subscriptionId, eventType, attemptCount } = job;
+      log.warn(
+        {
+          deliveryId,
+          subscriptionId,
+          organizationId,
+          eventType,
+          // The origin only: path and query may be a secret of the receiver.
+          receiver: new URL(job.url).origin,
+          attempts: attemptCount + 1,
+          httpStatus: http_status_code,
+          reason,
+        },
+        'webhook delivery failed for the last time; it is now a dead letter',
+      );
+    }
+  };
+
+  /** A job that was queued for long: its lease could expire while it is sent. */
+  const expiresTooSoon = (job: Job) =>
+    clock.now() > job.leaseExpiresAt - settings.timeoutMs - leaseMarginMs / 2;
+
+  /** Frees the slot as soon as the endpoint has answered, before the result is recorded. */
+  const send = async (job: Job): Promise<AttemptResult | undefined> => {
+    try {
+      return expiresTooSoon(job) ? undefined : await attempt(job);
+    } finally {
+      scheduler.sent(job);
+      startNext();
+    }
+  };
+
+  const releaseAll = async (jobs: readonly Job[]) => {
+    if (jobs.length > 0) await releaseLeases(db, jobs);
+  };
+
+  const deliver = async (job: Job) => {
+    try {
+      const result = await send(job);
+      if (!result || abandoned) return;
+      // A failing endpoint gets one job at a time: its other jobs go back to the database.
+      if (result.status !== 'delivered') await releaseAll(scheduler.removeQueued(job.subscriptionId));
+      if (await recordResult(result)) report(result);
+      else log.info({ deliveryId: job.deliveryId }, 'delivery lease lost to another worker; result dropped');
+    } catch (error) {
+      if (!stopping)
+        log.error(
+          { err: error, deliveryId: job.deliveryId },
+          'delivery result not recorded; the delivery is sent again',
+        );
+    } finally {
+      if (scheduler.completed(job, clock.now())) wake();
+    }
+  };
+
+  const startNext = () => {
+    if (stopping) return;
+    for (const job of scheduler.next()) {
+      const delivery = deliver(job);
+      inFlight.add(delivery);
+      delivery.finally(() => inFlight.delete(delivery));
+    }
+  };
+
+  const round = async () => {
+    const requested = scheduler.capacity();
+    if (stopping || requested.capacity <= 0) return 0;
+    const now = clock.now();
+    const leaseExpiresAt = now + settings.timeoutMs + leaseMarginMs;
+    const jobs = await leaseDue(db, { ...requested, now, leaseExpiresAt, leaseId: ids.uuid() });
+    scheduler.enqueue(requested, jobs, now);
+    startNext();
+    return jobs.length;
+  };
+
+  return {
+    round,
+    async drain() {
+      for (;;) {
+        const leased = await round();
+        if (leased === 0 && inFlight.size === 0) return;
+        await (leased > 0 ? Promise.race(inFlight) : Promise.all(inFlight));
+      }
+    },
+    onCapacity(callback) {
+      wake = callback;
+    },
+    async stop() {
+      stopping = true;
+      await releaseAll(scheduler.removeQueued());
+      await Promise.race([Promise.all(inFlight), deps.pause(shutdownGraceMs)]);
+      abandoned = true;
+    },
+  };
+}

@@ -1,0 +1,53 @@
+/**
+ * Subscriber presence: caches whether any active subscription exists, so that an instance without subscribers skips the insert
+ * of deliveries. Measured in turns against always running that (indexed) insert: 2 % less CPU per token, Node and PostgreSQL
+ * together, with 16 tokens in a transaction; 28 % less for a minimal transaction with one event. The cost: the first
+ * subscription is answered 300 ms late, when every process has read it. So no event that begins after the answer is missed.
+ */
+import type { Db } from '../../../kernel/data/db.ts';
+import type { SubscriberPresence } from '../deps.ts';
+import { findActiveSubscription, lockOlderSubscription } from './store.ts';
+
+const ttlMs = 250;
+/** The TTL and a margin. */
+const propagationMs = ttlMs * 1.2;
+/** Every process knows a subscription of this age. The margin covers a slow commit and clock skew. */
+const knownAfterMs = 10_000;
+
+export function createSubscriberPresence(deps: {
+  db: Db;
+  /** Milliseconds of a monotonic clock. */
+  elapsed(): number;
+  pause(milliseconds: number): Promise<void>;
+}): SubscriberPresence {
+  const { db, elapsed, pause } = deps;
+  let absent = false;
+  let readAt = Number.NEGATIVE_INFINITY;
+  let reading = false;
+
+  const refresh = async () => {
+    reading = true;
+    const startedAt = elapsed();
+    try {
+      absent = !(await findActiveSubscription(db));
+      readAt = startedAt;
+    } catch {
+      absent = false;
+    } finally {
+      reading = false;
+    }
+  };
+
+  return {
+    isKnownAbsent() {
+      const age = elapsed() - readAt;
+      if (age > ttlMs / 2 && !reading) void refresh();
+      return absent && age < ttlMs;
+    },
+    async prepareActivation(tx, now) {
+      const before = new Date(now - knownAfterMs).toISOString();
+      if (await lockOlderSubscription(tx, before)) return async () => {};
+      return () => pause(propagationMs);
+    },
+  };
+}
