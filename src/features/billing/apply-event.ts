@@ -180,7 +180,7 @@ function stateToApply(
   if (!lookup) throw new LookupNeeded(stored, reported.subscriptionId);
   // A concurrent event may have stored a later answer. The provider repeats this event.
   if (lookup.answer && !isDeepStrictEqual(lookup.stored, stored))
-    throw new PaymentsUnavailable('subscription, it changed while it was asked about');
+    throw new PaymentsUnavailable('subscription, it changed during the lookup');
   const now = (lookup.answer && withTier(lookup.answer, stored)) ?? reported;
   return decideAfterLookup(stored, now) === 'apply' ? now : undefined;
 }

@@ -167,7 +167,7 @@ describe('POST /billing/webhooks/stripe', () => {
   it('200 repeated: the event is written after the organization is locked, so there is no deadlock', async () => {
     const { organizationId } = await payer();
     const signed = await about(organizationId, {});
-    const telling = await t.app.db.transaction(async (tx) => {
+    const concurrent = await t.app.db.transaction(async (tx) => {
       await t.app.organizations.lockPlan(tx, organizationId);
       const answer = tell(signed);
       await until('it to wait', async () => {
@@ -182,7 +182,7 @@ describe('POST /billing/webhooks/stripe', () => {
       );
       return { answer };
     });
-    assert.equal((await telling.answer).json.outcome, 'repeated');
+    assert.equal((await concurrent.answer).json.outcome, 'repeated');
   });
   it('200 twenty concurrent events about one subscription: the latest counts', async () => {
     const { organizationId, member } = await payer();
@@ -330,8 +330,8 @@ describe('POST /billing/webhooks/stripe', () => {
       cancel_at: 1_900_000_001,
     };
     await tell(await about(organizationId, old, { created: inSeconds(-6) }));
-    const told = await subscription(member);
-    assert.deepEqual([told.currentPeriodEnd, told.cancelAtPeriodEnd], ['2030-03-17T17:46:41.000Z', true]);
+    const shown = await subscription(member);
+    assert.deepEqual([shown.currentPeriodEnd, shown.cancelAtPeriodEnd], ['2030-03-17T17:46:41.000Z', true]);
   });
 
   it('200 unknown for an unknown customer; a known customer needs no metadata of ours', async () => {

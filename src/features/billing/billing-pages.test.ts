@@ -169,8 +169,8 @@ for (const [where, settings] of [
       assert.equal(portal.json.code, 'BILLING_DISABLED');
       const { createPaymentEvents } = await import('../../../test/support/peers/payment-events.ts');
       const events = await createPaymentEvents(production.clock);
-      const told = await payers.tell(await events.about(organizationId, {}));
-      assert.equal(told.json.code, 'BILLING_DISABLED');
+      const refused = await payers.tell(await events.about(organizationId, {}));
+      assert.equal(refused.json.code, 'BILLING_DISABLED');
       // A page from before, or from another process that still allows it.
       await production.sql(
         `insert into billing_sessions (session_id, kind, provider, organization_id, agent_id, target_tier, token_hash, started_at, expires_at)

@@ -14,7 +14,7 @@ const payers = await createPayers(t);
 const { payer, checkout, confirm, page, tier, tell, operator } = payers;
 const events = await createPaymentEvents(t.clock);
 
-const said = ({ status, json }: Answer) => (status < 400 ? String(status) : `${status} ${json.code}`);
+const resultOf = ({ status, json }: Answer) => (status < 400 ? String(status) : `${status} ${json.code}`);
 const upgrade = (token: string, target_tier: string, app = t) =>
   app.call('POST', '/api/v1/tiers/upgrade', { token, payload: { target_tier } });
 const refusalsOf = (agentId: string, app = t) =>
@@ -36,9 +36,9 @@ describe('after the first order', () => {
       t.sql('select session_id from billing_sessions where organization_id = $1', [organizationId]);
     const before = await sessions();
     const refused = await checkout(member, 'enterprise');
-    assert.equal(said(refused), '403 FORBIDDEN');
+    assert.equal(resultOf(refused), '403 FORBIDDEN');
     assert.match(refused.json.message, /billing:manage/);
-    assert.equal(said(await upgrade(member, 'enterprise')), '403 FORBIDDEN');
+    assert.equal(resultOf(await upgrade(member, 'enterprise')), '403 FORBIDDEN');
     assert.deepEqual(await sessions(), before);
     assert.deepEqual(await refusalsOf(memberId), [
       { action: 'billing:manage' },
@@ -49,20 +49,20 @@ describe('after the first order', () => {
       () => upgrade(admin, 'enterprise'),
       () => checkout(operator, 'enterprise', { organization_id: organizationId }),
     ])
-      assert.equal(said(await order()), '200');
+      assert.equal(resultOf(await order()), '200');
   });
   it('400 TIER_UPGRADE_NOT_REQUIRED for a member that orders the current plan', async () => {
     const { member } = await paying();
-    assert.equal(said(await checkout(member, 'pro')), '400 TIER_UPGRADE_NOT_REQUIRED');
-    assert.equal(said(await upgrade(member, 'pro')), '400 TIER_UPGRADE_NOT_REQUIRED');
+    assert.equal(resultOf(await checkout(member, 'pro')), '400 TIER_UPGRADE_NOT_REQUIRED');
+    assert.equal(resultOf(await upgrade(member, 'pro')), '400 TIER_UPGRADE_NOT_REQUIRED');
   });
   for (const status of ['active', 'past_due', 'incomplete', 'canceled'])
     it(`403 FORBIDDEN for a member when the subscription is ${status}`, async () => {
       const { member, admin, organizationId } = await payer();
       await tell(await events.about(organizationId, { status }));
-      assert.equal(said(await checkout(member, 'enterprise')), '403 FORBIDDEN');
-      assert.equal(said(await upgrade(member, 'enterprise')), '403 FORBIDDEN');
-      assert.equal(said(await checkout(admin, 'enterprise')), '200');
+      assert.equal(resultOf(await checkout(member, 'enterprise')), '403 FORBIDDEN');
+      assert.equal(resultOf(await upgrade(member, 'enterprise')), '403 FORBIDDEN');
+      assert.equal(resultOf(await checkout(admin, 'enterprise')), '200');
     });
   it("410 BILLING_PAGE_CLOSED for every earlier page, an admin's too; 200 for a later page of an admin", async () => {
     const { member, admin, organizationId } = await payer();
@@ -70,7 +70,7 @@ describe('after the first order', () => {
     await confirm((await checkout(member, 'pro')).json.checkoutUrl);
     for (const { json } of early)
       for (const answer of [await page(json.checkoutUrl), await confirm(json.checkoutUrl)]) {
-        assert.equal(said(answer), '410 BILLING_PAGE_CLOSED');
+        assert.equal(resultOf(answer), '410 BILLING_PAGE_CLOSED');
         assert.match(answer.json.message, /every page .* before the first payment .* billing:manage/i);
       }
     assert.equal(await tier(organizationId), 'pro');
@@ -102,7 +102,7 @@ describe('a delegated caller', () => {
       await upgrade(token, 'enterprise', app),
       await app.call('POST', '/api/v1/billing/portal', { token }),
       await app.call('DELETE', '/api/v1/billing/subscription', { token }),
-    ].map(said);
+    ].map(resultOf);
   const refused = Array<string>(4).fill('403 FORBIDDEN');
 
   it('403 FORBIDDEN for the first order and for all later requests, each recorded', async () => {
@@ -114,7 +114,7 @@ describe('a delegated caller', () => {
     assert.deepEqual(await attempts(t, token), refused);
     assert.equal(await tier(someone.organizationId), 'pro');
     // Also for a plan that is not above the current one, where other callers get 400.
-    assert.equal(said(await upgrade(token, 'pro', t)), '403 FORBIDDEN');
+    assert.equal(resultOf(await upgrade(token, 'pro', t)), '403 FORBIDDEN');
     assert.equal((await refusalsOf(agentId)).length, 9);
     assert.equal((await t.call('GET', '/api/v1/billing/subscription', { token })).status, 200);
   });
@@ -128,7 +128,7 @@ describe('a delegated caller', () => {
     const { token } = await delegatedIn(lenient, someone);
     assert.deepEqual(await attempts(lenient, token), refused);
     await others.confirm((await others.checkout(someone.member, 'pro')).json.checkoutUrl);
-    assert.equal(said(await others.checkout(someone.member, 'enterprise')), '200');
+    assert.equal(resultOf(await others.checkout(someone.member, 'enterprise')), '200');
     assert.deepEqual(await attempts(lenient, token), refused);
   });
 });

@@ -167,12 +167,12 @@ describe('Streams', { concurrency: 2 }, () => {
         versionsOf(agentId),
         Array.from({ length: 12 }, (_, index) => `${index + 2}.0.0`),
       );
-    const fought = versionsOf(shared);
-    assert.equal(fought.length, 120);
+    const sharedVersions = versionsOf(shared);
+    assert.equal(sharedVersions.length, 120);
     const { version } = (await app.call('GET', `/api/v1/agents/${shared}`, { token })).json;
-    assert.equal(fought.at(-1), version, 'the last that was told is what the agent is');
+    assert.equal(sharedVersions.at(-1), version, 'the last event has the current version of the agent');
     for (let writer = 0; writer < 10; writer += 1) {
-      const steps = fought
+      const steps = sharedVersions
         .filter((text) => text.endsWith(`.${writer}.0`))
         .map((text) => Number.parseInt(text, 10));
       assert.deepEqual(

@@ -132,11 +132,11 @@ describe('POST /tiers/upgrade', () => {
     });
   }
   it('200 with the fields of the checkout', async () => {
-    const asked: unknown[] = [];
+    const orders: unknown[] = [];
     const tiers = createTierService(
       {
         checkout: async (caller: Caller, target: string) => {
-          asked.push([caller.organizationId, target]);
+          orders.push([caller.organizationId, target]);
           return { checkoutUrl: 'https://pay.test/1', sessionId: 's', expiresAt: '' };
         },
       } as never,
@@ -144,6 +144,6 @@ describe('POST /tiers/upgrade', () => {
     );
     const answer = await tiers.upgrade({ organizationId: 'home' } as Caller, 'pro');
     assert.equal(answer.checkoutUrl, 'https://pay.test/1');
-    assert.deepEqual(asked, [['home', 'pro']]);
+    assert.deepEqual(orders, [['home', 'pro']]);
   });
 });

@@ -33,7 +33,7 @@ export function periodOf(query: { from?: string | undefined; to?: string | undef
 }
 
 const isoDateOrTime = /^(\d{4}-\d\d-\d\d)(T\d\d:\d\d(:\d\d(\.\d{1,9})?)?(Z|[+-]\d\d:\d\d))?$/;
-/** Leaves room for date arithmetic at either end of what Date and PostgreSQL can hold. */
+/** Far from the limits of Date and of PostgreSQL, so that date arithmetic cannot overflow. */
 const earliest = Date.UTC(1000, 0, 1);
 const latest = Date.UTC(9998, 11, 31);
 

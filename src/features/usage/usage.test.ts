@@ -41,7 +41,7 @@ describe('GET /usage', () => {
   it('200 with current usage; the default period is the last 30 days', async () => {
     const tenant = await tenantOn(t, { planTier: 'enterprise' });
     await t.call('GET', '/api/v1/agents', { token: tenant.token });
-    for (let asked = 0; asked < 2; asked += 1)
+    for (let request = 0; request < 2; request += 1)
       await t.form('/api/v1/token/introspect', { token: tenant.token }, tenant.token);
     const { status, json } = await usage(tenant.token);
     assert.equal(status, 200);

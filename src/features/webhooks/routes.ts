@@ -120,7 +120,7 @@ export const webhookRoutes = (webhooks: WebhookService): RouteEntry[] => [
   route({
     ...common,
     id: 'replayWebhookDelivery',
-    summary: 'Send a delivery again under its id, whatever its status; the retry schedule starts anew',
+    summary: 'Send a delivery again under its id, in any status; the retry schedule restarts',
     method: 'POST',
     url: '/webhooks/:id/deliveries/:deliveryId/replay',
     access: mayWrite,

@@ -31,7 +31,7 @@ const session = async () => {
 /** Until another session waits for a lock that this one holds. */
 const untilWaitedFor = async (client: pg.Client) => {
   const { rows } = await client.query('select pg_backend_pid() as pid');
-  // On a connection of its own: within a transaction PostgreSQL keeps showing what it showed first.
+  // On a separate connection: within a transaction pg_stat_activity is a snapshot.
   const waiting = 'select from pg_stat_activity where $1::int = any(pg_blocking_pids(pid))';
   await until('it is waited for', async () => (await t.sql(waiting, [rows[0].pid])).length > 0 || undefined);
 };

@@ -224,8 +224,8 @@ describe('a delivery', () => {
     const receiver = await startReceiver();
     const { id, signingSecret } = await t.subscribe(receiver.url, ['token.revoked']);
     await ask('PATCH', `/webhooks/${id}`, { active: false });
-    const asked = await t.call('POST', `${api}/${id}/test`, { token: t.bearer });
-    assert.equal(asked.status, 202);
+    const response = await t.call('POST', `${api}/${id}/test`, { token: t.bearer });
+    assert.equal(response.status, 202);
     await t.drain();
     const [received] = receiver.received;
     assert.ok(received);
@@ -235,7 +235,7 @@ describe('a delivery', () => {
     assert.deepEqual([type, organizationId], ['webhook.test', t.operator.organizationId]);
     assert.equal(data.webhookId, id);
     const [delivery] = await t.deliveries(id);
-    assert.deepEqual([delivery?.id, delivery?.status], [asked.json.id, 'delivered']);
+    assert.deepEqual([delivery?.id, delivery?.status], [response.json.id, 'delivered']);
   });
 
   it('202 a replay sends it again under its id and keeps its attempts; 404 for a delivery of another subscription', async () => {
@@ -249,9 +249,9 @@ describe('a delivery', () => {
       t.call('POST', `${api}/${subscription}/deliveries/${delivery?.id}/replay`, { token: t.bearer });
     const foreign = await replay(other.id);
     assert.deepEqual([foreign.status, foreign.json.code], [404, 'WEBHOOK_NOT_FOUND']);
-    const asked = await replay(id);
-    assert.equal(asked.status, 202);
-    assert.deepEqual([asked.json.status, asked.json.attempt_count], ['pending', 0]);
+    const response = await replay(id);
+    assert.equal(response.status, 202);
+    assert.deepEqual([response.json.status, response.json.attempt_count], ['pending', 0]);
     await t.drain();
     const ids = receiver.received.map(({ headers }) => headers['x-service-delivery-id']);
     assert.deepEqual(ids, [delivery?.id, delivery?.id]);
@@ -263,7 +263,7 @@ describe('a delivery', () => {
 
 describe('a delivery that is being sent', () => {
   it('202 to a replay, which changes nothing: no attempt is lost, nothing is sent twice', async () => {
-    const { promise: asked, resolve: arrived } = Promise.withResolvers<void>();
+    const { promise: requested, resolve: arrived } = Promise.withResolvers<void>();
     const { promise: over, resolve: answer } = Promise.withResolvers<void>();
     const receiver = await startReceiver(async (_request, response) => {
       arrived();
@@ -273,7 +273,7 @@ describe('a delivery that is being sent', () => {
     const { id } = await t.subscribe(receiver.url);
     await t.happen();
     const drained = t.drain();
-    await asked;
+    await requested;
     const [delivery] = await t.deliveries(id);
     const url = `${api}/${id}/deliveries/${delivery?.id}/replay`;
     for (let time = 0; time < 4; time += 1)
@@ -379,7 +379,7 @@ describe('a suspended organization', () => {
 describe('the purge', () => {
   it('deletes completed deliveries after 30 days, and those without a subscription', async () => {
     const receiver = await startReceiver();
-    const [kept, gone] = [
+    const [remaining, deleted] = [
       await t.subscribe(receiver.url),
       await t.subscribe(receiver.url, ['token.revoked']),
     ];
@@ -389,20 +389,20 @@ describe('the purge', () => {
     // Creates the audit log's partition of that day.
     await t.app.prepare();
     await t.happen();
-    await t.fill(gone.id, 2_500);
-    await t.fill(kept.id, 1);
-    await t.sql('delete from webhook_subscriptions where subscription_id = $1', [gone.id]);
+    await t.fill(deleted.id, 2_500);
+    await t.fill(remaining.id, 1);
+    await t.sql('delete from webhook_subscriptions where subscription_id = $1', [deleted.id]);
     t.clock.advance(11 * 86_400_000);
     await t.app.deliveries.purge();
     const left = await t.sql<{ id: string; n: number }>(
       'select subscription_id as id, count(*)::int as n from webhook_deliveries where subscription_id = any($1) group by 1',
-      [[kept.id, gone.id]],
+      [[remaining.id, deleted.id]],
     );
-    assert.deepEqual(left, [{ id: kept.id, n: 2 }]);
+    assert.deepEqual(left, [{ id: remaining.id, n: 2 }]);
     t.clock.advance(31 * 86_400_000);
     await t.app.deliveries.purge();
     assert.equal(
-      (await t.sql('select 1 from webhook_deliveries where subscription_id = $1', [kept.id])).length,
+      (await t.sql('select 1 from webhook_deliveries where subscription_id = $1', [remaining.id])).length,
       2,
     );
   });

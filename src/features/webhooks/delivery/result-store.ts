@@ -11,7 +11,7 @@ export interface AttemptResult {
   readonly nextRetryAt: string | null;
   readonly at: string;
   readonly attempt: Attempt;
-  /** The cause of a failure for the operator's log, where the subscriber is told less. */
+  /** The cause of a failure for the operator's log; the subscriber may see less. */
   readonly reason: string | null;
 }
 

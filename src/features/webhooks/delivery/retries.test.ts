@@ -51,7 +51,7 @@ describe('the retry schedule', () => {
         ['failed', 503, attempt, null],
       );
       assert.equal(Date.parse(next_retry_at ?? '') - Date.parse(updated_at), retryDelays[attempt - 1]);
-      // Half a minute early, whatever time the test itself has taken.
+      // Half a minute early, minus the time that the test itself has taken.
       t.clock.advance((retryDelays[attempt - 1] ?? 0) - 30_000 - (t.clock.now() - Date.parse(updated_at)));
       await t.drain();
       assert.equal(receiver.received.length, attempt, 'too early');
@@ -59,9 +59,9 @@ describe('the retry schedule', () => {
       await t.drain();
       assert.equal(receiver.received.length, attempt + 1);
     }
-    const [dead] = await t.deliveries(id);
+    const [deadLetter] = await t.deliveries(id);
     assert.deepEqual(
-      [dead?.status, dead?.attempt_count, dead?.next_retry_at, dead?.attempts.length],
+      [deadLetter?.status, deadLetter?.attempt_count, deadLetter?.next_retry_at, deadLetter?.attempts.length],
       ['dead_letter', 10, null, 10],
     );
     assert.equal(new Set(receiver.received.map(({ headers }) => headers['x-service-delivery-id'])).size, 1);
@@ -207,10 +207,10 @@ describe('an endpoint that', () => {
   });
 
   it('refuses connections, has no TLS, or does not resolve: failed, with the reason', async () => {
-    const gone = await startReceiver();
-    await gone.close();
+    const closed = await startReceiver();
+    await closed.close();
     const plain = await startReceiver(undefined, { tls: false });
-    for (const url of [gone.url, plain.url.replace('http:', 'https:'), 'https://no-such-name.invalid/']) {
+    for (const url of [closed.url, plain.url.replace('http:', 'https:'), 'https://no-such-name.invalid/']) {
       const { status, error } = await problemWith(url);
       assert.equal(status, 'failed', url);
       assert.ok(error, url);

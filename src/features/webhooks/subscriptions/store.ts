@@ -5,7 +5,7 @@ import type { Subscription } from '../schema.ts';
 const columns = sql`
   subscription_id as id, organization_id, name, url, events, active, failure_count, created_at, updated_at`;
 
-/** Undefined for the operator, who sees every organization. */
+/** Undefined for operators: they see every organization. */
 const ofTenant = (organizationId: string | undefined) =>
   organizationId === undefined ? sql`true` : sql`organization_id = ${organizationId}`;
 
