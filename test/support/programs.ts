@@ -73,7 +73,7 @@ export const startCountersign = (
   env: Record<string, string>,
   cwd?: string,
 ): Program =>
-  startProgram(process.execPath, [bin, ...args], {
+  startProgram(process.execPath, ['--liftoff-only', bin, ...args], {
     env: { PATH: process.env.PATH, HOME: process.env.HOME, ...env },
     ...(cwd !== undefined && { cwd }),
   });
