@@ -35,12 +35,15 @@ export function createTestClock(): TestClock {
 /** The beginning of a minute, so that no rate window ends in between. */
 export const startOfMinute = (clock: TestClock): void => clock.advance(60_000 - (clock.now() % 60_000));
 
-/** A database cloned from the migrated template; dropped when the test file ends. */
+/** A database cloned from the migrated template, file by file, which is the cheaper way; dropped when the test file ends. */
 export async function createDatabase(): Promise<string> {
   const template = new URL(need('TEST_POSTGRES_URL'));
   const name = `t_${randomBytes(8).toString('hex')}`;
   const maintenance = new URL('/postgres', template).href;
-  await execute(maintenance, `create database ${name} template ${template.pathname.slice(1)}`);
+  await execute(
+    maintenance,
+    `create database ${name} template ${template.pathname.slice(1)} strategy file_copy`,
+  );
   after(() => execute(maintenance, `drop database if exists ${name} with (force)`));
   return new URL(`/${name}`, template).href;
 }
@@ -67,6 +70,19 @@ export async function execute<Row = Record<string, unknown>>(
   } finally {
     await client.end();
   }
+}
+
+/**
+ * The same, on connections that stay open until the test file ends: to open one costs more than most statements. A statement
+ * that changes its session gets a session of its own.
+ */
+function createSql(url: string): TestApp['sql'] {
+  const pool = new pg.Pool({ connectionString: url, max: 10, idleTimeoutMillis: 0 });
+  // Dropping the database ends its sessions.
+  pool.on('error', () => {});
+  after(() => pool.end());
+  return async (text, values = []) =>
+    /^\s*set\b/i.test(text) ? execute(url, text, values) : (await pool.query(text, values)).rows;
 }
 
 /** Fifty requests that meet a pool without connections may wait long for one on a busy machine; none of them is refused for that. */
@@ -197,7 +213,7 @@ export async function startApp(changes: Record<string, string> = {}): Promise<Te
         .json;
       return { agentId, clientId: credential.clientId, clientSecret: credential.clientSecret };
     },
-    sql: (text, values) => execute(databaseUrl, text, values),
+    sql: createSql(databaseUrl),
   };
 }
 
