@@ -20,8 +20,8 @@ import { calculateJwkThumbprint, type JWK } from 'jose';
 import { createDatabase, createEmptyDatabase, environment, execute } from '../support/harness.ts';
 import {
   askToken,
+  bootstrap,
   freePort,
-  makeOperator,
   type Program,
   startCountersign,
   startServe,
@@ -369,7 +369,7 @@ test('keys --out refuses to overwrite either file, and writes neither', async ()
 test('bootstrap makes an operator once; --force gives it one more secret, and both work', async () => {
   const env = environment(await createDatabase());
   const { url } = await startServe(env);
-  const operator = await makeOperator(env);
+  const operator = await bootstrap(env);
   assert.deepEqual(Object.keys(operator).sort(), [
     'agentId',
     'baseUrl',
@@ -382,7 +382,7 @@ test('bootstrap makes an operator once; --force gives it one more secret, and bo
   const said = await refusalOf(startCountersign(['bootstrap', '--json'], env));
   assert.match(said, /there is an operator already.*--force/);
 
-  const again = await makeOperator(env, '--force');
+  const again = await bootstrap(env, '--force');
   assert.equal(again.clientId, operator.clientId);
   assert.notEqual(again.clientSecret, operator.clientSecret);
   for (const client of [operator, again]) assert.equal((await askToken(url, client)).status, 200);
@@ -404,7 +404,7 @@ test('bootstrap with other keys than the servers refuses, says which it needs, a
     assert.deepEqual(await signingKeys(), before);
   }
   assert.deepEqual(await execute(databaseUrl, 'select from agents'), []);
-  await makeOperator(env);
+  await bootstrap(env);
 });
 
 test('bootstrap with other keys writes nothing into a database that is not up to date', async () => {

@@ -10,6 +10,10 @@ import { after } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { Redis } from 'ioredis';
+import { createApp } from '../../src/app.ts';
+import { createOperator } from '../../src/commands/bootstrap.ts';
+import { loadConfig } from '../../src/kernel/config/config.ts';
+import { createLog } from '../../src/kernel/observability/log.ts';
 
 export const bin = fileURLToPath(new URL('../../bin/countersign.js', import.meta.url));
 
@@ -242,11 +246,22 @@ export interface Client {
   readonly clientSecret: string;
 }
 
-/** The operator that `countersign bootstrap` makes and prints. */
-export async function makeOperator(env: Record<string, string>, ...args: string[]): Promise<Client> {
+/** The operator that `countersign bootstrap` prints. */
+export async function bootstrap(env: Record<string, string>, ...args: string[]): Promise<Client> {
   const program = startCountersign(['bootstrap', '--json', ...args], env);
   if ((await program.gone()) !== 0) throw new Error(program.output());
   return JSON.parse(program.stdout());
+}
+
+/** The same operator, made in this process: a process of its own would cost a second of CPU. */
+export async function makeOperator(env: Record<string, string>): Promise<Client> {
+  const app = await createApp({ config: loadConfig(env), log: createLog({ level: 'silent' }) });
+  try {
+    await app.prepare({ takeOver: false });
+    return await createOperator(app, false);
+  } finally {
+    await app.close();
+  }
 }
 
 export const askToken = (url: string, { clientId, clientSecret }: Client): Promise<Response> =>
