@@ -1,5 +1,5 @@
 /** Real message brokers for tests, nats-server and Kafka, and what subscribers find there. */
-import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, existsSync, mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { homedir, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after } from 'node:test';
@@ -100,6 +100,22 @@ const kafkaFolder = (): string =>
   process.env.KAFKA_FOR_TESTS ||
   join(process.env.XDG_CACHE_HOME || join(homedir(), '.cache'), 'countersign', 'kafka-4.1.0');
 
+/** Formatted storage names no path, so it is kept beside Kafka: formatting takes a JVM, as long as starting the broker. */
+async function formatStorage(kept: string, folder: string, format: () => Program): Promise<void> {
+  const data = join(folder, 'data');
+  if (existsSync(kept)) return cpSync(kept, data, { recursive: true });
+  const formatting = format();
+  if ((await formatting.gone(300_000)) !== 0) throw new Error(formatting.output());
+  // Copied beside its place, so that the move is one step; a test file that runs beside this one may be first.
+  const copy = mkdtempSync(`${kept}-`);
+  cpSync(data, copy, { recursive: true });
+  try {
+    renameSync(copy, kept);
+  } catch {
+    rmSync(copy, { recursive: true });
+  }
+}
+
 /** Undefined when Java is not installed or Kafka was not fetched. */
 export async function startKafka(
   settings: Record<string, string> = {},
@@ -143,8 +159,9 @@ export async function startKafka(
         cwd: folder,
       },
     );
-  const formatting = run('kafka.tools.StorageTool', 'format', '-t', 'MkU3OEVBNTcwNTJENDM2Qg', '-c', file);
-  if ((await formatting.gone(300_000)) !== 0) throw new Error(formatting.output());
+  await formatStorage(`${jars}-formatted`, folder, () =>
+    run('kafka.tools.StorageTool', 'format', '-t', 'MkU3OEVBNTcwNTJENDM2Qg', '-c', file),
+  );
 
   const common = { clientId: 'tests', bootstrapBrokers: [`127.0.0.1:${port}`], retries: 0, ...login };
   const listTopics = async (): Promise<string[]> => {
