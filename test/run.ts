@@ -1,9 +1,9 @@
 /**
- * `npm test [-- files…]`: starts a real PostgreSQL, migrates a template database that every test file clones, runs the
- * tests with node:test, and closes with the slowest files and with what was skipped and why. REQUIRE_ALL=1 turns a skip
- * into a failure.
+ * `npm test [-- files…]` and `npm run test:quick`: starts a real PostgreSQL, migrates a template database that every test
+ * file clones, runs the tests with node:test, and closes with the slowest files and with what was skipped and why.
+ * REQUIRE_ALL=1 turns a skip into a failure.
  */
-import { chmodSync, existsSync, globSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, relative } from 'node:path';
 import { run } from 'node:test';
@@ -15,6 +15,7 @@ import { loadConfig } from '../src/kernel/config/config.ts';
 import { generateKeyPair } from '../src/kernel/config/keypair.ts';
 import { createLog } from '../src/kernel/observability/log.ts';
 import { groupFiles } from './support/groups.ts';
+import { selectFiles } from './support/selection.ts';
 
 const started = performance.now();
 const folder = mkdtempSync(join(tmpdir(), 'countersign-test-'));
@@ -23,27 +24,7 @@ chmodSync(folder, 0o755);
 const skips = join(folder, 'skips');
 const ports = join(folder, 'ports');
 mkdirSync(ports);
-const asked = process.argv.slice(2);
-/** Started first, so that no long file is left running alone at the end. The summary prints the slowest files of each run. */
-const longest = [
-  'test/scaffold/java.test.ts',
-  'test/faults/audit-refuses.test.ts',
-  'test/processes/key-rotation.test.ts',
-  'test/faults/unread-responses.test.ts',
-  'test/matrix/matrix.test.ts',
-  'test/faults/audit-killed.test.ts',
-  'test/scaffold/rust.test.ts',
-  'test/faults/plans-shared.test.ts',
-  'test/faults/postgres-away.test.ts',
-  'test/processes/dev.test.ts',
-  'test/scaffold/python.test.ts',
-  'test/faults/redis-away.test.ts',
-  'test/processes/shutdown.test.ts',
-  'test/faults/redis-standing.test.ts',
-];
-const rank = (file: string) => (longest.includes(file) ? longest.indexOf(file) : longest.length);
-const found = asked.length > 0 ? asked : globSync(['src/**/*.test.ts', 'test/**/*.test.ts']).sort();
-const files = found.toSorted((a, b) => rank(a) - rank(b));
+const files = selectFiles(process.argv.slice(2));
 
 console.log('Starting PostgreSQL…');
 // A killed process loses nothing without fsync, only a crashed machine would; and the tests are twice as fast.
@@ -99,15 +80,16 @@ async function runTests(variables: NodeJS.ProcessEnv): Promise<number> {
   const compileCache = fileURLToPath(new URL('../node_modules/.cache/countersign', import.meta.url));
   Object.assign(process.env, variables, { NODE_COMPILE_CACHE: compileCache });
   const groups = groupFiles(files, folder);
-  const grouped = new Set(groups.flatMap((group) => (group.files.length > 1 ? group.files : [])));
-  const modules = new Set(groups.map(({ module }) => module));
+  const grouped = new Set(
+    groups.filter(({ module }) => module.startsWith(folder)).flatMap((group) => group.files),
+  );
   const durations: { file: string; seconds: number }[] = [];
   let passed = true;
   const tests = run({
-    files: [...modules],
+    files: groups.map(({ module }) => module),
     // Cedar's WebAssembly without the optimizing stage, as `npm run serve` has it: a third of the start of a process.
     execArgv: ['--liftoff-only'],
-    concurrency: 3,
+    concurrency: 4,
     timeout: 600_000,
     signal: stopping.signal,
   });

@@ -1,11 +1,12 @@
 /**
- * Test files of one folder share a process: loading our modules and warming them up costs more than most files do. A group is
+ * Test files beside the code share processes: loading our modules and warming them up costs more than most files do. A group is
  * a small module that imports its files one after the other, each inside a test of its own, so that the hooks of a file
  * run before the next file starts.
  */
 import { writeFileSync } from 'node:fs';
-import { dirname, join, resolve } from 'node:path';
+import { join, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
+import { isSlow } from './selection.ts';
 
 export interface Group {
   /** The module that node:test runs. */
@@ -19,27 +20,23 @@ const maxFiles = 8;
 /** Per file, as for a file with a process of its own. */
 const timeoutMs = 300_000;
 
-/** Files that start programs, or measure their own process, keep a process of their own. */
-const sharesProcess = (file: string) => file.startsWith('src/');
+/** The others start programs, measure their own process, or take long. */
+const sharesProcess = (file: string) => file.startsWith('src/') && !isSlow(file);
 
-/** Writes the modules into `folder`. Files keep their order within a group, and a group stands where its first file stood. */
+/** Keeps the order of the files, and writes the modules into `folder`. */
 export function groupFiles(files: readonly string[], folder: string): Group[] {
-  const groups: { module: string; files: string[] }[] = [];
-  const open = new Map<string, string[]>();
-  for (const file of files) {
-    const key = dirname(file);
-    const members = sharesProcess(file) ? open.get(key) : undefined;
-    if (members && members.length < maxFiles) {
-      members.push(file);
-      continue;
-    }
-    const own = [file];
-    open.set(key, own);
-    groups.push({ module: resolve(file), files: own });
-  }
-  return groups.map((group, index) =>
-    group.files.length > 1 ? writeGroup(group.files, folder, index) : group,
+  const alone = files
+    .filter((file) => !sharesProcess(file))
+    .map((file) => ({ module: resolve(file), files: [file] }));
+  const sharing = files.filter(sharesProcess);
+  const together = Array.from({ length: Math.ceil(sharing.length / maxFiles) }, (_, index) =>
+    writeGroup(sharing.slice(index * maxFiles, (index + 1) * maxFiles), folder, index),
   );
+  return [
+    ...alone.filter(({ files: [file = ''] }) => isSlow(file)),
+    ...together,
+    ...alone.filter(({ files: [file = ''] }) => !isSlow(file)),
+  ];
 }
 
 function writeGroup(files: readonly string[], folder: string, index: number): Group {

@@ -1,0 +1,59 @@
+/** Which test files run, and in which order. */
+import { globSync } from 'node:fs';
+import { basename, dirname } from 'node:path';
+
+/**
+ * The slowest files, slowest first, as the summary of a run lists them. They start first, so that none runs alone at the end,
+ * each in a process of its own,
+ * and a quick run leaves them out.
+ */
+const slowest = [
+  'test/matrix/matrix.test.ts',
+  'test/scaffold/rust.test.ts',
+  'test/faults/unread-responses.test.ts',
+  'test/processes/supervise-ends.test.ts',
+  'test/processes/supervise.test.ts',
+  'test/faults/audit-killed.test.ts',
+  'test/processes/key-rotation.test.ts',
+  'test/processes/dev.test.ts',
+  'test/faults/streams-killed.test.ts',
+  'test/scaffold/java.test.ts',
+  'test/scaffold/python.test.ts',
+  'test/scaffold/typescript.test.ts',
+  'test/faults/webhooks-killed.test.ts',
+  'test/audit-trail.test.ts',
+  'test/processes/commands.test.ts',
+  'test/faults/plans-shared.test.ts',
+  'test/faults/postgres-away.test.ts',
+  'test/faults/redis-away.test.ts',
+  'test/faults/redis-standing.test.ts',
+  'test/processes/shutdown.test.ts',
+  'test/processes/installed.test.ts',
+  'src/adapters/embedded-postgres/embedded-postgres.test.ts',
+  'src/adapters/brokers/brokers.test.ts',
+  'src/features/streams/streams.test.ts',
+  'src/features/audit/tamper.test.ts',
+];
+
+export const isSlow = (file: string): boolean => slowest.includes(file);
+
+const all = () => globSync(['src/**/*.test.ts', 'test/**/*.test.ts']).sort();
+
+const rules = ['test/architecture.test.ts', 'test/contract.test.ts', 'test/generated.test.ts'];
+
+/** `src/features/agents/agents.test.ts`: the main operations of a feature over HTTP, or an adapter as it is used. */
+const isMain = (file: string) => basename(file) === `${basename(dirname(file))}.test.ts`;
+
+/** For the inner loop: the rules of the tree, the kernel, and the main file of each feature and adapter. */
+const isQuick = (file: string) =>
+  rules.includes(file) ||
+  ((file.startsWith('src/kernel/') || (file.startsWith('src/') && isMain(file))) && !isSlow(file));
+
+/** `--quick`, or the files to run; all without either. */
+export function selectFiles(args: readonly string[]): string[] {
+  const files = args.filter((arg) => arg !== '--quick');
+  const selected = files.length > 0 ? files : args.includes('--quick') ? all().filter(isQuick) : all();
+  return selected.toSorted((a, b) => rank(a) - rank(b));
+}
+
+const rank = (file: string) => (isSlow(file) ? slowest.indexOf(file) : slowest.length);
