@@ -1,12 +1,7 @@
 /** Mounts route entries on Fastify: one context per kind of body, because each kind has its own parser. */
 import { Readable } from 'node:stream';
 import serializers from '@fastify/fast-json-stringify-compiler';
-import type {
-  FastifyInstance,
-  FastifyReply,
-  FastifyRequest,
-  FastifySerializerCompiler,
-} from 'fastify';
+import type { FastifyInstance, FastifyReply, FastifyRequest, FastifySerializerCompiler } from 'fastify';
 import { isDeepFrozen } from '../data/deep-freeze.ts';
 import { memoize } from '../data/memoize.ts';
 import type { Guard, RequestContext } from './guard.ts';
