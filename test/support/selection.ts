@@ -32,7 +32,7 @@ const slowest = [
   'src/adapters/embedded-postgres/embedded-postgres.test.ts',
   'src/adapters/brokers/brokers.test.ts',
   'src/features/streams/streams.test.ts',
-  'src/features/audit/tamper.test.ts',
+  'src/features/audit/verify/tamper.test.ts',
 ];
 
 export const isSlow = (file: string): boolean => slowest.includes(file);
@@ -42,7 +42,7 @@ const all = () => globSync(['src/**/*.test.ts', 'test/**/*.test.ts']).sort();
 const rules = ['test/architecture.test.ts', 'test/contract.test.ts', 'test/generated.test.ts'];
 
 /** `src/features/agents/agents.test.ts`: the main operations of a feature over HTTP, or an adapter as it is used. */
-const isMain = (file: string) => basename(file) === `${basename(dirname(file))}.test.ts`;
+const isMain = (file: string) => dirname(file).split('/').includes(basename(file, '.test.ts'));
 
 /** For the inner loop: the rules of the tree, the kernel, and the main file of each feature and adapter. */
 const isQuick = (file: string) =>
