@@ -33,6 +33,7 @@ const slowest = [
   'src/adapters/brokers/brokers.test.ts',
   'src/features/streams/streams.test.ts',
   'src/features/audit/verify/tamper.test.ts',
+  'src/features/scaffold/scaffold.test.ts',
 ];
 
 export const isSlow = (file: string): boolean => slowest.includes(file);
