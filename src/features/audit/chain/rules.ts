@@ -100,25 +100,20 @@ export interface LinkEvidence {
   readonly linkedOn: string;
   /** See `eventText`; undefined when there is no event. */
   readonly text: string | undefined;
-  /** The identity of the event, unless SQL compared it with the text already. */
+  /** The canonical text and the values that it must have; left out when SQL compared them already. */
   readonly identity?: Pick<Link, 'eventId' | 'time'> & { readonly canonical: string };
-  /** The searchable columns of the event, unless SQL compared them, or the source has none. */
-  readonly columns?: StoredEvent;
+  /** The searchable columns of the event; left out when SQL compared them already, or the source has none. */
+  readonly columns?: StoredEvent | undefined;
 }
 
-export const evidenceOf = (
-  link: Link,
-  event: EventText | undefined,
-  columns?: StoredEvent,
-): LinkEvidence => ({
-  sequence: link.sequence,
-  record: linkRecord(link),
-  hash: link.hash,
-  linkedOn: link.linkedOn,
-  text: event && eventText(event),
-  ...(event && { identity: { eventId: link.eventId, time: link.time, canonical: event.canonical } }),
-  ...(columns && { columns }),
-});
+/** The evidence of a row of the database, or of a line of an export. */
+export function evidenceOf(link: Link, event: EventText | undefined, columns?: StoredEvent): LinkEvidence {
+  const { sequence, eventId, time, hash, linkedOn } = link;
+  const record = linkRecord(link);
+  if (!event) return { sequence, record, hash, linkedOn, text: undefined };
+  const identity = { eventId, time, canonical: event.canonical };
+  return { sequence, record, hash, linkedOn, text: eventText(event), identity, columns };
+}
 
 /**
  * The next link: no gap in the sequence, the hash of the link before, the hash of its event, the day of its checkpoint.
