@@ -23,7 +23,7 @@ export async function generatedFiles(): Promise<Record<string, string>> {
   };
 }
 
-/** The routes as an instance with default settings mounts them; nothing is connected to. */
+/** The routes of an instance with default settings. It connects to nothing. */
 async function openapi(): Promise<object> {
   const { privatePem, publicPem } = generateKeyPair();
   const config = loadConfig({
@@ -67,9 +67,9 @@ function errorTable(): string {
     added: 'Delegated trust, marketplace and billing',
     transport: 'HTTP',
   };
-  const sections = Object.entries(errorGroups).map(([group, words]) => {
+  const sections = Object.entries(errorGroups).map(([group, definitions]) => {
     const rows = Object.entries<{ status: number; alsoStatus?: readonly number[]; message: string }>(
-      words,
+      definitions,
     ).map(
       ([code, { status, alsoStatus, message }]) =>
         `| \`${code}\` | ${[status, ...(alsoStatus ?? [])].join(', ')} | ${message} |`,

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createIds, timeOfUuid } from './ids.ts';
 
-test('ordered ids are version 7 UUIDs that sort by time', () => {
+test('uuidV7 gives version 7 UUIDs that sort by time', () => {
   let now = 1_700_000_000_000;
   const ids = createIds();
   const made = Array.from({ length: 50 }, () => {
@@ -16,7 +16,7 @@ test('ordered ids are version 7 UUIDs that sort by time', () => {
   assert.equal(timeOfUuid(ids.uuid()), 0);
 });
 
-test('secrets carry their prefix and 256 random bits', () => {
+test('secrets have their prefix and 256 random bits', () => {
   const ids = createIds();
   const secret = ids.secret('cs_');
   assert.match(secret, /^cs_[\w-]{43}$/);

@@ -17,57 +17,61 @@ const subject = {
   agentId: '00000000-0000-4000-8000-000000000001',
 };
 
-function listening() {
-  const heard: string[] = [];
-  const told: DomainEvent[] = [];
+function createListeningLedger() {
+  const calls: string[] = [];
+  const received: DomainEvent[] = [];
   const listener = {
-    async inTransaction(_tx: unknown, happenings: readonly DomainEvent[]) {
-      told.push(...happenings);
-      heard.push(...happenings.map(({ type }) => `in ${type}`));
+    async inTransaction(_tx: unknown, events: readonly DomainEvent[]) {
+      received.push(...events);
+      calls.push(...events.map(({ type }) => `in ${type}`));
     },
-    afterCommit: (happenings: readonly DomainEvent[]) =>
-      void heard.push(...happenings.map(({ type }) => `after ${type}`)),
+    afterCommit: (events: readonly DomainEvent[]) =>
+      void calls.push(...events.map(({ type }) => `after ${type}`)),
   };
-  return { heard, told, ledger: createLedger({ clock: t.clock, ids: createIds(), listeners: [listener] }) };
+  return {
+    calls,
+    received,
+    ledger: createLedger({ clock: t.clock, ids: createIds(), listeners: [listener] }),
+  };
 }
 
 describe('the ledger', () => {
-  it('tells listeners within the transaction, and again once it is durable', async () => {
-    const { heard, ledger } = listening();
+  it('calls listeners in the transaction, and again after the commit', async () => {
+    const { calls, ledger } = createListeningLedger();
     await t.app.db.transaction(async (tx) => {
       await ledger.record(tx, actor, 'agent.created', subject);
-      assert.deepEqual(heard, ['in agent.created']);
+      assert.deepEqual(calls, ['in agent.created']);
     });
-    assert.deepEqual(heard, ['in agent.created', 'after agent.created']);
+    assert.deepEqual(calls, ['in agent.created', 'after agent.created']);
   });
-  it('tells nobody of a change that was undone', async () => {
-    const { heard, ledger } = listening();
+  it('does not call afterCommit for a transaction that was rolled back', async () => {
+    const { calls, ledger } = createListeningLedger();
     await assert.rejects(
       t.app.db.transaction(async (tx) => {
         await ledger.record(tx, actor, 'agent.created', subject);
-        throw new Error('changed my mind');
+        throw new Error('rolled back');
       }),
     );
-    assert.deepEqual(heard, ['in agent.created']);
+    assert.deepEqual(calls, ['in agent.created']);
   });
-  it('says who did it when that is somebody else', async () => {
-    const { ledger, told } = listening();
+  it('records the actor when it is not the subject', async () => {
+    const { ledger, received } = createListeningLedger();
     await t.app.db.transaction((tx) => ledger.record(tx, actor, 'agent.created', subject));
-    const [happening] = told;
-    assert.ok(happening);
-    assert.equal(happening.metadata.actorId, actor.agentId);
-    assert.equal(happening.agentId, subject.agentId);
-    assert.equal(happening.outcome, 'success');
+    const [event] = received;
+    assert.ok(event);
+    assert.equal(event.metadata.actorId, actor.agentId);
+    assert.equal(event.agentId, subject.agentId);
+    assert.equal(event.outcome, 'success');
   });
-  it('tells listeners once of many that share a transaction', async () => {
-    const { heard, ledger } = listening();
+  it('calls listeners once for all events of a transaction', async () => {
+    const { calls, ledger } = createListeningLedger();
     await t.app.db.transaction((tx) =>
       ledger.recordAll(tx, [
         { actor, type: 'agent.created', subject },
         { actor, type: 'agent.updated', subject },
       ]),
     );
-    assert.deepEqual(heard, [
+    assert.deepEqual(calls, [
       'in agent.created',
       'in agent.updated',
       'after agent.created',

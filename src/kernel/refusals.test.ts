@@ -51,7 +51,7 @@ async function summarize() {
 }
 
 describe('refusals of unauthenticated requests', () => {
-  it(`401 each time, recorded ${limit} times per organization and minute, then counted; one event says how many`, async () => {
+  it(`401 each time, recorded ${limit} times per organization and minute, then counted; one event states the number`, async () => {
     const [flooded, other] = [await tenant(), await tenant()];
     startOfMinute(t.clock);
     const wrong = { ...flooded, clientSecret: 'cs_wrong' };
@@ -89,7 +89,7 @@ describe('refusals of unauthenticated requests', () => {
     assert.equal((await recorded(flooded.organizationId, 'token.refused')).length, limit + 6, 'a new minute');
   });
 
-  it(`401 from two processes, recorded ${limit} times by both together`, async () => {
+  it(`401 from two processes, recorded ${limit} times in total`, async () => {
     const config = loadConfig(environment(patiently(t.databaseUrl)));
     const second = await createApp({ config, log: createLog({ level: 'silent' }), clock: t.clock });
     after(() => second.close());

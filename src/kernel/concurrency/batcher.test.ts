@@ -1,39 +1,39 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { setImmediate as nextTurn } from 'node:timers/promises';
+import { setImmediate as nextTick } from 'node:timers/promises';
 import { DatabaseUnavailable } from '../data/db.ts';
 import { formatError } from '../http/error-format.ts';
 import { type BatcherOptions, createBatcher } from './batcher.ts';
 import { Overloaded } from './overloaded.ts';
 
-/** Errands that take until the test lets them go. */
-function createErrands(limits: Partial<Omit<BatcherOptions<number, string>, 'run'>> = {}) {
-  const begun: { items: readonly number[]; finish: () => void }[] = [];
-  let underWay = 0;
-  let mostAtOnce = 0;
-  const ask = createBatcher<number, string>({
+/** Batches that the test finishes. */
+function createBatches(limits: Partial<Omit<BatcherOptions<number, string>, 'run'>> = {}) {
+  const started: { items: readonly number[]; finish: () => void }[] = [];
+  let inFlight = 0;
+  let maxInFlight = 0;
+  const add = createBatcher<number, string>({
     maxBatch: 100,
     concurrency: 1,
     maxQueue: 1_000,
     ...limits,
     async run(items) {
-      underWay += 1;
-      mostAtOnce = Math.max(mostAtOnce, underWay);
-      await new Promise<void>((finish) => void begun.push({ items, finish }));
-      underWay -= 1;
+      inFlight += 1;
+      maxInFlight = Math.max(maxInFlight, inFlight);
+      await new Promise<void>((finish) => void started.push({ items, finish }));
+      inFlight -= 1;
       return items.map((item) => `#${item}`);
     },
   });
   return {
-    ask,
-    begun,
-    most: () => mostAtOnce,
-    /** Lets every errand go as soon as it begins, until nothing begins any more. */
+    add,
+    started,
+    peak: () => maxInFlight,
+    /** Finishes every batch as soon as it starts, until no more batches start. */
     async finishAll() {
       for (let quiet = 0, done = 0; quiet < 3; quiet += 1) {
-        await nextTurn();
-        for (; done < begun.length; done += 1) {
-          begun[done]?.finish();
+        await nextTick();
+        for (; done < started.length; done += 1) {
+          started[done]?.finish();
           quiet = 0;
         }
       }
@@ -41,76 +41,76 @@ function createErrands(limits: Partial<Omit<BatcherOptions<number, string>, 'run
   };
 }
 const upTo = (count: number) => Array.from({ length: count }, (_, index) => index);
-const batches = (begun: readonly { items: readonly number[] }[]) => begun.map(({ items }) => items);
+const batches = (started: readonly { items: readonly number[] }[]) => started.map(({ items }) => items);
 
-describe('gathering', () => {
-  it('gives each asker its own answer, in whatever batch it went', async () => {
-    const { ask, finishAll } = createErrands({ maxBatch: 7, concurrency: 3 });
-    const answers = Promise.all(upTo(50).map(ask));
+describe('batcher', () => {
+  it('returns the result of each item, in any batch', async () => {
+    const { add, finishAll } = createBatches({ maxBatch: 7, concurrency: 3 });
+    const results = Promise.all(upTo(50).map(add));
     await finishAll();
     assert.deepEqual(
-      await answers,
+      await results,
       upTo(50).map((item) => `#${item}`),
     );
   });
 
-  it('what is asked in the same turn goes together; what is asked while an errand is under way, with the next', async () => {
-    const { ask, begun, finishAll } = createErrands();
-    const first = [ask(1), ask(2)];
-    await nextTurn();
-    const second = [ask(3)];
-    await nextTurn();
-    second.push(ask(4), ask(5));
-    await nextTurn();
-    assert.deepEqual(batches(begun), [[1, 2]]);
+  it('items of one tick form a batch; items that arrive while it is in flight form the next', async () => {
+    const { add, started, finishAll } = createBatches();
+    const first = [add(1), add(2)];
+    await nextTick();
+    const second = [add(3)];
+    await nextTick();
+    second.push(add(4), add(5));
+    await nextTick();
+    assert.deepEqual(batches(started), [[1, 2]]);
     await finishAll();
     await Promise.all([...first, ...second]);
-    assert.deepEqual(batches(begun), [
+    assert.deepEqual(batches(started), [
       [1, 2],
       [3, 4, 5],
     ]);
   });
 
-  it('begins anew after it has come to rest', async () => {
-    const { ask, begun, finishAll } = createErrands();
+  it('starts again after it was idle', async () => {
+    const { add, started, finishAll } = createBatches();
     for (const item of [1, 2]) {
-      const answer = ask(item);
+      const result = add(item);
       await finishAll();
-      assert.equal(await answer, `#${item}`);
+      assert.equal(await result, `#${item}`);
     }
-    assert.deepEqual(batches(begun), [[1], [2]]);
+    assert.deepEqual(batches(started), [[1], [2]]);
   });
 
-  it('takes at most so many along, in the order asked', async () => {
-    const { ask, begun, most, finishAll } = createErrands({ maxBatch: 4 });
-    const answers = Promise.all(upTo(10).map(ask));
+  it('a batch has at most maxBatch items, in order', async () => {
+    const { add, started, peak, finishAll } = createBatches({ maxBatch: 4 });
+    const results = Promise.all(upTo(10).map(add));
     await finishAll();
-    await answers;
-    assert.deepEqual(batches(begun), [
+    await results;
+    assert.deepEqual(batches(started), [
       [0, 1, 2, 3],
       [4, 5, 6, 7],
       [8, 9],
     ]);
-    assert.equal(most(), 1);
+    assert.equal(peak(), 1);
   });
 
-  it('runs at most so many errands at once, and as many when there is enough to do', async () => {
-    const { ask, most, finishAll } = createErrands({ maxBatch: 2, concurrency: 3 });
-    const answers = Promise.all(upTo(30).map(ask));
+  it('runs up to `concurrency` batches at once', async () => {
+    const { add, peak, finishAll } = createBatches({ maxBatch: 2, concurrency: 3 });
+    const results = Promise.all(upTo(30).map(add));
     await finishAll();
-    await answers;
-    assert.equal(most(), 3);
+    await results;
+    assert.equal(peak(), 3);
   });
 });
 
-describe('when the errands do not keep up', () => {
-  it('503 SERVICE_UNAVAILABLE with Retry-After for who would have to wait behind too many; the others are served', async () => {
-    const { ask, finishAll } = createErrands({ maxBatch: 2, maxQueue: 3 });
-    const served = [ask(0), ask(1)];
-    await nextTurn();
-    // Two are under way; three may wait.
-    served.push(ask(2), ask(3), ask(4));
-    const refused = Promise.allSettled([ask(5), ask(6)]);
+describe('a full queue', () => {
+  it('503 SERVICE_UNAVAILABLE with Retry-After for items beyond maxQueue; the others get their results', async () => {
+    const { add, finishAll } = createBatches({ maxBatch: 2, maxQueue: 3 });
+    const served = [add(0), add(1)];
+    await nextTick();
+    // Two are in flight; three may wait.
+    served.push(add(2), add(3), add(4));
+    const refused = Promise.allSettled([add(5), add(6)]);
     await finishAll();
     for (const outcome of await refused) {
       assert.equal(outcome.status, 'rejected');
@@ -124,16 +124,16 @@ describe('when the errands do not keep up', () => {
       assert.equal((oauth.body as { error: string }).error, 'temporarily_unavailable');
     }
     assert.deepEqual(await Promise.all(served), ['#0', '#1', '#2', '#3', '#4']);
-    const later = ask(7);
+    const later = add(7);
     await finishAll();
-    assert.equal(await later, '#7', 'there is room again');
+    assert.equal(await later, '#7', 'the queue has room again');
   });
 });
 
-describe('when an errand fails', () => {
+describe('a failed batch', () => {
   const failingFor = (isBad: (item: number) => boolean, error = new Error('bad item')) => {
     const runs: (readonly number[])[] = [];
-    const ask = createBatcher<number, string>({
+    const add = createBatcher<number, string>({
       maxBatch: 100,
       concurrency: 1,
       maxQueue: 1_000,
@@ -143,33 +143,33 @@ describe('when an errand fails', () => {
         return items.map((item) => `#${item}`);
       },
     });
-    return { ask, runs };
+    return { add, runs };
   };
   const outcomesOf = async (asked: Promise<string>[]) =>
     (await Promise.allSettled(asked)).map((outcome) =>
       outcome.status === 'fulfilled' ? outcome.value : (outcome.reason as Error).message,
     );
 
-  it('for one of several, that one is refused and the others are served, each alone', async () => {
-    const { ask, runs } = failingFor((item) => item === 2);
-    assert.deepEqual(await outcomesOf(upTo(4).map(ask)), ['#0', '#1', 'bad item', '#3']);
+  it('is retried item by item: only the bad item fails', async () => {
+    const { add, runs } = failingFor((item) => item === 2);
+    assert.deepEqual(await outcomesOf(upTo(4).map(add)), ['#0', '#1', 'bad item', '#3']);
     assert.deepEqual(runs, [[0, 1, 2, 3], [0], [1], [2], [3]]);
-    assert.equal(await ask(9), '#9', 'and it goes on');
+    assert.equal(await add(9), '#9', 'later items succeed');
   });
 
-  it('for one alone, it is not tried again', async () => {
-    const { ask, runs } = failingFor(() => true);
-    assert.deepEqual(await outcomesOf([ask(1)]), ['bad item']);
+  it('of one item is not retried', async () => {
+    const { add, runs } = failingFor(() => true);
+    assert.deepEqual(await outcomesOf([add(1)]), ['bad item']);
     assert.deepEqual(runs, [[1]]);
   });
 
-  it('because the database is unavailable, all are refused at once: trying each would only take longer', async () => {
-    const { ask, runs } = failingFor((item) => item < 10, new DatabaseUnavailable(new Error('gone')));
+  it('is not retried item by item while the database is unavailable', async () => {
+    const { add, runs } = failingFor((item) => item < 10, new DatabaseUnavailable(new Error('gone')));
     assert.deepEqual(
-      await outcomesOf(upTo(3).map(ask)),
+      await outcomesOf(upTo(3).map(add)),
       upTo(3).map(() => 'cannot use the database: gone'),
     );
     assert.deepEqual(runs, [[0, 1, 2]]);
-    assert.equal(await ask(10), '#10', 'and it goes on when it is back');
+    assert.equal(await add(10), '#10', 'later items succeed when the database is back');
   });
 });

@@ -8,11 +8,11 @@ import { createLoops } from './loops.ts';
 const log = createLog({ level: 'silent' });
 
 describe('loops', () => {
-  it('run again and again, surviving a failed round', async () => {
+  it('run repeatedly, also after a failed round', async () => {
     let rounds = 0;
     const run = async () => {
       rounds += 1;
-      if (rounds === 2) throw new Error('a bad round');
+      if (rounds === 2) throw new Error('failed round');
     };
     const loops = createLoops([{ name: 'steady', everyMs: 5, run }], log);
     loops.start();
@@ -22,30 +22,30 @@ describe('loops', () => {
     await sleep(40);
     assert.equal(rounds, atStop, 'nothing runs after stop');
   });
-  it('that forget are left out while the clock is not to be believed; the others go on', async () => {
-    let believed = false;
-    const rounds = { steady: 0, forgetful: 0 };
+  it('that purge are skipped while the clock-skew guard forbids it; the others run', async () => {
+    let isAllowed = false;
+    const rounds = { steady: 0, purging: 0 };
     const count = (name: keyof typeof rounds) => async () => {
       rounds[name] += 1;
     };
     const loops = createLoops(
       [
         { name: 'steady', everyMs: 1, run: count('steady') },
-        { name: 'forgetful', everyMs: 1, purges: true, run: count('forgetful') },
+        { name: 'purging', everyMs: 1, purges: true, run: count('purging') },
       ],
       log,
-      { mayPurge: async () => believed },
+      { mayPurge: async () => isAllowed },
     );
     loops.start();
     while (rounds.steady < 5) await sleep(1);
-    assert.equal(rounds.forgetful, 0);
-    believed = true;
-    while (rounds.forgetful < 2) await sleep(1);
+    assert.equal(rounds.purging, 0);
+    isAllowed = true;
+    while (rounds.purging < 2) await sleep(1);
     await loops.stop();
   });
-  it('say once that the database is unavailable, and again when it went away again', async () => {
+  it('log once that the database is unavailable, and again at the next outage', async () => {
     const lines: { msg: string; reason?: string; loop?: string }[] = [];
-    const loud = createLog({
+    const recording = createLog({
       level: 'info',
       destination: { write: (line) => void lines.push(JSON.parse(line)) },
     });
@@ -54,7 +54,7 @@ describe('loops', () => {
       rounds += 1;
       if (rounds <= 5 || rounds === 7) throw new DatabaseUnavailable(new Error('no route'));
     };
-    const loops = createLoops([{ name: 'patient', everyMs: 1, run }], loud);
+    const loops = createLoops([{ name: 'needs-database', everyMs: 1, run }], recording);
     loops.start();
     while (rounds < 10) await sleep(1);
     await loops.stop();
@@ -62,21 +62,21 @@ describe('loops', () => {
       lines.map(({ msg, loop, reason }) => [msg, loop, reason]),
       Array.from({ length: 2 }, () => [
         'background loop postponed',
-        'patient',
+        'needs-database',
         'cannot use the database: no route',
       ]),
     );
   });
-  it('say again that the database is unavailable, when it stays so', async () => {
+  it('log a longer outage again after `remindMs`', async () => {
     const lines: string[] = [];
-    const loud = createLog({ level: 'info', destination: { write: (line) => void lines.push(line) } });
+    const recording = createLog({ level: 'info', destination: { write: (line) => void lines.push(line) } });
     const run = () => Promise.reject(new DatabaseUnavailable(new Error('no route')));
-    const loops = createLoops([{ name: 'patient', everyMs: 1, run }], loud, { remindMs: 5 });
+    const loops = createLoops([{ name: 'needs-database', everyMs: 1, run }], recording, { remindMs: 5 });
     loops.start();
     while (lines.length < 3) await sleep(1);
     await loops.stop();
   });
-  it('stop waits for the round under way, and tells it', async () => {
+  it('stop aborts the signal and waits for the running round', async () => {
     const seen: string[] = [];
     const run = async (signal: AbortSignal) => {
       seen.push('begun');
@@ -90,7 +90,7 @@ describe('loops', () => {
     await loops.stop();
     assert.deepEqual(seen, ['begun', 'finished']);
   });
-  it('start only those that every process needs, when told so', async () => {
+  it("start('inEveryProcess') starts only the loops that every process needs", async () => {
     const ran: string[] = [];
     const loop = (name: string, inEveryProcess: boolean) => ({
       name,
@@ -104,7 +104,7 @@ describe('loops', () => {
     await loops.stop();
     assert.deepEqual([...new Set(ran)], ['needed']);
   });
-  it('begin once, are woken early, and end after the last round', async () => {
+  it('call `begin` once, can be woken early, and call its result after the last round', async () => {
     const seen: string[] = [];
     let wake = () => {};
     const loop = {
@@ -126,9 +126,9 @@ describe('loops', () => {
     await loops.stop();
     assert.equal(seen[0], 'begun');
     assert.equal(seen.at(-1), 'ended');
-    assert.ok(seen.filter((word) => word === 'round').length >= 3, seen.join());
+    assert.ok(seen.filter((entry) => entry === 'round').length >= 3, seen.join());
   });
-  it('stop without start, and twice, is harmless', async () => {
+  it('stop works without start, and twice', async () => {
     const loops = createLoops([{ name: 'idle', everyMs: 1, run: async () => {} }], log);
     await loops.stop();
     await loops.stop();

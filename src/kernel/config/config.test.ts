@@ -49,14 +49,14 @@ describe('configuration', () => {
     assert.equal(config.trustProxy, undefined);
     assert.ok(Object.isFrozen(config));
   });
-  it('derives BASE_URL from PORT, and takes off a trailing slash', () => {
+  it('derives BASE_URL from PORT, and removes a trailing slash', () => {
     assert.equal(loadConfig({ ...good, PORT: '8080' }).baseUrl, 'http://localhost:8080');
     assert.equal(
       loadConfig({ ...good, BASE_URL: 'https://id.example.com/' }).baseUrl,
       'https://id.example.com',
     );
   });
-  it('wants BASE_URL with NODE_ENV=production, among the other problems', () => {
+  it('requires BASE_URL with NODE_ENV=production', () => {
     for (const BASE_URL of [undefined, '', ' ']) {
       const [first, ...others] = problemsWith({ NODE_ENV: 'production', BASE_URL });
       assert.match(first ?? '', /^BASE_URL is missing: with NODE_ENV=production/);
@@ -83,7 +83,7 @@ describe('configuration', () => {
           assert.equal(embeddedBilling, BILLING_ALLOW_EMBEDDED === 'true' || single);
         }
   });
-  it('publishes nowhere unless told to, and reads where', () => {
+  it('publishes to Kafka and NATS only when configured', () => {
     const { kafkaBrokers, natsUrl, kafkaTopicPrefix } = loadConfig({
       ...good,
       KAFKA_BROKERS: '',
@@ -105,7 +105,7 @@ describe('configuration', () => {
     assert.equal(config.kafkaSaslMechanism, 'SCRAM-SHA-512');
     assert.deepEqual(config.natsUrl, ['tls://me:hid%20den@nats.example', 'nats://token@other.example:4223/']);
   });
-  it('refuses addresses of brokers that cannot be any, without repeating a password', () => {
+  it('refuses invalid broker addresses without repeating a password', () => {
     for (const [name, values] of Object.entries({
       KAFKA_BROKERS: [
         'one.example',
@@ -154,7 +154,7 @@ describe('configuration', () => {
       ['DATABASE_URL', 'REDIS_URL', 'JWT_PRIVATE_KEY', 'JWT_PUBLIC_KEY'],
     );
   });
-  it('names every bad variable at once, without repeating what may be secret', () => {
+  it('names every invalid variable at once, without repeating secrets', () => {
     const problems = problemsWith({
       DATABASE_URL: 'mysql://me:hidden@db',
       PORT: '70000',
@@ -196,7 +196,7 @@ describe('configuration', () => {
       /ENOENT/,
     );
   });
-  it('refuses what would be read otherwise than it was meant', () => {
+  it('refuses ambiguous values', () => {
     const key = Buffer.alloc(32, 0xfb).toString('base64');
     for (const [name, values] of Object.entries({
       METRICS_TOKEN: ['hidden word', 'hidden\u00e9', 'hidden\tx', 'hidden\u0000'],
@@ -238,7 +238,7 @@ describe('configuration', () => {
       'STRIPE_SECRET_KEY and STRIPE_SECRET_KEY_FILE are both set: remove one of them',
     ]);
   });
-  it('takes all of Stripe or nothing, and names what is missing', () => {
+  it('needs all Stripe variables or none, and names the missing ones', () => {
     const all = {
       STRIPE_SECRET_KEY: 'sk_test_hidden',
       STRIPE_WEBHOOK_SECRET: 'whsec_hidden',
@@ -261,9 +261,9 @@ describe('configuration', () => {
     assert.deepEqual(odd.length, 2);
     assert.ok(!odd.join().includes('hidden'));
   });
-  for (const [what, changes, complaint] of [
+  for (const [what, changes, message] of [
     [
-      'a pair whose halves do not match',
+      'a key pair that does not match',
       { JWT_PUBLIC_KEY: generateKeyPair().publicPem },
       /do not belong together/,
     ],
@@ -272,6 +272,6 @@ describe('configuration', () => {
     ['a private key given as the public one', { JWT_PUBLIC_KEY: pair.privatePem }, /holds a private key/],
     ['memory:// with several processes', { REDIS_URL: 'memory://', WEB_CONCURRENCY: '2' }, /WEB_CONCURRENCY/],
   ] as const) {
-    it(`refuses ${what}`, () => assert.match(problemsWith(changes).join('\n'), complaint));
+    it(`refuses ${what}`, () => assert.match(problemsWith(changes).join('\n'), message));
   }
 });

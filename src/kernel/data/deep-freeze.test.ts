@@ -3,22 +3,22 @@ import { describe, it } from 'node:test';
 import { deepFreeze, isDeepFrozen } from './deep-freeze.ts';
 import { memoize } from './memoize.ts';
 
-describe('unchanging', () => {
-  it('keeps every part of a value from being changed', () => {
+describe('deepFreeze', () => {
+  it('freezes every level of a value', () => {
     const value = deepFreeze({ list: [{ deep: ['a'] }], nothing: null });
     assert.throws(() => value.list.push({ deep: [] }), TypeError);
     assert.throws(() => value.list[0]?.deep.push('b'), TypeError);
     assert.throws(() => Object.assign(value, { more: 1 }), TypeError);
   });
 
-  it('leaves what is no object as it is', () => {
+  it('returns primitives unchanged', () => {
     for (const value of [null, undefined, 'text', 1]) {
       assert.equal(deepFreeze(value), value);
       assert.equal(isDeepFrozen(value), false);
     }
   });
 
-  it('is not what can still change, be it only below the surface', () => {
+  it('isDeepFrozen is true only for values that deepFreeze has frozen', () => {
     assert.equal(isDeepFrozen({}), false);
     assert.equal(isDeepFrozen(deepFreeze({})), true);
     const shallow = Object.freeze({ list: ['a'] });
@@ -28,12 +28,12 @@ describe('unchanging', () => {
   });
 });
 
-describe('onceFor', () => {
-  it('works out once for each object', () => {
-    let asked = 0;
+describe('memoize', () => {
+  it('computes once per object', () => {
+    let calls = 0;
     const numberOf = memoize((_: object) => {
-      asked += 1;
-      return asked;
+      calls += 1;
+      return calls;
     });
     const [one, two] = [{}, {}];
     assert.deepEqual([numberOf(one), numberOf(two), numberOf(one)], [1, 2, 1]);

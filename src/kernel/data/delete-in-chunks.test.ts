@@ -2,42 +2,42 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { deleteInChunks } from './delete-in-chunks.ts';
 
-describe('in pieces', () => {
-  const taking = (there: number) => {
-    const steps: number[] = [];
+describe('deleteInChunks', () => {
+  const createTable = (rows: number) => {
+    const chunks: number[] = [];
     return {
-      steps,
-      step: async (atMost: number) => {
-        steps.push(Math.min(there, atMost));
-        there -= Math.min(there, atMost);
-        return steps.at(-1) ?? 0;
+      chunks,
+      deleteChunk: async (limit: number) => {
+        chunks.push(Math.min(rows, limit));
+        rows -= Math.min(rows, limit);
+        return chunks.at(-1) ?? 0;
       },
     };
   };
-  for (const [there, expected] of [
+  for (const [rows, expected] of [
     [0, [0]],
     [4_999, [4_999]],
     [5_000, [5_000, 0]],
     [12_345, [5_000, 5_000, 2_345]],
   ] as const)
-    it(`takes away ${there}`, async () => {
-      const { steps, step } = taking(there);
-      await deleteInChunks(new AbortController().signal, step);
-      assert.deepEqual(steps, expected);
+    it(`deletes ${rows} rows`, async () => {
+      const { chunks, deleteChunk } = createTable(rows);
+      await deleteInChunks(new AbortController().signal, deleteChunk);
+      assert.deepEqual(chunks, expected);
     });
-  it('ends between two pieces when it is to stop, and does not begin afterwards', async () => {
-    const { steps, step } = taking(20_000);
+  it('stops between two chunks when the signal aborts, and does not start after that', async () => {
+    const { chunks, deleteChunk } = createTable(20_000);
     const stopping = new AbortController();
-    await deleteInChunks(stopping.signal, async (atMost) => {
-      if (steps.length === 1) stopping.abort();
-      return step(atMost);
+    await deleteInChunks(stopping.signal, async (limit) => {
+      if (chunks.length === 1) stopping.abort();
+      return deleteChunk(limit);
     });
-    assert.deepEqual(steps, [5_000, 5_000]);
-    await deleteInChunks(stopping.signal, step);
-    assert.equal(steps.length, 2);
+    assert.deepEqual(chunks, [5_000, 5_000]);
+    await deleteInChunks(stopping.signal, deleteChunk);
+    assert.equal(chunks.length, 2);
   });
-  it('fails when a piece fails', async () => {
-    const failing = deleteInChunks(new AbortController().signal, async () => assert.fail('away'));
-    await assert.rejects(failing, /away/);
+  it('fails when a chunk fails', async () => {
+    const failing = deleteInChunks(new AbortController().signal, async () => assert.fail('no database'));
+    await assert.rejects(failing, /no database/);
   });
 });

@@ -11,89 +11,89 @@ import { createInvalidatingCache } from './invalidating-cache.ts';
 
 const start = () => {
   let time = 1_800_000_000_000;
-  let away = false;
+  let unavailable = false;
   let refused = 0;
   const clock = { now: () => time };
   const store = createMemoryKv(clock);
-  const whenThere = <T>(work: () => Promise<T>): Promise<T> => {
-    if (!away) return work();
+  const whenAvailable = <T>(work: () => Promise<T>): Promise<T> => {
+    if (!unavailable) return work();
     refused += 1;
     return Promise.reject(new KvUnavailable('test'));
   };
   const kv: Kv = {
     ...store,
-    getMany: (keys) => whenThere(() => store.getMany(keys)),
-    set: (key, value, options) => whenThere(() => store.set(key, value, options)),
+    getMany: (keys) => whenAvailable(() => store.getMany(keys)),
+    set: (key, value, options) => whenAvailable(() => store.set(key, value, options)),
   };
-  const announced = createInvalidatingCache({ kv, clock });
-  const listener = announced.listener(({ agentId }) => [agentId]);
+  const cache = createInvalidatingCache({ kv, clock });
+  const listener = cache.listener(({ agentId }) => [agentId]);
   return {
-    announced,
+    cache,
     store,
     now: clock.now,
     pass: (ms: number) => {
       time += ms;
     },
-    leave: (gone: boolean) => {
-      away = gone;
+    setUnavailable: (value: boolean) => {
+      unavailable = value;
     },
     refusals: () => refused,
-    announce: (...keys: string[]) =>
+    invalidate: (...keys: string[]) =>
       listener.inTransaction?.(
         {} as Tx,
         keys.map((agentId) => ({ agentId }) as DomainEvent),
       ),
-    tellRest: () => announced.loops[0]?.run(new AbortController().signal),
-    recall: async (key: string) => (await announced.getMany([key]))[0],
+    retryPending: () => cache.loops[0]?.run(new AbortController().signal),
+    get: async (key: string) => (await cache.getMany([key]))[0],
   };
 };
 
-describe('what is kept', () => {
-  it('is the same object until something else is kept, and nobody can change it', async () => {
+describe('invalidating cache', () => {
+  it('returns the same frozen object until another value is cached', async () => {
     const t = start();
-    await t.announced.putIfAbsent([['a', { list: ['one'] }]], t.now());
-    const first = (await t.recall('a')) as { list: string[] };
-    assert.equal(await t.recall('a'), first);
+    await t.cache.putIfAbsent([['a', { list: ['one'] }]], t.now());
+    const first = (await t.get('a')) as { list: string[] };
+    assert.equal(await t.get('a'), first);
     assert.throws(() => first.list.push('two'), TypeError);
     t.pass(10_000);
-    await t.announced.putIfAbsent([['a', { list: ['one'] }]], t.now());
-    assert.notEqual(await t.recall('a'), first);
-    assert.deepEqual(await t.recall('a'), first);
+    await t.cache.putIfAbsent([['a', { list: ['one'] }]], t.now());
+    assert.notEqual(await t.get('a'), first);
+    assert.deepEqual(await t.get('a'), first);
   });
 
-  it('is believed for ten seconds from when it was read', async () => {
+  it('uses a value for ten seconds after it was read', async () => {
     const t = start();
-    await t.announced.putIfAbsent([['a', 'one']], t.now() - 4_000);
-    assert.equal(await t.recall('a'), 'one');
+    await t.cache.putIfAbsent([['a', 'one']], t.now() - 4_000);
+    assert.equal(await t.get('a'), 'one');
     t.pass(5_999);
-    assert.equal(await t.recall('a'), 'one');
+    assert.equal(await t.get('a'), 'one');
     t.pass(1);
-    assert.equal(await t.recall('a'), null);
-    await t.announced.putIfAbsent([['b', 'late']], t.now() - 10_000);
-    assert.equal(await t.recall('b'), null);
+    assert.equal(await t.get('a'), null);
+    await t.cache.putIfAbsent([['b', 'late']], t.now() - 10_000);
+    assert.equal(await t.get('b'), null);
   });
 
-  it('comes back as it was given, and is read once, however often it is asked for', async () => {
+  it('returns an equal value and parses it once', async () => {
     const t = start();
     const agent = { name: 'a', scopes: ['one', 'two'], endedAt: null };
-    await t.announced.putIfAbsent([['a', agent]], t.now());
-    assert.deepEqual(await t.recall('a'), agent);
-    assert.equal(await t.recall('a'), await t.recall('a'));
+    await t.cache.putIfAbsent([['a', agent]], t.now());
+    assert.deepEqual(await t.get('a'), agent);
+    assert.equal(await t.get('a'), await t.get('a'));
     await t.store.delete('a');
-    await t.announced.putIfAbsent([['a', { ...agent, name: 'b' }]], t.now());
-    assert.deepEqual(await t.recall('a'), { ...agent, name: 'b' });
+    await t.cache.putIfAbsent([['a', { ...agent, name: 'b' }]], t.now());
+    assert.deepEqual(await t.get('a'), { ...agent, name: 'b' });
   });
 
-  it('is not believed when it got there late, whatever time to live it got then', async () => {
+  it('ignores a value that was written late, although its time to live is fresh', async () => {
     const t = start();
-    await t.announced.putIfAbsent([['a', 'one']], t.now());
+    await t.cache.putIfAbsent([['a', 'one']], t.now());
     const written = String(await t.store.get('a'));
     t.pass(90_000);
     await t.store.set('a', written, { ttlMs: 10_000 });
-    assert.equal(await t.recall('a'), null);
+    assert.equal(await t.get('a'), null);
   });
 
-  it('is not believed when it is nothing of ours', async () => {
+  it('ignores text that it did not write', async () => {
     const t = start();
     for (const text of [
       '',
@@ -106,88 +106,88 @@ describe('what is kept', () => {
       '{"until":9e99}',
     ]) {
       await t.store.set('a', text, { ttlMs: 1_000 });
-      assert.equal(await t.recall('a'), null, text);
+      assert.equal(await t.get('a'), null, text);
     }
   });
 
-  it('is not believed for a minute after a change, nor kept', async () => {
+  it('neither uses nor caches a value for a minute after an invalidation', async () => {
     const t = start();
-    await t.announced.putIfAbsent([['a', 'one']], t.now());
-    await t.announce('a');
-    await t.announced.putIfAbsent([['a', 'one']], t.now());
-    assert.equal(await t.recall('a'), null);
+    await t.cache.putIfAbsent([['a', 'one']], t.now());
+    await t.invalidate('a');
+    await t.cache.putIfAbsent([['a', 'one']], t.now());
+    assert.equal(await t.get('a'), null);
     t.pass(59_000);
-    await t.announced.putIfAbsent([['a', 'two']], t.now());
-    assert.equal(await t.recall('a'), null);
+    await t.cache.putIfAbsent([['a', 'two']], t.now());
+    assert.equal(await t.get('a'), null);
     t.pass(1_000);
-    await t.announced.putIfAbsent([['a', 'two']], t.now());
-    assert.equal(await t.recall('a'), 'two');
+    await t.cache.putIfAbsent([['a', 'two']], t.now());
+    assert.equal(await t.get('a'), 'two');
   });
 
-  it('that cannot change holds as long as it is said to, over an announcement', async () => {
+  it('putUntil overwrites a tombstone and lasts until the given time', async () => {
     const t = start();
-    await t.announce('a');
-    await t.announced.putUntil('a', 'over', t.now() + 3_600_000);
+    await t.invalidate('a');
+    await t.cache.putUntil('a', 'over', t.now() + 3_600_000);
     t.pass(3_599_000);
-    assert.equal(await t.recall('a'), 'over');
+    assert.equal(await t.get('a'), 'over');
     t.pass(1_000);
-    assert.equal(await t.recall('a'), null);
+    assert.equal(await t.get('a'), null);
   });
 });
 
-describe('a change', () => {
-  it('is announced once more after its commit, to a store that has lost it, and then followed up', async () => {
+describe('a committed change', () => {
+  it('is invalidated again after the commit, for a store that has lost the tombstone; then `afterwards` runs', async () => {
     const t = start();
-    const followed: string[] = [];
-    const { afterCommit } = t.announced.listener(
+    const afterwards: string[] = [];
+    const { afterCommit } = t.cache.listener(
       ({ agentId }) => [agentId],
-      ({ agentId }) => followed.push(agentId),
+      ({ agentId }) => afterwards.push(agentId),
     );
-    await t.announce('a');
+    await t.invalidate('a');
     await t.store.delete('a');
-    await t.announced.putIfAbsent([['a', 'older']], t.now());
+    await t.cache.putIfAbsent([['a', 'older']], t.now());
     afterCommit?.([{ agentId: 'a' } as DomainEvent]);
     await setImmediate();
-    assert.equal(await t.recall('a'), null);
-    assert.deepEqual(followed, ['a']);
+    assert.equal(await t.get('a'), null);
+    assert.deepEqual(afterwards, ['a']);
   });
 });
 
-describe('while the store is away', () => {
-  it('what changed is asked of PostgreSQL, and told when it is back', async () => {
+describe('while the store is unavailable', () => {
+  it('changed keys are read from PostgreSQL, and invalidated when the store is back', async () => {
     const t = start();
-    await t.announced.putIfAbsent([['a', 'one']], t.now());
-    await t.announced.putIfAbsent([['b', 'one']], t.now());
-    t.leave(true);
-    await t.announce('a');
-    assert.equal(await t.recall('a'), null);
-    t.leave(false);
-    assert.equal(await t.recall('a'), null, 'what is there is older');
-    assert.equal(await t.recall('b'), 'one');
-    await t.tellRest();
+    await t.cache.putIfAbsent([['a', 'one']], t.now());
+    await t.cache.putIfAbsent([['b', 'one']], t.now());
+    t.setUnavailable(true);
+    await t.invalidate('a');
+    assert.equal(await t.get('a'), null);
+    t.setUnavailable(false);
+    assert.equal(await t.get('a'), null, 'the stored value is older');
+    assert.equal(await t.get('b'), 'one');
+    await t.retryPending();
     assert.notEqual(await t.store.get('a'), null);
-    assert.equal(await t.recall('a'), null);
+    assert.equal(await t.get('a'), null);
     t.pass(60_000);
-    await t.announced.putIfAbsent([['a', 'two']], t.now());
-    assert.equal(await t.recall('a'), 'two');
+    await t.cache.putIfAbsent([['a', 'two']], t.now());
+    assert.equal(await t.get('a'), 'two');
   });
 
-  it('thousands of changes cost one attempt each time, and are forgotten when they no longer matter', async () => {
+  it('thousands of pending invalidations cost one attempt per retry, and expire', async () => {
     const t = start();
-    t.leave(true);
+    t.setUnavailable(true);
     const keys = Array.from({ length: 2_000 }, (_, index) => `key-${index}`);
-    await t.announce(...keys);
+    await t.invalidate(...keys);
     const before = t.refusals();
-    await t.tellRest();
-    await t.recall('other');
-    assert.equal(t.refusals() - before, 2, 'one to tell, one to ask');
+    await t.retryPending();
+    await t.get('other');
+    assert.equal(t.refusals() - before, 2, 'one write, one read');
     t.pass(60_000);
-    await t.tellRest();
-    assert.equal(t.refusals() - before, 2, 'nothing is left to tell');
+    await t.retryPending();
+    assert.equal(t.refusals() - before, 2, 'no invalidation is pending');
   });
 });
 
-it('what is kept again every ten seconds does not pile up in memory', async () => {
+it('memory does not grow when values are cached again every ten seconds', async () => {
   const t = start();
   const long = 'x'.repeat(50_000);
   setFlagsFromString('--expose-gc');
@@ -198,12 +198,12 @@ it('what is kept again every ten seconds does not pile up in memory', async () =
   };
   const keys = Array.from({ length: 20 }, (_, index) => `key-${index}`);
   const readAll = async (round: number) => {
-    await t.announced.putIfAbsent(
+    await t.cache.putIfAbsent(
       keys.map((key) => [key, { key, round, long }]),
       t.now(),
     );
     assert.deepEqual(
-      await Promise.all(keys.map(t.recall)),
+      await Promise.all(keys.map(t.get)),
       keys.map((key) => ({ key, round, long })),
     );
     t.pass(10_000);

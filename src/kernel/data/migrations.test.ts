@@ -17,20 +17,25 @@ const migration = (version: number, text: string): Migration => ({
 
 async function openDatabase() {
   const url = await createEmptyDatabase();
-  const said: string[] = [];
+  const warnings: object[] = [];
   const log = createLog({
     level: 'warn',
-    destination: { write: (line) => void said.push(JSON.parse(line).msg) },
+    destination: {
+      write: (line) => {
+        const { msg, migrations } = JSON.parse(line);
+        warnings.push({ msg, migrations });
+      },
+    },
   });
   const db = createPostgres({ url, poolSize: 4, log, metrics: createMetrics() });
   after(() => db.close());
   const run = (migrations?: Migration[]) =>
     migrate({ db, log, clock: systemClock, ...(migrations && { migrations }) });
-  return { url, run, said };
+  return { url, run, warnings };
 }
 
 describe('migrations', () => {
-  it('are applied in order, once, however many nodes start at the same moment', async () => {
+  it('are applied in order and once, when several nodes start at the same time', async () => {
     const { url, run } = await openDatabase();
     const results = await Promise.all([run(), run(), run(), run()]);
     const names = readMigrations().map(({ name }) => name);
@@ -42,7 +47,7 @@ describe('migrations', () => {
     );
     assert.deepEqual(await run(), []);
   });
-  it('are undone whole when one fails, and go on from there once it is mended', async () => {
+  it('a failed one is rolled back; the next run continues from there', async () => {
     const { url, run } = await openDatabase();
     const first = migration(1, 'create table one (id int)');
     await assert.rejects(run([first, migration(2, 'create table two (id int); select no_such_function()')]));
@@ -50,21 +55,20 @@ describe('migrations', () => {
     assert.equal(tables.length, 1);
     assert.deepEqual(await run([first, migration(2, 'create table two (id int)')]), ['0002_test']);
   });
-  it('refuse to go on when one was changed after it had been applied', async () => {
+  it('fail when one was changed after it had been applied', async () => {
     const { run } = await openDatabase();
     await run([migration(1, 'select 1')]);
     await assert.rejects(run([migration(1, 'select 2')]), /0001_test was changed after it had been applied/);
   });
-  it('say, and go on, when the database has some that this version does not know', async () => {
-    const { run, said } = await openDatabase();
+  it('warn and continue when the database has newer ones', async () => {
+    const { run, warnings } = await openDatabase();
     const known = [1, 2].map((version) => migration(version, 'select 1'));
     await run([...known, migration(3, 'select 1'), migration(4, 'select 1')]);
     assert.deepEqual(await run(known), []);
-    assert.deepEqual(said, [
-      'the database has migrations of a newer version, which this one does not know: 0003_test, 0004_test',
-    ]);
+    const msg = 'the database has migrations of a newer version; continuing without them';
+    assert.deepEqual(warnings, [{ msg, migrations: ['0003_test', '0004_test'] }]);
   });
-  it("refuse a table of the same name that is somebody else's", async () => {
+  it('fail on a schema_migrations table of another tool', async () => {
     const { url, run } = await openDatabase();
     await execute(url, 'create table schema_migrations (version varchar primary key)');
     await assert.rejects(run(), MigrationProblem);

@@ -6,13 +6,13 @@ import { createVault, VaultProblem } from './vault.ts';
 describe('the vault', () => {
   const vault = createVault(randomBytes(32));
 
-  it('opens what it sealed, which shows nothing of it and is never the same twice', () => {
+  it('opens a sealed text; sealing twice gives different texts, and none contains the plain text', () => {
     const sealed = vault.seal('whsec_abc ☕', 'row');
     assert.equal(vault.open(sealed, 'row'), 'whsec_abc ☕');
     assert.ok(!sealed.includes('whsec'));
     assert.notEqual(vault.seal('whsec_abc ☕', 'row'), sealed);
   });
-  it("does not open another row's, another key's, or what was changed", () => {
+  it('does not open a text of another row or key, or a changed one', () => {
     const sealed = vault.seal('whsec_abc', 'row');
     assert.throws(() => vault.open(sealed, 'other row'), VaultProblem);
     assert.throws(() => createVault(randomBytes(32)).open(sealed, 'row'), /sealed with the key/);
@@ -24,7 +24,7 @@ describe('the vault', () => {
     }
     assert.throws(() => vault.open(sealed.slice(0, sealed.lastIndexOf(':') + 9), 'row'), VaultProblem);
   });
-  it('without a key keeps things as they are, and with one still reads those', () => {
+  it('without a key stores plain text, which a vault with a key still reads', () => {
     assert.equal(createVault(undefined).seal('whsec_abc', 'row'), 'whsec_abc');
     assert.equal(vault.open('whsec_abc', 'row'), 'whsec_abc');
   });

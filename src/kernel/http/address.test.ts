@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { networkOf, normalizeAddress } from './address.ts';
 
-describe('an address', () => {
+describe('normalizeAddress', () => {
   for (const [plain, ...spellings] of [
     [
       '203.0.113.77',
@@ -24,11 +24,11 @@ describe('an address', () => {
     ['::1', '::1', '0:0:0:0:0:0:0:1'],
     ['1:2:3:4:5:6:7:8', '1:2:3:4:5:6:7:8'],
   ] as const)
-    it(`is ${plain}, however it is spelt`, () => {
+    it(`gives ${plain} for every spelling`, () => {
       for (const spelling of spellings) assert.equal(normalizeAddress(spelling), plain, spelling);
     });
 
-  it('is none when it is something else', () => {
+  it('gives undefined for other text', () => {
     for (const text of [
       '',
       'unknown',
@@ -46,7 +46,7 @@ describe('an address', () => {
   });
 });
 
-describe('the network of an address', () => {
+describe('networkOf', () => {
   for (const [address, network] of [
     ['203.0.113.77', '203.0.113.77'],
     ['2001:db8::1', '2001:db8:0:0::/64'],
@@ -56,7 +56,7 @@ describe('the network of an address', () => {
     ['1:2:3:4:5:6:7:8', '1:2:3:4::/64'],
     ['unknown', 'unknown'],
   ] as const)
-    it(`of ${address} is ${network}`, () => {
+    it(`${address} is in ${network}`, () => {
       assert.equal(networkOf(address), network);
     });
 });

@@ -45,7 +45,7 @@ const [head = '', body = '', signature = ''] = real.split('.');
 const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_';
 const otherSpelling = signature.slice(0, -1) + alphabet[alphabet.indexOf(signature.at(-1) ?? '') ^ 1];
 
-// Somewhere that would notice if a header of a token could make us ask for a key.
+// A key server that no token header may make us contact.
 let asked = 0;
 const elsewhere = createServer((_, response) => {
   asked += 1;
@@ -66,7 +66,7 @@ function assertUnauthorized({ status, json, headers }: Answer, presented: boolea
   assert.equal(json.code, 'UNAUTHORIZED');
   const challenge = String(headers['www-authenticate']);
   assert.match(challenge, /^Bearer\b/);
-  // RFC 6750 §3.1: who brought nothing is told nothing about it.
+  // RFC 6750 §3.1: without a token there is no error code.
   assert.equal(challenge.includes('error="invalid_token"'), presented);
 }
 
@@ -155,7 +155,7 @@ describe('401 UNAUTHORIZED', () => {
   for (const [what, token] of tokens) {
     it(`invalid_token for ${what}`, async () => assertUnauthorized(await use(`Bearer ${token}`), true));
   }
-  it('and nobody was asked for a key meanwhile', () => assert.equal(asked, 0));
+  it('no request went to the key server of a token header', () => assert.equal(asked, 0));
 
   for (const status of ['suspended', 'decommissioned']) {
     it(`when the agent is ${status}, at once`, async () => {
@@ -167,7 +167,7 @@ describe('401 UNAUTHORIZED', () => {
     });
   }
 
-  it('never anything else, whatever the header says', async () => {
+  it('for any other header', async () => {
     const word = fc.oneof(fc.string({ unit: 'binary' }), fc.base64String(), fc.json());
     const mangled = fc
       .tuple(fc.nat(real.length - 1), fc.constantFrom(...alphabet, '.', '=', '%', 'é'))
@@ -232,7 +232,7 @@ describe('every route', () => {
     }
   });
   for (const status of ['suspended', 'deleted']) {
-    it(`403 ORG_SUSPENDED while the organization is ${status}, whatever the scope`, async () => {
+    it(`403 ORG_SUSPENDED while the organization is ${status}, with every scope`, async () => {
       const payload = { name: 'Other', slug: `soon-${status}`, planTier: 'pro' };
       const { organizationId } = (await t.call('POST', '/api/v1/organizations', { token: real, payload }))
         .json;
@@ -251,7 +251,7 @@ describe('every route', () => {
   }
 });
 
-it('after a change of keys old tokens fail, unless the old key is listed as a previous one; new ones work', async () => {
+it('after a key rotation old tokens fail, unless the old key is a previous one; new tokens work', async () => {
   const pem = (key: KeyObject, type: 'pkcs8' | 'spki') => key.export({ type, format: 'pem' }).toString();
   const changed = {
     JWT_PRIVATE_KEY: pem(foreign.privateKey, 'pkcs8'),
@@ -278,7 +278,7 @@ it('after a change of keys old tokens fail, unless the old key is listed as a pr
   assert.equal((await t.call('GET', '/metrics')).status, 200);
 });
 
-it('a token lives 3600 seconds and no longer', async () => {
+it('a token expires after 3600 seconds', async () => {
   const authorization = `Bearer ${await t.token()}`;
   t.clock.advance(3_540_000);
   assert.equal((await use(authorization)).status, 200);

@@ -117,7 +117,7 @@ export function createGuard(deps: GuardDeps): Guard {
   };
 
   /** Records one event per refused token before the response, within the limit for unauthenticated requests. */
-  const refuse = async (
+  const recordTokenRefusal = async (
     { origin }: RequestContext,
     entry: RouteEntry | undefined,
     { agentId, organizationId, reason }: TokenRefusal,
@@ -139,17 +139,22 @@ export function createGuard(deps: GuardDeps): Guard {
   ): Promise<Identity> => {
     if (!identity) {
       const refusal = token === undefined ? undefined : await explain(token);
-      if (refusal) await refuse(context, entry, refusal);
-      else if (hasHeader) await refuse(context, entry, { ...anonymous, reason: 'malformed' });
+      if (refusal) await recordTokenRefusal(context, entry, refusal);
+      else if (hasHeader) await recordTokenRefusal(context, entry, { ...anonymous, reason: 'malformed' });
       return refuseUnidentified(token, resourceMetadata, refusal?.description);
     }
     if (identity.organizationStatus !== 'active') {
       const reason = `organization ${identity.organizationStatus}`;
-      await refuse(context, entry, { ...identity, reason }, callerOf(identity, context));
+      await recordTokenRefusal(context, entry, { ...identity, reason }, callerOf(identity, context));
       fail('ORG_SUSPENDED');
     }
     if (identity.ended) {
-      await refuse(context, entry, { ...identity, reason: 'delegation ended' }, callerOf(identity, context));
+      await recordTokenRefusal(
+        context,
+        entry,
+        { ...identity, reason: 'delegation ended' },
+        callerOf(identity, context),
+      );
       fail(identity.ended);
     }
     return identity;
@@ -174,8 +179,23 @@ export function createGuard(deps: GuardDeps): Guard {
     token?: string,
   ) => {
     if (secret === undefined || isSame(secret, token ?? '')) return;
-    if (token !== undefined) await refuse(context, entry, { ...anonymous, reason: 'wrong secret' });
+    if (token !== undefined)
+      await recordTokenRefusal(context, entry, { ...anonymous, reason: 'wrong secret' });
     refuseUnidentified(token, resourceMetadata);
+  };
+
+  const requirePolicy = async (
+    { action, resource, foreign, scope }: Extract<Access, { kind: 'policy' }>,
+    caller: Caller,
+    identity: Identity,
+    request: FastifyRequest,
+  ) => {
+    const params = request.params as Record<string, string>;
+    refuseMalformedIds(params);
+    await requirePermission(caller, action, resource(caller, params), {
+      ...(foreign && { foreign }),
+      ...(scope && { refuse: () => requireScope(identity, scope, resourceMetadata) }),
+    });
   };
 
   return {
@@ -203,16 +223,7 @@ export function createGuard(deps: GuardDeps): Guard {
       const caller = callerOf(identity, context);
       if (access.kind === 'bearer' && access.ownOnly && caller.delegation)
         await refuseDelegated(caller, entry);
-      if (access.kind === 'policy') {
-        const { action, foreign, scope } = access;
-        const params = request.params as Record<string, string>;
-        refuseMalformedIds(params);
-        const resource = access.resource(caller, params);
-        await requirePermission(caller, action, resource, {
-          ...(foreign && { foreign }),
-          ...(scope && { refuse: () => requireScope(identity, scope, resourceMetadata) }),
-        });
-      }
+      if (access.kind === 'policy') await requirePolicy(access, caller, identity, request);
       // Last: a refused request must not use up a window that an organization shares.
       await countInOwnWindow(reply, context, entry, identity);
       context.caller = caller;

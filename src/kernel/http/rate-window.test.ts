@@ -11,7 +11,7 @@ const t = await startApp({ RATE_LIMIT_PER_MINUTE: '100' });
 const agents = [await t.agent(), await t.agent()] as const;
 const [first, second] = agents;
 
-// Every test begins with a window of its own, so that none is cut in two by a minute that ends meanwhile.
+// Every test begins with a new window, so that none spans two of them.
 const nextMinute = () => startOfMinute(t.clock);
 beforeEach(nextMinute);
 
@@ -39,11 +39,11 @@ async function times(count: number, ask: () => Promise<Answer>): Promise<Answer[
 const statusesOf = (answers: Answer[]) => [...new Set(answers.map(({ status }) => status))];
 const countdown = (from: number) => Array.from({ length: from + 1 }, (_, index) => from - index);
 
-describe('the rate window', () => {
+describe('the rate limit', () => {
   it('429 RATE_LIMIT_EXCEEDED for the 101st request of a client, until the minute is over', async () => {
     const token = await tokenOf(first);
     nextMinute();
-    // Wherever they come from: it is the client that is counted.
+    // From any address: the client is counted.
     let address = 0;
     const answers = await times(100, () => list(token, `192.0.2.${++address}`));
     assert.deepEqual(statusesOf(answers), [200]);
@@ -61,7 +61,7 @@ describe('the rate window', () => {
     assert.equal(headers['x-ratelimit-reset'], String(reset));
     const wait = Number(headers['retry-after']);
     assert.ok(Number.isInteger(wait) && wait > 0 && wait <= 40);
-    // Everything is closed to it, whatever the route.
+    // On all routes.
     for (const url of ['/health', '/nowhere', '/metrics'])
       assert.equal((await t.call('GET', url, { token })).status, 429);
 
@@ -72,7 +72,7 @@ describe('the rate window', () => {
     assert.equal(again.headers['x-ratelimit-reset'], String(reset + 60));
   });
 
-  it('two clients, and a client and its address, are counted apart', async () => {
+  it('two clients, and a client and its address, have separate windows', async () => {
     const tokens = [await tokenOf(first), await tokenOf(second)] as const;
     nextMinute();
     assert.deepEqual(statusesOf(await times(101, () => list(tokens[0]))), [200, 429]);
@@ -86,7 +86,7 @@ describe('the rate window', () => {
     assert.equal((await list(tokens[1])).status, 200);
   });
 
-  it('lets exactly 100 through of 150 at once', async () => {
+  it('200 for exactly 100 of 150 concurrent requests', async () => {
     const token = await tokenOf(first);
     nextMinute();
     const answers = await Promise.all(Array.from({ length: 150 }, () => list(token)));
@@ -94,7 +94,7 @@ describe('the rate window', () => {
     assert.equal(answers.filter(({ status }) => status === 429).length, 50);
   });
 
-  it('counts refusals of every kind once', async () => {
+  it('every kind of refused request counts once', async () => {
     const calls = [
       () => t.call('GET', '/nowhere'),
       () => t.call('GET', '/%zz'),
@@ -108,7 +108,7 @@ describe('the rate window', () => {
   });
 });
 
-describe('the rate window at POST /token', () => {
+describe('the rate limit at POST /token', () => {
   const assertOver = ({ status, json, headers }: Answer) => {
     assert.equal(status, 429);
     assert.deepEqual(Object.keys(json).sort(), ['code', 'error', 'message']);
@@ -123,16 +123,16 @@ describe('the rate window at POST /token', () => {
     assert.deepEqual(statusesOf(answers), [401]);
     assert.deepEqual(answers.map(remaining), countdown(99));
     assertOver(await askToken(wrong));
-    // Who is proven has a window of its own, and finds it untouched: from that address too, and from any other.
-    const proven = await askToken(credentialsOf(first));
-    assert.equal(proven.status, 200);
-    assert.equal(remaining(proven), 99);
+    // The authenticated client has its own, unused window, from this address and from any other.
+    const authenticated = await askToken(credentialsOf(first));
+    assert.equal(authenticated.status, 200);
+    assert.equal(remaining(authenticated), 99);
     assert.equal(remaining(await askToken(credentialsOf(first), '192.0.2.2')), 98);
-    assert.equal(remaining(await list(proven.json.access_token)), 97);
+    assert.equal(remaining(await list(authenticated.json.access_token)), 97);
     assertOver(await askToken(wrong));
   });
 
-  it('successes count against the client, together with its other calls, and not against the address', async () => {
+  it('successful requests count against the client, like its other calls, and not against the address', async () => {
     const answers = await times(99, () => askToken(credentialsOf(first)));
     assert.deepEqual(statusesOf(answers), [200]);
     assert.deepEqual(answers.map(remaining), countdown(99).slice(0, 99));
@@ -149,7 +149,7 @@ describe('the rate window at POST /token', () => {
     ['no form', () => t.call('POST', '/api/v1/token', { payload: {}, remoteAddress: '192.0.2.1' }), 400],
   ];
   for (const [what, ask, status] of malformed) {
-    it(`${status} requests with ${what} are no way round it`, async () => {
+    it(`${status} requests with ${what} count too`, async () => {
       const answers = await times(100, ask);
       assert.deepEqual(statusesOf(answers), [status]);
       assert.deepEqual(answers.map(remaining), countdown(99));
@@ -158,13 +158,13 @@ describe('the rate window at POST /token', () => {
   }
 });
 
-describe('what the metrics keep of it', () => {
+describe('metrics of the rate limit', () => {
   const labelValues = (text: string, metric: string, label: string) =>
     new Set(
       [...text.matchAll(new RegExp(`^${metric}\\{.*?${label}="([^"]*)"`, 'gm'))].map((match) => match[1]),
     );
 
-  it('hits are counted per client, and as anonymous', async () => {
+  it('hits are counted per client, and as anonymous without one', async () => {
     const token = await tokenOf(second);
     nextMinute();
     await times(102, () => list(token));
@@ -182,7 +182,7 @@ describe('what the metrics keep of it', () => {
     );
   });
 
-  it('thousands of clients end as other, and none is lost from the sum', async () => {
+  it('beyond 1,000 clients the rest is counted as other; the sum is complete', async () => {
     const metrics = createMetrics();
     for (let index = 0; index < 5_000; index += 1) {
       metrics.count('service_rate_limit_hits_total', { client_id: crypto.randomUUID() });
@@ -196,10 +196,10 @@ describe('what the metrics keep of it', () => {
     assert.equal(sum, 5_000);
   });
 
-  it('random paths, methods and ids leave no label behind', async () => {
+  it('random paths, methods and ids create no label values', async () => {
     for (let index = 0; index < 90; index += 1) {
-      const word = crypto.randomUUID();
-      await t.call('GET', index % 2 ? `/${word}` : `/api/v1/agents/${word}`);
+      const id = crypto.randomUUID();
+      await t.call('GET', index % 2 ? `/${id}` : `/api/v1/agents/${id}`);
     }
     await t.call('PROPFIND' as 'GET', '/health');
     const { text } = await t.call('GET', '/metrics');
@@ -216,10 +216,10 @@ describe('what the metrics keep of it', () => {
   });
 });
 
-it('while the store is away this process counts for itself', async () => {
-  const away = new Proxy({} as Kv, { get: () => () => Promise.reject(new KvUnavailable('gone')) });
+it('while the store is unavailable the process counts alone', async () => {
+  const unavailable = new Proxy({} as Kv, { get: () => () => Promise.reject(new KvUnavailable('gone')) });
   const window = createRateWindow({
-    kv: away,
+    kv: unavailable,
     fallback: createMemoryKv(systemClock),
     clock: { now: () => 90_000 },
     perMinute: 2,

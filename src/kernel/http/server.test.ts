@@ -41,7 +41,7 @@ const long = at('GET', '/long', Type.Object({ text: Type.String() }), () => ({
 
 let read = 0;
 const Texts = Type.Object({ texts: Type.Array(Type.String()) });
-/** Tells how often its text is made. */
+/** Counts how often it is serialized. */
 const inTwoRoutes = deepFreeze({
   get texts() {
     read += 1;
@@ -55,8 +55,8 @@ const lacking = at('GET', '/lacking', Type.Object({ needed: Type.String() }), ()
   deepFreeze({ password: 'hunter2' }),
 );
 
-describe('an answer that cannot change', () => {
-  it('is made into text once, with what its route shows and nothing else', async () => {
+describe('a deep-frozen response body', () => {
+  it('200 is serialized once per route, by the response schema of the route', async () => {
     const { server } = await startServer();
     const before = read;
     for (let round = 0; round < 3; round += 1) {
@@ -70,7 +70,7 @@ describe('an answer that cannot change', () => {
     assert.deepEqual([head.statusCode, head.headers['content-length'], head.body], [200, '17', '']);
   });
 
-  it('is a fault of ours each time when it is not what its route shows', async () => {
+  it('500 INTERNAL_SERVER_ERROR each time when it does not match the response schema', async () => {
     const { server } = await startServer();
     for (let round = 0; round < 2; round += 1) {
       const answer = await server.inject('/lacking');
@@ -80,8 +80,8 @@ describe('an answer that cannot change', () => {
   });
 });
 
-describe('a client that does not read its answer', () => {
-  it('is let go of', async () => {
+describe('a client that does not read its response', () => {
+  it('is disconnected after the idle timeout', async () => {
     const { server } = await startServer({ idleTimeoutMs: 500 });
     await server.listen({ host: '127.0.0.1', port: 0 });
     const { port } = server.server.address() as AddressInfo;
@@ -95,17 +95,17 @@ describe('a client that does not read its answer', () => {
         server.server.getConnections((error, count) => (error ? reject(error) : resolve(count))),
       );
     await until('it is connected', async () => (await open()) === 1 || undefined);
-    await until('it is gone', async () => (await open()) === 0 || undefined);
+    await until('it is disconnected', async () => (await open()) === 0 || undefined);
   });
 });
 
 describe('a request id', () => {
   const cases: [string, string | undefined, boolean][] = [
-    ['made here when there is none', undefined, false],
+    ['generated when there is none', undefined, false],
     ['taken from the client', 'trace-0a1b.2c_3d', true],
-    ['made here when the client’s is too short', 'abc', false],
-    ['made here when the client’s is too long', 'a'.repeat(65), false],
-    ['made here when the client’s could break a log line', 'abcdefgh"}{', false],
+    ['generated when the client’s is too short', 'abc', false],
+    ['generated when the client’s is too long', 'a'.repeat(65), false],
+    ['generated when the client’s could break a log line', 'abcdefgh"}{', false],
   ];
   for (const [what, given, taken] of cases) {
     it(`is ${what}`, async () => {
@@ -122,11 +122,11 @@ describe('a request id', () => {
 describe('CORS_ORIGIN', () => {
   const listed = ['https://console.example', 'https://other.example'];
   const cases: [string, HttpDeps['config']['corsOrigin'], string, string | undefined][] = [
-    ['absent: nobody', undefined, 'https://console.example', undefined],
-    ['a list: those on it', listed, 'https://other.example', 'https://other.example'],
-    ['a list: nobody else', listed, 'https://evil.example', undefined],
-    ['a list: nobody whose name merely begins alike', listed, 'https://console.example.evil', undefined],
-    ['*: everybody', '*', 'https://evil.example', '*'],
+    ['absent: no origin', undefined, 'https://console.example', undefined],
+    ['a list: the listed origins', listed, 'https://other.example', 'https://other.example'],
+    ['a list: no other origin', listed, 'https://evil.example', undefined],
+    ['a list: no origin with a listed one as its prefix', listed, 'https://console.example.evil', undefined],
+    ['*: every origin', '*', 'https://evil.example', '*'],
   ];
   for (const [what, corsOrigin, origin, allowed] of cases) {
     it(`${what}, for calls and preflights`, async () => {
@@ -149,7 +149,7 @@ describe('CORS_ORIGIN', () => {
       );
     });
   }
-  it('refusals are readable from there too', async () => {
+  it('404 carries the CORS headers too', async () => {
     const { server } = await startServer({ corsOrigin: '*' });
     const answer = await server.inject({ url: '/nowhere', headers: { origin: 'https://a.example' } });
     assert.equal(answer.statusCode, 404);
@@ -158,7 +158,7 @@ describe('CORS_ORIGIN', () => {
 });
 
 describe('TRUST_PROXY', () => {
-  it('what a proxy writes is brought to a plain address, and what is none gets no window of its own', async () => {
+  it('X-Forwarded-For is normalized; a value that is no address opens no rate window', async () => {
     const t = await startApp({ TRUST_PROXY: '127.0.0.0/8', RATE_LIMIT_PER_MINUTE: '1000' });
     const remaining = async (forwarded: string) => {
       const { headers } = await t.call('GET', '/health', { headers: { 'x-forwarded-for': forwarded } });
@@ -174,18 +174,18 @@ describe('TRUST_PROXY', () => {
       assert.equal(await remaining(same), first - index - 1, same);
     }
     const network = await remaining('2001:db8:0:1::1');
-    assert.equal(await remaining('[2001:DB8:0000:1:ffff::2]:443'), network - 1, 'the same network of IPv6');
-    assert.equal(await remaining('2001:db8:0:2::1'), network, 'another');
+    assert.equal(await remaining('[2001:DB8:0000:1:ffff::2]:443'), network - 1, 'the same IPv6 network');
+    assert.equal(await remaining('2001:db8:0:2::1'), network, 'another network');
     const own = await remaining('garbage');
     assert.equal(await remaining('x'.repeat(5_000)), own - 1);
     assert.equal(await remaining('999.1.1.1'), own - 2);
   });
   const cases: [string, string[] | undefined, string, string][] = [
     ['absent: X-Forwarded-For is ignored', undefined, '203.0.113.9', '127.0.0.1'],
-    ['set: an untrusted hop is not believed', ['10.0.0.0/8'], '203.0.113.9', '127.0.0.1'],
+    ['set: X-Forwarded-For of an untrusted proxy is ignored', ['10.0.0.0/8'], '203.0.113.9', '127.0.0.1'],
     ['set: the hop before the proxy is the client', ['127.0.0.0/8'], '203.0.113.9', '203.0.113.9'],
     [
-      'set: what the client itself wrote is not',
+      'set: values that the client itself sent are ignored',
       ['127.0.0.0/8'],
       '127.9.9.9, 198.51.100.1, 203.0.113.9',
       '203.0.113.9',
@@ -198,7 +198,7 @@ describe('TRUST_PROXY', () => {
       assert.deepEqual((await server.inject({ url: '/probe', headers })).json(), { ip });
     });
   }
-  it('neither way do Host and X-Forwarded-Host decide who we are', async () => {
+  it('set or not: Host and X-Forwarded-Host do not change the issuer', async () => {
     for (const changes of [{}, { TRUST_PROXY: '127.0.0.0/8' }]) {
       const t = await startApp(changes);
       const { clientId: client_id, clientSecret: client_secret } = t.operator;
@@ -223,9 +223,9 @@ describe('TRUST_PROXY', () => {
   });
 });
 
-describe('a fault of ours', () => {
+describe('a server error', () => {
   for (const name of Object.keys(faults)) {
-    it(`500 INTERNAL_SERVER_ERROR and a log line, for ${name}, telling nothing`, async () => {
+    it(`500 INTERNAL_SERVER_ERROR and a log line for ${name}; the response reveals nothing`, async () => {
       const { server } = await startServer();
       logs.length = 0;
       const answer = await server.inject({
@@ -242,7 +242,7 @@ describe('a fault of ours', () => {
       assert.equal(JSON.parse(logs[0] ?? '').requestId, 'trace-me-1');
     });
   }
-  it('keeps its words to itself even when it claims to be the client’s', async () => {
+  it('400 without the message of a library error that has a 4xx status', async () => {
     const { server } = await startServer();
     const answer = await server.inject({ url: '/fault', headers: { 'x-fault': 'refusal' } });
     assert.equal(answer.statusCode, 400);
@@ -250,19 +250,19 @@ describe('a fault of ours', () => {
   });
 });
 
-it('fields that a response does not declare never leave', async () => {
+it('undeclared fields are removed from responses', async () => {
   const { server } = await startServer();
   const answer = await server.inject({ url: '/probe' });
   assert.deepEqual(answer.json(), { ip: '127.0.0.1' });
 });
 
-it('browsers are told to stay on HTTPS where BASE_URL is HTTPS, and only there', async () => {
-  for (const [baseUrl, told] of [
+it('Strict-Transport-Security is sent only when BASE_URL is https', async () => {
+  for (const [baseUrl, expected] of [
     ['http://countersign.test', undefined],
     ['https://countersign.test', 'max-age=31536000'],
   ] as const) {
     const { server } = await startServer({ baseUrl });
-    assert.equal((await server.inject('/probe')).headers['strict-transport-security'], told);
+    assert.equal((await server.inject('/probe')).headers['strict-transport-security'], expected);
   }
 });
 
@@ -277,47 +277,43 @@ it('HEAD answers what GET answers, without the body', async () => {
   assert.equal(head.headers['content-length'], whole.headers['content-length']);
 });
 
-it('408 REQUEST_TIMEOUT for slow clients; silent and refused ones are closed as well; others go on', async () => {
+it('408 REQUEST_TIMEOUT for slow clients; silent and refused ones are disconnected; others are served', async () => {
   const { server } = await startServer();
   logs.length = 0;
   const { port } = new URL(await server.listen({ host: '127.0.0.1', port: 0 }));
-  // Node looks every two seconds; how long it waits can be changed on the running server.
+  // Node checks every two seconds; the timeouts can be changed on the running server.
   Object.assign(server.server, { headersTimeout: 100, requestTimeout: 100 });
   let accepted = 0;
   server.server.on('connection', () => (accepted += 1));
-  const heard = [
+  const received = [
     'GET /probe HTTP/1.1\r\nHost: a\r\nX-Slo',
     'POST /upload HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nContent-Length: 9\r\n\r\n{',
     '\x01garbage\r\n\r\n',
     'POST /nowhere HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nContent-Length: 9\r\n\r\n{',
     ...Array.from({ length: 200 }, () => ''),
   ].map((bytes) => {
-    // A client that never closes its side, whatever it is told.
+    // A client that never closes its side.
     const socket = connect({ port: Number(port), host: '127.0.0.1', allowHalfOpen: true });
     after(() => socket.destroy());
-    const heard = { text: '' };
-    socket.on('data', (chunk) => (heard.text += chunk)).on('error', () => {});
+    const received = { text: '' };
+    socket.on('data', (chunk) => (received.text += chunk)).on('error', () => {});
     socket.write(bytes);
-    return heard;
+    return received;
   });
   const open = () => new Promise<number>((done) => server.server.getConnections((_, count) => done(count)));
-  await until('all are accepted', async () => accepted >= heard.length || undefined);
+  await until('all are accepted', async () => accepted >= received.length || undefined);
   assert.equal((await fetch(`http://127.0.0.1:${port}/probe`)).status, 200);
   await until('all but that one are closed', async () => (await open()) <= 1 || undefined);
-  const [headers, body, garbage, early] = heard.map(({ text }) => text);
+  const [headers, body, garbage, early] = received.map(({ text }) => text);
   for (const text of [headers, body]) {
     assert.match(text ?? '', /^HTTP\/1.1 408 [\s\S]*x-ratelimit-reset: \d+[\s\S]*"code":"REQUEST_TIMEOUT"/);
   }
   assert.match(garbage ?? '', /^HTTP\/1.1 400 /);
-  assert.deepEqual(
-    early?.match(/HTTP\/1.1 \d+/g),
-    ['HTTP/1.1 404'],
-    'answered before its body, and only then',
-  );
+  assert.deepEqual(early?.match(/HTTP\/1.1 \d+/g), ['HTTP/1.1 404'], 'answered once, before its body');
   assert.deepEqual(logs, []);
 });
 
-it('closing lets nobody new in from that moment, and whoever was there is still answered', async () => {
+it('close refuses new connections at once and still answers open ones', async () => {
   const http = await startServer({ closeDelayMs: 5_000 });
   const { port } = new URL(await http.server.listen({ host: '127.0.0.1', port: 0 }));
   const ask = (socket: Socket) => {
@@ -332,27 +328,27 @@ it('closing lets nobody new in from that moment, and whoever was there is still 
   await closed;
 });
 
-describe('an address that no router can read', () => {
+describe('a URL that the router cannot parse', () => {
   const half = 'POST /%zz HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n';
 
-  it('is answered once, whatever becomes of the rest, and counted', async () => {
+  it('400 once, also when the rest of the request is malformed, and counted', async () => {
     const http = await startServer();
     const { port } = new URL(await http.server.listen({ host: '127.0.0.1', port: 0 }));
     const socket = connect(Number(port), '127.0.0.1');
-    let heard = '';
-    socket.on('data', (bytes) => (heard += bytes)).on('error', () => {});
+    let received = '';
+    socket.on('data', (bytes) => (received += bytes)).on('error', () => {});
     socket.write(half);
-    await until('it is answered', async () => heard.includes('VALIDATION_ERROR') || undefined);
+    await until('it is answered', async () => received.includes('VALIDATION_ERROR') || undefined);
     socket.write('no chunk\r\n');
     await once(socket, 'close');
-    assert.deepEqual(heard.match(/HTTP\/1.1 \d+/g), ['HTTP/1.1 400']);
+    assert.deepEqual(received.match(/HTTP\/1.1 \d+/g), ['HTTP/1.1 400']);
     assert.match(
       await http.metrics.text(),
       /service_http_requests_total\{method="POST",route="unmatched",status_code="400"\} 1/,
     );
   });
 
-  it('is the last that is asked on its connection when the server closes', async () => {
+  it('400 with Connection: close while the server closes', async () => {
     const http = await startServer({ closeDelayMs: 5_000 });
     const { port } = new URL(await http.server.listen({ host: '127.0.0.1', port: 0 }));
     const socket = connect(Number(port), '127.0.0.1');
@@ -365,7 +361,7 @@ describe('an address that no router can read', () => {
   });
 });
 
-it('closing does not wait for those who have their answer and never finish what they asked', async () => {
+it('close does not wait for clients that have their response and never finish their request', async () => {
   const http = await startServer();
   const { port } = new URL(await http.server.listen({ host: '127.0.0.1', port: 0 }));
   const socket = connect(Number(port), '127.0.0.1').on('error', () => {});

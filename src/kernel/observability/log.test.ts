@@ -8,7 +8,7 @@ function logged(write: (log: ReturnType<typeof createLog>) => void): string {
   return lines.join('');
 }
 
-test('secrets are cut out of log lines by name, at the first four levels', () => {
+test('secrets are redacted by field name, on the first four levels', () => {
   for (const wrap of [
     (fields: object) => fields,
     (fields: object) => ({ a: fields }),
@@ -32,7 +32,7 @@ test('secrets are cut out of log lines by name, at the first four levels', () =>
   }
 });
 
-test('passwords inside URLs are cut out of logged errors and reasons', () => {
+test('passwords in URLs are redacted in errors and reasons', () => {
   const message = 'cannot reach postgres://me:s3cret@db/x';
   for (const fields of [{ err: new Error(message) }, { reason: message }]) {
     const text = logged((log) => log.error(fields, 'failed'));

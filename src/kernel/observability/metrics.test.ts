@@ -1,12 +1,12 @@
-/** The figures of several processes as one, and what becomes of those of a process that has ended. */
+/** Aggregation of the figures of several processes, and of processes that have exited. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { createMetrics, joinSnapshots, mergeSnapshots, withoutGauges } from './metrics.ts';
 
 const deadLetters = 'service_webhook_dead_letters_total';
 
-describe('a counter that is kept elsewhere', () => {
-  it('shows what it is told when asked, and the last when there is no answer', async () => {
+describe('a counter from the database', () => {
+  it('is queried at each scrape; the last value is shown when the query fails', async () => {
     const metrics = createMetrics();
     let known: number | undefined = 3;
     metrics.countFromQuery(deadLetters, async () => {
@@ -25,7 +25,7 @@ describe('a counter that is kept elsewhere', () => {
     assert.equal(await shown(), '4');
   });
 
-  it('is the same in every process, and therefore not added up', async () => {
+  it('is equal in every process, so it is not summed', async () => {
     const snapshots = await Promise.all(
       [5, 7].map((value) => {
         const metrics = createMetrics();
@@ -40,7 +40,7 @@ describe('a counter that is kept elsewhere', () => {
   });
 });
 
-it('of an ended process counters and histograms remain, gauges do not', async () => {
+it('counters and histograms of an exited process remain, gauges do not', async () => {
   const metrics = createMetrics();
   metrics.count('service_tokens_issued_total', { scope: 'agents:read' }, 2);
   metrics.observe('service_db_query_duration_seconds', { operation: 'x' }, 0.002);

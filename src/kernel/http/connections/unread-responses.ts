@@ -3,7 +3,7 @@
  * the client reads. A sweep over the open connections closes those on which nothing was read for `stallMs`; when all unread
  * responses together exceed `maxBytes`, it also closes those that have waited longest, until they fit again.
  *
- * Costs nothing per request but an addition: between two sweeps unread responses can grow only by what was written since.
+ * Costs one addition per request: between two sweeps unread responses can grow only by the bytes written since.
  */
 import type { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';

@@ -6,8 +6,8 @@ import { readForm } from './body.ts';
 
 const read = (form: string | Buffer) => ({ ...readForm(Buffer.from(form)) });
 
-describe('a form', () => {
-  it('is read as URLSearchParams wrote it', () => {
+describe('readForm', () => {
+  it('reads the output of URLSearchParams', () => {
     const text = fc.string({
       unit: fc.oneof(fc.constantFrom('&', '=', '+', '%', ' ', 'ä', '😀'), fc.constantFrom(...'abc123~é')),
     });
@@ -35,7 +35,7 @@ describe('a form', () => {
     ['toString=1', { toString: '1' }],
   ];
   for (const [sent, form] of forms)
-    it(`${sent || 'of nothing'} is ${JSON.stringify(form)}`, () => {
+    it(`${sent || 'the empty form'} gives ${JSON.stringify(form)}`, () => {
       assert.deepEqual(read(sent), form);
     });
 
@@ -44,9 +44,9 @@ describe('a form', () => {
     ['half an escape', 'a=%4'],
     ['half a character', 'a=%C3'],
     ['a broken escape in a name', '%zz=a'],
-    ['bytes that are no text', Buffer.from([0x61, 0x3d, 0xff])],
+    ['bytes that are not UTF-8', Buffer.from([0x61, 0x3d, 0xff])],
   ] as const)
-    it(`with ${what} is refused`, () => {
+    it(`refuses ${what}`, () => {
       assert.throws(
         () => read(sent),
         (error) => error instanceof ApiError && error.code === 'VALIDATION_ERROR',

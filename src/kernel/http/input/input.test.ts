@@ -1,4 +1,4 @@
-/** Hostile input, through inject and on bare sockets: 4xx in the envelope, with the headers that no answer may lack. */
+/** Hostile input, through inject and on raw sockets: 4xx in the envelope, with the headers of every response. */
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
@@ -13,8 +13,8 @@ const token = await t.token();
 const { server } = t.app.http;
 const { port } = new URL(await server.listen({ host: '127.0.0.1', port: 0 }));
 
-/** What no answer may lack, whoever wrote it: our handlers, the framework, or the socket's last word. */
-function assertDecent({ status, headers }: Answer) {
+/** The headers of every response: of our handlers, of the framework, and those written to a raw socket. */
+function assertHeaders({ status, headers }: Answer) {
   assert.ok(status < 500, `${status}`);
   assert.equal(headers['x-ratelimit-limit'], '1000000');
   assert.match(String(headers['x-ratelimit-remaining']), /^\d{6}$/);
@@ -29,7 +29,7 @@ function assertDecent({ status, headers }: Answer) {
 }
 
 function assertRefused(answer: Answer, status: number, code: string) {
-  assertDecent(answer);
+  assertHeaders(answer);
   assert.equal(answer.status, status, answer.text);
   assert.match(String(answer.headers['content-type']), /^application\/json/);
   const { details, ...rest } = answer.json;
@@ -38,7 +38,7 @@ function assertRefused(answer: Answer, status: number, code: string) {
   assert.ok(rest.message.length > 0 && (details?.fields ?? []).length <= 20);
 }
 
-/** Sends bytes as they are; answers with every response that came before the server closed the connection. */
+/** Sends raw bytes; returns every response until the server closed the connection. */
 async function sendRaw(bytes: string | Buffer): Promise<Answer[]> {
   const socket = connect(Number(port), '127.0.0.1').setEncoding('latin1');
   let text = '';
@@ -62,19 +62,18 @@ async function sendRaw(bytes: string | Buffer): Promise<Answer[]> {
   return answers;
 }
 
-type Asked = Omit<InjectOptions, 'method' | 'url'> & { token?: string };
+type CallOptions = Omit<InjectOptions, 'method' | 'url'> & { token?: string };
 const json = { 'content-type': 'application/json' };
-const post = (payload: string | Buffer, headers: Record<string, string> = json): [string, string, Asked] => [
-  'POST',
-  '/api/v1/agents',
-  { token, payload, headers },
-];
+const post = (
+  payload: string | Buffer,
+  headers: Record<string, string> = json,
+): [string, string, CallOptions] => ['POST', '/api/v1/agents', { token, payload, headers }];
 const agentWith = (changes: object) => post(JSON.stringify({ ...newAgent(), ...changes }));
-const list = (query: string): [string, string, Asked] => ['GET', `/api/v1/agents?${query}`, { token }];
-const get = (url: string): [string, string, Asked] => ['GET', url, { token }];
+const list = (query: string): [string, string, CallOptions] => ['GET', `/api/v1/agents?${query}`, { token }];
+const get = (url: string): [string, string, CallOptions] => ['GET', url, { token }];
 
-const refusals: [number, string, string, [string, string, Asked]][] = [
-  [400, 'VALIDATION_ERROR', 'the JSON is cut off', post('{"email": "a')],
+const refusals: [number, string, string, [string, string, CallOptions]][] = [
+  [400, 'VALIDATION_ERROR', 'the JSON is truncated', post('{"email": "a')],
   [400, 'VALIDATION_ERROR', 'the body is empty', post('')],
   [400, 'VALIDATION_ERROR', 'there is neither body nor type', ['POST', '/api/v1/agents', { token }]],
   ...['null', '[]', '7', '"text"'].map((body): (typeof refusals)[0] => [
@@ -114,7 +113,7 @@ const refusals: [number, string, string, [string, string, Asked]][] = [
   [
     404,
     'ROUTE_NOT_FOUND',
-    'a coded body goes to an unknown path',
+    'an encoded body goes to an unknown path',
     ['POST', '/nowhere', { payload: { a: 1 }, headers: { 'content-encoding': 'gzip' } }],
   ],
   [413, 'PAYLOAD_TOO_LARGE', 'the body has 2 MB', post(JSON.stringify({ owner: 'x'.repeat(2_000_000) }))],
@@ -144,7 +143,7 @@ const refusals: [number, string, string, [string, string, Asked]][] = [
     400,
     'VALIDATION_ERROR',
     `a field is given twice, once as ${name}`,
-    post(JSON.stringify(newAgent()).replace('{', `{${name}:"somebody else",`)),
+    post(JSON.stringify(newAgent()).replace('{', `{${name}:"another",`)),
   ]),
   [400, 'VALIDATION_ERROR', 'a field is constructor', agentWith({ constructor: { prototype: {} } })],
   [
@@ -154,7 +153,7 @@ const refusals: [number, string, string, [string, string, Asked]][] = [
     agentWith({ capabilities: Array(100_000).fill(1) }),
   ],
   [400, 'VALIDATION_ERROR', 'a string has 200,000 letters', agentWith({ email: 'a@'.repeat(100_000) })],
-  [400, 'VALIDATION_ERROR', 'a number is beyond all numbers', post('{"owner":1e999}')],
+  [400, 'VALIDATION_ERROR', 'a number is infinite', post('{"owner":1e999}')],
   ...[
     'page=0',
     'page=-1',
@@ -188,18 +187,18 @@ const refusals: [number, string, string, [string, string, Asked]][] = [
     'a path parameter has 10,000 letters',
     get(`/api/v1/agents/${'a'.repeat(10_000)}`),
   ],
-  [404, 'ROUTE_NOT_FOUND', 'the path is unknown, however long', get(`/${'a'.repeat(100_000)}`)],
+  [404, 'ROUTE_NOT_FOUND', 'the path is unknown and long', get(`/${'a'.repeat(100_000)}`)],
   [404, 'ROUTE_NOT_FOUND', 'a body goes to an unknown path', ['POST', '/nowhere', { payload: { a: 1 } }]],
   [404, 'ROUTE_NOT_FOUND', 'the path has no such method', ['DELETE', '/health', {}]],
-  [404, 'ROUTE_NOT_FOUND', 'nobody uses the method here', ['PROPFIND', '/health', {}]],
+  [404, 'ROUTE_NOT_FOUND', 'no route uses the method', ['PROPFIND', '/health', {}]],
   [401, 'UNAUTHORIZED', 'there is no token', ['GET', '/api/v1/agents', {}]],
   [404, 'AGENT_NOT_FOUND', 'there is no such agent', get(`/api/v1/agents/${crypto.randomUUID()}`)],
 ];
 
-describe('every answer carries the rate window, security headers and a request id', () => {
-  for (const [status, code, what, [method, url, asked]] of refusals) {
+describe('every response has rate-limit headers, security headers and a request id', () => {
+  for (const [status, code, what, [method, url, options]] of refusals) {
     it(`${status} ${code} when ${what}`, async () => {
-      assertRefused(await t.call(method as 'GET', url, asked), status, code);
+      assertRefused(await t.call(method as 'GET', url, options), status, code);
     });
   }
   it('403 INSUFFICIENT_SCOPE when the scope is missing', async () => {
@@ -209,12 +208,12 @@ describe('every answer carries the rate window, security headers and a request i
   for (const method of ['GET', 'HEAD', 'OPTIONS'] as const) {
     it(`2xx for ${method}`, async () => {
       const answer = await t.call(method, '/health');
-      assertDecent(answer);
+      assertHeaders(answer);
       assert.equal(answer.status, method === 'OPTIONS' ? 204 : 200);
       assert.equal(answer.text.length > 0, method === 'GET');
     });
   }
-  it('200 and unknown query parameters are ignored, harmless names of object parts too', async () => {
+  it('200 with unknown query parameters, also with names of object members', async () => {
     for (const query of [
       'nonsense=1',
       'constructor=1',
@@ -222,36 +221,39 @@ describe('every answer carries the rate window, security headers and a request i
       `owner=${encodeURIComponent('ü€😀')}`,
     ]) {
       const answer = await t.call('GET', `/api/v1/agents?${query}`, { token });
-      assertDecent(answer);
+      assertHeaders(answer);
       assert.equal(answer.status, 200, query);
     }
   });
-  it('2xx and a Content-Encoding that changes nothing, or has nothing to change, is no matter', async () => {
+  it('2xx with Content-Encoding: identity, or with any and no body', async () => {
     for (const coding of ['identity', 'Identity', '', 'identity, identity']) {
-      const [method, url, asked] = post(JSON.stringify(newAgent()), { ...json, 'content-encoding': coding });
-      assert.equal((await t.call(method as 'POST', url, asked)).status, 201, coding);
+      const [method, url, options] = post(JSON.stringify(newAgent()), {
+        ...json,
+        'content-encoding': coding,
+      });
+      assert.equal((await t.call(method as 'POST', url, options)).status, 201, coding);
     }
     const answer = await t.call('GET', '/health', { headers: { 'content-encoding': 'gzip' } });
     assert.equal(answer.status, 200);
   });
-  it('201 and what looks like a field given twice may stand in a text', async () => {
+  it('201 when a text looks like a duplicate field', async () => {
     const owner = 'she said {"owner":"\\","owner":[":"}]';
     const answer = await t.call('POST', '/api/v1/agents', { token, payload: newAgent({ owner }) });
     assert.deepEqual([answer.status, answer.json.owner], [201, owner]);
   });
-  it('names the field that is given twice', async () => {
-    const [method, url, asked] = post('{"capabilities":[{"b":1},{"b":2,"b":{"b":3}}]}');
-    const { json } = await t.call(method as 'POST', url, asked);
+  it('400 names the duplicate field', async () => {
+    const [method, url, options] = post('{"capabilities":[{"b":1},{"b":2,"b":{"b":3}}]}');
+    const { json } = await t.call(method as 'POST', url, options);
     assert.deepEqual(json.details.fields, [{ in: 'body', field: 'b', message: 'is given more than once' }]);
   });
-  it('tells which part of the request was wrong', async () => {
+  it('400 names the part of the request', async () => {
     const nul = 'contains a NUL character';
-    for (const [part, [method, url, asked]] of [
+    for (const [part, [method, url, options]] of [
       ['path', get('/api/v1/agents/%00')],
       ['query', list('owner=%00')],
       ['body', agentWith({ owner: '\0' })],
     ] as const) {
-      const { json } = await t.call(method as 'GET', url, asked);
+      const { json } = await t.call(method as 'GET', url, options);
       assert.deepEqual(json.details.fields, [{ in: part, field: '', message: nul }]);
       assert.equal(json.message, `the ${part} ${nul}`);
     }
@@ -261,14 +263,14 @@ describe('every answer carries the rate window, security headers and a request i
 const closing = 'Host: a\r\nConnection: close\r\n\r\n';
 const socketCases: [number, string | undefined, string, string | Buffer][] = [
   [400, 'VALIDATION_ERROR', 'the bytes are garbage', '\x00\x01 nonsense\r\n\r\n'],
-  [400, 'VALIDATION_ERROR', 'somebody speaks TLS', Buffer.from('16030102000100', 'hex')],
-  [400, 'VALIDATION_ERROR', 'somebody speaks HTTP/2', 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n'],
+  [400, 'VALIDATION_ERROR', 'the client speaks TLS', Buffer.from('16030102000100', 'hex')],
+  [400, 'VALIDATION_ERROR', 'the client speaks HTTP/2', 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n'],
   [400, 'VALIDATION_ERROR', 'there is no such method', `BREW / HTTP/1.1\r\n${closing}`],
-  [400, 'VALIDATION_ERROR', 'the address holds a raw NUL', `GET /\0 HTTP/1.1\r\n${closing}`],
+  [400, 'VALIDATION_ERROR', 'the URL holds a raw NUL', `GET /\0 HTTP/1.1\r\n${closing}`],
   [
     400,
     'VALIDATION_ERROR',
-    'the length is told twice',
+    'there are Content-Length and Transfer-Encoding',
     `POST / HTTP/1.1\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n${closing}`,
   ],
   [
@@ -281,7 +283,7 @@ const socketCases: [number, string | undefined, string, string | Buffer][] = [
   [
     400,
     'VALIDATION_ERROR',
-    'a token is shown twice',
+    'there are two Authorization headers',
     `GET /api/v1/agents HTTP/1.1\r\n${`Authorization: Bearer ${token}\r\n`.repeat(2)}${closing}`,
   ],
   [
@@ -296,27 +298,27 @@ const socketCases: [number, string | undefined, string, string | Buffer][] = [
     'a header has 20 kB',
     `GET / HTTP/1.1\r\nX: ${'x'.repeat(20_000)}\r\n${closing}`,
   ],
-  [431, 'HEADERS_TOO_LARGE', 'the address has 20 kB', `GET /${'x'.repeat(20_000)} HTTP/1.1\r\n${closing}`],
+  [431, 'HEADERS_TOO_LARGE', 'the URL has 20 kB', `GET /${'x'.repeat(20_000)} HTTP/1.1\r\n${closing}`],
   [431, 'HEADERS_TOO_LARGE', 'headers go on for 5 MB', `GET / HTTP/1.1\r\nX: ${'x'.repeat(5_000_000)}`],
-  [404, 'ROUTE_NOT_FOUND', 'nothing is there', `GET /nowhere HTTP/1.1\r\n${closing}`],
+  [404, 'ROUTE_NOT_FOUND', 'the path is unknown', `GET /nowhere HTTP/1.1\r\n${closing}`],
   [200, undefined, 'HTTP/1.0 comes without Host', 'GET /health HTTP/1.0\r\n\r\n'],
   [200, undefined, 'the expectation is unknown', `GET /health HTTP/1.1\r\nExpect: a-miracle\r\n${closing}`],
   [200, undefined, 'an upgrade is offered', `GET /health HTTP/1.1\r\nUpgrade: websocket\r\n${closing}`],
-  [200, undefined, 'the address is absolute', `GET http://evil.example/health HTTP/1.1\r\n${closing}`],
+  [200, undefined, 'the URL is absolute', `GET http://evil.example/health HTTP/1.1\r\n${closing}`],
 ];
 
-describe('so does what is said on the socket itself', () => {
+describe('on a raw socket', () => {
   for (const [status, code, what, bytes] of socketCases) {
     it(`${status} ${code ?? 'OK'} when ${what}`, async () => {
       const [answer, ...more] = await sendRaw(bytes);
       assert.ok(answer && more.length === 0);
       if (code !== undefined) return assertRefused(answer, status, code);
-      assertDecent(answer);
+      assertHeaders(answer);
       assert.equal(answer.status, status);
     });
   }
   for (const coding of ['gzip, chunked', 'gzip', 'identity', 'gzip\r\nTransfer-Encoding: chunked']) {
-    it(`400 VALIDATION_ERROR that says so when the Transfer-Encoding is ${coding}`, async () => {
+    it(`400 VALIDATION_ERROR with a message about it when the Transfer-Encoding is ${coding}`, async () => {
       const head = `POST /api/v1/agents HTTP/1.1\r\nAuthorization: Bearer ${token}\r\nContent-Type: application/json\r\n`;
       const [answer] = await sendRaw(`${head}Transfer-Encoding: ${coding}\r\n${closing}2\r\n{}\r\n0\r\n\r\n`);
       assert.ok(answer);
@@ -324,7 +326,7 @@ describe('so does what is said on the socket itself', () => {
       assert.match(answer.json.message, /^The Transfer-Encoding can be chunked/);
     });
   }
-  it('413 PAYLOAD_TOO_LARGE when a chunked body goes past the limit', async () => {
+  it('413 PAYLOAD_TOO_LARGE when a chunked body exceeds the limit', async () => {
     const chunk = `4000\r\n${'x'.repeat(0x4000)}\r\n`;
     const head = `POST /api/v1/agents HTTP/1.1\r\nAuthorization: Bearer ${token}\r\nContent-Type: application/json\r\n`;
     const [answer] = await sendRaw(
@@ -334,8 +336,8 @@ describe('so does what is said on the socket itself', () => {
     assertRefused(answer, 413, 'PAYLOAD_TOO_LARGE');
   });
   for (const [how, connection] of [
-    ['on a connection that goes on', 'keep-alive'],
-    ['on one that is closed then', 'close'],
+    ['with keep-alive', 'keep-alive'],
+    ['with Connection: close', 'close'],
   ]) {
     it(`413 PAYLOAD_TOO_LARGE reaches a client that sends 4 MB before it reads, ${how}`, {
       timeout: 20_000,
@@ -346,7 +348,7 @@ describe('so does what is said on the socket itself', () => {
         `Content-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n`;
       for (let time = 0; time < 10; time += 1) {
         const socket = connect({ port: Number(port), host: '127.0.0.1', allowHalfOpen: true });
-        // Nothing is read meanwhile, and a reset would fail the write.
+        // The client does not read yet; a reset would fail the write.
         await new Promise<void>((done, failed) => {
           socket.on('error', failed);
           socket.write(head);
@@ -358,7 +360,7 @@ describe('so does what is said on the socket itself', () => {
       }
     });
   }
-  it('a body that is refused and never ends is not waited for', {
+  it('401 does not wait for the rest of a refused body', {
     timeout: 10_000,
   }, async () => {
     const socket = connect(Number(port), '127.0.0.1').on('error', () => {});
@@ -369,14 +371,14 @@ describe('so does what is said on the socket itself', () => {
     assert.match(String(answer), /^HTTP\/1\.1 401 /);
     await once(socket, 'close');
   });
-  it('201 for no body with the type of a form, as `curl -d ""` sends it, where none is needed', async () => {
+  it('201 for an empty body with the content type of a form, as `curl -d ""` sends it', async () => {
     const { agentId } = await t.agent();
     const [answer] = await sendRaw(
       `POST /api/v1/agents/${agentId}/credentials HTTP/1.1\r\nAuthorization: Bearer ${token}\r\nContent-Type: application/x-www-form-urlencoded\r\nContent-Length: 0\r\n${closing}`,
     );
     assert.equal(answer?.status, 201);
   });
-  it('answers pipelined requests in order', async () => {
+  it('pipelined requests are answered in order', async () => {
     const statuses = (
       await sendRaw(
         `GET /health HTTP/1.1\r\nHost: a\r\n\r\nGET /nowhere HTTP/1.1\r\nHost: a\r\n\r\nHEAD /health HTTP/1.1\r\n${closing}`,
@@ -384,7 +386,7 @@ describe('so does what is said on the socket itself', () => {
     ).map(({ status }) => status);
     assert.deepEqual(statuses, [200, 404, 200]);
   });
-  it('a client that leaves in the middle of its body is no fault of ours', async () => {
+  it('a client that disconnects within its body causes no log line', async () => {
     t.logs.length = 0;
     const socket = connect(Number(port), '127.0.0.1');
     socket.write(

@@ -1,4 +1,4 @@
-/** Routes with a window of their own, beside the one that every request is counted in. */
+/** Routes with their own rate limit, in addition to the common one. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { InjectOptions } from 'fastify';
@@ -45,17 +45,17 @@ const known: Record<string, Identity> = {
   anna: identity('anna', 'acme'),
   bert: identity('bert', 'acme'),
   zoe: identity('zoe', 'zeta'),
-  powerless: identity('powerless', 'acme', []),
+  scopeless: identity('scopeless', 'acme', []),
 };
 
-/** With a clock that stands at the beginning of a minute until it is moved. */
+/** With a clock that starts at the beginning of a minute and stands still until `advance`. */
 async function startServer(perMinute = 10) {
   const start = 30_000_000 * 60_000;
   let ahead = 0;
-  const still = { now: () => start + ahead };
-  const kv = createMemoryKv(still);
+  const clock = { now: () => start + ahead };
+  const kv = createMemoryKv(clock);
   const { metrics, ...http } = await startHttp(routes, {}, [], {
-    window: createRateWindow({ kv, fallback: kv, clock: still, perMinute }),
+    window: createRateWindow({ kv, fallback: kv, clock, perMinute }),
     authenticate: async (token) => known[token],
   });
   const get = async (url: string, token?: string, more: InjectOptions = {}) => {
@@ -85,8 +85,8 @@ async function startServer(perMinute = 10) {
   };
 }
 
-describe('a route with a window of its own', () => {
-  it('429 RATE_LIMIT_EXCEEDED beyond it, telling of that window, until the minute is over', async () => {
+describe('a route with its own rate limit', () => {
+  it('429 RATE_LIMIT_EXCEEDED beyond it, with its own headers, until the minute is over', async () => {
     const { get, statuses, metrics, resetAt, advance } = await startServer();
     assert.deepEqual(await statuses(3, '/each', 'anna'), [200, 200, 200]);
     advance(20_000);
@@ -102,28 +102,28 @@ describe('a route with a window of its own', () => {
     assert.deepEqual(await statuses(4, '/each', 'anna'), [200, 200, 200, 429]);
   });
 
-  it('200 with the headers of the window that all routes share', async () => {
+  it('200 with the headers of the common window', async () => {
     const { get } = await startServer();
     assert.equal((await get('/each', 'anna')).window, '9/10');
     assert.equal((await get('/plain', 'anna')).window, '8/10');
     assert.equal((await get('/each', 'anna')).window, '7/10');
   });
 
-  it('200 with the headers of its own window always, where the entry says so', async () => {
+  it("200 with the headers of its own window when the entry says `headers: 'own'`", async () => {
     const { get, statuses } = await startServer();
     await statuses(9, '/plain', 'anna');
-    assert.equal((await get('/shown', 'anna')).window, '2/3', 'although the usual one has nothing left');
+    assert.equal((await get('/shown', 'anna')).window, '2/3', 'although the common window is used up');
     assert.equal((await get('/shown', 'bert')).window, '1/3');
   });
 
-  it('429 by the usual window when that one is used up first', async () => {
+  it('429 by the common window when that is used up first', async () => {
     const { get, statuses } = await startServer(2);
     assert.deepEqual(await statuses(3, '/each', 'anna'), [200, 200, 429]);
     const { json, window } = await get('/each', 'anna');
     assert.deepEqual([json.details.limit, window], [2, '0/2']);
   });
 
-  it('counts in the usual window too, and leaves other routes and other callers alone', async () => {
+  it('counts in the common window too; other routes and callers are not affected', async () => {
     const { get, statuses } = await startServer();
     assert.deepEqual(await statuses(4, '/each', 'anna'), [200, 200, 200, 429]);
     assert.equal((await get('/plain', 'anna')).window, '5/10');
@@ -139,14 +139,14 @@ describe('a route with a window of its own', () => {
     assert.deepEqual(await statuses(4, '/shared', 'zoe'), [200, 200, 200, 429]);
   });
 
-  it('is not used up by who may not come in', async () => {
+  it('refused requests do not use it up', async () => {
     const { statuses } = await startServer();
-    assert.deepEqual(await statuses(4, '/shared', 'powerless'), [403, 403, 403, 403]);
+    assert.deepEqual(await statuses(4, '/shared', 'scopeless'), [403, 403, 403, 403]);
     assert.deepEqual(await statuses(4, '/shared'), [401, 401, 401, 401]);
     assert.deepEqual(await statuses(4, '/shared', 'anna'), [200, 200, 200, 429]);
   });
 
-  it('nobody in particular is counted by address', async () => {
+  it('anonymous requests count per address', async () => {
     const { get, statuses } = await startServer();
     assert.equal((await get('/each')).window, '9/10');
     assert.deepEqual(await statuses(4, '/open'), [200, 200, 200, 429]);
@@ -154,14 +154,14 @@ describe('a route with a window of its own', () => {
     assert.deepEqual(await statuses(4, '/open', 'anna'), [200, 200, 200, 429]);
   });
 
-  it('lets exactly so many through of many at once', async () => {
+  it('200 for exactly the limit of concurrent requests', async () => {
     const { get } = await startServer(1_000);
     const answers = await Promise.all(Array.from({ length: 50 }, () => get('/each', 'anna')));
     assert.equal(answers.filter(({ status }) => status === 200).length, 3);
     assert.equal(answers.filter(({ status }) => status === 429).length, 47);
   });
 
-  it('says so in the API description', async () => {
+  it('is in the API description', async () => {
     const { http } = await startServer();
     const paths = http.openapi().paths as Record<string, { get: { description: string } }>;
     assert.match(
