@@ -5,9 +5,9 @@ import { isIP, isIPv4 } from 'node:net';
  * Undefined for text that is no IP address: proxies forward arbitrary X-Forwarded-For values, and none may open a new rate window.
  * IPv4 within IPv6 becomes IPv4; a port or zone is removed.
  */
-export function normalizeAddress(given: string): string | undefined {
-  if (isIPv4(given)) return given;
-  const bare = given.replace(/^\[(.*)\](:\d+)?$/, '$1').replace(/^(\d+\.\d+\.\d+\.\d+):\d+$/, '$1');
+export function normalizeAddress(address: string): string | undefined {
+  if (isIPv4(address)) return address;
+  const bare = address.replace(/^\[(.*)\](:\d+)?$/, '$1').replace(/^(\d+\.\d+\.\d+\.\d+):\d+$/, '$1');
   const text = bare.replace(/%.*$/, '');
   if (isIP(text) !== 6) return isIPv4(text) ? text : undefined;
   // The URL parser normalizes IPv6.

@@ -178,7 +178,7 @@ export function createGuard(deps: GuardDeps): Guard {
     secret?: string,
     token?: string,
   ) => {
-    if (secret === undefined || isSame(secret, token ?? '')) return;
+    if (secret === undefined || constantTimeEqual(secret, token ?? '')) return;
     if (token !== undefined)
       await recordTokenRefusal(context, entry, { ...anonymous, reason: 'wrong secret' });
     refuseUnidentified(token, resourceMetadata);
@@ -295,7 +295,7 @@ function refuseMalformedIds(params: Record<string, string>): void {
   if (problems.length > 0) throw validationError('path', problems);
 }
 
-const isSame = (expected: string, given: string): boolean => {
+const constantTimeEqual = (expected: string, given: string): boolean => {
   const [a, b] = [Buffer.from(expected), Buffer.from(given)];
   return a.length === b.length && timingSafeEqual(a, b);
 };

@@ -15,10 +15,10 @@ type Labels<N extends MetricName> = Record<LabelsOf<N>, string>;
 
 export interface Metrics {
   count<N extends CounterName>(name: N, labels: Labels<N>, by?: number): void;
-  /** A counter that the database keeps for all processes: `ask` returns all its series at each scrape. */
+  /** A counter that the database keeps for all processes: `query` returns all its series at each scrape. */
   countFromQuery<N extends CounterName>(
     name: N,
-    ask: () => Promise<readonly { labels: Labels<N>; value: number }[]>,
+    query: () => Promise<readonly { labels: Labels<N>; value: number }[]>,
   ): void;
   observe<N extends HistogramName>(name: N, labels: Labels<N>, seconds: number): void;
   gauge<N extends GaugeName>(
@@ -29,7 +29,7 @@ export interface Metrics {
   /** Read at each scrape. */
   gaugeFrom(name: GaugeName, read: () => number): void;
   /** Queried at each scrape, with a short timeout. */
-  gaugeFromQuery(name: GaugeName, ask: () => Promise<number>): void;
+  gaugeFromQuery(name: GaugeName, query: () => Promise<number>): void;
   text(): Promise<string>;
   /** This process's figures, to be joined with those of its siblings by `joinSnapshots`. */
   snapshot(): Promise<Snapshot>;
@@ -85,15 +85,15 @@ export function createMetrics(): Metrics {
     observe: (name, labels, seconds) => histograms.get(name)?.observe(labels, seconds),
     gauge: (name, value, ...[labels]) => gauges.get(name)?.set(labels ?? {}, value),
     gaugeFrom: (name, read) => void readings.set(name, read),
-    gaugeFromQuery(name, ask) {
+    gaugeFromQuery(name, query) {
       queries.push(async () => {
-        const value = await withTimeout(ask);
+        const value = await withTimeout(query);
         if (value !== undefined) gauges.get(name)?.set(value);
       });
     },
-    countFromQuery(name, ask) {
+    countFromQuery(name, query) {
       queries.push(async () => {
-        const series = await withTimeout(ask);
+        const series = await withTimeout(query);
         if (series === undefined) return;
         const counter = counters.get(name);
         counter?.metric.reset();
@@ -117,10 +117,10 @@ export function createMetrics(): Metrics {
 /** A failed or slow query must not delay the scrape: its last value is shown. */
 const queryTimeoutMs = 300;
 
-async function withTimeout<T>(ask: () => Promise<T>): Promise<T | undefined> {
+async function withTimeout<T>(query: () => Promise<T>): Promise<T | undefined> {
   const late = new AbortController();
   const value = await Promise.race([
-    Promise.try(ask).catch(() => undefined),
+    Promise.try(query).catch(() => undefined),
     sleep(queryTimeoutMs, undefined, { signal: late.signal }).catch(() => undefined),
   ]);
   late.abort();

@@ -1,4 +1,4 @@
-/** Clients that ask and do not read, against a server with small limits. */
+/** Clients that do not read their responses, against a server with small limits. */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
@@ -19,17 +19,17 @@ const script = await createStaticContent(text);
 let handled = 0;
 let running = 0;
 let mostRunning = 0;
-let pieces = 0;
+let chunks = 0;
 beforeEach(() => {
   handled = 0;
   running = 0;
   mostRunning = 0;
-  pieces = 0;
+  chunks = 0;
 });
 
 async function* endless() {
   for (;;) {
-    pieces += 1;
+    chunks += 1;
     yield 'y'.repeat(mebibyte);
   }
 }
@@ -96,7 +96,7 @@ describe('a client that does not read its response', () => {
       const socket = await ask(path);
       const started = performance.now();
       let received = 0;
-      // As much as it may have read by now, over one and a half times what may pass without any progress.
+      // Spreads the reads over one and a half times `stallMs`.
       const due = () => ((performance.now() - started) / (stallMs * 1.5)) * bodyBytes;
       while (received < bodyBytes) {
         const chunk = received < due() ? socket.read() : null;
@@ -133,8 +133,8 @@ describe('a client that does not read its response', () => {
   it('a long response is generated only as fast as it is sent', async () => {
     const { ask, open } = await start({ stallMs: 1_500 });
     await ask('/endless');
-    await until('it is disconnected', async () => (pieces > 0 && (await open()) === 0) || undefined);
-    assert.ok(pieces < 32, `${pieces} MiB were made`);
+    await until('it is disconnected', async () => (chunks > 0 && (await open()) === 0) || undefined);
+    assert.ok(chunks < 32, `${chunks} MiB were made`);
   });
 });
 
