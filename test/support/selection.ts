@@ -3,9 +3,8 @@ import { globSync } from 'node:fs';
 import { basename, dirname } from 'node:path';
 
 /**
- * The slowest files, slowest first, as the summary of a run lists them. They start first, so that none runs alone at the end,
- * each in a process of its own,
- * and a quick run leaves them out.
+ * The slowest files, slowest first, as the summary of a run lists them. They start first, each in a process of its own, so that
+ * none runs alone at the end. A quick run leaves them out.
  */
 const slowest = [
   'test/matrix/matrix.test.ts',
