@@ -24,7 +24,7 @@ import type { BenchContext, Result } from './support/bench.ts';
 const benches: Record<string, (bench: BenchContext) => Promise<Result[]>> = {
   startup,
   tokens,
-  answers: reads,
+  reads,
   peers,
   analytics,
   scaffold,

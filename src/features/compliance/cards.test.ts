@@ -1,4 +1,4 @@
-/** The export of many cards to readers that are slow or go away: read as it is written, page by page, and no further. */
+/** The export of many cards to slow or disconnected clients: backpressure, page by page. */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { get, type IncomingMessage } from 'node:http';
@@ -9,9 +9,9 @@ import { startApp } from '../../../test/support/harness.ts';
 import { until } from '../../../test/support/programs.ts';
 
 const agents = 5_000;
-/** Some kilobytes each, so that all of them are more than the system keeps for a connection. */
+/** Some kilobytes each, so that together they exceed the socket buffers. */
 const capabilities = 100;
-/** cards.ts reads so many at a time. */
+/** The page size of cards.ts. */
 const pages = agents / 250;
 
 const t = await startApp();
@@ -51,7 +51,7 @@ async function startExport() {
   return { request, response };
 }
 
-/** Once nothing more is read for a second, nothing more will be. */
+/** Waits until no page has been read for a second. */
 async function settledPages(): Promise<number> {
   for (let before = await pagesRead(); ; ) {
     await sleep(1_000);
@@ -62,7 +62,7 @@ async function settledPages(): Promise<number> {
 }
 
 describe('GET /compliance/agent-cards of thousands of agents', () => {
-  it('200: waits for a reader that waits, and then goes on to the end', async () => {
+  it('200: pauses while the client does not read, then continues to the end', async () => {
     const before = await pagesRead();
     const { response } = await startExport();
     const whileWaiting = (await settledPages()) - before;
@@ -72,13 +72,13 @@ describe('GET /compliance/agent-cards of thousands of agents', () => {
     const body = Buffer.concat(chunks);
     assert.ok(body.length > 30_000_000, `${body.length} bytes`);
     const cards: { did: string; capabilities: string[] }[] = JSON.parse(body.toString());
-    // The operator is one of them.
+    // Including the operator.
     assert.equal(new Set(cards.map(({ did }) => did)).size, agents + 1);
     assert.equal(cards[7]?.capabilities.length, capabilities);
     assert.equal((await pagesRead()) - before, pages + 1);
   });
 
-  it('lets go of a reader that goes away: no page more is read, and the connection is closed', async () => {
+  it('a client that disconnects: reads no further page and releases the connection', async () => {
     const [before, open] = [await pagesRead(), await connections()];
     const { request, response } = await startExport();
     await once(response, 'readable');

@@ -1,10 +1,10 @@
-/** The cards of all active agents of an organization as one JSON array, written as it is read: a page in memory at a time. */
+/** Streams the cards of all active agents of an organization as one JSON array, with one page in memory at a time. */
 import { isoTime } from '../../kernel/clock.ts';
 import type { ComplianceDeps } from './deps.ts';
 import { findActive } from './store.ts';
 
 export interface Cards {
-  /** The first page is read before anything is answered, so that what fails then fails as it should. */
+  /** Reads the first page before the response starts, so that a failure still gets its error status. */
   of(organizationId: string): Promise<ReadableStream<string>>;
 }
 
@@ -25,8 +25,8 @@ export const createCards = ({
         opening = ',';
         const last = page.at(-1);
         if (!last || page.length < pageSize) break;
-        const place = { createdAt: last.exactTime, agentId: last.agentId };
-        page = await findActive(db, organizationId, place, pageSize);
+        const cursor = { createdAt: last.exactTime, agentId: last.agentId };
+        page = await findActive(db, organizationId, cursor, pageSize);
       }
       yield opening === '[' ? '[]' : ']';
     }

@@ -31,7 +31,7 @@ const report = (token: string, app = t) => app.call('GET', `${api}/report`, { to
 const counted = async () =>
   Number(/^service_compliance_reports_generated_total (\d+)$/m.exec(await t.app.metrics.text())?.[1] ?? 0);
 
-/** An organization with an agent that asks, and some more. */
+/** An organization with an agent that calls the API, and further agents. */
 async function makeHome(agents: number) {
   const { organizationId } = await makeTarget();
   const asker = await agentIn(organizationId, ['agents:read', 'audit:read']);
@@ -43,7 +43,7 @@ const nextReport = () => t.clock.advance(301_000);
 const nextControls = () => t.clock.advance(61_000);
 
 describe('GET /compliance/controls', () => {
-  it('200 to anyone: each control with its status and when it was checked', async () => {
+  it('200 without a token: each control with its status and the time of its check', async () => {
     const before = t.clock.now();
     const [{ fsync } = {}] = await t.sql<{ fsync: string }>('show fsync');
     const all = await controls();
@@ -60,14 +60,14 @@ describe('GET /compliance/controls', () => {
       'CC7.2': 'pass',
       'C1.1': 'pass',
       'C1.2': 'pass',
-      // The tests' PostgreSQL does not wait for the disk, and the control says so.
+      // The tests' PostgreSQL runs with fsync off, so this control fails.
       'A1.2': fsync === 'on' ? 'pass' : 'fail',
       'A1.3': 'unknown',
     });
     for (const { lastChecked } of all) assert.ok(Date.parse(lastChecked) >= before - 1_000);
   });
 
-  it('200 from one check a minute, shared by all who ask', async () => {
+  it('200 from one check a minute, shared by all requests', async () => {
     nextControls();
     const answers = await Promise.all(Array.from({ length: 20 }, () => controls()));
     for (const answer of answers) assert.deepEqual(answer, answers[0]);
@@ -77,7 +77,7 @@ describe('GET /compliance/controls', () => {
     assert.notDeepEqual(await controls(), answers[0]);
   });
 
-  it('fail where something is wrong, and pass again when it is mended', async () => {
+  it('fail for each violated control, and pass again when it is repaired', async () => {
     const { agentId } = await t.agent();
     const { agentId: gone } = await t.agent();
     const cases: [string, string, string][] = [
@@ -112,19 +112,19 @@ describe('GET /compliance/controls', () => {
     }
   });
 
-  it('fail for what the settings leave open', async () => {
+  it('fail for insecure settings', async () => {
     const open = await startApp({ BASE_URL: 'http://id.example.com', RATE_LIMIT_PER_MINUTE: '1000000' });
     for (const id of ['CC6.6', 'CC6.7', 'C1.1']) assert.equal(await statusOf(id, open), 'fail', id);
   });
 
-  it('fail when policies allow everybody everything', async () => {
+  it('fail when policies allow every agent every action', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'countersign-policies-'));
     after(() => rmSync(folder, { recursive: true, force: true }));
     writeFileSync(join(folder, 'all.cedar'), 'permit (principal, action, resource);');
     assert.equal(await statusOf('CC6.3', await startApp({ POLICIES_DIR: folder })), 'fail');
   });
 
-  it('unknown while the database cannot say', async () => {
+  it('unknown while the database is unavailable', async () => {
     nextControls();
     await t.sql('alter table credentials rename to credentials_away');
     const all = await controls();
@@ -135,7 +135,7 @@ describe('GET /compliance/controls', () => {
 });
 
 describe('GET /compliance/report', () => {
-  it('200 MISS, then HIT for five minutes, then MISS; counted when it is made', async () => {
+  it('200 MISS, then HIT for five minutes, then MISS; counts generated reports', async () => {
     const { token, organizationId, living } = await makeHome(4);
     const before = await counted();
     const first = await report(token);
@@ -161,7 +161,7 @@ describe('GET /compliance/report', () => {
     assert.equal(await counted(), before + 2);
   });
 
-  it('200: of those that ask at once one has it made, and nobody gets that of another organization', async () => {
+  it('200: concurrent requests share one report, per organization', async () => {
     const homes = [await makeHome(1), await makeHome(2), await makeHome(3)];
     const before = await counted();
     for (let round = 0; round < 2; round += 1) {
@@ -189,7 +189,7 @@ describe('GET /compliance/report', () => {
     assert.deepEqual([agentCount, verifiedAgentCount, agntcyConformance], [living - 1, living - 2, true]);
   });
 
-  it('200: an agent whose documents do not hold together is not verified, and what it was before does not count', async () => {
+  it('200: an agent with invalid documents is not verified, even if it was before', async () => {
     const { token, agentIds, living } = await makeHome(3);
     const [broken] = agentIds;
     const { publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
@@ -199,7 +199,7 @@ describe('GET /compliance/report', () => {
     });
     assert.equal(put.status, 200);
     assert.equal((await report(token)).json.verifiedAgentCount, living);
-    // Behind the service's back, and without a new time of change.
+    // Directly in SQL, without a new updated_at.
     const set = (keys: string) =>
       t.sql('update agents set public_keys = $2 where agent_id = $1', [broken, keys]);
     for (const keys of ['[{"kty":7,"kid":"k"}]', '[{"kty":"EC","kid":"a2a"}]']) {
@@ -214,7 +214,7 @@ describe('GET /compliance/report', () => {
     assert.deepEqual([mended.verifiedAgentCount, mended.agntcyConformance], [living, true]);
   });
 
-  it('200: every agent is looked at once, until it changes', async () => {
+  it('200: every agent is verified once, until it changes', async () => {
     const { token, organizationId, agentIds } = await makeHome(5);
     const checkedAt = async () =>
       Object.fromEntries(
@@ -240,7 +240,7 @@ describe('GET /compliance/report', () => {
 });
 
 describe('a changed audit log', () => {
-  it('turns the control and the report of that organization, and nobody else’s', async () => {
+  it('changes the control and the report of that organization only', async () => {
     const [victim, other] = [await makeHome(2), await makeHome(1)];
     const intact = async ({ token }: { token: string }) => (await report(token)).json.auditChainIntegrity;
     assert.deepEqual([await intact(victim), await intact(other)], [true, true]);
@@ -254,7 +254,7 @@ describe('a changed audit log', () => {
            (select event_id from audit_links where organization_id = '${victim.organizationId}' and sequence = 2)`,
       );
     await set("user_agent || '!'");
-    // One look takes a second at the most, and goes on with the next.
+    // One run takes a second at most, and the next run continues.
     await until('the control fails', async () => {
       nextControls();
       return (await statusOf('CC7.2')) === 'fail' || undefined;
@@ -270,7 +270,7 @@ describe('a changed audit log', () => {
 });
 
 describe('GET /compliance/agent-cards', () => {
-  it('200: an array of the cards of all active agents of the organization, however many', async () => {
+  it('200: an array of the cards of all active agents of the organization', async () => {
     const { token, organizationId, agentIds } = await makeHome(2);
     await t.call('PATCH', `/api/v1/agents/${agentIds[0]}`, {
       token: operatorToken,
@@ -307,7 +307,7 @@ describe('GET /compliance/agent-cards', () => {
       'version',
     ]);
     assert.equal(cards.find(({ name }) => name === 'many-7')?.owner, 'o"\n');
-    // A report waits for some seconds only; what is not verified by then goes on being verified.
+    // A report waits for some seconds only; the loop verifies the rest.
     await until(
       'all of them are verified',
       async () => (await report(token)).json.verifiedAgentCount === expected.length || undefined,

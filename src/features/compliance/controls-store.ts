@@ -1,13 +1,13 @@
-/** Questions to the database about itself, each answered by true or false. Samples, where a table may be large. */
+/** Checks of the database, each true or false. Large tables are sampled. */
 import type { Queryable } from '../../kernel/data/db.ts';
 import { type Sql, sql } from '../../kernel/data/sql.ts';
 
-const answer = async (db: Queryable, name: string, question: Sql): Promise<boolean> =>
-  (await db.one<{ holds: boolean }>(`compliance.${name}`, question)).holds;
+const check = async (db: Queryable, name: string, query: Sql): Promise<boolean> =>
+  (await db.one<{ holds: boolean }>(`compliance.${name}`, query)).holds;
 
-/** 32 bytes each, and none that begins like a secret itself. */
+/** 32 bytes each, and no value with the prefix of a secret. */
 export const holdsHashesOnly = (db: Queryable): Promise<boolean> =>
-  answer(
+  check(
     db,
     'hashesOnly',
     sql`select not exists (
@@ -17,7 +17,7 @@ export const holdsHashesOnly = (db: Queryable): Promise<boolean> =>
   );
 
 export const endsAccessWithAgents = (db: Queryable): Promise<boolean> =>
-  answer(
+  check(
     db,
     'accessEnds',
     sql`select not exists (
@@ -26,9 +26,9 @@ export const endsAccessWithAgents = (db: Queryable): Promise<boolean> =>
         ) as holds`,
   );
 
-/** For our own role: it lacks the right, or a trigger that is switched on refuses; for each table and each of its days. */
+/** For our database role: it lacks the privilege, or an enabled trigger refuses; for each table and each partition. */
 export const refusesAuditChanges = (db: Queryable): Promise<boolean> =>
-  answer(
+  check(
     db,
     'auditAppendOnly',
     sql`with evidence as (
@@ -47,9 +47,9 @@ export const refusesAuditChanges = (db: Queryable): Promise<boolean> =>
         from tables t`,
   );
 
-/** No day is kept that should have been dropped before this one. */
+/** No partition before this day exists. */
 export const hasDroppedAuditBefore = (db: Queryable, day: string): Promise<boolean> =>
-  answer(
+  check(
     db,
     'auditRetention',
     sql`select coalesce(bool_and(to_date(right(inhrelid::regclass::text, 8), 'YYYYMMDD') >= ${day}::date), true) as holds
@@ -57,7 +57,7 @@ export const hasDroppedAuditBefore = (db: Queryable, day: string): Promise<boole
   );
 
 export const commitsToDisk = (db: Queryable): Promise<boolean> =>
-  answer(
+  check(
     db,
     'durable',
     sql`select current_setting('synchronous_commit') <> 'off' and current_setting('fsync') = 'on'

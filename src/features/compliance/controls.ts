@@ -1,6 +1,6 @@
 /**
- * The controls, each with a check of something real: the database as it is, the keys and settings in use, the audit log. A
- * check that cannot be made leaves its control `unknown`. All are made together, at most once a minute in a process.
+ * The SOC 2 controls. Each checks the database, the keys, the settings or the audit log. A check that fails to run makes its control
+ * `unknown`. All checks run together, at most once a minute per process.
  */
 import { limits } from '../../contract/limits.ts';
 import { isoTime } from '../../kernel/clock.ts';
@@ -17,15 +17,15 @@ import type { Control } from './schema.ts';
 interface Check {
   readonly id: string;
   readonly name: string;
-  /** Undefined when there is no telling. */
+  /** Undefined when the service cannot know. */
   holds(): boolean | undefined | Promise<boolean>;
 }
 
-/** Above this a limit on requests limits nobody. */
-const rateLimitAtMost = 100_000;
-const keyBitsAtLeast = 2_048;
+/** A higher limit has no effect in practice. */
+const maxRateLimit = 100_000;
+const minKeyBits = 2_048;
 const dayMs = 86_400_000;
-/** A day is dropped once its last event is past retention, by a job that runs every hour. */
+/** An hourly job drops a day's partition once its last event is past retention. */
 const retentionDays = limits.auditRetentionDays + 3;
 
 const checksOf = (deps: ComplianceDeps): Check[] => {
@@ -35,8 +35,8 @@ const checksOf = (deps: ComplianceDeps): Check[] => {
     { id: 'CC6.1', name: 'Client secrets are kept as hashes only', holds: () => holdsHashesOnly(db) },
     {
       id: 'CC6.1-KEYS',
-      name: `Signing keys are RSA with at least ${keyBitsAtLeast} bits`,
-      holds: () => signer.publicKeys().every(({ n }) => bitsOf(n) >= keyBitsAtLeast),
+      name: `Signing keys are RSA with at least ${minKeyBits} bits`,
+      holds: () => signer.publicKeys().every(({ n }) => bitsOf(n) >= minKeyBits),
     },
     {
       id: 'CC6.2',
@@ -47,7 +47,7 @@ const checksOf = (deps: ComplianceDeps): Check[] => {
     {
       id: 'CC6.6',
       name: 'Requests are limited per client',
-      holds: () => settings.rateLimitPerMinute <= rateLimitAtMost,
+      holds: () => settings.rateLimitPerMinute <= maxRateLimit,
     },
     {
       id: 'CC6.7',
@@ -71,7 +71,7 @@ const checksOf = (deps: ComplianceDeps): Check[] => {
       holds: () => hasDroppedAuditBefore(db, oldestDay()),
     },
     { id: 'A1.2', name: 'Committed changes are on disk', holds: () => commitsToDisk(db) },
-    // Backups are made beside the service, and it cannot see them.
+    // The service cannot see backups.
     { id: 'A1.3', name: 'Backups can be restored', holds: () => undefined },
   ];
 };
@@ -83,14 +83,14 @@ export interface Controls {
 export function createControls(deps: ComplianceDeps): Controls {
   const { clock } = deps;
   const checks = checksOf(deps);
-  const keptMs = limits.complianceControlsCacheSeconds * 1_000;
-  let known: { readonly at: number; readonly controls: Promise<readonly Control[]> } | undefined;
+  const cacheMs = limits.complianceControlsCacheSeconds * 1_000;
+  let cached: { readonly at: number; readonly controls: Promise<readonly Control[]> } | undefined;
 
-  const look = async ({ id, name, holds }: Check): Promise<Control> => {
+  const runCheck = async ({ id, name, holds }: Check): Promise<Control> => {
     const status = await Promise.resolve()
       .then(holds)
       .then(
-        (held) => (held === undefined ? 'unknown' : held ? 'pass' : 'fail'),
+        (result) => (result === undefined ? 'unknown' : result ? 'pass' : 'fail'),
         () => 'unknown' as const,
       );
     return { id, name, status, lastChecked: isoTime(clock) };
@@ -99,11 +99,11 @@ export function createControls(deps: ComplianceDeps): Controls {
   return {
     current() {
       const now = clock.now();
-      const age = known === undefined ? keptMs : now - known.at;
-      // A clock that was set back makes what is known no younger.
-      if (known === undefined || age < 0 || age >= keptMs)
-        known = { at: now, controls: Promise.all(checks.map(look)) };
-      return known.controls;
+      const age = cached === undefined ? cacheMs : now - cached.at;
+      // A negative age: the clock was set back.
+      if (cached === undefined || age < 0 || age >= cacheMs)
+        cached = { at: now, controls: Promise.all(checks.map(runCheck)) };
+      return cached.controls;
     },
   };
 }

@@ -20,7 +20,7 @@ export interface ComplianceDeps {
     readonly dataEncryptionKey: unknown;
   };
   readonly audit: { of(organizationId: string): Promise<boolean>; everywhere(): Promise<boolean> };
-  /** That a stranger is refused what only operators may. */
+  /** True when the policies refuse an operator's action to an agent without scopes. */
   deniesByDefault(): boolean;
   readonly identity: {
     cardOf(facts: CardFacts, issuedAt: string): AgentCard;

@@ -1,7 +1,7 @@
 /**
- * Compliance: what can be shown about this instance (SOC 2 controls) and about one organization (report, cards of its agents).
- * Owns `badge_checks`: which agents' badges have been issued and verified. Otherwise a read model that spans tables: it reads
- * `agents` and `agent_counts`, samples `credentials`, and asks PostgreSQL about itself. It changes nothing of others.
+ * Compliance: SOC 2 controls of this instance, and the report and agent cards of one organization. Owns `badge_checks`: the agents whose
+ * badges were issued and verified. Otherwise a read model that spans tables: it reads `agents` and `agent_counts`, samples
+ * `credentials`, and reads PostgreSQL's catalog and settings. It writes no other table.
  */
 import { createCards } from './cards.ts';
 import { createControls } from './controls.ts';

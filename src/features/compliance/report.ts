@@ -3,7 +3,7 @@ import { isoTime } from '../../kernel/clock.ts';
 import { KvUnavailable } from '../../kernel/ports/kv.ts';
 import type { ComplianceDeps } from './deps.ts';
 import type { ComplianceReport } from './schema.ts';
-import { countLiving } from './store.ts';
+import { countNotDecommissioned } from './store.ts';
 import type { Verification } from './verification.ts';
 
 export interface Reports {
@@ -12,26 +12,26 @@ export interface Reports {
 
 type Report = Omit<ComplianceReport, 'from_cache'>;
 
-/** How long somebody who asks waits for agents that were never looked at: some thousands of them. The rest is done by the loop. */
-const waitMs = 3_000;
-/** Agents that are registered meanwhile are looked at too, as long as that comes to an end. */
-const attempts = 3;
+/** How long a request waits for the verification of new agents: enough for some thousands. The loop does the rest. */
+const verificationTimeoutMs = 3_000;
+/** Repeats for agents that were registered during the verification. */
+const maxAttempts = 3;
 
-/** The number changes with the shape of what is kept. */
+/** The number is the version of the cached format. */
 const keyOf = (organizationId: string) => `compliance:1:report:${organizationId}`;
 
 export function createReports(deps: ComplianceDeps, verification: Verification): Reports {
   const { db, kv, clock, metrics, audit } = deps;
-  /** Of those that ask at once, one has the work done. */
-  const underWay = new Map<string, Promise<Report>>();
+  /** Concurrent requests share one report. */
+  const inFlight = new Map<string, Promise<Report>>();
 
   const verifyAgents = async (organizationId: string) => {
-    const until = clock.now() + waitMs;
+    const until = clock.now() + verificationTimeoutMs;
     for (let attempt = 1; ; attempt += 1) {
-      const inTime = await verification.proceed(organizationId, until);
+      const inTime = await verification.verifyUntil(organizationId, until);
       const counts = await verification.count(organizationId);
       const done = inTime && counts.checked === counts.active;
-      if (done || !inTime || attempt === attempts) return { ...counts, done };
+      if (done || !inTime || attempt === maxAttempts) return { ...counts, done };
     }
   };
 
@@ -41,39 +41,39 @@ export function createReports(deps: ComplianceDeps, verification: Verification):
       tenantId: organizationId,
       generatedAt: isoTime(clock),
       agntcyConformance: done && conforming === active,
-      agentCount: await countLiving(db, organizationId),
+      agentCount: await countNotDecommissioned(db, organizationId),
       verifiedAgentCount: verified,
       auditChainIntegrity: await audit.of(organizationId),
     };
     metrics.count('service_compliance_reports_generated_total', {});
-    // What is not known yet is not kept: the next to ask is told more.
-    if (done) await keep(report);
+    // An incomplete report is not cached.
+    if (done) await cacheReport(report);
     else verification.unfinished.add(organizationId);
     return report;
   };
 
-  const keep = (report: Report) =>
-    withoutKv(undefined, async () => {
+  const cacheReport = (report: Report) =>
+    withKvFallback(undefined, async () => {
       const ttlMs = limits.complianceReportCacheSeconds * 1_000;
       await kv.set(keyOf(report.tenantId), JSON.stringify(report), { ttlMs });
     });
 
   return {
     async of(organizationId) {
-      const kept = readReport(await withoutKv(null, () => kv.get(keyOf(organizationId))));
-      if (kept?.tenantId === organizationId) return { ...kept, from_cache: true };
-      const report = underWay.get(organizationId) ?? generate(organizationId);
-      underWay.set(organizationId, report);
+      const cached = readReport(await withKvFallback(null, () => kv.get(keyOf(organizationId))));
+      if (cached?.tenantId === organizationId) return { ...cached, from_cache: true };
+      const report = inFlight.get(organizationId) ?? generate(organizationId);
+      inFlight.set(organizationId, report);
       try {
         return { ...(await report), from_cache: false };
       } finally {
-        underWay.delete(organizationId);
+        inFlight.delete(organizationId);
       }
     },
   };
 }
 
-/** What is no report of ours, whoever put it there, is as good as nothing. */
+/** Undefined when the cached text is not a report. */
 function readReport(text: string | null): Report | undefined {
   try {
     return JSON.parse(text ?? 'null') ?? undefined;
@@ -82,12 +82,12 @@ function readReport(text: string | null): Report | undefined {
   }
 }
 
-/** The store only saves work: without it every report is a new one. */
-async function withoutKv<T>(otherwise: T, ask: () => Promise<T>): Promise<T> {
+/** The cache only saves work: without Redis every report is a new one. */
+async function withKvFallback<T>(fallback: T, command: () => Promise<T>): Promise<T> {
   try {
-    return await ask();
+    return await command();
   } catch (error) {
-    if (error instanceof KvUnavailable) return otherwise;
+    if (error instanceof KvUnavailable) return fallback;
     throw error;
   }
 }

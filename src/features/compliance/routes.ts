@@ -8,14 +8,14 @@ import type { Controls } from './controls.ts';
 import type { Reports } from './report.ts';
 import { ComplianceReport, Controls as ControlsShape } from './schema.ts';
 
-interface Doors {
+interface ComplianceServices {
   readonly enabled: boolean;
   readonly controls: Controls;
   readonly reports: Reports;
   readonly cards: Cards;
 }
 
-export const complianceRoutes = ({ enabled, controls, reports, cards }: Doors): RouteEntry[] => {
+export const complianceRoutes = ({ enabled, controls, reports, cards }: ComplianceServices): RouteEntry[] => {
   const requireEnabled = () => enabled || fail('COMPLIANCE_DISABLED');
   return [
     route({

@@ -10,23 +10,23 @@ const factColumns = sql`
   ${cardColumns}, a.organization_id as "organizationId", a.status, a.created_at as "createdAt",
   a.updated_at as "updatedAt", a.public_keys as "publicKeys"`;
 
-/** All that goes into an agent's documents. Whoever changes any of it, in whatever way, gets another digest. */
+/** Over all columns that an agent's documents contain: any change gives another digest. */
 const digest = sql`
   md5(row(a.email, a.agent_type, a.version, a.capabilities, a.owner, a.deployment_env, a.created_at, a.public_keys)::text)`;
 
-/** Newest first; where a list of agents goes on. */
-export interface Place {
+/** Keyset cursor of a list of agents, newest first. */
+export interface Cursor {
   readonly createdAt: string;
   readonly agentId: string;
 }
 
-const activeAfter = (organizationId: string, place: Place | undefined) => sql`
+const activeAfter = (organizationId: string, cursor: Cursor | undefined) => sql`
   a.organization_id = ${organizationId} and a.status = 'active'
-  and ${place === undefined ? sql`true` : sql`(a.created_at, a.agent_id) < (${place.createdAt}, ${place.agentId})`}`;
+  and ${cursor === undefined ? sql`true` : sql`(a.created_at, a.agent_id) < (${cursor.createdAt}, ${cursor.agentId})`}`;
 
 const newestFirst = sql`order by a.created_at desc, a.agent_id desc`;
 
-/** The wire rounds times to milliseconds; a place needs them as they are. */
+/** With microseconds for the cursor; the wire format has milliseconds. */
 const exactTime = sql`a.created_at::text as "exactTime"`;
 
 export type ListedAgent = CardFacts & { readonly exactTime: string };
@@ -34,23 +34,23 @@ export type ListedAgent = CardFacts & { readonly exactTime: string };
 export const findActive = (
   db: Queryable,
   organizationId: string,
-  after: Place | undefined,
-  atMost: number,
+  after: Cursor | undefined,
+  limit: number,
 ): Promise<ListedAgent[]> =>
   db.many(
     'compliance.activeAgents',
     sql`select ${cardColumns}, ${exactTime} from agents a where ${activeAfter(organizationId, after)}
-        ${newestFirst} limit ${atMost}`,
+        ${newestFirst} limit ${limit}`,
   );
 
 export type UncheckedAgent = AgentFacts & { readonly exactTime: string; readonly digest: string };
 
-/** Active agents of whom nothing is known, or something about other facts or another key. */
+/** Active agents without a check of their current facts under the current key. */
 export const findUnchecked = (
   db: Queryable,
   { organizationId, keyId }: { organizationId: string; keyId: string },
-  after: Place | undefined,
-  atMost: number,
+  after: Cursor | undefined,
+  limit: number,
 ): Promise<UncheckedAgent[]> =>
   db.many(
     'compliance.unchecked',
@@ -58,10 +58,10 @@ export const findUnchecked = (
         where ${activeAfter(organizationId, after)} and not exists (
           select from badge_checks c where c.agent_id = a.agent_id and c.key_id = ${keyId} and c.facts = ${digest}
         )
-        ${newestFirst} limit ${atMost}`,
+        ${newestFirst} limit ${limit}`,
   );
 
-export interface Checked {
+export interface BadgeCheck {
   readonly agentId: string;
   readonly digest: string;
   readonly verified: boolean;
@@ -70,7 +70,7 @@ export interface Checked {
 
 export async function saveChecks(
   db: Queryable,
-  checks: readonly Checked[],
+  checks: readonly BadgeCheck[],
   { keyId, now }: { keyId: string; now: string },
 ): Promise<void> {
   await db.run(
@@ -104,7 +104,7 @@ export const countChecked = (db: Queryable, organizationId: string, keyId: strin
         where a.organization_id = ${organizationId} and a.status = 'active'`,
   );
 
-export async function countLiving(db: Queryable, organizationId: string): Promise<number> {
+export async function countNotDecommissioned(db: Queryable, organizationId: string): Promise<number> {
   const { total } = await db.one<{ total: number }>(
     'compliance.countLiving',
     sql`select coalesce(sum(agents), 0)::bigint as total from agent_counts

@@ -1,23 +1,23 @@
 /**
- * Which agents' identities hold together: for every active agent a badge is issued and verified, and its cards are held against
- * their schemas (the did feature does it). A signature costs about half a millisecond, so what came out is remembered, under a
- * digest of all that went in and the key that signed: only agents that are new or have changed are looked at again, and after a
- * change of keys all of them. A few at a time, on the thread pool: nobody else waits for it.
+ * Verifies the identities of active agents: issues and verifies a badge for each, and validates its cards against their schemas (the did
+ * feature does both). A signature costs about half a millisecond, so results are stored under a digest of all inputs and the key id: only
+ * new or changed agents are verified again, and all of them after a key rotation. A few at a time on the thread pool, so that requests
+ * are not delayed.
  */
 import { isoTime } from '../../kernel/clock.ts';
 import type { ComplianceDeps } from './deps.ts';
-import { countChecked, findUnchecked, type Place, saveChecks, type UncheckedAgent } from './store.ts';
+import { type Cursor, countChecked, findUnchecked, saveChecks, type UncheckedAgent } from './store.ts';
 
 export interface Verification {
-  /** Looks at what has not been looked at, until the time given; answers whether it is done. */
-  proceed(organizationId: string, until: number, signal?: AbortSignal): Promise<boolean>;
+  /** Verifies unchecked agents until the given time. True when none is left. */
+  verifyUntil(organizationId: string, until: number, signal?: AbortSignal): Promise<boolean>;
   count(organizationId: string): ReturnType<typeof countChecked>;
-  /** Organizations whose verification was not done in time; the loop goes on with them. */
+  /** Organizations whose verification did not finish in time; the loop continues them. */
   readonly unfinished: Set<string>;
 }
 
-const batch = 250;
-const atOnce = 4;
+const batchSize = 250;
+const concurrency = 4;
 
 export function createVerification(
   deps: Pick<ComplianceDeps, 'db' | 'clock' | 'signer' | 'identity'>,
@@ -27,11 +27,11 @@ export function createVerification(
 
   const check = async (agents: readonly UncheckedAgent[]) => {
     const checked = [];
-    for (let start = 0; start < agents.length; start += atOnce) {
-      const some = agents.slice(start, start + atOnce);
-      const found = await Promise.all(some.map(identity.checkConformance));
-      for (const [index, { agentId, digest }] of some.entries()) {
-        const { verified = false, conforms = false } = found[index] ?? {};
+    for (let start = 0; start < agents.length; start += concurrency) {
+      const group = agents.slice(start, start + concurrency);
+      const results = await Promise.all(group.map(identity.checkConformance));
+      for (const [index, { agentId, digest }] of group.entries()) {
+        const { verified = false, conforms = false } = results[index] ?? {};
         checked.push({ agentId, digest, verified, conforms });
       }
     }
@@ -41,15 +41,15 @@ export function createVerification(
   return {
     unfinished: new Set(),
     count: (organizationId) => countChecked(db, organizationId, keyId),
-    async proceed(organizationId, until, signal) {
-      let place: Place | undefined;
+    async verifyUntil(organizationId, until, signal) {
+      let cursor: Cursor | undefined;
       for (;;) {
-        const agents = await findUnchecked(db, { organizationId, keyId }, place, batch);
+        const agents = await findUnchecked(db, { organizationId, keyId }, cursor, batchSize);
         const last = agents.at(-1);
         if (!last) return true;
         await check(agents);
-        place = { createdAt: last.exactTime, agentId: last.agentId };
-        if (agents.length < batch) return true;
+        cursor = { createdAt: last.exactTime, agentId: last.agentId };
+        if (agents.length < batchSize) return true;
         if (signal?.aborted || clock.now() >= until) return false;
       }
     },

@@ -4,9 +4,9 @@ import type { Kv } from '../../kernel/ports/kv.ts';
 export interface HealthDeps {
   readonly db: Pick<Db, 'ping'>;
   readonly kv: Pick<Kv, 'ping'>;
-  /** Whether audit events are linked in time; from memory. */
+  /** Whether audit events are linked in time; no I/O. */
   auditLinking(): { readonly status: 'ok' | 'delayed'; readonly oldestUnlinkedSeconds: number };
   readonly metricsToken: string | undefined;
-  /** The exposition of this process, or of all serving processes together. */
+  /** The metrics of this process, or of all serving processes, in Prometheus format. */
   metricsText(): Promise<string>;
 }

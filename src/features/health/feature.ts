@@ -1,4 +1,4 @@
-/** Health: the probe that orchestrators ask and the figures that monitoring scrapes. Owns nothing, reads everyone's metrics. */
+/** Health: the probe for orchestrators (/health) and the metrics for Prometheus (/metrics). Owns no table. */
 import type { RouteEntry } from '../../kernel/http/route.ts';
 import type { HealthDeps } from './deps.ts';
 import { healthRoutes } from './routes.ts';

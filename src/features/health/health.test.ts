@@ -50,13 +50,13 @@ describe('GET /metrics', () => {
     assert.match(text, /service_db_query_duration_seconds_count\{operation="ping"\} [1-9]/);
     assert.match(text, /service_redis_command_duration_seconds_count\{command="incr"\} [1-9]/);
     assert.match(text, /^service_db_pool_waiting_requests 0$/m);
-    // Something may still be looked up in the background when the app has just started.
+    // Background queries may still run just after the start.
     await until(
       'no connection in use',
       async () => /^service_db_pool_active_connections 0$/m.test((await read()).text) || undefined,
     );
   });
-  it('is written once for all who ask at once, after they asked', async () => {
+  it('renders once for concurrent requests, after they arrived', async () => {
     const { metrics } = t.app;
     const text = metrics.text.bind(metrics);
     let written = 0;

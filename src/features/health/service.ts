@@ -2,7 +2,7 @@ import { createBatcher } from '../../kernel/concurrency/batcher.ts';
 import { fail } from '../../kernel/fail.ts';
 import type { HealthDeps } from './deps.ts';
 
-/** Without the database nothing works; without Redis everything does, with limits counted per process. */
+/** The service needs the database. Without Redis it works, and counts limits per process. */
 export async function checkHealth({ db, kv, auditLinking }: HealthDeps) {
   const [database, redis] = await Promise.allSettled([db.ping(), kv.ping()]);
   const redisState = redis.status === 'fulfilled' ? ('ok' as const) : ('away' as const);
@@ -18,16 +18,16 @@ export async function checkHealth({ db, kv, auditLinking }: HealthDeps) {
   return { status: 'ok' as const, checks, audit: auditLinking() };
 }
 
-/** A megabyte when much is going on: whoever asks while it is being written gets the next one, together and as the same bytes. */
+/** The text can reach a megabyte. Requests that arrive while it is rendered share the next one. */
 export function createExposition({ metricsText }: HealthDeps): () => Promise<Buffer> {
-  const writeFor = createBatcher({
-    run: async (askers: readonly null[]) => {
+  const render = createBatcher({
+    run: async (requests: readonly null[]) => {
       const bytes = Buffer.from(await metricsText());
-      return askers.map(() => bytes);
+      return requests.map(() => bytes);
     },
     maxBatch: 1_000,
     concurrency: 1,
     maxQueue: 1_000,
   });
-  return () => writeFor(null);
+  return () => render(null);
 }

@@ -2,7 +2,7 @@ import type { StaticContent } from '../../kernel/http/static-content.ts';
 
 export interface ReferenceDeps {
   openapi(): object;
-  /** The page and its script, loaded when somebody first asks: they are large. */
+  /** The page and its script, which are large: loaded by the first request. */
   loadPage(): Promise<ReferencePage>;
 }
 

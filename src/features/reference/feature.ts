@@ -1,4 +1,4 @@
-/** Reference: the API described for machines (/openapi.json) and for people (/docs), from the routes as they are mounted. */
+/** Reference: the OpenAPI document (/openapi.json) and the reference page (/docs), generated from the mounted routes. */
 import type { RouteEntry } from '../../kernel/http/route.ts';
 import type { ReferenceDeps } from './deps.ts';
 import { referenceRoutes } from './routes.ts';

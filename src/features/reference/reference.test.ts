@@ -19,7 +19,7 @@ describe('the reference', () => {
       .map(({ method, path }) => `${method} ${path}`);
     assert.deepEqual(documented.sort(), mounted.sort());
   });
-  it('says what may be left out: parameters with a default, optional bodies', async () => {
+  it('marks optional parameters and bodies', async () => {
     const { paths } = (await t.call('GET', '/openapi.json')).json;
     const parameters: { name: string; required: boolean }[] = paths['/api/v1/agents'].get.parameters;
     assert.ok(parameters.length >= 5);
@@ -27,7 +27,7 @@ describe('the reference', () => {
     assert.equal(paths['/api/v1/agents/{agentId}/credentials'].post.requestBody.required, false);
     assert.equal(paths['/api/v1/agents'].post.requestBody.required, true);
   });
-  it('200 /docs is a page that loads its script from here, under a policy that admits nothing else', async () => {
+  it('200 /docs loads its script from this server, under a policy that allows nothing else', async () => {
     const page = await t.call('GET', '/docs');
     assert.equal(page.status, 200);
     assert.match(String(page.headers['content-type']), /^text\/html/);

@@ -4,14 +4,14 @@ import { createStaticContent, type StaticContent } from '../../kernel/http/stati
 import type { ReferenceDeps } from './deps.ts';
 
 export const referenceRoutes = ({ openapi, loadPage }: ReferenceDeps): RouteEntry[] => {
-  /** Made at the first request, because every route must be mounted before; a failure is not kept. */
-  let made: Promise<StaticContent> | undefined;
+  /** Rendered by the first request, because every route must be mounted before; a failure is not cached. */
+  let rendered: Promise<StaticContent> | undefined;
   const document = () => {
-    made ??= createStaticContent(JSON.stringify(openapi()));
-    made.catch(() => {
-      made = undefined;
+    rendered ??= createStaticContent(JSON.stringify(openapi()));
+    rendered.catch(() => {
+      rendered = undefined;
     });
-    return made;
+    return rendered;
   };
   return [
     rootRoute({

@@ -1,10 +1,10 @@
-/** The archive's name in a header: what may stand there plainly, and beside it (RFC 6266) the name itself, if it differs. */
+/** Content-Disposition of the archive: an ASCII file name, and the exact name beside it if it differs (RFC 6266). */
 
-const longest = 100;
+const maxLength = 100;
 
 export function attachment(name: string): string {
   const readable = Array.from(name.toWellFormed().replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}/\\]/gu, '_'))
-    .slice(0, longest)
+    .slice(0, maxLength)
     .join('')
     .replace(/^\.+/, '_');
   const plain = readable.replace(/[^\w.+-]/gu, '_') || 'agent';
@@ -14,7 +14,7 @@ export function attachment(name: string): string {
     : `${header}; filename*=UTF-8''${percentEncoded(`${readable}-scaffold.zip`)}`;
 }
 
-/** RFC 8187 leaves fewer characters as they are than encodeURIComponent does. */
+/** RFC 8187 allows fewer unescaped characters than encodeURIComponent. */
 const percentEncoded = (text: string) =>
   encodeURIComponent(text).replace(
     /['()*]/g,

@@ -1,10 +1,10 @@
-import type { Particulars, TextFile } from './project.ts';
+import type { TemplateValues, TextFile } from './project.ts';
 import type { Language } from './schema.ts';
 
 export interface ScaffoldDeps {
-  /** The agent, in whichever organization. */
+  /** The agent, of any organization. */
   findAgent(agentId: string): Promise<ScaffoldedAgent | undefined>;
-  /** Where the API is to be found. */
+  /** The address of the API. */
   readonly apiUrl: string;
   /** The files of a language's template, in the order they have in the archive. */
   template(language: Language): Promise<readonly TextFile[]>;
@@ -12,6 +12,6 @@ export interface ScaffoldDeps {
   archive(files: readonly TextFile[]): unknown;
 }
 
-export type ScaffoldedAgent = Omit<Particulars, 'name' | 'apiUrl'> & {
+export type ScaffoldedAgent = Omit<TemplateValues, 'name' | 'apiUrl'> & {
   readonly status: string;
 };

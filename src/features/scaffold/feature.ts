@@ -1,7 +1,6 @@
 /**
- * Scaffold: a project for an agent, in the language of its developers, as an archive. Owns no table; the templates are the
- * files in /scaffolds. Which agents exist is the agents feature's. Nothing secret goes into a project: whoever makes it
- * run brings the secret.
+ * Scaffold: a project for an agent in one of five languages, as a ZIP archive. Owns no table; the templates are the files in /scaffolds.
+ * Reads agents through its port. A project contains no secret: its developer adds the client secret.
  */
 import type { RouteEntry } from '../../kernel/http/route.ts';
 import type { ScaffoldDeps } from './deps.ts';

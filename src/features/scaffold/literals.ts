@@ -1,7 +1,6 @@
 /**
- * What is known about an agent, written so that a language reads exactly that text and nothing more. One escaper for each
- * kind of file; printable ASCII stands as it is, everything else as an escape, so that no encoding, terminal or review
- * tool can make anything else of it.
+ * Escapes values of an agent for the source files of each language. Printable ASCII stays; everything else becomes an escape, so that no
+ * encoding, terminal or review tool can misread it.
  */
 
 type Escape = (codePoint: number) => string;
@@ -21,8 +20,8 @@ const fixedWidth: Escape = (codePoint) =>
   codePoint > 0xffff ? `\\U${hex(codePoint, 8)}` : `\\u${hex(codePoint, 4)}`;
 
 /**
- * Java replaces \u escapes before it looks for the ends of lines and strings: as one, a line feed would end the line. Below
- * 256 there are octal escapes, which it reads where it should; above, no character ends anything.
+ * Java replaces \u escapes before it parses lines and strings: an escaped line feed would end the line. Octal escapes, for characters
+ * below 256, are parsed inside strings; no character above ends a line.
  */
 const utf16Units: Escape = (codePoint) => {
   if (codePoint < 0x100) return `\\${codePoint.toString(8).padStart(3, '0')}`;
@@ -30,11 +29,11 @@ const utf16Units: Escape = (codePoint) => {
   return Array.from({ length: units.length }, (_, index) => `\\u${hex(units.charCodeAt(index), 4)}`).join('');
 };
 
-/** For `sh` as well as for programs that take what follows `=` as it stands: quoted only where it must be. */
+/** For `sh`, and for programs that read the text after `=` literally: quoted only where necessary. */
 const environmentValue = (text: string): string =>
   /^[\w.:/@%+,=[\]-]*$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`;
 
-/** By the end of the file's name; in any other file there is no place for what an agent says about itself. */
+/** By the end of the file's name. Other files may contain no values. */
 export const escapers = {
   '.ts': quoted("'", braced),
   '.py': quoted('"', fixedWidth),

@@ -1,4 +1,4 @@
-/** A template and an agent become a project. Paths are the template's alone; what is the agent's goes in as literals. */
+/** Fills a template with the values of an agent. Paths come from the template only; values are inserted as escaped literals. */
 import { escapers } from './literals.ts';
 
 export interface TextFile {
@@ -6,8 +6,8 @@ export interface TextFile {
   readonly text: string;
 }
 
-/** What a template can ask for, as `@@name@@`. */
-export interface Particulars {
+/** The placeholders of a template: `@@name@@`. */
+export interface TemplateValues {
   readonly agentId: string;
   readonly organizationId: string;
   readonly email: string;
@@ -20,15 +20,15 @@ export interface Particulars {
   readonly apiUrl: string;
 }
 
-export const fill = (template: readonly TextFile[], particulars: Particulars): TextFile[] =>
-  template.map(({ path, text }) => ({ path, text: fillOne(path, text, particulars) }));
+export const fill = (template: readonly TextFile[], values: TemplateValues): TextFile[] =>
+  template.map(({ path, text }) => ({ path, text: fillOne(path, text, values) }));
 
-/** One pass: a value that looks like a place is not filled again. */
-function fillOne(path: string, text: string, particulars: Particulars): string {
-  return text.replace(/@@(\w+)@@/g, (place, name: string) => {
+/** One pass: a value that looks like a placeholder is not replaced again. */
+function fillOne(path: string, text: string, values: TemplateValues): string {
+  return text.replace(/@@(\w+)@@/g, (placeholder, name: string) => {
     const literal = Object.entries(escapers).find(([end]) => path.endsWith(end))?.[1];
-    const value = Object.hasOwn(particulars, name) ? particulars[name as keyof Particulars] : undefined;
-    if (!literal || value === undefined) throw new Error(`${path}: nothing can be filled in for ${place}`);
+    const value = Object.hasOwn(values, name) ? values[name as keyof TemplateValues] : undefined;
+    if (!literal || value === undefined) throw new Error(`${path}: no value for ${placeholder}`);
     return typeof value === 'string' ? literal(value) : value.map(literal).join(', ');
   });
 }

@@ -37,7 +37,7 @@ async function ask(agentId: string, token: string | undefined, query = '') {
   };
 }
 
-/** A fresh organization each time: ten archives a minute are all that one gets. */
+/** A new organization each time, since the limit is ten archives a minute per organization. */
 async function member(scopes: string[] = []) {
   const { organizationId, agentId } = await makeTarget();
   return { organizationId, agentId, token: (await agentIn(organizationId, scopes)).token };
@@ -88,7 +88,7 @@ describe('GET /sdk/scaffold/{agentId}', () => {
       assert.match(files.Dockerfile ?? '', /^USER (?!root|0)/m);
     });
 
-    it(`200 ${language}: whatever the agent says of itself, the same names, and other text in two files only`, async () => {
+    it(`200 ${language}: any values of the agent change only two files and no file name`, async () => {
       const { organizationId, agentId, token } = await member();
       const other = await register(organizationId, {
         email: `a/b'*%{}${language}@example.com`,
@@ -123,7 +123,7 @@ describe('GET /sdk/scaffold/{agentId}', () => {
     assert.equal(entries, Object.keys(first.files).length);
   });
 
-  it('200 a name that a header cannot carry is given twice, safely', async () => {
+  it('200 a non-ASCII name is sent in both forms, escaped', async () => {
     const { organizationId, token } = await member();
     const agentId = await register(organizationId, { email: "a/b'c*`d`e@example.com" });
     const { headers } = await ask(agentId, token);
@@ -133,7 +133,7 @@ describe('GET /sdk/scaffold/{agentId}', () => {
     );
   });
 
-  it('200 for a suspended agent: it may come back', async () => {
+  it('200 for a suspended agent', async () => {
     const { agentId, token } = await member();
     await t.call('PATCH', `/api/v1/agents/${agentId}`, {
       token: operatorToken,
@@ -142,14 +142,14 @@ describe('GET /sdk/scaffold/{agentId}', () => {
     assert.equal((await ask(agentId, token)).status, 200);
   });
 
-  it('200 for the operator, of any organization, with the organization of the agent', async () => {
+  it('200 for an operator, for agents of any organization', async () => {
     const { organizationId, agentId } = await member();
     const { status, files } = await ask(agentId, operatorToken);
     assert.equal(status, 200);
     assert.ok(files['.env.example']?.split('\n').includes(`ORGANIZATION_ID=${organizationId}`));
   });
 
-  it('400 VALIDATION_ERROR for a language there is no template for, with what there is', async () => {
+  it('400 VALIDATION_ERROR for an unknown language, with the list of languages', async () => {
     const { agentId, token } = await member();
     for (const provided of ['cobol', '', 'TypeScript', '../typescript', '__proto__', 'constructor']) {
       const { status, json } = await ask(agentId, token, `?language=${encodeURIComponent(provided)}`);
@@ -164,7 +164,7 @@ describe('GET /sdk/scaffold/{agentId}', () => {
     assert.ok(long.details.provided.length < 100);
   });
 
-  it('400 VALIDATION_ERROR for a language given twice, and for what is no id', async () => {
+  it('400 VALIDATION_ERROR for a repeated language and for an invalid id', async () => {
     const { agentId, token } = await member();
     assert.equal((await ask(agentId, token, '?language=go&language=rust')).json.code, 'VALIDATION_ERROR');
     assert.equal((await ask('not-an-id', token)).json.code, 'VALIDATION_ERROR');
@@ -225,7 +225,7 @@ describe('GET /sdk/scaffold/{agentId}', () => {
     assert.equal((await ask(agentId, token)).status, 200);
   });
 
-  it('429 RATE_LIMIT_EXCEEDED for all but ten of fifty at once', async () => {
+  it('429 RATE_LIMIT_EXCEEDED for all but ten of fifty concurrent requests', async () => {
     const { agentId, token } = await member();
     startOfMinute(t.clock);
     const answers = await Promise.all(

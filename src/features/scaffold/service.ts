@@ -20,7 +20,7 @@ export const createScaffoldService = (deps: ScaffoldDeps): ScaffoldService => ({
   async scaffold(caller, agentId, language) {
     const agent = (await deps.findAgent(agentId)) ?? fail('AGENT_NOT_FOUND');
     const tenant = tenantOf(caller);
-    // Elsewhere another organization's agent does not exist; here the interface says FORBIDDEN.
+    // Other routes answer 404 for another organization's agent; the spec requires 403 here.
     if (tenant !== undefined && agent.organizationId !== tenant)
       fail('FORBIDDEN', { message: 'This agent belongs to another organization.' });
     if (agent.status === 'decommissioned')
