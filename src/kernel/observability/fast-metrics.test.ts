@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import { AggregatorRegistry, Histogram, Registry } from 'prom-client';
-import { createTally } from './fast-metrics.ts';
+import { createFastHistogram } from './fast-metrics.ts';
 
 type Observation = readonly [Record<string, string>, number];
 
@@ -12,11 +12,11 @@ const labels = ['method', 'route'];
 /** The same observations, by our histogram and by prom-client's own. */
 function both(observations: readonly Observation[]): { ours: Registry; theirs: Registry } {
   const [ours, theirs] = [new Registry(), new Registry()];
-  const tally = createTally({ ...options, labels });
-  ours.registerMetric(tally.metric);
+  const fast = createFastHistogram({ ...options, labels });
+  ours.registerMetric(fast.metric);
   const histogram = new Histogram({ ...options, labelNames: labels, registers: [theirs] });
   for (const [values, seconds] of observations) {
-    tally.observe(values, seconds);
+    fast.observe(values, seconds);
     histogram.observe(values, seconds);
   }
   return { ours, theirs };
@@ -77,10 +77,10 @@ describe('a tally prints what a histogram of prom-client prints', () => {
 
   it('a caller may reuse its object of labels', async () => {
     const registry = new Registry();
-    const tally = createTally({ ...options, labels });
-    registry.registerMetric(tally.metric);
+    const fast = createFastHistogram({ ...options, labels });
+    registry.registerMetric(fast.metric);
     const reused = { ...get };
-    tally.observe(reused, 1);
+    fast.observe(reused, 1);
     reused.route = '/elsewhere';
     assert.match(await registry.metrics(), /took_seconds_count\{method="GET",route="\/agents"\} 1/);
   });

@@ -9,7 +9,12 @@ import {
   type LabelsOf,
   type MetricName,
 } from '../../contract/metrics.ts';
-import { type Count, createCount, createTally, type Tally } from './fast-metrics.ts';
+import {
+  createFastCounter,
+  createFastHistogram,
+  type FastCounter,
+  type FastHistogram,
+} from './fast-metrics.ts';
 
 type Labels<N extends MetricName> = Record<LabelsOf<N>, string>;
 
@@ -43,8 +48,8 @@ const maxOpenValues = 1_000;
 
 export function createMetrics(): Metrics {
   const registry = new Registry();
-  const counters = new Map<string, Count>();
-  const histograms = new Map<string, Tally>();
+  const counters = new Map<string, FastCounter>();
+  const histograms = new Map<string, FastHistogram>();
   const gauges = new Map<string, Gauge>();
   const readings = new Map<GaugeName, () => number>();
   const queries: (() => Promise<void>)[] = [];
@@ -52,18 +57,18 @@ export function createMetrics(): Metrics {
   for (const [name, definition] of Object.entries(definitions)) {
     const common = { name, help: definition.help, labelNames: [...definition.labels], registers: [registry] };
     if (definition.type === 'counter') {
-      const count = createCount({ name, help: definition.help, labels: definition.labels });
-      counters.set(name, count);
-      registry.registerMetric(count.metric);
+      const counter = createFastCounter({ name, help: definition.help, labels: definition.labels });
+      counters.set(name, counter);
+      registry.registerMetric(counter.metric);
     } else if (definition.type === 'histogram') {
-      const tally = createTally({
+      const histogram = createFastHistogram({
         name,
         help: definition.help,
         labels: definition.labels,
         buckets: definition.buckets,
       });
-      histograms.set(name, tally);
-      registry.registerMetric(tally.metric);
+      histograms.set(name, histogram);
+      registry.registerMetric(histogram.metric);
     } else {
       const gauge = new Gauge({ ...common, aggregator: definition.acrossProcesses });
       // Absent until it is set: a zero without a measurement would raise alerts.

@@ -1,6 +1,8 @@
 /**
- * Pipelined requests are handled one at a time: the next begins when the response before it has been written. Node would start
- * all of them at once: a client that reads nothing could make the server hold thousands of responses with one packet.
+ * Pipelined requests are handled one after the other: the next begins when the response before it has been written. Node would
+ * handle all of them at once and buffer their responses, and has no setting for it; so this wraps the `request` listener. Measured:
+ * 500 pipelined requests (13 KB) of a client that reads nothing, responses of 100 KB: 50 MB in memory without it, 4 MB with it. A
+ * request that is not pipelined costs one comparison.
  */
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
