@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
-# Fetches a Kafka broker for the tests through Maven (whatever mirror it is set up with) into a folder outside the
-# repository, and prints that folder. Fetched once: what is there is complete, since it is moved into place at the end.
+# Downloads a Kafka broker for the tests through Maven (and its configured mirror) into a folder outside the repository, and
+# prints that folder. An existing folder is complete, since the download is moved into place at the end.
 set -euo pipefail
 
 version=4.1.0
 folder=${KAFKA_FOR_TESTS:-${XDG_CACHE_HOME:-$HOME/.cache}/countersign/kafka-$version}
 if [ ! -e "$folder/kafka_2.13-$version.jar" ]; then
   mkdir -p "$(dirname "$folder")"
-  # Beside its place, so that the move is one step.
+  # On the same file system, so that the move is atomic.
   work=$(mktemp -d "$(dirname "$folder")/fetching.XXXXXX")
   trap 'rm -rf "$work"' EXIT
   cat >"$work/pom.xml" <<POM
@@ -34,7 +34,7 @@ POM
     [ "$attempt" -lt 3 ] || exit 1
     sleep 5
   done
-  # Somebody else may have been faster; theirs is as good.
+  # Another process may have been faster; its folder is equivalent.
   mv -T "$work/jars" "$folder" 2>/dev/null || [ -e "$folder/kafka_2.13-$version.jar" ]
 fi
 echo "$folder"

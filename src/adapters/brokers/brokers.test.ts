@@ -182,12 +182,12 @@ describe('NATS', () => {
     const organizationId = ids.uuid();
     const all = messagesOf(900, organizationId);
     await broker.publish(all.slice(0, 100), going);
-    const stranger = await connect({ port: server.port });
-    t.after(() => stranger.close());
+    const otherWriter = await connect({ port: server.port });
+    t.after(() => otherWriter.close());
     let over = false;
     const noise = async () => {
       while (!over) {
-        await stranger.request('countersign.stranger.noise', '{}').catch(() => {});
+        await otherWriter.request('countersign.other.noise', '{}').catch(() => {});
         await new Promise((resolve) => setTimeout(resolve, 2));
       }
     };
@@ -199,7 +199,7 @@ describe('NATS', () => {
     const received = await server.received();
     assert.ok(
       received.some(({ place }) => place.endsWith('noise')),
-      'the stranger wrote',
+      'the other writer wrote',
     );
     assert.deepEqual(
       received.filter(({ place }) => place.includes(organizationId)).map(({ key }) => key),

@@ -275,23 +275,23 @@ describe('embedded PostgreSQL', { concurrency: 3 }, () => {
 
   test('an ordinary user runs the programs in place', async (t) => {
     if (needsRoot) return skipWithout(t, needsRoot);
-    const stranger = await ordinaryUser();
-    if (!stranger) return t.skip('no ordinary user who can enter the checkout');
-    const dataDir = await newDataDir(t, 0o700, stranger);
-    const { url } = await startInChild(t, dataDir, { account: stranger });
+    const ordinary = await ordinaryUser();
+    if (!ordinary) return t.skip('no ordinary user who can enter the checkout');
+    const dataDir = await newDataDir(t, 0o700, ordinary);
+    const { url } = await startInChild(t, dataDir, { account: ordinary });
     assert.deepEqual(await rows(url, 'select 1 as one'), [{ one: 1 }]);
-    assert.equal((await stat(dataDir)).uid, stranger.uid);
+    assert.equal((await stat(dataDir)).uid, ordinary.uid);
     assert.ok((await lstat(dataDir)).isDirectory());
     assert.deepEqual(await readdir(dirname(dataDir)), ['pg', 'pg.log', 'pg.password']);
   });
 
   test('an ordinary user without write access to the package runs a copy of it', async (t) => {
     if (needsRoot) return skipWithout(t, needsRoot);
-    const stranger = await ordinaryUser();
-    if (!stranger) return t.skip('no ordinary user who can enter the checkout');
+    const ordinary = await ordinaryUser();
+    if (!ordinary) return t.skip('no ordinary user who can enter the checkout');
     const project = await copyOfProject(t);
-    const dataDir = await newDataDir(t, 0o700, stranger);
-    const { url, child } = await startInChild(t, dataDir, { account: stranger, project });
+    const dataDir = await newDataDir(t, 0o700, ordinary);
+    const { url, child } = await startInChild(t, dataDir, { account: ordinary, project });
     assert.deepEqual(await rows(url, 'select 1 as one'), [{ one: 1 }]);
     const beside = await readdir(dirname(dataDir));
     assert.deepEqual(beside, [`native-${await packageVersion(project)}`, 'pg', 'pg.log', 'pg.password']);
@@ -304,7 +304,7 @@ describe('embedded PostgreSQL', { concurrency: 3 }, () => {
     await taken.stop();
     const restarted = await start(t, { dataDir });
     assert.deepEqual(await rows(restarted.url, 'select 1 as one'), [{ one: 1 }]);
-    assert.equal((await stat(dataDir)).uid, stranger.uid);
+    assert.equal((await stat(dataDir)).uid, ordinary.uid);
   });
 
   test('names a missing package and the alternatives', async (t) => {

@@ -66,7 +66,10 @@ describe('GET /compliance/agent-cards of thousands of agents', () => {
     const before = await pagesRead();
     const { response } = await startExport();
     const whileWaiting = (await settledPages()) - before;
-    assert.ok(whileWaiting < pages / 2, `${whileWaiting} of ${pages} pages are read and nobody takes them`);
+    assert.ok(
+      whileWaiting < pages / 2,
+      `${whileWaiting} of ${pages} pages are read while the client does not read`,
+    );
     const chunks: Buffer[] = [];
     for await (const chunk of response) chunks.push(chunk);
     const body = Buffer.concat(chunks);

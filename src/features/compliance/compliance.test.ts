@@ -34,10 +34,10 @@ const counted = async () =>
 /** An organization with an agent that calls the API, and further agents. */
 async function makeHome(agents: number) {
   const { organizationId } = await makeTarget();
-  const asker = await agentIn(organizationId, ['agents:read', 'audit:read']);
+  const caller = await agentIn(organizationId, ['agents:read', 'audit:read']);
   const more = await Promise.all(Array.from({ length: agents }, () => agentIn(organizationId, [])));
   // The target has two agents of its own.
-  return { organizationId, ...asker, agentIds: more.map(({ agentId }) => agentId), living: agents + 3 };
+  return { organizationId, ...caller, agentIds: more.map(({ agentId }) => agentId), living: agents + 3 };
 }
 const nextReport = () => t.clock.advance(301_000);
 const nextControls = () => t.clock.advance(61_000);
