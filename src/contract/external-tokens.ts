@@ -25,7 +25,7 @@ export const externalTokenReasons = {
 export type ExternalTokenReason = keyof typeof externalTokenReasons;
 
 /** Values of `event_type` in `service_federation_events_total`. */
-export const federationEvents = [
+const federationEvents = [
   'partner_added',
   'partner_changed',
   'partner_removed',

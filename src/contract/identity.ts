@@ -12,7 +12,6 @@ export const agentTypes = [
   'monitor',
   'custom',
 ] as const;
-export type AgentType = (typeof agentTypes)[number];
 
 /**
  * The services in an agent's DID document, by the fragments of their ids. The fragment of a key is its `kid`. Ids in one document

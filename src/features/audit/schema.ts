@@ -28,7 +28,7 @@ const AuditDate = (meaning: string) =>
     description: `${meaning}: an ISO 8601 date or time (of UTC, unless it names a zone), such as 2030-01-31T12:00:00Z`,
   });
 
-export const periodQuery = {
+const periodQuery = {
   fromDate: Type.Optional(AuditDate('the first moment, or day, at most 90 days ago')),
   toDate: Type.Optional(AuditDate('the last moment, or day')),
 };

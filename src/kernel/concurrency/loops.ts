@@ -13,7 +13,7 @@ export interface Loop {
   readonly everyMs: number;
   /** Runs also in processes that leave background work to `countersign worker`: they cannot write without it. */
   readonly inEveryProcess?: boolean;
-  /** Deletes what has expired by the clock: skipped while the clock-skew guard forbids it. */
+  /** Purges expired rows: skipped while the clock-skew guard forbids it. */
   readonly purges?: boolean;
   /** One round of work. Long rounds check the signal and return early. */
   run(signal: AbortSignal): Promise<void>;

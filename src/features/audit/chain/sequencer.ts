@@ -6,6 +6,7 @@
 import type { Clock } from '../../../kernel/clock.ts';
 import { createYield, type YieldToEventLoop } from '../../../kernel/concurrency/yield.ts';
 import type { Db, Tx } from '../../../kernel/data/db.ts';
+import { nilUuid } from '../../../kernel/ids.ts';
 import type { Signer } from '../../../kernel/ports/signer.ts';
 import type { Alarm } from '../alarm.ts';
 import { finding } from '../findings.ts';
@@ -60,7 +61,7 @@ const maxUnsettled = 50_000n;
 const beginning: AppendCursor = {
   appendedIn: '0',
   timestamp: '-infinity',
-  eventId: '00000000-0000-0000-0000-000000000000',
+  eventId: nilUuid,
 };
 
 const endOfTransaction = { timestamp: 'infinity', eventId: 'ffffffff-ffff-ffff-ffff-ffffffffffff' };

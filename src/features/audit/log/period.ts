@@ -31,7 +31,7 @@ export const isWithin = ({ from, to }: Period, time: number): boolean => time >=
 export const clampTime = (time: number): number => Math.min(Math.max(time, earliest), latest);
 
 /** Older events are not shown, even while their partition exists. */
-export const oldestRetained = (now: number): number => now - retentionMs;
+const oldestRetained = (now: number): number => now - retentionMs;
 
 export const withinRetention = (time: number, now: number): boolean =>
   time >= oldestRetained(now) && time <= latest;

@@ -3,6 +3,7 @@
  * nearly the same order, so few events are buffered. When the buffer grows too large, the caller must read row by row.
  */
 import type { Tx } from '../../../kernel/data/db.ts';
+import { nilUuid } from '../../../kernel/ids.ts';
 import { millisecondsOf } from '../chain/hashes.ts';
 import { type EventBundle, type EventCursor, readEventBundle, separator } from './evidence-store.ts';
 
@@ -85,7 +86,7 @@ export function createEventStream(tx: Tx, organizationId: string): EventStream {
   return {
     readAhead,
     async readThrough({ earliest, latest }) {
-      cursor ??= { time: isoOf(earliest), eventId: '00000000-0000-0000-0000-000000000000' };
+      cursor ??= { time: isoOf(earliest), eventId: nilUuid };
       while (!ended && !failed && readThroughTime <= latest) {
         readAhead();
         const page = (await requested) as EventBundle;

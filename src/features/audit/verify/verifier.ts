@@ -54,12 +54,12 @@ export interface Verifier {
 }
 
 /** The state before the snapshot is taken: the snapshot must have all of it. */
-interface Before {
+interface StateBeforeSnapshot {
   readonly processed: string;
   readonly lastSeen: ChainHead | undefined;
 }
 
-interface Request {
+interface VerificationRequest {
   readonly organizationId: string;
   readonly period: Period | undefined;
   readonly onProgress: ((events: number) => void) | undefined;
@@ -71,7 +71,11 @@ const allowanceMs = 600_000;
 export function createVerifier(deps: VerifierDeps): Verifier {
   const { db, readStatement, keyring, chainHeads, alarm, pending } = deps;
 
-  const verifyInSnapshot = (request: Request, before: Before, rowByRow: boolean): Promise<Verdict> =>
+  const verifyInSnapshot = (
+    request: VerificationRequest,
+    before: StateBeforeSnapshot,
+    rowByRow: boolean,
+  ): Promise<Verdict> =>
     db.transaction(async (tx) => {
       const { organizationId, period, onProgress } = request;
       await takeSnapshot(tx);
@@ -122,7 +126,7 @@ export function createVerifier(deps: VerifierDeps): Verifier {
     organizationId: string,
     { head, due }: ScopeResult,
     cutoff: LinkingCutoff,
-    { lastSeen }: Before,
+    { lastSeen }: StateBeforeSnapshot,
   ): Promise<Finding | undefined> => {
     const [last] = await findLastSequences(tx, [organizationId]);
     const problem =

@@ -1,4 +1,4 @@
-/** Decides what the token of each locked client may carry: by the client's status, then by the grant. */
+/** Decides the contents of each locked client's token: by the client's status, then by the grant. */
 import type { Tx } from '../../../kernel/data/db.ts';
 import type { AuthorizedToken } from '../../../kernel/ports/grant.ts';
 import type { TokenContents } from '../draft-token.ts';

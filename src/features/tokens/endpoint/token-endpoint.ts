@@ -1,4 +1,4 @@
-/** `POST /token` as a list of stages. The stages from `lockClients` to `record` run in one transaction, see batch.ts. */
+/** `POST /token` as a list of stages. The stages from `lockClients` to `record` run in one transaction, see issue-queues.ts. */
 import type { TokenErrorCode } from '../../../contract/errors.ts';
 import { lockShared } from '../../../kernel/data/locks.ts';
 import type { Grant, IssuedToken, Mint } from '../../../kernel/ports/grant.ts';
@@ -6,9 +6,9 @@ import type { TokenDeps } from '../deps.ts';
 import type { DraftToken } from '../draft-token.ts';
 import { createAuthentication } from './authenticate.ts';
 import { authorize } from './authorize.ts';
-import { createIssueQueues, type IssueBatch } from './batch.ts';
 import { countAgainstClient } from './count.ts';
 import { createExternalIssue } from './external-assertion.ts';
+import { createIssueQueues, type IssueBatch } from './issue-queues.ts';
 import { lockClients } from './lock-clients.ts';
 import { createRequestParser, type TokenHttpRequest } from './parse.ts';
 import { applyQuota } from './quota.ts';
