@@ -3,8 +3,8 @@ import type { Queryable } from '../../kernel/data/db.ts';
 import { join, raw, type Sql, sql } from '../../kernel/data/sql.ts';
 import { offsetOf } from '../../kernel/http/page.ts';
 import { type SearchQuery, searchDepth } from './schema.ts';
+import { type Alternative, parseAlternatives, toWebsearchQuery } from './search-query.ts';
 import { columns, countListings, publishedAndVisibleTo, type StoredListing, visibleTo } from './store.ts';
-import { type Alternative, parseAlternatives, toWebsearchQuery } from './words.ts';
 
 /** `listing_words` holds labels as well as words; see the migration. */
 const labelsOf = ({ capability, category, verified, agentType }: SearchQuery): string[] =>

@@ -9,7 +9,7 @@
 import type { Clock } from '../clock.ts';
 import type { Loop } from '../concurrency/loops.ts';
 import type { DomainEvent, LedgerListener } from '../domain-event.ts';
-import { type Kv, KvUnavailable } from '../ports/kv.ts';
+import { type Kv, unlessUnavailable } from '../ports/kv.ts';
 import { deepFreeze } from './deep-freeze.ts';
 import { createLru } from './lru.ts';
 
@@ -158,9 +158,3 @@ function parseEntry(text: string): CacheEntry {
     return noEntry;
   }
 }
-
-const unlessUnavailable = <T, Fallback>(result: Promise<T>, fallback: Fallback): Promise<T | Fallback> =>
-  result.catch((error) => {
-    if (!(error instanceof KvUnavailable)) throw error;
-    return fallback;
-  });

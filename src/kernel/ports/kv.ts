@@ -31,6 +31,16 @@ export class KvUnavailable extends Error {
   }
 }
 
+/** The fallback while the store is unavailable; other errors are thrown. */
+export const unlessUnavailable = <T, Fallback>(
+  result: Promise<T>,
+  fallback: Fallback,
+): Promise<T | Fallback> =>
+  result.catch((error) => {
+    if (!(error instanceof KvUnavailable)) throw error;
+    return fallback;
+  });
+
 /** Observes `service_redis_command_duration_seconds` for either adapter, failed commands included. */
 export function timedKv(kv: Kv, metrics: Metrics): Kv {
   const timed = async <T>(command: string, work: Promise<T>): Promise<T> => {

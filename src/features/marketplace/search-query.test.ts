@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import { startApp } from '../../../test/support/harness.ts';
-import { toWebsearchQuery } from './words.ts';
+import { toWebsearchQuery } from './search-query.ts';
 
 const t = await startApp();
 
