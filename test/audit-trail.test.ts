@@ -7,20 +7,20 @@ import type { RouteEntry } from '../src/kernel/http/route.ts';
 import {
   asTenantAdmin,
   changesNothing,
-  type Sent,
   succeeding,
   type Target,
+  type TestRequest,
   validTokenRequest,
 } from './matrix/matrix-rows.ts';
-import { createWorld, send } from './support/actors.ts';
 import { startApp, startOfMinute } from './support/harness.ts';
+import { createMatrixFixture, send } from './support/principals.ts';
 
 const t = await startApp({
   MULTI_TENANT: 'true',
   BILLING_ALLOW_EMBEDDED: 'true',
   WEBHOOK_ALLOW_PRIVATE_TARGETS: 'true',
 });
-const { makeTarget, agentIn, operatorToken } = await createWorld(t);
+const { makeTarget, agentIn, operatorToken } = await createMatrixFixture(t);
 
 interface Written {
   readonly event_id: string;
@@ -255,7 +255,7 @@ describe('a refused authentication at /token', () => {
     it(`${status} ${what}: exactly one event, a failure, with where from`, async () => {
       const target = await makeTarget();
       const { form, headers, agentId = target.agentId } = await prepare(target);
-      const request: Sent = { method: 'POST', url: '/api/v1/token', form };
+      const request: TestRequest = { method: 'POST', url: '/api/v1/token', form };
       const sentFrom = { ...from, headers: { ...from.headers, ...headers } };
       const { result, written } = await eventsOf(() => send(t, request, undefined, sentFrom));
       assert.equal(result.status, status, result.text);
@@ -384,7 +384,7 @@ describe('a refused access token', () => {
     it(`${status} ${what}: is in the log of whose it was, with the reason`, async () => {
       const target = await makeTarget();
       const token = await prepare(target);
-      const request: Sent = { method: 'GET', url: '/api/v1/agents' };
+      const request: TestRequest = { method: 'GET', url: '/api/v1/agents' };
       const { result, written } = await eventsOf(() => send(t, request, token, from));
       assert.equal(result.status, status, result.text);
       const [{ event_id, ...event } = assert.fail('nothing was recorded'), ...others] = written;

@@ -3,8 +3,8 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { environment } from './support/harness.ts';
 import { authorityFile, startReceiver } from './support/peers/receivers.ts';
-import { startDelivering } from './support/peers/subscribers.ts';
 import { startCountersign, startServe, until } from './support/programs.ts';
+import { startWebhookApp } from './support/scenarios/webhooks.ts';
 
 const settings = {
   WEBHOOK_ALLOW_PRIVATE_TARGETS: 'true',
@@ -14,12 +14,12 @@ const settings = {
 };
 
 test('a dead letter of a worker is counted by every process that answers /metrics, and logged once', async () => {
-  const t = await startDelivering(settings);
+  const t = await startWebhookApp(settings);
   const receiver = await startReceiver((_request, response) => void response.writeHead(500).end());
   const { id } = await t.subscribe(`${receiver.url}/hooks/path-secret?key=query-secret`);
   const env = environment(t.databaseUrl, settings);
   const { url } = await startServe(env, ['--no-worker']);
-  await t.happen();
+  await t.raiseEvent();
   const worker = startCountersign(['worker'], env);
   const exposition = async () => (await fetch(`${url}/metrics`)).text();
   const line = /^service_webhook_dead_letters_total\{event_type="agent.created"\} (\d+)$/m;

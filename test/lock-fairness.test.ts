@@ -5,12 +5,12 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { lockExclusive } from '../src/kernel/data/locks.ts';
 import { type Answer, keepOpen, startApp } from './support/harness.ts';
 import { until } from './support/programs.ts';
-import { delegating } from './support/scenarios/delegations.ts';
-import { createTrust } from './support/scenarios/trust.ts';
+import { createDelegationClient } from './support/scenarios/delegations.ts';
+import { createTrustClient } from './support/scenarios/trust.ts';
 
 const t = await startApp({ WEBHOOK_ALLOW_PRIVATE_TARGETS: 'true', RATE_LIMIT_PER_MINUTE: '1000000' });
-const { operator, policyFor, exchange } = await createTrust(t);
-const { lend, exchange: redeem, revoke } = delegating(t);
+const { operator, createPolicy, exchange } = await createTrustClient(t);
+const { lend, exchange: redeem, revoke } = createDelegationClient(t);
 const aliceToken = await t.token(undefined, await t.agent());
 
 type Call = () => Promise<Answer>;
@@ -19,7 +19,7 @@ const suspend = (agentId: string) =>
   t.call('PATCH', `/api/v1/agents/${agentId}`, { token: operator, payload: { status: 'suspended' } });
 
 const workload = async () => {
-  const policy = await policyFor({ singleUse: false });
+  const policy = await createPolicy({ singleUse: false });
   const token = await policy.sign();
   return { policy, ask: () => exchange(token, { client_id: policy.agentId }) };
 };

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, describe, it } from 'node:test';
-import { environment, patiently, startApp, startOfMinute } from '../../test/support/harness.ts';
+import { environment, startApp, startOfMinute, withLongConnectTimeout } from '../../test/support/harness.ts';
 import { until } from '../../test/support/programs.ts';
 import { createApp } from '../app.ts';
 import { limits } from '../contract/limits.ts';
@@ -90,7 +90,7 @@ describe('refusals of unauthenticated requests', () => {
   });
 
   it(`401 from two processes, recorded ${limit} times in total`, async () => {
-    const config = loadConfig(environment(patiently(t.databaseUrl)));
+    const config = loadConfig(environment(withLongConnectTimeout(t.databaseUrl)));
     const second = await createApp({ config, log: createLog({ level: 'silent' }), clock: t.clock });
     after(() => second.close());
     const { organizationId, clientId } = await tenant();

@@ -2,7 +2,12 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import * as oauth from 'oauth4webapi';
 import { clientOf, listen } from '../support/clients/listening.ts';
-import { accessTokenType, delegating, jwtType, tokenExchange } from '../support/scenarios/delegations.ts';
+import {
+  accessTokenType,
+  createDelegationClient,
+  jwtType,
+  tokenExchange,
+} from '../support/scenarios/delegations.ts';
 
 const t = await listen();
 const agent = await clientOf(t);
@@ -59,7 +64,7 @@ describe('oauth4webapi', () => {
   ] as const) {
     it(`redeems a delegation by token exchange, authenticated by ${name}`, async () => {
       const delegator = await t.agent();
-      const { lend } = delegating(t);
+      const { lend } = createDelegationClient(t);
       const { delegationToken, chainId } = await lend(await t.token(undefined, delegator), agent, [
         'agents:read',
       ]);

@@ -5,15 +5,15 @@ import { describe, it } from 'node:test';
 import { decodeJwt, decodeProtectedHeader } from 'jose';
 import { startApp } from '../support/harness.ts';
 import { makeKey, startIssuer, startOidcProvider } from '../support/peers/issuers.ts';
-import { delegating, jwtType, tokenExchange } from '../support/scenarios/delegations.ts';
-import { createTrust, ours } from '../support/scenarios/trust.ts';
+import { createDelegationClient, jwtType, tokenExchange } from '../support/scenarios/delegations.ts';
+import { createTrustClient, ownAudience } from '../support/scenarios/trust.ts';
 
 const t = await startApp({ WEBHOOK_ALLOW_PRIVATE_TARGETS: 'true' });
-const { operator, policyFor, exchange } = await createTrust(t);
-const { lend } = delegating(t);
+const { operator, createPolicy, exchange } = await createTrustClient(t);
+const { lend } = createDelegationClient(t);
 const provider = await startOidcProvider();
 const bob = await t.agent();
-const policy = await policyFor({
+const policy = await createPolicy({
   agentId: bob.agentId,
   issuer: provider.issuer,
   subject: null,
@@ -29,7 +29,7 @@ const verify = async (token: string) =>
   (
     await t.call('POST', '/api/v1/federation/verify', {
       token: operator,
-      payload: { token, audience: ours },
+      payload: { token, audience: ownAudience },
     })
   ).json;
 const asserted = (client_assertion: string, more: Record<string, string>) =>
@@ -93,7 +93,7 @@ const hostile: [string, string, (good: string) => string | Promise<string>][] = 
 describe('a token of a real provider', () => {
   it('200 valid for whoever asks, and 200 once for whoever brings it, by whichever way', async () => {
     for (const [way, bring] of ways) {
-      const good = await provider.token(ours);
+      const good = await provider.token(ownAudience);
       const { valid, claims } = await verify(good);
       assert.deepEqual([valid, claims?.client_id], [true, 'pipeline']);
       const { status, text } = await bring(good);
@@ -105,7 +105,7 @@ describe('a token of a real provider', () => {
 
   for (const [what, reason, make] of hostile) {
     it(`not valid (${reason}), and nobody comes in, with ${what}; the good one goes on being good`, async () => {
-      const good = await provider.token(ours);
+      const good = await provider.token(ownAudience);
       const bad = await make(good);
       assert.deepEqual(await verify(bad), { valid: false, reason });
       for (const [way, bring] of ways) {
@@ -118,13 +118,13 @@ describe('a token of a real provider', () => {
   }
 
   it('nobody comes in as another client of the same provider, whose tokens are valid all the same', async () => {
-    const other = await provider.token(ours, 'intruder');
+    const other = await provider.token(ownAudience, 'intruder');
     assert.equal((await verify(other)).valid, true);
     for (const [way, bring] of ways) assert.ok([400, 401].includes((await bring(other)).status), way);
   });
 
   it('nobody comes in once the policy is gone; verify does not depend on it', async () => {
-    const good = await provider.token(ours);
+    const good = await provider.token(ownAudience);
     await t.call('DELETE', `/api/v1/oidc/trust-policies/${policy.policyId}`, { token: operator });
     for (const [way, bring] of ways) assert.ok([400, 401].includes((await bring(good)).status), way);
     assert.equal((await verify(good)).valid, true);

@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import { skipWithout, startApp } from '../support/harness.ts';
 import { startRelay } from '../support/peers/relay.ts';
 import { startRedis, until } from '../support/programs.ts';
-import { delegating } from '../support/scenarios/delegations.ts';
+import { createDelegationClient } from '../support/scenarios/delegations.ts';
 
 /** Less than a command to Redis is waited for. */
 const conclusiveMs = 150;
@@ -14,7 +14,7 @@ test('while a request is counted no transaction is open and no agent is locked, 
   if (!redis) return skipWithout(context, 'redis-server');
   const relay = await startRelay(redis.port);
   const t = await startApp({ REDIS_URL: `redis://127.0.0.1:${relay.port}` });
-  const { lend, exchange } = delegating(t);
+  const { lend, exchange } = createDelegationClient(t);
   const client = await t.agent();
   const { delegationToken } = await lend(await t.token(), client, ['agents:read'], { expiresIn: 86_400 });
   const byCredentials = () =>

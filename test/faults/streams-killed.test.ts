@@ -113,7 +113,7 @@ describe('Streams', { concurrency: 2 }, () => {
     await kafka.restart();
     await sleep(1_000);
     await until('there are many changes', async () => raising.raised() > 20 || undefined);
-    await until('fifty requests are answered', async () => traffic.answered().length > 50 || undefined);
+    await until('fifty requests are answered', async () => traffic.responses().length > 50 || undefined);
     const raised = await raising.stop();
     const exchanges = await traffic.stop();
     assert.deepEqual(new Set(exchanges.map(({ outcome }) => outcome)), new Set([200]));

@@ -5,18 +5,18 @@ import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { environment } from '../support/harness.ts';
 import { authorityFile, startReceiver } from '../support/peers/receivers.ts';
-import { type Delivering, startDelivering } from '../support/peers/subscribers.ts';
 import { freePort, type Program, startCountersign, until } from '../support/programs.ts';
+import { startWebhookApp, type WebhookApp } from '../support/scenarios/webhooks.ts';
 
 const settings = { WEBHOOK_ALLOW_PRIVATE_TARGETS: 'true', WEBHOOK_DELIVERY_TIMEOUT_MS: '60000' };
-const startWorker = (t: Delivering): Program =>
+const startWorker = (t: WebhookApp): Program =>
   startCountersign(['worker'], {
     ...environment(t.databaseUrl, settings),
     NODE_EXTRA_CA_CERTS: authorityFile,
   });
 
 /** As if so much time had passed that every claim has run out. */
-const letClaimsRunOut = (t: Delivering) =>
+const letClaimsRunOut = (t: WebhookApp) =>
   t.sql("update webhook_deliveries set claimed_until = '2000-01-01' where claimed_until is not null");
 
 const end = async (program: Program) => {
@@ -24,7 +24,7 @@ const end = async (program: Program) => {
   await program.ended();
 };
 
-const deliveredOnce = (t: Delivering, id: string, program: Program) =>
+const deliveredOnce = (t: WebhookApp, id: string, program: Program) =>
   until(
     'the delivery',
     async () => {
@@ -35,14 +35,14 @@ const deliveredOnce = (t: Delivering, id: string, program: Program) =>
   );
 
 test('killed between the commit and the sending: delivered by the next', async () => {
-  const t = await startDelivering(settings);
+  const t = await startWebhookApp(settings);
   // Takes the connection and says nothing: the worker has claimed, and can send nothing.
   const sockets: Socket[] = [];
   const mute = createServer((socket) => void sockets.push(socket.on('error', () => {})));
   const port = await freePort();
   await new Promise<void>((resolve) => mute.listen(port, '127.0.0.1', resolve));
   const { id } = await t.subscribe(`https://127.0.0.1:${port}/`);
-  await t.happen();
+  await t.raiseEvent();
   const first = startWorker(t);
   await until('the connection', async () => sockets[0], first);
   await end(first);
@@ -63,14 +63,14 @@ test('killed between the commit and the sending: delivered by the next', async (
 });
 
 test('killed between the sending and the saving: delivered again, with the same delivery id', async () => {
-  const t = await startDelivering(settings);
+  const t = await startWebhookApp(settings);
   let killFirst: (() => void) | undefined;
   const receiver = await startReceiver(async (_request, response) => {
     if (receiver.received.length === 1) await new Promise<void>((resolve) => (killFirst = resolve));
     response.writeHead(204).end();
   });
   const { id } = await t.subscribe(receiver.url);
-  await t.happen();
+  await t.raiseEvent();
   const first = startWorker(t);
   await until('the first request', async () => killFirst, first);
   await end(first);
@@ -88,13 +88,13 @@ test('killed between the sending and the saving: delivered again, with the same 
 });
 
 test('told to stop: what was not begun goes back at once, what is under way is finished, exit 0', async () => {
-  const t = await startDelivering(settings);
+  const t = await startWebhookApp(settings);
   const receiver = await startReceiver(async (_request, response) => {
     await sleep(300);
     response.writeHead(204).end();
   });
   const { id } = await t.subscribe(receiver.url, ['token.revoked']);
-  await t.fill(id, 60);
+  await t.insertDeliveries(id, 60);
   const worker = startWorker(t);
   await until('the first request', async () => receiver.received[0], worker);
   worker.kill('SIGTERM');
@@ -119,7 +119,7 @@ const timeout = 3_600_000;
 test(`${deliveries} deliveries to ${receivers} receivers, the worker killed ${kills} times: none is lost`, {
   timeout,
 }, async (c) => {
-  const t = await startDelivering(settings);
+  const t = await startWebhookApp(settings);
   const arrived = Array.from({ length: receivers }, () => new Map<string, number>());
   for (const own of arrived) {
     const { url } = await startReceiver(

@@ -52,7 +52,7 @@ export const delegatedPrincipals = [
 ] as const;
 
 export const principals = [
-  'nobody',
+  'anonymous',
   'garbage',
   'expired',
   'revoked',
@@ -68,7 +68,7 @@ export const principals = [
 export type Principal = (typeof principals)[number];
 
 /** What is sent, by whoever sends it. */
-export interface Sent {
+export interface TestRequest {
   readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
   readonly url: string;
   readonly payload?: object | string;
@@ -77,12 +77,12 @@ export interface Sent {
 }
 
 export interface Row {
-  readonly request: (target: Target) => Sent;
+  readonly request: (target: Target) => TestRequest;
   readonly answers: Readonly<Record<Principal, string>>;
 }
 
 /** Open to all: nobody's token matters. */
-const everyone = (answer: string) =>
+const sameForAll = (answer: string) =>
   Object.fromEntries(principals.map((who) => [who, answer])) as Row['answers'];
 
 /** Behind a token: the first rows are the same everywhere. */
@@ -99,7 +99,7 @@ const behindToken = (
     string
   >,
 ): Row['answers'] => ({
-  nobody: '401 UNAUTHORIZED',
+  anonymous: '401 UNAUTHORIZED',
   garbage: '401 UNAUTHORIZED',
   expired: '401 UNAUTHORIZED',
   revoked: '401 UNAUTHORIZED',
@@ -185,13 +185,13 @@ const ofOwnOrganization = (answer: string, operator = answer) =>
 
 const api = '/api/v1';
 
-export const validTokenRequest = ({ agentId, clientSecret }: Target): Sent => ({
+export const validTokenRequest = ({ agentId, clientSecret }: Target): TestRequest => ({
   method: 'POST',
   url: `${api}/token`,
   form: { grant_type: 'client_credentials', client_id: agentId, client_secret: clientSecret },
 });
 
-const validExchange = ({ agentId, outsideToken }: Target): Sent => ({
+const validExchange = ({ agentId, outsideToken }: Target): TestRequest => ({
   method: 'POST',
   url: `${api}/oidc/token`,
   form: {
@@ -218,7 +218,7 @@ export const changesNothing: Readonly<Record<string, string>> = {
 /** Routes that do not succeed for the operator, whose own plan cannot be raised: the request is made by an admin of the target's organization. */
 export const asTenantAdmin: ReadonlySet<string> = new Set(['upgradeTier']);
 
-const delegationTo = (delegateeId: string): Sent => ({
+const delegationTo = (delegateeId: string): TestRequest => ({
   method: 'POST',
   url: `${api}/delegations`,
   payload: { delegateeId, scopes: ['agents:read'] },
@@ -238,28 +238,28 @@ export const succeeding = (id: string): Row['request'] | undefined =>
 const trustPolicies = `${api}/oidc/trust-policies`;
 
 export const rows: Readonly<Record<string, Row>> = {
-  health: { request: () => ({ method: 'GET', url: '/health' }), answers: everyone('200') },
-  metrics: { request: () => ({ method: 'GET', url: '/metrics' }), answers: everyone('200') },
-  openapi: { request: () => ({ method: 'GET', url: '/openapi.json' }), answers: everyone('200') },
-  docs: { request: () => ({ method: 'GET', url: '/docs' }), answers: everyone('200') },
-  docsScript: { request: () => ({ method: 'GET', url: '/docs/js/scalar.js' }), answers: everyone('200') },
-  jwks: { request: () => ({ method: 'GET', url: '/.well-known/jwks.json' }), answers: everyone('200') },
+  health: { request: () => ({ method: 'GET', url: '/health' }), answers: sameForAll('200') },
+  metrics: { request: () => ({ method: 'GET', url: '/metrics' }), answers: sameForAll('200') },
+  openapi: { request: () => ({ method: 'GET', url: '/openapi.json' }), answers: sameForAll('200') },
+  docs: { request: () => ({ method: 'GET', url: '/docs' }), answers: sameForAll('200') },
+  docsScript: { request: () => ({ method: 'GET', url: '/docs/js/scalar.js' }), answers: sameForAll('200') },
+  jwks: { request: () => ({ method: 'GET', url: '/.well-known/jwks.json' }), answers: sameForAll('200') },
   authorizationServer: {
     request: () => ({ method: 'GET', url: '/.well-known/oauth-authorization-server' }),
-    answers: everyone('200'),
+    answers: sameForAll('200'),
   },
   openidConfiguration: {
     request: () => ({ method: 'GET', url: '/.well-known/openid-configuration' }),
-    answers: everyone('200'),
+    answers: sameForAll('200'),
   },
   protectedResource: {
     request: () => ({ method: 'GET', url: '/.well-known/oauth-protected-resource' }),
-    answers: everyone('200'),
+    answers: sameForAll('200'),
   },
   // Its credentials are in the body; a token beside them changes nothing.
   issueToken: {
     request: () => ({ method: 'POST', url: `${api}/token` }),
-    answers: everyone('400 unsupported_grant_type'),
+    answers: sameForAll('400 unsupported_grant_type'),
   },
 
   introspectToken: {
@@ -529,7 +529,7 @@ export const rows: Readonly<Record<string, Row>> = {
   // The token that is exchanged is in the body; one beside it changes nothing.
   exchangeOutsideToken: {
     request: () => ({ method: 'POST', url: `${api}/oidc/token` }),
-    answers: everyone('400 invalid_request'),
+    answers: sameForAll('400 invalid_request'),
   },
   issueIdToken: {
     request: () => ({
@@ -621,12 +621,12 @@ export const rows: Readonly<Record<string, Row>> = {
       payload: body,
       headers: { 'content-type': 'application/json', 'stripe-signature': signature },
     }),
-    answers: everyone('200'),
+    answers: sameForAll('200'),
   },
   // Whoever has the address of a page may open it.
   checkoutPage: {
     request: ({ checkoutToken }) => ({ method: 'GET', url: `/billing/checkout/${checkoutToken}` }),
-    answers: everyone('200'),
+    answers: sameForAll('200'),
   },
   confirmCheckout: {
     request: ({ checkoutToken }) => ({
@@ -634,13 +634,13 @@ export const rows: Readonly<Record<string, Row>> = {
       url: `/billing/checkout/${checkoutToken}`,
       form: { confirm: 'yes' },
     }),
-    answers: everyone('200'),
+    answers: sameForAll('200'),
   },
   portalPage: {
     request: ({ portalToken }) => ({ method: 'GET', url: `/billing/portal/${portalToken}` }),
-    answers: everyone('200'),
+    answers: sameForAll('200'),
   },
-  billingReturn: { request: () => ({ method: 'GET', url: '/billing/return' }), answers: everyone('200') },
+  billingReturn: { request: () => ({ method: 'GET', url: '/billing/return' }), answers: sameForAll('200') },
 
   scaffoldAgent: {
     request: ({ agentId }) => ({ method: 'GET', url: `${api}/sdk/scaffold/${agentId}?language=go` }),
@@ -720,14 +720,17 @@ export const rows: Readonly<Record<string, Row>> = {
     answers: ofAgents('200', '404 AUDIT_EVENT_NOT_FOUND'),
   },
 
-  instanceDid: { request: () => ({ method: 'GET', url: '/.well-known/did.json' }), answers: everyone('200') },
+  instanceDid: {
+    request: () => ({ method: 'GET', url: '/.well-known/did.json' }),
+    answers: sameForAll('200'),
+  },
   getDid: {
     request: ({ agentId }) => ({ method: 'GET', url: `${api}/agents/${agentId}/did` }),
-    answers: everyone('200'),
+    answers: sameForAll('200'),
   },
   getDidAtRoot: {
     request: ({ agentId }) => ({ method: 'GET', url: `/agents/${agentId}/did.json` }),
-    answers: everyone('200'),
+    answers: sameForAll('200'),
   },
   resolveDid: {
     request: ({ agentId }) => ({ method: 'GET', url: `${api}/agents/${agentId}/did/resolve` }),
@@ -735,16 +738,16 @@ export const rows: Readonly<Record<string, Row>> = {
   },
   getAgentCard: {
     request: ({ agentId }) => ({ method: 'GET', url: `${api}/agents/${agentId}/did/card?format=badge` }),
-    answers: everyone('200'),
+    answers: sameForAll('200'),
   },
   getA2aCard: {
     request: ({ agentId }) => ({ method: 'GET', url: `/agents/${agentId}/.well-known/agent-card.json` }),
-    answers: everyone('200'),
+    answers: sameForAll('200'),
   },
 
   getControls: {
     request: () => ({ method: 'GET', url: `${api}/compliance/controls` }),
-    answers: everyone('200'),
+    answers: sameForAll('200'),
   },
   getComplianceReport: {
     request: () => ({ method: 'GET', url: `${api}/compliance/report` }),
@@ -757,11 +760,11 @@ export const rows: Readonly<Record<string, Row>> = {
 
   searchMarketplace: {
     request: () => ({ method: 'GET', url: `${api}/marketplace/agents?q=some` }),
-    answers: everyone('200'),
+    answers: sameForAll('200'),
   },
   getMarketplaceAgent: {
     request: ({ listingId }) => ({ method: 'GET', url: `${api}/marketplace/agents/${listingId}` }),
-    answers: everyone('200'),
+    answers: sameForAll('200'),
   },
   createListing: {
     request: ({ outsiderId }) => ({

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { describe, it } from 'node:test';
-import { createWorld, send } from '../support/actors.ts';
 import { startApp } from '../support/harness.ts';
+import { createMatrixFixture, send } from '../support/principals.ts';
 import { type Principal, principals, type Row, rows, showsForeign, type Target } from './matrix-rows.ts';
 
 const t = await startApp({
@@ -10,7 +10,7 @@ const t = await startApp({
   BILLING_ALLOW_EMBEDDED: 'true',
   WEBHOOK_ALLOW_PRIVATE_TARGETS: 'true',
 });
-const { makeTarget, tokenOf, paymentEvents } = await createWorld(t);
+const { makeTarget, tokenOf, paymentEvents } = await createMatrixFixture(t);
 
 interface Shared {
   readonly target: Target;

@@ -10,14 +10,14 @@ import { generateKeyPair } from '../../src/kernel/config/keypair.ts';
 import { createLog } from '../../src/kernel/observability/log.ts';
 import { environment, execute, startApp } from '../support/harness.ts';
 import { startCountersign } from '../support/programs.ts';
-import { record } from '../support/scenarios/audit-log.ts';
+import { recordEvents } from '../support/scenarios/audit-log.ts';
 
 const t = await startApp();
 const folder = mkdtempSync(join(tmpdir(), 'countersign-audit-'));
 after(() => rmSync(folder, { recursive: true }));
 const organizationId = t.app.ids.uuid();
 for (const events of [5, 1, 4]) {
-  await record(t, organizationId, events);
+  await recordEvents(t, organizationId, events);
   await t.app.audit.linkAll();
 }
 const { DATABASE_URL, JWT_PRIVATE_KEY, JWT_PUBLIC_KEY } = environment(t.databaseUrl);
@@ -101,7 +101,7 @@ describe('audit export and verify', () => {
 
   it('exit 1: an unlinked event was changed, in an organization without a chain', async () => {
     const young = t.app.ids.uuid();
-    await record(t, young, 3);
+    await recordEvents(t, young, 3);
     const change = (from: string, to: string) =>
       asIntruder(
         `update audit_events set outcome = '${to}' where outcome = '${from}' and organization_id = '${young}'`,
@@ -116,7 +116,7 @@ describe('audit export and verify', () => {
 
   it('exit 1: the whole chain was deleted, and its events are left', async () => {
     const orphaned = t.app.ids.uuid();
-    await record(t, orphaned, 3);
+    await recordEvents(t, orphaned, 3);
     await t.app.audit.linkAll();
     const evidence = ['audit_links', 'audit_checkpoints'];
     const take = evidence.map(

@@ -2,15 +2,15 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { getOnNewConnection, requestsByProcess, startTwoProcesses } from '../support/processes.ts';
 import { type Service, until } from '../support/programs.ts';
-import { ask, servers, startTwo } from '../support/several.ts';
 
 /** Asks, for what no database is needed, on ever new connections until nobody listens any more; answers what came of them. */
 async function keepAsking(service: Service): Promise<Map<string, number>> {
   const outcomes = new Map<string, number>();
   const askOn = async () => {
     for (let outcome = ''; outcome !== 'ECONNREFUSED'; ) {
-      outcome = await ask(service, '/.well-known/jwks.json').then(
+      outcome = await getOnNewConnection(service, '/.well-known/jwks.json').then(
         ({ status }) => String(status),
         ({ code, message }) => code ?? message,
       );
@@ -24,7 +24,7 @@ async function keepAsking(service: Service): Promise<Map<string, number>> {
 
 /** As a terminal or systemd would do it: the processes themselves hear of it, too, and sooner. */
 const signalAll = (service: Service) => {
-  for (const pid of servers(service).keys()) process.kill(pid, 'SIGTERM');
+  for (const pid of requestsByProcess(service).keys()) process.kill(pid, 'SIGTERM');
   service.program.kill('SIGTERM');
 };
 
@@ -37,7 +37,7 @@ for (const [whom, stop] of [
     // what is lost by our own doing is lost every time.
     let outcomes: string[] = [];
     for (let attempt = 0; attempt < 3 && outcomes.join() !== '200,ECONNREFUSED'; attempt += 1) {
-      const two = await startTwo(t);
+      const two = await startTwoProcesses(t);
       if (!two) return;
       const { service } = two;
       const asked = keepAsking(service);
@@ -80,38 +80,38 @@ const isGone = (pid: number): boolean => {
 };
 
 test('counters do not go down when a process is frozen, killed, replaced; gauges of the dead are forgotten', async (t) => {
-  const two = await startTwo(t);
+  const two = await startTwoProcesses(t);
   if (!two) return;
   const { service, headers } = two;
-  for (let count = 0; count < 20; count += 1) await ask(service, '/api/v1/agents', headers);
-  const { body: before } = await ask(service, '/metrics');
+  for (let count = 0; count < 20; count += 1) await getOnNewConnection(service, '/api/v1/agents', headers);
+  const { body: before } = await getOnNewConnection(service, '/metrics');
   assert.ok(onlyUp(before).size > 50);
-  const [victim = 0] = servers(service).keys();
+  const [victim = 0] = requestsByProcess(service).keys();
   process.kill(victim, 'SIGSTOP');
   t.after(() => isGone(victim) || process.kill(victim, 'SIGKILL'));
   // One connection may be handed to the frozen one, before it is known not to answer.
-  const { body: frozen } = await Promise.any([1, 2, 3].map(() => ask(service, '/metrics')));
+  const { body: frozen } = await Promise.any([1, 2, 3].map(() => getOnNewConnection(service, '/metrics')));
   requireNoneDown(before, frozen);
   process.kill(victim, 'SIGKILL');
   const seen = /serving process exited; starting another/;
   await until('the loss is seen', async () => seen.test(service.program.output()) || undefined);
-  const { body: alone } = await ask(service, '/metrics');
+  const { body: alone } = await getOnNewConnection(service, '/metrics');
   requireNoneDown(frozen, alone);
   const memory = (exposition: string) =>
     Number(/^process_resident_memory_bytes (\S+)$/m.exec(exposition)?.[1] ?? 0);
   assert.ok(memory(alone) < memory(before) * 0.75, `${memory(before)} ${memory(alone)}`);
   await until('a third process', async () => {
-    await ask(service, '/health');
-    return servers(service).size === 3 || undefined;
+    await getOnNewConnection(service, '/health');
+    return requestsByProcess(service).size === 3 || undefined;
   });
-  requireNoneDown(alone, (await ask(service, '/metrics')).body);
+  requireNoneDown(alone, (await getOnNewConnection(service, '/metrics')).body);
 });
 
 test('a process that cannot be stopped does not outlive the supervisor: exit 1', async (t) => {
-  const two = await startTwo(t);
+  const two = await startTwoProcesses(t);
   if (!two) return;
   const { service } = two;
-  const [victim = 0] = servers(service).keys();
+  const [victim = 0] = requestsByProcess(service).keys();
   process.kill(victim, 'SIGSTOP');
   t.after(() => isGone(victim) || process.kill(victim, 'SIGKILL'));
   service.program.kill('SIGTERM');
@@ -121,21 +121,21 @@ test('a process that cannot be stopped does not outlive the supervisor: exit 1',
 });
 
 test('a process that finds its supervisor gone leaves quietly', async (t) => {
-  const two = await startTwo(t);
+  const two = await startTwoProcesses(t);
   if (!two) return;
   const { service } = two;
-  for (const pid of servers(service).keys()) {
+  for (const pid of requestsByProcess(service).keys()) {
     process.kill(pid, 'SIGSTOP');
     t.after(() => isGone(pid) || process.kill(pid, 'SIGKILL'));
     // It will hear of it when there is nobody left to talk to,
     process.kill(pid, 'SIGTERM');
   }
   // and of these, too: what is handed to it wants an answer.
-  const handedOver = [1, 2, 3].map(() => ask(service, '/health').catch(() => {}));
+  const handedOver = [1, 2, 3].map(() => getOnNewConnection(service, '/health').catch(() => {}));
   await sleep(1_000);
   service.program.kill('SIGKILL');
   await service.program.ended();
-  for (const pid of servers(service).keys()) process.kill(pid, 'SIGCONT');
+  for (const pid of requestsByProcess(service).keys()) process.kill(pid, 'SIGCONT');
   await service.program.gone();
   await Promise.all(handedOver);
   assert.doesNotMatch(service.program.output(), /EPIPE|Unhandled/);

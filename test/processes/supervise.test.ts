@@ -3,87 +3,93 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { environment } from '../support/harness.ts';
 import { startRelay } from '../support/peers/relay.ts';
+import {
+  getOnNewConnection,
+  requestCount,
+  requestsByProcess,
+  startTwoProcesses,
+} from '../support/processes.ts';
 import { freePort, startCountersign, until } from '../support/programs.ts';
-import { ask, counted, servers, startTwo } from '../support/several.ts';
 
 test('/metrics answers for all processes, whichever is asked', async (t) => {
-  const two = await startTwo(t);
+  const two = await startTwoProcesses(t);
   if (!two) return;
   const { service, headers } = two;
   const answers = await Promise.all(
-    Array.from({ length: 60 }, () => ask(service, '/api/v1/agents', headers)),
+    Array.from({ length: 60 }, () => getOnNewConnection(service, '/api/v1/agents', headers)),
   );
   assert.ok(answers.every(({ status }) => status === 200));
   // A request is counted once its answer is out, which its client may see a moment earlier.
   await until('the last is counted', async () => {
-    const { body } = await ask(service, '/metrics');
-    return counted(body, '/api/v1/agents') === 60 || undefined;
+    const { body } = await getOnNewConnection(service, '/metrics');
+    return requestCount(body, '/api/v1/agents') === 60 || undefined;
   });
-  const before = servers(service);
+  const before = requestsByProcess(service);
   const repeated: string[] = [];
-  while (repeated.length < 20) repeated.push((await ask(service, '/metrics')).body);
-  for (const body of repeated) assert.equal(counted(body, '/api/v1/agents'), 60);
-  await until('the lines', async () => sum(servers(service)) >= sum(before) + 20 || undefined);
-  for (const [pid, count] of servers(service)) assert.ok(count > (before.get(pid) ?? 0), 'both were asked');
+  while (repeated.length < 20) repeated.push((await getOnNewConnection(service, '/metrics')).body);
+  for (const body of repeated) assert.equal(requestCount(body, '/api/v1/agents'), 60);
+  await until('the lines', async () => sum(requestsByProcess(service)) >= sum(before) + 20 || undefined);
+  for (const [pid, count] of requestsByProcess(service))
+    assert.ok(count > (before.get(pid) ?? 0), 'both were asked');
   assert.match(repeated[0] ?? '', /^service_db_pool_active_connections \d+$/m);
 });
 
 const sum = (counts: Map<number, number>) => counts.values().reduce((total, count) => total + count, 0);
 
 test('a serving process that is killed is replaced while the other serves; SIGTERM ends all', async (t) => {
-  const two = await startTwo(t);
+  const two = await startTwoProcesses(t);
   if (!two) return;
   const { service } = two;
-  const [victim = 0] = servers(service).keys();
+  const [victim = 0] = requestsByProcess(service).keys();
   process.kill(victim, 'SIGKILL');
   const seen = /serving process exited; starting another/;
   await until('the loss is seen', async () => seen.test(service.program.output()) || undefined);
   const statuses: unknown[] = [];
   await until('a third process', async () => {
-    statuses.push(await ask(service, '/health').then(({ status }) => status, String));
-    return servers(service).size === 3 || undefined;
+    statuses.push(await getOnNewConnection(service, '/health').then(({ status }) => status, String));
+    return requestsByProcess(service).size === 3 || undefined;
   });
   assert.deepEqual(new Set(statuses), new Set([200]));
   service.program.kill('SIGTERM');
   // Gone: none of them holds the output any more.
   assert.equal(await service.program.gone(), 0, service.program.output());
-  await assert.rejects(ask(service, '/health'));
+  await assert.rejects(getOnNewConnection(service, '/health'));
 });
 
 test('a replacement that cannot start does not take the others along, and is tried again', async (t) => {
   const relay = await startRelay(Number(new URL(process.env.TEST_POSTGRES_URL ?? '').port));
-  const two = await startTwo(t, relay);
+  const two = await startTwoProcesses(t, relay);
   if (!two) return;
   const { service } = two;
-  const [victim = 0] = servers(service).keys();
+  const [victim = 0] = requestsByProcess(service).keys();
   relay.cut();
   process.kill(victim, 'SIGKILL');
   const complaint = /countersign: cannot use the database/;
   await until('the failure', async () => complaint.test(service.program.output()) || undefined);
-  assert.equal((await ask(service, '/health')).status, 503, 'the other process goes on');
+  assert.equal((await getOnNewConnection(service, '/health')).status, 503, 'the other process goes on');
   await relay.restore();
   await until('a third process', async () => {
-    await ask(service, '/health');
-    return servers(service).size === 3 || undefined;
+    await getOnNewConnection(service, '/health');
+    return requestsByProcess(service).size === 3 || undefined;
   });
-  assert.equal((await ask(service, '/health')).status, 200);
+  assert.equal((await getOnNewConnection(service, '/health')).status, 200);
 });
 
 test('Ctrl-C, which reaches all processes at once, ends all with 0', async (t) => {
-  const two = await startTwo(t);
+  const two = await startTwoProcesses(t);
   if (!two) return;
   const { service } = two;
-  for (const pid of [...servers(service).keys()]) process.kill(pid, 'SIGINT');
+  for (const pid of [...requestsByProcess(service).keys()]) process.kill(pid, 'SIGINT');
   service.program.kill('SIGINT');
   assert.equal(await service.program.gone(), 0, service.program.output());
 });
 
 test('a killed supervisor takes its processes with it', async (t) => {
-  const two = await startTwo(t);
+  const two = await startTwoProcesses(t);
   if (!two) return;
   two.service.program.kill('SIGKILL');
   assert.equal(await two.service.program.gone(), 'SIGKILL');
-  await assert.rejects(ask(two.service, '/health'));
+  await assert.rejects(getOnNewConnection(two.service, '/health'));
 });
 
 test('several processes with memory:// are refused', async () => {

@@ -42,7 +42,7 @@ const exchange = (service: Service, subject_token: string, client_id: string) =>
     subject_token_type: jwtType,
     client_id,
   });
-const policyFor = async (changes: object = {}) => {
+const createPolicy = async (changes: object = {}) => {
   const { agentId } = await call(here, 'POST', '/agents', newAgent());
   const subject = `workload-${crypto.randomUUID()}`;
   const payload = { agentId, name: 'Pipeline', provider: 'custom', issuer: issuer.url, subject };
@@ -74,7 +74,7 @@ describe('trust across processes', () => {
   });
 
   it('a trust policy that is disabled or deleted here lets nobody in there', async () => {
-    const { policyId, agentId, subject } = await policyFor({ singleUse: false });
+    const { policyId, agentId, subject } = await createPolicy({ singleUse: false });
     const token = await issuer.sign({ sub: subject, aud: audience });
     const url = `/oidc/trust-policies/${policyId}`;
     assert.equal(await exchange(there, token, agentId), 200);
@@ -87,7 +87,7 @@ describe('trust across processes', () => {
   });
 
   it('of 100 ways to spend one outside token, over both processes, exactly one succeeds', async () => {
-    const { agentId, subject } = await policyFor();
+    const { agentId, subject } = await createPolicy();
     const { delegationToken } = await call(here, 'POST', '/delegations', {
       delegateeId: agentId,
       scopes: ['agents:read'],

@@ -11,7 +11,7 @@ import { loadConfig } from '../../src/kernel/config/config.ts';
 import type { Tx } from '../../src/kernel/data/db.ts';
 import { createLog } from '../../src/kernel/observability/log.ts';
 
-const need = (name: string): string => {
+const requiredVariable = (name: string): string => {
   const value = process.env[name];
   if (!value) throw new Error(`${name} is not set: run tests through npm test (npm test -- <file> for one)`);
   return value;
@@ -37,7 +37,7 @@ export const startOfMinute = (clock: TestClock): void => clock.advance(60_000 - 
 
 /** A database cloned from the migrated template, file by file, which is the cheaper way; dropped when the test file ends. */
 export async function createDatabase(): Promise<string> {
-  const template = new URL(need('TEST_POSTGRES_URL'));
+  const template = new URL(requiredVariable('TEST_POSTGRES_URL'));
   const name = `t_${randomBytes(8).toString('hex')}`;
   const maintenance = new URL('/postgres', template).href;
   await execute(
@@ -50,7 +50,7 @@ export async function createDatabase(): Promise<string> {
 
 /** An empty one, for what starts before migration. */
 export async function createEmptyDatabase(): Promise<string> {
-  const server = new URL(need('TEST_POSTGRES_URL'));
+  const server = new URL(requiredVariable('TEST_POSTGRES_URL'));
   const name = `t_${randomBytes(8).toString('hex')}`;
   const maintenance = new URL('/postgres', server).href;
   await execute(maintenance, `create database ${name} template template0`);
@@ -86,14 +86,15 @@ function createSql(url: string): TestApp['sql'] {
 }
 
 /** Fifty requests that meet a pool without connections may wait long for one on a busy machine; none of them is refused for that. */
-export const patiently = (databaseUrl: string): string => `${databaseUrl}?connectionTimeoutMillis=60000`;
+export const withLongConnectTimeout = (databaseUrl: string): string =>
+  `${databaseUrl}?connectionTimeoutMillis=60000`;
 
 /** The variables of a working instance; tests change what they are about. */
 export const environment = (databaseUrl: string, changes: Record<string, string> = {}) => ({
   DATABASE_URL: databaseUrl,
   REDIS_URL: 'memory://',
-  JWT_PRIVATE_KEY: need('TEST_PRIVATE_KEY'),
-  JWT_PUBLIC_KEY: need('TEST_PUBLIC_KEY'),
+  JWT_PRIVATE_KEY: requiredVariable('TEST_PRIVATE_KEY'),
+  JWT_PUBLIC_KEY: requiredVariable('TEST_PUBLIC_KEY'),
   BASE_URL: 'http://countersign.test',
   RATE_LIMIT_PER_MINUTE: '1000000',
   LOG_LEVEL: 'silent',
@@ -146,7 +147,7 @@ export async function startApp(changes: Record<string, string> = {}): Promise<Te
   const databaseUrl = await createDatabase();
   const clock = createTestClock();
   const logs: string[] = [];
-  const config = loadConfig(environment(patiently(databaseUrl), changes));
+  const config = loadConfig(environment(withLongConnectTimeout(databaseUrl), changes));
   const log = createLog({ level: config.logLevel, destination: { write: (line) => void logs.push(line) } });
   const app = await createApp({ config, log, clock });
   after(() => app.close());

@@ -61,11 +61,11 @@ export function startProgram(
     stdout: () => stdout,
     ended: () => end,
     async gone(ms = 180_000) {
-      const patience = new AbortController();
-      const late = sleep(ms, undefined, { signal: patience.signal }).then(() => {
+      const timer = new AbortController();
+      const late = sleep(ms, undefined, { signal: timer.signal }).then(() => {
         throw new Error(`${command} ${args.join(' ')} is not gone after ${ms} ms\n${printed}`);
       });
-      return Promise.race([closed, late]).finally(() => patience.abort());
+      return Promise.race([closed, late]).finally(() => timer.abort());
     },
     kill: (signal) => void child.kill(signal),
   };
@@ -82,8 +82,8 @@ export const startCountersign = (
     ...(cwd !== undefined && { cwd }),
   });
 
-const portsThere = 20_000;
-let portsGiven = 0;
+const portCount = 20_000;
+let portsReserved = 0;
 
 /**
  * Below the range that the system gives to outgoing connections, so that none takes it before the server does; and given once
@@ -91,8 +91,8 @@ let portsGiven = 0;
  */
 export async function freePort(): Promise<number> {
   for (;;) {
-    const port = 10_000 + ((process.pid * 100 + portsGiven++) % portsThere);
-    if (!isGivenFirst(port)) continue;
+    const port = 10_000 + ((process.pid * 100 + portsReserved++) % portCount);
+    if (!reservePort(port)) continue;
     const server = createServer().listen(port, '127.0.0.1');
     const free = await once(server, 'listening').then(
       () => true,
@@ -105,15 +105,15 @@ export async function freePort(): Promise<number> {
 
 let portsFolder = process.env.TEST_PORTS;
 
-function isGivenFirst(port: number): boolean {
-  if (portsGiven > portsThere) throw new Error('no port is left');
+function reservePort(port: number): boolean {
+  if (portsReserved > portCount) throw new Error('no port is left');
   portsFolder ??= mkdtempSync(join(tmpdir(), 'countersign-ports-'));
-  const given = join(portsFolder, String(port));
+  const marker = join(portsFolder, String(port));
   try {
-    closeSync(openSync(given, 'wx'));
+    closeSync(openSync(marker, 'wx'));
     return true;
   } catch (error) {
-    if (existsSync(given)) return false;
+    if (existsSync(marker)) return false;
     throw error;
   }
 }
@@ -215,7 +215,7 @@ export async function startStripeMock(): Promise<{ url: string; program: Program
 }
 
 /** What Redis itself holds, beside the service's own connection. */
-export async function onRedis<T>(port: number, work: (redis: Redis) => Promise<T>): Promise<T> {
+export async function withRedis<T>(port: number, work: (redis: Redis) => Promise<T>): Promise<T> {
   const redis = new Redis(port, '127.0.0.1');
   try {
     return await work(redis);

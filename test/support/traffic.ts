@@ -2,7 +2,7 @@
 import { after } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 
-export interface Exchange {
+export interface TimedResponse {
   /** The status; or what went wrong, when no answer came. */
   readonly outcome: number | string;
   readonly headers: Headers | undefined;
@@ -14,17 +14,17 @@ export interface Traffic {
   /** The longest wait for an answer so far, in milliseconds: what is usual on this machine, before something happens. */
   slowest(): number;
   /** All exchanges so far. */
-  answered(): readonly Exchange[];
-  stop(): Promise<readonly Exchange[]>;
+  responses(): readonly TimedResponse[];
+  stop(): Promise<readonly TimedResponse[]>;
 }
 
 /** Each kind is asked by two clients at once, with a short pause after each answer. */
 export function startTraffic(kinds: readonly (() => Promise<Response>)[]): Traffic {
-  const exchanges: Exchange[] = [];
+  const exchanges: TimedResponse[] = [];
   let over = false;
   const client = async (ask: () => Promise<Response>) => {
     while (!over) {
-      exchanges.push(await exchange(ask));
+      exchanges.push(await timedRequest(ask));
       await sleep(10);
     }
   };
@@ -35,7 +35,7 @@ export function startTraffic(kinds: readonly (() => Promise<Response>)[]): Traff
   });
   return {
     slowest: () => Math.max(0, ...exchanges.map(({ ms }) => ms)),
-    answered: () => exchanges,
+    responses: () => exchanges,
     async stop() {
       over = true;
       await clients;
@@ -44,7 +44,7 @@ export function startTraffic(kinds: readonly (() => Promise<Response>)[]): Traff
   };
 }
 
-async function exchange(ask: () => Promise<Response>): Promise<Exchange> {
+async function timedRequest(ask: () => Promise<Response>): Promise<TimedResponse> {
   const started = performance.now();
   const ms = () => Math.round(performance.now() - started);
   try {

@@ -30,7 +30,7 @@ const verdict = async (token: string, app = t): Promise<string> => {
   assert.equal(status, 200);
   return json.valid ? 'valid' : json.reason;
 };
-const fetches = (issuer: Issuer) => issuer.asked['/jwks'] ?? 0;
+const fetches = (issuer: Issuer) => issuer.requestCounts['/jwks'] ?? 0;
 const coolDown = 30_001;
 
 describe('requests to an issuer', () => {
@@ -99,7 +99,7 @@ describe('requests to an issuer', () => {
   it('exponential backoff while it fails; its last keys stay valid for one hour more', async () => {
     const issuer = await partner();
     assert.equal(await verdict(await issuer.sign()), 'valid');
-    issuer.answering = (_, response) => void response.writeHead(500).end();
+    issuer.handlerOverride = (_, response) => void response.writeHead(500).end();
     t.clock.advance(600_001);
     const askedAfter = async (ms: number) => {
       t.clock.advance(ms);
@@ -112,13 +112,13 @@ describe('requests to an issuer', () => {
     );
     t.clock.advance(3_600_000);
     assert.equal(await verdict(await issuer.sign()), 'keys_unavailable');
-    issuer.answering = undefined;
+    issuer.handlerOverride = undefined;
     t.clock.advance(60_001);
     assert.equal(await verdict(await issuer.sign()), 'valid');
   });
   it('backoff for an issuer that never answered', async () => {
     const issuer = await partner();
-    issuer.answering = (_, response) => void response.writeHead(503).end();
+    issuer.handlerOverride = (_, response) => void response.writeHead(503).end();
     for (let count = 0; count < 20; count += 1)
       assert.equal(await verdict(await issuer.sign()), 'keys_unavailable');
     assert.equal(fetches(issuer), 1);
@@ -128,7 +128,7 @@ describe('requests to an issuer', () => {
 describe('a slow issuer', () => {
   it('has the same backoff as one that fails at once', async () => {
     const issuer = await partner();
-    issuer.answering = (_, response) => {
+    issuer.handlerOverride = (_, response) => {
       t.clock.advance(5_001);
       response.writeHead(503).end();
     };
@@ -139,7 +139,7 @@ describe('a slow issuer', () => {
 });
 
 describe('responses of an issuer', () => {
-  const answers: [string, (issuer: Issuer) => Issuer['answering']][] = [
+  const answers: [string, (issuer: Issuer) => Issuer['handlerOverride']][] = [
     [
       '50 MB',
       () => (_, response) => {
@@ -181,20 +181,21 @@ describe('responses of an issuer', () => {
   for (const [what, answering] of answers) {
     it(`keys_unavailable for ${what}`, async () => {
       const issuer = await partner();
-      issuer.answering = answering(issuer);
+      issuer.handlerOverride = answering(issuer);
       assert.equal(await verdict(await issuer.sign()), 'keys_unavailable');
     });
   }
   it('keys_unavailable for a redirect, which is not followed', async () => {
     const [issuer, elsewhere] = [await partner(), await startIssuer(t.clock)];
     elsewhere.keys = issuer.keys;
-    issuer.answering = (_, response) => void response.writeHead(302, { location: elsewhere.jwksUri }).end();
+    issuer.handlerOverride = (_, response) =>
+      void response.writeHead(302, { location: elsewhere.jwksUri }).end();
     assert.equal(await verdict(await issuer.sign()), 'keys_unavailable');
     assert.equal(elsewhere.connections(), 0);
   });
   it('keys_unavailable for a response sent byte by byte; other issuers are not delayed', async () => {
     const issuer = await partner();
-    issuer.answering = (_, response) => {
+    issuer.handlerOverride = (_, response) => {
       const drip = setInterval(() => response.write(' '), 200);
       response.on('close', () => clearInterval(drip));
     };
@@ -220,7 +221,7 @@ describe('responses of an issuer', () => {
       { ...good.publicJwk, kid: 'even', n: `${good.publicJwk.n?.slice(0, -4)}AAAA` },
       good.publicJwk,
     ];
-    issuer.answering = (_, response) => void response.end(JSON.stringify({ keys: jwks }));
+    issuer.handlerOverride = (_, response) => void response.end(JSON.stringify({ keys: jwks }));
     assert.equal(await verdict(await issuer.sign()), 'valid');
     // jose refuses to sign with 1024 bits, so the signature is invalid: the key must be refused first.
     assert.equal(await verdict(await issuer.sign({}, { header: { kid: weak.kid } })), 'unknown_key');
@@ -241,13 +242,14 @@ describe('responses of an issuer', () => {
     const issuer = await partner();
     const key = issuer.keys[0] as (typeof issuer.keys)[0];
     const whole = { ...(await exportJWK(key.privateKey)), kid: key.kid };
-    issuer.answering = (_, response) => void response.end(JSON.stringify({ keys: [whole] }));
+    issuer.handlerOverride = (_, response) => void response.end(JSON.stringify({ keys: [whole] }));
     assert.equal(await verdict(await issuer.sign()), 'valid');
     const twin = {
       ...(await exportJWK(generateKeyPairSync('ec', { namedCurve: 'P-256' }).publicKey)),
       kid: key.kid,
     };
-    issuer.answering = (_, response) => void response.end(JSON.stringify({ keys: [twin, key.publicJwk] }));
+    issuer.handlerOverride = (_, response) =>
+      void response.end(JSON.stringify({ keys: [twin, key.publicJwk] }));
     t.clock.advance(600_001);
     assert.equal(await verdict(await issuer.sign()), 'unknown_key');
   });

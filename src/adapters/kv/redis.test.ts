@@ -5,7 +5,7 @@ import { type AddressInfo, createServer } from 'node:net';
 import { describe, type TestContext, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { skipWithout } from '../../../test/support/harness.ts';
-import { onRedis, startRedis, until } from '../../../test/support/programs.ts';
+import { startRedis, until, withRedis } from '../../../test/support/programs.ts';
 import { createLog } from '../../kernel/observability/log.ts';
 import { KvUnavailable } from '../../kernel/ports/kv.ts';
 import { createRedisKv } from './redis.ts';
@@ -76,7 +76,7 @@ describe('a Redis that accepts reads but no writes counts as unavailable', { con
       if (!opened) return;
       const { redis, kv, logged, untilRedis } = opened;
       const command = ([name = '', ...rest]: string[]) =>
-        onRedis(redis.port, (client) => client.call(name, ...rest));
+        withRedis(redis.port, (client) => client.call(name, ...rest));
       await kv.set('kept', 'before', { ttlMs: 60_000 });
       await command(begin);
       await assert.rejects(kv.increment('n', { ttlMs: 60_000 }), KvUnavailable);
@@ -102,7 +102,7 @@ describe('a Redis that accepts reads but no writes counts as unavailable', { con
     const opened = await open(t);
     if (!opened) return;
     const { redis, logged, untilRedis } = opened;
-    await onRedis(redis.port, (client) => client.config('SET', 'maxmemory', '1'));
+    await withRedis(redis.port, (client) => client.config('SET', 'maxmemory', '1'));
     await untilRedis(false);
     assert.match(logged.at(-1) ?? '', /^redis unavailable: OOM/);
   });
@@ -111,7 +111,7 @@ describe('a Redis that accepts reads but no writes counts as unavailable', { con
     const opened = await open(t);
     if (!opened) return;
     const { redis, kv, logged } = opened;
-    await onRedis(redis.port, (client) => client.lpush('countersign:odd', 'x'));
+    await withRedis(redis.port, (client) => client.lpush('countersign:odd', 'x'));
     await assert.rejects(kv.get('odd'), KvUnavailable);
     await assert.rejects(kv.increment('odd', { ttlMs: 1_000 }), KvUnavailable);
     assert.equal(await kv.get('even'), null);

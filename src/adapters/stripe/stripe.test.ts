@@ -4,9 +4,9 @@ import { randomUUID } from 'node:crypto';
 import { createServer } from 'node:http';
 import { after, describe, it } from 'node:test';
 import { skipWithout, startApp, type TestApp } from '../../../test/support/harness.ts';
-import { createPayers } from '../../../test/support/peers/payers.ts';
 import { createPaymentEvents } from '../../../test/support/peers/payment-events.ts';
 import { freePort, startStripeMock } from '../../../test/support/programs.ts';
+import { createBillingClient } from '../../../test/support/scenarios/billing.ts';
 
 interface Asked {
   readonly what: string;
@@ -76,16 +76,29 @@ async function start(secretKey = `sk_test_${randomUUID().replaceAll('-', '')}`) 
     STRIPE_API_URL: recorder.url,
   });
   const { about } = await createPaymentEvents(t.clock, { secret, prices });
-  return { t, prices, recorder, asked: recorder.asked, about, ...(await createPayers(t)) };
+  return { t, prices, recorder, asked: recorder.asked, about, ...(await createBillingClient(t)) };
 }
 
 describe('billing through Stripe', () => {
   it('conforms to the payment port', async (context) => {
     if (!mock) return skipWithout(context, 'stripe-mock');
     const s = await start();
-    const { t, recorder, asked, prices, about, payer, checkout, tell, subscription, cancel, trail, tier } = s;
+    const {
+      t,
+      recorder,
+      asked,
+      prices,
+      about,
+      createOrganization,
+      checkout,
+      sendEvent,
+      subscription,
+      cancel,
+      auditEvents,
+      tier,
+    } = s;
     const { asOperator } = s;
-    const actionsOf = async (id: string) => (await trail(id)).map(({ action }) => action);
+    const actionsOf = async (id: string) => (await auditEvents(id)).map(({ action }) => action);
     const since = async (work: () => Promise<unknown>) => {
       const before = asked.length;
       await work();
@@ -93,7 +106,7 @@ describe('billing through Stripe', () => {
     };
 
     await context.test('200 checkout: a Stripe session with our price and the organization id', async () => {
-      const { organizationId, member, memberId } = await payer();
+      const { organizationId, member, memberId } = await createOrganization();
       const { status, json } = await checkout(member, 'pro');
       assert.equal(status, 200);
       assert.match(json.checkoutUrl, /^https:\/\/checkout\.stripe\.com\//);
@@ -122,7 +135,7 @@ describe('billing through Stripe', () => {
     await context.test(
       '200 second checkout: closes the previous session, so that it cannot be paid too',
       async () => {
-        const { member } = await payer();
+        const { member } = await createOrganization();
         const { sessionId } = (await checkout(member, 'pro')).json;
         // stripe-mock returns the same expiry for every session, and it may be in the past.
         await t.sql(
@@ -140,8 +153,8 @@ describe('billing through Stripe', () => {
     await context.test(
       '200 checkout with an active subscription: changes it, for an admin only',
       async () => {
-        const { organizationId, admin, member } = await payer();
-        await tell(await about(organizationId, { id: 'sub_pays', customer: 'cus_pays' }));
+        const { organizationId, admin, member } = await createOrganization();
+        await sendEvent(await about(organizationId, { id: 'sub_pays', customer: 'cus_pays' }));
         const none = await since(async () => {
           const refused = await checkout(member, 'enterprise');
           assert.deepEqual([refused.status, refused.json.code], [403, 'FORBIDDEN']);
@@ -167,8 +180,8 @@ describe('billing through Stripe', () => {
     );
 
     await context.test('200 checkout of an organization that has paid before: same customer', async () => {
-      const { organizationId, admin } = await payer();
-      await tell(await about(organizationId, { customer: 'cus_paid', status: 'canceled' }));
+      const { organizationId, admin } = await createOrganization();
+      await sendEvent(await about(organizationId, { customer: 'cus_paid', status: 'canceled' }));
       const [opened] = await since(() => checkout(admin, 'pro'));
       assert.deepEqual([opened?.what, opened?.form.customer], ['POST /v1/checkout/sessions', 'cus_paid']);
     });
@@ -176,10 +189,10 @@ describe('billing through Stripe', () => {
     await context.test(
       '404 SUBSCRIPTION_NOT_FOUND for a portal without a customer; 200 with one',
       async () => {
-        const { organizationId, admin } = await payer();
+        const { organizationId, admin } = await createOrganization();
         const portal = () => t.call('POST', '/api/v1/billing/portal', { token: admin });
         assert.equal((await portal()).json.code, 'SUBSCRIPTION_NOT_FOUND');
-        await tell(await about(organizationId, { customer: 'cus_portal' }));
+        await sendEvent(await about(organizationId, { customer: 'cus_portal' }));
         const [opened] = await since(async () => {
           const { status, json } = await portal();
           assert.equal(status, 200);
@@ -196,8 +209,8 @@ describe('billing through Stripe', () => {
     await context.test(
       '204 cancel: at the end of the paid period, one request, the plan stays until then',
       async () => {
-        const { organizationId, admin, member } = await payer();
-        await tell(await about(organizationId, { id: 'sub_ends' }));
+        const { organizationId, admin, member } = await createOrganization();
+        await sendEvent(await about(organizationId, { id: 'sub_ends' }));
         const [asks, ...more] = await since(async () => {
           assert.equal((await cancel(admin)).status, 204);
           assert.equal((await cancel(admin)).status, 204);
@@ -214,25 +227,25 @@ describe('billing through Stripe', () => {
         // Stripe's event repeats the known state; then the subscription ends.
         const told = { id: 'sub_ends', cancel_at_period_end: true };
         const item = { price: prices.pro, current_period_end: Date.parse(shown.currentPeriodEnd) / 1000 };
-        await tell(await about(organizationId, { ...told, items: { data: [item] } }));
+        await sendEvent(await about(organizationId, { ...told, items: { data: [item] } }));
         assert.deepEqual(await actionsOf(organizationId), events);
-        await tell(await about(organizationId, { ...told, status: 'canceled' }));
+        await sendEvent(await about(organizationId, { ...told, status: 'canceled' }));
         const ended = await subscription(member);
         assert.deepEqual([ended.tier, ended.status, ended.cancelAtPeriodEnd], ['free', 'canceled', false]);
       },
     );
 
     await context.test('204 cancel of an unpaid subscription: at once', async () => {
-      const { organizationId, admin } = await payer();
-      await tell(await about(organizationId, { id: 'sub_unpaid', status: 'incomplete' }));
+      const { organizationId, admin } = await createOrganization();
+      await sendEvent(await about(organizationId, { id: 'sub_unpaid', status: 'incomplete' }));
       const [asks] = await since(() => cancel(admin));
       assert.equal(asks?.what, 'DELETE /v1/subscriptions/sub_unpaid');
     });
 
     await context.test('a deleted organization is no longer charged, a suspended one is', async () => {
-      const [deleted, suspended] = [await payer(), await payer()];
+      const [deleted, suspended] = [await createOrganization(), await createOrganization()];
       for (const { organizationId } of [deleted, suspended]) {
-        await tell(await about(organizationId, { id: `sub_of_${organizationId}` }));
+        await sendEvent(await about(organizationId, { id: `sub_of_${organizationId}` }));
         await asOperator('PATCH', `/organizations/${organizationId}`, { status: 'suspended' });
       }
       await asOperator('DELETE', `/organizations/${deleted.organizationId}`);
@@ -250,10 +263,10 @@ describe('billing through Stripe', () => {
     await context.test(
       'a subscription that cannot be cancelled does not block others; an unknown one counts as ended',
       async () => {
-        const payers = [await payer(), await payer(), await payer()];
+        const payers = [await createOrganization(), await createOrganization(), await createOrganization()];
         const [failing, missing, last] = payers.map(({ organizationId }) => organizationId).toSorted();
         for (const id of [failing, missing, last] as string[]) {
-          await tell(await about(id, { id: `sub_of_${id}` }));
+          await sendEvent(await about(id, { id: `sub_of_${id}` }));
           await asOperator('PATCH', `/organizations/${id}`, { status: 'suspended' });
           await asOperator('DELETE', `/organizations/${id}`);
         }
@@ -294,7 +307,7 @@ describe('billing through Stripe', () => {
     await context.test(
       '204 cancel of a subscription from the embedded provider, before Stripe was configured',
       async () => {
-        const { organizationId, admin, member } = await payer({ planTier: 'pro' });
+        const { organizationId, admin, member } = await createOrganization({ planTier: 'pro' });
         await t.sql(
           `insert into billing_subscriptions values
            ($1, 'embedded', 'cus_e', 'sub_e', 'pro', 'active', 'pro', now() - interval '1 day', false, now(), now(), now())`,
@@ -309,12 +322,12 @@ describe('billing through Stripe', () => {
     await context.test(
       '200 applied: of two events of one second, the current state at Stripe counts',
       async () => {
-        const { organizationId, member } = await payer();
+        const { organizationId, member } = await createOrganization();
         const created = Math.floor(t.clock.now() / 1000) - 5;
         const id = 'sub_tied';
-        await tell(await about(organizationId, { id, status: 'incomplete' }, { created }));
+        await sendEvent(await about(organizationId, { id, status: 'incomplete' }, { created }));
         const asks = await since(async () => {
-          const answer = await tell(
+          const answer = await sendEvent(
             await about(organizationId, { id, status: 'past_due', tier: 'enterprise' }, { created }),
           );
           assert.equal(answer.json.outcome, 'applied');
@@ -330,9 +343,9 @@ describe('billing through Stripe', () => {
     );
 
     await context.test('during a call to Stripe no lock is held and no transaction is open', async () => {
-      const { organizationId } = await payer();
+      const { organizationId } = await createOrganization();
       const created = Math.floor(t.clock.now() / 1000) - 5;
-      await tell(await about(organizationId, { id: 'sub_open', status: 'incomplete' }, { created }));
+      await sendEvent(await about(organizationId, { id: 'sub_open', status: 'incomplete' }, { created }));
       let open: unknown;
       recorder.beforeRequest = async () => {
         await t.sql('select 1 from organizations where organization_id = $1 for update nowait', [
@@ -344,7 +357,7 @@ describe('billing through Stripe', () => {
         );
         return undefined;
       };
-      const answer = await tell(await about(organizationId, { id: 'sub_open' }, { created }));
+      const answer = await sendEvent(await about(organizationId, { id: 'sub_open' }, { created }));
       recorder.beforeRequest = nothing;
       assert.equal(answer.json.outcome, 'applied');
       assert.deepEqual(open, []);
@@ -353,17 +366,17 @@ describe('billing through Stripe', () => {
     await context.test(
       '503, then applied on retry: the state from Stripe is outdated when another event was applied during the call',
       async () => {
-        const { organizationId, member } = await payer();
+        const { organizationId, member } = await createOrganization();
         const created = Math.floor(t.clock.now() / 1000) - 5;
         const of = { id: 'sub_between' };
-        await tell(await about(organizationId, { ...of, status: 'incomplete' }, { created }));
+        await sendEvent(await about(organizationId, { ...of, status: 'incomplete' }, { created }));
         recorder.beforeRequest = async () => {
           recorder.beforeRequest = nothing;
-          await tell(await about(organizationId, { ...of, status: 'past_due' }, { created }));
+          await sendEvent(await about(organizationId, { ...of, status: 'past_due' }, { created }));
         };
         const signed = await about(organizationId, of, { created });
-        assert.equal((await tell(signed)).json.code, 'SERVICE_UNAVAILABLE');
-        assert.equal((await tell(signed)).json.outcome, 'applied');
+        assert.equal((await sendEvent(signed)).json.code, 'SERVICE_UNAVAILABLE');
+        assert.equal((await sendEvent(signed)).json.outcome, 'applied');
         assert.equal((await subscription(member)).status, 'active');
       },
     );
@@ -371,17 +384,22 @@ describe('billing through Stripe', () => {
     await context.test(
       '200 of two paid subscriptions the later one counts, and the log warns the operator',
       async () => {
-        const { organizationId, member } = await payer();
-        await tell(await about(organizationId, { id: 'sub_a', tier: 'enterprise', created: 1_000_000_000 }));
+        const { organizationId, member } = await createOrganization();
+        await sendEvent(
+          await about(organizationId, { id: 'sub_a', tier: 'enterprise', created: 1_000_000_000 }),
+        );
         // stripe-mock's subscription was created after this one, and long before the next.
-        assert.equal((await tell(await about(organizationId, { id: 'sub_b' }))).json.outcome, 'applied');
+        assert.equal((await sendEvent(await about(organizationId, { id: 'sub_b' }))).json.outcome, 'applied');
         assert.equal((await subscription(member)).tier, 'pro');
         assert.ok(t.logs.some((line) => line.includes('two subscriptions') && line.includes('sub_a')));
-        const other = await payer();
-        await tell(
+        const other = await createOrganization();
+        await sendEvent(
           await about(other.organizationId, { id: 'sub_c', tier: 'enterprise', created: 1_900_000_000 }),
         );
-        assert.equal((await tell(await about(other.organizationId, { id: 'sub_d' }))).json.outcome, 'late');
+        assert.equal(
+          (await sendEvent(await about(other.organizationId, { id: 'sub_d' }))).json.outcome,
+          'late',
+        );
         assert.equal((await subscription(other.member)).tier, 'enterprise');
       },
     );
@@ -390,12 +408,12 @@ describe('billing through Stripe', () => {
   it('503 SERVICE_UNAVAILABLE when Stripe refuses our key; the key is not logged', async (context) => {
     if (!mock) return skipWithout(context, 'stripe-mock');
     const secretKey = `rk_${randomUUID()}`;
-    const { t, payer, checkout, trail } = await start(secretKey);
-    const { organizationId, member } = await payer();
+    const { t, createOrganization, checkout, auditEvents } = await start(secretKey);
+    const { organizationId, member } = await createOrganization();
     const { status, json, text } = await checkout(member, 'pro');
     assert.deepEqual([status, json.code], [503, 'SERVICE_UNAVAILABLE']);
     assert.ok(!text.includes(secretKey));
-    assert.deepEqual(await trail(organizationId), []);
+    assert.deepEqual(await auditEvents(organizationId), []);
     assert.ok(t.logs.some((line) => line.includes('StripeAuthenticationError')));
     assert.equal(
       t.logs.find((line) => line.includes(secretKey)),

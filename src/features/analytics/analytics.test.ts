@@ -2,9 +2,9 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { startApp } from '../../../test/support/harness.ts';
 import {
-  ask,
+  createTenant,
+  requestToken,
   type Tenant,
-  tenantOn,
   untilMidnight,
   untilNextMonth,
 } from '../../../test/support/scenarios/plans.ts';
@@ -28,8 +28,8 @@ const total = (data: { count: number }[]) => data.reduce((sum, { count }) => sum
 
 describe('GET /analytics/tokens', () => {
   it('200 with thirty days by default, oldest first, today last, days without tokens as 0', async () => {
-    const tenant = await tenantOn(t);
-    await ask(t, tenant);
+    const tenant = await createTenant(t);
+    await requestToken(t, tenant);
     const now = t.clock.now();
     await put(tenant, now - 29 * dayMs, 5);
     await put(tenant, now - 29 * dayMs, 6, 2);
@@ -47,7 +47,7 @@ describe('GET /analytics/tokens', () => {
     assert.deepEqual(json.data[29], { date: dateOf(now), count: 2 });
   });
   it('200 for a single day and for ninety', async () => {
-    const tenant = await tenantOn(t);
+    const tenant = await createTenant(t);
     await put(tenant, t.clock.now() - 89 * dayMs, 3);
     await put(tenant, t.clock.now() - 90 * dayMs, 1_000);
     assert.deepEqual((await get('/tokens?days=1', tenant.token)).json.data, [
@@ -74,11 +74,11 @@ describe('GET /analytics/tokens', () => {
     });
   }
   it('200 counts a token from just before midnight on the day that ends', async () => {
-    const tenant = await tenantOn(t);
+    const tenant = await createTenant(t);
     t.clock.advance(untilMidnight(t.clock.now()) - 60_000);
-    await ask(t, tenant);
+    await requestToken(t, tenant);
     t.clock.advance(61_000);
-    await ask(t, tenant);
+    await requestToken(t, tenant);
     const token = await t.token(undefined, tenant);
     const { data } = (await get('/tokens?days=2', token)).json;
     assert.equal(data[1].count, 2);
@@ -88,7 +88,7 @@ describe('GET /analytics/tokens', () => {
 
 describe('GET /analytics/agents/activity', () => {
   it('200 with all 168 hours of the week in order, counted over the last 90 days', async () => {
-    const tenant = await tenantOn(t, { planTier: 'enterprise' });
+    const tenant = await createTenant(t, { planTier: 'enterprise' });
     const midnight = Math.floor(t.clock.now() / dayMs) * dayMs;
     const sunday = midnight - new Date(midnight).getUTCDay() * dayMs;
     await put(tenant, sunday - 7 * dayMs, 3);
@@ -113,10 +113,10 @@ describe('GET /analytics/agents/activity', () => {
 
 describe('GET /analytics/agents', () => {
   it('200 with the agents that were issued tokens this month, the busiest first', async () => {
-    const tenant = await tenantOn(t);
+    const tenant = await createTenant(t);
     const colleague = await t.agent({ organization_id: tenant.organizationId });
     await t.agent({ organization_id: tenant.organizationId });
-    for (let round = 0; round < 3; round += 1) await ask(t, colleague);
+    for (let round = 0; round < 3; round += 1) await requestToken(t, colleague);
     const token = await t.token(undefined, tenant);
     const { status, json } = await get('/agents', token);
     assert.equal(status, 200);
@@ -130,7 +130,7 @@ describe('GET /analytics/agents', () => {
     });
   });
   it('200 resets with the month', async () => {
-    const tenant = await tenantOn(t);
+    const tenant = await createTenant(t);
     t.clock.advance(untilNextMonth(t.clock.now()) + 1_000);
     await t.app.audit.prepare();
     const token = await t.token(undefined, tenant);
@@ -142,9 +142,9 @@ describe('GET /analytics/agents', () => {
 
 describe('analytics', () => {
   it("never include another organization's tokens", async () => {
-    const [tenant, other] = [await tenantOn(t), await tenantOn(t)];
+    const [tenant, other] = [await createTenant(t), await createTenant(t)];
     await put(other, t.clock.now() - dayMs, 77);
-    for (let round = 0; round < 4; round += 1) await ask(t, other);
+    for (let round = 0; round < 4; round += 1) await requestToken(t, other);
     assert.equal(total((await get('/tokens', tenant.token)).json.data), 1);
     assert.equal(total((await get('/agents/activity', tenant.token)).json.data), 1);
     assert.deepEqual((await get('/agents', tenant.token)).json.data, [

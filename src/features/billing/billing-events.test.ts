@@ -3,9 +3,9 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { describe, it } from 'node:test';
 import { startApp } from '../../../test/support/harness.ts';
-import { createPayers, webhookUrl } from '../../../test/support/peers/payers.ts';
 import { createPaymentEvents } from '../../../test/support/peers/payment-events.ts';
 import { freePort, until } from '../../../test/support/programs.ts';
+import { createBillingClient, webhookUrl } from '../../../test/support/scenarios/billing.ts';
 import { sql } from '../../kernel/data/sql.ts';
 
 const secret = `whsec_${randomUUID()}`;
@@ -20,24 +20,26 @@ const t = await startApp({
   // Nothing listens there: only lookups may need Stripe's API.
   STRIPE_API_URL: `http://127.0.0.1:${await freePort()}`,
 });
-const { payer, checkout, subscription, cancel, tier, trail, tell, asOperator } = await createPayers(t);
+const { createOrganization, checkout, subscription, cancel, tier, auditEvents, sendEvent, asOperator } =
+  await createBillingClient(t);
 const { about, sign } = await createPaymentEvents(t.clock, { secret, prices });
 
-const outcomeOf = async (signed: Promise<Parameters<typeof tell>[0]>) => {
-  const { status, json } = await tell(await signed);
+const outcomeOf = async (signed: Promise<Parameters<typeof sendEvent>[0]>) => {
+  const { status, json } = await sendEvent(await signed);
   return `${status} ${json.outcome ?? json.code}`;
 };
-const changesOf = async (organizationId: string) => (await trail(organizationId)).map(({ action }) => action);
+const changesOf = async (organizationId: string) =>
+  (await auditEvents(organizationId)).map(({ action }) => action);
 /** Seconds since the epoch, from now. */
 const inSeconds = (seconds: number) => Math.floor(t.clock.now() / 1000) + seconds;
 
 describe('POST /billing/webhooks/stripe', () => {
   it('200 applied: the event changes the plan, and the audit event names no agent', async () => {
-    const { organizationId, member } = await payer();
+    const { organizationId, member } = await createOrganization();
     assert.equal(await outcomeOf(about(organizationId, {})), '200 applied');
     const shown = await subscription(member);
     assert.deepEqual([shown.tier, shown.status, shown.provider], ['pro', 'active', 'stripe']);
-    const events = await trail(organizationId);
+    const events = await auditEvents(organizationId);
     assert.equal(events.length, 1);
     assert.equal(events[0]?.action, 'organization.updated');
     assert.equal(events[0]?.agent_id, '00000000-0000-0000-0000-000000000000');
@@ -100,15 +102,15 @@ describe('POST /billing/webhooks/stripe', () => {
     ['the year 275760', async (org: string) => about(org, {}, { created: 8.64e12 })],
   ] as const) {
     it(`400 VALIDATION_ERROR for ${what}; nothing changes`, async () => {
-      const { organizationId } = await payer();
-      const { status, json } = await tell(await forge(organizationId));
+      const { organizationId } = await createOrganization();
+      const { status, json } = await sendEvent(await forge(organizationId));
       assert.deepEqual([status, json.code], [400, 'VALIDATION_ERROR']);
       assert.equal(json.details.fields[0].field, 'Stripe-Signature');
       assert.deepEqual(await changesOf(organizationId), []);
     });
   }
   it('400 VALIDATION_ERROR for each body with one byte changed', async () => {
-    const { organizationId } = await payer();
+    const { organizationId } = await createOrganization();
     const { body, signature } = await about(organizationId, {});
     for (let at = 0; at < body.length; at += 7) {
       const bytes = Buffer.from(body);
@@ -120,10 +122,10 @@ describe('POST /billing/webhooks/stripe', () => {
       assert.equal(status, 400, `byte ${at}`);
     }
     assert.equal(await tier(organizationId), 'free');
-    assert.equal((await tell({ body, signature })).status, 200);
+    assert.equal((await sendEvent({ body, signature })).status, 200);
   });
   it('400 VALIDATION_ERROR when there is no body or the signature comes twice', async () => {
-    const { organizationId } = await payer();
+    const { organizationId } = await createOrganization();
     assert.equal((await t.call('POST', webhookUrl)).status, 400);
     assert.equal(
       (await t.call('POST', webhookUrl, { headers: { 'stripe-signature': 't=1,v1=0' } })).status,
@@ -132,18 +134,18 @@ describe('POST /billing/webhooks/stripe', () => {
     const { body, signature } = await about(organizationId, {});
     const other = (await createPaymentEvents(t.clock, { secret: 'whsec_other' })).sign(body);
     const headers = { 'stripe-signature': [other.signature, 'x'] as unknown as string };
-    assert.equal((await tell({ body, signature }, headers)).status, 400);
+    assert.equal((await sendEvent({ body, signature }, headers)).status, 400);
     assert.equal(await tier(organizationId), 'free');
   });
   it('413 PAYLOAD_TOO_LARGE for a body of a megabyte', async () => {
-    const { status, json } = await tell(sign('x'.repeat(1_000_000)));
+    const { status, json } = await sendEvent(sign('x'.repeat(1_000_000)));
     assert.deepEqual([status, json.code], [413, 'PAYLOAD_TOO_LARGE']);
   });
   it('200 applied when it is 290 seconds old or early, with any content type', async () => {
     for (const seconds of [-290, 290]) {
-      const { organizationId } = await payer();
+      const { organizationId } = await createOrganization();
       const { body } = await about(organizationId, {});
-      const { status, json } = await tell(sign(body, t.clock.now() + seconds * 1000), {
+      const { status, json } = await sendEvent(sign(body, t.clock.now() + seconds * 1000), {
         'content-type': 'text/plain',
       });
       assert.deepEqual([status, json.outcome], [200, 'applied']);
@@ -151,9 +153,9 @@ describe('POST /billing/webhooks/stripe', () => {
   });
 
   it('200 the same event in twenty concurrent requests: one applied, one change', async () => {
-    const { organizationId } = await payer();
+    const { organizationId } = await createOrganization();
     const signed = await about(organizationId, {});
-    const answers = await Promise.all(Array.from({ length: 20 }, () => tell(signed)));
+    const answers = await Promise.all(Array.from({ length: 20 }, () => sendEvent(signed)));
     assert.ok(answers.every(({ status }) => status === 200));
     assert.deepEqual(answers.map(({ json }) => json.outcome).toSorted(), [
       'applied',
@@ -162,14 +164,14 @@ describe('POST /billing/webhooks/stripe', () => {
     assert.deepEqual(await changesOf(organizationId), ['organization.updated']);
     // With a new signature, like Stripe's retries.
     t.clock.advance(5_000);
-    assert.equal((await tell(sign(signed.body))).json.outcome, 'repeated');
+    assert.equal((await sendEvent(sign(signed.body))).json.outcome, 'repeated');
   });
   it('200 repeated: the event is written after the organization is locked, so there is no deadlock', async () => {
-    const { organizationId } = await payer();
+    const { organizationId } = await createOrganization();
     const signed = await about(organizationId, {});
     const concurrent = await t.app.db.transaction(async (tx) => {
       await t.app.organizations.lockPlan(tx, organizationId);
-      const answer = tell(signed);
+      const answer = sendEvent(signed);
       await until('it to wait', async () => {
         const waiting = await t.sql(
           "select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'",
@@ -185,13 +187,13 @@ describe('POST /billing/webhooks/stripe', () => {
     assert.equal((await concurrent.answer).json.outcome, 'repeated');
   });
   it('200 twenty concurrent events about one subscription: the latest counts', async () => {
-    const { organizationId, member } = await payer();
+    const { organizationId, member } = await createOrganization();
     const events = await Promise.all(
       Array.from({ length: 20 }, (_, index) =>
         about(organizationId, { tier: index % 2 ? 'enterprise' : 'pro' }, { created: inSeconds(index - 30) }),
       ),
     );
-    const answers = await Promise.all(events.map((signed) => tell(signed)));
+    const answers = await Promise.all(events.map((signed) => sendEvent(signed)));
     assert.ok(answers.every(({ status }) => status === 200));
     const { tier, status } = await subscription(member);
     assert.deepEqual([tier, status], ['enterprise', 'active']);
@@ -205,7 +207,7 @@ describe('POST /billing/webhooks/stripe', () => {
       [2, 0, 3, 1],
     ];
     for (const order of orders) {
-      const { organizationId, member } = await payer();
+      const { organizationId, member } = await createOrganization();
       const life = [
         about(
           organizationId,
@@ -223,8 +225,8 @@ describe('POST /billing/webhooks/stripe', () => {
     }
   });
   it('200 late: nothing revives a subscription that was deleted', async () => {
-    const { organizationId, member } = await payer();
-    await tell(await about(organizationId, {}));
+    const { organizationId, member } = await createOrganization();
+    await sendEvent(await about(organizationId, {}));
     const deleted = { type: 'customer.subscription.deleted', created: inSeconds(-5) };
     assert.equal(
       await outcomeOf(about(organizationId, { status: 'canceled' }, { ...deleted, created: inSeconds(1) })),
@@ -235,15 +237,17 @@ describe('POST /billing/webhooks/stripe', () => {
     const { tier, status } = await subscription(member);
     assert.deepEqual([tier, status], ['free', 'canceled']);
     // Also when the end is the first event.
-    const other = await payer();
-    await tell(await about(other.organizationId, { status: 'canceled' }, deleted));
+    const other = await createOrganization();
+    await sendEvent(await about(other.organizationId, { status: 'canceled' }, deleted));
     assert.equal(await outcomeOf(about(other.organizationId, {})), '200 late');
     assert.equal((await subscription(other.member)).status, 'canceled');
   });
   it('200 applied: a new subscription after the end of the old one; a repeat of that end is late', async () => {
-    const { organizationId, member } = await payer();
-    await tell(await about(organizationId, { id: 'sub_old', created: 1_700_000_000 }));
-    await tell(await about(organizationId, { id: 'sub_old', status: 'canceled' }, { created: inSeconds(1) }));
+    const { organizationId, member } = await createOrganization();
+    await sendEvent(await about(organizationId, { id: 'sub_old', created: 1_700_000_000 }));
+    await sendEvent(
+      await about(organizationId, { id: 'sub_old', status: 'canceled' }, { created: inSeconds(1) }),
+    );
     assert.equal(
       await outcomeOf(about(organizationId, { id: 'sub_new', created: 1_700_000_001 })),
       '200 applied',
@@ -257,8 +261,8 @@ describe('POST /billing/webhooks/stripe', () => {
     assert.equal((await subscription(member)).tier, 'pro');
   });
   it('200 late: an unpaid second subscription changes nothing', async () => {
-    const { organizationId, member } = await payer();
-    await tell(await about(organizationId, { id: 'sub_a', tier: 'enterprise' }));
+    const { organizationId, member } = await createOrganization();
+    await sendEvent(await about(organizationId, { id: 'sub_a', tier: 'enterprise' }));
     for (const status of ['incomplete', 'canceled', 'unpaid'])
       assert.equal(
         await outcomeOf(about(organizationId, { id: 'sub_b', created: 1_800_000_000, status })),
@@ -267,11 +271,11 @@ describe('POST /billing/webhooks/stripe', () => {
     assert.equal((await subscription(member)).tier, 'enterprise');
   });
   it('503 SERVICE_UNAVAILABLE when only Stripe can tell which of two came last and it is unreachable; applied on retry', async () => {
-    const { organizationId, member } = await payer();
+    const { organizationId, member } = await createOrganization();
     const created = inSeconds(-3);
-    await tell(await about(organizationId, { status: 'incomplete' }, { created }));
+    await sendEvent(await about(organizationId, { status: 'incomplete' }, { created }));
     const tied = await about(organizationId, {}, { created });
-    const { status, json, headers } = await tell(tied);
+    const { status, json, headers } = await sendEvent(tied);
     assert.deepEqual([status, json.code], [503, 'SERVICE_UNAVAILABLE']);
     assert.ok(headers['retry-after']);
     assert.equal((await subscription(member)).status, 'incomplete');
@@ -290,8 +294,8 @@ describe('POST /billing/webhooks/stripe', () => {
     ['canceled', 'canceled', 'free'],
   ] as const) {
     it(`200 applied: Stripe's ${stripeStatus} is ours ${status}, with the plan ${plan}`, async () => {
-      const [fresh, paying] = [await payer(), await payer()];
-      await tell(await about(paying.organizationId, {}, { created: inSeconds(-60) }));
+      const [fresh, paying] = [await createOrganization(), await createOrganization()];
+      await sendEvent(await about(paying.organizationId, {}, { created: inSeconds(-60) }));
       for (const { organizationId, member } of [fresh, paying]) {
         assert.equal(await outcomeOf(about(organizationId, { status: stripeStatus })), '200 applied');
         const shown = await subscription(member);
@@ -300,21 +304,21 @@ describe('POST /billing/webhooks/stripe', () => {
     });
   }
   it('200 applied: a plan set by the operator is not lowered by a lesser payment or a failed one', async () => {
-    const { organizationId } = await payer({ planTier: 'enterprise' });
+    const { organizationId } = await createOrganization({ planTier: 'enterprise' });
     for (const status of ['incomplete', 'active', 'canceled']) {
-      await tell(await about(organizationId, { status }));
+      await sendEvent(await about(organizationId, { status }));
       assert.equal(await tier(organizationId), 'enterprise');
     }
   });
   it('200 applied: one audit event for a change, none without a change', async () => {
-    const { organizationId, member } = await payer();
+    const { organizationId, member } = await createOrganization();
     const item = { price: { id: prices.pro }, current_period_end: 1_900_000_000 };
     const same = { items: { data: [item] } };
-    await tell(await about(organizationId, same, { created: inSeconds(-9) }));
+    await sendEvent(await about(organizationId, same, { created: inSeconds(-9) }));
     const before = await subscription(member);
-    await tell(await about(organizationId, same, { created: inSeconds(-8) }));
+    await sendEvent(await about(organizationId, same, { created: inSeconds(-8) }));
     assert.deepEqual(await subscription(member), before);
-    await tell(
+    await sendEvent(
       await about(organizationId, { ...same, cancel_at_period_end: true }, { created: inSeconds(-7) }),
     );
     assert.deepEqual(await changesOf(organizationId), [
@@ -329,7 +333,7 @@ describe('POST /billing/webhooks/stripe', () => {
       current_period_end: 1_900_000_001,
       cancel_at: 1_900_000_001,
     };
-    await tell(await about(organizationId, old, { created: inSeconds(-6) }));
+    await sendEvent(await about(organizationId, old, { created: inSeconds(-6) }));
     const shown = await subscription(member);
     assert.deepEqual([shown.currentPeriodEnd, shown.cancelAtPeriodEnd], ['2030-03-17T17:46:41.000Z', true]);
   });
@@ -343,10 +347,10 @@ describe('POST /billing/webhooks/stripe', () => {
       { organization_id: randomUUID() },
     ])
       assert.equal(await outcomeOf(about(randomUUID(), { metadata })), '200 unknown');
-    const { organizationId, member } = await payer();
+    const { organizationId, member } = await createOrganization();
     const customer = { customer: `cus_${randomUUID()}` };
-    await tell(await about(organizationId, customer));
-    await tell(
+    await sendEvent(await about(organizationId, customer));
+    await sendEvent(
       await about(
         organizationId,
         { ...customer, metadata: {}, tier: 'enterprise' },
@@ -356,17 +360,19 @@ describe('POST /billing/webhooks/stripe', () => {
     assert.equal((await subscription(member)).tier, 'enterprise');
   });
   it('200 applied for the organization that has the subscription, even if its metadata change later', async () => {
-    const [one, other] = [await payer(), await payer()];
-    await tell(await about(one.organizationId, {}));
+    const [one, other] = [await createOrganization(), await createOrganization()];
+    await sendEvent(await about(one.organizationId, {}));
     const metadata = { organization_id: other.organizationId };
-    await tell(await about(one.organizationId, { metadata, tier: 'enterprise' }, { created: inSeconds(5) }));
+    await sendEvent(
+      await about(one.organizationId, { metadata, tier: 'enterprise' }, { created: inSeconds(5) }),
+    );
     assert.deepEqual(
       [await tier(one.organizationId), await tier(other.organizationId)],
       ['enterprise', 'free'],
     );
   });
   it('200 ignored for events and prices that are not ours', async () => {
-    const { organizationId } = await payer();
+    const { organizationId } = await createOrganization();
     for (const type of [
       'invoice.paid',
       'checkout.session.completed',
@@ -392,8 +398,8 @@ describe('POST /billing/webhooks/stripe', () => {
     assert.deepEqual(await t.sql("select 1 from billing_events where event_type = 'invoice.paid'"), []);
   });
   it('200 applied: a price that is no longer listed keeps the plan, and its end is applied', async () => {
-    const { organizationId, member } = await payer();
-    await tell(await about(organizationId, { tier: 'enterprise' }, { created: inSeconds(-9) }));
+    const { organizationId, member } = await createOrganization();
+    await sendEvent(await about(organizationId, { tier: 'enterprise' }, { created: inSeconds(-9) }));
     const items = { data: [{ price: { id: 'price_of_last_year' }, current_period_end: 1_900_000_000 }] };
     assert.equal(
       await outcomeOf(about(organizationId, { items }, { created: inSeconds(-8) })),
@@ -406,7 +412,7 @@ describe('POST /billing/webhooks/stripe', () => {
     assert.deepEqual([ended.tier, ended.status], ['free', 'canceled']);
   });
   it('200 applied while the organization is suspended; 200 unknown once it is deleted', async () => {
-    const { organizationId } = await payer();
+    const { organizationId } = await createOrganization();
     await asOperator('PATCH', `/organizations/${organizationId}`, { status: 'suspended' });
     assert.equal(await outcomeOf(about(organizationId, {})), '200 applied');
     assert.equal(await tier(organizationId), 'pro');
@@ -419,10 +425,10 @@ describe('POST /billing/webhooks/stripe', () => {
   });
 
   it("503 SERVICE_UNAVAILABLE, nothing recorded and no key in the log, when Stripe's API is unreachable", async () => {
-    const { organizationId, member, admin } = await payer();
+    const { organizationId, member, admin } = await createOrganization();
     const refused = await checkout(member, 'pro');
     assert.deepEqual([refused.status, refused.json.code], [503, 'SERVICE_UNAVAILABLE']);
-    await tell(await about(organizationId, {}));
+    await sendEvent(await about(organizationId, {}));
     assert.equal((await cancel(admin)).status, 503);
     assert.equal((await subscription(member)).cancelAtPeriodEnd, false);
     assert.deepEqual(await changesOf(organizationId), ['organization.updated']);
@@ -434,7 +440,7 @@ describe('POST /billing/webhooks/stripe', () => {
       );
   });
   it('404 BILLING_PAGE_NOT_FOUND for an embedded page where Stripe takes the payments', async () => {
-    const { organizationId } = await payer();
+    const { organizationId } = await createOrganization();
     await t.sql(
       `insert into billing_sessions (session_id, kind, provider, organization_id, agent_id, target_tier, token_hash, started_at, expires_at)
        values ('s', 'checkout', 'embedded', $1, $1, 'pro', sha256('bs_old'), now(), now() + interval '20 minutes')`,
@@ -445,7 +451,7 @@ describe('POST /billing/webhooks/stripe', () => {
       'BILLING_PAGE_NOT_FOUND',
     );
     const embedded = await createPaymentEvents(t.clock);
-    assert.equal((await tell(await embedded.about(organizationId, {}))).status, 400);
+    assert.equal((await sendEvent(await embedded.about(organizationId, {}))).status, 400);
     assert.equal(await tier(organizationId), 'free');
   });
 });

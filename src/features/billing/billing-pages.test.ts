@@ -1,16 +1,17 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { startApp } from '../../../test/support/harness.ts';
-import { createPayers } from '../../../test/support/peers/payers.ts';
+import { createBillingClient } from '../../../test/support/scenarios/billing.ts';
 import { escapeHtml } from './pages.ts';
 
 const t = await startApp({ LOG_LEVEL: 'trace' });
-const { payer, checkout, page, confirm, tier, trail, asOperator } = await createPayers(t);
+const { createOrganization, checkout, page, confirm, tier, auditEvents, asOperator } =
+  await createBillingClient(t);
 
 const changesOf = async (organizationId: string) =>
-  (await trail(organizationId)).filter(({ action }) => action === 'organization.updated').length;
+  (await auditEvents(organizationId)).filter(({ action }) => action === 'organization.updated').length;
 const order = async (changes: object = {}) => {
-  const someone = await payer(changes);
+  const someone = await createOrganization(changes);
   return { ...someone, checkoutUrl: (await checkout(someone.member, 'pro')).json.checkoutUrl as string };
 };
 
@@ -55,7 +56,7 @@ describe("the embedded provider's checkout page", () => {
     assert.equal(await changesOf(organizationId), 1);
   });
   it('410 BILLING_PAGE_CLOSED after exactly thirty minutes', async () => {
-    const { member, organizationId } = await payer();
+    const { member, organizationId } = await createOrganization();
     const { checkoutUrl, expiresAt } = (await checkout(member, 'pro')).json;
     t.clock.advance(Date.parse(expiresAt) - t.clock.now() - 60_000);
     assert.equal((await page(checkoutUrl)).status, 200);
@@ -73,12 +74,12 @@ describe("the embedded provider's checkout page", () => {
     assert.equal(await tier(organizationId), 'pro');
   });
   it('200 for one of two pages for the same plan, confirmed concurrently; 410 for the other', async () => {
-    const { member, organizationId } = await payer();
+    const { member, organizationId } = await createOrganization();
     const pages = [(await checkout(member, 'pro')).json, (await checkout(member, 'pro')).json];
     const answers = await Promise.all(pages.map(({ checkoutUrl }) => confirm(checkoutUrl)));
     assert.deepEqual(answers.map(({ status }) => status).toSorted(), [200, 410]);
     assert.equal(await changesOf(organizationId), 1);
-    assert.equal((await trail(organizationId)).length, 3);
+    assert.equal((await auditEvents(organizationId)).length, 3);
   });
   it('200 and the ordered plan, also when the operator had lowered it before', async () => {
     const { checkoutUrl, admin, organizationId } = await order();
@@ -155,11 +156,11 @@ for (const [where, settings] of [
   describe(`with ${where} and without Stripe`, () => {
     it('404 BILLING_DISABLED for orders, pages and events', async () => {
       const production = await startApp(settings);
-      const payers = await createPayers(production);
-      const { member, admin, organizationId } = await payers.payer();
+      const billing = await createBillingClient(production);
+      const { member, admin, organizationId } = await billing.createOrganization();
       const upgrade = { token: member, payload: { target_tier: 'pro' } };
       for (const refused of [
-        await payers.checkout(member, 'pro'),
+        await billing.checkout(member, 'pro'),
         await production.call('POST', '/api/v1/tiers/upgrade', upgrade),
       ]) {
         assert.deepEqual([refused.status, refused.json.code], [404, 'BILLING_DISABLED']);
@@ -169,7 +170,7 @@ for (const [where, settings] of [
       assert.equal(portal.json.code, 'BILLING_DISABLED');
       const { createPaymentEvents } = await import('../../../test/support/peers/payment-events.ts');
       const events = await createPaymentEvents(production.clock);
-      const refused = await payers.tell(await events.about(organizationId, {}));
+      const refused = await billing.sendEvent(await events.about(organizationId, {}));
       assert.equal(refused.json.code, 'BILLING_DISABLED');
       // A page from before, or from another process that still allows it.
       await production.sql(
@@ -179,16 +180,16 @@ for (const [where, settings] of [
       );
       const old = await production.form('/billing/checkout/bs_old', { confirm: 'yes' });
       assert.equal(old.json.code, 'BILLING_PAGE_NOT_FOUND');
-      const { status, provider, tier } = await payers.subscription(member);
+      const { status, provider, tier } = await billing.subscription(member);
       assert.deepEqual([status, provider, tier], ['none', null, 'free']);
-      assert.equal((await payers.cancel(admin)).json.code, 'SUBSCRIPTION_NOT_FOUND');
+      assert.equal((await billing.cancel(admin)).json.code, 'SUBSCRIPTION_NOT_FOUND');
     });
     it('200 with BILLING_ALLOW_EMBEDDED=true', async () => {
       const allowed = await startApp({ ...settings, BILLING_ALLOW_EMBEDDED: 'true' });
-      const payers = await createPayers(allowed);
-      const { member, organizationId } = await payers.payer();
-      const { checkoutUrl } = (await payers.checkout(member, 'pro')).json;
-      assert.equal((await payers.confirm(checkoutUrl)).status, 200);
-      assert.equal(await payers.tier(organizationId), 'pro');
+      const billing = await createBillingClient(allowed);
+      const { member, organizationId } = await billing.createOrganization();
+      const { checkoutUrl } = (await billing.checkout(member, 'pro')).json;
+      assert.equal((await billing.confirm(checkoutUrl)).status, 200);
+      assert.equal(await billing.tier(organizationId), 'pro');
     });
   });

@@ -5,13 +5,13 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, describe, it } from 'node:test';
 import { type Answer, startApp, type TestApp } from '../../../test/support/harness.ts';
-import { createPayers, type Payer } from '../../../test/support/peers/payers.ts';
 import { createPaymentEvents } from '../../../test/support/peers/payment-events.ts';
-import { delegating } from '../../../test/support/scenarios/delegations.ts';
+import { type BillingOrganization, createBillingClient } from '../../../test/support/scenarios/billing.ts';
+import { createDelegationClient } from '../../../test/support/scenarios/delegations.ts';
 
 const t = await startApp();
-const payers = await createPayers(t);
-const { payer, checkout, confirm, page, tier, tell, operator } = payers;
+const billing = await createBillingClient(t);
+const { createOrganization, checkout, confirm, page, tier, sendEvent, operator } = billing;
 const events = await createPaymentEvents(t.clock);
 
 const resultOf = ({ status, json }: Answer) => (status < 400 ? String(status) : `${status} ${json.code}`);
@@ -23,8 +23,8 @@ const refusalsOf = (agentId: string, app = t) =>
     [agentId],
   );
 /** An organization whose member has ordered pro. */
-const paying = async (): Promise<Payer> => {
-  const someone = await payer();
+const paying = async (): Promise<BillingOrganization> => {
+  const someone = await createOrganization();
   assert.equal((await confirm((await checkout(someone.member, 'pro')).json.checkoutUrl)).status, 200);
   return someone;
 };
@@ -58,14 +58,14 @@ describe('after the first order', () => {
   });
   for (const status of ['active', 'past_due', 'incomplete', 'canceled'])
     it(`403 FORBIDDEN for a member when the subscription is ${status}`, async () => {
-      const { member, admin, organizationId } = await payer();
-      await tell(await events.about(organizationId, { status }));
+      const { member, admin, organizationId } = await createOrganization();
+      await sendEvent(await events.about(organizationId, { status }));
       assert.equal(resultOf(await checkout(member, 'enterprise')), '403 FORBIDDEN');
       assert.equal(resultOf(await upgrade(member, 'enterprise')), '403 FORBIDDEN');
       assert.equal(resultOf(await checkout(admin, 'enterprise')), '200');
     });
   it("410 BILLING_PAGE_CLOSED for every earlier page, an admin's too; 200 for a later page of an admin", async () => {
-    const { member, admin, organizationId } = await payer();
+    const { member, admin, organizationId } = await createOrganization();
     const early = [await checkout(member, 'enterprise'), await checkout(admin, 'enterprise')];
     await confirm((await checkout(member, 'pro')).json.checkoutUrl);
     for (const { json } of early)
@@ -78,7 +78,7 @@ describe('after the first order', () => {
     assert.equal(await tier(organizationId), 'enterprise');
   });
   it('200 for one of two first pages for different plans, confirmed concurrently; 410 for the other', async () => {
-    const { member, organizationId } = await payer();
+    const { member, organizationId } = await createOrganization();
     const pages = [(await checkout(member, 'pro')).json, (await checkout(member, 'enterprise')).json];
     const answers = await Promise.all(pages.map(({ checkoutUrl }) => confirm(checkoutUrl)));
     assert.deepEqual(answers.map(({ status }) => status).toSorted(), [200, 410]);
@@ -89,8 +89,8 @@ describe('after the first order', () => {
 
 describe('a delegated caller', () => {
   /** A token of an agent that acts for the organization's admin. */
-  const delegatedIn = async (app: TestApp, { organizationId, admin }: Payer) => {
-    const { lend, redeem } = delegating(app);
+  const delegatedIn = async (app: TestApp, { organizationId, admin }: BillingOrganization) => {
+    const { lend, redeem } = createDelegationClient(app);
     const actor = await app.agent({ organization_id: organizationId });
     const token = await redeem(actor, await lend(admin, actor, ['agents:read', 'agents:write']));
     assert.equal((await app.call('GET', '/api/v1/agents', { token })).status, 200);
@@ -106,7 +106,7 @@ describe('a delegated caller', () => {
   const refused = Array<string>(4).fill('403 FORBIDDEN');
 
   it('403 FORBIDDEN for the first order and for all later requests, each recorded', async () => {
-    const someone = await payer();
+    const someone = await createOrganization();
     const { token, agentId } = await delegatedIn(t, someone);
     assert.deepEqual(await attempts(t, token), refused);
     assert.equal(await tier(someone.organizationId), 'free');
@@ -123,8 +123,8 @@ describe('a delegated caller', () => {
     after(() => rmSync(folder, { recursive: true, force: true }));
     writeFileSync(join(folder, 'all.cedar'), 'permit (principal, action, resource);');
     const lenient = await startApp({ POLICIES_DIR: folder });
-    const others = await createPayers(lenient);
-    const someone = await others.payer();
+    const others = await createBillingClient(lenient);
+    const someone = await others.createOrganization();
     const { token } = await delegatedIn(lenient, someone);
     assert.deepEqual(await attempts(lenient, token), refused);
     await others.confirm((await others.checkout(someone.member, 'pro')).json.checkoutUrl);

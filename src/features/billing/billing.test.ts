@@ -2,16 +2,27 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { describe, it } from 'node:test';
 import { startApp } from '../../../test/support/harness.ts';
-import { createPayers } from '../../../test/support/peers/payers.ts';
+import { createBillingClient } from '../../../test/support/scenarios/billing.ts';
 
 const t = await startApp();
-const { payer, checkout, page, confirm, subscription, cancel, tier, trail, asOperator, operator } =
-  await createPayers(t);
-const actionsOf = async (organizationId: string) => (await trail(organizationId)).map(({ action }) => action);
+const {
+  createOrganization,
+  checkout,
+  page,
+  confirm,
+  subscription,
+  cancel,
+  tier,
+  auditEvents,
+  asOperator,
+  operator,
+} = await createBillingClient(t);
+const actionsOf = async (organizationId: string) =>
+  (await auditEvents(organizationId)).map(({ action }) => action);
 
 describe('GET /billing/subscription', () => {
   it('200 none before the first order', async () => {
-    const { organizationId, member } = await payer();
+    const { organizationId, member } = await createOrganization();
     const { updatedAt, ...rest } = await subscription(member);
     assert.match(updatedAt, /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
     assert.deepEqual(rest, {
@@ -24,12 +35,12 @@ describe('GET /billing/subscription', () => {
     });
   });
   it('200 none, with the plan that the operator has set', async () => {
-    const { member } = await payer({ planTier: 'enterprise' });
+    const { member } = await createOrganization({ planTier: 'enterprise' });
     const { tier, status } = await subscription(member);
     assert.deepEqual([tier, status], ['enterprise', 'none']);
   });
   it('404 ORG_NOT_FOUND for another organization, which the operator may see', async () => {
-    const [one, other] = [await payer(), await payer()];
+    const [one, other] = [await createOrganization(), await createOrganization()];
     const url = `/api/v1/billing/subscription?organization_id=${other.organizationId.toUpperCase()}`;
     assert.equal((await t.call('GET', url, { token: one.admin })).json.code, 'ORG_NOT_FOUND');
     assert.equal((await t.call('GET', url, { token: operator })).json.organizationId, other.organizationId);
@@ -44,7 +55,7 @@ describe('GET /billing/subscription', () => {
 
 describe('POST /billing/checkout', () => {
   it('200 with a URL, an id and an expiry in half an hour; the plan is unchanged', async () => {
-    const { organizationId, member, memberId } = await payer();
+    const { organizationId, member, memberId } = await createOrganization();
     const { status, json, headers } = await checkout(member, 'pro');
     assert.equal(status, 200);
     assert.deepEqual(Object.keys(json).sort(), ['checkoutUrl', 'expiresAt', 'sessionId']);
@@ -53,7 +64,7 @@ describe('POST /billing/checkout', () => {
     assert.ok(minutes > 29 && minutes <= 30, String(minutes));
     assert.equal(headers['cache-control'], 'no-store');
     assert.equal(await tier(organizationId), 'free');
-    const [started, ...others] = await trail(organizationId);
+    const [started, ...others] = await auditEvents(organizationId);
     assert.deepEqual(others, []);
     assert.deepEqual([started?.action, started?.agent_id], ['billing.checkout_started', memberId]);
     assert.equal(started?.metadata.targetTier, 'pro');
@@ -71,7 +82,7 @@ describe('POST /billing/checkout', () => {
     ['free', '__proto__', '400 VALIDATION_ERROR'],
   ] as const) {
     it(`${answer} from ${planTier} to ${target}`, async () => {
-      const { organizationId, member } = await payer({ planTier });
+      const { organizationId, member } = await createOrganization({ planTier });
       const { status, json } = await checkout(member, target);
       assert.equal(`${status} ${json.code}`, answer);
       if (json.code === 'TIER_UPGRADE_NOT_REQUIRED')
@@ -97,7 +108,7 @@ describe('POST /billing/checkout', () => {
     });
   }
   it("404 ORG_NOT_FOUND for another organization's plan, and for a deleted one", async () => {
-    const [one, other] = [await payer(), await payer()];
+    const [one, other] = [await createOrganization(), await createOrganization()];
     const of = { organization_id: other.organizationId };
     assert.equal((await checkout(one.admin, 'pro', of)).json.code, 'ORG_NOT_FOUND');
     assert.equal((await checkout(operator, 'pro', of)).status, 200);
@@ -108,7 +119,7 @@ describe('POST /billing/checkout', () => {
 
 describe('an order from start to end', () => {
   it('free → pro → enterprise → canceled: each change is recorded once; agents above the limit stay, new ones are refused', async () => {
-    const { organizationId, member, admin, memberId } = await payer();
+    const { organizationId, member, admin, memberId } = await createOrganization();
     const first = (await checkout(member, 'pro')).json;
     assert.equal((await page(first.checkoutUrl)).status, 200);
     assert.equal(await tier(organizationId), 'free', 'looking at the page changes nothing');
@@ -145,7 +156,7 @@ describe('an order from start to end', () => {
     });
     assert.deepEqual([refused.status, refused.json.code], [403, 'FREE_TIER_LIMIT_EXCEEDED']);
 
-    const events = await trail(organizationId);
+    const events = await auditEvents(organizationId);
     assert.deepEqual(
       events.map(({ action, metadata }) => `${action} ${metadata.planTier ?? metadata.targetTier}`),
       [
@@ -165,7 +176,7 @@ describe('an order from start to end', () => {
     assert.deepEqual([again.tier, again.status], ['pro', 'active']);
   });
   it('an embedded subscription renews itself', async () => {
-    const { member } = await payer();
+    const { member } = await createOrganization();
     await confirm((await checkout(member, 'pro')).json.checkoutUrl);
     const before = Date.parse((await subscription(member)).currentPeriodEnd);
     const days = 24 * 3_600_000;
@@ -178,7 +189,7 @@ describe('an order from start to end', () => {
     assert.equal(Date.parse(renewed(end, before + 30 * days)), before + 60 * days);
   });
   it('a plan set by the operator outlasts the end of the subscription', async () => {
-    const { organizationId, member, admin } = await payer();
+    const { organizationId, member, admin } = await createOrganization();
     await confirm((await checkout(member, 'pro')).json.checkoutUrl);
     await asOperator('PATCH', `/organizations/${organizationId}`, { planTier: 'enterprise' });
     assert.equal((await cancel(admin)).status, 204);
@@ -190,7 +201,7 @@ describe('an order from start to end', () => {
 
 describe('DELETE /billing/subscription', () => {
   it('404 SUBSCRIPTION_NOT_FOUND without a subscription, or after its end', async () => {
-    const { admin, member } = await payer();
+    const { admin, member } = await createOrganization();
     const none = await cancel(admin);
     assert.deepEqual([none.status, none.json.code], [404, 'SUBSCRIPTION_NOT_FOUND']);
     await confirm((await checkout(member, 'pro')).json.checkoutUrl);
@@ -198,7 +209,7 @@ describe('DELETE /billing/subscription', () => {
     assert.equal((await cancel(admin)).json.code, 'SUBSCRIPTION_NOT_FOUND');
   });
   it('403 FORBIDDEN for a member, recorded in the audit log', async () => {
-    const { member, memberId, organizationId } = await payer();
+    const { member, memberId, organizationId } = await createOrganization();
     await confirm((await checkout(member, 'pro')).json.checkoutUrl);
     const { status, json } = await cancel(member);
     assert.deepEqual([status, json.code], [403, 'FORBIDDEN']);
@@ -210,7 +221,7 @@ describe('DELETE /billing/subscription', () => {
     assert.deepEqual(refusals, [{ action: 'billing:manage' }]);
   });
   it('204: fifty concurrent requests end it once', async () => {
-    const { admin, member, organizationId } = await payer();
+    const { admin, member, organizationId } = await createOrganization();
     await confirm((await checkout(member, 'pro')).json.checkoutUrl);
     const answers = await Promise.all(Array.from({ length: 50 }, () => cancel(admin)));
     assert.ok(answers.every(({ status }) => status === 204 || status === 404));
@@ -225,7 +236,7 @@ describe('DELETE /billing/subscription', () => {
 
 describe('POST /billing/portal', () => {
   it('200 with a page that shows the subscription, to admins only', async () => {
-    const { admin, member, organizationId } = await payer({ name: '<b>Payer</b>' });
+    const { admin, member, organizationId } = await createOrganization({ name: '<b>Payer</b>' });
     await confirm((await checkout(member, 'pro')).json.checkoutUrl);
     const { status, json } = await t.call('POST', '/api/v1/billing/portal', { token: admin });
     assert.equal(status, 200);

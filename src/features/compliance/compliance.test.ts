@@ -5,8 +5,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, describe, it } from 'node:test';
 import { exportJWK } from 'jose';
-import { createWorld } from '../../../test/support/actors.ts';
 import { execute, newAgent, startApp, type TestApp } from '../../../test/support/harness.ts';
+import { createMatrixFixture } from '../../../test/support/principals.ts';
 import { until } from '../../../test/support/programs.ts';
 
 const api = '/api/v1/compliance';
@@ -16,7 +16,7 @@ const t = await startApp({
   RATE_LIMIT_PER_MINUTE: '100000',
   DATA_ENCRYPTION_KEY: Buffer.alloc(32, 7).toString('base64'),
 });
-const { agentIn, makeTarget, operatorToken } = await createWorld(t);
+const { agentIn, makeTarget, operatorToken } = await createMatrixFixture(t);
 
 const asIntruder = (app: TestApp, text: string) =>
   execute(app.databaseUrl, `set session_replication_role = replica; ${text}`);

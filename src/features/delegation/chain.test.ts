@@ -3,11 +3,15 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { decodeJwt } from 'jose';
 import { type Answer, startApp, startOfMinute } from '../../../test/support/harness.ts';
-import { type Client, delegating, type Lent } from '../../../test/support/scenarios/delegations.ts';
+import {
+  type Client,
+  createDelegationClient,
+  type IssuedDelegation,
+} from '../../../test/support/scenarios/delegations.ts';
 import { createPurgeLoop } from './loops.ts';
 
 const t = await startApp();
-const { delegate, exchange, lend, redeem, revoke, verify, reads } = delegating(t);
+const { delegate, exchange, lend, redeem, revoke, verify, reads } = createDelegationClient(t);
 const operator = await t.token();
 const agents = (count: number) => Promise.all(Array.from({ length: count }, () => t.agent()));
 const patch = (agentId: string, payload: object) =>
@@ -20,7 +24,7 @@ function assertFailed({ status, json, text }: Answer, expected: number, code: st
   assert.equal(json.code, code, text);
 }
 
-interface Linked extends Lent {
+interface Linked extends IssuedDelegation {
   readonly client: Client;
   readonly token: string;
 }

@@ -7,7 +7,7 @@ import { type Answer, newAgent, startApp } from '../../../test/support/harness.t
 import { until } from '../../../test/support/programs.ts';
 import {
   type Client,
-  delegating,
+  createDelegationClient,
   jwtType,
   tokenExchange,
 } from '../../../test/support/scenarios/delegations.ts';
@@ -15,7 +15,7 @@ import { organizationScopes } from '../../contract/scopes.ts';
 import { lockExclusive } from '../../kernel/data/locks.ts';
 
 const t = await startApp({ RATE_LIMIT_PER_MINUTE: '100000' });
-const { delegate, exchange, lend, redeem, reads, verify } = delegating(t);
+const { delegate, exchange, lend, redeem, reads, verify } = createDelegationClient(t);
 const operator = await t.token();
 const issuer = 'http://countersign.test';
 const cloud = 'https://sts.example.com/';

@@ -2,10 +2,10 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { type Answer, startApp } from '../../../test/support/harness.ts';
-import { type Client, delegating } from '../../../test/support/scenarios/delegations.ts';
+import { type Client, createDelegationClient } from '../../../test/support/scenarios/delegations.ts';
 
 const t = await startApp({ DATABASE_POOL_SIZE: '20' });
-const { delegate, exchange, lend, redeem, revoke, reads } = delegating(t);
+const { delegate, exchange, lend, redeem, revoke, reads } = createDelegationClient(t);
 const operator = await t.token();
 const [alice, bob, carol] = [await t.agent(), await t.agent(), await t.agent()];
 const aliceToken = await t.token(undefined, alice);

@@ -2,11 +2,11 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { decodeJwt, decodeProtectedHeader } from 'jose';
 import { type Answer, startApp } from '../../../test/support/harness.ts';
-import { delegating } from '../../../test/support/scenarios/delegations.ts';
+import { createDelegationClient } from '../../../test/support/scenarios/delegations.ts';
 import { organizationScopes } from '../../contract/scopes.ts';
 
 const t = await startApp();
-const { delegate, lend, redeem, revoke, verify, reads } = delegating(t);
+const { delegate, lend, redeem, revoke, verify, reads } = createDelegationClient(t);
 const operator = await t.token();
 
 const [alice, bob, carol] = [await t.agent(), await t.agent(), await t.agent()];

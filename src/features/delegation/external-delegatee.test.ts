@@ -7,21 +7,21 @@ import { newAgent, startApp, startOfMinute } from '../../../test/support/harness
 import { makeKey, startOidcProvider } from '../../../test/support/peers/issuers.ts';
 import {
   accessTokenType,
-  delegating,
+  createDelegationClient,
+  type IssuedDelegation,
   jwtType,
-  type Lent,
   tokenExchange,
 } from '../../../test/support/scenarios/delegations.ts';
-import { createTrust, ours } from '../../../test/support/scenarios/trust.ts';
+import { createTrustClient, ownAudience } from '../../../test/support/scenarios/trust.ts';
 import { organizationScopes } from '../../contract/scopes.ts';
 
 const t = await startApp({ WEBHOOK_ALLOW_PRIVATE_TARGETS: 'true', RATE_LIMIT_PER_MINUTE: '100000' });
-const { operator, policyFor, exchange, patch, seconds } = await createTrust(t);
-const { delegate, revoke, reads } = delegating(t);
+const { operator, createPolicy, exchange, patch, seconds } = await createTrustClient(t);
+const { delegate, revoke, reads } = createDelegationClient(t);
 const alice = await t.agent();
 const aliceToken = await t.token(undefined, alice);
 
-type Policy = Awaited<ReturnType<typeof policyFor>>;
+type Policy = Awaited<ReturnType<typeof createPolicy>>;
 
 /** Without credentials of its own. */
 const workload = async (
@@ -33,7 +33,7 @@ const workload = async (
   return json.agentId;
 };
 
-const lendTo = async ({ agentId }: Pick<Policy, 'agentId'>, more: object = {}): Promise<Lent> => {
+const lendTo = async ({ agentId }: Pick<Policy, 'agentId'>, more: object = {}): Promise<IssuedDelegation> => {
   const payload = { delegateeId: agentId, scopes: ['agents:read', 'audit:read'], ...more };
   const { status, json, text } = await delegate(aliceToken, payload);
   assert.equal(status, 201, text);
@@ -42,7 +42,7 @@ const lendTo = async ({ agentId }: Pick<Policy, 'agentId'>, more: object = {}): 
 
 const redeem = (
   client_assertion: string,
-  { delegationToken }: Pick<Lent, 'delegationToken'>,
+  { delegationToken }: Pick<IssuedDelegation, 'delegationToken'>,
   more: Record<string, string> = {},
 ) =>
   t.askToken({
@@ -56,7 +56,7 @@ const redeem = (
 
 /** A policy for a workload of its own, and what Alice lent it. */
 const introduce = async (changes: Record<string, unknown> = {}) => {
-  const policy = await policyFor({ agentId: await workload(), ...changes });
+  const policy = await createPolicy({ agentId: await workload(), ...changes });
   return { policy, lent: await lendTo(policy) };
 };
 
@@ -110,7 +110,7 @@ describe('200 a delegation redeemed by a client with an external assertion', () 
       conditions: [{ claim: 'client_id', operator: 'equals', values: ['pipeline'] }],
     });
     assert.equal((await redeem(await provider.token('https://elsewhere.example'), lent)).status, 401);
-    const { status, json, text } = await redeem(await provider.token(ours), lent);
+    const { status, json, text } = await redeem(await provider.token(ownAudience), lent);
     assert.equal(status, 200, text);
     assert.equal(await reads(json.access_token), '200');
   });
@@ -163,7 +163,7 @@ describe('200 scopes: those of the delegation, regardless of policy and agent', 
       fc.asyncProperty(some, some, atLeastOne, fc.option(atLeastOne), async (may, gives, lends, asks) => {
         const agentId = await workload(may);
         const scopes = gives.filter((scope) => may.includes(scope));
-        const policy = await policyFor({ agentId, scopes, singleUse: false });
+        const policy = await createPolicy({ agentId, scopes, singleUse: false });
         const lent = await lendTo({ agentId }, { scopes: lends });
         const left = lends.toSorted();
         const fits = (asks ?? []).every((scope) => left.includes(scope));
@@ -189,7 +189,7 @@ describe('200 scopes: those of the delegation, regardless of policy and agent', 
 
   it('of two policies either: the scopes asked for are those of the delegation', async () => {
     const { policy, lent } = await introduce({ scopes: [] });
-    await policyFor({ agentId: policy.agentId, subject: policy.subject.replace(/.$/, '*') });
+    await createPolicy({ agentId: policy.agentId, subject: policy.subject.replace(/.$/, '*') });
     const narrow = await redeem(await policy.sign(), lent, { scope: 'audit:read' });
     assert.equal(narrow.json.scope, 'audit:read');
     // A token of the workload's own still carries no more than the policy gives.
@@ -260,7 +260,7 @@ describe('refused, with one event', () => {
     const ended = await lendTo(policy);
     await revoke(aliceToken, ended.chainId);
     const token = await policy.sign();
-    const cases: [Pick<Lent, 'delegationToken'>, Record<string, string>, string][] = [
+    const cases: [Pick<IssuedDelegation, 'delegationToken'>, Record<string, string>, string][] = [
       [ended, {}, 'invalid_grant'],
       [foreign, {}, 'invalid_grant'],
       [{ delegationToken: aliceToken }, {}, 'invalid_grant'],
@@ -299,7 +299,7 @@ describe('refused, with one event', () => {
       delegateeId: taker.agentId,
       scopes: ['agents:read'],
     });
-    const policy = await policyFor({ agentId: taker.agentId, scopes: ['agents:read'] });
+    const policy = await createPolicy({ agentId: taker.agentId, scopes: ['agents:read'] });
     assert.equal((await redeem(await policy.sign(), lent)).status, 200);
     const token = await policy.sign();
     const { status, json } = await redeem(token, lent);
@@ -314,7 +314,7 @@ describe('the rate window', () => {
   it("counts in the client's window once it is authenticated, in the address's before", async () => {
     const { policy, lent } = await introduce({ singleUse: false });
     const token = await policy.sign();
-    const remaining = async (assertion: string, given: Pick<Lent, 'delegationToken'>) =>
+    const remaining = async (assertion: string, given: Pick<IssuedDelegation, 'delegationToken'>) =>
       Number((await redeem(assertion, given)).headers['x-ratelimit-remaining']);
     const unknown = await policy.sign({ sub: 'another-subject' });
     startOfMinute(t.clock);

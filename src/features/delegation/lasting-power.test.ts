@@ -4,11 +4,11 @@ import { generateKeyPairSync } from 'node:crypto';
 import { describe, it } from 'node:test';
 import { exportJWK } from 'jose';
 import { type Answer, newAgent, startApp } from '../../../test/support/harness.ts';
-import { type Client, delegating } from '../../../test/support/scenarios/delegations.ts';
+import { type Client, createDelegationClient } from '../../../test/support/scenarios/delegations.ts';
 import { organizationScopes } from '../../contract/scopes.ts';
 
 const t = await startApp({ RATE_LIMIT_PER_MINUTE: '100000' });
-const { delegate, lend, redeem } = delegating(t);
+const { delegate, lend, redeem } = createDelegationClient(t);
 const operator = await t.token();
 const alice = await t.agent();
 const aliceToken = await t.token(undefined, alice);

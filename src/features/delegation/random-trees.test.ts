@@ -6,11 +6,11 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import { startApp } from '../../../test/support/harness.ts';
-import { type Client, delegating } from '../../../test/support/scenarios/delegations.ts';
+import { type Client, createDelegationClient } from '../../../test/support/scenarios/delegations.ts';
 import { organizationScopes } from '../../contract/scopes.ts';
 
 const t = await startApp();
-const { delegate, exchange, revoke } = delegating(t);
+const { delegate, exchange, revoke } = createDelegationClient(t);
 
 /** One of our links, as the test believes it to be. */
 interface Node {

@@ -5,13 +5,13 @@ import { calculateJwkThumbprint, decodeJwt, decodeProtectedHeader, exportJWK, Si
 import { type Answer, startApp } from '../../../test/support/harness.ts';
 import {
   accessTokenType,
-  delegating,
+  createDelegationClient,
   jwtType,
   tokenExchange,
 } from '../../../test/support/scenarios/delegations.ts';
 
 const t = await startApp();
-const { exchange, lend, redeem, reads, revoke } = delegating(t);
+const { exchange, lend, redeem, reads, revoke } = createDelegationClient(t);
 const operator = await t.token();
 const issuer = 'http://countersign.test';
 const [alice, bob, carol] = [await t.agent(), await t.agent(), await t.agent()];

@@ -5,11 +5,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, describe, it } from 'node:test';
 import { decodeJwt, exportJWK } from 'jose';
-import { createWorld } from '../../../test/support/actors.ts';
 import { newAgent, startApp } from '../../../test/support/harness.ts';
+import { createMatrixFixture } from '../../../test/support/principals.ts';
 
 const t = await startApp({ WEBHOOK_ALLOW_PRIVATE_TARGETS: 'true', BASE_URL: 'https://id.example.com:8443' });
-const { agentIn, makeTarget } = await createWorld(t);
+const { agentIn, makeTarget } = await createMatrixFixture(t);
 const token = await t.token();
 const api = '/api/v1';
 const instance = 'did:web:id.example.com%3A8443';

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { describe, it } from 'node:test';
-import { createWorld } from '../../../test/support/actors.ts';
 import { newAgent, startApp } from '../../../test/support/harness.ts';
+import { createMatrixFixture } from '../../../test/support/principals.ts';
 import { organizationScopes } from '../../contract/scopes.ts';
 
 const t = await startApp({ WEBHOOK_ALLOW_PRIVATE_TARGETS: 'true', BASE_URL: 'https://id.example.com' });
-const { agentIn, makeTarget, operatorToken } = await createWorld(t);
+const { agentIn, makeTarget, operatorToken } = await createMatrixFixture(t);
 const api = '/api/v1';
 const own = `${api}/marketplace/listings`;
 const open = `${api}/marketplace/agents`;

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { describe, it } from 'node:test';
 import { unzipSync } from 'fflate';
-import { createWorld } from '../../../test/support/actors.ts';
 import { newAgent, startApp, startOfMinute } from '../../../test/support/harness.ts';
+import { createMatrixFixture } from '../../../test/support/principals.ts';
 import { languages } from './schema.ts';
 
 const t = await startApp({
@@ -11,7 +11,7 @@ const t = await startApp({
   BILLING_ALLOW_EMBEDDED: 'true',
   WEBHOOK_ALLOW_PRIVATE_TARGETS: 'true',
 });
-const { makeTarget, agentIn, operatorToken } = await createWorld(t);
+const { makeTarget, agentIn, operatorToken } = await createMatrixFixture(t);
 
 async function ask(agentId: string, token: string | undefined, query = '') {
   const response = await t.app.http.server.inject({

@@ -2,12 +2,12 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { startApp } from '../../../test/support/harness.ts';
 import {
-  atOnce,
+  concurrently,
+  countByStatus,
+  createTenant,
+  insertCallUsage,
   type Tenant,
-  tally,
-  tenantOn,
   untilMidnight,
-  useCalls,
 } from '../../../test/support/scenarios/plans.ts';
 
 const t = await startApp();
@@ -27,10 +27,10 @@ const metric = async (name: string, labels: string) => {
 
 describe('the daily limit of API calls', () => {
   it('429 tier_limit_exceeded: of fifty concurrent calls, one before the limit, exactly one passes', async () => {
-    const tenant = await tenantOn(t);
-    await useCalls(t.sql, tenant, limit - 1, t.clock.now());
-    const answers = await atOnce(50, () => list(tenant));
-    assert.deepEqual(tally(answers), { 200: 1, 429: 49 });
+    const tenant = await createTenant(t);
+    await insertCallUsage(t.sql, tenant, limit - 1, t.clock.now());
+    const answers = await concurrently(50, () => list(tenant));
+    assert.deepEqual(countByStatus(answers), { 200: 1, 429: 49 });
     const refused = answers.find(({ status }) => status === 429);
     const now = t.clock.now();
     const seconds = Math.ceil(untilMidnight(now) / 1000);
@@ -55,8 +55,8 @@ describe('the daily limit of API calls', () => {
     assert.equal(await metric('service_billing_limit_rejections_total', rejected), 49);
   });
   it('200 on the routes that show and upgrade the plan, which are not counted either', async () => {
-    const tenant = await tenantOn(t);
-    await useCalls(t.sql, tenant, limit, t.clock.now());
+    const tenant = await createTenant(t);
+    await insertCallUsage(t.sql, tenant, limit, t.clock.now());
     assert.equal((await list(tenant)).status, 429);
     const { token } = tenant;
     assert.equal((await t.call('GET', '/api/v1/tiers/status', { token })).status, 200);
@@ -67,11 +67,11 @@ describe('the daily limit of API calls', () => {
     assert.equal(await callsToday(tenant), limit);
   });
   it('200 and 204 for revocation and deletion when the calls of the day are used up', async () => {
-    const tenant = await tenantOn(t);
+    const tenant = await createTenant(t);
     const home = { organization_id: tenant.organizationId };
     const [compromised, deleted] = [await t.agent(home), await t.agent(home)];
     const stolen = await t.token('agents:read', compromised);
-    await useCalls(t.sql, tenant, limit, t.clock.now());
+    await insertCallUsage(t.sql, tenant, limit, t.clock.now());
     const { token } = tenant;
     assert.equal((await list(tenant)).status, 429);
     assert.equal((await t.form('/api/v1/token/revoke', { token: stolen }, token)).status, 200);
@@ -89,7 +89,7 @@ describe('the daily limit of API calls', () => {
       );
   });
   it('counts failed calls too, but none without authentication and none on open routes', async () => {
-    const tenant = await tenantOn(t);
+    const tenant = await createTenant(t);
     const { token } = tenant;
     const expected = [
       [await list(tenant), 200],
@@ -104,10 +104,10 @@ describe('the daily limit of API calls', () => {
     assert.equal(await callsToday(tenant), expected.length);
   });
   it('resets at midnight UTC', async () => {
-    const tenant = await tenantOn(t);
+    const tenant = await createTenant(t);
     t.clock.advance(untilMidnight(t.clock.now()) - 60_000);
     const late = await t.token(undefined, tenant);
-    await useCalls(t.sql, tenant, limit, t.clock.now());
+    await insertCallUsage(t.sql, tenant, limit, t.clock.now());
     const refused = await list(tenant, late);
     assert.equal(refused.status, 429);
     assert.ok(Number(refused.headers['retry-after']) <= 60);
@@ -116,13 +116,16 @@ describe('the daily limit of API calls', () => {
     assert.equal(await callsToday(tenant, late), 1);
   });
   it('follows a change of plan at once, either way, and keeps the count', async () => {
-    const tenant = await tenantOn(t);
+    const tenant = await createTenant(t);
     const token = await t.token(undefined, tenant);
     const now = t.clock.now();
-    await useCalls(t.sql, tenant, limit - 1, now);
-    assert.deepEqual(tally([await list(tenant, token), await list(tenant, token)]), { 200: 1, 429: 1 });
+    await insertCallUsage(t.sql, tenant, limit - 1, now);
+    assert.deepEqual(countByStatus([await list(tenant, token), await list(tenant, token)]), {
+      200: 1,
+      429: 1,
+    });
     await patch(tenant, { planTier: 'enterprise' });
-    assert.deepEqual(tally(await atOnce(10, () => list(tenant, token))), { 200: 10 });
+    assert.deepEqual(countByStatus(await concurrently(10, () => list(tenant, token))), { 200: 10 });
     await patch(tenant, { planTier: 'free' });
     assert.equal((await list(tenant, token)).status, 429);
     assert.equal(await callsToday(tenant, token), limit + 10);
@@ -130,20 +133,20 @@ describe('the daily limit of API calls', () => {
     assert.equal((await list(tenant, token)).status, 200);
   });
   it('includes earlier unlimited calls after a change to a limited plan', async () => {
-    const tenant = await tenantOn(t, { planTier: 'enterprise' });
-    await useCalls(t.sql, tenant, limit - 3, t.clock.now());
-    await atOnce(3, () => list(tenant));
+    const tenant = await createTenant(t, { planTier: 'enterprise' });
+    await insertCallUsage(t.sql, tenant, limit - 3, t.clock.now());
+    await concurrently(3, () => list(tenant));
     await patch(tenant, { planTier: 'free' });
     assert.equal((await list(tenant)).status, 429);
   });
   it("one organization's calls do not count against another", async () => {
-    const [tenant, other] = [await tenantOn(t), await tenantOn(t)];
-    await useCalls(t.sql, tenant, limit, t.clock.now());
+    const [tenant, other] = [await createTenant(t), await createTenant(t)];
+    await insertCallUsage(t.sql, tenant, limit, t.clock.now());
     assert.deepEqual([(await list(tenant)).status, (await list(other)).status], [429, 200]);
   });
   it('403 ORG_SUSPENDED comes before the limit', async () => {
-    const tenant = await tenantOn(t);
-    await useCalls(t.sql, tenant, limit, t.clock.now());
+    const tenant = await createTenant(t);
+    await insertCallUsage(t.sql, tenant, limit, t.clock.now());
     await patch(tenant, { status: 'suspended' });
     assert.equal((await list(tenant)).json.code, 'ORG_SUSPENDED');
   });

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { startApp } from '../../../test/support/harness.ts';
-import { ask, tenantOn } from '../../../test/support/scenarios/plans.ts';
+import { createTenant, requestToken } from '../../../test/support/scenarios/plans.ts';
 import type { Caller } from '../../kernel/caller.ts';
 import { createTierService } from './service.ts';
 
@@ -18,7 +18,7 @@ const patch = (organizationId: string, payload: object) =>
 
 describe('GET /tiers/status', () => {
   it('200 with exactly the fields of the spec, on the free plan', async () => {
-    const tenant = await tenantOn(t);
+    const tenant = await createTenant(t);
     const { status: code, json } = await status(tenant.token);
     assert.equal(code, 200);
     assert.deepEqual(json, {
@@ -28,11 +28,11 @@ describe('GET /tiers/status', () => {
     });
   });
   it('200 counts agents, calls and tokens of this organization only, and not itself', async () => {
-    const [tenant, other] = [await tenantOn(t), await tenantOn(t)];
+    const [tenant, other] = [await createTenant(t), await createTenant(t)];
     for (let call = 0; call < 3; call += 1) await t.call('GET', '/api/v1/agents', { token: tenant.token });
     await t.call('GET', '/api/v1/agents', { token: other.token });
-    await ask(t, tenant);
-    await ask(t, other);
+    await requestToken(t, tenant);
+    await requestToken(t, other);
     const second = await t.agent({ organization_id: tenant.organizationId });
     await t.call('DELETE', `/api/v1/agents/${second.agentId}`, { token: operator });
     for (let look = 0; look < 2; look += 1)
@@ -43,7 +43,7 @@ describe('GET /tiers/status', () => {
       });
   });
   it('200 with 2147483647 for no limit', async () => {
-    const tenant = await tenantOn(t, { planTier: 'enterprise' });
+    const tenant = await createTenant(t, { planTier: 'enterprise' });
     assert.deepEqual((await status(tenant.token)).json.limits, {
       maxAgents: unlimited,
       maxCallsPerDay: unlimited,
@@ -53,7 +53,7 @@ describe('GET /tiers/status', () => {
     assert.deepEqual(new Set(json.limits.map(({ limit }: { limit: number }) => limit)), new Set([unlimited]));
   });
   it("200 with the organization's own limits where it has them, and a changed plan at once", async () => {
-    const tenant = await tenantOn(t, { planTier: 'pro', maxAgents: 3, maxTokensPerMonth: 7 });
+    const tenant = await createTenant(t, { planTier: 'pro', maxAgents: 3, maxTokensPerMonth: 7 });
     assert.deepEqual((await status(tenant.token)).json.limits, {
       maxAgents: 3,
       maxCallsPerDay: 100_000,
@@ -75,7 +75,7 @@ describe('GET /tiers/status', () => {
 
 describe('GET /usage/limits', () => {
   it('200 with each limit, its usage, the rest, and the time of its reset', async () => {
-    const tenant = await tenantOn(t);
+    const tenant = await createTenant(t);
     await t.call('GET', '/api/v1/agents', { token: tenant.token });
     const { status: code, json } = await limits(tenant.token);
     assert.equal(code, 200);
@@ -97,7 +97,7 @@ describe('GET /usage/limits', () => {
 
 describe('POST /tiers/upgrade', () => {
   it('200 with the URL of a checkout page; the plan stays until it is paid', async () => {
-    const tenant = await tenantOn(t);
+    const tenant = await createTenant(t);
     const { status: code, json } = await upgrade(tenant.token, { target_tier: 'pro' });
     assert.equal(code, 200);
     assert.deepEqual(Object.keys(json), ['checkoutUrl']);
@@ -111,7 +111,7 @@ describe('POST /tiers/upgrade', () => {
     ['enterprise', 'enterprise'],
   ]) {
     it(`400 TIER_UPGRADE_NOT_REQUIRED from ${planTier} to ${target}`, async () => {
-      const tenant = await tenantOn(t, { planTier });
+      const tenant = await createTenant(t, { planTier });
       const { status: code, json } = await upgrade(tenant.token, { target_tier: target });
       assert.deepEqual([code, json.code], [400, 'TIER_UPGRADE_NOT_REQUIRED']);
       assert.deepEqual(json.details, { current: planTier, target });

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { startApp } from '../../../test/support/harness.ts';
-import { delegating } from '../../../test/support/scenarios/delegations.ts';
+import { createDelegationClient } from '../../../test/support/scenarios/delegations.ts';
 
 const t = await startApp();
-const { lend, redeem, revoke, reads } = delegating(t);
+const { lend, redeem, revoke, reads } = createDelegationClient(t);
 const operator = () => t.token();
 
 const introspect = async (token: string, as: string) =>

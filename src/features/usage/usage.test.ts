@@ -1,7 +1,12 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { createDatabase, environment, startApp } from '../../../test/support/harness.ts';
-import { ask, type Tenant, tenantOn, untilMidnight } from '../../../test/support/scenarios/plans.ts';
+import {
+  createTenant,
+  requestToken,
+  type Tenant,
+  untilMidnight,
+} from '../../../test/support/scenarios/plans.ts';
 import { createApp } from '../../app.ts';
 import { loadConfig } from '../../kernel/config/config.ts';
 import { createLog } from '../../kernel/observability/log.ts';
@@ -39,7 +44,7 @@ const none = {
 
 describe('GET /usage', () => {
   it('200 with current usage; the default period is the last 30 days', async () => {
-    const tenant = await tenantOn(t, { planTier: 'enterprise' });
+    const tenant = await createTenant(t, { planTier: 'enterprise' });
     await t.call('GET', '/api/v1/agents', { token: tenant.token });
     for (let request = 0; request < 2; request += 1)
       await t.form('/api/v1/token/introspect', { token: tenant.token }, tenant.token);
@@ -59,7 +64,7 @@ describe('GET /usage', () => {
     });
   });
   it('200 sums the shards, includes both ends of the period, filters by metric and by organization', async () => {
-    const [tenant, other] = [await tenantOn(t), await tenantOn(t)];
+    const [tenant, other] = [await createTenant(t), await createTenant(t)];
     const colleague = crypto.randomUUID();
     for (const [days, quantity] of [
       [4, 1_000],
@@ -92,7 +97,7 @@ describe('GET /usage', () => {
     assert.deepEqual(byAgent.totals, byDay.totals);
   });
   it('200 for a period of 90 days, for times in any zone, and for a period without usage', async () => {
-    const { token } = await tenantOn(t);
+    const { token } = await createTenant(t);
     const full = await usage(token, `?from=${dayAgo(90)}&to=${dayAgo(0)}`);
     assert.deepEqual([full.status, full.json.from], [200, dayAgo(90)]);
     const zoned = await usage(token, '?from=2026-03-01T23:30:00-01:00&to=2026-03-05T00:30:00%2B01:00');
@@ -123,7 +128,7 @@ describe('GET /usage', () => {
     });
   }
   it('400 VALIDATION_ERROR for more than 10,000 rows, which /usage/export gives', async () => {
-    const tenant = await tenantOn(t, { planTier: 'enterprise' });
+    const tenant = await createTenant(t, { planTier: 'enterprise' });
     await t.sql(
       `insert into usage_days select $1, (now() at time zone 'UTC')::date, 'webhook_deliveries', gen_random_uuid(), shard, 1
        from generate_series(1, 10001), generate_series(1, 1) shard`,
@@ -142,7 +147,7 @@ describe('GET /usage', () => {
 
 describe('GET /usage/export', () => {
   it('200 CSV with a header, as an attachment', async () => {
-    const tenant = await tenantOn(t);
+    const tenant = await createTenant(t);
     await put(tenant.organizationId, tenant.agentId, dayAgo(1), 'webhook_deliveries', 12);
     const { status, headers, text } = await exported(tenant.token, `?from=${dayAgo(1)}&to=${dayAgo(0)}`);
     assert.equal(status, 200);
@@ -160,7 +165,7 @@ describe('GET /usage/export', () => {
     ]);
   });
   it('200 without a body for HEAD, and an empty file without usage', async () => {
-    const tenant = await tenantOn(t);
+    const tenant = await createTenant(t);
     const head = await t.call('HEAD', '/api/v1/usage/export', { token: tenant.token });
     assert.deepEqual([head.status, head.text], [200, '']);
     const never = '?from=2020-01-01&to=2020-01-02';
@@ -168,7 +173,7 @@ describe('GET /usage/export', () => {
     assert.deepEqual([(await exported(tenant.token, `${never}&format=jsonl`)).text], ['']);
   });
   it('200 JSON lines', async () => {
-    const tenant = await tenantOn(t);
+    const tenant = await createTenant(t);
     const { headers, text } = await exported(tenant.token, '?format=jsonl&metric=tokens_issued');
     assert.match(String(headers['content-type']), /^application\/x-ndjson/);
     assert.match(String(headers['content-disposition']), /\.jsonl"$/);
@@ -186,7 +191,7 @@ describe('GET /usage/export', () => {
       assert.equal((await exported(token, query)).json.code, 'VALIDATION_ERROR');
   });
   it('500 INTERNAL_SERVER_ERROR, and no truncated file, when the table cannot be read', async () => {
-    const tenant = await tenantOn(t);
+    const tenant = await createTenant(t);
     await t.sql('alter table usage_days rename to usage_days_away');
     const { status, json } = await exported(tenant.token);
     await t.sql('alter table usage_days_away rename to usage_days');
@@ -209,7 +214,7 @@ describe('counting', () => {
     await second.close();
   });
   it('stays in memory while the table cannot be written, and is written afterwards', async () => {
-    const tenant = await tenantOn(t);
+    const tenant = await createTenant(t);
     await t.app.usage.flush();
     await t.sql('alter table usage_days rename to usage_days_away');
     t.app.usage.count(tenant.organizationId, tenant.agentId, 'webhook_deliveries', 3);
@@ -220,7 +225,7 @@ describe('counting', () => {
     assert.deepEqual(json.totals, { webhook_deliveries: 4 });
   });
   it('writes one row for a day, agent and metric, however many calls', async () => {
-    const tenant = await tenantOn(t);
+    const tenant = await createTenant(t);
     for (let round = 0; round < 3; round += 1) {
       await Promise.all(
         Array.from({ length: 20 }, () => t.call('GET', '/api/v1/agents', { token: tenant.token })),
@@ -248,8 +253,8 @@ describe('compaction', () => {
       [organizationId],
     );
   it('merges the shards of past rows, leaves current ones, and changes no sum', async () => {
-    const tenant = await tenantOn(t);
-    await ask(t, tenant);
+    const tenant = await createTenant(t);
+    await requestToken(t, tenant);
     await t.app.usage.flush();
     for (const shard of [0, 1, 2, 3]) {
       await put(tenant.organizationId, tenant.agentId, dayAgo(60), 'api_calls', 10, shard);
@@ -289,7 +294,7 @@ describe('compaction', () => {
 
 describe('days', () => {
   it('change at midnight UTC', async () => {
-    const tenant = await tenantOn(t);
+    const tenant = await createTenant(t);
     t.clock.advance(untilMidnight(t.clock.now()) - 60_000);
     const token = await t.token(undefined, tenant);
     const [before] = [dayAgo(0), await t.call('GET', '/api/v1/agents', { token })];

@@ -14,7 +14,7 @@ export interface SigningKey {
   readonly publicJwk: JWK;
 }
 
-let made = 0;
+let keyCount = 0;
 
 export async function makeKey(alg = 'ES256', changes: { bits?: number } = {}): Promise<SigningKey> {
   const pair =
@@ -25,8 +25,8 @@ export async function makeKey(alg = 'ES256', changes: { bits?: number } = {}): P
             namedCurve: { ES256: 'P-256', ES384: 'P-384', ES512: 'P-521' }[alg] as string,
           })
         : generateKeyPairSync('rsa', { modulusLength: changes.bits ?? 2048 });
-  made += 1;
-  const kid = `key-${made}`;
+  keyCount += 1;
+  const kid = `key-${keyCount}`;
   const publicJwk = { ...(await exportJWK(pair.publicKey)), kid, alg, use: 'sig' };
   return { kid, alg, privateKey: pair.privateKey, publicJwk };
 }
@@ -41,18 +41,18 @@ async function listen(server: Server): Promise<string> {
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 }
 
-export type Answering = (request: IncomingMessage, response: ServerResponse) => void;
+export type RequestHandler = (request: IncomingMessage, response: ServerResponse) => void;
 
 export interface Issuer {
   readonly url: string;
   readonly jwksUri: string;
   /** What the next key set holds. */
   keys: SigningKey[];
-  /** How often each path was asked for. */
-  readonly asked: Record<string, number>;
+  /** Requests per path. */
+  readonly requestCounts: Record<string, number>;
   readonly connections: () => number;
   /** Answers instead, while it is set. */
-  answering: Answering | undefined;
+  handlerOverride: RequestHandler | undefined;
   cacheControl: string | undefined;
   /** Claims that are good here, for this long, unless changed; `undefined` leaves one out. */
   sign(
@@ -63,11 +63,11 @@ export interface Issuer {
 
 export async function startIssuer(clock: Clock, alg = 'ES256'): Promise<Issuer> {
   let connections = 0;
-  const asked: Record<string, number> = {};
+  const requestCounts: Record<string, number> = {};
   const server = createServer((request, response) => {
     const path = request.url ?? '';
-    asked[path] = (asked[path] ?? 0) + 1;
-    if (issuer.answering) return issuer.answering(request, response);
+    requestCounts[path] = (requestCounts[path] ?? 0) + 1;
+    if (issuer.handlerOverride) return issuer.handlerOverride(request, response);
     response.setHeader('content-type', 'application/json');
     if (issuer.cacheControl !== undefined) response.setHeader('cache-control', issuer.cacheControl);
     if (path === '/.well-known/openid-configuration')
@@ -84,9 +84,9 @@ export async function startIssuer(clock: Clock, alg = 'ES256'): Promise<Issuer> 
     url,
     jwksUri: `${url}/jwks`,
     keys: [await makeKey(alg)],
-    asked,
+    requestCounts,
     connections: () => connections,
-    answering: undefined,
+    handlerOverride: undefined,
     cacheControl: undefined,
     sign(changes = {}, { key = issuer.keys[0] as SigningKey, header = {} } = {}) {
       const now = Math.floor(clock.now() / 1000);
@@ -107,7 +107,7 @@ export async function startIssuer(clock: Clock, alg = 'ES256'): Promise<Issuer> 
   return issuer;
 }
 
-/** A real provider with two clients, `pipeline` and `intruder`, whose access tokens are JWTs for the resource asked for. */
+/** A real provider with two clients, `pipeline` and `intruder`, whose access tokens are JWTs for the requested resource. */
 export async function startOidcProvider(): Promise<{
   issuer: string;
   jwksUri: string;
@@ -115,7 +115,7 @@ export async function startOidcProvider(): Promise<{
 }> {
   const { Provider } = await import('oidc-provider');
   const { privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });
-  let answer: Answering = (_, response) => void response.end();
+  let answer: RequestHandler = (_, response) => void response.end();
   const issuer = await listen(createServer((request, response) => answer(request, response)));
   const provider = new Provider(issuer, {
     clients: ['pipeline', 'intruder'].map((client_id) => ({

@@ -33,7 +33,7 @@ export interface Receiver {
   close(): Promise<void>;
 }
 
-export type Answering = (
+export type RequestHandler = (
   request: Received,
   response: ServerResponse,
   incoming: IncomingMessage,
@@ -41,7 +41,7 @@ export type Answering = (
 
 /** Answers 204 unless told otherwise. */
 export async function startReceiver(
-  answer: Answering = (_request, response) => void response.writeHead(204).end(),
+  answer: RequestHandler = (_request, response) => void response.writeHead(204).end(),
   { host = '127.0.0.1', port = 0, tls = true, keep = true } = {},
 ): Promise<Receiver> {
   const received: Received[] = [];

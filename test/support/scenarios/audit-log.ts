@@ -24,7 +24,7 @@ import { createMetrics } from '../../../src/kernel/observability/metrics.ts';
 import { environment, execute, type TestApp } from '../harness.ts';
 
 /** So many events of one organization, some of each kind, in one transaction. */
-export async function record(
+export async function recordEvents(
   t: Pick<TestApp, 'app' | 'clock'>,
   organizationId: string,
   events: number,
@@ -48,7 +48,7 @@ export async function record(
  * Whoever can write the database: as its superuser, past every trigger. What is done and how it is judged happens on one
  * connection, in a transaction that is undone afterwards.
  */
-export async function createIntruder({ databaseUrl, clock }: TestApp) {
+export async function createTamperSession({ databaseUrl, clock }: TestApp) {
   const log = createLog({ level: 'silent' });
   const metrics = createMetrics();
   const own = createPostgres({ url: databaseUrl, poolSize: 1, log, metrics });
@@ -77,13 +77,13 @@ export async function createIntruder({ databaseUrl, clock }: TestApp) {
   };
   const readStatement = createStatementReader();
   const newProcess = () => createAudit({ db, clock, log, metrics, signer, readStatement });
-  const running = newProcess();
+  const longRunning = newProcess();
   await run('set session_replication_role = replica');
   return {
     run,
     /** What verification says after this was done; it is undone at once. A running process also knows what it has seen. */
-    async judge(organizationId: string, tamper: () => Promise<unknown>, by?: 'running') {
-      const audit = by === 'running' ? running : newProcess();
+    async verifyAfter(organizationId: string, tamper: () => Promise<unknown>, by?: 'running') {
+      const audit = by === 'running' ? longRunning : newProcess();
       await run('begin');
       try {
         await tamper();
@@ -95,13 +95,13 @@ export async function createIntruder({ databaseUrl, clock }: TestApp) {
     close: () => own.close(),
   };
 }
-export type Intruder = Awaited<ReturnType<typeof createIntruder>>;
+export type TamperSession = Awaited<ReturnType<typeof createTamperSession>>;
 
 const time = (column: string) => `to_char(${column}, 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"')`;
 
 /** Computes every hash of a chain anew, from the events as they are now. Signatures are another matter. */
-export async function recompute(intruder: Intruder, organizationId: string): Promise<void> {
-  const rows = await intruder.run<Link & StoredEvent>(
+export async function recomputeHashes(session: TamperSession, organizationId: string): Promise<void> {
+  const rows = await session.run<Link & StoredEvent>(
     `select l.sequence::int, l.event_id as "eventId", ${time('e.occurred_at')} as time, e.canonical,
             e.appended_in::text as "appendedIn", coalesce(encode(e.seal, 'hex'), '') as seal
      from audit_links l join audit_events e using (event_id) where l.organization_id = $1 order by l.sequence`,
@@ -111,13 +111,13 @@ export async function recompute(intruder: Intruder, organizationId: string): Pro
   for (const [index, row] of rows.entries()) {
     const link = { ...row, sequence: index + 1, eventHash: eventHash(row) };
     previous = linkHash(previous, linkRecord(link));
-    await intruder.run(
+    await session.run(
       `update audit_links set sequence = $2, occurred_at = $3, event_hash = decode($4, 'hex'), hash = decode($5, 'hex')
        where event_id = $1`,
       [row.eventId, index + 1, row.time, link.eventHash, previous],
     );
   }
-  await intruder.run(
+  await session.run(
     `update audit_checkpoints c set size = least(size, $2::bigint), head = l.hash from audit_links l
      where c.organization_id = $1 and l.organization_id = $1 and l.sequence = least(c.size, $2::bigint)`,
     [organizationId, rows.length],
@@ -143,13 +143,13 @@ export function createForger() {
 }
 
 /** Has the forger sign all checkpoints of a chain as they are now. */
-export async function signAll(
-  intruder: Intruder,
+export async function signAllCheckpoints(
+  session: TamperSession,
   organizationId: string,
   forger: ReturnType<typeof createForger>,
   keyId?: string,
 ): Promise<void> {
-  const rows = await intruder.run<{ number: number; size: number; head: string; at: string }>(
+  const rows = await session.run<{ number: number; size: number; head: string; at: string }>(
     `select number::int, size::int, encode(head, 'hex') as head, taken_at as at from audit_checkpoints
      where organization_id = $1 order by number`,
     [organizationId],
@@ -158,7 +158,7 @@ export async function signAll(
   for (const { at, ...row } of rows) {
     const claims = { organizationId, ...row, at, previous };
     const signed = forger.sign('audit-checkpoint+jwt', claims, keyId);
-    await intruder.run(
+    await session.run(
       `update audit_checkpoints set signed = $3, previous = decode($4, 'hex'), key_id = $5
        where organization_id = $1 and number = $2`,
       [organizationId, row.number, signed, previous, keyId ?? forger.key.kid],
@@ -185,7 +185,7 @@ export async function holdOpen(url: string, statement: string): Promise<{ releas
 }
 
 /** The address of the database for a role that may connect and read, and nothing else. */
-export async function createReader(t: TestApp): Promise<string> {
+export async function createReadOnlyRole(t: TestApp): Promise<string> {
   const role = `reader_${new URL(t.databaseUrl).pathname.slice(1)}`;
   await t.sql(`create role ${role} login password 'reader'`);
   await t.sql(`grant select on all tables in schema public to ${role}`);

@@ -12,13 +12,13 @@ export interface Client {
   readonly clientSecret: string;
 }
 
-export interface Lent {
+export interface IssuedDelegation {
   readonly chainId: string;
   readonly delegationToken: string;
   readonly expiresAt: string;
 }
 
-export const delegating = (t: TestApp) => {
+export const createDelegationClient = (t: TestApp) => {
   const delegate = (token: string, payload: object): Promise<Answer> =>
     t.call('POST', '/api/v1/delegations', { token, payload });
 
@@ -41,7 +41,7 @@ export const delegating = (t: TestApp) => {
       delegatee: Client,
       scopes: readonly string[],
       more: object = {},
-    ): Promise<Lent> {
+    ): Promise<IssuedDelegation> {
       const answer = await delegate(token, { delegateeId: delegatee.agentId, scopes, ...more });
       assert.equal(answer.status, 201, answer.text);
       return answer.json;
@@ -50,7 +50,7 @@ export const delegating = (t: TestApp) => {
     /** An access token. */
     async redeem(
       client: Client,
-      { delegationToken }: Lent,
+      { delegationToken }: IssuedDelegation,
       more: Record<string, string> = {},
     ): Promise<string> {
       const answer = await exchange(client, delegationToken, more);

@@ -12,7 +12,7 @@ export interface Tenant {
 }
 
 /** An organization of its own with one agent, made by the operator. */
-export async function tenantOn(t: TestApp, plan: Record<string, unknown> = {}): Promise<Tenant> {
+export async function createTenant(t: TestApp, plan: Record<string, unknown> = {}): Promise<Tenant> {
   const { organizationId } = (
     await t.call('POST', '/api/v1/organizations', {
       token: await t.token(),
@@ -23,14 +23,21 @@ export async function tenantOn(t: TestApp, plan: Record<string, unknown> = {}): 
   return { organizationId, ...agent, token: await t.token(undefined, agent) };
 }
 
-export const ask = (t: TestApp, { clientId, clientSecret }: Pick<Tenant, 'clientId' | 'clientSecret'>) =>
-  t.askToken({ grant_type: 'client_credentials', client_id: clientId, client_secret: clientSecret });
+export const requestToken = (
+  t: TestApp,
+  { clientId, clientSecret }: Pick<Tenant, 'clientId' | 'clientSecret'>,
+) => t.askToken({ grant_type: 'client_credentials', client_id: clientId, client_secret: clientSecret });
 
 type Sql = TestApp['sql'];
-type Whose = Pick<Tenant, 'organizationId' | 'agentId'>;
+type UsageOwner = Pick<Tenant, 'organizationId' | 'agentId'>;
 
 /** As if some other process had written so many calls of this day. */
-export const useCalls = (sql: Sql, { organizationId, agentId }: Whose, calls: number, now: number) =>
+export const insertCallUsage = (
+  sql: Sql,
+  { organizationId, agentId }: UsageOwner,
+  calls: number,
+  now: number,
+) =>
   sql(
     `insert into usage_days (organization_id, day, metric, agent_id, shard, quantity)
      values ($1, $2, 'api_calls', $3, 99, $4)`,
@@ -38,30 +45,40 @@ export const useCalls = (sql: Sql, { organizationId, agentId }: Whose, calls: nu
   );
 
 /** As if the agent had been issued so many tokens more in this hour. */
-export async function useTokens(sql: Sql, { organizationId, agentId }: Whose, tokens: number, now: number) {
+export async function insertTokenUsage(
+  sql: Sql,
+  { organizationId, agentId }: UsageOwner,
+  tokens: number,
+  now: number,
+) {
   await sql(
     `insert into token_hours (organization_id, hour, shard, tokens)
      values ($1, date_trunc('hour', $2::timestamptz, 'UTC'), 99, $3)`,
     [organizationId, new Date(now), tokens],
   );
-  await useMonth(sql, { organizationId, agentId }, tokens, now);
+  await insertMonthUsage(sql, { organizationId, agentId }, tokens, now);
 }
 
 /** Those of earlier in the month: they do not count for the day. */
-export const useMonth = (sql: Sql, { organizationId, agentId }: Whose, tokens: number, now: number) =>
+export const insertMonthUsage = (
+  sql: Sql,
+  { organizationId, agentId }: UsageOwner,
+  tokens: number,
+  now: number,
+) =>
   sql(
     `insert into token_months (organization_id, month, agent_id, shard, tokens) values ($1, $2, $3, 99, $4)`,
     [organizationId, `${new Date(now).toISOString().slice(0, 7)}-01`, agentId, tokens],
   );
 
 /** `{200: 1, 429: 49}` */
-export const tally = (answers: readonly { status: number }[]): Record<number, number> => {
+export const countByStatus = (answers: readonly { status: number }[]): Record<number, number> => {
   const counts: Record<number, number> = {};
   for (const { status } of answers) counts[status] = (counts[status] ?? 0) + 1;
   return counts;
 };
 
-export const atOnce = <T>(count: number, act: (index: number) => Promise<T>): Promise<T[]> =>
+export const concurrently = <T>(count: number, act: (index: number) => Promise<T>): Promise<T[]> =>
   Promise.all(Array.from({ length: count }, (_, index) => act(index)));
 
 const dayMs = 86_400_000;

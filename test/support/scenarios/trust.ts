@@ -5,7 +5,7 @@ import type { Answer, TestApp } from '../harness.ts';
 import { type Issuer, startIssuer } from '../peers/issuers.ts';
 
 const url = '/api/v1/oidc';
-export const ours = 'http://countersign.test';
+export const ownAudience = 'http://countersign.test';
 
 export interface Refusal {
   readonly agent_id: string;
@@ -13,17 +13,24 @@ export interface Refusal {
   readonly reason: string;
 }
 
-export async function createTrust(t: TestApp) {
+export async function createTrustClient(t: TestApp) {
   const operator = await t.token();
   const issuer = await startIssuer(t.clock);
 
   /** A policy for an agent of its own, by a subject of its own, unless told otherwise. */
-  const policyFor = async (changes: Record<string, unknown> = {}, from: Issuer = issuer) => {
+  const createPolicy = async (changes: Record<string, unknown> = {}, from: Issuer = issuer) => {
     const subject = `workload-${randomUUID()}`;
     const agentId =
       changes.agentId ?? (await t.agent({ allowedScopes: ['agents:read', 'audit:read'] })).agentId;
     const payload = {
-      ...{ agentId, name: 'Pipeline', provider: 'custom', issuer: from.url, audiences: [ours], subject },
+      ...{
+        agentId,
+        name: 'Pipeline',
+        provider: 'custom',
+        issuer: from.url,
+        audiences: [ownAudience],
+        subject,
+      },
       scopes: ['agents:read', 'audit:read'],
       ...changes,
     };
@@ -52,7 +59,7 @@ export async function createTrust(t: TestApp) {
   return {
     operator,
     issuer,
-    policyFor,
+    createPolicy,
     exchange,
     lastRefusal,
     seconds: () => Math.floor(t.clock.now() / 1000),

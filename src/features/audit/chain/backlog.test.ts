@@ -2,8 +2,14 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, describe, it, test } from 'node:test';
-import { environment, execute, patiently, startApp, type TestApp } from '../../../../test/support/harness.ts';
-import { holdOpen, record } from '../../../../test/support/scenarios/audit-log.ts';
+import {
+  environment,
+  execute,
+  startApp,
+  type TestApp,
+  withLongConnectTimeout,
+} from '../../../../test/support/harness.ts';
+import { holdOpen, recordEvents } from '../../../../test/support/scenarios/audit-log.ts';
 import { createApp } from '../../../app.ts';
 import { loadConfig } from '../../../kernel/config/config.ts';
 import { createLog } from '../../../kernel/observability/log.ts';
@@ -23,7 +29,7 @@ const pass = async (t: TestApp) => {
   await loop?.run(AbortSignal.timeout(600_000));
 };
 async function startNode(t: TestApp) {
-  const config = loadConfig(environment(patiently(t.databaseUrl)));
+  const config = loadConfig(environment(withLongConnectTimeout(t.databaseUrl)));
   const app = await createApp({ config, log: createLog({ level: 'silent' }), clock: t.clock });
   after(() => app.close());
   await app.prepare();
@@ -39,7 +45,7 @@ describe('the backlog', () => {
     await t.app.audit.checkBacklog();
     assert.deepEqual((await health(t)).audit, { status: 'ok', oldestUnlinkedSeconds: 0 });
 
-    await record(t, t.app.ids.uuid(), 2);
+    await recordEvents(t, t.app.ids.uuid(), 2);
     t.clock.advance(7_000);
     await t.app.audit.checkBacklog();
     // Its transaction may have been open for that long, so a second measurement is needed.
@@ -109,7 +115,7 @@ describe('an event that was deleted before it was linked', () => {
     const t = await startApp();
     const token = await t.token();
     const organizationId = t.app.ids.uuid();
-    await record(t, organizationId, 1);
+    await recordEvents(t, organizationId, 1);
     await remove(t, organizationId);
     assert.equal(await verified(t, token), false);
     assert.equal(await verified(t, token, `?organizationId=${organizationId}`), false);
@@ -126,7 +132,7 @@ describe('an event that was deleted before it was linked', () => {
   it('gauge 0 after the loop, without a verification', async () => {
     const t = await startApp({ LOG_LEVEL: 'error' });
     const organizationId = t.app.ids.uuid();
-    await record(t, organizationId, 1);
+    await recordEvents(t, organizationId, 1);
     await remove(t, organizationId);
     t.clock.advance(5_000);
     await t.app.audit.checkBacklog();
@@ -141,7 +147,7 @@ describe('an event that was deleted before it was linked', () => {
     it(`gauge 0 when a forged link was inserted ${what}, before the event was deleted`, async () => {
       const t = await startApp();
       const organizationId = t.app.ids.uuid();
-      await record(t, organizationId, 1);
+      await recordEvents(t, organizationId, 1);
       await execute(
         t.databaseUrl,
         `set session_replication_role = replica;
@@ -164,8 +170,8 @@ describe('an event that was deleted before it was linked', () => {
   it('gauge 0 after one round of the loop, with more pending events than one query looks up', async () => {
     const t = await startApp();
     const [first, last] = [t.app.ids.uuid(), t.app.ids.uuid()];
-    await record(t, first, 2_500);
-    await record(t, last, 1);
+    await recordEvents(t, first, 2_500);
+    await recordEvents(t, last, 1);
     await remove(t, last);
     t.clock.advance(5_000);
     await t.app.audit.checkBacklog();
@@ -178,7 +184,7 @@ describe('an event that was deleted before it was linked', () => {
       gauge(t, 'service_db_query_duration_seconds_count{operation="audit.backlog.whereabouts"}');
     const organizationId = t.app.ids.uuid();
     await t.app.audit.linkAll();
-    await record(t, organizationId, 2_500);
+    await recordEvents(t, organizationId, 2_500);
     const other = await startNode(t);
     await other.audit.linkAll();
     t.clock.advance(5_000);
@@ -236,9 +242,9 @@ test('drops the oldest pending events beyond the maximum, counts them, and logs 
 test('200, verified true: events are linked though the row of audit_progress was deleted', async () => {
   const t = await startApp();
   const organizationId = t.app.ids.uuid();
-  await record(t, organizationId, 2);
+  await recordEvents(t, organizationId, 2);
   await t.app.audit.linkAll();
-  await record(t, organizationId, 1);
+  await recordEvents(t, organizationId, 1);
   await t.sql('delete from audit_progress');
   const answer = await t.call('GET', `/api/v1/audit/verify?organizationId=${organizationId}`, {
     token: await t.token(),

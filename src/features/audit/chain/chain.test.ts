@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { environment, execute, startApp } from '../../../../test/support/harness.ts';
-import { createIntruder, record } from '../../../../test/support/scenarios/audit-log.ts';
+import { createTamperSession, recordEvents } from '../../../../test/support/scenarios/audit-log.ts';
 import { createApp } from '../../../app.ts';
 import { loadConfig } from '../../../kernel/config/config.ts';
 import { generateKeyPair } from '../../../kernel/config/keypair.ts';
@@ -50,7 +50,7 @@ describe('GET /audit/verify', () => {
     const before = new Date(t.clock.now()).toISOString();
     t.clock.advance(1_800_000);
     await t.app.audit.linkAll();
-    await record(t, home, 5);
+    await recordEvents(t, home, 5);
     const all = await countOf(home);
     const answer = { verified: true, checkedCount: all, fromDate: null, toDate: null };
     assert.deepEqual(await verify(), answer);
@@ -78,30 +78,30 @@ describe('GET /audit/verify', () => {
   });
 
   it('200, verified false: an edit within the period', async () => {
-    const intruder = await createIntruder(t);
-    const last = await intruder.run<{ time: string }>(
+    const tamperSession = await createTamperSession(t);
+    const last = await tamperSession.run<{ time: string }>(
       'select max(occurred_at) as time from audit_events where organization_id = $1',
       [home],
     );
     const from = Date.parse(last[0]?.time ?? '');
-    await intruder.run('begin');
-    await intruder.run('update audit_events set ip_address = $1 where occurred_at = $2', [
+    await tamperSession.run('begin');
+    await tamperSession.run('update audit_events set ip_address = $1 where occurred_at = $2', [
       'x',
       last[0]?.time,
     ]);
-    await intruder.run('commit');
+    await tamperSession.run('commit');
     assert.equal((await verify(`?fromDate=${new Date(from).toISOString()}`)).verified, false);
     assert.equal((await verify()).verified, false);
-    await intruder.run(
+    await tamperSession.run(
       "update audit_events set ip_address = canonical::jsonb ->> 'ipAddress' where ip_address = 'x'",
     );
     assert.equal((await verify()).verified, true);
-    await intruder.close();
+    await tamperSession.close();
   });
 
   it("200: another organization's broken log does not affect ours", async () => {
     const other = t.app.ids.uuid();
-    await record(t, other, 3);
+    await recordEvents(t, other, 3);
     await t.app.audit.linkAll();
     await execute(
       t.databaseUrl,
@@ -115,7 +115,7 @@ describe('GET /audit/verify', () => {
   it('200: every organization when the operator names none; false when one is broken', async () => {
     const mine = await startApp({ MULTI_TENANT: 'true' });
     const other = mine.app.ids.uuid();
-    await record(mine, other, 3);
+    await recordEvents(mine, other, 3);
     // Recorded under the nil UUID: the client is unknown.
     await mine.askToken({ grant_type: 'client_credentials', client_id: other, client_secret: 'wrong' });
     const bearer = await mine.token();
@@ -186,7 +186,7 @@ describe('an event that the service did not write', () => {
   }))
     it(`200, verified false: well-formed, ${what}; it is never linked`, async () => {
       const organizationId = t.app.ids.uuid();
-      await record(t, organizationId, 3);
+      await recordEvents(t, organizationId, 3);
       assert.equal((await t.app.audit.verify(organizationId)).finding, undefined);
       const { promise: found, resolve: end } = Promise.withResolvers<void>();
       const older = await openTransaction(found);
@@ -212,7 +212,7 @@ describe('sequencers', () => {
     const other = await startNode();
     const nodes = [t.app, other];
     const writing = Array.from({ length: 8 }, async () => {
-      for (let count = 0; count < 10; count += 1) await record(t, organizationId, 7);
+      for (let count = 0; count < 10; count += 1) await recordEvents(t, organizationId, 7);
     });
     let over = false;
     const linking = nodes.map(async ({ audit }) => {
@@ -237,7 +237,7 @@ describe('sequencers', () => {
 
   it('a transaction with more events than one batch is linked to its end', async () => {
     const organizationId = t.app.ids.uuid();
-    await record(t, organizationId, 4_001);
+    await recordEvents(t, organizationId, 4_001);
     const { checked, finding } = await t.app.audit.verify(organizationId);
     assert.deepEqual([checked, finding], [4_001, undefined]);
   });
@@ -270,9 +270,9 @@ describe('sequencers', () => {
       await finished;
     });
     await started.promise;
-    await record(t, organizationId, 5);
+    await recordEvents(t, organizationId, 5);
     assert.equal((await t.app.audit.verify(organizationId)).checked, 5);
-    await record(t, organizationId, 5);
+    await recordEvents(t, organizationId, 5);
     assert.equal((await t.app.audit.verify(organizationId)).checked, 10);
     finish();
     await slow;
@@ -284,11 +284,11 @@ describe('a change of the signing key', () => {
   it('is no finding: the new key takes over, and seals and signatures of the old one stay valid', async () => {
     const organizationId = t.app.ids.uuid();
     const idle = t.app.ids.uuid();
-    await record(t, idle, 4);
-    await record(t, organizationId, 4);
+    await recordEvents(t, idle, 4);
+    await recordEvents(t, organizationId, 4);
     await t.app.audit.linkAll();
     // Recorded, but not linked when the process ended.
-    await record(t, organizationId, 3);
+    await recordEvents(t, organizationId, 3);
     const { privatePem, publicPem } = generateKeyPair();
     const keys = { JWT_PRIVATE_KEY: privatePem, JWT_PUBLIC_KEY: publicPem };
     const next = await startNode(keys);
@@ -309,14 +309,14 @@ describe('a change of the signing key', () => {
     assert.deepEqual(introduced, { number: 2, key: newest?.key });
 
     // The node with the old key neither links nor signs any more.
-    await record(t, organizationId, 1);
+    await recordEvents(t, organizationId, 1);
     await t.app.audit.linkAll();
     assert.ok((await t.app.audit.verify(organizationId)).finding);
     assert.deepEqual((await next.audit.verify(organizationId)).checked, 8);
 
     // An hour later, events with a seal of the old key are not linked any more.
     t.clock.advance(3_700_000);
-    await record(t, organizationId, 1);
+    await recordEvents(t, organizationId, 1);
     assert.match(
       (await next.audit.verify(organizationId)).finding?.problem ?? '',
       /not recorded by this service/,

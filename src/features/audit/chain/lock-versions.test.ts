@@ -4,13 +4,13 @@ import { after, describe, it } from 'node:test';
 import {
   createTestClock,
   environment,
-  patiently,
   startApp,
   type TestApp,
   type TestClock,
+  withLongConnectTimeout,
 } from '../../../../test/support/harness.ts';
 import { until } from '../../../../test/support/programs.ts';
-import { createReader, holdOpen, record } from '../../../../test/support/scenarios/audit-log.ts';
+import { createReadOnlyRole, holdOpen, recordEvents } from '../../../../test/support/scenarios/audit-log.ts';
 import { createSigner, createStatementReader } from '../../../adapters/keys/keys.ts';
 import { createPostgres } from '../../../adapters/postgres/postgres.ts';
 import { loadConfig } from '../../../kernel/config/config.ts';
@@ -27,7 +27,7 @@ const dayMs = 86_400_000;
 async function startNode(t: TestApp, clock: TestClock, change: (tx: Tx) => Tx) {
   const log = createLog({ level: 'silent' });
   const metrics = createMetrics();
-  const own = createPostgres({ url: patiently(t.databaseUrl), poolSize: 2, log, metrics });
+  const own = createPostgres({ url: withLongConnectTimeout(t.databaseUrl), poolSize: 2, log, metrics });
   after(() => own.close());
   const config = loadConfig(environment(t.databaseUrl));
   const signer = await createSigner({
@@ -89,7 +89,7 @@ const isOneChain = async (t: TestApp, organizationId: string, events: number) =>
  */
 async function linkBoth(t: TestApp, reader: string, statement: string, clock: TestClock) {
   const organizationId = t.app.ids.uuid();
-  await record(t, organizationId, 3);
+  await recordEvents(t, organizationId, 3);
   const earlier = await startEarlierVersion(t, clock);
   const ours = await startPausing(t, statement);
   const holder = await holdOpen(reader, `select pg_advisory_lock(${advisoryKey})`);
@@ -110,7 +110,7 @@ async function linkBoth(t: TestApp, reader: string, statement: string, clock: Te
 
 describe('sequencers of two versions', async () => {
   const t = await startApp();
-  const reader = await createReader(t);
+  const reader = await createReadOnlyRole(t);
   await t.app.audit.linkAll();
 
   it('make one chain: no fork, no duplicate, no gap', async () => {
@@ -125,7 +125,7 @@ describe('sequencers of two versions', async () => {
     });
     await Promise.all(
       Array.from({ length: 6 }, async () => {
-        for (let count = 0; count < 15; count += 1) await record(t, organizationId, 3);
+        for (let count = 0; count < 15; count += 1) await recordEvents(t, organizationId, 3);
       }),
     );
     over = true;

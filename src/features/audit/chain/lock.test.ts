@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { startApp, type TestApp } from '../../../../test/support/harness.ts';
 import { until } from '../../../../test/support/programs.ts';
-import { createReader, holdOpen, record } from '../../../../test/support/scenarios/audit-log.ts';
+import { createReadOnlyRole, holdOpen, recordEvents } from '../../../../test/support/scenarios/audit-log.ts';
 import { DatabaseUnavailable } from '../../../kernel/data/db.ts';
 import { isLockTimeout } from './lock-store.ts';
 
@@ -23,7 +23,7 @@ const countLinks = async (t: TestApp, organizationId: string) => {
 
 describe('the lock of the sequencer', async () => {
   const t = await startApp();
-  const reader = await createReader(t);
+  const reader = await createReadOnlyRole(t);
 
   it('cannot be taken by a role that may not write audit_progress', async () => {
     for (const statement of [
@@ -42,17 +42,17 @@ describe('the lock of the sequencer', async () => {
     it(`is not blocked by an unprivileged role with: ${statement}`, async () => {
       const organizationId = t.app.ids.uuid();
       const holder = await holdOpen(reader, statement);
-      await record(t, organizationId, 3);
+      await recordEvents(t, organizationId, 3);
       await pass(t);
       assert.equal(await countLinks(t, organizationId), 3);
-      await record(t, organizationId, 2);
+      await recordEvents(t, organizationId, 2);
       assert.equal((await t.app.audit.verify(organizationId)).checked, 5);
       await holder.release();
     });
 
   it('waits for a node of an earlier version, which holds the advisory lock with our privileges', async () => {
     const organizationId = t.app.ids.uuid();
-    await record(t, organizationId, 3);
+    await recordEvents(t, organizationId, 3);
     const earlier = await holdOpen(t.databaseUrl, `select pg_advisory_xact_lock(${advisoryKey})`);
     await pass(t);
     assert.equal(await countLinks(t, organizationId), 0);

@@ -5,7 +5,7 @@
 import assert from 'node:assert/strict';
 import { it as test } from 'node:test';
 import { execute, startApp, type TestApp } from '../../../../test/support/harness.ts';
-import { record } from '../../../../test/support/scenarios/audit-log.ts';
+import { recordEvents } from '../../../../test/support/scenarios/audit-log.ts';
 
 let t: TestApp;
 const it = (what: string, work: () => Promise<void>) =>
@@ -40,7 +40,7 @@ const setProgress = (settledBefore: number, reached: number) =>
 
 /** Events that the other server linked, with transaction ids that this server has not reached. */
 async function linkedElsewhere(organizationId: string, events: number, from: number): Promise<void> {
-  await record(t, organizationId, events);
+  await recordEvents(t, organizationId, events);
   await setTransactionIds(organizationId, from);
   await setProgress(0, from + events);
   await t.app.audit.linkAll();
@@ -63,14 +63,14 @@ it('new events are linked once each before, while and after the server reaches t
   await linkedElsewhere(organizationId, restored, from);
   await assertWhole(organizationId, restored);
   // Recorded before the dump, and not linked there.
-  await record(t, organizationId, 1);
+  await recordEvents(t, organizationId, 1);
   const beyond = from + restored;
   await setTransactionIds(organizationId, beyond + 20);
   await setProgress(beyond, beyond);
 
   let events = restored + 1;
   while ((await nextId()) < beyond + 30) {
-    for (let count = 0; count < 5; count += 1) await record(t, organizationId, 1);
+    for (let count = 0; count < 5; count += 1) await recordEvents(t, organizationId, 1);
     events += 5;
     await t.app.audit.linkAll();
     if (events % 4 === 1) await assertWhole(organizationId, events);
@@ -92,20 +92,20 @@ it('a dump of a restored database is restored again', async () => {
   await setProgress(from + 60, from + 60);
   await t.app.audit.linkAll();
   // Recorded on the second server and not linked there. The third starts at lower ids, so settled_before proves nothing.
-  await record(t, organizationId, 1);
+  await recordEvents(t, organizationId, 1);
   await setTransactionIds(organizationId, from + 20);
   await t.sql('update audit_progress set settled_before = pg_snapshot_xmin(pg_current_snapshot())');
   await assertWhole(organizationId, 61);
   while ((await nextId()) < from + 70)
-    for (let count = 0; count < 5; count += 1) await record(t, organizationId, 1);
+    for (let count = 0; count < 5; count += 1) await recordEvents(t, organizationId, 1);
   assert.equal((await t.app.audit.verify(organizationId)).finding, undefined);
 });
 
 it('events recorded between the restore and the first pass are linked, though the server has reached the ids by then', async () => {
   const organizationId = t.app.ids.uuid();
-  await record(t, organizationId, 3);
+  await recordEvents(t, organizationId, 3);
   await t.app.audit.linkAll();
-  await record(t, organizationId, 2);
+  await recordEvents(t, organizationId, 2);
   const next = await nextId();
   await setProgress(next, next);
   await assertWhole(organizationId, 5);
@@ -113,7 +113,7 @@ it('events recorded between the restore and the first pass are linked, though th
 
 it('the whole log is processed in batches, and only once', async () => {
   const organizationId = t.app.ids.uuid();
-  for (let count = 0; count < 10; count += 1) await record(t, organizationId, 900);
+  for (let count = 0; count < 10; count += 1) await recordEvents(t, organizationId, 900);
   await t.app.audit.linkAll();
   const parts = await queriesOf('audit.unlinked');
   await setProgress(0, 0);
@@ -122,7 +122,7 @@ it('the whole log is processed in batches, and only once', async () => {
   // Then one query for new events again.
   const [before, ends] = [await queriesOf('audit.unlinked'), await queriesOf('audit.unlinked.end')];
   for (let count = 0; count < 3; count += 1) {
-    await record(t, organizationId, 1);
+    await recordEvents(t, organizationId, 1);
     await t.app.audit.linkAll();
   }
   assert.deepEqual(

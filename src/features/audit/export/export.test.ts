@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { createPublicKey } from 'node:crypto';
 import { describe, it } from 'node:test';
 import { environment, startApp } from '../../../../test/support/harness.ts';
-import { createForger, record } from '../../../../test/support/scenarios/audit-log.ts';
+import { createForger, recordEvents } from '../../../../test/support/scenarios/audit-log.ts';
 import { createStatementReader, describePublicKey } from '../../../adapters/keys/keys.ts';
 import { statementTypes, unverifiedClaims } from '../chain/statements.ts';
 import { verifyExport } from '../verify/offline.ts';
@@ -44,8 +44,8 @@ const numbers = async (lines: readonly Line[]) => {
 };
 const links = (lines: readonly Line[]) => lines.filter(({ kind }) => kind === 'link').length;
 
-await record(t, first, 4);
-await record(t, second, 3);
+await recordEvents(t, first, 4);
+await recordEvents(t, second, 3);
 const whole = await exported();
 const end = whole.at(-1) as Line;
 
@@ -105,7 +105,7 @@ describe('an export that differs from its signed manifest', () => {
 
   it('the last line comes from another export with as many chains and events', async () => {
     const [one, another] = [t.app.ids.uuid(), t.app.ids.uuid()];
-    for (const organizationId of [one, another]) await record(t, organizationId, 2);
+    for (const organizationId of [one, another]) await recordEvents(t, organizationId, 2);
     const other = (await exported(another)).at(-1) as Line;
     const problem = await problemIn(endedBy(other, await exported(one)));
     assert.equal(problem, 'the chains of the export are not those of its signed statement');
@@ -189,11 +189,11 @@ describe('an export after retention', () => {
   let earlier: Line[] = [];
 
   it('is intact with its anchor', async () => {
-    await record(t, resting, 2);
+    await recordEvents(t, resting, 2);
     await audit.linkAll();
     t.clock.advance(2 * dayMs);
     await audit.prepare();
-    await record(t, resting, 3);
+    await recordEvents(t, resting, 3);
     await audit.linkAll();
     await retainAfter(92);
     earlier = await exported(resting);

@@ -2,13 +2,13 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import pg from 'pg';
 import { type Answer, startApp, startOfMinute } from '../../../../test/support/harness.ts';
-import { tenantOn } from '../../../../test/support/scenarios/plans.ts';
+import { createTenant } from '../../../../test/support/scenarios/plans.ts';
 
 const t = await startApp({ DATABASE_POOL_SIZE: '5', RATE_LIMIT_PER_MINUTE: '1000' });
 
 /** An organization with this many agents; returns a token of each. */
 async function tenant(agents: number): Promise<string[]> {
-  const { organizationId, token } = await tenantOn(t, { planTier: 'pro' });
+  const { organizationId, token } = await createTenant(t, { planTier: 'pro' });
   const tokens = [token];
   while (tokens.length < agents)
     tokens.push(await t.token(undefined, await t.agent({ organization_id: organizationId })));

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { startApp } from '../../../../test/support/harness.ts';
-import { record } from '../../../../test/support/scenarios/audit-log.ts';
+import { recordEvents } from '../../../../test/support/scenarios/audit-log.ts';
 
 const dayMs = 86_400_000;
 const t = await startApp();
@@ -22,23 +22,23 @@ describe('a day without a partition', () => {
       [30, 6],
     ] as const) {
       t.clock.advance(days * dayMs);
-      await record(t, organizationId, 2);
+      await recordEvents(t, organizationId, 2);
       await intact(events);
     }
   });
 
   it('gets one with the first link, when the events are of another day', async () => {
-    await record(t, organizationId, 2);
+    await recordEvents(t, organizationId, 2);
     t.clock.advance(30 * dayMs + 15 * dayMs);
     await intact(8);
   });
 
   it('gets a new one after retention dropped it because of a wrong clock', async () => {
-    await record(t, organizationId, 1);
+    await recordEvents(t, organizationId, 1);
     await audit.linkAll();
     t.clock.advance(120 * dayMs);
     await audit.retain();
     t.clock.advance(-120 * dayMs);
-    await record(t, organizationId, 1);
+    await recordEvents(t, organizationId, 1);
   });
 });

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { startApp } from '../../../../test/support/harness.ts';
-import { createIntruder, record } from '../../../../test/support/scenarios/audit-log.ts';
+import { createTamperSession, recordEvents } from '../../../../test/support/scenarios/audit-log.ts';
 
 const dayMs = 86_400_000;
 const t = await startApp();
@@ -26,12 +26,12 @@ describe('retention', () => {
   const first = t.clock.now();
 
   it('drops nothing while all events are recent', async () => {
-    await record(t, quiet, 3);
+    await recordEvents(t, quiet, 3);
     for (let day = 0; day < 3; day += 1) {
       await audit.prepare();
-      await record(t, busy, 5);
+      await recordEvents(t, busy, 5);
       await audit.linkAll();
-      await record(t, busy, 5);
+      await recordEvents(t, busy, 5);
       // Linked on the next day.
       t.clock.advance(dayMs);
     }
@@ -71,8 +71,8 @@ describe('retention', () => {
     await audit.retain();
     assert.equal((await days('audit_links')).includes(compact(first)), false);
     assert.equal(await checked(busy), 10);
-    await record(t, busy, 4);
-    await record(t, quiet, 2);
+    await recordEvents(t, busy, 4);
+    await recordEvents(t, quiet, 2);
     assert.equal(await checked(busy), 14);
     assert.equal(await checked(quiet), 2);
   });
@@ -82,7 +82,7 @@ describe('retention', () => {
     await audit.prepare();
     await audit.retain();
     assert.equal(await checked(busy), 0);
-    await record(t, busy, 3);
+    await recordEvents(t, busy, 3);
     assert.equal(await checked(busy), 3);
     const [row] = await t.sql<{ first: number }>(
       'select min(sequence)::int as first from audit_links where organization_id = $1',
@@ -92,9 +92,12 @@ describe('retention', () => {
   });
 
   it('false: an attacker dropped a day, or removed or edited an anchor', async () => {
-    const intruder = await createIntruder(t);
+    const tamperSession = await createTamperSession(t);
     const found = async (statement: string) =>
-      assert.ok((await intruder.judge(busy, () => intruder.run(statement))).finding, statement);
+      assert.ok(
+        (await tamperSession.verifyAfter(busy, () => tamperSession.run(statement))).finding,
+        statement,
+      );
     await found(`drop table audit_events_${compact(t.clock.now())}`);
     await found('delete from audit_anchors');
     await found(
@@ -102,7 +105,7 @@ describe('retention', () => {
     );
     await found("update audit_anchors set taken_at = taken_at + interval '1 second'");
     await found(`update audit_anchors set signed = replace(signed, '.', '.e')`);
-    assert.equal((await intruder.judge(busy, async () => {})).finding, undefined);
-    await intruder.close();
+    assert.equal((await tamperSession.verifyAfter(busy, async () => {})).finding, undefined);
+    await tamperSession.close();
   });
 });

@@ -5,10 +5,10 @@ import { startApp } from '../../../../test/support/harness.ts';
 import { until } from '../../../../test/support/programs.ts';
 import {
   createForger,
-  createIntruder,
-  recompute,
-  record,
-  signAll,
+  createTamperSession,
+  recomputeHashes,
+  recordEvents,
+  signAllCheckpoints,
 } from '../../../../test/support/scenarios/audit-log.ts';
 
 /** More with AUDIT_TEST_PLACES=100: the first and the last under each checkpoint come first. */
@@ -18,14 +18,14 @@ const organizationId = t.app.ids.uuid();
 const otherId = t.app.ids.uuid();
 const perPass = [1, 2, 40, 17, 1, 3, 30, 26];
 for (const events of perPass) {
-  await record(t, organizationId, events);
-  await record(t, otherId, 2);
+  await recordEvents(t, organizationId, events);
+  await recordEvents(t, otherId, 2);
   t.clock.advance(1_000);
   await t.app.audit.linkAll();
 }
 // While a transaction is open on the server, later events are processed again, and would be linked again.
 await until('all events are settled', async () => {
-  await record(t, t.app.ids.uuid(), 1);
+  await recordEvents(t, t.app.ids.uuid(), 1);
   await t.app.audit.linkAll();
   const [row] = await t.sql<{ settled: boolean }>(
     `select not exists (select from audit_events, audit_progress
@@ -37,10 +37,10 @@ await until('all events are settled', async () => {
 const size = perPass.reduce((sum, events) => sum + events, 0);
 const checkpoints = perPass.length;
 
-const intruder = await createIntruder(t);
-after(() => intruder.close());
+const tamperSession = await createTamperSession(t);
+after(() => tamperSession.close());
 // A running process has seen the log before the attack.
-const intact = await intruder.judge(organizationId, async () => {}, 'running');
+const intact = await tamperSession.verifyAfter(organizationId, async () => {}, 'running');
 
 /** The same random places in every run. */
 let seed = 42;
@@ -66,13 +66,13 @@ const finds = (what: string, tamper: Tampering, times = places, by?: 'running') 
   it(`false: ${what}`, async () => {
     for (attempt = 1; attempt <= times; attempt += 1) {
       // The attacker's own transaction stays open, and another that ends in between may hide it from a snapshot.
-      const found = async () => (await intruder.judge(organizationId, tamper, by)).finding;
+      const found = async () => (await tamperSession.verifyAfter(organizationId, tamper, by)).finding;
       await until(`attempt ${attempt}`, found);
     }
   });
 
 const eventAt = async (sequence: number): Promise<string> => {
-  const [row] = await intruder.run<{ id: string }>(
+  const [row] = await tamperSession.run<{ id: string }>(
     'select event_id as id from audit_links where organization_id = $1 and sequence = $2',
     [organizationId, sequence],
   );
@@ -80,24 +80,26 @@ const eventAt = async (sequence: number): Promise<string> => {
 };
 
 const editEvent = (assignment: string) => async () =>
-  intruder.run(`update audit_events set ${assignment} where event_id = $1`, [await eventAt(anySequence())]);
+  tamperSession.run(`update audit_events set ${assignment} where event_id = $1`, [
+    await eventAt(anySequence()),
+  ]);
 
 const editLink = (assignment: string) => () =>
-  intruder.run(`update audit_links set ${assignment} where organization_id = $1 and sequence = $2`, [
+  tamperSession.run(`update audit_links set ${assignment} where organization_id = $1 and sequence = $2`, [
     organizationId,
     anySequence(),
   ]);
 
 const editCheckpoint = (assignment: string) => () =>
-  intruder.run(`update audit_checkpoints set ${assignment} where organization_id = $1 and number = $2`, [
+  tamperSession.run(`update audit_checkpoints set ${assignment} where organization_id = $1 and number = $2`, [
     organizationId,
     anyCheckpoint(),
   ]);
 
 const remove = async (sequence: number, what: { event?: boolean; link?: boolean }) => {
   const id = await eventAt(sequence);
-  if (what.event) await intruder.run('delete from audit_events where event_id = $1', [id]);
-  if (what.link) await intruder.run('delete from audit_links where event_id = $1', [id]);
+  if (what.event) await tamperSession.run('delete from audit_events where event_id = $1', [id]);
+  if (what.link) await tamperSession.run('delete from audit_links where event_id = $1', [id]);
 };
 
 const columns =
@@ -106,7 +108,7 @@ const columns =
 /** A copy of an event with some columns changed. */
 const insertCopy = async (changes: Record<string, string>) => {
   const values = columns.split(', ').map((column) => changes[column] ?? column);
-  await intruder.run(
+  await tamperSession.run(
     `insert into audit_events (${columns}) select ${values.join(', ')} from audit_events where event_id = $1`,
     [await eventAt(anySequence())],
   );
@@ -148,13 +150,13 @@ describe('an edited event', () => {
   finds('time, in text, column and link alike', async () => {
     const id = await eventAt(anySequence());
     const later = `occurred_at + interval '1 second'`;
-    await intruder.run(
+    await tamperSession.run(
       `update audit_events set occurred_at = ${later}, canonical = replace(canonical,
          to_char(occurred_at, 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'), to_char(${later}, 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'))
        where event_id = $1`,
       [id],
     );
-    await intruder.run(`update audit_links set occurred_at = ${later} where event_id = $1`, [id]);
+    await tamperSession.run(`update audit_links set occurred_at = ${later} where event_id = $1`, [id]);
   });
 });
 
@@ -170,12 +172,12 @@ describe('something removed', () => {
   }
   finds('the tail, events and links', async () => {
     const from = anySequence();
-    await intruder.run(
+    await tamperSession.run(
       `delete from audit_events where event_id in
          (select event_id from audit_links where organization_id = $1 and sequence >= $2)`,
       [organizationId, from],
     );
-    await intruder.run('delete from audit_links where organization_id = $1 and sequence >= $2', [
+    await tamperSession.run('delete from audit_links where organization_id = $1 and sequence >= $2', [
       organizationId,
       from,
     ]);
@@ -187,12 +189,15 @@ describe('something removed', () => {
       const values = [organizationId, number];
       const rest = `coalesce((select size from audit_checkpoints where organization_id = $1 and number = $2::bigint - 1), 0)`;
       const cut = `organization_id = $1 and sequence > ${rest}`;
-      await intruder.run(
+      await tamperSession.run(
         `delete from audit_events where event_id in (select event_id from audit_links where ${cut})`,
         values,
       );
-      await intruder.run(`delete from audit_links where ${cut}`, values);
-      await intruder.run('delete from audit_checkpoints where organization_id = $1 and number >= $2', values);
+      await tamperSession.run(`delete from audit_links where ${cut}`, values);
+      await tamperSession.run(
+        'delete from audit_checkpoints where organization_id = $1 and number >= $2',
+        values,
+      );
     },
     places,
     'running',
@@ -200,8 +205,8 @@ describe('something removed', () => {
   finds(
     'all evidence',
     async () => {
-      await intruder.run('delete from audit_links where organization_id = $1', [organizationId]);
-      await intruder.run('delete from audit_checkpoints where organization_id = $1', [organizationId]);
+      await tamperSession.run('delete from audit_links where organization_id = $1', [organizationId]);
+      await tamperSession.run('delete from audit_checkpoints where organization_id = $1', [organizationId]);
     },
     3,
   );
@@ -222,7 +227,7 @@ describe('something added', () => {
     insertCopy({ event_id: id, canonical: forged, appended_in: "'5'" }),
   );
   finds('an event of another organization', () =>
-    intruder.run(
+    tamperSession.run(
       `with chosen as (select * from audit_events where organization_id = $1 offset $2 limit 1),
             moved as (delete from audit_events where event_id in (select event_id from chosen))
        insert into audit_events (${columns})
@@ -234,7 +239,7 @@ describe('something added', () => {
     ),
   );
   finds('a link twice', () =>
-    intruder.run(
+    tamperSession.run(
       `insert into audit_links select organization_id, sequence, gen_random_uuid(), occurred_at, event_hash, hash, linked_on + 1
        from audit_links where organization_id = $1 and sequence = $2`,
       [organizationId, anySequence()],
@@ -247,7 +252,7 @@ describe('something moved', () => {
     const first = anySequence();
     const second = 1 + ((first + random(size - 1)) % size);
     const ids = [await eventAt(first), await eventAt(second)];
-    await intruder.run(
+    await tamperSession.run(
       `update ${table} a set ${column} = b.${column} from ${table} b
        where (a.event_id, b.event_id) in (($1::uuid, $2::uuid), ($2::uuid, $1::uuid))`,
       ids,
@@ -259,9 +264,9 @@ describe('something moved', () => {
     const first = anySequence();
     const second = 1 + ((first + random(size - 1)) % size);
     const move = 'update audit_links set sequence = $3 where organization_id = $1 and sequence = $2';
-    await intruder.run(move, [organizationId, first, 1_000_000]);
-    await intruder.run(move, [organizationId, second, first]);
-    await intruder.run(move, [organizationId, 1_000_000, second]);
+    await tamperSession.run(move, [organizationId, first, 1_000_000]);
+    await tamperSession.run(move, [organizationId, second, first]);
+    await tamperSession.run(move, [organizationId, 1_000_000, second]);
   });
   for (const assignment of [
     'sequence = sequence + 1000',
@@ -277,24 +282,24 @@ describe('something moved', () => {
 
 describe('a chain with new hashes', () => {
   const tamper = async () => {
-    await intruder.run(
+    await tamperSession.run(
       `update audit_events set action = 'nothing.happened', canonical = replace(canonical, '"action":"' || action, '"action":"nothing.happened')
        where event_id = $1`,
       [await eventAt(anySequence())],
     );
-    await recompute(intruder, organizationId);
+    await recomputeHashes(tamperSession, organizationId);
   };
   finds('with its old signatures', tamper);
   finds('without the event, and shorter', async () => {
     await remove(anySequence(), { event: true, link: true });
-    await recompute(intruder, organizationId);
+    await recomputeHashes(tamperSession, organizationId);
   });
   finds(
     'signed by the attacker, with our key id',
     async () => {
       await tamper();
-      const [row] = await intruder.run<{ id: string }>('select key_id as id from audit_keys');
-      await signAll(intruder, organizationId, createForger(), row?.id);
+      const [row] = await tamperSession.run<{ id: string }>('select key_id as id from audit_keys');
+      await signAllCheckpoints(tamperSession, organizationId, createForger(), row?.id);
     },
     5,
   );
@@ -303,9 +308,9 @@ describe('a chain with new hashes', () => {
     async () => {
       await tamper();
       const forger = createForger();
-      await signAll(intruder, organizationId, forger);
+      await signAllCheckpoints(tamperSession, organizationId, forger);
       const statement = { number: 2, key: forger.key, at: new Date(0).toISOString(), previous: null };
-      await intruder.run('insert into audit_keys values (2, $1, $2, $3)', [
+      await tamperSession.run('insert into audit_keys values (2, $1, $2, $3)', [
         forger.key.kid,
         statement.at,
         forger.sign('audit-key+jwt', statement),
@@ -316,10 +321,10 @@ describe('a chain with new hashes', () => {
   finds(
     'covered by an anchor of the attacker',
     async () => {
-      await intruder.run('delete from audit_links where organization_id = $1 and sequence = 1', [
+      await tamperSession.run('delete from audit_links where organization_id = $1 and sequence = 1', [
         organizationId,
       ]);
-      await intruder.run('delete from audit_checkpoints where organization_id = $1 and number = 1', [
+      await tamperSession.run('delete from audit_checkpoints where organization_id = $1 and number = 1', [
         organizationId,
       ]);
       const forger = createForger();
@@ -329,7 +334,7 @@ describe('a chain with new hashes', () => {
         at: new Date(0).toISOString(),
         droppedThrough: '2999-01-01',
       };
-      await intruder.run('insert into audit_anchors values ($1, 1, $2, $3)', [
+      await tamperSession.run('insert into audit_anchors values ($1, 1, $2, $3)', [
         organizationId,
         claims.at,
         forger.sign('audit-anchor+jwt', claims),
@@ -341,7 +346,7 @@ describe('a chain with new hashes', () => {
 
 describe('checkpoints and keys', () => {
   const removeCheckpoint = (number: number) =>
-    intruder.run('delete from audit_checkpoints where organization_id = $1 and number = $2', [
+    tamperSession.run('delete from audit_checkpoints where organization_id = $1 and number = $2', [
       organizationId,
       number,
     ]);
@@ -361,19 +366,19 @@ describe('checkpoints and keys', () => {
     "signed = 'nothing'",
   ])
     finds(`a checkpoint edited: ${assignment}`, editCheckpoint(assignment));
-  finds('the key removed', () => intruder.run('delete from audit_keys'), 3);
+  finds('the key removed', () => tamperSession.run('delete from audit_keys'), 3);
   for (const assignment of [
     'number = 2',
     "key_id = 'another'",
     "taken_at = now() + interval '1 day'",
     "signed = 'nothing'",
   ])
-    finds(`the key edited: ${assignment}`, () => intruder.run(`update audit_keys set ${assignment}`), 3);
+    finds(`the key edited: ${assignment}`, () => tamperSession.run(`update audit_keys set ${assignment}`), 3);
 });
 
 describe('afterwards', () => {
   it('true: the intact log still verifies', async () => {
-    const { checked, finding } = await intruder.judge(organizationId, async () => {});
+    const { checked, finding } = await tamperSession.verifyAfter(organizationId, async () => {});
     assert.deepEqual({ checked, finding }, { checked: size, finding: undefined });
   });
 });

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { it as test } from 'node:test';
 import { execute, startApp, type TestApp } from '../../../../test/support/harness.ts';
-import { record } from '../../../../test/support/scenarios/audit-log.ts';
+import { recordEvents } from '../../../../test/support/scenarios/audit-log.ts';
 
 let t: TestApp;
 /** Each test has its own log, with few chains. */
@@ -29,7 +29,7 @@ async function chainOfOrganization(
   perCheckpoint: readonly number[],
 ): Promise<string> {
   for (const events of perCheckpoint) {
-    await record(t, organizationId, events);
+    await recordEvents(t, organizationId, events);
     t.clock.advance(1_000);
     await t.app.audit.linkAll();
   }
@@ -56,8 +56,8 @@ it('finds an edit of new events in the first round, beside nine chains that grow
   for (let other = 0; other < 9; other += 1) others.push(await chainOf(1));
   await rounds(1);
   assert.equal(await gauge(), '1');
-  for (const other of others) await record(t, other, 1);
-  await record(t, busy, 2_000);
+  for (const other of others) await recordEvents(t, other, 1);
+  await recordEvents(t, busy, 2_000);
   await t.app.audit.linkAll();
   await edited(busy, 60);
   await rounds(1);
@@ -100,7 +100,7 @@ it('verifies the other chains though a checkpoint of one is missing', async () =
 
 it('verifies the last of many small chains within a few rounds', async () => {
   const last = await chainOfOrganization('ffffffff-ffff-4fff-bfff-ffffffffffff', [3]);
-  for (let other = 0; other < 30; other += 1) await record(t, t.app.ids.uuid(), 1);
+  for (let other = 0; other < 30; other += 1) await recordEvents(t, t.app.ids.uuid(), 1);
   await t.app.audit.linkAll();
   t.clock.advance(3_600_000);
   await rounds(2);
@@ -220,14 +220,14 @@ it('events recorded while a chain was broken are linked once it is repaired and 
      select organization_id, 4, '${forged}', occurred_at, event_hash, hash, linked_on
      from audit_links where organization_id = '${organizationId}' and sequence = 3`,
   );
-  await record(t, organizationId, 2);
+  await recordEvents(t, organizationId, 2);
   await t.app.audit.linkAll();
   assert.ok((await t.app.audit.verify(organizationId)).finding);
   await asIntruder(`delete from audit_links where event_id = '${forged}'`);
   await t.sql("update audit_progress set settled_before = '0'");
   const { checked, finding } = await t.app.audit.verify(organizationId);
   assert.deepEqual([checked, finding], [5, undefined]);
-  await record(t, organizationId, 1);
+  await recordEvents(t, organizationId, 1);
   assert.equal((await t.app.audit.verify(organizationId)).checked, 6);
   assert.equal(await gauge(), '1');
 });

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import { execute, startApp } from '../../../../test/support/harness.ts';
-import { record } from '../../../../test/support/scenarios/audit-log.ts';
+import { recordEvents } from '../../../../test/support/scenarios/audit-log.ts';
 
 const t = await startApp({ LOG_LEVEL: 'error' });
 const { audit } = t.app;
@@ -11,7 +11,7 @@ it('the watch raises no alarm for links that other processes add during its roun
   const organizations = Array.from({ length: 10 }, () => t.app.ids.uuid());
   const others = [0, 1].map(async (index) => {
     while (!over) {
-      await Promise.all(organizations.map((organizationId) => record(t, organizationId, 1)));
+      await Promise.all(organizations.map((organizationId) => recordEvents(t, organizationId, 1)));
       // It links all events first.
       await audit.verify(organizations[index] as string);
     }
@@ -26,12 +26,12 @@ it('the watch raises no alarm for links that other processes add during its roun
 it('the watch reads new events, and not those that it verified a moment ago', async () => {
   const busy = t.app.ids.uuid();
   for (let second = 0; second < 12; second += 1) {
-    await record(t, busy, 1_000);
+    await recordEvents(t, busy, 1_000);
     t.clock.advance(1_000);
     await audit.linkAll();
   }
   for (let round = 0; round < 2; round += 1) await audit.watch();
-  await record(t, busy, 1);
+  await recordEvents(t, busy, 1);
   const before = await pagesRead();
   await audit.watch();
   const read = (await pagesRead()) - before;
@@ -42,7 +42,7 @@ it('the watch reads new events, and not those that it verified a moment ago', as
 
 it('the watch verifies every chain that grows, for any number of chains', async () => {
   const organizations = Array.from({ length: 620 }, () => t.app.ids.uuid());
-  const grow = () => inTens(organizations, (organizationId) => record(t, organizationId, 1));
+  const grow = () => inTens(organizations, (organizationId) => recordEvents(t, organizationId, 1));
   const sevenRounds = async () => {
     for (let round = 0; round < 7; round += 1) {
       await audit.watch();

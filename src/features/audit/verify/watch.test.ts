@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { execute, startApp } from '../../../../test/support/harness.ts';
-import { record } from '../../../../test/support/scenarios/audit-log.ts';
+import { recordEvents } from '../../../../test/support/scenarios/audit-log.ts';
 
 const t = await startApp({ LOG_LEVEL: 'error' });
 const { audit } = t.app;
@@ -22,7 +22,7 @@ const rounds = async (count = 8) => {
 describe('the gauge', () => {
   it('is 1 for an intact log, and stays so', async () => {
     for (let pass = 0; pass < 4; pass += 1) {
-      for (const organizationId of [first, second]) await record(t, organizationId, 10);
+      for (const organizationId of [first, second]) await recordEvents(t, organizationId, 10);
       await audit.watch();
       assert.equal(await gauge(), '1');
     }
@@ -35,7 +35,7 @@ describe('the gauge', () => {
     let over = false;
     const writing = Promise.all(
       Array.from({ length: 4 }, async () => {
-        for (let n = 0; n < 300 && !over; n += 1) await record(t, first, 1);
+        for (let n = 0; n < 300 && !over; n += 1) await recordEvents(t, first, 1);
       }),
     );
     const found: unknown[] = [];
@@ -55,7 +55,7 @@ describe('the gauge', () => {
 
   it('is 0 after an edit of events of unknown clients', async () => {
     const unknown = '00000000-0000-0000-0000-000000000000';
-    await record(t, unknown, 3);
+    await recordEvents(t, unknown, 3);
     await rounds();
     assert.equal(await gauge(), '1');
     const set = (value: string) =>

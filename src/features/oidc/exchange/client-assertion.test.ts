@@ -3,10 +3,10 @@ import { randomUUID } from 'node:crypto';
 import { describe, it } from 'node:test';
 import { startApp } from '../../../../test/support/harness.ts';
 import { makeKey } from '../../../../test/support/peers/issuers.ts';
-import { createTrust, ours } from '../../../../test/support/scenarios/trust.ts';
+import { createTrustClient, ownAudience } from '../../../../test/support/scenarios/trust.ts';
 
 const t = await startApp({ WEBHOOK_ALLOW_PRIVATE_TARGETS: 'true' });
-const { operator, issuer, policyFor, exchange, lastRefusal, seconds, patch } = await createTrust(t);
+const { operator, issuer, createPolicy, exchange, lastRefusal, seconds, patch } = await createTrustClient(t);
 const url = '/api/v1/oidc';
 
 describe('POST /oidc/trust-policies/{policyId}/test', () => {
@@ -14,7 +14,9 @@ describe('POST /oidc/trust-policies/{policyId}/test', () => {
     (await t.call('POST', `${url}/trust-policies/${policyId}/test`, { token: operator, payload: { token } }))
       .json;
   it('200 with the expected and actual value of each check; the token is not used up', async () => {
-    const policy = await policyFor({ conditions: [{ claim: 'team', operator: 'in', values: ['a', 'b'] }] });
+    const policy = await createPolicy({
+      conditions: [{ claim: 'team', operator: 'in', values: ['a', 'b'] }],
+    });
     const token = await policy.sign({ team: 'b' });
     for (let times = 0; times < 2; times += 1) {
       const { matched, checks, claims } = await test(policy.policyId, token);
@@ -46,7 +48,7 @@ describe('POST /oidc/trust-policies/{policyId}/test', () => {
     );
   });
   it('200 not matched, with every failed check', async () => {
-    const policy = await policyFor({ conditions: [{ claim: 'team', operator: 'equals', values: ['a'] }] });
+    const policy = await createPolicy({ conditions: [{ claim: 'team', operator: 'equals', values: ['a'] }] });
     const iat = seconds() - 1_000;
     const wrong = await issuer.sign({ sub: 'x', aud: ['y', 'z'], iat }, { key: await makeKey() });
     await patch(policy.policyId, { status: 'disabled' });
@@ -62,7 +64,7 @@ describe('POST /oidc/trust-policies/{policyId}/test', () => {
       [
         ['signature', "valid now, signed by the issuer's key", 'unknown_key'],
         ['status', 'active', 'disabled'],
-        ['audience', ours, 'y, z'],
+        ['audience', ownAudience, 'y, z'],
         ['subject', policy.subject, 'x'],
         ['condition team equals', 'a', null],
         ['age', 'at most 600 s', `${age} s`],
@@ -85,7 +87,7 @@ describe('POST /token with an external token as client assertion', () => {
       ...more,
     });
   it('200 an access token, with or without client_id, a single time', async () => {
-    const policy = await policyFor();
+    const policy = await createPolicy();
     for (const more of [{}, { client_id: policy.agentId }]) {
       const token = await policy.sign();
       const { status, json } = await assert_(token, more);
@@ -99,7 +101,7 @@ describe('POST /token with an external token as client assertion', () => {
     }
   });
   it('401 invalid_client for an invalid token, 403 unauthorized_client for a suspended agent, 400 for an excess scope', async () => {
-    const policy = await policyFor({ singleUse: false });
+    const policy = await createPolicy({ singleUse: false });
     const token = await policy.sign();
     const answers = async (given: string, more?: Record<string, string>) => {
       const { status, json } = await assert_(given, more);
@@ -118,7 +120,7 @@ describe('POST /token with an external token as client assertion', () => {
     assert.deepEqual(await answers(token), [401, 'invalid_client'], 'without client_id it has no policy');
   });
   it('401 for an assertion that an agent signs itself under an invented issuer', async () => {
-    const policy = await policyFor();
+    const policy = await createPolicy();
     const forged = await issuer.sign({ iss: policy.agentId, sub: policy.agentId });
     assert.equal((await assert_(forged, { client_id: policy.agentId })).status, 401);
   });

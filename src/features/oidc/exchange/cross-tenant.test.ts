@@ -3,10 +3,10 @@ import { randomUUID } from 'node:crypto';
 import { describe, it } from 'node:test';
 import { startApp } from '../../../../test/support/harness.ts';
 import { startIssuer } from '../../../../test/support/peers/issuers.ts';
-import { createTrust } from '../../../../test/support/scenarios/trust.ts';
+import { createTrustClient } from '../../../../test/support/scenarios/trust.ts';
 
 const t = await startApp({ WEBHOOK_ALLOW_PRIVATE_TARGETS: 'true' });
-const { operator, policyFor, exchange, seconds, refused, lastRefusal, patch } = await createTrust(t);
+const { operator, createPolicy, exchange, seconds, refused, lastRefusal, patch } = await createTrustClient(t);
 const nilUuid = '00000000-0000-0000-0000-000000000000';
 
 /** An agent in a new organization. */
@@ -31,8 +31,8 @@ describe('without client_id, with policies of another organization', () => {
     const [victim, mallory] = [await tenant(), await tenant()];
     const subject = 'project:victim:main';
     for (let count = 1; count <= 5; count += 1)
-      await policyFor({ ...mallory.policy, subject, jwksUri: `${issuer.url}/${count}` }, issuer);
-    const policy = await policyFor({ ...victim.policy, subject }, issuer);
+      await createPolicy({ ...mallory.policy, subject, jwksUri: `${issuer.url}/${count}` }, issuer);
+    const policy = await createPolicy({ ...victim.policy, subject }, issuer);
     const { status, text } = await exchange(await policy.sign());
     assert.equal(status, 200, text);
     assert.deepEqual(await refusalsOf(mallory.organizationId), []);
@@ -43,9 +43,9 @@ describe('without client_id, with policies of another organization', () => {
     const rest = { ...mallory.policy, subject: 'project:v*' };
     for (let count = 0; count <= 100; count += 1) {
       const conditions = [{ ...never, values: [`${count}`] }];
-      await policyFor({ ...rest, conditions }, issuer);
+      await createPolicy({ ...rest, conditions }, issuer);
     }
-    const policy = await policyFor({ ...victim.policy, subject: 'project:victim:main' }, issuer);
+    const policy = await createPolicy({ ...victim.policy, subject: 'project:victim:main' }, issuer);
     const { status, text } = await exchange(await policy.sign());
     assert.equal(status, 200, text);
   });
@@ -54,17 +54,17 @@ describe('without client_id, with policies of another organization', () => {
     const [victim, mallory] = [await tenant(), await tenant()];
     const subject = 'project:victim:main';
     for (let count = 1; count <= 30; count += 1)
-      await policyFor({ ...mallory.policy, subject, jwksUri: `${issuer.url}/${count}` }, issuer);
-    const policy = await policyFor({ ...victim.policy, subject }, issuer);
+      await createPolicy({ ...mallory.policy, subject, jwksUri: `${issuer.url}/${count}` }, issuer);
+    const policy = await createPolicy({ ...victim.policy, subject }, issuer);
     assert.equal((await exchange(await policy.sign())).status, 200);
-    const others = Object.keys(issuer.asked).filter((path) => /^\/\d+$/.test(path));
+    const others = Object.keys(issuer.requestCounts).filter((path) => /^\/\d+$/.test(path));
     assert.equal(others.length, 5);
   });
   it('400 when one of those matches as well: the answer asks for client_id, and neither audit log has an event', async () => {
     const issuer = await startIssuer(t.clock);
     const [one, other] = [await tenant(), await tenant()];
-    const mine = await policyFor(one.policy, issuer);
-    await policyFor({ ...other.policy, subject: mine.subject }, issuer);
+    const mine = await createPolicy(one.policy, issuer);
+    await createPolicy({ ...other.policy, subject: mine.subject }, issuer);
     const token = await mine.sign();
     const { status, json } = await exchange(token);
     assert.deepEqual([status, json.error], [400, 'invalid_grant']);
@@ -81,8 +81,8 @@ describe('without client_id, with policies of another organization', () => {
     it(`400 when the rightful policy is ${what}: the other organization does not capture the workload`, async () => {
       const issuer = await startIssuer(t.clock);
       const [victim, mallory] = [await tenant(), await tenant()];
-      const rightful = await policyFor(victim.policy, issuer);
-      await policyFor({ ...mallory.policy, subject: rightful.subject }, issuer);
+      const rightful = await createPolicy(victim.policy, issuer);
+      await createPolicy({ ...mallory.policy, subject: rightful.subject }, issuer);
       assert.equal((await disable(rightful.policyId)).status, 200);
       const token = await rightful.sign({ iat: seconds() - 5 });
       const { status, json } = await exchange(token);
@@ -100,8 +100,8 @@ describe('without client_id, with policies of another organization', () => {
     it(`200 although one of those matches as well, once its ${what}`, async () => {
       const issuer = await startIssuer(t.clock);
       const [victim, mallory] = [await tenant(), await tenant()];
-      const rightful = await policyFor({ ...victim.policy, singleUse: false }, issuer);
-      const other = await policyFor({ ...mallory.policy, subject: rightful.subject }, issuer);
+      const rightful = await createPolicy({ ...victim.policy, singleUse: false }, issuer);
+      const other = await createPolicy({ ...mallory.policy, subject: rightful.subject }, issuer);
       const token = await rightful.sign();
       assert.equal((await exchange(token)).status, 400);
       const id = path === 'agents' ? mallory.agentId : mallory.organizationId;
@@ -127,9 +127,12 @@ describe('a refusal without client_id', () => {
     const issuer = await startIssuer(t.clock);
     const [victim, mallory] = [await tenant(), await tenant()];
     const subject = 'project:victim:main';
-    await policyFor({ ...mallory.policy, subject: 'project:v*:main', jwksUri: `${issuer.url}/none` }, issuer);
-    await policyFor({ ...mallory.policy, subject: 'project:v*', conditions: [never] }, issuer);
-    const policy = await policyFor({ ...victim.policy, subject }, issuer);
+    await createPolicy(
+      { ...mallory.policy, subject: 'project:v*:main', jwksUri: `${issuer.url}/none` },
+      issuer,
+    );
+    await createPolicy({ ...mallory.policy, subject: 'project:v*', conditions: [never] }, issuer);
+    const policy = await createPolicy({ ...victim.policy, subject }, issuer);
     for (const [claims, reason] of [
       [{ exp: seconds() - 1 }, 'expired|keys_unavailable'],
       [{ iat: seconds() - 700 }, 'no trust policy matches: age'],
@@ -147,11 +150,11 @@ describe('a refusal without client_id', () => {
     const issuer = await startIssuer(t.clock);
     const own = await tenant();
     const { agentId } = await t.agent({ organization_id: own.organizationId, allowedScopes: [] });
-    const policy = await policyFor(own.policy, issuer);
+    const policy = await createPolicy(own.policy, issuer);
     const token = await policy.sign();
     assert.equal((await exchange(token)).status, 200);
     await refused(token);
-    await policyFor({ agentId, scopes: [], subject: policy.subject }, issuer);
+    await createPolicy({ agentId, scopes: [], subject: policy.subject }, issuer);
     assert.equal((await exchange(await policy.sign())).status, 400);
     const reasons = (await refusalsOf(own.organizationId)).map(({ reason }) => reason);
     assert.deepEqual(reasons, [
@@ -165,8 +168,8 @@ describe('a refusal with client_id', () => {
   it("is in the audit log of the named agent's organization", async () => {
     const issuer = await startIssuer(t.clock);
     const [victim, mallory] = [await tenant(), await tenant()];
-    const policy = await policyFor(victim.policy, issuer);
-    await policyFor({ ...mallory.policy, subject: policy.subject }, issuer);
+    const policy = await createPolicy(victim.policy, issuer);
+    await createPolicy({ ...mallory.policy, subject: policy.subject }, issuer);
     await refused(await policy.sign({ exp: seconds() - 1 }), { client_id: victim.agentId });
     const { agentId: agent_id, policyId } = policy;
     assert.deepEqual(await refusalsOf(victim.organizationId), [
@@ -184,7 +187,7 @@ describe('within one organization', () => {
     const policies = [];
     for (let count = 1; count <= 6; count += 1) {
       const keys = await startIssuer(t.clock);
-      const policy = await policyFor(
+      const policy = await createPolicy(
         { ...own.policy, subject, jwksUri: keys.jwksUri, singleUse: false },
         issuer,
       );

@@ -5,11 +5,12 @@ import fc from 'fast-check';
 import { CompactSign } from 'jose';
 import { startApp, startOfMinute } from '../../../../test/support/harness.ts';
 import { makeKey, startIssuer, startOidcProvider } from '../../../../test/support/peers/issuers.ts';
-import { createTrust, ours } from '../../../../test/support/scenarios/trust.ts';
+import { createTrustClient, ownAudience } from '../../../../test/support/scenarios/trust.ts';
 import { sql } from '../../../kernel/data/sql.ts';
 
 const t = await startApp({ WEBHOOK_ALLOW_PRIVATE_TARGETS: 'true' });
-const { operator, issuer, policyFor, exchange, lastRefusal, seconds, patch, refused } = await createTrust(t);
+const { operator, issuer, createPolicy, exchange, lastRefusal, seconds, patch, refused } =
+  await createTrustClient(t);
 const url = '/api/v1/oidc';
 
 describe('POST /oidc/token', () => {
@@ -21,7 +22,7 @@ describe('POST /oidc/token', () => {
       name: 'Pipeline',
       provider: 'custom',
       issuer: provider.issuer,
-      audiences: [ours],
+      audiences: [ownAudience],
       conditions: [{ claim: 'client_id', operator: 'equals', values: ['pipeline'] }],
       scopes: ['agents:read'],
     };
@@ -29,7 +30,7 @@ describe('POST /oidc/token', () => {
       token: operator,
       payload: policy,
     });
-    const { status, json, headers } = await exchange(await provider.token(ours));
+    const { status, json, headers } = await exchange(await provider.token(ownAudience));
     assert.equal(status, 200, JSON.stringify(json));
     const { access_token, ...rest } = json;
     assert.deepEqual(rest, {
@@ -50,7 +51,7 @@ describe('POST /oidc/token', () => {
     assert.match((await refused(other)).reason, /no trust policy/);
   });
   it("200 with fewer scopes and another resource; the agent's current scopes are the limit", async () => {
-    const policy = await policyFor({ singleUse: false });
+    const policy = await createPolicy({ singleUse: false });
     const token = await policy.sign();
     const narrow = (await exchange(token, { scope: 'audit:read' })).json;
     assert.equal(narrow.scope, 'audit:read');
@@ -64,7 +65,7 @@ describe('POST /oidc/token', () => {
     assert.equal((await exchange(token, { scope: 'audit:read' })).json.error, 'invalid_scope');
   });
   it('400 invalid_scope for a scope beyond the policy; the token is not used up', async () => {
-    const policy = await policyFor({ scopes: ['agents:read'] });
+    const policy = await createPolicy({ scopes: ['agents:read'] });
     const token = await policy.sign();
     for (const scope of ['audit:read', 'admin:orgs', 'agents:read nonsense', '__proto__'])
       assert.deepEqual((await exchange(token, { scope })).json.error, 'invalid_scope', scope);
@@ -103,7 +104,7 @@ describe('POST /oidc/token', () => {
 });
 
 describe('a refused token: a uniform answer, the reason in the audit log', () => {
-  const cases: [string, RegExp, (policy: Awaited<ReturnType<typeof policyFor>>) => Promise<string>][] = [
+  const cases: [string, RegExp, (policy: Awaited<ReturnType<typeof createPolicy>>) => Promise<string>][] = [
     ['garbage', /^malformed$/, async () => 'garbage'],
     ['an unknown issuer', /no trust policy/, (policy) => policy.sign({ iss: 'https://unknown.example' })],
     ['another subject', /no trust policy/, (policy) => policy.sign({ sub: 'somebody' })],
@@ -134,19 +135,19 @@ describe('a refused token: a uniform answer, the reason in the audit log', () =>
   ];
   for (const [what, reason, make] of cases) {
     it(`400 invalid_grant for ${what}`, async () => {
-      const policy = await policyFor();
+      const policy = await createPolicy();
       assert.match((await refused(await make(policy))).reason, reason);
     });
   }
   it('200 a token with act by a policy with a condition on act; 400 invalid_grant for another actor', async () => {
     const conditions = [{ claim: '/act/sub', operator: 'equals', values: ['worker'] }];
-    const policy = await policyFor({ conditions });
+    const policy = await createPolicy({ conditions });
     assert.equal((await exchange(await policy.sign({ act: { sub: 'worker' } }))).status, 200);
     await refused(await policy.sign({ act: { sub: 'another-worker' } }));
   });
   it('200 a claim of any type exists; 400 invalid_grant where it is missing or null', async () => {
     for (const claim of ['act', '/act', '/act/nested']) {
-      const policy = await policyFor({ conditions: [{ claim, operator: 'exists' }] });
+      const policy = await createPolicy({ conditions: [{ claim, operator: 'exists' }] });
       const token = await policy.sign({ act: { sub: 'worker', nested: { sub: 'another' } } });
       assert.equal((await exchange(token)).status, 200, claim);
       for (const act of [undefined, null]) await refused(await policy.sign({ act }));
@@ -157,7 +158,7 @@ describe('a refused token: a uniform answer, the reason in the audit log', () =>
     assert.equal((await refused(json.id_token)).reason, 'own_token');
   });
   it("the refusal is in the audit log of the named agent's organization, otherwise in that of none", async () => {
-    const policy = await policyFor();
+    const policy = await createPolicy();
     const sign = () => policy.sign({ exp: seconds() - 1 });
     const expired = await refused(await sign(), { client_id: policy.agentId });
     assert.deepEqual([expired.agent_id, expired.organization_id], [policy.agentId, policy.organizationId]);
@@ -169,7 +170,7 @@ describe('a refused token: a uniform answer, the reason in the audit log', () =>
     assert.deepEqual([unknown.agent_id, unknown.organization_id], [nilUuid, nilUuid]);
   });
   it('400 invalid_grant and a policy test, without waiting for a lock on the agent', async () => {
-    const policy = await policyFor();
+    const policy = await createPolicy();
     const good = await policy.sign();
     await t.app.db.transaction(async (tx) => {
       await tx.run('test.hold', sql`select 1 from agents where agent_id = ${policy.agentId} for update`);
@@ -183,7 +184,7 @@ describe('a refused token: a uniform answer, the reason in the audit log', () =>
     });
   });
   it('one audit event for each refusal and each token, never with the token itself', async () => {
-    const policy = await policyFor();
+    const policy = await createPolicy();
     const token = await policy.sign();
     const count = async () =>
       (
@@ -205,7 +206,7 @@ describe('a refused token: a uniform answer, the reason in the audit log', () =>
 
 describe('arbitrary claims', () => {
   it('200 or 4xx, never 5xx, from the exchange, the policy test and federation/verify', async () => {
-    const policy = await policyFor({
+    const policy = await createPolicy({
       singleUse: false,
       conditions: [{ claim: '/a/b', operator: 'glob', values: ['x*'] }],
     });
@@ -230,7 +231,13 @@ describe('arbitrary claims', () => {
     const key = issuer.keys[0] as (typeof issuer.keys)[0];
     await fc.assert(
       fc.asyncProperty(fc.array(fc.tuple(name, value), { maxLength: 4 }), async (changes) => {
-        const good = { iss: issuer.url, sub: policy.subject, aud: ours, iat: seconds(), exp: seconds() + 60 };
+        const good = {
+          iss: issuer.url,
+          sub: policy.subject,
+          aud: ownAudience,
+          iat: seconds(),
+          exp: seconds() + 60,
+        };
         const claims = JSON.stringify({ ...good, a: { b: 'xy' }, ...Object.fromEntries(changes) });
         const token = await new CompactSign(Buffer.from(claims))
           .setProtectedHeader({ alg: key.alg, kid: key.kid })
@@ -256,7 +263,7 @@ describe('arbitrary claims', () => {
 
 describe('selection of the agent', () => {
   it('200 for the named agent, or for the only matching one; 400 when several match', async () => {
-    const one = await policyFor({ singleUse: false });
+    const one = await createPolicy({ singleUse: false });
     const token = await one.sign();
     const tokenOf = async (more: Record<string, string> = {}) => {
       const { json } = await exchange(token, more);
@@ -264,7 +271,7 @@ describe('selection of the agent', () => {
       return introspected.json.client_id;
     };
     assert.equal(await tokenOf(), one.agentId);
-    const two = await policyFor({ subject: one.subject, singleUse: false });
+    const two = await createPolicy({ subject: one.subject, singleUse: false });
     const { status, json } = await exchange(token);
     assert.deepEqual([status, json.error], [400, 'invalid_grant']);
     assert.equal(
@@ -279,8 +286,8 @@ describe('selection of the agent', () => {
     assert.match((await refused(token, { client_id: "x' or 1=1" })).reason, /no trust policy/);
   });
   it('the oldest policy of the agent that grants the requested scopes', async () => {
-    const small = await policyFor({ scopes: ['agents:read'], singleUse: false });
-    const large = await policyFor({
+    const small = await createPolicy({ scopes: ['agents:read'], singleUse: false });
+    const large = await createPolicy({
       agentId: small.agentId,
       subject: small.subject.replace(/.$/, '*'),
       singleUse: false,
@@ -293,8 +300,8 @@ describe('selection of the agent', () => {
   });
   it('400 for keys that only another policy names for the same issuer', async () => {
     const evil = await startIssuer(t.clock);
-    const victim = await policyFor({ singleUse: false });
-    const other = await policyFor({ subject: victim.subject, jwksUri: evil.jwksUri, singleUse: false });
+    const victim = await createPolicy({ singleUse: false });
+    const other = await createPolicy({ subject: victim.subject, jwksUri: evil.jwksUri, singleUse: false });
     const agentOf = async (token: string) => {
       const { json } = await exchange(token);
       const introspected = await t.form('/api/v1/token/introspect', { token: json.access_token }, operator);
@@ -331,7 +338,7 @@ describe('GitHub', () => {
   ] as const) {
     it(`${status} for ${what}`, async () => {
       const own = await startIssuer(t.clock);
-      const policy = await policyFor({ provider: 'github', subject }, own);
+      const policy = await createPolicy({ provider: 'github', subject }, own);
       const token = await own.sign({ jti: randomUUID(), ...claims });
       assert.equal((await exchange(token)).status, status);
       const again = await own.sign({ ...claims });

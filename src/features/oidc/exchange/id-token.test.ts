@@ -2,10 +2,10 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { createLocalJWKSet, jwtVerify } from 'jose';
 import { startApp } from '../../../../test/support/harness.ts';
-import { createTrust, ours } from '../../../../test/support/scenarios/trust.ts';
+import { createTrustClient, ownAudience } from '../../../../test/support/scenarios/trust.ts';
 
 const t = await startApp({ WEBHOOK_ALLOW_PRIVATE_TARGETS: 'true' });
-const { operator, policyFor, exchange } = await createTrust(t);
+const { operator, createPolicy, exchange } = await createTrustClient(t);
 const url = '/api/v1/oidc';
 
 describe('POST /oidc/id-token', () => {
@@ -32,7 +32,7 @@ describe('POST /oidc/id-token', () => {
     const { jti, iat = 0, ...claims } = payload;
     assert.ok(jti);
     assert.deepEqual(claims, {
-      iss: ours,
+      iss: ownAudience,
       sub: client.agentId,
       aud: 'sts.amazonaws.com',
       exp: iat + 300,
@@ -82,7 +82,7 @@ describe('POST /oidc/id-token', () => {
     );
     assert.deepEqual(events, [{ action: 'id_token.issued' }]);
     assert.equal(await counted(), before + 1);
-    await exchange(await (await policyFor()).sign());
+    await exchange(await (await createPolicy()).sign());
     assert.equal(await counted(), before + 2);
   });
 });

@@ -4,12 +4,16 @@ import { randomUUID } from 'node:crypto';
 import { describe, it } from 'node:test';
 import { startApp } from '../../../../test/support/harness.ts';
 import { startIssuer } from '../../../../test/support/peers/issuers.ts';
-import { delegating, jwtType, tokenExchange } from '../../../../test/support/scenarios/delegations.ts';
-import { createTrust } from '../../../../test/support/scenarios/trust.ts';
+import {
+  createDelegationClient,
+  jwtType,
+  tokenExchange,
+} from '../../../../test/support/scenarios/delegations.ts';
+import { createTrustClient } from '../../../../test/support/scenarios/trust.ts';
 
 const t = await startApp({ WEBHOOK_ALLOW_PRIVATE_TARGETS: 'true', MULTI_TENANT: 'true' });
-const { operator, policyFor, exchange, patch } = await createTrust(t);
-const { delegate } = delegating(t);
+const { operator, createPolicy, exchange, patch } = await createTrustClient(t);
+const { delegate } = createDelegationClient(t);
 
 const tenant = async () => {
   const payload = { name: 'Tenant', slug: `tenant-${randomUUID()}` };
@@ -24,8 +28,8 @@ const tenant = async () => {
 const competingTenants = async () => {
   const issuer = await startIssuer(t.clock);
   const [mallory, victim] = [await tenant(), await tenant()];
-  const theirs = await policyFor(mallory.policy, issuer);
-  const rightful = await policyFor({ ...victim.policy, subject: theirs.subject }, issuer);
+  const theirs = await createPolicy(mallory.policy, issuer);
+  const rightful = await createPolicy({ ...victim.policy, subject: theirs.subject }, issuer);
   await patch(rightful.policyId, { status: 'disabled' });
   return { issuer, mallory, victim, rightful };
 };
@@ -70,7 +74,7 @@ describe('400 invalid_request without client_id', () => {
       const { status, json } = await send(await rightful.sign());
       assert.deepEqual([status, json.error], [400, 'invalid_request']);
       assert.match(json.error_description, /client_id is required/);
-      assert.deepEqual(issuer.asked, {});
+      assert.deepEqual(issuer.requestCounts, {});
       for (const { organizationId } of [mallory, victim])
         assert.deepEqual(await eventsOf(organizationId), []);
     });

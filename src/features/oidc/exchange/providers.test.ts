@@ -3,10 +3,10 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { startApp } from '../../../../test/support/harness.ts';
 import { startIssuer } from '../../../../test/support/peers/issuers.ts';
-import { createTrust } from '../../../../test/support/scenarios/trust.ts';
+import { createTrustClient } from '../../../../test/support/scenarios/trust.ts';
 
 const t = await startApp({ WEBHOOK_ALLOW_PRIVATE_TARGETS: 'true' });
-const { policyFor, exchange } = await createTrust(t);
+const { createPolicy, exchange } = await createTrustClient(t);
 
 type Claims = Record<string, unknown>;
 interface Case {
@@ -141,7 +141,7 @@ for (const { provider, policy: wanted, claims, otherWorkloads } of cases) {
   describe(provider, () => {
     it('200 for the intended workload, 400 invalid_grant for every similar one', async () => {
       const issuer = await startIssuer(t.clock);
-      const { agentId } = await policyFor({ provider, ...wanted }, issuer);
+      const { agentId } = await createPolicy({ provider, ...wanted }, issuer);
       const present = async (changes: Claims = {}) => {
         const token = await issuer.sign({ ...claims, ...changes });
         const answers = [await exchange(token, { client_id: agentId }), await exchange(token)];

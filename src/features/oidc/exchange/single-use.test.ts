@@ -4,15 +4,15 @@ import { describe, it } from 'node:test';
 import { startApp, startOfMinute } from '../../../../test/support/harness.ts';
 import { makeKey, startIssuer } from '../../../../test/support/peers/issuers.ts';
 import { until } from '../../../../test/support/programs.ts';
-import { createTrust, ours } from '../../../../test/support/scenarios/trust.ts';
+import { createTrustClient, ownAudience } from '../../../../test/support/scenarios/trust.ts';
 
 const t = await startApp({ WEBHOOK_ALLOW_PRIVATE_TARGETS: 'true' });
-const { operator, policyFor, exchange, lastRefusal, patch, refused } = await createTrust(t);
+const { operator, createPolicy, exchange, lastRefusal, patch, refused } = await createTrustClient(t);
 const url = '/api/v1/oidc';
 
 describe('single use', () => {
   it('exactly one of 100 concurrent redemptions succeeds', async () => {
-    const policy = await policyFor();
+    const policy = await createPolicy();
     const token = await policy.sign();
     const answers = await Promise.all(Array.from({ length: 100 }, () => exchange(token)));
     assert.equal(answers.filter(({ status }) => status === 200).length, 1);
@@ -23,7 +23,7 @@ describe('single use', () => {
     assert.equal((await lastRefusal()).reason, 'the token was used before');
   });
   it('a token without jti is identified by its signed content, in every encoding of its signature', async () => {
-    const policy = await policyFor();
+    const policy = await createPolicy();
     const token = await policy.sign({ jti: undefined });
     assert.equal((await exchange(token)).status, 200);
     assert.equal((await refused(token)).reason, 'the token was used before');
@@ -35,23 +35,23 @@ describe('single use', () => {
     assert.equal((await exchange(await policy.sign({ jti: undefined, nonce: 'x' }))).status, 200);
   });
   it('applies across policies and agents: one token never becomes two agents', async () => {
-    const first = await policyFor();
-    const second = await policyFor({ subject: first.subject });
+    const first = await createPolicy();
+    const second = await createPolicy({ subject: first.subject });
     const token = await first.sign();
     assert.equal((await exchange(token, { client_id: first.agentId })).status, 200);
     assert.equal((await refused(token, { client_id: second.agentId })).reason, 'the token was used before');
   });
   it('applies across URLs of the same key set, changed ones included; the test route reports it, too', async () => {
     const own = await startIssuer(t.clock);
-    const byDiscovery = await policyFor({}, own);
+    const byDiscovery = await createPolicy({}, own);
     const { subject, agentId } = byDiscovery;
     const token = await byDiscovery.sign();
     assert.equal((await exchange(token)).status, 200);
-    const byAddress = await policyFor({ subject, agentId, jwksUri: own.jwksUri }, own);
+    const byAddress = await createPolicy({ subject, agentId, jwksUri: own.jwksUri }, own);
     await patch(byDiscovery.policyId, { status: 'disabled' });
     assert.equal((await refused(token)).reason, 'the token was used before');
     await patch(byAddress.policyId, { jwksUri: `${own.jwksUri}?again` });
-    own.answering = (_, response) =>
+    own.handlerOverride = (_, response) =>
       void response.end(JSON.stringify({ keys: own.keys.map(({ publicJwk }) => publicJwk) }));
     assert.equal((await refused(token)).reason, 'the token was used before');
     const { json } = await t.call('POST', `${url}/trust-policies/${byAddress.policyId}/test`, {
@@ -68,8 +68,8 @@ describe('single use', () => {
   });
   it('exactly one of concurrent redemptions by two URLs of the same key set succeeds', async () => {
     const own = await startIssuer(t.clock);
-    const first = await policyFor({}, own);
-    const second = await policyFor({ subject: first.subject, jwksUri: own.jwksUri }, own);
+    const first = await createPolicy({}, own);
+    const second = await createPolicy({ subject: first.subject, jwksUri: own.jwksUri }, own);
     for (let round = 0; round < 5; round += 1) {
       const token = await first.sign();
       const answers = await Promise.all(
@@ -82,7 +82,7 @@ describe('single use', () => {
     }
   });
   it('does not apply when the policy has singleUse false; records of use are purged after the token expires', async () => {
-    const policy = await policyFor({ singleUse: false });
+    const policy = await createPolicy({ singleUse: false });
     const token = await policy.sign();
     assert.deepEqual([(await exchange(token)).status, (await exchange(token)).status], [200, 200]);
     const used = async () => (await t.sql('select 1 from used_outside_tokens')).length;
@@ -104,7 +104,7 @@ describe('plan limits', () => {
     });
     const { organizationId } = json;
     const client = await t.agent({ organization_id: organizationId, allowedScopes: [] });
-    const policy = await policyFor({ agentId: client.agentId, scopes: [] });
+    const policy = await createPolicy({ agentId: client.agentId, scopes: [] });
     const bearer = await t.token(undefined, client);
     assert.equal((await exchange(await policy.sign())).status, 200);
     const token = await policy.sign();
@@ -130,7 +130,7 @@ describe('the rate window', () => {
     const client = await few.agent({ allowedScopes: [] });
     const payload = {
       ...{ agentId: client.agentId, name: 'Pipeline', provider: 'custom', issuer: own.url },
-      ...{ audiences: [ours], subject: 'workload-1', scopes: [] },
+      ...{ audiences: [ownAudience], subject: 'workload-1', scopes: [] },
     };
     const made = await few.call('POST', `${url}/trust-policies`, { token: bearer, payload });
     assert.equal(made.status, 201, made.text);
@@ -162,7 +162,7 @@ describe('the rate window', () => {
 
 describe('changes take effect at once', () => {
   it('400 by a policy that is disabled, changed or deleted', async () => {
-    const policy = await policyFor({ singleUse: false });
+    const policy = await createPolicy({ singleUse: false });
     const token = await policy.sign();
     assert.equal((await exchange(token)).status, 200);
     await patch(policy.policyId, { status: 'disabled' });
@@ -170,7 +170,7 @@ describe('changes take effect at once', () => {
     assert.match((await refused(token, { client_id: policy.agentId })).reason, /status/);
     await patch(policy.policyId, { status: 'active', audiences: ['https://other.example'] });
     assert.match((await refused(token, { client_id: policy.agentId })).reason, /audience/);
-    await patch(policy.policyId, { audiences: [ours] });
+    await patch(policy.policyId, { audiences: [ownAudience] });
     assert.equal((await exchange(token)).status, 200);
     await t.call('DELETE', `${url}/trust-policies/${policy.policyId}`, { token: operator });
     assert.match((await refused(token)).reason, /no trust policy/);
@@ -182,7 +182,7 @@ describe('changes take effect at once', () => {
     });
     const { organizationId } = organization.json;
     const { agentId } = await t.agent({ organization_id: organizationId, allowedScopes: ['agents:read'] });
-    const policy = await policyFor({ agentId, scopes: ['agents:read'], singleUse: false });
+    const policy = await createPolicy({ agentId, scopes: ['agents:read'], singleUse: false });
     const token = await policy.sign();
     const { access_token } = (await exchange(token)).json;
     const set = (path: string, status: string) =>
@@ -221,9 +221,9 @@ describe('changes take effect at once', () => {
   ] as [string, (policy: { policyId: string; agentId: string }) => Promise<{ status: number }>][]) {
     it(`400 by a policy that is ${what} while its key set is being fetched`, async () => {
       const slow = await startIssuer(t.clock);
-      const policy = await policyFor({ jwksUri: slow.jwksUri }, slow);
+      const policy = await createPolicy({ jwksUri: slow.jwksUri }, slow);
       const requested = Promise.withResolvers<() => void>();
-      slow.answering = (_, response) =>
+      slow.handlerOverride = (_, response) =>
         requested.resolve(() =>
           response.end(JSON.stringify({ keys: slow.keys.map((key) => key.publicJwk) })),
         );
@@ -236,7 +236,7 @@ describe('changes take effect at once', () => {
   }
   it('no token is issued after the 204 of a concurrent deletion', async () => {
     for (let round = 0; round < 5; round += 1) {
-      const policy = await policyFor({ singleUse: false });
+      const policy = await createPolicy({ singleUse: false });
       const token = await policy.sign();
       let gone = false;
       const racing = Array.from({ length: 20 }, async () => {
@@ -255,9 +255,9 @@ describe('changes take effect at once', () => {
   });
   it('200 although another policy, with other keys for that issuer, has used a token with the same jti', async () => {
     const genuine = await startIssuer(t.clock);
-    const policy = await policyFor({}, genuine);
+    const policy = await createPolicy({}, genuine);
     const forger = await startIssuer(t.clock);
-    const forged = await policyFor({ jwksUri: forger.jwksUri, subject: 'forged-workload' }, genuine);
+    const forged = await createPolicy({ jwksUri: forger.jwksUri, subject: 'forged-workload' }, genuine);
     const token = await forger.sign({ iss: genuine.url, sub: 'forged-workload', jti: 'run-1001' });
     assert.equal((await exchange(token, { client_id: forged.agentId })).status, 200);
     assert.equal(
@@ -267,20 +267,20 @@ describe('changes take effect at once', () => {
   });
   it('200 with a rotated key of the issuer after the refetch cool-down', async () => {
     const rotating = await startIssuer(t.clock);
-    const policy = await policyFor({ singleUse: false }, rotating);
+    const policy = await createPolicy({ singleUse: false }, rotating);
     assert.equal((await exchange(await policy.sign())).status, 200);
     rotating.keys = [await makeKey('EdDSA')];
     assert.equal((await refused(await policy.sign())).reason, 'unknown_key');
     t.clock.advance(30_001);
     assert.equal((await exchange(await policy.sign())).status, 200);
-    assert.equal(rotating.asked['/.well-known/openid-configuration'], 2);
+    assert.equal(rotating.requestCounts['/.well-known/openid-configuration'], 2);
   });
   it('400 when the discovery document names another issuer', async () => {
     const lying = await startIssuer(t.clock);
-    const policy = await policyFor({}, lying);
-    lying.answering = (_, response) =>
+    const policy = await createPolicy({}, lying);
+    lying.handlerOverride = (_, response) =>
       void response.end(JSON.stringify({ issuer: `${lying.url}/`, jwks_uri: lying.jwksUri }));
     assert.equal((await refused(await policy.sign())).reason, 'keys_unavailable');
-    assert.equal(lying.asked['/jwks'], undefined);
+    assert.equal(lying.requestCounts['/jwks'], undefined);
   });
 });

@@ -7,11 +7,11 @@ import { keepOpen, startApp, startOfMinute } from '../../../../test/support/harn
 import { until } from '../../../../test/support/programs.ts';
 import {
   type Client,
-  delegating,
+  createDelegationClient,
   jwtType,
   tokenExchange,
 } from '../../../../test/support/scenarios/delegations.ts';
-import { createTrust } from '../../../../test/support/scenarios/trust.ts';
+import { createTrustClient } from '../../../../test/support/scenarios/trust.ts';
 import { lockExclusive } from '../../../kernel/data/locks.ts';
 import { assertionType } from './client-proof.ts';
 
@@ -23,8 +23,8 @@ const t = await startApp({
 });
 const nextMinute = () => startOfMinute(t.clock);
 const operator = await t.token();
-const { policyFor, exchange: exchangeExternal } = await createTrust(t);
-const { lend, exchange } = delegating(t);
+const { createPolicy, exchange: exchangeExternal } = await createTrustClient(t);
+const { lend, exchange } = createDelegationClient(t);
 
 /** An agent in an organization of its own, and what another of that organization lent it. */
 const delegatee = async () => {
@@ -186,7 +186,7 @@ describe('an organization whose agents are locked', () => {
     const [stuck, other] = [await delegatee(), await delegatee()];
     nextMinute();
     const { agentId } = stuck.client;
-    const policy = await policyFor({ agentId, scopes: ['agents:read'], singleUse: false });
+    const policy = await createPolicy({ agentId, scopes: ['agents:read'], singleUse: false });
     const token = await policy.sign();
     const release = await lock(stuck.client);
     const waiting = Array.from({ length: 5 }, () => [
@@ -204,8 +204,8 @@ describe('an organization whose agents are locked', () => {
     const [stuck, other] = [(await delegatee()).client, (await delegatee()).client];
     nextMinute();
     const [one, two] = [
-      await policyFor({ agentId: stuck.agentId, scopes: ['agents:read'], singleUse: false }),
-      await policyFor({ agentId: other.agentId, scopes: ['agents:read'] }),
+      await createPolicy({ agentId: stuck.agentId, scopes: ['agents:read'], singleUse: false }),
+      await createPolicy({ agentId: other.agentId, scopes: ['agents:read'] }),
     ];
     const release = await lock(stuck);
     const token = await one.sign();

@@ -3,16 +3,16 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, describe, it } from 'node:test';
 import pg from 'pg';
-import { createWorld } from '../../../../test/support/actors.ts';
 import { startReceiver } from '../../../../test/support/peers/receivers.ts';
-import { api, startDelivering } from '../../../../test/support/peers/subscribers.ts';
+import { createMatrixFixture } from '../../../../test/support/principals.ts';
 import { until } from '../../../../test/support/programs.ts';
+import { api, startWebhookApp } from '../../../../test/support/scenarios/webhooks.ts';
 import type { Queryable } from '../../../kernel/data/db.ts';
 import type { Sql } from '../../../kernel/data/sql.ts';
 import { leaseDue } from './lease-store.ts';
 
-const t = await startDelivering();
-const { agentIn } = await createWorld(t);
+const t = await startWebhookApp();
+const { agentIn } = await createMatrixFixture(t);
 const url = 'https://receiver.invalid/';
 
 const makeOrganization = async (): Promise<string> => {
@@ -87,7 +87,7 @@ describe('a lease', () => {
   it('does not read the backlog of an inactive endpoint, and finds its test deliveries', async () => {
     const receiver = await startReceiver();
     const { id } = await t.subscribe(receiver.url);
-    await t.fill(id, 5_000);
+    await t.insertDeliveries(id, 5_000);
     const token = await t.token();
     await t.call('PATCH', `${api}/${id}`, { token, payload: { active: false } });
     await t.sql('analyze webhook_deliveries');
@@ -131,8 +131,9 @@ describe('a lease from many endpoints', () => {
 
   it('leaves capacity for other organizations, however many endpoints one organization has', async () => {
     const [many, few] = [await makeOrganization(), await makeOrganization()];
-    for (let receiver = 0; receiver < 5; receiver += 1) await t.fill(await makeSubscription(many), 20);
-    await t.fill(await makeSubscription(few), 2);
+    for (let receiver = 0; receiver < 5; receiver += 1)
+      await t.insertDeliveries(await makeSubscription(many), 20);
+    await t.insertDeliveries(await makeSubscription(few), 2);
     const jobs = await lease({ failingCapacity: 0, perOrganization: 10 });
     const of = (id: string) => jobs.filter(({ organizationId }) => organizationId === id).length;
     assert.deepEqual([of(many), of(few)], [10, 2]);
@@ -145,10 +146,10 @@ describe('a lease from many endpoints', () => {
       await makeSubscription(organizationId, 9),
       await makeSubscription(organizationId, 7),
     ];
-    for (const id of longFailing) await t.fill(id, 3);
+    for (const id of longFailing) await t.insertDeliveries(id, 3);
     t.clock.advance(60_000);
     const recent = await makeSubscription(organizationId, 1);
-    await t.fill(recent, 1);
+    await t.insertDeliveries(recent, 1);
     const jobs = await lease({ failingCapacity: 1, perOrganization: 100 });
     assert.deepEqual(
       jobs.map(({ subscriptionId }) => subscriptionId),

@@ -3,14 +3,14 @@ import assert from 'node:assert/strict';
 import { createHmac, randomUUID } from 'node:crypto';
 import { describe, it } from 'node:test';
 import { Webhook } from 'standardwebhooks';
-import { createWorld } from '../../../../test/support/actors.ts';
 import { newAgent } from '../../../../test/support/harness.ts';
 import { type Received, startReceiver } from '../../../../test/support/peers/receivers.ts';
-import { api, startDelivering } from '../../../../test/support/peers/subscribers.ts';
+import { createMatrixFixture } from '../../../../test/support/principals.ts';
+import { api, startWebhookApp } from '../../../../test/support/scenarios/webhooks.ts';
 import { webhookEvents } from '../../../contract/events.ts';
 
-const t = await startDelivering({ DATA_ENCRYPTION_KEY: Buffer.alloc(32, 7).toString('base64') });
-const { agentIn } = await createWorld(t);
+const t = await startWebhookApp({ DATA_ENCRYPTION_KEY: Buffer.alloc(32, 7).toString('base64') });
+const { agentIn } = await createMatrixFixture(t);
 
 const bodyOf = ({ body }: Received) => JSON.parse(body);
 
@@ -168,7 +168,7 @@ describe('a delivery', () => {
   it('has the headers of the spec and of Standard Webhooks, which that library accepts', async () => {
     const receiver = await startReceiver();
     const { id, signingSecret } = await t.subscribe(receiver.url);
-    await t.happen();
+    await t.raiseEvent();
     await t.drain();
     const [received] = receiver.received;
     assert.ok(received);
@@ -208,7 +208,7 @@ describe('a delivery', () => {
     assert.deepEqual([rotated.status, rotated.headers['cache-control']], [200, 'no-store']);
     const { signingSecret } = rotated.json;
     assert.notEqual(signingSecret, old);
-    await t.happen();
+    await t.raiseEvent();
     await t.drain();
     const [received] = receiver.received;
     assert.ok(received);
@@ -242,7 +242,7 @@ describe('a delivery', () => {
     const receiver = await startReceiver();
     const { id } = await t.subscribe(receiver.url);
     const other = await t.subscribe(receiver.url, ['token.revoked']);
-    await t.happen();
+    await t.raiseEvent();
     await t.drain();
     const [delivery] = await t.deliveries(id);
     const replay = (subscription: string) =>
@@ -271,7 +271,7 @@ describe('a delivery that is being sent', () => {
       response.writeHead(204).end();
     });
     const { id } = await t.subscribe(receiver.url);
-    await t.happen();
+    await t.raiseEvent();
     const drained = t.drain();
     await requested;
     const [delivery] = await t.deliveries(id);
@@ -292,7 +292,7 @@ describe('a delivery that is being sent', () => {
     const before = await quantity();
     const receiver = await startReceiver();
     await t.subscribe(receiver.url);
-    await t.happen();
+    await t.raiseEvent();
     await t.drain();
     assert.ok((await quantity()) > before);
     assert.equal(receiver.received.length, 1);
@@ -303,7 +303,7 @@ describe('attempts', () => {
   it('are limited to the last 50, however often a delivery is replayed', async () => {
     const receiver = await startReceiver();
     const { id } = await t.subscribe(receiver.url);
-    await t.happen();
+    await t.raiseEvent();
     await t.drain();
     const [delivery] = await t.deliveries(id);
     assert.ok(delivery);
@@ -332,9 +332,9 @@ describe('an inactive subscription', () => {
   it('gets no new deliveries; pending ones wait and are sent when it is active again', async () => {
     const receiver = await startReceiver();
     const { id } = await t.subscribe(receiver.url);
-    await t.happen();
+    await t.raiseEvent();
     await ask('PATCH', `/webhooks/${id}`, { active: false });
-    await t.happen();
+    await t.raiseEvent();
     await t.drain();
     assert.equal(receiver.connections(), 0);
     assert.deepEqual(
@@ -383,14 +383,14 @@ describe('the purge', () => {
       await t.subscribe(receiver.url),
       await t.subscribe(receiver.url, ['token.revoked']),
     ];
-    await t.happen();
+    await t.raiseEvent();
     await t.drain();
     t.clock.advance(20 * 86_400_000);
     // Creates the audit log's partition of that day.
     await t.app.prepare();
-    await t.happen();
-    await t.fill(deleted.id, 2_500);
-    await t.fill(remaining.id, 1);
+    await t.raiseEvent();
+    await t.insertDeliveries(deleted.id, 2_500);
+    await t.insertDeliveries(remaining.id, 1);
     await t.sql('delete from webhook_subscriptions where subscription_id = $1', [deleted.id]);
     t.clock.advance(11 * 86_400_000);
     await t.app.deliveries.purge();

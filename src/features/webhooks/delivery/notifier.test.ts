@@ -3,13 +3,13 @@ import assert from 'node:assert/strict';
 import { after, describe, it } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
-import { startDelivering } from '../../../../test/support/peers/subscribers.ts';
+import { startWebhookApp } from '../../../../test/support/scenarios/webhooks.ts';
 import { createLog } from '../../../kernel/observability/log.ts';
 import type { Envelope } from '../../../kernel/ports/envelope.ts';
 import { createNotifier, type NewDeliveries } from './notifier.ts';
 import { createThrottle } from './throttle.ts';
 
-const t = await startDelivering();
+const t = await startWebhookApp();
 
 /** A monotonic clock that moves only by `pause` and `advance`. */
 function createManualTime() {
@@ -116,7 +116,7 @@ describe('an event', () => {
     };
     const happen = async () => {
       const before = await countNotifications();
-      await t.happen();
+      await t.raiseEvent();
       while ((await countNotifications()) === before) await sleep(5);
     };
 
@@ -128,7 +128,7 @@ describe('an event', () => {
 
     const { id } = await t.subscribe('https://receiver.invalid/');
     const notified = next();
-    await t.happen();
+    await t.raiseEvent();
     await notified;
     assert.deepEqual(heard.slice(1), ['deliveries']);
     assert.equal((await t.deliveries(id)).length, 1);

@@ -4,15 +4,15 @@ import { after, describe, it } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { environment } from '../../../../test/support/harness.ts';
 import { startReceiver } from '../../../../test/support/peers/receivers.ts';
-import { api, startDelivering } from '../../../../test/support/peers/subscribers.ts';
 import { until } from '../../../../test/support/programs.ts';
+import { api, startWebhookApp } from '../../../../test/support/scenarios/webhooks.ts';
 import { createOutbound } from '../../../adapters/outbound/outbound.ts';
 import { createApp } from '../../../app.ts';
 import { loadConfig } from '../../../kernel/config/config.ts';
 import { createLog } from '../../../kernel/observability/log.ts';
 import { nextAttemptAt, retryDelays } from './retry-schedule.ts';
 
-const t = await startDelivering();
+const t = await startWebhookApp();
 const minute = 60_000;
 const hour = 60 * minute;
 
@@ -40,7 +40,7 @@ describe('the retry schedule', () => {
     const receiver = await startReceiver((_request, response) => void response.writeHead(503).end('down'));
     const { id } = await t.subscribe(receiver.url);
     const before = await deadLetters();
-    await t.happen();
+    await t.raiseEvent();
     await t.drain();
     for (let attempt = 1; attempt < 10; attempt += 1) {
       const [delivery] = await t.deliveries(id);
@@ -84,10 +84,10 @@ describe('the retry schedule', () => {
   });
 
   it('WEBHOOK_MAX_RETRIES counts attempts', async () => {
-    const few = await startDelivering({ WEBHOOK_MAX_RETRIES: '2' });
+    const few = await startWebhookApp({ WEBHOOK_MAX_RETRIES: '2' });
     const receiver = await startReceiver((_request, response) => void response.writeHead(500).end());
     const { id } = await few.subscribe(receiver.url);
-    await few.happen();
+    await few.raiseEvent();
     await few.drain();
     few.clock.advance(minute + 1_000);
     await few.drain();
@@ -138,16 +138,16 @@ describe('only 2xx is success', () => {
     const count = async () =>
       (await t.call('GET', `${api}/${id}`, { token: await t.token() })).json.failure_count;
     for (let failed = 1; failed <= 3; failed += 1) {
-      await t.happen();
+      await t.raiseEvent();
       await t.drain();
       assert.equal(await count(), failed);
     }
     up = true;
-    await t.happen();
+    await t.raiseEvent();
     await t.drain();
     assert.equal(await count(), 0);
     up = false;
-    await t.happen();
+    await t.raiseEvent();
     await t.drain();
     assert.equal(await count(), 1);
     const payload = { url: `${receiver.url}/other` };
@@ -170,7 +170,7 @@ describe('an endpoint that', () => {
   };
 
   it('drips its response is cut off at the timeout', async () => {
-    const hasty = await startDelivering({ WEBHOOK_DELIVERY_TIMEOUT_MS: '5000' });
+    const hasty = await startWebhookApp({ WEBHOOK_DELIVERY_TIMEOUT_MS: '5000' });
     let closed = false;
     const receiver = await startReceiver((_request, response) => {
       response.writeHead(200);
@@ -221,7 +221,7 @@ describe('an endpoint that', () => {
 
 describe('private targets', () => {
   it('are blocked at delivery: no connection, and a failed attempt with the reason', async () => {
-    const strict = await startDelivering({ WEBHOOK_ALLOW_PRIVATE_TARGETS: 'false' });
+    const strict = await startWebhookApp({ WEBHOOK_ALLOW_PRIVATE_TARGETS: 'false' });
     const receiver = await startReceiver();
     const spellings = ['127.0.0.1', '2130706433', '0x7f.1', 'localhost', '[::ffff:127.0.0.1]'];
     for (const host of spellings) {
@@ -245,7 +245,7 @@ describe('private targets', () => {
     });
     const lines: string[] = [];
     const log = createLog({ level: 'warn', destination: { write: (line) => void lines.push(line) } });
-    const strict = await startDelivering();
+    const strict = await startWebhookApp();
     const config = loadConfig(environment(strict.databaseUrl, { WEBHOOK_MAX_RETRIES: '1' }));
     const worker = await createApp({ config, log, clock: strict.clock, outbound });
     after(() => worker.close());
@@ -254,7 +254,7 @@ describe('private targets', () => {
       ['no.corp.example', /"reason":"no.corp.example has no address"/],
     ] as const) {
       const { id } = await strict.subscribe(`https://${host}:8443/`);
-      await strict.fill(id, 1);
+      await strict.insertDeliveries(id, 1);
       const drained = worker.deliveries.drain();
       const end = await until('the name is looked up', async () => endTime);
       endTime = undefined;
@@ -277,7 +277,7 @@ describe('workers', () => {
       response.writeHead(204).end();
     });
     const { id } = await t.subscribe(receiver.url, ['token.revoked']);
-    await t.fill(id, 300);
+    await t.insertDeliveries(id, 300);
     const other = await t.anotherWorker();
     await Promise.all([t.drain(), other.deliveries.drain()]);
     const ids = receiver.received.map(({ headers }) => headers['x-service-delivery-id']);
@@ -293,7 +293,7 @@ describe('workers', () => {
       response.writeHead(calls === 1 ? 500 : 200).end();
     });
     const { id } = await t.subscribe(receiver.url);
-    await t.happen();
+    await t.raiseEvent();
     const other = await t.anotherWorker();
     const frozen = t.drain();
     const answer = await until('the first request', async () => answerFirst);
@@ -319,14 +319,14 @@ describe('workers', () => {
         t.subscribe(`${unresponsive.url}/${index}`, ['token.revoked']),
       ),
     );
-    await t.fill(subscriptions[0]?.id ?? '', 1_000);
-    for (const { id } of subscriptions.slice(1)) await t.fill(id, 20);
+    await t.insertDeliveries(subscriptions[0]?.id ?? '', 1_000);
+    for (const { id } of subscriptions.slice(1)) await t.insertDeliveries(id, 20);
     const alive = await startReceiver();
     const { id } = await t.subscribe(alive.url);
     const worker = await t.anotherWorker({ WEBHOOK_DELIVERY_TIMEOUT_MS: '5000' });
     worker.loops.start();
     await until('a hundred connections', async () => unresponsive.connections() >= 100 || undefined);
-    for (let count = 0; count < 20; count += 1) await t.happen();
+    for (let count = 0; count < 20; count += 1) await t.raiseEvent();
     await until('all are delivered', async () => {
       const delivered = (await t.deliveries(id)).filter(({ status }) => status === 'delivered');
       return delivered.length === 20 || undefined;

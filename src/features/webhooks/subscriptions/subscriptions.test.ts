@@ -2,13 +2,13 @@
 import assert from 'node:assert/strict';
 import { randomBytes, randomUUID } from 'node:crypto';
 import { describe, it } from 'node:test';
-import { createWorld } from '../../../../test/support/actors.ts';
 import { newAgent, startApp } from '../../../../test/support/harness.ts';
+import { createMatrixFixture } from '../../../../test/support/principals.ts';
 import { webhookEvents } from '../../../contract/events.ts';
 
 const key = randomBytes(32).toString('base64');
 const t = await startApp({ WEBHOOK_ALLOW_PRIVATE_TARGETS: 'true', DATA_ENCRYPTION_KEY: key });
-const { agentIn } = await createWorld(t);
+const { agentIn } = await createMatrixFixture(t);
 const operatorToken = await t.token();
 const api = '/api/v1/webhooks';
 

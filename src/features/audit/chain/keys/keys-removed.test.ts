@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { after, it as test } from 'node:test';
 import { environment, execute, startApp, type TestApp } from '../../../../../test/support/harness.ts';
-import { record } from '../../../../../test/support/scenarios/audit-log.ts';
+import { recordEvents } from '../../../../../test/support/scenarios/audit-log.ts';
 import { createApp } from '../../../../app.ts';
 import { loadConfig } from '../../../../kernel/config/config.ts';
 import { generateKeyPair } from '../../../../kernel/config/keypair.ts';
@@ -15,7 +15,7 @@ const it = (what: string, work: () => Promise<void>) =>
   test(what, async () => {
     t = await startApp();
     organizationId = t.app.ids.uuid();
-    await record(t, organizationId, 3);
+    await recordEvents(t, organizationId, 3);
     await t.app.audit.linkAll();
     await work();
   });

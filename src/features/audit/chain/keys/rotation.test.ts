@@ -8,7 +8,7 @@ import {
   environment,
   execute,
 } from '../../../../../test/support/harness.ts';
-import { createForger, record } from '../../../../../test/support/scenarios/audit-log.ts';
+import { createForger, recordEvents } from '../../../../../test/support/scenarios/audit-log.ts';
 import { createStatementReader, describePublicKey } from '../../../../adapters/keys/keys.ts';
 import { createApp } from '../../../../app.ts';
 import { loadConfig } from '../../../../kernel/config/config.ts';
@@ -52,7 +52,8 @@ async function createCluster() {
     return {
       alarms,
       audit: app.audit,
-      record: (organizationId: string, events: number) => record({ app, clock }, organizationId, events),
+      record: (organizationId: string, events: number) =>
+        recordEvents({ app, clock }, organizationId, events),
       problemOf: async (organizationId: string) => (await app.audit.verify(organizationId)).finding?.problem,
       async gauge() {
         await app.audit.watch();

@@ -7,12 +7,12 @@ import {
   askToken,
   authorize,
   makeOperator,
-  onRedis,
   type Service,
   startCountersign,
   startRedis,
   startServe,
   until,
+  withRedis,
 } from '../support/programs.ts';
 import { startTraffic } from '../support/traffic.ts';
 
@@ -36,7 +36,7 @@ const untilRedisIs = (state: 'ok' | 'away', { url }: Service) =>
 
 /** How many rate windows Redis holds. */
 const windowsIn = async (port: number): Promise<number> =>
-  (await onRedis(port, (redis) => redis.keys('countersign:window:*'))).length;
+  (await withRedis(port, (redis) => redis.keys('countersign:window:*'))).length;
 
 describe('Redis', { concurrency: 2 }, () => {
   test('killed under load: no request fails or hangs, and it is used again once it is back', async (t) => {
@@ -63,7 +63,7 @@ describe('Redis', { concurrency: 2 }, () => {
     await untilRedisIs('ok', service);
     await until('Redis counts again', async () => (await windowsIn(redis.port)) > 0 || undefined);
 
-    await until('fifty requests are answered', async () => traffic.answered().length > 50 || undefined);
+    await until('fifty requests are answered', async () => traffic.responses().length > 50 || undefined);
     const exchanges = await traffic.stop();
     for (const { outcome, ms } of exchanges) {
       assert.equal(outcome, 200);
@@ -83,12 +83,15 @@ describe('Redis', { concurrency: 2 }, () => {
     await sleep(1_000);
     const usual = traffic.slowest();
 
-    const before = traffic.answered().length;
+    const before = traffic.responses().length;
     redis.program.kill('SIGSTOP');
     t.after(() => redis.program.kill('SIGCONT'));
     await sleep(4_000);
     await untilRedisIs('away', service);
-    await until('twenty more are answered', async () => traffic.answered().length > before + 20 || undefined);
+    await until(
+      'twenty more are answered',
+      async () => traffic.responses().length > before + 20 || undefined,
+    );
     const exchanges = await traffic.stop();
     assert.deepEqual(new Set(exchanges.map(({ outcome }) => outcome)), new Set([200]));
     const waits = exchanges
@@ -135,7 +138,7 @@ describe('Redis', { concurrency: 2 }, () => {
     const askAll = () => Promise.all(paths.map((path) => fetch(`${service.url}/api/v1${path}`, { headers })));
     for (const junk of ['junk', '{}', 'null', '', '[1]']) {
       await askAll();
-      await onRedis(redis.port, async (client) => {
+      await withRedis(redis.port, async (client) => {
         const kept = (await client.keys('countersign:*')).filter((key) => !/window|calls/.test(key));
         assert.ok(
           kept.some((key) => key.includes('compliance')) && kept.some((key) => key.includes('agent')),
@@ -145,7 +148,7 @@ describe('Redis', { concurrency: 2 }, () => {
       const answers = await askAll();
       const statuses = answers.map(({ status }) => status);
       assert.deepEqual(statuses, [200, 200, 200, 200], `for ${JSON.stringify(junk)}`);
-      await onRedis(redis.port, (client) => client.flushall());
+      await withRedis(redis.port, (client) => client.flushall());
     }
   });
 

@@ -3,13 +3,13 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import type { InjectOptions } from 'fastify';
 import { organizationScopes } from '../../src/contract/scopes.ts';
-import type { Principal, Sent, Target } from '../matrix/matrix-rows.ts';
+import type { Principal, Target, TestRequest } from '../matrix/matrix-rows.ts';
 import { type Answer, newAgent, type TestApp } from './harness.ts';
 import { startIssuer } from './peers/issuers.ts';
 import { createPaymentEvents, type PaymentEvents } from './peers/payment-events.ts';
-import { delegating } from './scenarios/delegations.ts';
+import { createDelegationClient } from './scenarios/delegations.ts';
 
-export interface World {
+export interface MatrixFixture {
   readonly operatorToken: string;
   readonly paymentEvents: PaymentEvents;
   makeTarget(): Promise<Target>;
@@ -23,10 +23,10 @@ export interface World {
   ): Promise<{ agentId: string; token: string }>;
 }
 
-export async function createWorld(t: TestApp): Promise<World> {
+export async function createMatrixFixture(t: TestApp): Promise<MatrixFixture> {
   const operatorToken = await t.token();
-  const { lend, redeem } = delegating(t);
-  const outside = await startIssuer(t.clock);
+  const { lend, redeem } = createDelegationClient(t);
+  const outsideIssuer = await startIssuer(t.clock);
   const paymentEvents = await createPaymentEvents(t.clock);
 
   const asOperator = async (method: 'GET' | 'POST' | 'PATCH' | 'DELETE', url: string, payload?: object) => {
@@ -56,7 +56,7 @@ export async function createWorld(t: TestApp): Promise<World> {
   const makeToken = async (agentId: string): Promise<string> =>
     t.token(undefined, await asOperator('POST', `/agents/${agentId}/credentials`));
 
-  const agentIn: World['agentIn'] = async (home, scopes, role) => {
+  const agentIn: MatrixFixture['agentIn'] = async (home, scopes, role) => {
     const agentId = await makeAgent(home, scopes);
     if (role) await asOperator('POST', `/organizations/${home}/members`, { agentId, role });
     return { agentId, token: await makeToken(agentId) };
@@ -76,9 +76,9 @@ export async function createWorld(t: TestApp): Promise<World> {
   await asOperator('DELETE', `/delegations/${ended.chainId}`);
 
   /** The end of the world comes last. */
-  const tokenOf: World['tokenOf'] = async (who, home) => {
+  const tokenOf: MatrixFixture['tokenOf'] = async (who, home) => {
     switch (who) {
-      case 'nobody':
+      case 'anonymous':
         return undefined;
       case 'garbage':
         return 'not.a.token';
@@ -134,11 +134,11 @@ export async function createWorld(t: TestApp): Promise<World> {
   /** The organization pays for the plan that it has, and could pay for the next. */
   const makeBilling = async (organization_id: string) => {
     const paid = await paymentEvents.about(organization_id, {});
-    const told = await t.call('POST', '/api/v1/billing/webhooks/stripe', {
+    const applied = await t.call('POST', '/api/v1/billing/webhooks/stripe', {
       payload: paid.body,
       headers: { 'content-type': 'application/json', 'stripe-signature': paid.signature },
     });
-    assert.equal(told.json.outcome, 'applied', told.text);
+    assert.equal(applied.json.outcome, 'applied', applied.text);
     const target_tier = 'enterprise';
     const { checkoutUrl } = await asOperator('POST', '/billing/checkout', { target_tier, organization_id });
     const { portalUrl } = await asOperator('POST', '/billing/portal', { organization_id });
@@ -192,12 +192,12 @@ export async function createWorld(t: TestApp): Promise<World> {
       agentId,
       name,
       provider: 'custom',
-      issuer: outside.url,
+      issuer: outsideIssuer.url,
       audiences: ['http://countersign.test'],
       subject: name,
       scopes: ['agents:read'],
     });
-    const outsideToken = await outside.sign({ sub: name });
+    const outsideToken = await outsideIssuer.sign({ sub: name });
     const registry = { organizationId, agentId, credentialId, clientSecret, token, outsiderId, eventId };
     const { listingId } = await asOperator('POST', '/marketplace/listings', {
       agentId,
@@ -219,7 +219,7 @@ export async function createWorld(t: TestApp): Promise<World> {
 
 export function send(
   t: TestApp,
-  { method, url, payload, form, headers: own }: Sent,
+  { method, url, payload, form, headers: own }: TestRequest,
   token: string | undefined,
   { headers, ...options }: Omit<InjectOptions, 'method' | 'url' | 'payload'> = {},
 ): Promise<Answer> {

@@ -7,7 +7,7 @@ import { createDatabase, environment, skipWithout } from './harness.ts';
 import { type Relay, throughRelay } from './peers/relay.ts';
 import { authorize, makeOperator, type Service, startRedis, startServe, until } from './programs.ts';
 
-export async function startTwo(t: TestContext, relay?: Relay) {
+export async function startTwoProcesses(t: TestContext, relay?: Relay) {
   const redis = await startRedis();
   if (!redis) return skipWithout(t, 'redis-server');
   const databaseUrl = await createDatabase();
@@ -20,22 +20,22 @@ export async function startTwo(t: TestContext, relay?: Relay) {
   const operator = await makeOperator(env);
   const service = await startServe(env);
   await until('both processes', async () => {
-    await ask(service, '/health');
-    return servers(service).size === 2 || undefined;
+    await getOnNewConnection(service, '/health');
+    return requestsByProcess(service).size === 2 || undefined;
   });
   return { service, headers: await authorize(service.url, operator) };
 }
 
 /** On a connection of its own, so that each request may meet another process. */
-export async function ask({ port }: Service, path: string, headers: object = {}) {
+export async function getOnNewConnection({ port }: Service, path: string, headers: object = {}) {
   const agent = new Agent({ keepAlive: false });
-  const asked = get({ port, host: '127.0.0.1', path, headers: { ...headers }, agent });
-  const [answer] = (await once(asked, 'response')) as [IncomingMessage];
-  return { status: answer.statusCode, body: await text(answer) };
+  const request = get({ port, host: '127.0.0.1', path, headers: { ...headers }, agent });
+  const [response] = (await once(request, 'response')) as [IncomingMessage];
+  return { status: response.statusCode, body: await text(response) };
 }
 
 /** How many requests each process has answered so far, by its id. */
-export function servers({ program }: Service): Map<number, number> {
+export function requestsByProcess({ program }: Service): Map<number, number> {
   const counts = new Map<number, number>();
   for (const line of program.output().split('\n')) {
     const pid = Number(/"pid":(\d+).*"msg":"request"/.exec(line)?.[1]);
@@ -44,7 +44,7 @@ export function servers({ program }: Service): Map<number, number> {
   return counts;
 }
 
-export const counted = (exposition: string, route: string) =>
+export const requestCount = (exposition: string, route: string) =>
   exposition
     .matchAll(/^service_http_requests_total\{(.*)\} (\d+)$/gm)
     .filter(([, labels]) => labels?.includes(`route="${route}"`))

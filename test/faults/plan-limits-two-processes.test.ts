@@ -7,8 +7,8 @@ import {
   environment,
   execute,
   newAgent,
-  patiently,
   skipWithout,
+  withLongConnectTimeout,
 } from '../support/harness.ts';
 import { startRelay } from '../support/peers/relay.ts';
 import {
@@ -16,13 +16,18 @@ import {
   authorize,
   type Client,
   makeOperator,
-  onRedis,
   type Service,
   startRedis,
   startServe,
   until,
+  withRedis,
 } from '../support/programs.ts';
-import { atOnce, tally, useCalls, useTokens } from '../support/scenarios/plans.ts';
+import {
+  concurrently,
+  countByStatus,
+  insertCallUsage,
+  insertTokenUsage,
+} from '../support/scenarios/plans.ts';
 
 interface Tenant extends Client {
   readonly organizationId: string;
@@ -57,7 +62,7 @@ async function start(t: TestContext, nodes = 2) {
   if (!redis) return skipWithout(t, 'redis-server');
   await awayFromMidnight();
   const databaseUrl = await createDatabase();
-  const env = environment(patiently(databaseUrl), { REDIS_URL: redis.url });
+  const env = environment(withLongConnectTimeout(databaseUrl), { REDIS_URL: redis.url });
   const operator = await makeOperator(env);
   const one = await startServe(env);
   const other = nodes > 1 ? await startServe(env) : one;
@@ -100,20 +105,20 @@ describe('plan limits in two processes', () => {
     const tenant = await tenantOn({ maxAgents: 2 });
     const bearer = await authorize(one.url, tenant);
 
-    await useCalls(sql, tenant, 999, Date.now());
-    const calls = await atOnce(50, (index) => send(either(index), bearer, 'GET', '/agents'));
-    assert.deepEqual(tally(calls), { 200: 1, 429: 49 });
+    await insertCallUsage(sql, tenant, 999, Date.now());
+    const calls = await concurrently(50, (index) => send(either(index), bearer, 'GET', '/agents'));
+    assert.deepEqual(countByStatus(calls), { 200: 1, 429: 49 });
     assert.equal(calls.find(({ status }) => status === 429)?.json.code, 'tier_limit_exceeded');
     assert.deepEqual([await used(one, bearer), await used(other, bearer)], [1_000, 1_000]);
 
-    await useTokens(sql, tenant, 998, Date.now());
-    const tokens = await atOnce(50, (index) => askToken(either(index).url, tenant));
-    assert.deepEqual(tally(tokens), { 200: 1, 403: 49 });
+    await insertTokenUsage(sql, tenant, 998, Date.now());
+    const tokens = await concurrently(50, (index) => askToken(either(index).url, tenant));
+    assert.deepEqual(countByStatus(tokens), { 200: 1, 403: 49 });
 
-    const agents = await atOnce(50, (index) =>
+    const agents = await concurrently(50, (index) =>
       send(either(index), headers, 'POST', '/agents', newAgent({ organization_id: tenant.organizationId })),
     );
-    assert.deepEqual(tally(agents), { 201: 1, 403: 49 });
+    assert.deepEqual(countByStatus(agents), { 201: 1, 403: 49 });
 
     const organization = `/organizations/${tenant.organizationId}`;
     await send(one, headers, 'PATCH', organization, { planTier: 'pro' });
@@ -127,8 +132,8 @@ describe('plan limits in two processes', () => {
     // Not at the last place only: as many as there are.
     const capped = await tenantOn({ planTier: 'enterprise', maxTokensPerMonth: 101 });
     await authorize(one.url, capped);
-    const issued = await atOnce(150, (index) => askToken(either(index).url, capped));
-    assert.deepEqual(tally(issued), { 200: 100, 403: 50 });
+    const issued = await concurrently(150, (index) => askToken(either(index).url, capped));
+    assert.deepEqual(countByStatus(issued), { 200: 100, 403: 50 });
     const [row] = await sql<{ tokens: number }>(
       'select sum(tokens)::int as tokens from token_months where agent_id = $1',
       [capped.agentId],
@@ -142,12 +147,12 @@ describe('plan limits in two processes', () => {
     const { redis, env, one, other, sql, tenantOn, untilWritten } = started;
     const tenant = await tenantOn();
     const bearer = await authorize(one.url, tenant);
-    await useCalls(sql, tenant, 990, Date.now());
+    await insertCallUsage(sql, tenant, 990, Date.now());
     for (const service of [one, other, one, other])
       assert.equal((await send(service, bearer, 'GET', '/agents')).status, 200);
     await untilWritten(tenant, 994);
 
-    await onRedis(redis.port, (client) => client.flushall());
+    await withRedis(redis.port, (client) => client.flushall());
     assert.equal((await send(one, bearer, 'GET', '/agents')).status, 200);
     assert.deepEqual([await used(one, bearer), await used(other, bearer)], [995, 995]);
 
@@ -162,8 +167,8 @@ describe('plan limits in two processes', () => {
     await untilRedisIs('ok', one);
     const third = await startServe(env);
     await untilWritten(tenant, 996);
-    const rest = await atOnce(10, (index) => send(index % 2 ? one : third, bearer, 'GET', '/agents'));
-    assert.deepEqual(tally(rest), { 200: 4, 429: 6 });
+    const rest = await concurrently(10, (index) => send(index % 2 ? one : third, bearer, 'GET', '/agents'));
+    assert.deepEqual(countByStatus(rest), { 200: 4, 429: 6 });
   });
 
   test('Redis out of reach of one process: what that counts alone is told as soon as it is back', async (t) => {
@@ -174,12 +179,12 @@ describe('plan limits in two processes', () => {
     const apart = await startServe({ ...env, REDIS_URL: `redis://127.0.0.1:${relay.port}` });
     const tenant = await tenantOn();
     const bearer = await authorize(one.url, tenant);
-    await useCalls(sql, tenant, 990, Date.now());
+    await insertCallUsage(sql, tenant, 990, Date.now());
     const call = (service: Service) => send(service, bearer, 'GET', '/agents');
-    assert.deepEqual(tally([await call(one), await call(apart)]), { 200: 2 });
+    assert.deepEqual(countByStatus([await call(one), await call(apart)]), { 200: 2 });
     relay.cut();
     await untilRedisIs('away', apart);
-    assert.deepEqual(tally(await atOnce(3, () => call(apart))), { 200: 3 });
+    assert.deepEqual(countByStatus(await concurrently(3, () => call(apart))), { 200: 3 });
     await relay.restore();
     await untilRedisIs('ok', apart);
     // It tells with its next call; a busy machine may need a second one to find its way back.
@@ -187,7 +192,7 @@ describe('plan limits in two processes', () => {
       await untilWritten(tenant, calls);
       assert.equal((await call(apart)).status, 200);
     }
-    assert.deepEqual(tally(await atOnce(10, () => call(one))), { 200: 3, 429: 7 });
+    assert.deepEqual(countByStatus(await concurrently(10, () => call(one))), { 200: 3, 429: 7 });
   });
 
   test('Redis away: limits hold, in one process exactly, in two as far as each knows of the other', async (t) => {
@@ -199,14 +204,17 @@ describe('plan limits in two processes', () => {
     redis.program.kill('SIGKILL');
     await redis.program.ended();
     await Promise.all([untilRedisIs('away', one), untilRedisIs('away', other)]);
-    await useCalls(sql, tenant, 995, Date.now());
-    assert.deepEqual(tally(await atOnce(20, () => send(one, bearer, 'GET', '/agents'))), { 200: 5, 429: 15 });
+    await insertCallUsage(sql, tenant, 995, Date.now());
+    assert.deepEqual(countByStatus(await concurrently(20, () => send(one, bearer, 'GET', '/agents'))), {
+      200: 5,
+      429: 15,
+    });
     await untilWritten(tenant, 1_000);
-    const elsewhere = await atOnce(5, () => send(other, bearer, 'GET', '/agents'));
-    assert.deepEqual(tally(elsewhere), { 429: 5 }, 'the other looks up what was written');
+    const elsewhere = await concurrently(5, () => send(other, bearer, 'GET', '/agents'));
+    assert.deepEqual(countByStatus(elsewhere), { 429: 5 }, 'the other looks up what was written');
 
-    await useTokens(sql, tenant, 998, Date.now());
-    const tokens = await atOnce(50, (index) => askToken((index % 2 ? one : other).url, tenant));
-    assert.deepEqual(tally(tokens), { 200: 1, 403: 49 }, 'tokens are counted in SQL, and so exactly');
+    await insertTokenUsage(sql, tenant, 998, Date.now());
+    const tokens = await concurrently(50, (index) => askToken((index % 2 ? one : other).url, tenant));
+    assert.deepEqual(countByStatus(tokens), { 200: 1, 403: 49 }, 'tokens are counted in SQL, and so exactly');
   });
 });

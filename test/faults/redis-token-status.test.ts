@@ -7,11 +7,11 @@ import {
   authorize,
   type Client,
   makeOperator,
-  onRedis,
   type Service,
   startRedis,
   startServe,
   until,
+  withRedis,
 } from '../support/programs.ts';
 
 interface Bearer {
@@ -19,20 +19,20 @@ interface Bearer {
 }
 
 interface Node extends Service {
-  uses(bearer: Bearer): Promise<number>;
+  statusWith(bearer: Bearer): Promise<number>;
   isActive(bearer: Bearer): Promise<boolean>;
   revoke(bearer: Bearer): Promise<number>;
-  send(method: string, path: string, payload: object): Promise<{ status: number; json: Made }>;
+  send(method: string, path: string, payload: object): Promise<{ status: number; json: CreatedIds }>;
   /** The agent's version and status, as this node tells them. */
-  tells(agentId: string): Promise<string>;
+  agentState(agentId: string): Promise<string>;
 }
 
-interface Made {
+interface CreatedIds {
   readonly agentId: string;
   readonly organizationId: string;
 }
 
-interface Told {
+interface AgentState {
   readonly version: string;
   readonly status: string;
 }
@@ -49,7 +49,7 @@ async function startNode(env: Record<string, string>, operator: Client): Promise
     });
   return {
     ...service,
-    async uses(bearer) {
+    async statusWith(bearer) {
       const response = await ask('/agents?limit=1', { headers: { ...bearer } });
       await response.arrayBuffer();
       return response.status;
@@ -57,8 +57,8 @@ async function startNode(env: Record<string, string>, operator: Client): Promise
     async isActive(bearer) {
       return ((await (await form('/token/introspect', bearer)).json()) as { active: boolean }).active;
     },
-    async tells(agentId) {
-      const { version, status } = (await (await ask(`/agents/${agentId}`, { headers })).json()) as Told;
+    async agentState(agentId) {
+      const { version, status } = (await (await ask(`/agents/${agentId}`, { headers })).json()) as AgentState;
       return `${version} ${status}`;
     },
     revoke: async (bearer) => (await form('/token/revoke', bearer)).status,
@@ -68,7 +68,7 @@ async function startNode(env: Record<string, string>, operator: Client): Promise
         headers: { ...headers, 'content-type': 'application/json' },
         body: JSON.stringify(payload),
       });
-      return { status: response.status, json: (await response.json()) as Made };
+      return { status: response.status, json: (await response.json()) as CreatedIds };
     },
   };
 }
@@ -81,14 +81,14 @@ async function start(t: TestContext) {
 }
 
 /** An agent of an organization of its own, and its token, used once so that the answer about it is kept. */
-async function visitor(node: Node) {
+async function createTenantAgent(node: Node) {
   const slug = `home-${crypto.randomUUID()}`;
   const { organizationId } = (await node.send('POST', '/organizations', { name: 'Home', slug })).json;
   const { agentId } = (await node.send('POST', '/agents', newAgent({ organization_id: organizationId })))
     .json;
   const made = await node.send('POST', `/agents/${agentId}/credentials`, {});
   const bearer = await authorize(node.url, made.json as unknown as Client);
-  assert.equal(await node.uses(bearer), 200);
+  assert.equal(await node.statusWith(bearer), 200);
   return { organizationId, agentId, bearer };
 }
 
@@ -100,22 +100,27 @@ describe('what Redis keeps', { concurrency: 2 }, () => {
       startNode(started.env, started.operator),
       startNode(started.env, started.operator),
     ]);
-    const [revoked, suspended, homeless] = [await visitor(one), await visitor(one), await visitor(one)];
-    for (const { bearer } of [revoked, suspended, homeless]) assert.equal(await other.uses(bearer), 200);
+    const [revoked, suspended, homeless] = [
+      await createTenantAgent(one),
+      await createTenantAgent(one),
+      await createTenantAgent(one),
+    ];
+    for (const { bearer } of [revoked, suspended, homeless])
+      assert.equal(await other.statusWith(bearer), 200);
 
     assert.equal(await one.revoke(revoked.bearer), 200);
-    assert.equal(await other.uses(revoked.bearer), 401);
+    assert.equal(await other.statusWith(revoked.bearer), 401);
 
     await one.send('PATCH', `/agents/${suspended.agentId}`, { status: 'suspended' });
-    assert.equal(await other.uses(suspended.bearer), 401);
+    assert.equal(await other.statusWith(suspended.bearer), 401);
     await one.send('PATCH', `/agents/${suspended.agentId}`, { status: 'active' });
-    assert.equal(await other.uses(suspended.bearer), 401, 'a token from before stays over');
+    assert.equal(await other.statusWith(suspended.bearer), 401, 'a token from before stays over');
 
     await one.send('PATCH', `/organizations/${homeless.organizationId}`, { status: 'suspended' });
-    assert.equal(await other.uses(homeless.bearer), 403);
+    assert.equal(await other.statusWith(homeless.bearer), 403);
     assert.equal(await other.isActive(homeless.bearer), false);
     await one.send('PATCH', `/organizations/${homeless.organizationId}`, { status: 'active' });
-    assert.equal(await other.uses(homeless.bearer), 200);
+    assert.equal(await other.statusWith(homeless.bearer), 200);
   });
 
   test('about agents too: what one node changes the others tell at once, and a lost Redis brings nothing back', async (t) => {
@@ -123,17 +128,17 @@ describe('what Redis keeps', { concurrency: 2 }, () => {
     if (!started) return;
     const { redis, env, operator } = started;
     const [one, other] = await Promise.all([startNode(env, operator), startNode(env, operator)]);
-    const { agentId } = await visitor(one);
+    const { agentId } = await createTenantAgent(one);
     const change = (payload: object) => one.send('PATCH', `/agents/${agentId}`, payload);
-    const keys = () => onRedis(redis.port, (client) => client.keys(`countersign:agent:*:${agentId}`));
-    const both = async () => [await one.tells(agentId), await other.tells(agentId)];
+    const keys = () => withRedis(redis.port, (client) => client.keys(`countersign:agent:*:${agentId}`));
+    const both = async () => [await one.agentState(agentId), await other.agentState(agentId)];
 
     assert.deepEqual(await both(), ['1.0.0 active', '1.0.0 active']);
     assert.equal((await keys()).length, 1, 'Redis is asked');
     await change({ version: '2.0.0' });
     assert.deepEqual(await both(), ['2.0.0 active', '2.0.0 active']);
 
-    await onRedis(redis.port, (client) => client.flushall());
+    await withRedis(redis.port, (client) => client.flushall());
     assert.deepEqual(await both(), ['2.0.0 active', '2.0.0 active']);
     await change({ status: 'suspended' });
     assert.deepEqual(await both(), ['2.0.0 suspended', '2.0.0 suspended']);
@@ -151,23 +156,23 @@ describe('what Redis keeps', { concurrency: 2 }, () => {
     if (!started) return;
     const { redis, env, operator } = started;
     const node = await startNode(env, operator);
-    const [revoked, live] = [await visitor(node), await visitor(node)];
+    const [revoked, live] = [await createTenantAgent(node), await createTenantAgent(node)];
     assert.equal(await node.revoke(revoked.bearer), 200);
-    const keys = () => onRedis(redis.port, (client) => client.keys('countersign:standing:*'));
+    const keys = () => withRedis(redis.port, (client) => client.keys('countersign:standing:*'));
     assert.ok((await keys()).length > 0, 'Redis is asked');
 
-    await onRedis(redis.port, (client) => client.flushall());
-    assert.deepEqual([await node.uses(revoked.bearer), await node.uses(live.bearer)], [401, 200]);
+    await withRedis(redis.port, (client) => client.flushall());
+    assert.deepEqual([await node.statusWith(revoked.bearer), await node.statusWith(live.bearer)], [401, 200]);
     assert.ok((await keys()).length > 0, 'and told again');
 
     redis.program.kill('SIGKILL');
     await redis.program.ended();
-    assert.deepEqual([await node.uses(revoked.bearer), await node.uses(live.bearer)], [401, 200]);
+    assert.deepEqual([await node.statusWith(revoked.bearer), await node.statusWith(live.bearer)], [401, 200]);
     assert.equal(await node.revoke(live.bearer), 200);
-    assert.equal(await node.uses(live.bearer), 401);
+    assert.equal(await node.statusWith(live.bearer), 401);
 
     await startRedis(redis.port);
-    assert.deepEqual([await node.uses(revoked.bearer), await node.uses(live.bearer)], [401, 401]);
+    assert.deepEqual([await node.statusWith(revoked.bearer), await node.statusWith(live.bearer)], [401, 401]);
   });
 
   test('full, and taking no writes: it is away for every node, so what one ends is over at the others', async (t) => {
@@ -179,10 +184,10 @@ describe('what Redis keeps', { concurrency: 2 }, () => {
       await startNode({ ...env, LOG_LEVEL: 'info' }, operator),
     ] as const;
     const [one, other] = nodes;
-    const [first, second] = [await visitor(one), await visitor(one)];
-    assert.equal(await other.uses(first.bearer), 200);
+    const [first, second] = [await createTenantAgent(one), await createTenantAgent(one)];
+    assert.equal(await other.statusWith(first.bearer), 200);
     const memory = (limit: string) =>
-      onRedis(redis.port, (client) => client.config('SET', 'maxmemory', limit));
+      withRedis(redis.port, (client) => client.config('SET', 'maxmemory', limit));
     const untilBothSay = (words: string) =>
       Promise.all(
         nodes.map(({ program }) =>
@@ -193,7 +198,7 @@ describe('what Redis keeps', { concurrency: 2 }, () => {
     await memory('1');
     await untilBothSay('redis unavailable: OOM');
     assert.equal(await one.revoke(first.bearer), 200);
-    assert.equal(await other.uses(first.bearer), 401);
+    assert.equal(await other.statusWith(first.bearer), 401);
     assert.match(await (await fetch(`${other.url}/health`)).text(), /"redis":"away"/);
 
     await memory('0');
@@ -201,7 +206,10 @@ describe('what Redis keeps', { concurrency: 2 }, () => {
     assert.equal(await one.revoke(second.bearer), 200);
     // What could not be announced is within a second of its return, and it may be held up once more on a busy machine.
     for (const { bearer } of [first, second])
-      await until('it is over at the other', async () => (await other.uses(bearer)) === 401 || undefined);
+      await until(
+        'it is over at the other',
+        async () => (await other.statusWith(bearer)) === 401 || undefined,
+      );
   });
 
   test('out of reach for the node that revokes: it refuses at once, the others when it can tell them', async (t) => {
@@ -213,19 +221,19 @@ describe('what Redis keeps', { concurrency: 2 }, () => {
       startNode({ ...env, REDIS_URL: `redis://127.0.0.1:${relay.port}` }, operator),
       startNode(env, operator),
     ]);
-    const { bearer } = await visitor(cutOff);
-    assert.equal(await other.uses(bearer), 200);
+    const { bearer } = await createTenantAgent(cutOff);
+    assert.equal(await other.statusWith(bearer), 200);
 
     relay.cut();
     assert.equal(await cutOff.revoke(bearer), 200);
-    assert.equal(await cutOff.uses(bearer), 401);
+    assert.equal(await cutOff.statusWith(bearer), 401);
     await relay.restore();
     await until(
       'the other node knows',
-      async () => (await other.uses(bearer)) === 401 || undefined,
+      async () => (await other.statusWith(bearer)) === 401 || undefined,
       undefined,
       8_000,
     );
-    assert.equal(await cutOff.uses(bearer), 401);
+    assert.equal(await cutOff.statusWith(bearer), 401);
   });
 });

@@ -39,7 +39,7 @@ describe('PostgreSQL', { concurrency: 3 }, () => {
       () => fetch(`${service.url}/api/v1/agents`, { headers }),
       () => addAgent(service, headers),
     ]);
-    const added = () => traffic.answered().filter(({ outcome }) => outcome === 201).length;
+    const added = () => traffic.responses().filter(({ outcome }) => outcome === 201).length;
     const untilAdded = async () => {
       const before = added();
       await until('an agent is added', async () => added() > before || undefined);

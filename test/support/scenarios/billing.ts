@@ -2,11 +2,11 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { type Answer, newAgent, type TestApp } from '../harness.ts';
-import type { SignedEvent } from './payment-events.ts';
+import type { SignedEvent } from '../peers/payment-events.ts';
 
 export const webhookUrl = '/api/v1/billing/webhooks/stripe';
 
-export interface Payer {
+export interface BillingOrganization {
   readonly organizationId: string;
   /** Access tokens of agents there. */
   readonly admin: string;
@@ -14,7 +14,7 @@ export interface Payer {
   readonly memberId: string;
 }
 
-export async function createPayers(t: TestApp) {
+export async function createBillingClient(t: TestApp) {
   const operator = await t.token();
   const asOperator = async (method: 'GET' | 'POST' | 'PATCH' | 'DELETE', url: string, payload?: object) => {
     const answer = await t.call(method, `/api/v1${url}`, { token: operator, ...(payload && { payload }) });
@@ -31,7 +31,7 @@ export async function createPayers(t: TestApp) {
   return {
     operator,
     asOperator,
-    async payer(changes: object = {}): Promise<Payer> {
+    async createOrganization(changes: object = {}): Promise<BillingOrganization> {
       const slug = `payer-${randomUUID().slice(0, 18)}`;
       const { organizationId } = await asOperator('POST', '/organizations', {
         name: 'Payer',
@@ -53,7 +53,7 @@ export async function createPayers(t: TestApp) {
     cancel: (token: string): Promise<Answer> => t.call('DELETE', '/api/v1/billing/subscription', { token }),
     tier: async (organizationId: string): Promise<string> =>
       (await asOperator('GET', `/organizations/${organizationId}`)).planTier,
-    tell: ({ body, signature }: SignedEvent, changes: Record<string, string> = {}): Promise<Answer> =>
+    sendEvent: ({ body, signature }: SignedEvent, changes: Record<string, string> = {}): Promise<Answer> =>
       t.call('POST', webhookUrl, {
         payload: body,
         headers: {
@@ -63,7 +63,7 @@ export async function createPayers(t: TestApp) {
         },
       }),
     /** What the log says about plan and payment, in order. */
-    trail: (organizationId: string) =>
+    auditEvents: (organizationId: string) =>
       t.sql<{ action: string; agent_id: string; metadata: Record<string, unknown> }>(
         `select action, agent_id, metadata from audit_events
          where organization_id = $1 and (action like 'billing.%' or action = 'organization.updated')

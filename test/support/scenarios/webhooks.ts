@@ -5,8 +5,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { type App, createApp } from '../../../src/app.ts';
 import { loadConfig } from '../../../src/kernel/config/config.ts';
 import { createLog } from '../../../src/kernel/observability/log.ts';
-import { environment, newAgent, patiently, startApp, type TestApp } from '../harness.ts';
-import { trustTestAuthority } from './receivers.ts';
+import { environment, newAgent, startApp, type TestApp, withLongConnectTimeout } from '../harness.ts';
+import { trustTestAuthority } from '../peers/receivers.ts';
 
 export const api = '/api/v1/webhooks';
 
@@ -33,21 +33,21 @@ export interface Delivery {
   }[];
 }
 
-export interface Delivering extends TestApp {
+export interface WebhookApp extends TestApp {
   /** The operator's; tokens are issued to others only, so that nothing happens unasked. */
   readonly bearer: string;
   subscribe(url: string, events?: readonly string[]): Promise<Subscription>;
   deliveries(id: string): Promise<Delivery[]>;
   /** One event of the operator's organization. */
-  happen(): Promise<void>;
+  raiseEvent(): Promise<void>;
   /** Many, without the rest of the service: as the outbox would have put them down. */
-  fill(id: string, count: number): Promise<void>;
+  insertDeliveries(id: string, count: number): Promise<void>;
   drain(): Promise<void>;
   /** Another process, as far as the database can tell; it shares the clock. */
   anotherWorker(changes?: Record<string, string>): Promise<App>;
 }
 
-export async function startDelivering(changes: Record<string, string> = {}): Promise<Delivering> {
+export async function startWebhookApp(changes: Record<string, string> = {}): Promise<WebhookApp> {
   trustTestAuthority();
   const settings = { WEBHOOK_ALLOW_PRIVATE_TARGETS: 'true', ...changes };
   const t = await startApp(settings);
@@ -68,7 +68,7 @@ export async function startDelivering(changes: Record<string, string> = {}): Pro
     bearer = await t.token();
     return bearer;
   };
-  const ask = async (method: 'GET' | 'POST', url: string, payload?: object) => {
+  const callOk = async (method: 'GET' | 'POST', url: string, payload?: object) => {
     const answer = await t.call(method, url, { token: await renew(), ...(payload && { payload }) });
     assert.ok(answer.status < 300, `${method} ${url}: ${answer.status} ${answer.text}`);
     return answer.json;
@@ -78,12 +78,12 @@ export async function startDelivering(changes: Record<string, string> = {}): Pro
     get bearer() {
       return bearer;
     },
-    subscribe: (url, events = ['agent.created']) => ask('POST', api, { name: 'Receiver', url, events }),
-    deliveries: async (id) => (await ask('GET', `${api}/${id}/deliveries?limit=100`)).deliveries,
-    async happen() {
-      await ask('POST', '/api/v1/agents', newAgent());
+    subscribe: (url, events = ['agent.created']) => callOk('POST', api, { name: 'Receiver', url, events }),
+    deliveries: async (id) => (await callOk('GET', `${api}/${id}/deliveries?limit=100`)).deliveries,
+    async raiseEvent() {
+      await callOk('POST', '/api/v1/agents', newAgent());
     },
-    async fill(id, count) {
+    async insertDeliveries(id, count) {
       await t.sql(
         `insert into webhook_deliveries
            (delivery_id, subscription_id, event_id, event_type, payload, status, due_at, created_at, updated_at)
@@ -95,7 +95,9 @@ export async function startDelivering(changes: Record<string, string> = {}): Pro
     },
     drain: () => t.app.deliveries.drain(),
     async anotherWorker(ownChanges) {
-      const config = loadConfig(environment(patiently(t.databaseUrl), { ...settings, ...ownChanges }));
+      const config = loadConfig(
+        environment(withLongConnectTimeout(t.databaseUrl), { ...settings, ...ownChanges }),
+      );
       const app = await createApp({ config, log: createLog({ level: 'silent' }), clock: t.clock });
       after(() => app.close());
       return app;

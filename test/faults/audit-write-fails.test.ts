@@ -5,20 +5,20 @@ import { scopes } from '../../src/contract/scopes.ts';
 import {
   asTenantAdmin,
   changesNothing,
-  type Sent,
   succeeding,
   type Target,
+  type TestRequest,
   validTokenRequest,
 } from '../matrix/matrix-rows.ts';
-import { createWorld, send } from '../support/actors.ts';
 import { type Answer, startApp, startOfMinute } from '../support/harness.ts';
+import { createMatrixFixture, send } from '../support/principals.ts';
 
 const t = await startApp({
   MULTI_TENANT: 'true',
   BILLING_ALLOW_EMBEDDED: 'true',
   WEBHOOK_ALLOW_PRIVATE_TARGETS: 'true',
 });
-const { makeTarget, agentIn } = await createWorld(t);
+const { makeTarget, agentIn } = await createMatrixFixture(t);
 /** May do everything, as the operator may. */
 const marked = await agentIn(t.operator.organizationId, scopes);
 
@@ -40,7 +40,7 @@ const unmark = () => t.sql('delete from faults.marked');
 beforeEach(unmark);
 
 /** Every row of every table: what is the same before and after was not changed. */
-async function everything(): Promise<Record<string, string[]>> {
+async function allRows(): Promise<Record<string, string[]>> {
   const tables = await t.sql<{ name: string }>(
     `select oid::regclass::text as name from pg_class
      where relnamespace = 'public'::regnamespace and relkind in ('r', 'p') and not relispartition order by 1`,
@@ -53,23 +53,23 @@ async function everything(): Promise<Record<string, string[]>> {
   return contents;
 }
 
-function assertOurFault({ status, json, text }: Answer, url: string) {
+function assertServerError({ status, json, text }: Answer, url: string) {
   assert.equal(status, 500, text);
   const atToken = url === '/api/v1/token';
   assert.equal(atToken ? json.error : json.code, atToken ? 'server_error' : 'INTERNAL_SERVER_ERROR');
   assert.doesNotMatch(text, /fire|marked|trigger|access_token|clientSecret/);
 }
 
-async function assertNothingHappens(request: Sent, token: string | undefined): Promise<void> {
-  const before = await everything();
-  assertOurFault(await send(t, request, token), request.url);
-  assert.deepEqual(await everything(), before);
+async function assertNothingChanges(request: TestRequest, token: string | undefined): Promise<void> {
+  const before = await allRows();
+  assertServerError(await send(t, request, token), request.url);
+  assert.deepEqual(await allRows(), before);
 }
 
 describe('when the event of a change cannot be written', () => {
   it('the comparison sees every table that holds something', async () => {
     await makeTarget();
-    const filled = Object.entries(await everything()).filter(([, rows]) => rows.length > 0);
+    const filled = Object.entries(await allRows()).filter(([, rows]) => rows.length > 0);
     for (const table of ['agents', 'agent_counts', 'audit_events', 'credentials', 'organizations'])
       assert.ok(
         filled.some(([name]) => name === table),
@@ -87,7 +87,7 @@ describe('when the event of a change cannot be written', () => {
         ? (await agentIn(target.organizationId, [], 'admin')).token
         : marked.token;
       await mark(marked.agentId, target.agentId, target.organizationId);
-      await assertNothingHappens(request, token);
+      await assertNothingChanges(request, token);
 
       // Nor has anything that is remembered elsewhere: the agent, its organization and its token are as they were.
       const stillThere = await t.call('GET', `/api/v1/agents/${target.agentId}`, { token: target.token });
@@ -104,7 +104,7 @@ describe('when the event of a change cannot be written', () => {
     await mark(target.agentId);
     const { form, ...request } = validTokenRequest(target);
     for (const changes of [{ client_secret: 'cs_wrong' }, { scope: 'admin:orgs' }])
-      await assertNothingHappens({ ...request, form: { ...form, ...changes } }, undefined);
+      await assertNothingChanges({ ...request, form: { ...form, ...changes } }, undefined);
   });
 
   it('500 for a refusal by policy, which would go unrecorded', async () => {
@@ -112,7 +112,7 @@ describe('when the event of a change cannot be written', () => {
     const member = await agentIn(organizationId, [], 'member');
     await mark(member.agentId);
     const payload = { name: 'Mine', slug: 'mine' };
-    await assertNothingHappens({ method: 'POST', url: '/api/v1/organizations', payload }, member.token);
+    await assertNothingChanges({ method: 'POST', url: '/api/v1/organizations', payload }, member.token);
   });
 });
 
@@ -148,7 +148,7 @@ describe('token requests of the same moment', () => {
         ...wrong.map((target) => ask(target, { client_secret: 'cs_wrong' })),
       ]);
       const [failed, served, refused] = [asked.slice(0, 3), asked.slice(3, 23), asked.slice(23)];
-      for (const answer of failed) assertOurFault(answer, '/api/v1/token');
+      for (const answer of failed) assertServerError(answer, '/api/v1/token');
       assert.deepEqual([...new Set(served.map(({ status }) => status))], [200]);
       assert.deepEqual([...new Set(refused.map(({ status }) => status))], [401]);
       assert.deepEqual(
