@@ -1,4 +1,4 @@
-/** No process links the audit events: the serving process says so, and says when they are linked again. */
+/** While no process links audit events, /health reports the delay. It reports ok once they are linked again. */
 import { test } from 'node:test';
 import { createDatabase, environment } from '../support/harness.ts';
 import { askToken, makeOperator, startCountersign, startServe, until } from '../support/programs.ts';
@@ -9,14 +9,14 @@ test('200 with audit.status delayed while the worker is dead, and ok again once 
   const { url, program } = await startServe(env, ['--no-worker']);
   const health = async () => {
     const response = await fetch(`${url}/health`);
-    // A database that answers too slowly makes it 503 for a moment.
+    // A slow database makes /health answer 503 for a moment.
     if (response.status !== 200) throw new Error(`/health: ${response.status} ${await response.text()}`);
     const { audit } = (await response.json()) as {
       audit: { status: string; oldestUnlinkedSeconds: number };
     };
     return audit;
   };
-  /** A new event when none waits. A busy machine may refuse the token; the next round asks again. */
+  /** Creates an event when none is unlinked. A busy machine may refuse the token; the next round retries. */
   const statusIs = (wanted: string) =>
     until(
       `audit.status ${wanted}`,
@@ -29,7 +29,7 @@ test('200 with audit.status delayed while the worker is dead, and ok again once 
       program,
     );
   await statusIs('delayed');
-  // Every 15 seconds the serving process links by itself, so the gauge may be 0 in between.
+  // The serving process links every 15 seconds too, so the gauge may be 0 in between.
   await until(
     'the metric',
     async () => {

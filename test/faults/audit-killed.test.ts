@@ -1,4 +1,4 @@
-/** The process killed again and again while it writes and links: nothing that was answered is lost, and no false alarm. */
+/** Kills the process repeatedly while it writes and links: no acknowledged event is lost, and verification succeeds. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -15,12 +15,12 @@ import {
 
 const kills = 20;
 const clients = 12;
-/** What has been issued by the last kill; AUDIT_EVENTS=100000 is the run that docs/performance.md speaks of. */
+/** Tokens issued by the last kill; docs/performance.md reports a run with AUDIT_EVENTS=100000. */
 const events = Number(process.env.AUDIT_EVENTS || 2_000);
-/** More than the usual, for the sizes that are asked for. */
+/** Long enough for larger runs. */
 const timeout = 3_600_000;
 
-test(`killed ${kills} times while it issues ${events} tokens: every token has its event, and the log verifies`, {
+test(`every token has its event and the log verifies after ${kills} kills during ${events} tokens`, {
   timeout,
 }, async () => {
   const databaseUrl = await createDatabase();
@@ -37,7 +37,7 @@ test(`killed ${kills} times while it issues ${events} tokens: every token has it
         .then(async (response) => (response.status === 200 ? response.json() : undefined))
         .catch(() => undefined);
       if (answer) tokens.push((answer as { access_token: string }).access_token);
-      // Not oftener: a process that is starting needs the CPU.
+      // No faster: a starting process needs the CPU.
       else await sleep(100);
     }
   };
@@ -47,7 +47,7 @@ test(`killed ${kills} times while it issues ${events} tokens: every token has it
     const program = startCountersign(['serve'], { ...env, HOST: '127.0.0.1', PORT: String(port) });
     await untilHealthy(port, program);
     while (tokens.length < (events / kills) * (kill + 1)) await sleep(5);
-    // At another moment of the sequencer's second each time.
+    // Each kill hits another phase of the sequencer's interval.
     await sleep(50 + ((kill * 137) % 500));
     program.kill('SIGKILL');
     await program.ended();

@@ -1,4 +1,4 @@
-/** The audit log refuses the events of marked agents and organizations: nothing that concerns them happens, and nobody else notices. */
+/** The audit log refuses events of marked agents and organizations: their changes are rolled back, other callers are not affected. */
 import assert from 'node:assert/strict';
 import { beforeEach, describe, it } from 'node:test';
 import { scopes } from '../../src/contract/scopes.ts';
@@ -19,7 +19,7 @@ const t = await startApp({
   WEBHOOK_ALLOW_PRIVATE_TARGETS: 'true',
 });
 const { makeTarget, agentIn } = await createMatrixFixture(t);
-/** May do everything, as the operator may. */
+/** Holds every scope, as the operator does. */
 const marked = await agentIn(t.operator.organizationId, scopes);
 
 await t.sql('create schema faults');
@@ -39,7 +39,7 @@ const mark = (...ids: string[]) => t.sql('insert into faults.marked select unnes
 const unmark = () => t.sql('delete from faults.marked');
 beforeEach(unmark);
 
-/** Every row of every table: what is the same before and after was not changed. */
+/** Every row of every table, to compare before and after. */
 async function allRows(): Promise<Record<string, string[]>> {
   const tables = await t.sql<{ name: string }>(
     `select oid::regclass::text as name from pg_class
@@ -66,8 +66,8 @@ async function assertNothingChanges(request: TestRequest, token: string | undefi
   assert.deepEqual(await allRows(), before);
 }
 
-describe('when the event of a change cannot be written', () => {
-  it('the comparison sees every table that holds something', async () => {
+describe('a change whose audit event cannot be written', () => {
+  it('the comparison covers the tables that hold rows', async () => {
     await makeTarget();
     const filled = Object.entries(await allRows()).filter(([, rows]) => rows.length > 0);
     for (const table of ['agents', 'agent_counts', 'audit_events', 'credentials', 'organizations'])
@@ -79,7 +79,7 @@ describe('when the event of a change cannot be written', () => {
 
   const writing = t.app.routes.filter(({ method, id }) => method !== 'GET' && !(id in changesNothing));
   for (const { id, method, path } of writing) {
-    it(`500 ${method} ${path} (${id}), and nothing has changed`, async () => {
+    it(`500 ${method} ${path} (${id}) when its event cannot be written; no row changes`, async () => {
       const target = await makeTarget();
       const request = succeeding(id)?.(target);
       assert.ok(request, `${id} has no row in test/matrix/matrix-rows.ts`);
@@ -89,17 +89,17 @@ describe('when the event of a change cannot be written', () => {
       await mark(marked.agentId, target.agentId, target.organizationId);
       await assertNothingChanges(request, token);
 
-      // Nor has anything that is remembered elsewhere: the agent, its organization and its token are as they were.
+      // Caches are unchanged too: the agent, its organization and its token still work.
       const stillThere = await t.call('GET', `/api/v1/agents/${target.agentId}`, { token: target.token });
       assert.deepEqual([stillThere.status, stillThere.json.owner], [200, 'talent-team']);
 
       await unmark();
       const { status, text } = await send(t, request, token);
-      assert.ok(status < 300, `${status} ${text}: it was the log that kept it from happening`);
+      assert.ok(status < 300, `${status} ${text}: succeeds once the log accepts the event`);
     });
   }
 
-  it('500 server_error for a refused token request, which would go unrecorded', async () => {
+  it('500 server_error when the refusal of a token request cannot be recorded', async () => {
     const target = await makeTarget();
     await mark(target.agentId);
     const { form, ...request } = validTokenRequest(target);
@@ -107,7 +107,7 @@ describe('when the event of a change cannot be written', () => {
       await assertNothingChanges({ ...request, form: { ...form, ...changes } }, undefined);
   });
 
-  it('500 for a refusal by policy, which would go unrecorded', async () => {
+  it('500 INTERNAL_SERVER_ERROR when a refusal by policy cannot be recorded', async () => {
     const { organizationId } = await makeTarget();
     const member = await agentIn(organizationId, [], 'member');
     await mark(member.agentId);
@@ -116,7 +116,7 @@ describe('when the event of a change cannot be written', () => {
   });
 });
 
-describe('token requests of the same moment', () => {
+describe('concurrent token requests in one batch', () => {
   const ask = (target: Target, changes: Record<string, string> = {}) =>
     t.askToken({ ...validTokenRequest(target).form, ...changes });
   const remaining = ({ headers }: Answer) => Number(headers['x-ratelimit-remaining']);
@@ -130,11 +130,11 @@ describe('token requests of the same moment', () => {
       .map(({ agent_id, action }) => `${agent_id} ${action}`)
       .sort();
 
-  it('200 for the others, 401 for those who are wrong, 500 for the marked; an event each, counted once', async () => {
+  it('200 for valid clients, 401 for wrong secrets, 500 for marked agents; one event and one count each', async () => {
     const others = await Promise.all(Array.from({ length: 20 }, makeTarget));
     const wrong = await Promise.all(Array.from({ length: 5 }, makeTarget));
-    const unlucky = await Promise.all(Array.from({ length: 3 }, makeTarget));
-    await mark(...unlucky.map(({ agentId }) => agentId));
+    const markedTargets = await Promise.all(Array.from({ length: 3 }, makeTarget));
+    await mark(...markedTargets.map(({ agentId }) => agentId));
     startOfMinute(t.clock);
     const windowsBefore = (await Promise.all(others.map((target) => ask(target)))).map(remaining);
 
@@ -143,7 +143,7 @@ describe('token requests of the same moment', () => {
         'select count(*)::int as count from audit_events',
       );
       const asked = await Promise.all([
-        ...unlucky.map((target) => ask(target)),
+        ...markedTargets.map((target) => ask(target)),
         ...others.map((target) => ask(target)),
         ...wrong.map((target) => ask(target, { client_secret: 'cs_wrong' })),
       ]);
@@ -158,7 +158,7 @@ describe('token requests of the same moment', () => {
           ...wrong.map(({ agentId }) => `${agentId} token.refused`),
         ].sort(),
       );
-      // Their work was done twice, which is no affair of theirs.
+      // The batch was retried, but each request is counted once.
       assert.deepEqual(
         served.map(remaining),
         windowsBefore.map((left) => left - round),

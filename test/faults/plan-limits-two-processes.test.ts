@@ -1,4 +1,4 @@
-/** Plan limits where several processes serve one organization: exact with Redis, and kept whatever happens to it. */
+/** Plan limits when several processes serve one organization: exact with Redis, enforced per process without it. */
 import assert from 'node:assert/strict';
 import { describe, type TestContext, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -50,8 +50,8 @@ const send = async (
   return { status: response.status, json: text === '' ? {} : JSON.parse(text) };
 };
 
-/** Calls are counted by the day: none of these tests sees two. */
-async function awayFromMidnight() {
+/** Calls are counted per day: no test may run across midnight. */
+async function avoidMidnight() {
   const day = 86_400_000;
   const left = day - (Date.now() % day);
   if (left < 120_000) await sleep(left);
@@ -60,7 +60,7 @@ async function awayFromMidnight() {
 async function start(t: TestContext, nodes = 2) {
   const redis = await startRedis();
   if (!redis) return skipWithout(t, 'redis-server');
-  await awayFromMidnight();
+  await avoidMidnight();
   const databaseUrl = await createDatabase();
   const env = environment(withLongConnectTimeout(databaseUrl), { REDIS_URL: redis.url });
   const operator = await makeOperator(env);
@@ -68,7 +68,7 @@ async function start(t: TestContext, nodes = 2) {
   const other = nodes > 1 ? await startServe(env) : one;
   const headers = await authorize(one.url, operator);
   const sql = <Row>(text: string, values?: unknown[]) => execute<Row>(databaseUrl, text, values);
-  const tenantOn = async (plan: object = {}): Promise<Tenant> => {
+  const createTenant = async (plan: object = {}): Promise<Tenant> => {
     const organization = { name: 'Tenant', slug: `tenant-${crypto.randomUUID()}`, ...plan };
     const { organizationId } = (await send(one, headers, 'POST', '/organizations', organization)).json;
     const agent = newAgent({ organization_id: organizationId });
@@ -84,7 +84,7 @@ async function start(t: TestContext, nodes = 2) {
       );
       return row?.calls === calls || undefined;
     });
-  return { redis, env, one, other, headers, sql, tenantOn, untilWritten };
+  return { redis, env, one, other, headers, sql, createTenant, untilWritten };
 }
 
 const used = async (service: Service, bearer: { authorization: string }): Promise<number> =>
@@ -97,12 +97,12 @@ const untilRedisIs = (state: 'ok' | 'away', { url }: Service) =>
   });
 
 describe('plan limits in two processes', () => {
-  test('calls, tokens and agents: of fifty at once at the last place, exactly one gets it', async (t) => {
+  test('exactly one of fifty concurrent calls, tokens or agents gets the last unit of a plan', async (t) => {
     const started = await start(t);
     if (!started) return;
-    const { one, other, headers, sql, tenantOn } = started;
+    const { one, other, headers, sql, createTenant } = started;
     const either = (index: number) => (index % 2 ? one : other);
-    const tenant = await tenantOn({ maxAgents: 2 });
+    const tenant = await createTenant({ maxAgents: 2 });
     const bearer = await authorize(one.url, tenant);
 
     await insertCallUsage(sql, tenant, 999, Date.now());
@@ -129,8 +129,8 @@ describe('plan limits in two processes', () => {
     );
     assert.equal((await askToken(other.url, tenant)).status, 200);
 
-    // Not at the last place only: as many as there are.
-    const capped = await tenantOn({ planTier: 'enterprise', maxTokensPerMonth: 101 });
+    // With more units left, exactly that many succeed.
+    const capped = await createTenant({ planTier: 'enterprise', maxTokensPerMonth: 101 });
     await authorize(one.url, capped);
     const issued = await concurrently(150, (index) => askToken(either(index).url, capped));
     assert.deepEqual(countByStatus(issued), { 200: 100, 403: 50 });
@@ -144,8 +144,8 @@ describe('plan limits in two processes', () => {
   test('counts stay when Redis is flushed or lost, and when a process is killed', async (t) => {
     const started = await start(t);
     if (!started) return;
-    const { redis, env, one, other, sql, tenantOn, untilWritten } = started;
-    const tenant = await tenantOn();
+    const { redis, env, one, other, sql, createTenant, untilWritten } = started;
+    const tenant = await createTenant();
     const bearer = await authorize(one.url, tenant);
     await insertCallUsage(sql, tenant, 990, Date.now());
     for (const service of [one, other, one, other])
@@ -171,13 +171,13 @@ describe('plan limits in two processes', () => {
     assert.deepEqual(countByStatus(rest), { 200: 4, 429: 6 });
   });
 
-  test('Redis out of reach of one process: what that counts alone is told as soon as it is back', async (t) => {
+  test('a process that lost Redis reports its own counts once Redis is back', async (t) => {
     const started = await start(t, 1);
     if (!started) return;
-    const { redis, env, one, sql, tenantOn, untilWritten } = started;
+    const { redis, env, one, sql, createTenant, untilWritten } = started;
     const relay = await startRelay(redis.port);
     const apart = await startServe({ ...env, REDIS_URL: `redis://127.0.0.1:${relay.port}` });
-    const tenant = await tenantOn();
+    const tenant = await createTenant();
     const bearer = await authorize(one.url, tenant);
     await insertCallUsage(sql, tenant, 990, Date.now());
     const call = (service: Service) => send(service, bearer, 'GET', '/agents');
@@ -187,7 +187,7 @@ describe('plan limits in two processes', () => {
     assert.deepEqual(countByStatus(await concurrently(3, () => call(apart))), { 200: 3 });
     await relay.restore();
     await untilRedisIs('ok', apart);
-    // It tells with its next call; a busy machine may need a second one to find its way back.
+    // The process reports with its next call; a busy machine may need a second call to reconnect.
     for (const calls of [995, 996]) {
       await untilWritten(tenant, calls);
       assert.equal((await call(apart)).status, 200);
@@ -195,11 +195,11 @@ describe('plan limits in two processes', () => {
     assert.deepEqual(countByStatus(await concurrently(10, () => call(one))), { 200: 3, 429: 7 });
   });
 
-  test('Redis away: limits hold, in one process exactly, in two as far as each knows of the other', async (t) => {
+  test('limits hold without Redis: exactly in one process, in two by the counts written to PostgreSQL', async (t) => {
     const started = await start(t);
     if (!started) return;
-    const { redis, one, other, sql, tenantOn, untilWritten } = started;
-    const tenant = await tenantOn();
+    const { redis, one, other, sql, createTenant, untilWritten } = started;
+    const tenant = await createTenant();
     const bearer = await authorize(one.url, tenant);
     redis.program.kill('SIGKILL');
     await redis.program.ended();

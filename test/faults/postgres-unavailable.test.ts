@@ -1,4 +1,4 @@
-/** PostgreSQL holds the truth: without it requests are refused at once and in words, and it is found again by itself. */
+/** Without PostgreSQL requests get 503 at once. The service reconnects without a restart. */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { createDatabase, environment, execute, newAgent } from '../support/harness.ts';
@@ -14,9 +14,9 @@ async function startThroughRelay() {
   return { relay, service, operator, headers: await authorize(service.url, operator) };
 }
 
-const untilWell = ({ url, program }: Service) =>
+const untilHealthyAgain = ({ url, program }: Service) =>
   until(
-    'the service is well again',
+    'the service is healthy again',
     async () => (await fetch(`${url}/health`)).status === 200 || undefined,
     program,
   );
@@ -29,7 +29,7 @@ const addAgent = ({ url }: Service, headers: Record<string, string>) =>
   });
 
 describe('PostgreSQL', { concurrency: 3 }, () => {
-  test('drops every connection under load: 503 or success, nothing acknowledged is lost', async () => {
+  test('503 SERVICE_UNAVAILABLE or success while it drops every connection under load; no acknowledged write is lost', async () => {
     const env = environment(await createDatabase());
     const operator = await makeOperator(env);
     const service = await startServe(env);
@@ -55,7 +55,7 @@ describe('PostgreSQL', { concurrency: 3 }, () => {
         return ended.length || undefined;
       });
     }
-    await untilWell(service);
+    await untilHealthyAgain(service);
     await untilAdded();
     const exchanges = await traffic.stop();
 
@@ -75,7 +75,7 @@ describe('PostgreSQL', { concurrency: 3 }, () => {
     assert.equal((await addAgent(service, headers)).status, 201);
   });
 
-  test('away: /health and every request that needs it say so with 503, until it is back', async () => {
+  test('503 SERVICE_UNAVAILABLE from /health and every request that needs it while it is unavailable', async () => {
     const { relay, service, operator, headers } = await startThroughRelay();
     relay.cut();
     const health = await fetch(`${service.url}/health`);
@@ -91,14 +91,18 @@ describe('PostgreSQL', { concurrency: 3 }, () => {
     const token = await askToken(service.url, operator);
     assert.deepEqual([token.status, token.headers.get('retry-after')], [503, '1']);
     assert.equal(((await token.json()) as { error: string }).error, 'temporarily_unavailable');
-    assert.equal((await fetch(`${service.url}/metrics`)).status, 200, 'what needs no database is served');
+    assert.equal(
+      (await fetch(`${service.url}/metrics`)).status,
+      200,
+      'routes without database access are served',
+    );
 
     await relay.restore();
-    await untilWell(service);
+    await untilHealthyAgain(service);
     assert.equal((await fetch(`${service.url}/api/v1/agents`, { headers })).status, 200);
   });
 
-  test('away: the service still stops at once on SIGTERM', async () => {
+  test('the service stops on SIGTERM while it is unavailable', async () => {
     const { relay, service } = await startThroughRelay();
     relay.cut();
     assert.equal((await fetch(`${service.url}/health`)).status, 503);
@@ -106,16 +110,16 @@ describe('PostgreSQL', { concurrency: 3 }, () => {
     assert.equal(await service.program.gone(), 0, service.program.output());
   });
 
-  test('frozen: /health says so in bounded time, and the service is well again once it thaws', async () => {
+  test('503 from /health in bounded time while it does not respond, 200 once it responds again', async () => {
     const { relay, service } = await startThroughRelay();
     relay.freeze();
-    const patience = AbortSignal.timeout(10_000);
-    assert.equal((await fetch(`${service.url}/health`, { signal: patience })).status, 503);
+    const signal = AbortSignal.timeout(10_000);
+    assert.equal((await fetch(`${service.url}/health`, { signal })).status, 503);
     await relay.restore();
-    await untilWell(service);
+    await untilHealthyAgain(service);
   });
 
-  test('read-only: writes are 503 and /health says away, the log is calm, and it is well again by itself', async () => {
+  test('503 for writes and /health while it is read-only, without failed loops in the log; 200 once it is writable', async () => {
     const env = environment(await createDatabase(), { LOG_LEVEL: 'warn' });
     const operator = await makeOperator(env);
     const service = await startServe(env);
@@ -142,14 +146,14 @@ describe('PostgreSQL', { concurrency: 3 }, () => {
     assert.doesNotMatch(service.program.output(), /background loop failed/);
 
     await execute(elsewhere, `alter database ${name} reset default_transaction_read_only`);
-    await untilWell(service);
+    await untilHealthyAgain(service);
     await until(
       'an agent is added',
       async () => (await addAgent(service, headers)).status === 201 || undefined,
     );
   });
 
-  test('slower than what is asked: past a bound 503 with Retry-After at once, the others when it can', async () => {
+  test('503 temporarily_unavailable with Retry-After at once when the queue is full; queued requests get 200', async () => {
     const { relay, service, operator } = await startThroughRelay();
     relay.freeze();
     const answers = Array.from({ length: 1_300 }, () => askToken(service.url, operator));
@@ -164,11 +168,11 @@ describe('PostgreSQL', { concurrency: 3 }, () => {
     assert.equal((await askToken(service.url, operator)).status, 200);
   });
 
-  test('frozen: the service still stops on SIGTERM', async () => {
+  test('the service stops on SIGTERM while it does not respond', async () => {
     const { relay, service } = await startThroughRelay();
     relay.freeze();
     service.program.kill('SIGTERM');
-    // 1 when the loops were waiting for an answer at that moment.
+    // 1 when a loop was waiting for a result.
     assert.ok([0, 1].includes(Number(await service.program.gone())), service.program.output());
   });
 });

@@ -1,4 +1,4 @@
-/** A Redis that takes commands and does not answer: a token request waits for it without a transaction and without a lock. */
+/** Redis accepts commands and does not answer: a token request waits without an open transaction or a lock. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { skipWithout, startApp } from '../support/harness.ts';
@@ -6,10 +6,10 @@ import { startRelay } from '../support/peers/relay.ts';
 import { startRedis, until } from '../support/programs.ts';
 import { createDelegationClient } from '../support/scenarios/delegations.ts';
 
-/** Less than a command to Redis is waited for. */
+/** Shorter than the timeout of a Redis command. */
 const conclusiveMs = 150;
 
-test('while a request is counted no transaction is open and no agent is locked, for any grant', async (context) => {
+test('no grant holds a transaction or an agent lock while it counts a request in Redis', async (context) => {
   const redis = await startRedis();
   if (!redis) return skipWithout(context, 'redis-server');
   const relay = await startRelay(redis.port);
@@ -41,10 +41,10 @@ test('while a request is counted no transaction is open and no agent is locked, 
       return json.checks.redis === 'ok' || undefined;
     });
 
-  /** The transactions and locks at a moment at which the request waits for Redis; undefined if the moment was missed. */
+  /** Open transactions and locks while the request waits for Redis; undefined when the request was already past that point. */
   const whileStalled = async (ask: () => Promise<{ status: number }>) => {
     await untilBack();
-    // The secret is not in the cache any more, so that the look-up shows how far the request is.
+    // The secret is not cached, so the lookup shows the progress of the request.
     t.clock.advance(61_000);
     const before = await lookUps();
     relay.freeze();

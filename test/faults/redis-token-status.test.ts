@@ -1,4 +1,4 @@
-/** Whether a token still holds, and what an agent is, is looked up in Redis first. Whatever happens to Redis, what was changed stays so. */
+/** Redis caches token status and agents. Losing Redis never restores a revoked token or an old agent version. */
 import assert from 'node:assert/strict';
 import { describe, type TestContext, test } from 'node:test';
 import { createDatabase, environment, newAgent, skipWithout } from '../support/harness.ts';
@@ -23,7 +23,7 @@ interface Node extends Service {
   isActive(bearer: Bearer): Promise<boolean>;
   revoke(bearer: Bearer): Promise<number>;
   send(method: string, path: string, payload: object): Promise<{ status: number; json: CreatedIds }>;
-  /** The agent's version and status, as this node tells them. */
+  /** The agent's version and status as this node returns them. */
   agentState(agentId: string): Promise<string>;
 }
 
@@ -80,7 +80,7 @@ async function start(t: TestContext) {
   return { redis, env, operator: await makeOperator(env) };
 }
 
-/** An agent of an organization of its own, and its token, used once so that the answer about it is kept. */
+/** An agent in a new organization and its token. The token is used once so that its status is cached. */
 async function createTenantAgent(node: Node) {
   const slug = `home-${crypto.randomUUID()}`;
   const { organizationId } = (await node.send('POST', '/organizations', { name: 'Home', slug })).json;
@@ -92,20 +92,20 @@ async function createTenantAgent(node: Node) {
   return { organizationId, agentId, bearer };
 }
 
-describe('what Redis keeps', { concurrency: 2 }, () => {
-  test('is seen by every node: what one of them ends is over at the others at once', async (t) => {
+describe('token status and agents cached in Redis', { concurrency: 2 }, () => {
+  test('401 or 403 at every node with the next request after one node revokes or suspends', async (t) => {
     const started = await start(t);
     if (!started) return;
     const [one, other] = await Promise.all([
       startNode(started.env, started.operator),
       startNode(started.env, started.operator),
     ]);
-    const [revoked, suspended, homeless] = [
+    const [revoked, suspended, orgSuspended] = [
       await createTenantAgent(one),
       await createTenantAgent(one),
       await createTenantAgent(one),
     ];
-    for (const { bearer } of [revoked, suspended, homeless])
+    for (const { bearer } of [revoked, suspended, orgSuspended])
       assert.equal(await other.statusWith(bearer), 200);
 
     assert.equal(await one.revoke(revoked.bearer), 200);
@@ -114,16 +114,20 @@ describe('what Redis keeps', { concurrency: 2 }, () => {
     await one.send('PATCH', `/agents/${suspended.agentId}`, { status: 'suspended' });
     assert.equal(await other.statusWith(suspended.bearer), 401);
     await one.send('PATCH', `/agents/${suspended.agentId}`, { status: 'active' });
-    assert.equal(await other.statusWith(suspended.bearer), 401, 'a token from before stays over');
+    assert.equal(
+      await other.statusWith(suspended.bearer),
+      401,
+      'a token issued before the suspension stays invalid',
+    );
 
-    await one.send('PATCH', `/organizations/${homeless.organizationId}`, { status: 'suspended' });
-    assert.equal(await other.statusWith(homeless.bearer), 403);
-    assert.equal(await other.isActive(homeless.bearer), false);
-    await one.send('PATCH', `/organizations/${homeless.organizationId}`, { status: 'active' });
-    assert.equal(await other.statusWith(homeless.bearer), 200);
+    await one.send('PATCH', `/organizations/${orgSuspended.organizationId}`, { status: 'suspended' });
+    assert.equal(await other.statusWith(orgSuspended.bearer), 403);
+    assert.equal(await other.isActive(orgSuspended.bearer), false);
+    await one.send('PATCH', `/organizations/${orgSuspended.organizationId}`, { status: 'active' });
+    assert.equal(await other.statusWith(orgSuspended.bearer), 200);
   });
 
-  test('about agents too: what one node changes the others tell at once, and a lost Redis brings nothing back', async (t) => {
+  test('every node returns a changed agent at once, also after Redis loses its data', async (t) => {
     const started = await start(t);
     if (!started) return;
     const { redis, env, operator } = started;
@@ -151,7 +155,7 @@ describe('what Redis keeps', { concurrency: 2 }, () => {
     assert.deepEqual(await both(), ['2.0.0 active', '2.0.0 active']);
   });
 
-  test('flushed or lost: nothing revoked comes back, and the rest goes on', async (t) => {
+  test('401 for a revoked token and 200 for others after Redis is flushed or restarted', async (t) => {
     const started = await start(t);
     if (!started) return;
     const { redis, env, operator } = started;
@@ -163,7 +167,7 @@ describe('what Redis keeps', { concurrency: 2 }, () => {
 
     await withRedis(redis.port, (client) => client.flushall());
     assert.deepEqual([await node.statusWith(revoked.bearer), await node.statusWith(live.bearer)], [401, 200]);
-    assert.ok((await keys()).length > 0, 'and told again');
+    assert.ok((await keys()).length > 0, 'the status is cached again');
 
     redis.program.kill('SIGKILL');
     await redis.program.ended();
@@ -175,7 +179,7 @@ describe('what Redis keeps', { concurrency: 2 }, () => {
     assert.deepEqual([await node.statusWith(revoked.bearer), await node.statusWith(live.bearer)], [401, 401]);
   });
 
-  test('full, and taking no writes: it is away for every node, so what one ends is over at the others', async (t) => {
+  test('401 at the other node when Redis is full: every node stops reading it', async (t) => {
     const started = await start(t);
     if (!started) return;
     const { redis, env, operator } = started;
@@ -204,15 +208,15 @@ describe('what Redis keeps', { concurrency: 2 }, () => {
     await memory('0');
     await untilBothSay('redis available again');
     assert.equal(await one.revoke(second.bearer), 200);
-    // What could not be announced is within a second of its return, and it may be held up once more on a busy machine.
+    // Missed invalidations are published within a second after Redis is back; a busy machine may take longer.
     for (const { bearer } of [first, second])
       await until(
-        'it is over at the other',
+        'the other node refuses the token',
         async () => (await other.statusWith(bearer)) === 401 || undefined,
       );
   });
 
-  test('out of reach for the node that revokes: it refuses at once, the others when it can tell them', async (t) => {
+  test('401 at once at a node that revokes without Redis, at the others once it reconnects', async (t) => {
     const started = await start(t);
     if (!started) return;
     const { redis, env, operator } = started;
@@ -229,7 +233,7 @@ describe('what Redis keeps', { concurrency: 2 }, () => {
     assert.equal(await cutOff.statusWith(bearer), 401);
     await relay.restore();
     await until(
-      'the other node knows',
+      'the other node refuses the token',
       async () => (await other.statusWith(bearer)) === 401 || undefined,
       undefined,
       8_000,

@@ -1,4 +1,4 @@
-/** Redis is for speed and for counting together: without it, or with a slow one, every request is still answered. */
+/** Redis is a cache and a shared counter: requests succeed without it or with a slow one. */
 import assert from 'node:assert/strict';
 import { describe, type TestContext, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -39,7 +39,7 @@ const windowsIn = async (port: number): Promise<number> =>
   (await withRedis(port, (redis) => redis.keys('countersign:window:*'))).length;
 
 describe('Redis', { concurrency: 2 }, () => {
-  test('killed under load: no request fails or hangs, and it is used again once it is back', async (t) => {
+  test('no request fails or hangs when it is killed under load; it is used again after a restart', async (t) => {
     const started = await startWithRedis(t);
     if (!started) return;
     const { redis, operator, service } = started;
@@ -58,7 +58,7 @@ describe('Redis', { concurrency: 2 }, () => {
     await untilRedisIs('away', service);
     await sleep(1_500);
 
-    // It starts empty; the service may find it before we do.
+    // It starts empty; the service may reconnect before this test does.
     await startRedis(redis.port);
     await untilRedisIs('ok', service);
     await until('Redis counts again', async () => (await windowsIn(redis.port)) > 0 || undefined);
@@ -71,7 +71,7 @@ describe('Redis', { concurrency: 2 }, () => {
     }
   });
 
-  test('frozen: requests are held up for a moment at most, and it is used again once it thaws', async (t) => {
+  test('requests are delayed for a bounded time while it does not respond; it is used again afterwards', async (t) => {
     const started = await startWithRedis(t);
     if (!started) return;
     const { redis, operator, service } = started;
@@ -107,7 +107,7 @@ describe('Redis', { concurrency: 2 }, () => {
     await untilRedisIs('ok', service);
   });
 
-  test('away: the process counts for itself, and 429 arrives', async (t) => {
+  test('429 without Redis: the process counts alone', async (t) => {
     const started = await startWithRedis(t, { RATE_LIMIT_PER_MINUTE: '10' });
     if (!started) return;
     const { redis, operator, service } = started;
@@ -116,7 +116,7 @@ describe('Redis', { concurrency: 2 }, () => {
     await redis.program.ended();
     const statuses: number[] = [];
     const remaining: number[] = [];
-    // Twice the limit and more: a minute that ends in between starts the count anew once, not twice.
+    // More than twice the limit: the minute may end once in between and reset the count.
     while (statuses.length < 25 && statuses.at(-1) !== 429) {
       const response = await fetch(`${service.url}/api/v1/agents`, { headers });
       await response.arrayBuffer();
@@ -129,7 +129,7 @@ describe('Redis', { concurrency: 2 }, () => {
     assert.equal(remaining.at(-1), 0);
   });
 
-  test('full of what nobody of us has written: it is as good as empty', async (t) => {
+  test('200 when its values are junk: they count as missing', async (t) => {
     const started = await startWithRedis(t);
     if (!started) return;
     const { redis, operator, service } = started;
@@ -152,7 +152,7 @@ describe('Redis', { concurrency: 2 }, () => {
     }
   });
 
-  test('there at the start: it is not called unconnected', async (t) => {
+  test('the log has no connection warning when it is available at the start', async (t) => {
     const redis = await startRedis();
     if (!redis) return skipWithout(t, 'redis-server');
     const env = environment(await createDatabase(), { REDIS_URL: redis.url });
@@ -164,7 +164,7 @@ describe('Redis', { concurrency: 2 }, () => {
       assert.doesNotMatch(output(), /redis unavailable: .*connect/);
   });
 
-  test('away at the start: the service starts, finds it later, and stops without it', async (t) => {
+  test('the service starts without it, connects later, and stops without it', async (t) => {
     const redis = await startRedis();
     if (!redis) return skipWithout(t, 'redis-server');
     redis.program.kill('SIGKILL');

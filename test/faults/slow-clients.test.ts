@@ -1,4 +1,4 @@
-/** Clients that dawdle, by mishap or on purpose: they are dismissed in time and nobody else notices them. */
+/** Slow clients are disconnected in time and do not delay other clients. */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
@@ -8,12 +8,12 @@ import { createDatabase, environment, startApp } from '../support/harness.ts';
 import { type Service, startServe, until } from '../support/programs.ts';
 import { startTraffic } from '../support/traffic.ts';
 
-/** Node looks every 2 s, and this machine may be busy. */
+/** Node checks timeouts every 2 s, and the machine may be busy. */
 const headersMs = 15_000;
 const slackMs = 60_000;
 
-/** Takes in what it is sent, but never closes its own end: that is how to hold a connection that one was told to leave. */
-async function clingTo({ port }: Service): Promise<Socket> {
+/** Reads, but never closes its own end, so the connection stays half open after the server ends it. */
+async function connectHalfOpen({ port }: Service): Promise<Socket> {
   const socket = connect({ port, host: '127.0.0.1', allowHalfOpen: true });
   socket.on('error', () => {});
   after(() => socket.destroy());
@@ -21,21 +21,21 @@ async function clingTo({ port }: Service): Promise<Socket> {
   return socket;
 }
 
-/** A byte a second, for as long as the other side listens; answers what came back and after how long. */
-async function dawdle(
+/** Sends a byte per second until the server ends the connection; resolves to the response and the time it took. */
+async function sendSlowly(
   socket: Socket,
   beginning: string,
   drip: string,
-): Promise<{ said: string; ms: number }> {
+): Promise<{ response: string; ms: number }> {
   const started = performance.now();
-  let said = '';
-  socket.on('data', (chunk) => (said += chunk));
+  let response = '';
+  socket.on('data', (chunk) => (response += chunk));
   const ended = once(socket, 'end');
   socket.write(beginning);
   const dripping = setInterval(() => socket.write(drip), 1_000);
   await ended;
   clearInterval(dripping);
-  return { said, ms: performance.now() - started };
+  return { response, ms: performance.now() - started };
 }
 
 const openFiles = async ({ url }: Service) =>
@@ -44,27 +44,27 @@ const openFiles = async ({ url }: Service) =>
 const service = await startServe(environment(await createDatabase()));
 
 describe('slow clients', { concurrency: true }, () => {
-  // src/kernel/http/server.test.ts shows what becomes of whoever takes longer, a body included.
-  test('15 s for headers and 30 s for a request are what the app allows', async () => {
+  // src/kernel/http/server.test.ts tests slower clients, also with a slow body.
+  test('the app allows 15 s for headers and 30 s for a request', async () => {
     const { app } = await startApp();
     const { headersTimeout, requestTimeout } = app.http.server.server;
     assert.deepEqual([headersTimeout, requestTimeout], [headersMs, 30_000]);
   });
 
-  test('headers at a byte a second: 408 and an end', async () => {
-    const socket = await clingTo(service);
-    const { said, ms } = await dawdle(socket, 'GET /health HTTP/1.1\r\nHost: x\r\nX-Slow: ', 'a');
-    assert.match(said, /^HTTP\/1\.1 408 [\s\S]*"code":"REQUEST_TIMEOUT"/);
+  test('408 REQUEST_TIMEOUT when headers arrive at a byte per second', async () => {
+    const socket = await connectHalfOpen(service);
+    const { response, ms } = await sendSlowly(socket, 'GET /health HTTP/1.1\r\nHost: x\r\nX-Slow: ', 'a');
+    assert.match(response, /^HTTP\/1\.1 408 [\s\S]*"code":"REQUEST_TIMEOUT"/);
     assert.ok(ms > headersMs - 1_000 && ms < headersMs + slackMs, `after ${ms} ms`);
   });
 
-  test('five hundred sockets that say nothing: all let go, also those that do not let go themselves, and everybody else is answered as ever meanwhile', async () => {
+  test('the server closes 500 silent sockets, also half-open ones, and serves other clients without delay', async () => {
     const before = await openFiles(service);
     const started = performance.now();
     const traffic = startTraffic([
       () => sleep(200).then(() => fetch(`${service.url}/.well-known/jwks.json`)),
     ]);
-    const sockets = await Promise.all(Array.from({ length: 500 }, () => clingTo(service)));
+    const sockets = await Promise.all(Array.from({ length: 500 }, () => connectHalfOpen(service)));
     await until('all are accepted', async () => (await openFiles(service)) > before + 400 || undefined);
     await Promise.all(sockets.map((socket) => once(socket.resume(), 'end')));
     const ms = performance.now() - started;

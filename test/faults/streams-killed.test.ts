@@ -1,4 +1,4 @@
-/** Processes and brokers killed while events are published: nothing is lost, repeats have the same id, order holds. */
+/** Kills processes and brokers while events are published: no event is lost, repeats have the same id, order holds. */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -36,7 +36,7 @@ const untilPublished = (databaseUrl: string) =>
 
 const idsOf = (received: readonly Received[]): string[] => received.map(({ value }) => JSON.parse(value).id);
 
-/** The versions of an agent, as they were told. */
+/** The versions of an agent in published order. */
 const versionsOf = (received: readonly Received[], agentId: string): number[] =>
   withoutRepeats(received)
     .map(({ value }) => JSON.parse(value))
@@ -45,7 +45,7 @@ const versionsOf = (received: readonly Received[], agentId: string): number[] =>
 
 const oneToN = (count: number) => Array.from({ length: count }, (_, index) => index + 1);
 
-/** Raises the version of one agent again and again, each time after the answer to the one before. */
+/** Increments the version of one agent, one request after the other. */
 async function startRaising(url: () => string, headers: Record<string, string>) {
   const json = { ...headers, 'content-type': 'application/json' };
   const made = await fetch(`${url()}/api/v1/agents`, {
@@ -69,7 +69,7 @@ async function startRaising(url: () => string, headers: Record<string, string>) 
         },
         () => false,
       );
-      // The same version again changes nothing and is no event, so a lost answer does no harm.
+      // Setting the same version again creates no event, so a retry after a lost response is safe.
       if (done) raised += 1;
       await sleep(5);
     }
@@ -87,7 +87,7 @@ async function startRaising(url: () => string, headers: Record<string, string>) 
 }
 
 describe('Streams', { concurrency: 2 }, () => {
-  test('200 all along while both brokers are away at the start, come, are killed and come back: all arrives, in order', async (t) => {
+  test('200 while both brokers start late, are killed and restart: all events arrive in order', async (t) => {
     const [nats, kafka] = await Promise.all([startNats(), startKafka({ 'num.partitions': '2' })]);
     if (!nats) return skipWithout(t, 'nats-server');
     if (!kafka) return skipWithout(t, kafkaIsNeeded);
@@ -129,7 +129,7 @@ describe('Streams', { concurrency: 2 }, () => {
     assert.equal(await program.gone(), 0, program.output());
   });
 
-  test('killed between publishing and deleting: the same ids again, which JetStream knows', async (t) => {
+  test('a worker killed between publishing and deleting publishes the same ids again; JetStream deduplicates them', async (t) => {
     const [nats, kafka] = await Promise.all([startNats(), startKafka()]);
     if (!nats) return skipWithout(t, 'nats-server');
     if (!kafka) return skipWithout(t, kafkaIsNeeded);
@@ -144,7 +144,7 @@ describe('Streams', { concurrency: 2 }, () => {
       assert.equal((await askToken(first.url, operator)).status, 200);
     const ids = await expectedIds(databaseUrl);
 
-    // Whoever holds the rows keeps them from being deleted, not from being read.
+    // The row locks block deletes, not reads.
     const holder = new pg.Client({ connectionString: databaseUrl });
     await holder.connect();
     await holder.query('begin');
@@ -156,7 +156,7 @@ describe('Streams', { concurrency: 2 }, () => {
     });
     worker.kill('SIGKILL');
     await worker.ended();
-    // The deletion has been sent, and would still be done.
+    // The delete was sent and would still run.
     await holder.query(
       `select pg_terminate_backend(pid) from pg_stat_activity
        where datname = current_database() and query like '%delete from stream_outbox%' and pid <> pg_backend_pid()`,
@@ -174,7 +174,7 @@ describe('Streams', { concurrency: 2 }, () => {
     assert.deepEqual([...new Set(idsOf(repeated))].toSorted(), ids);
   });
 
-  test('two processes, killed in turn under load: the other goes on, nothing is lost, order holds', async (t) => {
+  test('two workers killed alternately under load: the other continues, no event is lost, order holds', async (t) => {
     const nats = await startNats();
     if (!nats) return skipWithout(t, 'nats-server');
     const databaseUrl = await createDatabase();
@@ -204,9 +204,9 @@ describe('Streams', { concurrency: 2 }, () => {
     assert.deepEqual(versionsOf(received, raising.agentId), oneToN(raised));
   });
 
-  test('refuses to start with an address that cannot be one, saying which and never a password', async () => {
+  test('serve refuses to start with invalid broker settings; it names them and prints no password', async () => {
     const env = environment(await createDatabase(), {
-      NATS_URL: 'http://somebody:s3cret@127.0.0.1:4222',
+      NATS_URL: 'http://user:s3cret@127.0.0.1:4222',
       KAFKA_BROKERS: 'kafka://127.0.0.1',
       KAFKA_TOPIC_PREFIX: 'a b',
       KAFKA_SASL_USERNAME: 'me',

@@ -1,4 +1,4 @@
-/** Clients that ask and do not read, against a server as it is deployed: its memory stays bounded and others are served. */
+/** Clients that do not read their responses: the server's memory stays bounded and other clients are served. */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
@@ -12,7 +12,7 @@ const env = environment(await createDatabase());
 const { url, port } = await startServe(env);
 const headers = await authorize(url, await makeOperator(env));
 
-/** A figure of the process, such as its resident memory. */
+/** A process metric, such as resident memory. */
 async function figure(name: string): Promise<number> {
   const text = await (await fetch(`${url}/metrics`)).text();
   return Number(new RegExp(`^${name} (\\S+)$`, 'm').exec(text)?.[1]);
@@ -30,9 +30,9 @@ async function ask(path: string, times: number): Promise<Socket> {
   return socket;
 }
 
-/** The highest figure of memory while the clients hold their responses, and that they are disconnected in the end. */
+/** Peak memory growth while clients leave responses unread; waits until the server disconnects them. */
 async function hold(path: string, clients: number, times: number): Promise<{ grownMiB: number }> {
-  // Once before, so that what is loaded with the first response does not count.
+  // One request first, so that lazily loaded data does not count.
   assert.equal((await (await fetch(url + path, { headers })).text()).length > 0, true);
   const files = await figure('process_open_fds');
   const before = await residentMiB();
@@ -54,13 +54,13 @@ async function hold(path: string, clients: number, times: number): Promise<{ gro
 }
 
 describe('clients that do not read', () => {
-  test('200 of them, asking for the script of /docs: no copy each, and disconnected in time', async () => {
+  test('200 clients of the /docs script share one copy and are disconnected in time', async () => {
     const { grownMiB } = await hold('/docs/js/scalar.js', 200, 1);
     // A copy each would be more than 800 MiB.
     assert.ok(grownMiB < 250, `${grownMiB} MiB more`);
   });
 
-  test('40 of them, with 20 pipelined requests each for a long list: one response each', async () => {
+  test('40 clients with 20 pipelined requests each hold one response each', async () => {
     const capabilities = Array.from({ length: 100 }, (_, at) => `${'c'.repeat(120)}:${at}`);
     for (let made = 0; made < 100; made += 1) {
       const body = JSON.stringify(newAgent({ capabilities }));
@@ -68,7 +68,7 @@ describe('clients that do not read', () => {
       assert.equal((await fetch(`${url}/api/v1/agents`, init)).status, 201);
     }
     const { grownMiB } = await hold('/api/v1/agents?limit=100', 40, 20);
-    // All of them would be 1,000 MiB.
+    // All responses would be 1,000 MiB.
     assert.ok(grownMiB < 250, `${grownMiB} MiB more`);
   });
 });

@@ -1,4 +1,4 @@
-/** The worker killed, at the worst moments and at many: everything is delivered, under the ids it was given. */
+/** Kills the webhook worker at critical moments and under load: every delivery arrives, with its own id. */
 import assert from 'node:assert/strict';
 import { createServer, type Socket } from 'node:net';
 import { test } from 'node:test';
@@ -15,8 +15,8 @@ const startWorker = (t: WebhookApp): Program =>
     NODE_EXTRA_CA_CERTS: authorityFile,
   });
 
-/** As if so much time had passed that every claim has run out. */
-const letClaimsRunOut = (t: WebhookApp) =>
+/** Expires every lease on a delivery. */
+const expireLeases = (t: WebhookApp) =>
   t.sql("update webhook_deliveries set claimed_until = '2000-01-01' where claimed_until is not null");
 
 const end = async (program: Program) => {
@@ -34,9 +34,9 @@ const deliveredOnce = (t: WebhookApp, id: string, program: Program) =>
     program,
   );
 
-test('killed between the commit and the sending: delivered by the next', async () => {
+test('the next worker delivers after a kill between commit and sending', async () => {
   const t = await startWebhookApp(settings);
-  // Takes the connection and says nothing: the worker has claimed, and can send nothing.
+  // Accepts the connection and never answers: the worker holds the lease and cannot send.
   const sockets: Socket[] = [];
   const mute = createServer((socket) => void sockets.push(socket.on('error', () => {})));
   const port = await freePort();
@@ -54,7 +54,7 @@ test('killed between the commit and the sending: delivered by the next', async (
   );
 
   const receiver = await startReceiver(undefined, { port });
-  await letClaimsRunOut(t);
+  await expireLeases(t);
   const delivery = await deliveredOnce(t, id, startWorker(t));
   assert.deepEqual(
     receiver.received.map(({ headers }) => headers['x-service-delivery-id']),
@@ -62,7 +62,7 @@ test('killed between the commit and the sending: delivered by the next', async (
   );
 });
 
-test('killed between the sending and the saving: delivered again, with the same delivery id', async () => {
+test('the next worker delivers again with the same delivery id after a kill between sending and saving', async () => {
   const t = await startWebhookApp(settings);
   let killFirst: (() => void) | undefined;
   const receiver = await startReceiver(async (_request, response) => {
@@ -80,14 +80,14 @@ test('killed between the sending and the saving: delivered again, with the same 
     ['pending'],
   );
 
-  await letClaimsRunOut(t);
+  await expireLeases(t);
   const delivery = await deliveredOnce(t, id, startWorker(t));
   const ids = receiver.received.map(({ headers }) => headers['x-service-delivery-id']);
   assert.deepEqual(ids, [delivery.id, delivery.id]);
   assert.equal(receiver.received[0]?.body, receiver.received[1]?.body);
 });
 
-test('told to stop: what was not begun goes back at once, what is under way is finished, exit 0', async () => {
+test('a stopping worker finishes deliveries in flight, releases the others, and exits with 0', async () => {
   const t = await startWebhookApp(settings);
   const receiver = await startReceiver(async (_request, response) => {
     await sleep(300);
@@ -113,10 +113,10 @@ test('told to stop: what was not begun goes back at once, what is under way is f
 const deliveries = Number(process.env.WEBHOOK_TEST_DELIVERIES || 5_000);
 const kills = Number(process.env.WEBHOOK_TEST_KILLS || 4);
 const receivers = 20;
-/** More than the usual, for the sizes that are asked for. */
+/** Long enough for larger runs. */
 const timeout = 3_600_000;
 
-test(`${deliveries} deliveries to ${receivers} receivers, the worker killed ${kills} times: none is lost`, {
+test(`no delivery is lost: ${deliveries} to ${receivers} receivers, ${kills} kills of the worker`, {
   timeout,
 }, async (c) => {
   const t = await startWebhookApp(settings);
@@ -149,7 +149,7 @@ test(`${deliveries} deliveries to ${receivers} receivers, the worker killed ${ki
   for (let kill = 0; kill < kills; kill += 1) {
     const before = count();
     const worker = startWorker(t);
-    // In the middle of it, each time at another moment.
+    // Each kill hits another phase of the deliveries.
     const goal = before + Math.ceil(deliveries / (kills * 2));
     await until(
       'some deliveries',
@@ -159,7 +159,7 @@ test(`${deliveries} deliveries to ${receivers} receivers, the worker killed ${ki
     ).catch(() => {});
     await sleep((kill * 37) % 100);
     await end(worker);
-    await letClaimsRunOut(t);
+    await expireLeases(t);
   }
   await issuing;
   const last = startWorker(t);
@@ -169,7 +169,7 @@ test(`${deliveries} deliveries to ${receivers} receivers, the worker killed ${ki
     last,
     600_000,
   );
-  // What was sent twice may still be under way.
+  // Repeated deliveries may still be in flight.
   await until(
     'all rows settled',
     async () =>
