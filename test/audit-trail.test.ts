@@ -1,4 +1,4 @@
-/** Everything that changes something leaves exactly one audit event; so does every refused authentication. */
+/** Every change and every refused authentication writes exactly one audit event. */
 import assert from 'node:assert/strict';
 import { generateKeyPairSync } from 'node:crypto';
 import { describe, it } from 'node:test';
@@ -43,7 +43,7 @@ async function eventsOf<T>(work: () => Promise<T>): Promise<{ result: T; written
   return { result, written: (await all()).filter(({ event_id }) => !before.has(event_id)) };
 }
 
-/** What is wrong with the trail that a successful call of this route leaves; undefined when nothing is. */
+/** The difference between expected and written events of a successful call; undefined when there is none. */
 async function problemOf({ id, method, path }: RouteEntry): Promise<string | undefined> {
   const request = succeeding(id);
   if (!request) return `${method} ${path} (${id}) has no row in test/matrix/matrix-rows.ts`;
@@ -69,10 +69,10 @@ async function problemOf({ id, method, path }: RouteEntry): Promise<string | und
 describe('a successful call', () => {
   for (const entry of t.app.routes) {
     const expected = entry.method === 'GET' || entry.id in changesNothing ? 'none' : 'one';
-    it(`${entry.method} ${entry.path} leaves ${expected}`, async () =>
+    it(`${entry.method} ${entry.path} writes ${expected}`, async () =>
       assert.equal(await problemOf(entry), undefined));
   }
-  it('only routes that exist are excused', () => {
+  it('every exception names an existing route', () => {
     const mutating = t.app.routes.filter(({ method }) => method !== 'GET').map(({ id }) => id);
     assert.deepEqual(
       Object.keys(changesNothing).filter((id) => !mutating.includes(id)),
@@ -114,7 +114,7 @@ describe('a refused authentication at /token', () => {
       target: Target,
     ) => Promise<{ form: Record<string, string>; headers?: Record<string, string>; agentId?: string }>,
   ];
-  const nobody = '00000000-0000-0000-0000-000000000000';
+  const noAgentId = '00000000-0000-0000-0000-000000000000';
   const unknownId = crypto.randomUUID();
   const cases: Case[] = [
     ['a wrong secret', 401, async (target) => ({ form: { ...secretOf(target), client_secret: 'cs_wrong' } })],
@@ -127,7 +127,7 @@ describe('a refused authentication at /token', () => {
     [
       'a client id that is no UUID',
       401,
-      async (target) => ({ form: { ...secretOf(target), client_id: 'x' }, agentId: nobody }),
+      async (target) => ({ form: { ...secretOf(target), client_id: 'x' }, agentId: noAgentId }),
     ],
     [
       'a wrong secret by HTTP Basic',
@@ -140,7 +140,7 @@ describe('a refused authentication at /token', () => {
     [
       'HTTP Basic that cannot be read',
       401,
-      async () => ({ form: { grant_type: 'client_credentials' }, headers: basic('x'), agentId: nobody }),
+      async () => ({ form: { grant_type: 'client_credentials' }, headers: basic('x'), agentId: noAgentId }),
     ],
     [
       'two proofs at once',
@@ -227,7 +227,7 @@ describe('a refused authentication at /token', () => {
       401,
       async ({ agentId }) => ({ form: asserted(await assertion(agentId)) }),
     ],
-    ['an assertion that is none', 401, async () => ({ form: asserted('x.y.z'), agentId: nobody })],
+    ['an assertion that is not a JWT', 401, async () => ({ form: asserted('x.y.z'), agentId: noAgentId })],
     [
       'an assertion of another type',
       401,
@@ -252,7 +252,7 @@ describe('a refused authentication at /token', () => {
   ];
 
   for (const [what, status, prepare] of cases) {
-    it(`${status} ${what}: exactly one event, a failure, with where from`, async () => {
+    it(`${status} for ${what}: one failure event with address and user agent`, async () => {
       const target = await makeTarget();
       const { form, headers, agentId = target.agentId } = await prepare(target);
       const request: TestRequest = { method: 'POST', url: '/api/v1/token', form };
@@ -274,7 +274,7 @@ describe('a refused authentication at /token', () => {
     });
   }
 
-  it('many at once, in shared transactions: one event each', async () => {
+  it('concurrent refusals in shared transactions write one event each', async () => {
     const targets = await Promise.all(Array.from({ length: 30 }, makeTarget));
     const { result, written } = await eventsOf(() =>
       Promise.all(
@@ -297,14 +297,14 @@ describe('a refused authentication at /token', () => {
 });
 
 describe('a refused access token', () => {
-  const nobody = '00000000-0000-0000-0000-000000000000';
+  const noAgentId = '00000000-0000-0000-0000-000000000000';
   const failure = { outcome: 'failure', ip_address: '192.0.2.77', user_agent: 'trail/1.0' };
   const guarded = t.app.routes.filter(({ access }) => !['open', 'client', 'secret'].includes(access.kind));
 
-  it('leaves exactly one event at every route that wants one; no token leaves none', async () => {
+  it('writes exactly one event at every route that requires a token; a missing token writes none', async () => {
     const target = await makeTarget();
     for (const [index, { id }] of guarded.entries()) {
-      // Two at each route: a minute records only so many refusals of unauthenticated requests.
+      // Two per route: recording of unauthenticated refusals is throttled per minute.
       if (index % 25 === 0) startOfMinute(t.clock);
       const request = succeeding(id)?.(target);
       assert.ok(request, id);
@@ -312,7 +312,7 @@ describe('a refused access token', () => {
       assert.equal(shown.result.status, 401, id);
       assert.deepEqual(
         shown.written.map(({ event_id: _, ...event }) => event),
-        [{ ...failure, action: 'authentication.refused', agent_id: nobody }],
+        [{ ...failure, action: 'authentication.refused', agent_id: noAgentId }],
         id,
       );
       const blank = await eventsOf(() => send(t, request, 'x y', from));
@@ -353,7 +353,7 @@ describe('a refused access token', () => {
       },
     ],
     [
-      'for somebody else',
+      'for another audience',
       'for another audience',
       401,
       (target) => ask(target, { resource: 'https://elsewhere.test' }),
@@ -368,7 +368,7 @@ describe('a refused access token', () => {
         return token;
       },
     ],
-    // Last: the operator's own expires with it.
+    // Last: the operator's own token expires too.
     [
       'that has expired',
       'expired',
@@ -381,7 +381,7 @@ describe('a refused access token', () => {
     ],
   ];
   for (const [what, reason, status, prepare] of cases)
-    it(`${status} ${what}: is in the log of whose it was, with the reason`, async () => {
+    it(`${status} for a token ${what}: the event names the agent and the reason`, async () => {
       const target = await makeTarget();
       const token = await prepare(target);
       const request: TestRequest = { method: 'GET', url: '/api/v1/agents' };
@@ -400,7 +400,7 @@ describe('a refused access token', () => {
       });
     });
 
-  it("401 a secret that is not the operator's, where there is one: one event, of nobody", async () => {
+  it('401 for a wrong METRICS_TOKEN: one event without an agent', async () => {
     const other = await startApp({ METRICS_TOKEN: 'm'.repeat(32) });
     const { status } = await other.call('GET', '/metrics', { token: 'n'.repeat(32) });
     const written = await other.sql(
@@ -408,7 +408,7 @@ describe('a refused access token', () => {
     );
     assert.deepEqual(
       [status, written],
-      [401, [{ agent_id: nobody, metadata: { reason: 'wrong secret', operation: 'metrics' } }]],
+      [401, [{ agent_id: noAgentId, metadata: { reason: 'wrong secret', operation: 'metrics' } }]],
     );
   });
 });

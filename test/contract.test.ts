@@ -1,4 +1,4 @@
-/** The contract against the spec's own words, kept in fixtures/spec-words.json: a missing or altered one fails here. */
+/** Compares the contract with the names of the spec in fixtures/spec-words.json. */
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { describe, it } from 'node:test';
@@ -63,12 +63,12 @@ describe('the contract', () => {
     };
     assert.deepEqual(ours, { ...spec.metrics, ...added });
   });
-  it('registers every metric, so that /metrics shows it before anything happened', async () => {
+  it('registers every metric at the start, so that /metrics lists it', async () => {
     const text = await createMetrics().text();
     for (const [name, { type }] of Object.entries(spec.metrics))
       assert.match(text, new RegExp(`^# TYPE ${name} ${type}$`, 'm'));
   });
-  it('shows no figure that nobody has measured: a gauge is absent until somebody sets it', async () => {
+  it('omits a gauge until it is set', async () => {
     const metrics = createMetrics();
     assert.doesNotMatch(await metrics.text(), /^service_audit_chain_integrity /m);
     metrics.gauge('service_audit_chain_integrity', 1);

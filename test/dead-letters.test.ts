@@ -1,4 +1,4 @@
-/** Deliveries that are given up where nobody can ask: by `worker`, beside `serve --no-worker`. */
+/** Dead letters of a `worker` process, which serves no /metrics, beside `serve --no-worker`. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { environment } from './support/harness.ts';
@@ -13,7 +13,7 @@ const settings = {
   NODE_EXTRA_CA_CERTS: authorityFile,
 };
 
-test('a dead letter of a worker is counted by every process that answers /metrics, and logged once', async () => {
+test('every process that serves /metrics counts a dead letter of the worker; the log has it once', async () => {
   const t = await startWebhookApp(settings);
   const receiver = await startReceiver((_request, response) => void response.writeHead(500).end());
   const { id } = await t.subscribe(`${receiver.url}/hooks/path-secret?key=query-secret`);

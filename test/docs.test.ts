@@ -1,4 +1,4 @@
-/** The pages: every relative link and anchor has a target, and the README stays short. */
+/** Docs: every relative link and anchor has a target, and the README stays short. */
 import assert from 'node:assert/strict';
 import { existsSync, globSync, readFileSync, statSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';

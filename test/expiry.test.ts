@@ -1,4 +1,4 @@
-/** What is over goes, however much it is, and never in one long statement. */
+/** The purge deletes expired rows in batches. */
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import { startApp } from './support/harness.ts';
@@ -10,7 +10,7 @@ const old = "now() - interval '200 days'";
 
 const home = 'select organization_id from organizations limit 1';
 
-/** How rows that are long over come about, `n` being their number. */
+/** Per table, a query for long expired rows; `n` is the row number. */
 const tables = {
   used_assertions: `select gen_random_uuid(), n::text, ${old}`,
   token_revocations: `select gen_random_uuid(), gen_random_uuid(), ${old}, ${old}`,
@@ -19,7 +19,7 @@ const tables = {
   billing_sessions: `select n::text, 'portal', 'stripe', (${home}), (${home}), null, null, ${old}, ${old}, null`,
 };
 
-it('rows that are over go in pieces, and those that are not stay', async () => {
+it('the purge deletes expired rows in batches and keeps the others', async () => {
   await t.sql('create table taken (name text, n int)');
   await t.sql(`create function note_taken() returns trigger language plpgsql as
     $$ begin insert into taken select tg_table_name, count(*) from gone; return null; end $$`);

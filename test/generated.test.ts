@@ -3,13 +3,13 @@ import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { generatedFiles } from '../scripts/generated.ts';
 
-test('openapi.json and the generated docs say what the code does (npm run openapi writes them)', async () => {
+test('openapi.json and the generated docs match the code (npm run openapi writes them)', async () => {
   for (const [path, text] of Object.entries(await generatedFiles())) {
     assert.equal(readFileSync(new URL(`../${path}`, import.meta.url), 'utf8'), text, `${path} is stale`);
   }
 });
 
-test('what has a default need not be sent, by the document too', async () => {
+test('openapi.json does not require a field that has a default', async () => {
   const { 'openapi.json': text = '' } = await generatedFiles();
   const demanded: string[] = [];
   const visit = (node: unknown, path: string): void => {

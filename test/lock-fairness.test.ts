@@ -1,4 +1,4 @@
-/** Whoever ends something has their turn, and soon, however many requests that rest on it keep coming. */
+/** Fair locks: a request that revokes or suspends is not starved by requests that hold the lock shared. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -29,10 +29,10 @@ const delegatee = async () => {
   return { bob, lent, ask: () => redeem(bob, lent.delegationToken) };
 };
 
-/** What is asked all the time, and what ends it. */
+/** The request that clients repeat, and the request that ends its success. */
 const cases: [string, () => Promise<{ ask: Call; end: Call }>][] = [
   [
-    'a trust policy is deleted',
+    'deletes a trust policy',
     async () => {
       const { policy, ask } = await workload();
       const url = `/api/v1/oidc/trust-policies/${policy.policyId}`;
@@ -40,21 +40,21 @@ const cases: [string, () => Promise<{ ask: Call; end: Call }>][] = [
     },
   ],
   [
-    'an agent that comes in by one is suspended',
+    'suspends an agent that authenticates by a trust policy',
     async () => {
       const { policy, ask } = await workload();
       return { ask, end: () => suspend(policy.agentId) };
     },
   ],
   [
-    'a delegation is revoked',
+    'revokes a delegation',
     async () => {
       const { lent, ask } = await delegatee();
       return { ask, end: () => revoke(aliceToken, lent.chainId) };
     },
   ],
   [
-    'an agent that redeems one is suspended',
+    'suspends an agent that redeems a delegation',
     async () => {
       const { bob, ask } = await delegatee();
       return { ask, end: () => suspend(bob.agentId) };
@@ -62,9 +62,9 @@ const cases: [string, () => Promise<{ ask: Call; end: Call }>][] = [
   ],
 ];
 
-describe('30 clients ask without a pause', () => {
+describe('while 30 clients request tokens without a pause, the operator', () => {
   for (const [what, make] of cases) {
-    it(`${what} within seconds, and none of them gets anything afterwards`, async () => {
+    it(`${what} within seconds, and the clients get 4xx afterwards`, async () => {
       const { ask, end } = await make();
       let ended = false;
       const asking = Array.from({ length: 30 }, async () => {
@@ -86,8 +86,8 @@ describe('30 clients ask without a pause', () => {
   }
 });
 
-describe('whoever redeems a delegation', () => {
-  it('takes all its agents in one order, and holds none while it waits for the first', async () => {
+describe('redeeming a delegation', () => {
+  it('locks its agents in one order, and holds no lock while it waits for the first', async () => {
     const two = [await t.agent(), await t.agent()];
     const [first, second] = two.toSorted((one, other) => (one.agentId < other.agentId ? -1 : 1));
     assert.ok(first && second);

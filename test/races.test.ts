@@ -1,4 +1,4 @@
-/** The races of the registry, on real PostgreSQL: many at once, many rounds. */
+/** Races of the registry on PostgreSQL: many concurrent requests, many rounds. */
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { describe, it } from 'node:test';
@@ -21,7 +21,7 @@ const tally = (answers: Answer[]) =>
     ([status, group]) => `${status}×${group?.length}`,
   );
 
-/** Until PostgreSQL says that somebody waits for a lock; whoever was asked must not be answered before. */
+/** Waits until a session waits for a lock; fails if the request is answered first. */
 const untilWaits = async (asked: Promise<unknown>) => {
   let answered = false;
   const noted = () => {
@@ -42,7 +42,7 @@ describe('races', () => {
     [5, 50, 5],
     [200, 4, 50],
   ] as const) {
-    it(`one e-mail, ${count} at once, ${rounds} rounds: exactly one 201 each`, async () => {
+    it(`exactly one 201 per round: one e-mail, ${count} concurrent requests, ${rounds} rounds`, async () => {
       for (let round = 0; round < rounds; round += 1) {
         const email = `Race-${randomUUID()}@Example.com`;
         const answers = await atOnce(count, (index) =>
@@ -52,7 +52,7 @@ describe('races', () => {
       }
     });
 
-    it(`the last place in a plan, ${count} at once, ${rounds} rounds: exactly one 201 each`, async () => {
+    it(`exactly one 201 per round: the last agent of a plan, ${count} concurrent requests, ${rounds} rounds`, async () => {
       const organization = { name: 'Small', slug: `small-${randomUUID()}`, maxAgents: 0 };
       const { organizationId } = (await post('/organizations', organization)).json;
       for (let round = 1; round <= rounds; round += 1) {
@@ -68,7 +68,7 @@ describe('races', () => {
       }
     });
 
-    it(`one credential rotated ${count} times at once, ${rotations} rounds: one secret is valid, and it was returned`, async () => {
+    it(`exactly one returned secret is valid: ${count} concurrent rotations of one credential, ${rotations} rounds`, async () => {
       const { agentId } = await t.agent();
       const { credentialId } = (await post(`/agents/${agentId}/credentials`)).json;
       for (let round = 0; round < rotations; round += 1) {
@@ -82,7 +82,7 @@ describe('races', () => {
     });
   }
 
-  it('rotate, revoke and /token at once, 50 rounds: nothing is issued once the 204 has come', async () => {
+  it('no token is issued after the 204 of a revocation: concurrent rotate, revoke and /token, 50 rounds', async () => {
     const { agentId } = await t.agent();
     for (let round = 0; round < 50; round += 1) {
       const before = (await post(`/agents/${agentId}/credentials`)).json;
@@ -112,7 +112,7 @@ describe('races', () => {
     }
   });
 
-  it('suspension and minting at once, 200 rounds: never a credential from after the suspension', async () => {
+  it('no credential is created after a suspension: concurrent suspension and creation, 200 rounds', async () => {
     const { agentId } = await t.agent();
     const patch = (status: string) =>
       t.call('PATCH', `/api/v1/agents/${agentId}`, { token, payload: { status } });
@@ -128,7 +128,7 @@ describe('races', () => {
     }
   });
 
-  it('after all this, agent_counts says what counting says', async () => {
+  it('agent_counts equals the number of agents afterwards', async () => {
     const rows = await t.sql(
       `select organization_id, agent_type, status, agents::int as n from agent_counts where agents <> 0
        except select organization_id, agent_type, status, count(*)::int from agents group by 1, 2, 3`,
@@ -140,7 +140,7 @@ describe('races', () => {
     assert.equal(sums?.counted, sums?.there);
   });
 
-  it('an agent that somebody holds: the others get their tokens meanwhile, it gets its own afterwards', async () => {
+  it('200 for other agents while one agent is locked, and for that agent after the release', async () => {
     const [held, other] = [await t.agent(), await t.agent()];
     const release = await keepOpen(t, (tx) =>
       tx.run('test.hold', sql`update agents set owner = 'held' where agent_id = ${held.agentId}`),
@@ -154,13 +154,13 @@ describe('races', () => {
     assert.equal(
       (await ask({ ...held, clientSecret: 'wrong' })).status,
       401,
-      'a wrong secret waits for nobody',
+      'a wrong secret does not wait for the lock',
     );
     await release();
     assert.equal((await waiting).status, 200);
   });
 
-  it('a credential that is being revoked: whoever asks with it is answered when that is done, and refused', async () => {
+  it('401 for a token request that waited for the revocation of its credential', async () => {
     const client = await t.agent();
     const release = await keepOpen(t, (tx) =>
       tx.run(
@@ -174,7 +174,7 @@ describe('races', () => {
     assert.equal((await waiting).status, 401);
   });
 
-  it('a token that is being issued: whoever changes the agent or its credential waits until it is', async () => {
+  it('a change of an agent or its credential waits until the token is issued', async () => {
     const client = await t.agent();
     for (const table of ['agents', 'credentials']) {
       const release = await keepOpen(t, (tx) => tryLockShared(tx, 'agent', [client.agentId]));

@@ -1,9 +1,9 @@
-/** No secret leaves but in the one answer that is meant to show it. */
+/** Secrets appear only in the response that creates them. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { newAgent, startApp } from './support/harness.ts';
 
-test('no secret of the run is in any list, log line, metric, audit row or document', async () => {
+test('no list, log line, metric, audit row or document contains a secret', async () => {
   const key = Buffer.alloc(32, 1).toString('base64');
   const t = await startApp({ LOG_LEVEL: 'trace', DATA_ENCRYPTION_KEY: key });
   const token = await t.token();
@@ -21,7 +21,7 @@ test('no secret of the run is in any list, log line, metric, audit row or docume
     const path = `/api/v1/agents/${agentId}/credentials/${minted.credentialId}`;
     const rotated = (await call('POST', `${path}/rotate`)).json;
     secrets.push(minted.clientSecret, rotated.clientSecret, await t.token(undefined, rotated));
-    // Refusals and failures, which like to repeat what they were given.
+    // Refusals and failures, which tend to repeat their input.
     seen.push(
       (
         await t.askToken({
@@ -67,7 +67,7 @@ test('no secret of the run is in any list, log line, metric, audit row or docume
     await look(`/api/v1/agents/${agentId}/credentials`);
     await look(`/api/v1/agents/${agentId}/keys`);
   }
-  // A defect of ours, logged with its stack.
+  // An internal error, logged with its stack.
   await t.sql('alter table credentials rename to credentials_gone');
   assert.equal(
     (

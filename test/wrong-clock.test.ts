@@ -1,4 +1,4 @@
-/** A machine whose clock is wrong: it must not take away what it thinks is over, and goes on recording. */
+/** Clock skew: a process with a wrong clock deletes no valid rows and keeps recording. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import pg from 'pg';
@@ -7,7 +7,7 @@ import { askToken, makeOperator, startServe, until } from './support/programs.ts
 
 const dayMs = 86_400_000;
 
-/** A server whose clock is so many days off, and leaps by so many more when it is told to. */
+/** Starts a server whose clock is off by `days`, and jumps by `leap` more on SIGUSR2. */
 async function startAt(days: number, leap = 0) {
   const databaseUrl = await createDatabase();
   const env = environment(databaseUrl);
@@ -35,12 +35,12 @@ async function startAt(days: number, leap = 0) {
   return { url, program, operator, client, count, events, said };
 }
 
-test('a hundred days ahead nothing is deleted that the database does not call over', async () => {
+test('a clock 100 days ahead deletes no row that has not expired by the database clock', async () => {
   const { url, program, operator, client, count, events, said } = await startAt(100);
   assert.ok(events > 0);
-  // At the start every loop has its first round, also those that delete.
+  // Every loop runs once at the start, also those that delete.
   const held = async () => said('is ahead of the database') >= 7 || undefined;
-  await until('every loop that deletes holds', held, program);
+  await until('every loop that deletes pauses', held, program);
   assert.equal((await askToken(url, operator)).status, 200);
   assert.equal(await count('audit_events'), events + 1);
   assert.equal(await count('token_revocations'), 1);
@@ -48,7 +48,7 @@ test('a hundred days ahead nothing is deleted that the database does not call ov
 });
 
 for (const days of [9, -9]) {
-  test(`a leap of ${days} days: tokens are issued, recorded and linked`, async () => {
+  test(`tokens are issued, recorded and linked after a clock jump of ${days} days`, async () => {
     const { url, program, operator, client, count, events, said } = await startAt(0, days);
     assert.equal((await askToken(url, operator)).status, 200);
     program.kill('SIGUSR2');

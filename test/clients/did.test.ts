@@ -1,4 +1,4 @@
-/** Strangers who know a DID and nothing else: official resolvers over TLS, `jose` alone, and the official A2A SDK. */
+/** Verifiers that know only a DID: official resolvers over TLS, `jose` alone, and the official A2A SDK. */
 import assert from 'node:assert/strict';
 import { generateKeyPairSync } from 'node:crypto';
 import { describe, it } from 'node:test';
@@ -48,7 +48,7 @@ const resolve = async (did: string): Promise<DIDDocument> => {
   return didDocument as DIDDocument;
 };
 
-/** The key that a DID URL names, from the documents alone, and only if it is there for that purpose. */
+/** The key that a DID URL names, if the DID document lists it for that purpose. */
 async function keyFor(document: DIDDocument, url: string, purpose: 'assertionMethod' | 'authentication') {
   assert.ok(document[purpose]?.includes(url), `${url} is no ${purpose}`);
   const method = document.verificationMethod?.find(({ id }: VerificationMethod) => id === url);
@@ -58,7 +58,7 @@ async function keyFor(document: DIDDocument, url: string, purpose: 'assertionMet
   )) as CryptoKey;
 }
 
-/** As the caller expects it to be: what is not so fails the assertions that follow. */
+/** Unchecked type: a wrong shape fails the assertions that follow. */
 const card = async <Shape extends object>(format: string): Promise<Shape> => {
   const response = await fetch(`${t.baseUrl}/api/v1/agents/${agent.agentId}/did/card?format=${format}`);
   assert.equal(response.status, 200);
@@ -73,7 +73,7 @@ const valid = (schema: object, value: unknown) => {
   return validate(value) ? true : ajv.errorsText(validate.errors);
 };
 
-/** Changes something in what was signed; a signature that does not mind is none. */
+/** Changes the signed content; the signature must become invalid. */
 const tampered = <T>(value: T): T =>
   JSON.parse(JSON.stringify(value).replace('talent-team', 'other-team')) as T;
 
@@ -85,13 +85,13 @@ describe('did-resolver with web-did-resolver', () => {
     assert.deepEqual(document.authentication, [`${agentDid}#own`]);
   });
 
-  it('finds the key by which the agent proves itself', async () => {
+  it('finds the authentication key of the agent', async () => {
     const signed = await new SignJWT({}).setProtectedHeader({ alg: 'ES256' }).sign(privateKey);
     const key = await keyFor(await resolve(agentDid), `${agentDid}#own`, 'authentication');
     await compactVerify(signed, key);
   });
 
-  it('reports an agent that is no more as not found', async () => {
+  it('reports a decommissioned agent as not found', async () => {
     const { agentId } = (await t.call('POST', '/api/v1/agents', { token, payload: newAgent() })).json;
     await t.call('DELETE', `/api/v1/agents/${agentId}`, { token });
     const { didResolutionMetadata } = await resolver.resolve(`${instanceDid}:agents:${agentId}`);
@@ -139,7 +139,7 @@ interface SignedRecord {
 }
 
 describe('an OASF record', () => {
-  it('is of its schema, and its signature verifies with the agent’s DID document', async () => {
+  it('matches its schema, and its signature verifies with the agent’s DID document', async () => {
     const record = await card<SignedRecord>('oasf');
     assert.equal(valid(OasfRecord, record), true);
     assert.equal(record.schema_version, '0.7.0');
@@ -160,7 +160,7 @@ describe('an OASF record', () => {
     await assert.rejects(verify(tampered(record)), { code: 'ERR_JWS_SIGNATURE_VERIFICATION_FAILED' });
   });
 
-  it('is a record of OASF 0.7.0 for every type of agent, its skill one of the catalogue', async () => {
+  it('is a valid OASF 0.7.0 record with a skill of the catalogue for every agent type', async () => {
     for (const agentType of agentTypes) {
       const { agentId } = (
         await t.call('POST', '/api/v1/agents', { token, payload: newAgent({ agentType }) })
@@ -171,7 +171,7 @@ describe('an OASF record', () => {
     }
   });
 
-  it('whose skill has the id of one class and the name of another is refused by both schemas', async () => {
+  it('is refused by both schemas when its skill mixes the id and name of two classes', async () => {
     const record = await card<{ skills: [{ id: number; name: string }] }>('oasf');
     const [{ id, name }] = record.skills;
     for (const skill of [
@@ -183,7 +183,7 @@ describe('an OASF record', () => {
         assert.notEqual(valid(schema, { ...record, skills: [skill] }), true);
   });
 
-  it('that lacks what the definition requires is refused by the schema', async () => {
+  it('is refused by the schema when a required field is missing', async () => {
     const record = await card<Record<string, unknown>>('oasf');
     for (const field of [
       'name',
@@ -202,7 +202,7 @@ describe('an OASF record', () => {
 });
 
 describe('the A2A SDK', () => {
-  it('reads the card at its well-known place and verifies its signature with the DID document', async () => {
+  it('reads the card at its well-known URL and verifies its signature with the DID document', async () => {
     const found = await new DefaultAgentCardResolver().resolve(
       t.baseUrl,
       `/agents/${agent.agentId}/.well-known/agent-card.json`,
@@ -220,7 +220,7 @@ describe('the A2A SDK', () => {
     await assert.rejects(verify(tampered(found) as AgentCard), /No valid signatures/);
   });
 
-  it('the signature also verifies by RFC 7515 and RFC 8785 alone', async () => {
+  it('signs a card that also verifies by RFC 7515 and RFC 8785 alone', async () => {
     const { signatures, supportedInterfaces, ...covered } = await card<{
       signatures: [Pick<FlattenedJWS, 'protected' | 'signature'>];
       supportedInterfaces: unknown[];

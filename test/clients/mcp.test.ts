@@ -1,4 +1,4 @@
-/** The official MCP SDK: a client that knows only a tool server's address finds us, gets a token, and calls the tool. */
+/** The official MCP SDK: a client with only a tool server's address discovers us, gets a token, and calls the tool. */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
@@ -18,7 +18,7 @@ import { freePort } from '../support/programs.ts';
 const t = await listen();
 const agent = await clientOf(t);
 
-/** A tool server that trusts our tokens for itself, and tells others where to get them. */
+/** A tool server that accepts our tokens and publishes resource metadata. */
 async function startToolServer(): Promise<URL> {
   const port = await freePort();
   const origin = `http://localhost:${port}`;
@@ -79,7 +79,7 @@ describe('the MCP SDK', () => {
       }),
     ],
   ] as const) {
-    it(`finds us from the 401, gets a token and calls a tool, with ${name}`, async () => {
+    it(`discovers us from the 401, gets a token and calls a tool, with ${name}`, async () => {
       const client = new Client({ name: 'test', version: '1.0.0' });
       const transport = new StreamableHTTPClientTransport(toolServer, { authProvider: provider });
       await client.connect(transport as never);

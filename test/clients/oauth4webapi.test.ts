@@ -92,7 +92,7 @@ describe('oauth4webapi', () => {
     });
   }
 
-  it('reads a refusal as the OAuth error that it is', async () => {
+  it('parses a refusal as an OAuth error', async () => {
     const response = await oauth.clientCredentialsGrantRequest(
       server,
       client,

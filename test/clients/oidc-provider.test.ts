@@ -1,4 +1,4 @@
-/** A real provider (oidc-provider) as partner and as outside issuer: its tokens, and what somebody makes of them. */
+/** A real provider (oidc-provider) as partner and as outside issuer: its tokens, and forged variants. */
 import assert from 'node:assert/strict';
 import { createHmac, createPublicKey } from 'node:crypto';
 import { describe, it } from 'node:test';
@@ -38,7 +38,7 @@ const asserted = (client_assertion: string, more: Record<string, string>) =>
     client_assertion,
     ...more,
   });
-/** Every way in. */
+/** Every endpoint that accepts an outside token. */
 const ways: [string, (token: string) => ReturnType<typeof exchange>][] = [
   ['POST /oidc/token', (token) => exchange(token)],
   ['POST /token', (token) => asserted(token, { grant_type: 'client_credentials' })],
@@ -77,7 +77,7 @@ const forged = async (token: string, header: object = {}) => {
   return thief.sign(stolen, { key: { ...(await makeKey('RS256')), kid: String(kid) }, header });
 };
 
-/** What is made of a good token, and what verify says of it. */
+/** Forged variants of a valid token, and the reason that verify returns. */
 const hostile: [string, string, (good: string) => string | Promise<string>][] = [
   ['another audience', 'audience_mismatch', () => provider.token('https://elsewhere.example')],
   ['a changed claim', 'bad_signature', (good) => rewritten(good, {}, { scope: 'admin:orgs' })],
@@ -91,7 +91,7 @@ const hostile: [string, string, (good: string) => string | Promise<string>][] = 
 ];
 
 describe('a token of a real provider', () => {
-  it('200 valid for whoever asks, and 200 once for whoever brings it, by whichever way', async () => {
+  it('200 valid from verify, and 200 once per token at each endpoint', async () => {
     for (const [way, bring] of ways) {
       const good = await provider.token(ownAudience);
       const { valid, claims } = await verify(good);
@@ -104,7 +104,7 @@ describe('a token of a real provider', () => {
   });
 
   for (const [what, reason, make] of hostile) {
-    it(`not valid (${reason}), and nobody comes in, with ${what}; the good one goes on being good`, async () => {
+    it(`invalid_grant or invalid_client with ${what} (${reason}); the original stays valid`, async () => {
       const good = await provider.token(ownAudience);
       const bad = await make(good);
       assert.deepEqual(await verify(bad), { valid: false, reason });
@@ -117,18 +117,18 @@ describe('a token of a real provider', () => {
     });
   }
 
-  it('nobody comes in as another client of the same provider, whose tokens are valid all the same', async () => {
+  it('400 or 401 for another client of the same provider; verify calls its token valid', async () => {
     const other = await provider.token(ownAudience, 'intruder');
     assert.equal((await verify(other)).valid, true);
     for (const [way, bring] of ways) assert.ok([400, 401].includes((await bring(other)).status), way);
   });
 
-  it('nobody comes in once the policy is gone; verify does not depend on it', async () => {
+  it('400 or 401 once the policy is deleted; verify does not depend on it', async () => {
     const good = await provider.token(ownAudience);
     await t.call('DELETE', `/api/v1/oidc/trust-policies/${policy.policyId}`, { token: operator });
     for (const [way, bring] of ways) assert.ok([400, 401].includes((await bring(good)).status), way);
     assert.equal((await verify(good)).valid, true);
   });
 
-  it('no header of a token made us connect anywhere', () => assert.equal(thief.connections(), 0));
+  it('no token header causes an outgoing connection', () => assert.equal(thief.connections(), 0));
 });

@@ -1,4 +1,4 @@
-/** `countersign audit …` as an operator runs it, with the database and without. */
+/** `countersign audit …`, with the database and without. */
 import assert from 'node:assert/strict';
 import { createPrivateKey, createPublicKey } from 'node:crypto';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -31,8 +31,7 @@ async function audit(env: Record<string, string>, ...args: string[]) {
   return { code: await program.gone(), stdout: program.stdout(), output: program.output() };
 }
 
-const asIntruder = (text: string) =>
-  execute(t.databaseUrl, `set session_replication_role = replica; ${text}`);
+const tamper = (text: string) => execute(t.databaseUrl, `set session_replication_role = replica; ${text}`);
 
 const [newest] = await t.sql<{ signed: string }>(
   'select signed from audit_checkpoints where organization_id = $1 order by number desc limit 1',
@@ -76,7 +75,7 @@ describe('audit export and verify', () => {
     );
   });
 
-  it('says so when the log is signed with another key; the export verifies with both', async () => {
+  it('export warns when the log is signed with another key; verify needs both keys', async () => {
     const { privatePem, publicPem } = generateKeyPair();
     const other = { DATABASE_URL, JWT_PRIVATE_KEY: privatePem, JWT_PUBLIC_KEY: publicPem };
     const file = join(folder, 'other.jsonl');
@@ -103,7 +102,7 @@ describe('audit export and verify', () => {
     const young = t.app.ids.uuid();
     await recordEvents(t, young, 3);
     const change = (from: string, to: string) =>
-      asIntruder(
+      tamper(
         `update audit_events set outcome = '${to}' where outcome = '${from}' and organization_id = '${young}'`,
       );
     await change('success', 'failure');
@@ -124,12 +123,12 @@ describe('audit export and verify', () => {
         `create table kept_${table} as select * from ${table} where organization_id = '${orphaned}';` +
         `delete from ${table} where organization_id = '${orphaned}'`,
     );
-    // As it is when no transaction is open any more, in whatever database of this server, that was when they were linked.
-    // It says that it was the sequencer, which otherwise goes over everything again.
+    // The state when no transaction of this server is open any more that was open when the events were linked.
+    // `written_in` marks the row as the sequencer's; otherwise the sequencer starts over.
     const settled = `update audit_progress set settled_before = pg_snapshot_xmax(pg_current_snapshot()),
                                                written_in = pg_current_xact_id()`;
     const giveBack = evidence.map((table) => `insert into ${table} select * from kept_${table}`);
-    await asIntruder([settled, ...take].join(';'));
+    await tamper([settled, ...take].join(';'));
     const { code, stdout } = await audit(online, 'verify');
     const watching = await openAudit({
       databaseUrl: t.databaseUrl,
@@ -143,14 +142,14 @@ describe('audit export and verify', () => {
     });
     while (!(await watching.audit.watch()));
     await watching.close();
-    await asIntruder(giveBack.join(';'));
+    await tamper(giveBack.join(';'));
     assert.equal(code, 1);
     assert.match(stdout, /^NOT INTACT: the event has no link.*\n {2}code +EVENT_NOT_LINKED$/m);
     assert.match(noticed.join(), new RegExp(`NOT INTACT.*${orphaned}|${orphaned}.*NOT INTACT`));
     assert.equal((await audit(online, 'verify')).code, 0);
   });
 
-  it('exit 1: an export that was changed, with the place', async () => {
+  it('exit 1: a changed export, naming an edited event', async () => {
     const lines = readFileSync(exported, 'utf8').trim().split('\n');
     const link = lines.findIndex((line) =>
       line.includes(`"organizationId":"${organizationId}","sequence":7`),
@@ -206,18 +205,18 @@ describe('audit export and verify', () => {
       'select event_id as id from audit_links where organization_id = $1 and sequence = 3',
       [organizationId],
     );
-    await asIntruder(`update audit_events set action = 'x' where event_id = '${row?.id}'`);
+    await tamper(`update audit_events set action = 'x' where event_id = '${row?.id}'`);
     const { code, stdout } = await audit(online, 'verify', '--organization', organizationId);
     assert.equal(code, 1);
     assert.match(stdout, /NOT INTACT: columns of the event differ from its text: action/);
     assert.match(stdout, new RegExp(`sequence +3\\n +event +${row?.id}`));
-    await asIntruder(
+    await tamper(
       `update audit_events set action = canonical::jsonb ->> 'action' where event_id = '${row?.id}'`,
     );
   });
 
   it('exit 1: a chain truncated with its checkpoint, which only an external checkpoint shows', async () => {
-    await asIntruder(
+    await tamper(
       `delete from audit_events where event_id in
          (select event_id from audit_links where organization_id = '${organizationId}' and sequence > 6);
        delete from audit_links where organization_id = '${organizationId}' and sequence > 6;

@@ -1,4 +1,4 @@
-/** Every command as a process of its own: what it needs, what it refuses and how it says so. */
+/** Every command as a process: its requirements, refusals and messages. */
 import assert from 'node:assert/strict';
 import { createPublicKey, generateKeyPairSync } from 'node:crypto';
 import { once } from 'node:events';
@@ -34,7 +34,7 @@ const migrations = readdirSync(new URL('../../migrations/', import.meta.url))
   .map((file) => file.slice(0, -'.sql'.length))
   .sort();
 
-/** Exit code 1 and one message, in words for whoever runs it: no stack. */
+/** Exit code 1 and one message without a stack. */
 async function refusalOf(program: Program): Promise<string> {
   assert.equal(await program.gone(), 1, program.output());
   const said = program.output();
@@ -54,11 +54,11 @@ const pems = (type: 'rsa' | 'ec', modulusLength = 2048) => {
   };
 };
 
-/** For whoever connects from now on. */
+/** Applies to new connections. */
 const setting = (what: string) =>
   `do $$ begin execute format('alter database %I set ${what}', current_database()); end $$`;
 
-describe('what is not as a command needs it is said in one line', { concurrency: 3 }, () => {
+describe('a command reports in one line', { concurrency: 3 }, () => {
   const cases: { title: string; args: string[]; holds?: string; says: RegExp }[] = [
     {
       title: 'a database that was never migrated',
@@ -66,19 +66,19 @@ describe('what is not as a command needs it is said in one line', { concurrency:
       says: /the database lacks our tables; run `countersign migrate`: .*\(see DATABASE_URL\)/,
     },
     {
-      title: "a database with somebody else's tables",
+      title: 'a database with tables of another application',
       args: ['migrate'],
       holds: 'create table agents (name text)',
       says: /tables of the same names that are not ours.*"agents" already exists \(see DATABASE_URL\)/,
     },
     {
-      title: "somebody else's list of migrations",
+      title: 'the migration table of another application',
       args: ['migrate'],
       holds: 'create table schema_migrations (version varchar primary key)',
       says: /^countersign: the database has a table schema_migrations that is not ours/m,
     },
     {
-      title: 'a migration that was changed',
+      title: 'a changed migration',
       args: ['serve'],
       holds: `create table schema_migrations
                 (version int primary key, name text, checksum text, applied_at timestamptz);
@@ -86,19 +86,19 @@ describe('what is not as a command needs it is said in one line', { concurrency:
       says: /^countersign: migration 0001_\w+ was changed after it had been applied to this database/m,
     },
     {
-      title: 'a search path that leads nowhere',
+      title: 'a search path without a schema',
       args: ['serve'],
       holds: setting('search_path = nowhere'),
       says: /^countersign: .*search_path.*: no schema has been selected to create in \(see DATABASE_URL\)$/m,
     },
     {
-      title: 'a database that is read-only',
+      title: 'a read-only database',
       args: ['serve'],
       holds: setting('default_transaction_read_only = on'),
       says: /^countersign: the database is read-only: cannot execute CREATE TABLE in a read-only transaction \(see DATABASE_URL\)$/m,
     },
     {
-      title: 'a folder for the data that is a file',
+      title: 'a data folder that is a file',
       args: ['dev', '--data', fileURLToPath(import.meta.url)],
       says: /EEXIST.*commands\.test\.ts/,
     },
@@ -112,7 +112,7 @@ describe('what is not as a command needs it is said in one line', { concurrency:
   }
 });
 
-test('a role that may not create tables is told so in one line', async (t) => {
+test('migrate reports in one line a role that may not create tables', async (t) => {
   const url = new URL(await createEmptyDatabase());
   const role = `role_${url.pathname.slice(3)}`;
   await execute(url.href, `create role ${role} login password 'hunter2'`);
@@ -215,7 +215,7 @@ describe('serve refuses to start', { concurrency: 3 }, () => {
     assert.doesNotMatch(said, /hunter2/);
   });
 
-  test('while the database refuses it, saying why', async () => {
+  test('while the database refuses the connection, with the reason', async () => {
     const unknown = new URL(await createDatabase());
     unknown.pathname = '/unknown';
     const noDatabase = await refusalOf(startCountersign(['serve'], environment(unknown.href)));
@@ -242,14 +242,14 @@ describe('serve refuses to start', { concurrency: 3 }, () => {
     assert.match(said, new RegExp(`port ${port} is already in use; choose another with PORT`));
   });
 
-  test('on a host name that nobody knows', async () => {
+  test('on an unknown host name', async () => {
     const env = environment(await createDatabase(), { HOST: 'nowhere.invalid' });
     const said = await refusalOf(startCountersign(['serve'], env));
     assert.match(said, /HOST=nowhere\.invalid is not an address of this machine/);
   });
 });
 
-test('serve listens on one address where its name has two: the framework would serve the other without our care', async () => {
+test('serve listens on one address of a host name with two: Fastify would add a second server without our settings', async () => {
   const names = `import dns from 'node:dns';
     const both = ['127.0.0.2', '127.0.0.1'].map((address) => ({ address, family: 4 }));
     const { lookup } = dns;
@@ -269,7 +269,7 @@ test('serve listens on one address where its name has two: the framework would s
 });
 
 describe('migrate', () => {
-  test('applies what is missing, needing DATABASE_URL alone, and is then up to date', async () => {
+  test('applies missing migrations with DATABASE_URL alone, and is then up to date', async () => {
     const DATABASE_URL = await createEmptyDatabase();
     const first = startCountersign(['migrate'], { DATABASE_URL });
     assert.equal(await first.gone(), 0, first.output());
@@ -288,7 +288,7 @@ describe('migrate', () => {
     assert.match(older.output(), /"level":40.*"migrations":\["9998_a","9999_b"\].*newer version/);
   });
 
-  test('of several processes that migrate at once, each migration is applied by one', async () => {
+  test('applies each migration once when several processes migrate concurrently', async () => {
     const DATABASE_URL = await createEmptyDatabase();
     const programs = [1, 2, 3].map(() => startCountersign(['migrate'], { DATABASE_URL }));
     for (const program of programs) assert.equal(await program.gone(), 0, program.output());
@@ -298,7 +298,7 @@ describe('migrate', () => {
     await assertMigratedOnce(DATABASE_URL);
   });
 
-  test('two nodes that start at once on an empty database both serve', async () => {
+  test('runs once when two nodes start concurrently on an empty database; both serve', async () => {
     const url = await createEmptyDatabase();
     await Promise.all([startServe(environment(url)), startServe(environment(url))]);
     await assertMigratedOnce(url);
@@ -324,7 +324,7 @@ test('keys prints a pair that serve accepts', async () => {
   await startServe(environment(await createDatabase(), pair));
 });
 
-test('keys --out writes the two files for their owner and the public, and prints where and which', async () => {
+test('keys --out writes a private and a public file with their modes, and prints their paths and variables', async () => {
   const parent = mkdtempSync(join(tmpdir(), 'countersign-keys-'));
   after(() => rmSync(parent, { recursive: true }));
   const folder = join(parent, 'new', 'pair');
@@ -366,7 +366,7 @@ test('keys --out refuses to overwrite either file, and writes neither', async ()
   assert.match(await refusalOf(startCountersign(['keys', '--out', file], {})), /cannot write the keys/);
 });
 
-test('bootstrap makes an operator once; --force gives it one more secret, and both work', async () => {
+test('bootstrap creates an operator once; --force adds a second valid secret', async () => {
   const env = environment(await createDatabase());
   const { url } = await startServe(env);
   const operator = await bootstrap(env);
@@ -388,7 +388,7 @@ test('bootstrap makes an operator once; --force gives it one more secret, and bo
   for (const client of [operator, again]) assert.equal((await askToken(url, client)).status, 200);
 });
 
-test('bootstrap with other keys than the servers refuses, says which it needs, and leaves the audit log theirs', async () => {
+test('bootstrap refuses keys that differ from those of the servers, names the right ones, and leaves the audit log unchanged', async () => {
   const databaseUrl = await createDatabase();
   const env = environment(databaseUrl);
   const { url } = await startServe(env);

@@ -1,4 +1,4 @@
-/** Two processes that share PostgreSQL and Redis: what one ends has ended in the other with the next request. */
+/** Two processes share PostgreSQL and Redis: a revocation in one applies to the next request in the other. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { createDatabase, environment, newAgent, skipWithout } from '../support/harness.ts';
@@ -12,8 +12,8 @@ import {
 } from '../support/programs.ts';
 import { jwtType, tokenExchange } from '../support/scenarios/delegations.ts';
 
-describe('a chain across processes', () => {
-  it('403 in the other process with the next request: below a revoked link 10 times, after the subject is narrowed, and suspended', async (test) => {
+describe('a delegation chain in two processes', () => {
+  it('403 in the other process with the next request after a revoked link, narrowed scopes or a suspended subject', async (test) => {
     if (!findProgram('redis-server')) return skipWithout(test, 'redis-server');
     const redis = await startRedis();
     const env = environment(await createDatabase(), { REDIS_URL: String(redis?.url) });
@@ -77,7 +77,7 @@ describe('a chain across processes', () => {
         chainIds.push(json.chainId);
         tokens.push(await redeem(delegatee, json.delegationToken));
       }
-      // Twice, so that the other process answers from what it remembers.
+      // Twice, so that the other process answers from its cache.
       for (let time = 0; time < 2; time += 1) assert.deepEqual(await elsewhere(tokens), times(5, '200'));
       const second = `${here.url}/api/v1/delegations/${chainIds[1]}`;
       assert.equal((await call(second, 'DELETE', root.authorization)).status, 204);

@@ -1,4 +1,4 @@
-/** `countersign dev`: a whole instance out of nothing, that stops without a trace and comes back as it was. */
+/** `countersign dev`: starts an instance from an empty folder, stops all processes, and restarts with the same data. */
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { once } from 'node:events';
@@ -30,7 +30,7 @@ interface Admin {
   readonly clientSecret: string;
 }
 
-/** A folder for one instance; root's PostgreSQL is another user and must be able to enter. */
+/** A folder for one instance. Under root, PostgreSQL runs as another user and must be able to enter it. */
 function newFolder(): string {
   const folder = mkdtempSync(join(tmpdir(), 'countersign-dev-'));
   chmodSync(folder, 0o755);
@@ -43,7 +43,7 @@ function newFolder(): string {
 
 const clusterOf = (folder: string) => join(folder, 'data', 'postgres');
 
-/** Only a failed test leaves any. */
+/** Only a failed test leaves processes. */
 async function endLeftovers(folder: string): Promise<void> {
   const postgres = await findPostmaster(clusterOf(folder));
   if (postgres !== undefined) process.kill(postgres, 'SIGINT');
@@ -64,7 +64,7 @@ async function start(folder: string, port: number, env: Record<string, string> =
   return program;
 }
 
-/** Ctrl-C: exit 0, the port and PostgreSQL's are free again. */
+/** Ctrl-C: exit 0, and both ports are free again. */
 async function stop(program: Program, folder: string, port: number): Promise<void> {
   const postgres = await readPostmasterFile(clusterOf(folder));
   assert.ok(postgres?.port);
@@ -103,7 +103,7 @@ describe('dev', () => {
     port = await freePort();
   });
 
-  test('starts out of nothing and leaves an operator whose secret works', async () => {
+  test('starts from an empty folder and creates an operator with a valid secret', async () => {
     const program = await start(folder, port);
     assert.equal(statSync(join(folder, 'data', 'admin.json')).mode & 0o777, 0o600);
     admin = adminOf(folder);
@@ -121,7 +121,7 @@ describe('dev', () => {
     await stop(program, folder, port);
   });
 
-  test('started again it has the same operator and the same data, and prints a curl that works', async (t) => {
+  test('restarts with the same operator and data, and prints a working curl command', async (t) => {
     // dev supplies BASE_URL, which serve requires with NODE_ENV=production.
     const program = await start(folder, port, { NODE_ENV: 'production' });
     assert.deepEqual(adminOf(folder), admin);
@@ -138,7 +138,7 @@ describe('dev', () => {
     await stop(program, folder, port);
   });
 
-  test('killed, it leaves PostgreSQL to the next start, which stops it as its own', async () => {
+  test('a start after a kill adopts the running PostgreSQL and stops it in the end', async () => {
     const killed = await start(folder, port);
     killed.kill('SIGKILL');
     await killed.ended();
@@ -150,7 +150,7 @@ describe('dev', () => {
     await stop(program, folder, port);
   });
 
-  test('a PostgreSQL that is killed is started again with all that was acknowledged, twice', async () => {
+  test('restarts a killed PostgreSQL without losing acknowledged writes, twice', async () => {
     const program = await start(folder, port);
     for (let round = 0; round < 2; round += 1) {
       const { json } = await call(admin, 'POST', '/agents', newAgent());
@@ -170,7 +170,7 @@ describe('dev', () => {
     await stop(program, folder, port);
   });
 
-  test('on another port, the address of the operator changes and nothing else', async () => {
+  test('another port changes only the address in admin.json', async () => {
     const other = await freePort();
     const [privateFile, publicFile] = ['signing-key.pem', 'signing-key.pub.pem'].map((name) =>
       join(folder, 'data', name),
@@ -188,7 +188,7 @@ describe('dev', () => {
     await stop(program, folder, other);
   });
 
-  test('without admin.json the operator gets a new secret', async () => {
+  test('creates a new operator secret when admin.json is missing', async () => {
     rmSync(join(folder, 'data', 'admin.json'));
     const program = await start(folder, port);
     const renewed = adminOf(folder);
@@ -198,7 +198,7 @@ describe('dev', () => {
     await stop(program, folder, port);
   });
 
-  test('with a secret that was revoked the operator gets a new one', async () => {
+  test('creates a new operator secret when the old one was revoked', async () => {
     const first = await start(folder, port);
     const { clientSecret } = adminOf(folder);
     const headers = await authorize(admin.baseUrl, adminOf(folder));
@@ -216,7 +216,7 @@ describe('dev', () => {
     await stop(second, folder, port);
   });
 
-  test('a second one on the same folder is refused and does the first no harm', async () => {
+  test('refuses a second instance on the same folder; the first keeps running', async () => {
     const first = await start(folder, port);
     const before = adminOf(folder);
     const second = launch(folder, await freePort());
@@ -228,7 +228,7 @@ describe('dev', () => {
     await stop(first, folder, port);
   });
 
-  test('a port in use is said in one line, and PostgreSQL is stopped again', async (t) => {
+  test('reports a port in use in one line and stops PostgreSQL', async (t) => {
     const other = createServer().listen(port, '127.0.0.1');
     await once(other, 'listening');
     t.after(() => other.close());
@@ -239,7 +239,7 @@ describe('dev', () => {
   });
 });
 
-test('npm start does the same, and ends all of it when npm is told to end', async (t) => {
+test('npm start starts dev, and ends all its processes on SIGTERM', async (t) => {
   const npm = process.env.npm_execpath;
   if (!npm) return skipWithout(t, 'npm');
   const folder = newFolder();
@@ -253,12 +253,12 @@ test('npm start does the same, and ends all of it when npm is told to end', asyn
   await untilHealthy(port, program);
   assert.equal((await call(adminOf(folder), 'GET', '/agents')).status, 200);
   program.kill('SIGTERM');
-  // Gone: whatever npm started has let go of its output.
+  // All processes that npm started have closed their output.
   await program.gone();
   assert.equal(await findPostmaster(clusterOf(folder)), undefined);
 });
 
-test('SIGTERM at any moment of the first start leaves no process, and the next start works', async (t) => {
+test('SIGTERM during the first start leaves no process, and the next start works', async (t) => {
   if (!existsSync('/proc/self/cmdline')) return skipWithout(t, '/proc, to see what is left');
   const folder = newFolder();
   const port = await freePort();
@@ -267,12 +267,12 @@ test('SIGTERM at any moment of the first start leaves no process, and the next s
     await sleep(afterMs);
     program.kill('SIGTERM');
     assert.ok([0, 'SIGTERM'].includes(await program.gone()), program.output());
-    await until(`nobody works in ${folder}`, async () => processesNaming(folder).length === 0 || undefined);
+    await until(`no process uses ${folder}`, async () => processesNaming(folder).length === 0 || undefined);
   }
   await stop(await start(folder, port), folder, port);
 });
 
-/** As far as the system shows; programs that a failed test left behind are found by their folder, which is unique. */
+/** Finds processes by their unique folder, where the system lists them. */
 function processesNaming(folder: string): number[] {
   const pids = existsSync('/proc/self/cmdline') ? readdirSync('/proc').map(Number).filter(Boolean) : [];
   return pids.filter((pid) => {

@@ -1,4 +1,4 @@
-/** The command as strangers get it: from the packed package, and started by the older Node that their machine has. */
+/** The installed command: from the packed package, and started by an older Node. */
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync } from 'node:fs';
@@ -16,7 +16,7 @@ const oldestNode = 24;
 const run = (node: string, file: string, args: string[], env: Record<string, string> = {}): Program =>
   startProgram(node, [file, ...args], { env: { PATH: process.env.PATH, ...env }, cwd: tmpdir() });
 
-/** `serve` answers, and the signal to what was started ends all of it. */
+/** `serve` answers, and a signal to the started process ends all processes. */
 async function assertServes(node: string, file: string, signal: NodeJS.Signals = 'SIGTERM'): Promise<void> {
   const port = await freePort();
   const env = environment(await createDatabase(), { HOST: '127.0.0.1', PORT: String(port) });
@@ -26,7 +26,7 @@ async function assertServes(node: string, file: string, signal: NodeJS.Signals =
   } finally {
     program.kill(signal);
   }
-  // Gone means that nobody holds its output any more: the service itself has ended, not just what started it.
+  // All processes have closed the output: the service has ended, not only its launcher.
   assert.equal(await program.gone(), 0, program.output());
   await assert.rejects(fetch(`http://127.0.0.1:${port}/health`));
 }
@@ -39,7 +39,7 @@ function olderNode(): string | undefined {
   });
 }
 
-test('an older Node hands over to the pinned one and passes its exit code on', async (t) => {
+test('an older Node starts the pinned one and passes its exit code on', async (t) => {
   const node = olderNode();
   if (!node) return skipWithout(t, 'a Node older than 24');
   const good = run(node, bin, ['--version']);
@@ -50,7 +50,7 @@ test('an older Node hands over to the pinned one and passes its exit code on', a
 });
 
 for (const signal of ['SIGTERM', 'SIGINT'] as const) {
-  test(`${signal} to an older Node ends the service that it handed over to`, async (t) => {
+  test(`${signal} to an older Node ends the service`, async (t) => {
     const node = olderNode();
     if (!node) return skipWithout(t, 'a Node older than 24');
     await assertServes(node, bin, signal);
@@ -73,7 +73,7 @@ test('the packed package works where it is installed', { timeout: 900_000 }, asy
   if (older) await assertServes(older, file);
 });
 
-/** Packs a copy of the checkout, so that the build leaves no trace in the checkout itself. Answers the archive. */
+/** Packs a copy, so that the build does not change the checkout. Returns the archive. */
 function pack(npm: string, folder: string): string {
   const copy = join(folder, 'checkout');
   for (const name of readdirSync(root)) {
@@ -87,7 +87,7 @@ function pack(npm: string, folder: string): string {
   return join(folder, archive);
 }
 
-/** As npm lays it out, with everybody else's packages where they are already. */
+/** The layout of npm, with dependencies linked from this checkout. */
 function install(archive: string, modules: string, t: TestContext): string {
   const target = join(modules, 'countersign');
   mkdirSync(target, { recursive: true });

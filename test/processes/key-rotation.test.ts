@@ -1,6 +1,6 @@
 /**
- * docs/guides/rotate-credentials-and-keys.md as it is done: two `countersign serve` on one database and one Redis, restarted one at
- * a time under load. A load balancer takes a node out before it stops, as everywhere.
+ * The steps of docs/guides/rotate-credentials-and-keys.md: two `countersign serve` on one database and one Redis, restarted one at
+ * a time under load. The load balancer removes a node before it stops.
  */
 import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync } from 'node:fs';
@@ -23,7 +23,7 @@ import {
 } from '../support/programs.ts';
 
 const workers = 3;
-/** Of each node, before and after each restart. The API allows thirty verifications a minute. */
+/** Per node, before and after each restart. The API allows thirty verifications a minute. */
 const usesPerPhase = 30;
 const verificationsPerPhase = 2;
 
@@ -44,7 +44,7 @@ const jsonOf = ({ url, status, text }: Awaited<ReturnType<typeof send>>) => {
   return JSON.parse(text);
 };
 
-/** Requests to whichever nodes are in the load balancer. Every one of them must succeed. */
+/** Requests to the nodes in the load balancer. Every request must succeed. */
 function createLoad(nodes: readonly Node[], operator: Client) {
   const tokens: string[] = [];
   let over = false;
@@ -67,7 +67,7 @@ function createLoad(nodes: readonly Node[], operator: Client) {
     at(node, (url) => fetch(url + path, token ? { headers: { authorization: `Bearer ${token}` } } : {}));
   const totalUses = () => nodes.reduce((sum, { uses }) => sum + uses, 0);
 
-  /** A token of one node, and one that was issued earlier, both used at the node whose turn is next. */
+  /** Uses a new token of one node and an older token at the next node. */
   const exchange = async () => {
     const issued = await issue(next());
     tokens.push(issued);
@@ -75,7 +75,7 @@ function createLoad(nodes: readonly Node[], operator: Client) {
     const node = next();
     for (const token of [issued, earlier]) jsonOf(await get(node, '/api/v1/agents?limit=1', token));
     node.uses += 1;
-    // The load never stops, but leaves CPU for the node that is starting.
+    // The load never stops, but leaves CPU for a starting node.
     await sleep(20);
   };
   const verify = async () => {
@@ -106,7 +106,7 @@ function createLoad(nodes: readonly Node[], operator: Client) {
 
   return {
     tokens,
-    /** Until each node has answered enough from now on; fails with the first request that fails. */
+    /** Waits until each node has answered enough requests; fails with the first failed request. */
     async phase() {
       reset();
       await until('a phase', async () => {
@@ -122,7 +122,7 @@ function createLoad(nodes: readonly Node[], operator: Client) {
   };
 }
 
-test('200 throughout a rotation of the signing keys, one node at a time: no 401, no alarm, verified', async (t) => {
+test('200 for every request during a signing key rotation, one node at a time; the audit log verifies', async (t) => {
   const redis = await startRedis();
   if (!redis) return skipWithout(t, 'redis-server');
   const databaseUrl = await createDatabase();
@@ -131,7 +131,7 @@ test('200 throughout a rotation of the signing keys, one node at a time: no 401,
   const base = { REDIS_URL: redis.url, LOG_LEVEL: 'warn' };
   const withOld = environment(databaseUrl, base);
   const withNew = { ...withOld, JWT_PRIVATE_KEY: fresh.privatePem, JWT_PUBLIC_KEY: fresh.publicPem };
-  // One list for all nodes, whichever of the two keys they sign with.
+  // All nodes serve the same key set, also those that sign with the other key.
   const both = { JWT_PREVIOUS_PUBLIC_KEYS: JWT_PUBLIC_KEY + fresh.publicPem };
   const programs: Service['program'][] = [];
   const start = async (env: Record<string, string>) => {
@@ -184,7 +184,7 @@ test('200 throughout a rotation of the signing keys, one node at a time: no 401,
   const [oldId, newId] = (await keyIdsOf(nodes[0])) as [string, string];
   for (const node of nodes) assert.deepEqual(await keyIdsOf(node), [oldId, newId]);
 
-  // Step 2: the private key is switched. In the middle each node seals, links and signs with its own.
+  // Step 2: the private key is switched. In between, each node seals, links and signs with its own key.
   await restart(nodes[0], { ...withNew, ...both });
   assert.deepEqual(await keyIdsOf(nodes[0]), [newId, oldId]);
   const lines = await execute<{ number: number }>(databaseUrl, 'select number from audit_keys');
@@ -201,7 +201,7 @@ test('200 throughout a rotation of the signing keys, one node at a time: no 401,
   await proveExport('middle-old.jsonl', { ...withOld, ...both });
   await restart(nodes[1], { ...withNew, ...both });
 
-  // Step 3: by now the tokens that the old key signed have expired, and it is retired.
+  // Step 3: tokens signed by the old key have expired; the old key is removed.
   const signedBefore = load.tokens.filter((token) => decodeProtectedHeader(token).kid === oldId);
   assert.ok(signedBefore.length >= usesPerPhase);
   const kept = load.tokens.filter((token) => !signedBefore.includes(token));
@@ -216,7 +216,7 @@ test('200 throughout a rotation of the signing keys, one node at a time: no 401,
     program
       .output()
       .split('\n')
-      // A busy machine may link late, which is logged at level error too and is no fault of the rotation.
+      // A busy machine may link late. That is logged at level error too and is unrelated to the rotation.
       .filter((line) =>
         /THE AUDIT LOG IS NOT INTACT|"msg":"request failed"|background loop failed/.test(line),
       ),

@@ -1,4 +1,4 @@
-/** Stopping: what is under way is finished, nothing is left behind, and whoever insists is obeyed. */
+/** Shutdown: requests in flight finish, no process is left, and a second signal ends the process at once. */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { Agent, type IncomingMessage, request } from 'node:http';
@@ -37,7 +37,7 @@ async function get({ port }: Service, path: string, headers: object, agent: Agen
   };
 }
 
-/** Ends with the test, if not before; losing it is no failure of its own. */
+/** Ends with the test at the latest; a lost connection does not fail the test. */
 async function openSession(databaseUrl: string): Promise<pg.Client> {
   const client = new pg.Client({ connectionString: databaseUrl });
   client.on('error', () => {});
@@ -50,7 +50,7 @@ async function openSession(databaseUrl: string): Promise<pg.Client> {
 async function holdAgents(databaseUrl: string) {
   const client = await openSession(databaseUrl);
   await client.query('begin; lock table agents in access exclusive mode');
-  // Within a transaction PostgreSQL keeps showing what it showed first. One connection for all the looks: after the
+  // Not in a transaction, where pg_stat_activity would not change. One connection for all queries: after the
   // signal the service waits for ten seconds only.
   const watching = await openSession(databaseUrl);
   return {
@@ -84,7 +84,7 @@ const untilRefused = ({ port, program }: Service) =>
       () => true,
     );
     socket.destroy();
-    // A process that is gone refuses as well, and that it is may be heard a moment later.
+    // An ended process refuses connections too; its exit event may arrive later.
     if (refused) await sleep(200);
     assert.deepEqual(
       [program.child.exitCode, program.child.signalCode],
@@ -96,11 +96,11 @@ const untilRefused = ({ port, program }: Service) =>
 
 describe('serve stops', { concurrency: 3 }, () => {
   for (const signal of ['SIGTERM', 'SIGINT'] as const) {
-    test(`on ${signal}: requests in flight are answered, idle clients dismissed, exit 0`, async (t) => {
+    test(`on ${signal}: it answers requests in flight, closes idle connections, and exits with 0`, async (t) => {
       const { service, operator, headers, held } = await startWithOperator();
       const agent = new Agent({ keepAlive: true });
       t.after(() => agent.destroy());
-      // Health does not read agents: these connections come to rest, kept alive for a next request.
+      // /health does not read agents: these connections become idle and are kept alive.
       await Promise.all([1, 2, 3].map(() => get(service, '/health', {}, agent)));
       const idle = Object.values(agent.freeSockets).flatMap((sockets) => sockets ?? []);
       assert.equal(idle.length, 3);
@@ -149,13 +149,13 @@ describe('serve stops', { concurrency: 3 }, () => {
     });
   }
 
-  test('at once when a second signal says so, however long a request hangs', async () => {
+  test('at once on a second signal while a request hangs', async () => {
     const { service, headers, held } = await startWithOperator();
     const hanging = get(service, '/api/v1/agents', headers, new Agent()).catch((error) => error.code);
     await held.waiting(1);
     service.program.kill('SIGTERM');
     await untilRefused(service);
-    // A repeat within a quarter of a second would be the same wish.
+    // A repeat within a quarter of a second counts as the same signal.
     await sleep(500);
     assert.equal(service.program.child.exitCode, null, 'the first signal waits for the request');
     service.program.kill('SIGTERM');
@@ -164,7 +164,7 @@ describe('serve stops', { concurrency: 3 }, () => {
     await held.release();
   });
 
-  test('orderly when the same wish arrives twice in a moment, as with Ctrl-C through npm', async () => {
+  test('gracefully when a signal is repeated at once, as with Ctrl-C through npm', async () => {
     const { service, headers, held } = await startWithOperator();
     const listing = get(service, '/api/v1/agents', headers, new Agent());
     await held.waiting(1);
@@ -176,7 +176,7 @@ describe('serve stops', { concurrency: 3 }, () => {
     assert.equal(await service.program.gone(), 0, service.program.output());
   });
 
-  test('in bounded time although a request hangs for ever and nobody insists', async () => {
+  test('in bounded time after one signal although a request hangs for ever', async () => {
     const { service, headers, held } = await startWithOperator();
     const hanging = get(service, '/api/v1/agents', headers, new Agent()).catch((error) => error.code);
     await held.waiting(1);
@@ -186,13 +186,13 @@ describe('serve stops', { concurrency: 3 }, () => {
     await held.release();
   });
 
-  test('at any moment of its start without leaving anything behind', async () => {
+  test('during its start without leaving a process', async () => {
     const url = await createEmptyDatabase();
     for (const afterMs of [50, 200, 350, 500, 650, 800]) {
       const program = startCountersign(['serve'], environment(url, { PORT: String(await freePort()) }));
       await sleep(afterMs);
       program.kill('SIGTERM');
-      // The signal itself, when it came before anything was there to be stopped.
+      // The signal itself, when it arrived before the handlers were installed.
       assert.ok([0, 'SIGTERM'].includes(await program.gone()), program.output());
       assert.equal(program.output(), '');
       await until('no session is left', async () => {
@@ -207,10 +207,10 @@ describe('serve stops', { concurrency: 3 }, () => {
     await startServe(environment(url));
   });
 
-  test('with 0 while it waits for another node to migrate: a migration cut off is undone whole', async () => {
+  test('with 0 while it waits for another node to migrate; an interrupted migration is rolled back', async () => {
     const url = await createEmptyDatabase();
     const other = await openSession(url);
-    // The number of kernel/data/locks.ts for migrations.
+    // The migration lock of kernel/data/locks.ts.
     await other.query('begin; select pg_advisory_xact_lock(7263544001)');
     const program = startCountersign(['serve'], environment(url, { PORT: String(await freePort()) }));
     await until('it waits', async () => {
@@ -227,7 +227,7 @@ describe('serve stops', { concurrency: 3 }, () => {
     assert.deepEqual(await execute(url, "select from pg_tables where tablename = 'agents'"), []);
   });
 
-  test('keep-alive clients that never pause: what they have sent is answered', async () => {
+  test('after it answers every request sent by busy keep-alive clients', async () => {
     const env = environment(await createDatabase());
     const operator = await makeOperator(env);
     const service = await startServe(env);
@@ -249,14 +249,14 @@ describe('serve stops', { concurrency: 3 }, () => {
           await text(answer);
           answered += 1;
         } catch (error) {
-          // On a new connection that is how it finds the door closed.
+          // A new connection is refused, which is expected.
           if (asked.reusedSocket) lost.push(String(error));
           return agent.destroy();
         }
       }
     };
     const clients = Array.from({ length: 30 }, client);
-    await until('they are well under way', async () => answered > 100 || undefined);
+    await until('the clients are busy', async () => answered > 100 || undefined);
     service.program.kill('SIGTERM');
     await Promise.all(clients);
     assert.deepEqual(lost, []);

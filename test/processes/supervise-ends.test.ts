@@ -1,12 +1,12 @@
-/** WEB_CONCURRENCY, at the end of a process or of all: nobody's connection is lost, no figure goes back, nothing is left behind. */
+/** WEB_CONCURRENCY when processes end: no connection is lost, no counter decreases, no process is left. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { getOnNewConnection, requestsByProcess, startTwoProcesses } from '../support/processes.ts';
 import { type Service, until } from '../support/programs.ts';
 
-/** Asks, for what no database is needed, on ever new connections until nobody listens any more; answers what came of them. */
-async function keepAsking(service: Service): Promise<Map<string, number>> {
+/** Sends requests that need no database on new connections until they are refused; resolves to the outcomes. */
+async function requestUntilRefused(service: Service): Promise<Map<string, number>> {
   const outcomes = new Map<string, number>();
   const askOn = async () => {
     for (let outcome = ''; outcome !== 'ECONNREFUSED'; ) {
@@ -22,25 +22,25 @@ async function keepAsking(service: Service): Promise<Map<string, number>> {
   return outcomes;
 }
 
-/** As a terminal or systemd would do it: the processes themselves hear of it, too, and sooner. */
+/** As a terminal or systemd does: the processes get the signal too, before the supervisor. */
 const signalAll = (service: Service) => {
   for (const pid of requestsByProcess(service).keys()) process.kill(pid, 'SIGTERM');
   service.program.kill('SIGTERM');
 };
 
-for (const [whom, stop] of [
+for (const [target, stop] of [
   ['the supervisor', (service: Service) => service.program.kill('SIGTERM')],
   ['all processes', signalAll],
 ] as const) {
-  test(`SIGTERM to ${whom}: whoever got through is answered, everyone else is refused`, async (t) => {
-    // The system lets clients in before we can, and resets those whom it still has when we stop listening. That is chance, and rare;
-    // what is lost by our own doing is lost every time.
+  test(`SIGTERM to ${target}: accepted connections are answered, others are refused`, async (t) => {
+    // The kernel accepts connections before we do, and resets those in the backlog when we stop listening. That is rare;
+    // a defect of ours would lose connections every time.
     let outcomes: string[] = [];
     for (let attempt = 0; attempt < 3 && outcomes.join() !== '200,ECONNREFUSED'; attempt += 1) {
       const two = await startTwoProcesses(t);
       if (!two) return;
       const { service } = two;
-      const asked = keepAsking(service);
+      const asked = requestUntilRefused(service);
       await sleep(2_000);
       stop(service);
       outcomes = [...(await asked).keys()].sort();
@@ -79,7 +79,7 @@ const isGone = (pid: number): boolean => {
   }
 };
 
-test('counters do not go down when a process is frozen, killed, replaced; gauges of the dead are forgotten', async (t) => {
+test('counters do not decrease when a process is stopped, killed or replaced; its gauges are removed', async (t) => {
   const two = await startTwoProcesses(t);
   if (!two) return;
   const { service, headers } = two;
@@ -89,7 +89,7 @@ test('counters do not go down when a process is frozen, killed, replaced; gauges
   const [victim = 0] = requestsByProcess(service).keys();
   process.kill(victim, 'SIGSTOP');
   t.after(() => isGone(victim) || process.kill(victim, 'SIGKILL'));
-  // One connection may be handed to the frozen one, before it is known not to answer.
+  // One connection may go to the stopped process before the supervisor notices.
   const { body: frozen } = await Promise.any([1, 2, 3].map(() => getOnNewConnection(service, '/metrics')));
   requireNoneDown(before, frozen);
   process.kill(victim, 'SIGKILL');
@@ -107,7 +107,7 @@ test('counters do not go down when a process is frozen, killed, replaced; gauges
   requireNoneDown(alone, (await getOnNewConnection(service, '/metrics')).body);
 });
 
-test('a process that cannot be stopped does not outlive the supervisor: exit 1', async (t) => {
+test('exit 1 when a process does not stop; the supervisor kills it', async (t) => {
   const two = await startTwoProcesses(t);
   if (!two) return;
   const { service } = two;
@@ -116,21 +116,21 @@ test('a process that cannot be stopped does not outlive the supervisor: exit 1',
   t.after(() => isGone(victim) || process.kill(victim, 'SIGKILL'));
   service.program.kill('SIGTERM');
   assert.equal(await service.program.ended(), 1);
-  await until('the frozen one is gone', async () => isGone(victim) || undefined, undefined, 10_000);
+  await until('the stopped process has ended', async () => isGone(victim) || undefined, undefined, 10_000);
   assert.match(service.program.output(), /shutdown timed out/);
 });
 
-test('a process that finds its supervisor gone leaves quietly', async (t) => {
+test('a process whose supervisor ended exits without errors', async (t) => {
   const two = await startTwoProcesses(t);
   if (!two) return;
   const { service } = two;
   for (const pid of requestsByProcess(service).keys()) {
     process.kill(pid, 'SIGSTOP');
     t.after(() => isGone(pid) || process.kill(pid, 'SIGKILL'));
-    // It will hear of it when there is nobody left to talk to,
+    // Handled after SIGCONT, when the supervisor has ended,
     process.kill(pid, 'SIGTERM');
   }
-  // and of these, too: what is handed to it wants an answer.
+  // like these connections, which it must still answer.
   const handedOver = [1, 2, 3].map(() => getOnNewConnection(service, '/health').catch(() => {}));
   await sleep(1_000);
   service.program.kill('SIGKILL');

@@ -1,4 +1,4 @@
-/** WEB_CONCURRENCY: several serving processes that look like one from outside. */
+/** WEB_CONCURRENCY: several serving processes behind one port. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { environment } from '../support/harness.ts';
@@ -11,7 +11,7 @@ import {
 } from '../support/processes.ts';
 import { freePort, startCountersign, until } from '../support/programs.ts';
 
-test('/metrics answers for all processes, whichever is asked', async (t) => {
+test('/metrics of each process covers all processes', async (t) => {
   const two = await startTwoProcesses(t);
   if (!two) return;
   const { service, headers } = two;
@@ -19,7 +19,7 @@ test('/metrics answers for all processes, whichever is asked', async (t) => {
     Array.from({ length: 60 }, () => getOnNewConnection(service, '/api/v1/agents', headers)),
   );
   assert.ok(answers.every(({ status }) => status === 200));
-  // A request is counted once its answer is out, which its client may see a moment earlier.
+  // A request is counted after its response is sent, so a client may see the response earlier.
   await until('the last is counted', async () => {
     const { body } = await getOnNewConnection(service, '/metrics');
     return requestCount(body, '/api/v1/agents') === 60 || undefined;
@@ -36,7 +36,7 @@ test('/metrics answers for all processes, whichever is asked', async (t) => {
 
 const sum = (counts: Map<number, number>) => counts.values().reduce((total, count) => total + count, 0);
 
-test('a serving process that is killed is replaced while the other serves; SIGTERM ends all', async (t) => {
+test('the supervisor replaces a killed process while the other serves; SIGTERM ends all', async (t) => {
   const two = await startTwoProcesses(t);
   if (!two) return;
   const { service } = two;
@@ -51,12 +51,12 @@ test('a serving process that is killed is replaced while the other serves; SIGTE
   });
   assert.deepEqual(new Set(statuses), new Set([200]));
   service.program.kill('SIGTERM');
-  // Gone: none of them holds the output any more.
+  // All processes have closed their output.
   assert.equal(await service.program.gone(), 0, service.program.output());
   await assert.rejects(getOnNewConnection(service, '/health'));
 });
 
-test('a replacement that cannot start does not take the others along, and is tried again', async (t) => {
+test('the supervisor retries a replacement that cannot start; the other processes keep serving', async (t) => {
   const relay = await startRelay(Number(new URL(process.env.TEST_POSTGRES_URL ?? '').port));
   const two = await startTwoProcesses(t, relay);
   if (!two) return;
@@ -75,7 +75,7 @@ test('a replacement that cannot start does not take the others along, and is tri
   assert.equal((await getOnNewConnection(service, '/health')).status, 200);
 });
 
-test('Ctrl-C, which reaches all processes at once, ends all with 0', async (t) => {
+test('SIGINT to all processes ends all with exit code 0', async (t) => {
   const two = await startTwoProcesses(t);
   if (!two) return;
   const { service } = two;
@@ -84,7 +84,7 @@ test('Ctrl-C, which reaches all processes at once, ends all with 0', async (t) =
   assert.equal(await service.program.gone(), 0, service.program.output());
 });
 
-test('a killed supervisor takes its processes with it', async (t) => {
+test('all processes end when the supervisor is killed', async (t) => {
   const two = await startTwoProcesses(t);
   if (!two) return;
   two.service.program.kill('SIGKILL');
@@ -92,13 +92,13 @@ test('a killed supervisor takes its processes with it', async (t) => {
   await assert.rejects(getOnNewConnection(two.service, '/health'));
 });
 
-test('several processes with memory:// are refused', async () => {
+test('serve refuses several processes with memory://', async () => {
   const program = startCountersign(['serve'], environment('postgres://db/x', { WEB_CONCURRENCY: '2' }));
   assert.equal(await program.gone(), 1);
   assert.match(program.output(), /WEB_CONCURRENCY above 1 needs a Redis that the processes share/);
 });
 
-test('processes that cannot start are not started again and again: exit 1', async () => {
+test('exit 1 when the first processes cannot start; the supervisor does not retry', async () => {
   const nowhere = `127.0.0.1:${await freePort()}`;
   const env = environment(`postgres://${nowhere}/x`, {
     WEB_CONCURRENCY: '2',

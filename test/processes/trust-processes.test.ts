@@ -1,4 +1,4 @@
-/** Two processes with one database: whom one of them no longer trusts, the other does not either, with the next request. */
+/** Two processes with one database: a partner or policy removed in one is refused by the other with the next request. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { systemClock } from '../../src/kernel/clock.ts';
@@ -50,8 +50,8 @@ const createPolicy = async (changes: object = {}) => {
   return call(here, 'POST', '/oidc/trust-policies', { ...payload, ...rest });
 };
 
-describe('trust across processes', () => {
-  it('a partner that is removed here is unknown there, and one that is changed is changed', async () => {
+describe('trust in two processes', () => {
+  it('a partner removed or changed in one process is removed or changed in the other', async () => {
     const verdict = async (service: Service, token: string) => {
       const { valid, reason } = await call(service, 'POST', '/federation/verify', { token });
       return valid ? 'valid' : reason;
@@ -63,7 +63,7 @@ describe('trust across processes', () => {
       jwksUri: issuer.jwksUri,
     });
     const token = await issuer.sign();
-    // Twice, so that each answers from the keys it remembers.
+    // Twice, so that each process answers from its cached keys.
     for (const service of [here, there, here, there]) assert.equal(await verdict(service, token), 'valid');
     await call(here, 'PATCH', `/federation/partners/${id}`, { jwksUri: other.jwksUri });
     assert.equal(await verdict(there, token), 'unknown_key');
@@ -73,7 +73,7 @@ describe('trust across processes', () => {
     assert.equal(await verdict(there, token), 'unknown_issuer');
   });
 
-  it('a trust policy that is disabled or deleted here lets nobody in there', async () => {
+  it('a trust policy disabled or deleted in one process is refused in the other', async () => {
     const { policyId, agentId, subject } = await createPolicy({ singleUse: false });
     const token = await issuer.sign({ sub: subject, aud: audience });
     const url = `/oidc/trust-policies/${policyId}`;
@@ -86,7 +86,7 @@ describe('trust across processes', () => {
     assert.equal(await exchange(there, token, agentId), 400);
   });
 
-  it('of 100 ways to spend one outside token, over both processes, exactly one succeeds', async () => {
+  it('exactly one of 100 concurrent exchanges of one outside token, over both processes, succeeds', async () => {
     const { agentId, subject } = await createPolicy();
     const { delegationToken } = await call(here, 'POST', '/delegations', {
       delegateeId: agentId,

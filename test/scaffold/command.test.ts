@@ -1,4 +1,4 @@
-/** `countersign scaffold` as somebody at a console runs it, and the archive in other people's hands. */
+/** `countersign scaffold` as a command, and its archive read by other programs. */
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { once } from 'node:events';
@@ -50,7 +50,7 @@ async function refusal(args: readonly string[], variables: Record<string, string
 }
 
 describe('countersign scaffold', () => {
-  it('writes the project and says what to do next', async () => {
+  it('writes the project and prints the next steps', async () => {
     const { code, output } = await scaffold([
       agentId,
       '--language',
@@ -71,7 +71,7 @@ describe('countersign scaffold', () => {
     );
   });
 
-  it('takes the account from the environment, or from where dev keeps it', async () => {
+  it('reads the credentials from the environment, or from the file of dev', async () => {
     const { clientId, clientSecret } = operator;
     const variables = {
       COUNTERSIGN_URL: `${url}/`,
@@ -89,7 +89,7 @@ describe('countersign scaffold', () => {
     assert.match(await refusal([agentId, '--out', 'nobody']), /no credentials: give --url/);
   });
 
-  it('refuses a folder that is not empty, unless told', async () => {
+  it('refuses a folder that is not empty, unless forced', async () => {
     mkdirSync(join(folder, 'full'));
     writeFileSync(join(folder, 'full/mine.txt'), 'mine');
     const args = [agentId, '--language', 'rust', '--out', 'full', ...account];
@@ -100,7 +100,7 @@ describe('countersign scaffold', () => {
     assert.ok(readdirSync(join(folder, 'full')).includes('Cargo.toml'));
   });
 
-  it('refuses in one line what it cannot do', async () => {
+  it('reports errors in one line', async () => {
     const wrong = ['--url', url, '--client-id', operator.clientId, '--client-secret', 'cs_wrong'];
     const away = `http://127.0.0.1:${await freePort()}`;
     const cases: [string[], RegExp][] = [
@@ -119,7 +119,7 @@ describe('countersign scaffold', () => {
   });
 
   describe('with a hostile server', () => {
-    /** Gives out a token, unless `token` says otherwise, and then whatever the test wants. */
+    /** Issues a token, unless `token` is given, and then answers as the test wants. */
     async function refusalBy(
       respond: (response: ServerResponse) => void,
       token = '{"access_token":"x"}',
@@ -148,7 +148,7 @@ describe('countersign scaffold', () => {
       }
     });
 
-    it('refuses an archive that unpacks to too much: a file, all of them, too many', async () => {
+    it('refuses an archive with a file too large, a total too large, or too many files', async () => {
       const mebibyte = new Uint8Array(1024 * 1024);
       const many = (count: number, content: Uint8Array) =>
         Object.fromEntries(Array.from({ length: count }, (_, at) => [`file-${at}`, content]));
@@ -163,7 +163,7 @@ describe('countersign scaffold', () => {
       }
     });
 
-    it('refuses a response without end', async () => {
+    it('refuses an endless response', async () => {
       let sent = 0;
       const output = await refusalBy((response) => {
         const more = () => {
@@ -178,7 +178,7 @@ describe('countersign scaffold', () => {
       assert.ok(sent < 100 * 1024 * 1024, `${sent} bytes were sent`);
     });
 
-    it('prints neither control characters of the server nor a line of its own', async () => {
+    it('prints no control characters or extra lines from the server', async () => {
       const evil = 'first\u001b[2J\u009b31m\u0007\u202egpj.exe\r\ncountersign: all is well\u2028\u200b\u007f';
       const outputs = [
         await refusalWith({ code: evil, message: evil }),
@@ -192,14 +192,14 @@ describe('countersign scaffold', () => {
       assert.ok(long.length < 1_000, `${long.length} characters`);
     });
 
-    it('refuses a token that cannot be one', async () => {
+    it('refuses a malformed token', async () => {
       for (const token of ['', '{', 'null', '{}', '{"access_token":"a\\r\\nb"}', '\u001b[2J'])
         assert.match(await refusalBy(() => {}, token), /sent no access token/, token);
     });
   });
 });
 
-it('an archive that declares less than it holds gets no more memory than it declares', async () => {
+it('unpacking an archive uses no more memory than the archive declares', async () => {
   const archive = zipSync({ bomb: new Uint8Array(64 * 1024 * 1024) });
   const view = new DataView(archive.buffer, archive.byteOffset, archive.length);
   const centralDirectory = view.getUint32(archive.length - 6, true);
@@ -211,7 +211,7 @@ it('an archive that declares less than it holds gets no more memory than it decl
   assert.ok(process.memoryUsage().arrayBuffers - before < 16 * 1024 * 1024);
 });
 
-it('an archive is read by somebody else’s program, with permissions and without complaint', async (t) => {
+it('unzip reads an archive, with permissions and without warnings', async (t) => {
   if (!findProgram('python3')) return skipWithout(t, 'python3');
   const answer = await fetch(`${url}/api/v1/sdk/scaffold/${agentId}?language=java`, { headers });
   const file = join(folder, 'archive.zip');

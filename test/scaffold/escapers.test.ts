@@ -1,4 +1,4 @@
-/** Ten thousand texts through each escaper, read back by the language itself. */
+/** Escapes ten thousand texts for each language and reads them back with that language. */
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
@@ -88,7 +88,7 @@ interface Reader {
   readonly suits?: (text: string) => boolean;
 }
 
-/** More than the usual: compilers take their time. */
+/** Longer than the default: compilers are slow. */
 const timeout = 900_000;
 
 const execute = (program: string, ...args: string[]): string =>
@@ -171,16 +171,16 @@ ${groups.map((_, at) => `    print(T${at}.TEXTS);`).join('\n')}
         .slice(0, -1)
         .map((text) => `${Buffer.from(text).toString('hex')}\n`)
         .join(''),
-    // No program's environment can hold it.
+    // An environment variable cannot hold NUL.
     suits: (text) => !text.includes('\0'),
   },
 };
 
-describe('a literal is read back as the text it was made from', { concurrency: 2 }, () => {
+describe('an escaped literal', { concurrency: 2 }, () => {
   for (const [language, { program, literal, file, source, run, suits = () => true }] of Object.entries(
     readers,
   )) {
-    it(`${language}: ${texts.length} texts`, { timeout }, (t) => {
+    it(`equals its text when ${language} reads it: ${texts.length} texts`, { timeout }, (t) => {
       if (program !== 'node' && !findProgram(program)) return skipWithout(t, program);
       const suiting = texts.filter(suits);
       writeFileSync(join(folder, file), source(suiting.map(literal)));
@@ -196,7 +196,7 @@ describe('a literal is read back as the text it was made from', { concurrency: 2
     });
   }
 
-  it('and is one line of plain ASCII, wherever there is an escape for what is not', () => {
+  it('is one line of ASCII where the language has escapes', () => {
     for (const [kind, literal] of Object.entries(escapers))
       if (kind !== '.env.example') for (const text of texts) assert.match(literal(text), /^[\x20-\x7e]+$/);
   });
