@@ -1,6 +1,6 @@
 /**
  * `npm test [-- files…]` and `npm run test:quick`: starts a real PostgreSQL, migrates a template database that every test
- * file clones, runs the tests with node:test, and closes with the slowest files and with what was skipped and why.
+ * file clones, runs the tests with node:test, and reports the slowest files and the skipped tests with reasons.
  * REQUIRE_ALL=1 turns a skip into a failure.
  */
 import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
@@ -19,7 +19,7 @@ import { selectFiles } from './support/selection.ts';
 
 const started = performance.now();
 const folder = mkdtempSync(join(tmpdir(), 'countersign-test-'));
-// As root PostgreSQL runs as another user, who must be able to pass through; otherwise it would be kept elsewhere.
+// Under root, PostgreSQL runs as another user that must be able to enter the folder.
 chmodSync(folder, 0o755);
 const skips = join(folder, 'skips');
 const ports = join(folder, 'ports');
@@ -27,7 +27,7 @@ mkdirSync(ports);
 const files = selectFiles(process.argv.slice(2));
 
 console.log('Starting PostgreSQL…');
-// A killed process loses nothing without fsync, only a crashed machine would; and the tests are twice as fast.
+// Without fsync only a machine crash loses data, and the tests are twice as fast.
 const postgres = await startEmbeddedPostgres({
   dataDir: join(folder, 'postgres'),
   database: 'template_countersign',
@@ -75,7 +75,7 @@ async function migrateTemplate(env: Record<string, string>) {
   await app.close();
 }
 
-/** Answers with an exit code. The test processes share one cache of compiled code, and inherit these variables. */
+/** Returns an exit code. The test processes share one compile cache and inherit these variables. */
 async function runTests(variables: NodeJS.ProcessEnv): Promise<number> {
   const compileCache = fileURLToPath(new URL('../node_modules/.cache/countersign', import.meta.url));
   Object.assign(process.env, variables, { NODE_COMPILE_CACHE: compileCache });
@@ -87,7 +87,7 @@ async function runTests(variables: NodeJS.ProcessEnv): Promise<number> {
   let passed = true;
   const tests = run({
     files: groups.map(({ module }) => module),
-    // Cedar's WebAssembly without the optimizing stage, as `npm run serve` has it: a third of the start of a process.
+    // Cedar's WebAssembly without the optimizing compiler, as in `npm run serve`: saves a third of the start time.
     execArgv: ['--liftoff-only'],
     concurrency: 4,
     timeout: 600_000,
@@ -116,7 +116,7 @@ function reportSkips(): number {
   const lines = existsSync(skips) ? [...new Set(readFileSync(skips, 'utf8').trim().split('\n'))] : [];
   if (lines.length === 0) return 0;
   console.log(
-    `\nSkipped, because something is not installed here:\n${lines.map((line) => `  - ${line}`).join('\n')}`,
+    `\nSkipped, because a program is not installed:\n${lines.map((line) => `  - ${line}`).join('\n')}`,
   );
   return process.env.REQUIRE_ALL === '1' ? 1 : 0;
 }

@@ -118,7 +118,7 @@ describe('a token of a real provider', () => {
   }
 
   it('400 or 401 for another client of the same provider; verify calls its token valid', async () => {
-    const other = await provider.token(ownAudience, 'intruder');
+    const other = await provider.token(ownAudience, 'other');
     assert.equal((await verify(other)).valid, true);
     for (const [way, bring] of ways) assert.ok([400, 401].includes((await bring(other)).status), way);
   });

@@ -1,10 +1,10 @@
 /**
- * Every operation of the API against everyone who may knock. A route without a row fails the test; a feature adds its
+ * The permission matrix: every operation against every principal. A route without a row fails the test; a feature adds its
  * rows here. An answer is the status, and the code when it is a refusal.
  */
 import { newAgent } from '../support/harness.ts';
 
-/** What a cell may touch, as nobody has changed it, in the organization that member and admin belong to. */
+/** Unchanged resources for the request of a cell, in the organization of the member and the admin. */
 export interface Target {
   readonly organizationId: string;
   readonly agentId: string;
@@ -19,7 +19,7 @@ export interface Target {
   readonly eventId: string;
   /** A federation partner of the instance. */
   readonly partnerId: string;
-  /** A trust policy by which whoever has `outsideToken` becomes that agent. */
+  /** A trust policy that maps `outsideToken` to that agent. */
   readonly policyId: string;
   readonly outsideToken: string;
   /** From the addresses of the embedded billing provider's pages about that organization. */
@@ -67,7 +67,7 @@ export const principals = [
 ] as const;
 export type Principal = (typeof principals)[number];
 
-/** What is sent, by whoever sends it. */
+/** A request without its access token. */
 export interface TestRequest {
   readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
   readonly url: string;
@@ -81,11 +81,11 @@ export interface Row {
   readonly answers: Readonly<Record<Principal, string>>;
 }
 
-/** Open to all: nobody's token matters. */
+/** Open routes: the token does not matter. */
 const sameForAll = (answer: string) =>
   Object.fromEntries(principals.map((who) => [who, answer])) as Row['answers'];
 
-/** Behind a token: the first rows are the same everywhere. */
+/** Routes that require a token: these principals get the same answer everywhere. */
 const behindToken = (
   answers: Record<
     | 'wrongScope'
@@ -109,7 +109,7 @@ const behindToken = (
   ...answers,
 });
 
-/** An agent's own resource: whoever has the scope, in its own organization; elsewhere there is no such agent. */
+/** Resources of an agent: callers with the scope, in their own organization; others get 404. */
 const ofAgents = (success: string, foreign = '404 AGENT_NOT_FOUND') =>
   behindToken({
     wrongScope: '403 INSUFFICIENT_SCOPE',
@@ -122,13 +122,13 @@ const ofAgents = (success: string, foreign = '404 AGENT_NOT_FOUND') =>
     delegatedByOperator: foreign,
   });
 
-/** As `ofAgents`, but lasting: a caller cannot give or speak for scopes that only its delegation covers. */
+/** As `ofAgents`, for lasting rights: a caller cannot grant scopes that it holds by delegation only. */
 const ofLastingPower = (success: string, foreign?: string) => ({
   ...ofAgents(success, foreign),
   delegated: '403 FORBIDDEN',
 });
 
-/** Of one's own organization, whatever the scopes; elsewhere there is no such organization. */
+/** Every agent in its own organization, with any scopes; others get 404. */
 const ofAnyAgent = (success: string) =>
   behindToken({
     wrongScope: success,
@@ -140,7 +140,7 @@ const ofAnyAgent = (success: string) =>
     delegatedAdmin: success,
     delegatedByOperator: '404 ORG_NOT_FOUND',
   });
-/** By scope or as an admin, at home. */
+/** By scope or as an admin, in the own organization. */
 const ofWebhooks = (success: string, foreign = '404 WEBHOOK_NOT_FOUND') => ofAgents(success, foreign);
 
 /** A delegated caller has no role and is no operator. */
@@ -170,7 +170,7 @@ const ofOrganizationAdmins = (success: string, foreign = '404 ORG_NOT_FOUND') =>
     ...withoutRole,
   });
 
-/** What anybody with a token sees of its own organization, or may do as itself. */
+/** Every caller with a token, for its own organization or itself. */
 const ofOwnOrganization = (answer: string, operator = answer) =>
   behindToken({
     wrongScope: answer,
@@ -201,21 +201,21 @@ const validExchange = ({ agentId, outsideToken }: Target): TestRequest => ({
     subject_token_type: 'urn:ietf:params:oauth:token-type:jwt',
   },
 });
-/** Routes that tell a foreign id from one that does not exist; each with the reason. What is open to anyone need not be here. */
+/** Routes whose answer differs between a foreign id and an unknown one, with the reason. Open routes are not listed. */
 export const showsForeign: Readonly<Record<string, string>> = {
-  revokeToken: 'whoever holds a token already knows that it exists',
+  revokeToken: 'the holder of a token already knows that it exists',
   scaffoldAgent: 'the interface itself says FORBIDDEN for an agent of another organization',
 };
 
-/** Routes whose method could change something, but which do not; each with the reason. */
+/** Routes with a writing method that change nothing, with the reason. */
 export const changesNothing: Readonly<Record<string, string>> = {
   introspectToken: 'answers a question about a token; POST keeps the token out of addresses',
   verifyDelegation: 'answers a question about a token; POST keeps the token out of addresses',
-  verifyPartnerToken: "answers a question about a partner's token; nobody gets anything for it",
-  testTrustPolicy: 'answers what a policy makes of a token; issues and marks nothing',
+  verifyPartnerToken: "answers a question about a partner's token; issues nothing",
+  testTrustPolicy: 'answers whether a policy accepts a token; issues and marks nothing',
 };
 
-/** Routes that do not succeed for the operator, whose own plan cannot be raised: the request is made by an admin of the target's organization. */
+/** Routes that fail for the operator, whose plan cannot be upgraded. An admin of the target's organization sends the request. */
 export const asTenantAdmin: ReadonlySet<string> = new Set(['upgradeTier']);
 
 const delegationTo = (delegateeId: string): TestRequest => ({
@@ -224,14 +224,14 @@ const delegationTo = (delegateeId: string): TestRequest => ({
   payload: { delegateeId, scopes: ['agents:read'] },
 });
 
-/** Requests that succeed when the operator makes them, where the matrix shows a refusal. */
+/** Requests that succeed for the operator, for rows whose own request is refused. */
 const succeedingOtherwise: Readonly<Record<string, Row['request']>> = {
   issueToken: validTokenRequest,
   exchangeOutsideToken: validExchange,
   createDelegation: ({ colleagueId }) => delegationTo(colleagueId),
 };
 
-/** A request that succeeds when the operator makes it. */
+/** A request that succeeds for the operator. */
 export const succeeding = (id: string): Row['request'] | undefined =>
   succeedingOtherwise[id] ?? rows[id]?.request;
 
@@ -256,7 +256,7 @@ export const rows: Readonly<Record<string, Row>> = {
     request: () => ({ method: 'GET', url: '/.well-known/oauth-protected-resource' }),
     answers: sameForAll('200'),
   },
-  // Its credentials are in the body; a token beside them changes nothing.
+  // The credentials are in the body; the access token is ignored.
   issueToken: {
     request: () => ({ method: 'POST', url: `${api}/token` }),
     answers: sameForAll('400 unsupported_grant_type'),
@@ -280,7 +280,7 @@ export const rows: Readonly<Record<string, Row>> = {
     }),
   },
 
-  // Within an organization only: the operator's agent delegates to its own colleagues.
+  // Within an organization only: the operator's agent delegates to agents of its own organization.
   createDelegation: {
     request: ({ outsiderId }) => delegationTo(outsiderId),
     answers: behindToken({
@@ -289,13 +289,13 @@ export const rows: Readonly<Record<string, Row>> = {
       member: '201',
       admin: '201',
       operator: '404 AGENT_NOT_FOUND',
-      // The delegation they hold may not be passed on.
+      // Their delegation does not allow further delegation.
       delegated: '403 FORBIDDEN',
       delegatedAdmin: '403 FORBIDDEN',
       delegatedByOperator: '404 AGENT_NOT_FOUND',
     }),
   },
-  // Each sees its own.
+  // Each principal sees its own.
   listDelegations: {
     request: () => ({ method: 'GET', url: `${api}/delegations` }),
     answers: ofOwnOrganization('200'),
@@ -526,7 +526,7 @@ export const rows: Readonly<Record<string, Row>> = {
     }),
     answers: ofAgents('200', '404 TRUST_POLICY_NOT_FOUND'),
   },
-  // The token that is exchanged is in the body; one beside it changes nothing.
+  // The exchanged token is in the body; the access token is ignored.
   exchangeOutsideToken: {
     request: () => ({ method: 'POST', url: `${api}/oidc/token` }),
     answers: sameForAll('400 invalid_request'),
@@ -613,7 +613,7 @@ export const rows: Readonly<Record<string, Row>> = {
     }),
     answers: ofOrganizationAdmins('204'),
   },
-  // Its signature says who sends it.
+  // The signature authenticates the sender.
   receiveBillingEvent: {
     request: ({ paymentEvent: { body, signature } }) => ({
       method: 'POST',
@@ -623,7 +623,7 @@ export const rows: Readonly<Record<string, Row>> = {
     }),
     answers: sameForAll('200'),
   },
-  // Whoever has the address of a page may open it.
+  // The URL of a page is the secret that opens it.
   checkoutPage: {
     request: ({ checkoutToken }) => ({ method: 'GET', url: `/billing/checkout/${checkoutToken}` }),
     answers: sameForAll('200'),

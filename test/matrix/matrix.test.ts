@@ -19,7 +19,7 @@ interface Shared {
 
 let shared: Shared | undefined;
 
-/** A refusal and a read leave a target and its principals as they were, and making them takes many requests: cells share them. */
+/** Cells that only read or are refused share a target and its principals: creating them takes many requests. */
 async function untouched(): Promise<Shared> {
   shared ??= { target: await makeTarget(), tokens: new Map() };
   return shared;
@@ -43,7 +43,7 @@ async function answerTo(
   return { answer: `${status} ${code ?? error}`, text };
 }
 
-/** A request that changes something gets a target and a principal of its own; the shared ones stay as they are. */
+/** A request that changes state gets a new target and principal; the shared ones stay unchanged. */
 async function answerToOwn(row: Row, who: Principal): Promise<string> {
   const kept = shared;
   const target = await makeTarget();
@@ -60,14 +60,14 @@ async function answerToShared(row: Row, who: Principal): Promise<string> {
 const isChange = (row: Row, who: Principal, { target }: Shared) =>
   row.answers[who].startsWith('2') && row.request(target).method !== 'GET';
 
-describe('every operation against everyone', () => {
+describe('permission matrix of operations and principals', () => {
   it('has a row for every route', () => {
     assert.deepEqual(Object.keys(rows).sort(), t.app.routes.map(({ id }) => id).sort());
   });
 
   const matrix: Record<string, Record<string, string>> = {};
   for (const [id, row] of Object.entries(rows)) {
-    it(`${id} answers each as it should`, async () => {
+    it(`${id} answers each principal as its row says`, async () => {
       for (const who of principals) {
         const ask = isChange(row, who, await untouched()) ? answerToOwn : answerToShared;
         matrix[id] = { ...matrix[id], [who]: await ask(row, who) };
@@ -99,7 +99,7 @@ describe('every operation against everyone', () => {
         webhookId: randomUUID(),
         deliveryId: randomUUID(),
       };
-      // What is open to anyone is meant to be seen.
+      // Open routes may show foreign ids.
       const { access } = t.app.routes.find((entry) => entry.id === id) ?? {};
       if (id in showsForeign || access?.kind === 'open') return;
       const token = await sharedTokenOf('otherOrganization', own);

@@ -324,7 +324,7 @@ test('keys prints a pair that serve accepts', async () => {
   await startServe(environment(await createDatabase(), pair));
 });
 
-test('keys --out writes a private and a public file with their modes, and prints their paths and variables', async () => {
+test('keys --out writes a private and a public file with their modes, and prints their paths and the key id', async () => {
   const parent = mkdtempSync(join(tmpdir(), 'countersign-keys-'));
   after(() => rmSync(parent, { recursive: true }));
   const folder = join(parent, 'new', 'pair');
@@ -388,7 +388,7 @@ test('bootstrap creates an operator once; --force adds a second valid secret', a
   for (const client of [operator, again]) assert.equal((await askToken(url, client)).status, 200);
 });
 
-test('bootstrap refuses keys that differ from those of the servers, names the right ones, and leaves the audit log unchanged', async () => {
+test('bootstrap refuses keys that differ from those of the servers, names the right key id, and leaves the audit log unchanged', async () => {
   const databaseUrl = await createDatabase();
   const env = environment(databaseUrl);
   const { url } = await startServe(env);

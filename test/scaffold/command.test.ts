@@ -211,7 +211,7 @@ it('unpacking an archive uses no more memory than the archive declares', async (
   assert.ok(process.memoryUsage().arrayBuffers - before < 16 * 1024 * 1024);
 });
 
-it('unzip reads an archive, with permissions and without warnings', async (t) => {
+it('Python zipfile reads an archive, with permissions and without errors', async (t) => {
   if (!findProgram('python3')) return skipWithout(t, 'python3');
   const answer = await fetch(`${url}/api/v1/sdk/scaffold/${agentId}?language=java`, { headers });
   const file = join(folder, 'archive.zip');

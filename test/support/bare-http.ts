@@ -1,4 +1,4 @@
-/** The HTTP server alone, with routes made up for the test. */
+/** The HTTP server alone, with routes of the test. */
 import { after } from 'node:test';
 import type Type from 'typebox';
 import { createMemoryKv } from '../../src/adapters/kv/memory-kv.ts';

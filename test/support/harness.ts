@@ -1,4 +1,4 @@
-/** What tests stand on: an app on a database of its own, an operator, tokens, agents; all of it real. */
+/** The test harness: an app on its own database, an operator, tokens and agents. */
 import { randomBytes } from 'node:crypto';
 import { appendFileSync } from 'node:fs';
 import { after, type TestContext } from 'node:test';
@@ -32,10 +32,10 @@ export function createTestClock(): TestClock {
   };
 }
 
-/** The beginning of a minute, so that no rate window ends in between. */
+/** Advances to the start of a minute, so that no rate window ends during a test. */
 export const startOfMinute = (clock: TestClock): void => clock.advance(60_000 - (clock.now() % 60_000));
 
-/** A database cloned from the migrated template, file by file, which is the cheaper way; dropped when the test file ends. */
+/** A database cloned from the migrated template by file copy, which is faster; dropped when the test file ends. */
 export async function createDatabase(): Promise<string> {
   const template = new URL(requiredVariable('TEST_POSTGRES_URL'));
   const name = `t_${randomBytes(8).toString('hex')}`;
@@ -48,7 +48,7 @@ export async function createDatabase(): Promise<string> {
   return new URL(`/${name}`, template).href;
 }
 
-/** An empty one, for what starts before migration. */
+/** An empty database, for tests of migration. */
 export async function createEmptyDatabase(): Promise<string> {
   const server = new URL(requiredVariable('TEST_POSTGRES_URL'));
   const name = `t_${randomBytes(8).toString('hex')}`;
@@ -85,11 +85,11 @@ function createSql(url: string): TestApp['sql'] {
     /^\s*set\b/i.test(text) ? execute(url, text, values) : (await pool.query(text, values)).rows;
 }
 
-/** Fifty requests that meet a pool without connections may wait long for one on a busy machine; none of them is refused for that. */
+/** On a busy machine fifty concurrent requests may wait long for a connection; none may fail for that. */
 export const withLongConnectTimeout = (databaseUrl: string): string =>
   `${databaseUrl}?connectionTimeoutMillis=60000`;
 
-/** The variables of a working instance; tests change what they are about. */
+/** The variables of a working instance, with changes. */
 export const environment = (databaseUrl: string, changes: Record<string, string> = {}) => ({
   DATABASE_URL: databaseUrl,
   REDIS_URL: 'memory://',
@@ -126,7 +126,7 @@ export interface TestApp {
   form(url: string, fields: Record<string, string>, token?: string): Promise<Answer>;
   /** An access token: the operator's, or that of the client given. */
   token(scope?: string, client?: { clientId: string; clientSecret: string }): Promise<string>;
-  /** An agent with a credential, made by the operator. */
+  /** An agent with a credential, created by the operator. */
   agent(
     changes?: Record<string, unknown>,
   ): Promise<{ agentId: string; clientId: string; clientSecret: string }>;
@@ -218,14 +218,14 @@ export async function startApp(changes: Record<string, string> = {}): Promise<Te
   };
 }
 
-/** Skips the test, visibly, when the machine lacks something; with REQUIRE_ALL=1 that is a failure. */
+/** Skips the test when the machine lacks a program, and reports it; with REQUIRE_ALL=1 it fails. */
 export function skipWithout(t: TestContext, what: string): void {
   if (process.env.REQUIRE_ALL === '1') throw new Error(`REQUIRE_ALL=1, but ${what} is not here`);
   if (process.env.TEST_SKIPS) appendFileSync(process.env.TEST_SKIPS, `${t.fullName}: needs ${what}\n`);
   t.skip(`needs ${what}`);
 }
 
-/** A transaction that has done this, and stays open until what is answered is called. */
+/** Runs the work in a transaction that stays open until the returned function is called. */
 export async function keepOpen({ app }: TestApp, work: (tx: Tx) => Promise<unknown>) {
   const { promise: released, resolve: release } = Promise.withResolvers<void>();
   const { promise: held, resolve: isHeld } = Promise.withResolvers<void>();

@@ -1,4 +1,4 @@
-/** Who the rows of matrix-rows.ts speak of, made to measure: a target that a request may touch, and those who make it. */
+/** Creates the targets and principals of matrix-rows.ts. */
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import type { InjectOptions } from 'fastify';
@@ -62,7 +62,7 @@ export async function createMatrixFixture(t: TestApp): Promise<MatrixFixture> {
     return { agentId, token: await makeToken(agentId) };
   };
 
-  /** The token of an agent with these scopes, that the lender lends everything it can. */
+  /** The token of an agent with these scopes, to which the delegator delegates every scope it can. */
   const delegatedToken = async (lender: string, home: string, own: readonly string[], role?: 'admin') => {
     const agentId = await makeAgent(home, own);
     if (role) await asOperator('POST', `/organizations/${home}/members`, { agentId, role });
@@ -75,7 +75,7 @@ export async function createMatrixFixture(t: TestApp): Promise<MatrixFixture> {
   const ended = await delegatedToken(operatorToken, t.operator.organizationId, []);
   await asOperator('DELETE', `/delegations/${ended.chainId}`);
 
-  /** The end of the world comes last. */
+  /** A token of the principal, in this organization. */
   const tokenOf: MatrixFixture['tokenOf'] = async (who, home) => {
     switch (who) {
       case 'anonymous':
@@ -131,7 +131,7 @@ export async function createMatrixFixture(t: TestApp): Promise<MatrixFixture> {
     }
   };
 
-  /** The organization pays for the plan that it has, and could pay for the next. */
+  /** A subscription for the current plan, and a checkout for the next plan. */
   const makeBilling = async (organization_id: string) => {
     const paid = await paymentEvents.about(organization_id, {});
     const applied = await t.call('POST', '/api/v1/billing/webhooks/stripe', {
@@ -148,7 +148,7 @@ export async function createMatrixFixture(t: TestApp): Promise<MatrixFixture> {
       paymentEvent: await paymentEvents.about(organization_id, { cancel_at_period_end: true }),
     };
   };
-  /** By SQL: only an agent of the organization itself could make one. */
+  /** By SQL: the API allows only agents of the organization to create one. */
   const makeWebhook = async (organizationId: string) => {
     const [row] = await t.sql<{ webhookId: string; deliveryId: string }>(
       `with subscription as (

@@ -1,4 +1,4 @@
-/** Tests of WEB_CONCURRENCY stand on this: two serving processes under their supervisor, and who of them answered. */
+/** Support for WEB_CONCURRENCY tests: two serving processes under a supervisor, and requests per process. */
 import { once } from 'node:events';
 import { Agent, get, type IncomingMessage } from 'node:http';
 import { text } from 'node:stream/consumers';
@@ -26,7 +26,7 @@ export async function startTwoProcesses(t: TestContext, relay?: Relay) {
   return { service, headers: await authorize(service.url, operator) };
 }
 
-/** On a connection of its own, so that each request may meet another process. */
+/** Uses a new connection, so that each request may reach another process. */
 export async function getOnNewConnection({ port }: Service, path: string, headers: object = {}) {
   const agent = new Agent({ keepAlive: false });
   const request = get({ port, host: '127.0.0.1', path, headers: { ...headers }, agent });
@@ -34,7 +34,7 @@ export async function getOnNewConnection({ port }: Service, path: string, header
   return { status: response.statusCode, body: await text(response) };
 }
 
-/** How many requests each process has answered so far, by its id. */
+/** Answered requests per process id. */
 export function requestsByProcess({ program }: Service): Map<number, number> {
   const counts = new Map<number, number>();
   for (const line of program.output().split('\n')) {

@@ -1,4 +1,4 @@
-/** Real programs around the tests: our own commands as processes, redis-server and stripe-mock. Each is ended by its own id. */
+/** Child processes: our own commands, redis-server and stripe-mock. Each is ended by its process id. */
 import { AssertionError } from 'node:assert/strict';
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -19,12 +19,12 @@ export const bin = fileURLToPath(new URL('../../bin/countersign.js', import.meta
 
 export interface Program {
   readonly child: ChildProcess;
-  /** Everything it has printed so far, on both outputs. */
+  /** The output so far, stdout and stderr. */
   output(): string;
   stdout(): string;
   /** Its exit code (or signal), once it has ended. */
   ended(): Promise<number | string>;
-  /** The same, once whatever it started and that prints through it has ended too; fails when that takes too long. */
+  /** The same, after all its child processes have closed the output too; fails after a timeout. */
   gone(ms?: number): Promise<number | string>;
   kill(signal: NodeJS.Signals): void;
 }
@@ -51,7 +51,7 @@ export function startProgram(
   after(async () => {
     if (child.exitCode === null && child.signalCode === null) child.kill('SIGKILL');
     await end;
-    // What it left behind holds the other ends; a test that failed for that reason must not wait for it as well.
+    // Processes it left behind hold the pipes open; a failed test must not wait for them.
     child.stdout?.destroy();
     child.stderr?.destroy();
   });
@@ -86,8 +86,8 @@ const portCount = 20_000;
 let portsReserved = 0;
 
 /**
- * Below the range that the system gives to outgoing connections, so that none takes it before the server does; and given once
- * in a run of the tests, so that neither does a test file that runs beside this one.
+ * Below the ephemeral port range, so that no outgoing connection takes it before the server does. Reserved once
+ * per test run, so that no concurrent test file takes it.
  */
 export async function freePort(): Promise<number> {
   for (;;) {
@@ -119,8 +119,8 @@ function reservePort(port: number): boolean {
 }
 
 /**
- * Asks until the answer satisfies, or the time is up; a program that ended meanwhile shows what it printed. What is not yet
- * so is answered with undefined, and what cannot be asked yet may throw; an assertion must hold each time.
+ * Polls until `ask` resolves to a value, or fails after the timeout or when `program` ends, with its output. `ask` resolves to
+ * undefined while the condition does not hold, and may throw; an AssertionError fails at once.
  */
 export async function until<T>(
   what: string,
@@ -205,7 +205,7 @@ export async function startStripeMock(): Promise<{ url: string; program: Program
   await until(
     'stripe-mock',
     async () => {
-      // It refuses whoever brings no key: that is an answer.
+      // It refuses requests without a key, which is enough.
       await (await fetch(url)).arrayBuffer();
       return true;
     },
@@ -214,7 +214,7 @@ export async function startStripeMock(): Promise<{ url: string; program: Program
   return { url, program };
 }
 
-/** What Redis itself holds, beside the service's own connection. */
+/** Runs commands on a separate connection to Redis. */
 export async function withRedis<T>(port: number, work: (redis: Redis) => Promise<T>): Promise<T> {
   const redis = new Redis(port, '127.0.0.1');
   try {
@@ -253,7 +253,7 @@ export async function bootstrap(env: Record<string, string>, ...args: string[]):
   return JSON.parse(program.stdout());
 }
 
-/** The same operator, made in this process: a process of its own would cost a second of CPU. */
+/** The same operator, created in this process: a child process would cost a second of CPU. */
 export async function makeOperator(env: Record<string, string>): Promise<Client> {
   const app = await createApp({ config: loadConfig(env), log: createLog({ level: 'silent' }) });
   try {

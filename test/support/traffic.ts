@@ -1,9 +1,9 @@
-/** Requests that keep coming while something else happens. */
+/** Continuous background requests during a test. */
 import { after } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 
 export interface TimedResponse {
-  /** The status; or what went wrong, when no answer came. */
+  /** The status, or the error when there was no response. */
   readonly outcome: number | string;
   readonly headers: Headers | undefined;
   readonly body: string;
@@ -11,14 +11,14 @@ export interface TimedResponse {
 }
 
 export interface Traffic {
-  /** The longest wait for an answer so far, in milliseconds: what is usual on this machine, before something happens. */
+  /** The longest response time so far in milliseconds, as a baseline before a fault. */
   slowest(): number;
-  /** All exchanges so far. */
+  /** All responses so far. */
   responses(): readonly TimedResponse[];
   stop(): Promise<readonly TimedResponse[]>;
 }
 
-/** Each kind is asked by two clients at once, with a short pause after each answer. */
+/** Two clients send each request in a loop, with a short pause after each response. */
 export function startTraffic(kinds: readonly (() => Promise<Response>)[]): Traffic {
   const exchanges: TimedResponse[] = [];
   let over = false;
@@ -29,7 +29,7 @@ export function startTraffic(kinds: readonly (() => Promise<Response>)[]): Traff
     }
   };
   const clients = Promise.all([...kinds, ...kinds].map(client));
-  // A test that failed half way does not come to stop it.
+  // A failed test does not call stop().
   after(() => {
     over = true;
   });

@@ -1,4 +1,4 @@
-/** A server on a real port whose issuer is its own address, for clients that somebody else wrote. */
+/** A server on a real port whose issuer is its own URL, for third-party clients. */
 import { generateKeyPairSync } from 'node:crypto';
 import { exportJWK } from 'jose';
 import { startApp, type TestApp } from '../harness.ts';

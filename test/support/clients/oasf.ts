@@ -1,6 +1,6 @@
 /**
  * The record of OASF 0.7.0 as far as its published JSON Schema is known here: every field there is, what is required, and the classes
- * of its skills for language. Written apart from the server's own, which speaks of what we emit only.
+ * of its skills for language. Independent of the server's schema, which covers only emitted fields.
  */
 const text = { type: 'string' };
 const annotations = { type: 'object', additionalProperties: text };

@@ -1,4 +1,4 @@
-/** The server behind TLS, as did:web and agents' cards are read: on localhost, by a certificate that this process trusts. */
+/** The server behind TLS on localhost, for did:web and agent cards, with a certificate that this process trusts. */
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { type AddressInfo, connect } from 'node:net';
@@ -12,7 +12,7 @@ const fixture = (name: string) =>
 
 export interface Secured extends TestApp {
   readonly baseUrl: string;
-  /** As did:web writes it. */
+  /** As in did:web. */
   readonly host: string;
 }
 

@@ -1,4 +1,4 @@
-/** Real message brokers for tests, nats-server and Kafka, and what subscribers find there. */
+/** Real message brokers for tests, nats-server and Kafka, and the messages they hold. */
 import { cpSync, existsSync, mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { homedir, tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -19,11 +19,11 @@ export interface Received {
 export interface TestBroker {
   readonly port: number;
   readonly program: Program;
-  /** Everything there is now, as the broker keeps it: in order within a partition, or the stream. */
+  /** All messages, in order within a partition or the stream. */
   received(): Promise<Received[]>;
-  /** How many there are now. */
+  /** The number of messages. */
   count(): Promise<number>;
-  /** The same server again, with what it had on disk. */
+  /** Starts the same server again with its data. */
   restart(): Promise<void>;
   kill(signal?: NodeJS.Signals): Promise<void>;
 }

@@ -46,15 +46,15 @@ export type RequestHandler = (request: IncomingMessage, response: ServerResponse
 export interface Issuer {
   readonly url: string;
   readonly jwksUri: string;
-  /** What the next key set holds. */
+  /** The keys of the next key set response. */
   keys: SigningKey[];
   /** Requests per path. */
   readonly requestCounts: Record<string, number>;
   readonly connections: () => number;
-  /** Answers instead, while it is set. */
+  /** Handles requests while it is set. */
   handlerOverride: RequestHandler | undefined;
   cacheControl: string | undefined;
-  /** Claims that are good here, for this long, unless changed; `undefined` leaves one out. */
+  /** Signs valid claims with these changes; `undefined` removes a claim. */
   sign(
     changes?: Readonly<Record<string, unknown>>,
     options?: { key?: SigningKey; header?: Partial<JWTHeaderParameters> },
@@ -107,7 +107,7 @@ export async function startIssuer(clock: Clock, alg = 'ES256'): Promise<Issuer> 
   return issuer;
 }
 
-/** A real provider with two clients, `pipeline` and `intruder`, whose access tokens are JWTs for the requested resource. */
+/** A real provider with two clients, `pipeline` and `other`, whose access tokens are JWTs for the requested resource. */
 export async function startOidcProvider(): Promise<{
   issuer: string;
   jwksUri: string;
@@ -118,7 +118,7 @@ export async function startOidcProvider(): Promise<{
   let answer: RequestHandler = (_, response) => void response.end();
   const issuer = await listen(createServer((request, response) => answer(request, response)));
   const provider = new Provider(issuer, {
-    clients: ['pipeline', 'intruder'].map((client_id) => ({
+    clients: ['pipeline', 'other'].map((client_id) => ({
       client_id,
       client_secret: `${client_id}-secret`,
       token_endpoint_auth_method: 'client_secret_basic',

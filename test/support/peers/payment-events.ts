@@ -6,13 +6,13 @@ import { embeddedPrices, embeddedSecret } from '../../../src/features/billing/em
 import type { Clock } from '../../../src/kernel/clock.ts';
 
 export interface PaymentEvents {
-  /** An event about a subscription to the pro plan, with what a test is about changed. */
+  /** An event about a subscription to the pro plan, with these changes. */
   about(
     organizationId: string,
     subscription: Record<string, unknown>,
     event?: Record<string, unknown>,
   ): Promise<SignedEvent>;
-  /** Any text as the body, signed at this moment or another. */
+  /** Signs any body, at the current time by default. */
   sign(body: string, at?: number): SignedEvent;
 }
 

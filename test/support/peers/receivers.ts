@@ -1,4 +1,4 @@
-/** Somebody else's servers, on loopback: what they were sent is kept, and what they answer is for the test to say. */
+/** Webhook receivers on loopback: they keep the requests, and the test chooses the responses. */
 import { readFileSync } from 'node:fs';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
@@ -28,7 +28,7 @@ export interface Receiver {
   readonly url: string;
   readonly port: number;
   readonly received: Received[];
-  /** Connections made to it, whether or not anything was asked. */
+  /** Connections, also those without a request. */
   connections(): number;
   close(): Promise<void>;
 }
@@ -39,7 +39,7 @@ export type RequestHandler = (
   incoming: IncomingMessage,
 ) => void | Promise<void>;
 
-/** Answers 204 unless told otherwise. */
+/** Answers 204 by default. */
 export async function startReceiver(
   answer: RequestHandler = (_request, response) => void response.writeHead(204).end(),
   { host = '127.0.0.1', port = 0, tls = true, keep = true } = {},

@@ -1,4 +1,4 @@
-/** A way to what a service depends on that a test can cut, freeze and mend, without harm to others who use it. */
+/** A TCP proxy to a dependency. A test can cut, freeze and restore it without affecting other tests. */
 import { once } from 'node:events';
 import { connect, createServer, type Socket } from 'node:net';
 import { after } from 'node:test';
@@ -8,13 +8,13 @@ export interface Relay {
   readonly port: number;
   /** Closes every connection and refuses new ones. */
   cut(): void;
-  /** Keeps connections open, and takes new ones, but lets nothing through. */
+  /** Keeps connections open and accepts new ones, but forwards no data. */
   freeze(): void;
   /** Ends a cut or a freeze. */
   restore(): Promise<void>;
 }
 
-/** Leads to a port of this machine. */
+/** Forwards to a port of this machine. */
 export async function startRelay(targetPort: number): Promise<Relay> {
   const port = await freePort();
   const pairs = new Set<[Socket, Socket]>();
@@ -67,7 +67,7 @@ export async function startRelay(targetPort: number): Promise<Relay> {
   };
 }
 
-/** The same database, by way of the relay. */
+/** The same database through the relay. */
 export function throughRelay(url: string, { port }: Relay): string {
   const relayed = new URL(url);
   relayed.port = String(port);

@@ -1,6 +1,6 @@
 /**
- * Projects as their developers get them: downloaded over HTTP from a running server, built with the language's own tools,
- * run against that server. A language's test file says which tools and how; what must hold is the same for all.
+ * Scaffolded projects: downloaded over HTTP from a running server, built with the language's own tools,
+ * run against that server. A language's test file names its tools; the checks are the same for all.
  */
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
@@ -17,17 +17,17 @@ import { authorize, findProgram, freePort } from '../programs.ts';
 import { type ScaffoldServer, startScaffoldServer } from './server.ts';
 
 export interface Toolchain {
-  /** Without these on the machine nothing is tried. */
+  /** Programs that must be installed; otherwise the tests are skipped. */
   readonly needs: readonly string[];
   /** Installs, lints, builds and runs the project's own tests; `first` is the folder of the first project, built before. */
   build(project: Project, first: string): Promise<void>;
-  /** What starts the project's program. */
+  /** The command that starts the project. */
   program(folder: string, first: string): readonly [string, ...string[]];
 }
 
 export interface Project {
   readonly folder: string;
-  /** Must succeed; with what it printed. */
+  /** Runs a command that must succeed; returns its output. */
   run(command: string, args: readonly string[], env?: Record<string, string>): Promise<string>;
 }
 
@@ -36,10 +36,10 @@ interface Ended {
   readonly output: string;
 }
 
-/** Half a minute each on an idle machine; a first build fetches and compiles everything, and others may be at work. */
+/** Half a minute each on an idle machine; a first build fetches and compiles everything, and the machine may be busy. */
 const patienceMs = 600_000;
 
-/** For what a language keeps between builds; worktrees must not share it. */
+/** Build cache of a language; worktrees must not share it. */
 export function cacheFolder(language: string): string {
   const checkout = createHash('sha256')
     .update(fileURLToPath(import.meta.url))
@@ -94,7 +94,7 @@ const projectIn = (folder: string): Project => ({
   },
 });
 
-/** Everything the API lets an agent say about itself that some language, shell or reader could stumble over. */
+/** Hostile but valid values of agent fields that a language, shell or parser could misread. */
 export const hostile = () => ({
   email: `\`id\`'*/{{x}}\${x}#%s|~?=!&${randomBytes(6).toString('hex')}@example.com`,
   agentType: 'custom',
@@ -120,7 +120,7 @@ export async function describeProject(language: string, toolchain: Toolchain): P
   const root = mkdtempSync(join(tmpdir(), `countersign-${language}-`));
   after(() => rmSync(root, { recursive: true, force: true }));
   const missing = toolchain.needs.filter((name) => !findProgram(name));
-  // Not in a hook: what a hook starts ends with the hook.
+  // Not in a hook: processes that a hook starts end with the hook.
   const server = missing.length > 0 ? ({} as ScaffoldServer) : await startScaffoldServer();
   const { url } = server;
 
@@ -201,7 +201,7 @@ export async function describeProject(language: string, toolchain: Toolchain): P
       assertFails(await start(plain, ['token', 'nonsense'], audience), /^error: ./m);
     });
 
-    test('accepts tokens of its own organization only, unless told to accept any', async () => {
+    test('accepts tokens of its own organization only, unless ACCEPT_ANY_ORGANIZATION is set', async () => {
       const organizationId = await server.newOrganization();
       const other = (await server.register({ organization_id: organizationId })).client;
       const token = await server.issue(other);
@@ -286,7 +286,7 @@ const settingNames = [
 ] as const;
 type Settings = Record<(typeof settingNames)[number], string>;
 
-/** The file as a shell reads it: the README's own way. */
+/** Sources the file in a shell, as the README says. */
 async function readSettings(folder: string): Promise<Settings> {
   const values = settingNames.map((name) => `"$${name}"`).join(' ');
   const script = `set -a && . ./.env.example && printf "%s\\n" ${values}`;

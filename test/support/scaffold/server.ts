@@ -1,4 +1,4 @@
-/** A running server with organizations, agents and delegations, for the projects that are tried against it. */
+/** A running server with organizations, agents and delegations, for scaffolded projects. */
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { importPKCS8, SignJWT } from 'jose';

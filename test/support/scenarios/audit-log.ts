@@ -1,4 +1,4 @@
-/** An audit log to be tampered with: filled through the ledger, and put back to what it was as often as one likes. */
+/** Tampering with an audit log: events recorded through the ledger, and changes that are rolled back after verification. */
 import assert from 'node:assert/strict';
 import { createHash, generateKeyPairSync, sign } from 'node:crypto';
 import { after } from 'node:test';
@@ -23,7 +23,7 @@ import { createLog } from '../../../src/kernel/observability/log.ts';
 import { createMetrics } from '../../../src/kernel/observability/metrics.ts';
 import { environment, execute, type TestApp } from '../harness.ts';
 
-/** So many events of one organization, some of each kind, in one transaction. */
+/** Records events of several types for one organization, in one transaction. */
 export async function recordEvents(
   t: Pick<TestApp, 'app' | 'clock'>,
   organizationId: string,
@@ -45,8 +45,8 @@ export async function recordEvents(
 }
 
 /**
- * Whoever can write the database: as its superuser, past every trigger. What is done and how it is judged happens on one
- * connection, in a transaction that is undone afterwards.
+ * A superuser session that bypasses every trigger. Tampering and verification happen on one
+ * connection, in a transaction that is rolled back.
  */
 export async function createTamperSession({ databaseUrl, clock }: TestApp) {
   const log = createLog({ level: 'silent' });
@@ -56,7 +56,7 @@ export async function createTamperSession({ databaseUrl, clock }: TestApp) {
   const issuer = config.baseUrl;
   const signer = await createSigner({ ...config.signingKeys, previousPublicKeys: [], issuer, clock });
   const run = <Row = Record<string, unknown>>(text: string, values: unknown[] = []): Promise<Row[]> =>
-    own.many('intruder', { text, values } as unknown as Sql);
+    own.many('tamper', { text, values } as unknown as Sql);
 
   const db: Db = {
     ...own,
@@ -64,9 +64,9 @@ export async function createTamperSession({ databaseUrl, clock }: TestApp) {
       await run('savepoint verification');
       const tx: Tx = {
         ...own,
-        // The transaction is under way already.
+        // The transaction is already open.
         run: async (name, query) => (name === 'audit.snapshot' ? 0 : own.run(name, query)),
-        atCommit: () => assert.fail('an intruder records nothing'),
+        atCommit: () => assert.fail('a tamper session records nothing'),
         afterCommit: (callback) => callback(),
       };
       return work(tx).catch(async (error) => {
@@ -81,7 +81,7 @@ export async function createTamperSession({ databaseUrl, clock }: TestApp) {
   await run('set session_replication_role = replica');
   return {
     run,
-    /** What verification says after this was done; it is undone at once. A running process also knows what it has seen. */
+    /** The result of verification after tampering, which is rolled back. A long-running process also compares with its own checkpoints. */
     async verifyAfter(organizationId: string, tamper: () => Promise<unknown>, by?: 'running') {
       const audit = by === 'running' ? longRunning : newProcess();
       await run('begin');
@@ -99,7 +99,7 @@ export type TamperSession = Awaited<ReturnType<typeof createTamperSession>>;
 
 const time = (column: string) => `to_char(${column}, 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"')`;
 
-/** Computes every hash of a chain anew, from the events as they are now. Signatures are another matter. */
+/** Recomputes every hash of a chain from the current events, without signatures. */
 export async function recomputeHashes(session: TamperSession, organizationId: string): Promise<void> {
   const rows = await session.run<Link & StoredEvent>(
     `select l.sequence::int, l.event_id as "eventId", ${time('e.occurred_at')} as time, e.canonical,
@@ -124,7 +124,7 @@ export async function recomputeHashes(session: TamperSession, organizationId: st
   );
 }
 
-/** A key of the intruder's own, and its signature. */
+/** Signs with a key that the service does not trust. */
 export function createForger() {
   const { privateKey, publicKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });
   const { n, e } = publicKey.export({ format: 'jwk' });
@@ -142,7 +142,7 @@ export function createForger() {
   };
 }
 
-/** Has the forger sign all checkpoints of a chain as they are now. */
+/** Signs all current checkpoints of a chain with the forger's key. */
 export async function signAllCheckpoints(
   session: TamperSession,
   organizationId: string,
@@ -167,7 +167,7 @@ export async function signAllCheckpoints(
   }
 }
 
-/** A session with an open transaction in which this has been done. */
+/** A session that has run the statement in an open transaction. */
 export async function holdOpen(url: string, statement: string): Promise<{ release(): Promise<void> }> {
   const client = new pg.Client({ connectionString: url });
   client.on('error', () => {});
@@ -184,12 +184,12 @@ export async function holdOpen(url: string, statement: string): Promise<{ releas
   return { release };
 }
 
-/** The address of the database for a role that may connect and read, and nothing else. */
+/** The database URL of a new role that may only connect and read. */
 export async function createReadOnlyRole(t: TestApp): Promise<string> {
   const role = `reader_${new URL(t.databaseUrl).pathname.slice(1)}`;
   await t.sql(`create role ${role} login password 'reader'`);
   await t.sql(`grant select on all tables in schema public to ${role}`);
-  // The database is gone by then.
+  // The database is dropped before.
   after(() => execute(new URL('/postgres', t.databaseUrl).href, `drop role ${role}`));
   const url = new URL(t.databaseUrl);
   url.username = role;

@@ -1,4 +1,4 @@
-/** Organizations that pay, for the tests of billing: who asks, what they see, and what the log says of it. */
+/** Organizations with billing: checkout, pages, payment events and audit events. */
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { type Answer, newAgent, type TestApp } from '../harness.ts';
@@ -8,7 +8,7 @@ export const webhookUrl = '/api/v1/billing/webhooks/stripe';
 
 export interface BillingOrganization {
   readonly organizationId: string;
-  /** Access tokens of agents there. */
+  /** Access tokens of agents of the organization. */
   readonly admin: string;
   readonly member: string;
   readonly memberId: string;
@@ -44,7 +44,7 @@ export async function createBillingClient(t: TestApp) {
     },
     checkout: (token: string, target_tier: string, more: object = {}): Promise<Answer> =>
       t.call('POST', '/api/v1/billing/checkout', { token, payload: { target_tier, ...more } }),
-    /** The embedded provider's page, as the browser asks for it. */
+    /** The embedded provider's page. */
     page: (checkoutUrl: string): Promise<Answer> => t.call('GET', new URL(checkoutUrl).pathname),
     confirm: (checkoutUrl: string): Promise<Answer> =>
       t.form(new URL(checkoutUrl).pathname, { confirm: 'yes' }),
@@ -62,7 +62,7 @@ export async function createBillingClient(t: TestApp) {
           ...changes,
         },
       }),
-    /** What the log says about plan and payment, in order. */
+    /** Audit events about plan and payment, in order. */
     auditEvents: (organizationId: string) =>
       t.sql<{ action: string; agent_id: string; metadata: Record<string, unknown> }>(
         `select action, agent_id, metadata from audit_events

@@ -1,4 +1,4 @@
-/** What tests of delegation do all the time: lend, redeem, ask. */
+/** Creates, redeems, revokes and verifies delegations. */
 import assert from 'node:assert/strict';
 import type { Answer, TestApp } from '../harness.ts';
 
@@ -61,7 +61,7 @@ export const createDelegationClient = (t: TestApp) => {
     revoke: (token: string, chainId: string) => t.call('DELETE', `/api/v1/delegations/${chainId}`, { token }),
     verify: (asker: string, token: string) =>
       t.call('POST', '/api/v1/delegations/verify', { token: asker, payload: { token } }),
-    /** A call that needs `agents:read`, and what it answers. */
+    /** The status and code of a call that needs `agents:read`. */
     async reads(token: string): Promise<string> {
       const { status, json } = await t.call('GET', '/api/v1/agents', { token });
       return status === 200 ? '200' : `${status} ${json.code}`;

@@ -1,4 +1,4 @@
-/** Organizations on a plan, and days and months that are nearly used up. */
+/** Organizations on a plan, and rows that use up a day or a month. */
 import { randomUUID } from 'node:crypto';
 import type { TestApp } from '../harness.ts';
 
@@ -11,7 +11,7 @@ export interface Tenant {
   readonly token: string;
 }
 
-/** An organization of its own with one agent, made by the operator. */
+/** A new organization with one agent, created by the operator. */
 export async function createTenant(t: TestApp, plan: Record<string, unknown> = {}): Promise<Tenant> {
   const { organizationId } = (
     await t.call('POST', '/api/v1/organizations', {
@@ -31,7 +31,7 @@ export const requestToken = (
 type Sql = TestApp['sql'];
 type UsageOwner = Pick<Tenant, 'organizationId' | 'agentId'>;
 
-/** As if some other process had written so many calls of this day. */
+/** Adds calls of the current day, as another process would write them. */
 export const insertCallUsage = (
   sql: Sql,
   { organizationId, agentId }: UsageOwner,
@@ -44,7 +44,7 @@ export const insertCallUsage = (
     [organizationId, new Date(now).toISOString().slice(0, 10), agentId, calls],
   );
 
-/** As if the agent had been issued so many tokens more in this hour. */
+/** Adds tokens of the current hour. */
 export async function insertTokenUsage(
   sql: Sql,
   { organizationId, agentId }: UsageOwner,
@@ -59,7 +59,7 @@ export async function insertTokenUsage(
   await insertMonthUsage(sql, { organizationId, agentId }, tokens, now);
 }
 
-/** Those of earlier in the month: they do not count for the day. */
+/** Adds tokens from earlier in the month, which do not count for the day. */
 export const insertMonthUsage = (
   sql: Sql,
   { organizationId, agentId }: UsageOwner,

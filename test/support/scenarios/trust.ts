@@ -1,4 +1,4 @@
-/** Outside workloads that may become agents: policies made to measure, tokens that fit them, and their exchange. */
+/** Workload identity: creates trust policies, signs matching tokens, and exchanges them. */
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import type { Answer, TestApp } from '../harness.ts';
@@ -17,7 +17,7 @@ export async function createTrustClient(t: TestApp) {
   const operator = await t.token();
   const issuer = await startIssuer(t.clock);
 
-  /** A policy for an agent of its own, by a subject of its own, unless told otherwise. */
+  /** A policy with a new agent and a new subject by default. */
   const createPolicy = async (changes: Record<string, unknown> = {}, from: Issuer = issuer) => {
     const subject = `workload-${randomUUID()}`;
     const agentId =
@@ -65,7 +65,7 @@ export async function createTrustClient(t: TestApp) {
     seconds: () => Math.floor(t.clock.now() / 1000),
     patch: (id: string, payload: object) =>
       t.call('PATCH', `${url}/trust-policies/${id}`, { token: operator, payload }),
-    /** Refused in the one way there is; answers what the log says. */
+    /** Asserts the refusal, which is always the same; resolves to its audit event. */
     async refused(token: string, more: Record<string, string> = {}): Promise<Refusal> {
       const { status, json } = await exchange(token, more);
       assert.deepEqual([status, json.error], [400, 'invalid_grant'], JSON.stringify(json));

@@ -1,4 +1,4 @@
-/** Tests of deliveries stand on this: an app that may call loopback, somebody to subscribe, a second worker. */
+/** An app that may deliver to loopback, with subscriptions, deliveries and a second worker. */
 import assert from 'node:assert/strict';
 import { after } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -34,16 +34,16 @@ export interface Delivery {
 }
 
 export interface WebhookApp extends TestApp {
-  /** The operator's; tokens are issued to others only, so that nothing happens unasked. */
+  /** The operator's token, reused so that requests raise no further token events. */
   readonly bearer: string;
   subscribe(url: string, events?: readonly string[]): Promise<Subscription>;
   deliveries(id: string): Promise<Delivery[]>;
-  /** One event of the operator's organization. */
+  /** Raises one event of the operator's organization. */
   raiseEvent(): Promise<void>;
-  /** Many, without the rest of the service: as the outbox would have put them down. */
+  /** Inserts pending deliveries, as the outbox would. */
   insertDeliveries(id: string, count: number): Promise<void>;
   drain(): Promise<void>;
-  /** Another process, as far as the database can tell; it shares the clock. */
+  /** A second app on the same database and clock. */
   anotherWorker(changes?: Record<string, string>): Promise<App>;
 }
 
@@ -51,14 +51,14 @@ export async function startWebhookApp(changes: Record<string, string> = {}): Pro
   trustTestAuthority();
   const settings = { WEBHOOK_ALLOW_PRIVATE_TARGETS: 'true', ...changes };
   const t = await startApp(settings);
-  // Where there is an elder one, a subscription need not wait until it is known; it is told of nothing.
+  // With an older subscription, a new one takes effect at once. This one subscribes to no events.
   await t.sql(
     `insert into webhook_subscriptions
        (subscription_id, organization_id, name, url, events, active, signing_secret, created_at, updated_at)
-     values (gen_random_uuid(), $1, 'Elder', 'https://receiver.invalid/', '{}', true, '', '2020-01-01', '2020-01-01')`,
+     values (gen_random_uuid(), $1, 'Older', 'https://receiver.invalid/', '{}', true, '', '2020-01-01', '2020-01-01')`,
     [t.operator.organizationId],
   );
-  // It came by a way of its own, so the app may for a moment still believe that there is none.
+  // It was inserted by SQL, so the app may still cache that there is none.
   await sleep(300);
   let issued = 0;
   let bearer = await t.token();
