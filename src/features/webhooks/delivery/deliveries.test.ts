@@ -215,7 +215,7 @@ describe('a delivery', () => {
     requireOurSignature(received, signingSecret);
     assert.throws(() => new Webhook(old).verify(received.body, received.headers));
     const rows = await t.sql<{ s: string }>(
-      "select signing_secret as s from webhook_subscriptions where name <> 'Elder'",
+      "select signing_secret as s from webhook_subscriptions where name <> 'Older'",
     );
     for (const { s } of rows) assert.match(s, /^sealed:1:/);
   });
