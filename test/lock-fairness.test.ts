@@ -10,7 +10,7 @@ import { createTrustClient } from './support/scenarios/trust.ts';
 
 const t = await startApp({ WEBHOOK_ALLOW_PRIVATE_TARGETS: 'true', RATE_LIMIT_PER_MINUTE: '1000000' });
 const { operator, createPolicy, exchange } = await createTrustClient(t);
-const { lend, exchange: redeem, revoke } = createDelegationClient(t);
+const { createDelegation, exchange: redeem, revoke } = createDelegationClient(t);
 const aliceToken = await t.token(undefined, await t.agent());
 
 type Call = () => Promise<Answer>;
@@ -25,7 +25,7 @@ const workload = async () => {
 };
 const delegatee = async () => {
   const bob = await t.agent();
-  const lent = await lend(aliceToken, bob, ['agents:read']);
+  const lent = await createDelegation(aliceToken, bob, ['agents:read']);
   return { bob, lent, ask: () => redeem(bob, lent.delegationToken) };
 };
 
@@ -91,7 +91,7 @@ describe('redeeming a delegation', () => {
     const two = [await t.agent(), await t.agent()];
     const [first, second] = two.toSorted((one, other) => (one.agentId < other.agentId ? -1 : 1));
     assert.ok(first && second);
-    const lent = await lend(await t.token(undefined, first), second, ['agents:read']);
+    const lent = await createDelegation(await t.token(undefined, first), second, ['agents:read']);
     const release = await keepOpen(t, (tx) => lockExclusive(tx, 'agent', [first.agentId]));
     const redeeming = redeem(second, lent.delegationToken);
     await until('it waits', async () => {

@@ -64,10 +64,12 @@ describe('oauth4webapi', () => {
   ] as const) {
     it(`redeems a delegation by token exchange, authenticated by ${name}`, async () => {
       const delegator = await t.agent();
-      const { lend } = createDelegationClient(t);
-      const { delegationToken, chainId } = await lend(await t.token(undefined, delegator), agent, [
-        'agents:read',
-      ]);
+      const { createDelegation } = createDelegationClient(t);
+      const { delegationToken, chainId } = await createDelegation(
+        await t.token(undefined, delegator),
+        agent,
+        ['agents:read'],
+      );
       const response = await oauth.genericTokenEndpointRequest(
         server,
         client,

@@ -14,9 +14,11 @@ test('no grant holds a transaction or an agent lock while it counts a request in
   if (!redis) return skipWithout(context, 'redis-server');
   const relay = await startRelay(redis.port);
   const t = await startApp({ REDIS_URL: `redis://127.0.0.1:${relay.port}` });
-  const { lend, exchange } = createDelegationClient(t);
+  const { createDelegation, exchange } = createDelegationClient(t);
   const client = await t.agent();
-  const { delegationToken } = await lend(await t.token(), client, ['agents:read'], { expiresIn: 86_400 });
+  const { delegationToken } = await createDelegation(await t.token(), client, ['agents:read'], {
+    expiresIn: 86_400,
+  });
   const byCredentials = () =>
     t.askToken({
       grant_type: 'client_credentials',

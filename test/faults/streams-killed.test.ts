@@ -46,7 +46,7 @@ const versionsOf = (received: readonly Received[], agentId: string): number[] =>
 const oneToN = (count: number) => Array.from({ length: count }, (_, index) => index + 1);
 
 /** Increments the version of one agent, one request after the other. */
-async function startRaising(url: () => string, headers: Record<string, string>) {
+async function startVersionUpdates(url: () => string, headers: Record<string, string>) {
   const json = { ...headers, 'content-type': 'application/json' };
   const made = await fetch(`${url()}/api/v1/agents`, {
     method: 'POST',
@@ -100,7 +100,7 @@ describe('Streams', { concurrency: 2 }, () => {
     const operator = await makeOperator(env);
     const { url, program } = await startServe(env);
     const headers = await authorize(url, operator);
-    const raising = await startRaising(() => url, headers);
+    const raising = await startVersionUpdates(() => url, headers);
     const traffic = startTraffic([() => askToken(url, operator), () => fetch(`${url}/health`)]);
     await sleep(1_000);
     await Promise.all([nats.restart(), kafka.restart()]);
@@ -181,7 +181,7 @@ describe('Streams', { concurrency: 2 }, () => {
     const env = environment(databaseUrl, { NATS_URL: `nats://127.0.0.1:${nats.port}` });
     const operator = await makeOperator(env);
     const front = await startServe(env, ['--no-worker']);
-    const raising = await startRaising(() => front.url, await authorize(front.url, operator));
+    const raising = await startVersionUpdates(() => front.url, await authorize(front.url, operator));
     let workers = [startCountersign(['worker'], env), startCountersign(['worker'], env)];
     await until('something is published', async () => (await nats.count()) > 0 || undefined);
 

@@ -14,10 +14,10 @@ export interface MatrixFixture {
   readonly paymentEvents: PaymentEvents;
   makeTarget(): Promise<Target>;
   /** In the same organization as the target, so that only the principal differs. */
-  tokenOf(who: Principal, home: string): Promise<string | undefined>;
+  tokenOf(principal: Principal, organizationId: string): Promise<string | undefined>;
   /** An agent with these scopes and a token of it. */
   agentIn(
-    home: string,
+    organizationId: string,
     scopes: readonly string[],
     role?: 'member' | 'admin',
   ): Promise<{ agentId: string; token: string }>;
@@ -25,7 +25,7 @@ export interface MatrixFixture {
 
 export async function createMatrixFixture(t: TestApp): Promise<MatrixFixture> {
   const operatorToken = await t.token();
-  const { lend, redeem } = createDelegationClient(t);
+  const { createDelegation, redeem } = createDelegationClient(t);
   const outsideIssuer = await startIssuer(t.clock);
   const paymentEvents = await createPaymentEvents(t.clock);
 
@@ -63,12 +63,17 @@ export async function createMatrixFixture(t: TestApp): Promise<MatrixFixture> {
   };
 
   /** The token of an agent with these scopes, to which the delegator delegates every scope it can. */
-  const delegatedToken = async (lender: string, home: string, own: readonly string[], role?: 'admin') => {
-    const agentId = await makeAgent(home, own);
-    if (role) await asOperator('POST', `/organizations/${home}/members`, { agentId, role });
+  const delegatedToken = async (
+    delegatorToken: string,
+    organizationId: string,
+    own: readonly string[],
+    role?: 'admin',
+  ) => {
+    const agentId = await makeAgent(organizationId, own);
+    if (role) await asOperator('POST', `/organizations/${organizationId}/members`, { agentId, role });
     const client = { agentId, ...(await asOperator('POST', `/agents/${agentId}/credentials`)) };
-    const lent = await lend(lender, client, organizationScopes);
-    return { chainId: lent.chainId, token: await redeem(client, lent) };
+    const delegation = await createDelegation(delegatorToken, client, organizationScopes);
+    return { chainId: delegation.chainId, token: await redeem(client, delegation) };
   };
 
   const delegatedByOperator = (await delegatedToken(operatorToken, t.operator.organizationId, [])).token;
@@ -108,11 +113,11 @@ export async function createMatrixFixture(t: TestApp): Promise<MatrixFixture> {
         return ended.token;
       case 'delegated':
       case 'delegatedAdmin': {
-        const lender = (await agentIn(home, organizationScopes, 'admin')).token;
+        const delegatorToken = (await agentIn(home, organizationScopes, 'admin')).token;
         const delegated =
           who === 'delegated'
-            ? await delegatedToken(lender, home, [])
-            : await delegatedToken(lender, home, organizationScopes, 'admin');
+            ? await delegatedToken(delegatorToken, home, [])
+            : await delegatedToken(delegatorToken, home, organizationScopes, 'admin');
         return delegated.token;
       }
       case 'decommissioned': {
@@ -176,12 +181,12 @@ export async function createMatrixFixture(t: TestApp): Promise<MatrixFixture> {
     const { data } = await asOperator('GET', `/audit?agentId=${agentId}&limit=1`);
     const outsiderId = await makeAgent(organizationId, []);
     const [{ eventId }] = data;
-    const lent = await t.call('POST', '/api/v1/delegations', {
+    const delegation = await t.call('POST', '/api/v1/delegations', {
       token,
       payload: { delegateeId: outsiderId, scopes: ['agents:read'] },
     });
-    assert.equal(lent.status, 201, lent.text);
-    const { chainId, delegationToken } = lent.json;
+    assert.equal(delegation.status, 201, delegation.text);
+    const { chainId, delegationToken } = delegation.json;
     const name = randomUUID();
     const { id: partnerId } = await asOperator('POST', '/federation/trust', {
       name,

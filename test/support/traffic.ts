@@ -19,27 +19,27 @@ export interface Traffic {
 }
 
 /** Two clients send each request in a loop, with a short pause after each response. */
-export function startTraffic(kinds: readonly (() => Promise<Response>)[]): Traffic {
-  const exchanges: TimedResponse[] = [];
-  let over = false;
+export function startTraffic(requests: readonly (() => Promise<Response>)[]): Traffic {
+  const responses: TimedResponse[] = [];
+  let stopped = false;
   const client = async (ask: () => Promise<Response>) => {
-    while (!over) {
-      exchanges.push(await timedRequest(ask));
+    while (!stopped) {
+      responses.push(await timedRequest(ask));
       await sleep(10);
     }
   };
-  const clients = Promise.all([...kinds, ...kinds].map(client));
+  const clients = Promise.all([...requests, ...requests].map(client));
   // A failed test does not call stop().
   after(() => {
-    over = true;
+    stopped = true;
   });
   return {
-    slowest: () => Math.max(0, ...exchanges.map(({ ms }) => ms)),
-    responses: () => exchanges,
+    slowest: () => Math.max(0, ...responses.map(({ ms }) => ms)),
+    responses: () => responses,
     async stop() {
-      over = true;
+      stopped = true;
       await clients;
-      return exchanges;
+      return responses;
     },
   };
 }

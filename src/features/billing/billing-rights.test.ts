@@ -90,9 +90,9 @@ describe('after the first order', () => {
 describe('a delegated caller', () => {
   /** A token of an agent that acts for the organization's admin. */
   const delegatedIn = async (app: TestApp, { organizationId, admin }: BillingOrganization) => {
-    const { lend, redeem } = createDelegationClient(app);
+    const { createDelegation, redeem } = createDelegationClient(app);
     const actor = await app.agent({ organization_id: organizationId });
-    const token = await redeem(actor, await lend(admin, actor, ['agents:read', 'agents:write']));
+    const token = await redeem(actor, await createDelegation(admin, actor, ['agents:read', 'agents:write']));
     assert.equal((await app.call('GET', '/api/v1/agents', { token })).status, 200);
     return { token, agentId: actor.agentId };
   };

@@ -11,7 +11,8 @@ import {
 import { createPurgeLoop } from './loops.ts';
 
 const t = await startApp();
-const { delegate, exchange, lend, redeem, revoke, verify, reads } = createDelegationClient(t);
+const { delegate, exchange, createDelegation, redeem, revoke, verify, listAgents } =
+  createDelegationClient(t);
 const operator = await t.token();
 const agents = (count: number) => Promise.all(Array.from({ length: count }, () => t.agent()));
 const patch = (agentId: string, payload: object) =>
@@ -39,7 +40,7 @@ async function chainOf(
   let token = await t.token(undefined, cast[0]);
   for (const [index, given] of scopes.entries()) {
     const client = cast[index + 1] as Client;
-    const lent = await lend(token, client, given, { allowRedelegation: true, ...more });
+    const lent = await createDelegation(token, client, given, { allowRedelegation: true, ...more });
     token = await redeem(client, lent);
     links.push({ ...lent, client, token });
   }
@@ -115,9 +116,9 @@ describe('a chain of five agents beyond the first', () => {
   it('revoking the second link stops the third, fourth and fifth within one request, and not the first', async () => {
     const cast = await agents(6);
     const links = await chainOf(cast, narrowing);
-    for (const { token } of links) assert.equal(await reads(token), '200');
+    for (const { token } of links) assert.equal(await listAgents(token), '200');
     assert.equal((await revoke(await t.token(undefined, cast[1]), String(links[1]?.chainId))).status, 204);
-    const answers = await Promise.all(links.map(({ token }) => reads(token)));
+    const answers = await Promise.all(links.map(({ token }) => listAgents(token)));
     assert.deepEqual(answers, ['200', ...Array.from({ length: 4 }, () => '403 DELEGATION_REVOKED')]);
     for (const { token, client, delegationToken, chainId } of links.slice(1)) {
       assert.deepEqual(await introspect(token), { active: false });
@@ -157,7 +158,7 @@ describe('a chain of five agents beyond the first', () => {
     assertFailed(await revoke(String(own[3]), String(links[2]?.chainId)), 403, 'FORBIDDEN');
     assertFailed(await revoke(String(own[2]), String(links[1]?.chainId)), 403, 'FORBIDDEN');
     assert.equal((await revoke(String(own[0]), String(links[2]?.chainId))).status, 204);
-    assert.deepEqual(await Promise.all(links.map(({ token }) => reads(token))), [
+    assert.deepEqual(await Promise.all(links.map(({ token }) => listAgents(token))), [
       '200',
       '200',
       '403 DELEGATION_REVOKED',
@@ -178,7 +179,7 @@ describe('passing on', () => {
 
   it('403 DELEGATION_SCOPE_EXCEEDED beyond the link, and beyond the token that was redeemed with it', async () => {
     const cast = await agents(3);
-    const lent = await lend(
+    const lent = await createDelegation(
       await t.token(undefined, cast[0]),
       cast[1] as Client,
       ['agents:read', 'audit:read'],
@@ -229,7 +230,7 @@ describe('passing on', () => {
     const [short] = await chainOf(cast, [['agents:read']], { expiresIn: 60 });
     const [long] = await chainOf(cast, [['agents:read']], { expiresIn: 7_200 });
     t.clock.advance(61_000);
-    assert.equal(await reads(String(short?.token)), '403 DELEGATION_EXPIRED');
+    assert.equal(await listAgents(String(short?.token)), '403 DELEGATION_EXPIRED');
     assert.deepEqual(
       (await t.form('/api/v1/token/introspect', { token: String(short?.token) }, await t.token())).json,
       {
@@ -237,10 +238,10 @@ describe('passing on', () => {
       },
     );
     t.clock.advance(3_600_000);
-    assert.equal(await reads(String(long?.token)), '401 UNAUTHORIZED');
-    assert.equal(await reads(await redeem(cast[1] as Client, long as Linked)), '200');
+    assert.equal(await listAgents(String(long?.token)), '401 UNAUTHORIZED');
+    assert.equal(await listAgents(await redeem(cast[1] as Client, long as Linked)), '200');
     t.clock.advance(3_600_000);
-    assert.equal(await reads(String(long?.token)), '403 DELEGATION_EXPIRED');
+    assert.equal(await listAgents(String(long?.token)), '403 DELEGATION_EXPIRED');
     t.clock.advance(-7_261_000);
   });
 });
@@ -262,9 +263,9 @@ describe('agents of a chain', () => {
       it(`one ${what}, the ${['first', 'second', 'third'][position]}: the links below end and stay ended`, async () => {
         const cast = await agents(4);
         const links = await chainOf(cast, narrowing.slice(0, 3));
-        for (const { token } of links) assert.equal(await reads(token), '200');
+        for (const { token } of links) assert.equal(await listAgents(token), '200');
         await end(cast[position] as Client);
-        const answers = await Promise.all(links.map(({ token }) => reads(token)));
+        const answers = await Promise.all(links.map(({ token }) => listAgents(token)));
         // Link n is between agents n and n + 1: it ends with the one that holds its token, too.
         assert.deepEqual(
           answers,
@@ -293,7 +294,7 @@ describe('agents of a chain', () => {
       Promise.all(links.map(async ({ token }) => (await introspect(token)).scope.split(' ')));
     await patch(String(cast[2]?.agentId), { allowedScopes: [] });
     assert.deepEqual(await scopesOf(), narrowing.slice(0, 3));
-    assert.equal(await reads(await redeem(cast[2] as Client, links[1] as Linked)), '200');
+    assert.equal(await listAgents(await redeem(cast[2] as Client, links[1] as Linked)), '200');
     await patch(String(cast[0]?.agentId), { allowedScopes: ['agents:read', 'audit:read'] });
     assert.deepEqual(await scopesOf(), Array(3).fill(['agents:read', 'audit:read']));
     const { scope } = (await exchange(cast[3] as Client, String(links[2]?.delegationToken))).json;
@@ -307,7 +308,7 @@ describe('agents of a chain', () => {
       'audit:read',
     ]);
     await patch(String(cast[0]?.agentId), { allowedScopes: [] });
-    assert.equal(await reads(String(links[2]?.token)), '403 INSUFFICIENT_SCOPE');
+    assert.equal(await listAgents(String(links[2]?.token)), '403 INSUFFICIENT_SCOPE');
     assert.equal(
       (await exchange(cast[3] as Client, String(links[2]?.delegationToken))).json.error,
       'invalid_scope',
@@ -371,9 +372,9 @@ describe('agents of a chain', () => {
     const [link] = await chainOf(cast, [['agents:read']]);
     const token = String(link?.token);
     assert.equal((await t.form('/api/v1/token/revoke', { token }, token)).status, 200);
-    assert.equal(await reads(token), '401 UNAUTHORIZED');
+    assert.equal(await listAgents(token), '401 UNAUTHORIZED');
     assert.deepEqual(await introspect(token), { active: false });
-    assert.equal(await reads(await redeem(cast[1] as Client, link as Linked)), '200');
+    assert.equal(await listAgents(await redeem(cast[1] as Client, link as Linked)), '200');
   });
 
   it('403 ORG_SUSPENDED while the organization is; the chain outlives it', async () => {
@@ -388,14 +389,14 @@ describe('agents of a chain', () => {
     const set = (status: string) =>
       t.call('PATCH', `/api/v1/organizations/${organizationId}`, { token: operator, payload: { status } });
     await set('suspended');
-    assert.equal(await reads(String(link?.token)), '403 ORG_SUSPENDED');
+    assert.equal(await listAgents(String(link?.token)), '403 ORG_SUSPENDED');
     assert.deepEqual(await introspect(String(link?.token)), { active: false });
     assert.equal(
       (await exchange(cast[1] as Client, String(link?.delegationToken))).json.error,
       'unauthorized_client',
     );
     await set('active');
-    assert.equal(await reads(String(link?.token)), '200');
+    assert.equal(await listAgents(String(link?.token)), '200');
   });
 
   it('back to where it came from: the subject acts on its own behalf by way of another, and that ends too', async () => {
@@ -403,9 +404,9 @@ describe('agents of a chain', () => {
     const links = await chainOf([one, two, one], [['agents:read'], ['agents:read']]);
     const { sub, client_id } = decodeJwt(String(links[1]?.token));
     assert.equal(sub, client_id);
-    assert.equal(await reads(String(links[1]?.token)), '200');
+    assert.equal(await listAgents(String(links[1]?.token)), '200');
     await revoke(await t.token(undefined, one), String(links[0]?.chainId));
-    assert.equal(await reads(String(links[1]?.token)), '403 DELEGATION_REVOKED');
+    assert.equal(await listAgents(String(links[1]?.token)), '403 DELEGATION_REVOKED');
   });
 
   it('its calls are counted in the window of the actor', async () => {
@@ -434,9 +435,9 @@ describe('agents of a chain', () => {
       const looks = /^service_redis_command_duration_seconds_count\{command="mget"\} (\d+)/m.exec(text);
       return { sql: queries.reduce((sum, [, count]) => sum + Number(count), 0), looks: Number(looks?.[1]) };
     };
-    assert.equal(await reads(token), '200');
+    assert.equal(await listAgents(token), '200');
     const before = await counts();
-    for (let time = 0; time < 5; time += 1) assert.equal(await reads(token), '200');
+    for (let time = 0; time < 5; time += 1) assert.equal(await listAgents(token), '200');
     const after = await counts();
     assert.equal(after.sql, before.sql);
     assert.equal(after.looks, before.looks + 5);
@@ -460,6 +461,6 @@ describe('links that expired long ago', () => {
     assert.equal(await left(), 3);
     await prune(91);
     assert.equal(await left(), 0);
-    assert.equal(await reads(String(links[2]?.token)), '401 UNAUTHORIZED');
+    assert.equal(await listAgents(String(links[2]?.token)), '401 UNAUTHORIZED');
   });
 });

@@ -15,7 +15,7 @@ import { organizationScopes } from '../../contract/scopes.ts';
 import { lockExclusive } from '../../kernel/data/locks.ts';
 
 const t = await startApp({ RATE_LIMIT_PER_MINUTE: '100000' });
-const { delegate, exchange, lend, redeem, reads, verify } = createDelegationClient(t);
+const { delegate, exchange, createDelegation, redeem, listAgents, verify } = createDelegationClient(t);
 const operator = await t.token();
 const issuer = 'http://countersign.test';
 const cloud = 'https://sts.example.com/';
@@ -60,7 +60,7 @@ describe('an agent without scopes of its own', () => {
     assert.deepEqual(Object.keys(uses), [...organizationScopes]);
     const own = await t.token(undefined, bob);
     for (const [scope, [status, use]] of Object.entries(uses)) {
-      const token = await redeem(bob, await lend(aliceToken, bob, [scope]));
+      const token = await redeem(bob, await createDelegation(aliceToken, bob, [scope]));
       assert.equal(decodeJwt(token).scope, scope);
       for (const [other, [, useOther]] of Object.entries(uses))
         if (other !== scope) assert.equal((await useOther(token)).json.code, 'INSUFFICIENT_SCOPE', other);
@@ -74,18 +74,21 @@ describe('an agent without scopes of its own', () => {
     const carol = await worker();
     const token = await redeem(
       bob,
-      await lend(aliceToken, bob, ['agents:read'], { allowRedelegation: true }),
+      await createDelegation(aliceToken, bob, ['agents:read'], { allowRedelegation: true }),
     );
-    assert.equal(await reads(await redeem(carol, await lend(token, carol, ['agents:read']))), '200');
+    assert.equal(
+      await listAgents(await redeem(carol, await createDelegation(token, carol, ['agents:read']))),
+      '200',
+    );
   });
 
   it('403 INSUFFICIENT_SCOPE at once when the subject loses the scope; the scope is back when the subject is', async () => {
     const dave = await t.agent();
-    const lent = await lend(await t.token(undefined, dave), bob, ['agents:read', 'audit:read']);
+    const lent = await createDelegation(await t.token(undefined, dave), bob, ['agents:read', 'audit:read']);
     const token = await redeem(bob, lent);
-    assert.equal(await reads(token), '200');
+    assert.equal(await listAgents(token), '200');
     await patch(dave.agentId, { allowedScopes: ['audit:read'] });
-    assert.equal(await reads(token), '403 INSUFFICIENT_SCOPE');
+    assert.equal(await listAgents(token), '403 INSUFFICIENT_SCOPE');
     assertRefused(await exchange(bob, lent.delegationToken, { scope: 'agents:read' }), 400, 'invalid_scope');
     assert.deepEqual((await verify(operator, lent.delegationToken)).json.scopes, ['audit:read']);
     assert.deepEqual((await verify(operator, token)).json.scopes, ['audit:read']);
@@ -97,7 +100,7 @@ describe('an agent without scopes of its own', () => {
 
   it('400 invalid_grant, 404 for a caller that minted a secret for the delegatee: it lacks the delegation token', async () => {
     const target = await worker();
-    const lent = await lend(aliceToken, target, ['audit:read']);
+    const lent = await createDelegation(aliceToken, target, ['audit:read']);
     const minter = await t.agent({ allowedScopes: ['agents:read', 'agents:write'] });
     const minted = await t.call('POST', `/api/v1/agents/${target.agentId}/credentials`, {
       token: await t.token(undefined, minter),
@@ -124,7 +127,12 @@ describe('an agent without scopes of its own', () => {
 describe('audiences', () => {
   it('400 invalid_target for another audience than our own API unless the delegator named it', async () => {
     for (const resource of [undefined, null, [issuer], [`${issuer}/`]]) {
-      const lent = await lend(aliceToken, bob, ['agents:read'], resource === undefined ? {} : { resource });
+      const lent = await createDelegation(
+        aliceToken,
+        bob,
+        ['agents:read'],
+        resource === undefined ? {} : { resource },
+      );
       assertRefused(await exchange(bob, lent.delegationToken, { resource: cloud }), 400, 'invalid_target');
       assert.equal(decodeJwt(await redeem(bob, lent)).aud, issuer);
       assert.equal(decodeJwt(await redeem(bob, lent, { resource: issuer })).aud, issuer);
@@ -132,7 +140,7 @@ describe('audiences', () => {
   });
 
   it('200 for a named audience: act is always there', async () => {
-    const lent = await lend(aliceToken, bob, ['agents:read'], { resource: [cloud] });
+    const lent = await createDelegation(aliceToken, bob, ['agents:read'], { resource: [cloud] });
     for (const more of [{}, { resource: cloud }] as Record<string, string>[]) {
       const { aud, sub, client_id, act } = decodeJwt(await redeem(bob, lent, more));
       assert.deepEqual(
@@ -146,7 +154,7 @@ describe('audiences', () => {
     const carol = await worker();
     for (const resource of [null, [issuer]]) {
       const more = { allowRedelegation: true, resource };
-      const token = await redeem(bob, await lend(aliceToken, bob, ['agents:read'], more));
+      const token = await redeem(bob, await createDelegation(aliceToken, bob, ['agents:read'], more));
       const pass = (named: unknown) =>
         delegate(token, { delegateeId: carol.agentId, scopes: ['agents:read'], resource: named });
       for (const named of [[cloud], [issuer, cloud]]) {
@@ -160,8 +168,8 @@ describe('audiences', () => {
 
   it('400 invalid_target for a link of an earlier version that names an audience its parent does not', async () => {
     const carol = await worker();
-    const above = await lend(aliceToken, bob, ['agents:read'], { allowRedelegation: true });
-    const lent = await lend(await redeem(bob, above), carol, ['agents:read']);
+    const above = await createDelegation(aliceToken, bob, ['agents:read'], { allowRedelegation: true });
+    const lent = await createDelegation(await redeem(bob, above), carol, ['agents:read']);
     await t.sql('update delegations set resource = $2 where chain_id = $1', [lent.chainId, [cloud]]);
     for (const more of [{}, { resource: cloud }, { resource: issuer }] as Record<string, string>[])
       assertRefused(await exchange(carol, lent.delegationToken, more), 400, 'invalid_target');
@@ -171,7 +179,7 @@ describe('audiences', () => {
 describe('posing as the subject elsewhere', () => {
   it('403 FORBIDDEN at POST /oidc/id-token for a delegated caller, with the reason', async () => {
     const dave = await t.agent();
-    const token = await redeem(dave, await lend(aliceToken, dave, [...organizationScopes]));
+    const token = await redeem(dave, await createDelegation(aliceToken, dave, [...organizationScopes]));
     const answer = await t.form('/api/v1/oidc/id-token', { audience: 'sts.amazonaws.com' }, token);
     assertFailed(answer, 403, 'FORBIDDEN');
     assert.match(answer.json.message, /delegated token/);
@@ -184,7 +192,7 @@ describe('posing as the subject elsewhere', () => {
   });
 
   it('400 and 401 for a delegated token that is exchanged again, as subject_token or client_assertion', async () => {
-    const lent = await lend(aliceToken, bob, ['agents:read'], { resource: [issuer, cloud] });
+    const lent = await createDelegation(aliceToken, bob, ['agents:read'], { resource: [issuer, cloud] });
     for (const more of [{}, { resource: cloud }] as Record<string, string>[]) {
       const token = await redeem(bob, lent, more);
       assertRefused(await exchange(bob, token), 400, 'invalid_grant');
@@ -218,7 +226,7 @@ describe('posing as the subject elsewhere', () => {
 describe('admin:orgs', () => {
   it('403 FORBIDDEN, 404: a delegation and a token of an earlier version that hold it have lost it', async () => {
     const second = await t.agent({ allowedScopes: ['admin:orgs', ...organizationScopes] });
-    const lent = await lend(operator, second, ['agents:read', 'agents:write']);
+    const lent = await createDelegation(operator, second, ['agents:read', 'agents:write']);
     await t.sql(`update delegations set scopes = scopes || '{admin:orgs}' where chain_id = $1`, [
       lent.chainId,
     ]);
@@ -247,7 +255,7 @@ describe('admin:orgs', () => {
         ),
       })
       .sign(createPrivateKey(process.env.TEST_PRIVATE_KEY ?? ''));
-    assert.equal(await reads(earlier), '200');
+    assert.equal(await listAgents(earlier), '200');
     const { scope } = (await t.form('/api/v1/token/introspect', { token: earlier }, operator)).json;
     assert.equal(scope, expected.join(' '));
     assertFailed(await t.call('GET', '/api/v1/organizations', { token: earlier }), 403, 'FORBIDDEN');
@@ -277,7 +285,10 @@ describe('a delegation that could never be redeemed', () => {
     const dave = await t.agent();
     const daveToken = await t.token(undefined, dave);
     const more = { allowRedelegation: true };
-    const token = await redeem(bob, await lend(daveToken, bob, ['agents:read', 'audit:read'], more));
+    const token = await redeem(
+      bob,
+      await createDelegation(daveToken, bob, ['agents:read', 'audit:read'], more),
+    );
     await patch(dave.agentId, { allowedScopes: ['audit:read'] });
     for (const [by, delegateeId] of [
       [daveToken, bob.agentId],
@@ -297,7 +308,7 @@ describe('a delegation that could never be redeemed', () => {
   it('403 DELEGATION_EXPIRED when the parent leaves no second for a token by the time it is written', async () => {
     const carol = await worker();
     const more = { allowRedelegation: true, expiresIn: 60 };
-    const above = await lend(aliceToken, bob, ['agents:read'], more);
+    const above = await createDelegation(aliceToken, bob, ['agents:read'], more);
     const token = await redeem(bob, above);
     const [{ end } = { end: 0 }] = await t.sql<{ end: number }>(
       `update delegations set expires_at = date_trunc('second', expires_at) + interval '999 milliseconds'

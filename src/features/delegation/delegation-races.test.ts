@@ -5,7 +5,7 @@ import { type Answer, startApp } from '../../../test/support/harness.ts';
 import { type Client, createDelegationClient } from '../../../test/support/scenarios/delegations.ts';
 
 const t = await startApp({ DATABASE_POOL_SIZE: '20' });
-const { delegate, exchange, lend, redeem, revoke, reads } = createDelegationClient(t);
+const { delegate, exchange, createDelegation, redeem, revoke, listAgents } = createDelegationClient(t);
 const operator = await t.token();
 const [alice, bob, carol] = [await t.agent(), await t.agent(), await t.agent()];
 const aliceToken = await t.token(undefined, alice);
@@ -15,7 +15,8 @@ const tally = (answers: Answer[]) =>
   Object.entries(Object.groupBy(answers, ({ status }) => status)).map(
     ([status, group]) => `${status}×${group?.length}`,
   );
-const lendOn = (token: string, to: Client) => lend(token, to, ['agents:read'], { allowRedelegation: true });
+const lendOn = (token: string, to: Client) =>
+  createDelegation(token, to, ['agents:read'], { allowRedelegation: true });
 
 describe('races of delegations', () => {
   it('50 revocations at once: 204 each, one event', async () => {
@@ -72,7 +73,8 @@ describe('races of delegations', () => {
         [children],
       );
       assert.deepEqual(alive, [], 'no link survives the one it hangs on');
-      for (const token of [carols, ...tokens]) assert.equal(await reads(token), '403 DELEGATION_REVOKED');
+      for (const token of [carols, ...tokens])
+        assert.equal(await listAgents(token), '403 DELEGATION_REVOKED');
     }
   });
 
@@ -114,9 +116,9 @@ describe('races of delegations', () => {
         t.call('PATCH', `/api/v1/agents/${dave.agentId}`, { token: operator, payload: { status } });
       assert.equal((await patch('suspended')).status, 200);
       await attempts;
-      for (const token of tokens) assert.equal(await reads(token), '403 DELEGATION_REVOKED');
+      for (const token of tokens) assert.equal(await listAgents(token), '403 DELEGATION_REVOKED');
       assert.equal((await patch('active')).status, 200);
-      for (const token of tokens) assert.equal(await reads(token), '403 DELEGATION_REVOKED');
+      for (const token of tokens) assert.equal(await listAgents(token), '403 DELEGATION_REVOKED');
       assert.equal((await exchange(eve, delegationToken)).json.error, 'invalid_grant');
     }
   });

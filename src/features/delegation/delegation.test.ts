@@ -6,7 +6,7 @@ import { createDelegationClient } from '../../../test/support/scenarios/delegati
 import { organizationScopes } from '../../contract/scopes.ts';
 
 const t = await startApp();
-const { delegate, lend, redeem, revoke, verify, reads } = createDelegationClient(t);
+const { delegate, createDelegation, redeem, revoke, verify, listAgents } = createDelegationClient(t);
 const operator = await t.token();
 
 const [alice, bob, carol] = [await t.agent(), await t.agent(), await t.agent()];
@@ -91,7 +91,9 @@ describe('POST /delegations', () => {
     const counted = async () =>
       Number(/^service_delegation_chains_created_total (\d+)/m.exec(await t.app.metrics.text())?.[1] ?? 0);
     const before = await counted();
-    const { chainId, expiresAt } = await lend(aliceToken, bob, ['agents:read'], { purpose: 'a test' });
+    const { chainId, expiresAt } = await createDelegation(aliceToken, bob, ['agents:read'], {
+      purpose: 'a test',
+    });
     assert.equal(await counted(), before + 1);
     const events = await t.sql<{ action: string; agent_id: string; metadata: Record<string, unknown> }>(
       `select action, agent_id, metadata from audit_events where metadata->>'chainId' = $1`,
@@ -216,8 +218,9 @@ describe('GET /delegations', () => {
     const [giver, taker] = [await t.agent(), await t.agent()];
     const [giverToken, takerToken] = [await t.token(undefined, giver), await t.token(undefined, taker)];
     const given = [];
-    for (let n = 0; n < 3; n += 1) given.unshift((await lend(giverToken, taker, ['agents:read'])).chainId);
-    const back = (await lend(takerToken, giver, ['agents:read'], { expiresIn: 60 })).chainId;
+    for (let n = 0; n < 3; n += 1)
+      given.unshift((await createDelegation(giverToken, taker, ['agents:read'])).chainId);
+    const back = (await createDelegation(takerToken, giver, ['agents:read'], { expiresIn: 60 })).chainId;
     assert.equal((await revoke(giverToken, String(given[0]))).status, 204);
     const list = async (query: string, token = giverToken) =>
       (await t.call('GET', `/api/v1/delegations${query}`, { token })).json;
@@ -261,7 +264,7 @@ describe('GET /delegations/{chainId}', () => {
   const get = (token: string, chainId: string) => t.call('GET', `/api/v1/delegations/${chainId}`, { token });
 
   it('200 to the agents of the chain and readers of the audit log; 404 DELEGATION_NOT_FOUND to all others', async () => {
-    const { chainId } = await lend(aliceToken, bob, ['agents:read']);
+    const { chainId } = await createDelegation(aliceToken, bob, ['agents:read']);
     for (const token of [aliceToken, bobToken, operator, await t.token('audit:read', carol)]) {
       const { status, json } = await get(token, chainId.toUpperCase());
       assert.equal(status, 200);
@@ -289,7 +292,9 @@ describe('a suspended organization', () => {
       await t.call('GET', `/api/v1/agents/${delegator.agentId}`, { token: operator })
     ).json;
     const delegatee = await t.agent({ organization_id: organizationId });
-    const { delegationToken } = await lend(await t.token(undefined, delegator), delegatee, ['agents:read']);
+    const { delegationToken } = await createDelegation(await t.token(undefined, delegator), delegatee, [
+      'agents:read',
+    ]);
     const set = (status: string) =>
       t.call('PATCH', `/api/v1/organizations/${organizationId}`, { token: operator, payload: { status } });
     await set('suspended');
@@ -304,7 +309,10 @@ describe('usage', () => {
     const totals = async () =>
       (await t.call('GET', '/api/v1/usage', { token: aliceToken })).json.totals as Record<string, number>;
     const before = await totals();
-    await redeem(bob, await lend(aliceToken, bob, ['agents:read'], { purpose: null, resource: null }));
+    await redeem(
+      bob,
+      await createDelegation(aliceToken, bob, ['agents:read'], { purpose: null, resource: null }),
+    );
     const after = await totals();
     for (const metric of ['delegations_created', 'token_exchanges'])
       assert.equal(after[metric], (before[metric] ?? 0) + 1, metric);
@@ -313,7 +321,7 @@ describe('usage', () => {
 
 describe('POST /delegations/verify', () => {
   it('200 with the scopes and links, for a delegation token and for one redeemed with it', async () => {
-    const lent = await lend(aliceToken, bob, ['agents:read', 'audit:read']);
+    const lent = await createDelegation(aliceToken, bob, ['agents:read', 'audit:read']);
     const { chainId, expiresAt } = lent;
     const { status, json } = await verify(carolToken, lent.delegationToken);
     assert.equal(status, 200);
@@ -336,12 +344,12 @@ describe('POST /delegations/verify', () => {
   });
 
   it('403 DELEGATION_REVOKED and DELEGATION_EXPIRED, for either kind of token', async () => {
-    const lent = await lend(aliceToken, bob, ['agents:read']);
+    const lent = await createDelegation(aliceToken, bob, ['agents:read']);
     const access = await redeem(bob, lent);
     await revoke(aliceToken, lent.chainId);
     for (const token of [lent.delegationToken, access])
       assertFailed(await verify(aliceToken, token), 403, 'DELEGATION_REVOKED');
-    const short = await lend(aliceToken, bob, ['agents:read'], { expiresIn: 60 });
+    const short = await createDelegation(aliceToken, bob, ['agents:read'], { expiresIn: 60 });
     const shortAccess = await redeem(bob, short);
     t.clock.advance(61_000);
     for (const token of [short.delegationToken, shortAccess])
@@ -349,7 +357,7 @@ describe('POST /delegations/verify', () => {
   });
 
   it('404 DELEGATION_NOT_FOUND for other texts, and for a chain of another organization', async () => {
-    const { delegationToken } = await lend(aliceToken, bob, ['agents:read']);
+    const { delegationToken } = await createDelegation(aliceToken, bob, ['agents:read']);
     const [head, body, signature] = delegationToken.split('.');
     const none = Buffer.from('{"alg":"none","typ":"delegation+jwt"}').toString('base64url');
     for (const token of [
@@ -395,15 +403,15 @@ describe('DELETE /delegations/{chainId}', () => {
       payload: { agentId: admin.agentId, role: 'admin' },
     });
     for (const token of [aliceToken, await t.token(undefined, admin), operator]) {
-      const lent = await lend(aliceToken, bob, ['agents:read']);
+      const lent = await createDelegation(aliceToken, bob, ['agents:read']);
       const access = await redeem(bob, lent);
-      assert.equal(await reads(access), '200');
+      assert.equal(await listAgents(access), '200');
       for (let time = 0; time < 3; time += 1) {
         const { status, text } = await revoke(token, lent.chainId);
         assert.deepEqual({ status, text }, { status: 204, text: '' });
       }
       assert.equal((await events(lent.chainId)).length, 1);
-      assert.equal(await reads(access), '403 DELEGATION_REVOKED');
+      assert.equal(await listAgents(access), '403 DELEGATION_REVOKED');
       const { status, revokedAt } = (
         await t.call('GET', `/api/v1/delegations/${lent.chainId}`, { token: bobToken })
       ).json;
@@ -412,7 +420,7 @@ describe('DELETE /delegations/{chainId}', () => {
     }
   });
   it('204 for one that has expired: nothing happens', async () => {
-    const { chainId } = await lend(aliceToken, bob, ['agents:read'], { expiresIn: 60 });
+    const { chainId } = await createDelegation(aliceToken, bob, ['agents:read'], { expiresIn: 60 });
     t.clock.advance(60_000);
     assert.equal((await revoke(aliceToken, chainId)).status, 204);
     assert.equal((await events(chainId)).length, 0);
@@ -422,7 +430,7 @@ describe('DELETE /delegations/{chainId}', () => {
     );
   });
   it('403 FORBIDDEN to the delegatee and other agents, 404 DELEGATION_NOT_FOUND elsewhere', async () => {
-    const lent = await lend(aliceToken, bob, ['agents:read']);
+    const lent = await createDelegation(aliceToken, bob, ['agents:read']);
     const byDelegation = await redeem(bob, lent);
     for (const token of [bobToken, carolToken, byDelegation])
       assertFailed(await revoke(token, lent.chainId), 403, 'FORBIDDEN');
@@ -430,6 +438,6 @@ describe('DELETE /delegations/{chainId}', () => {
     assertFailed(await revoke(stranger, lent.chainId), 404, 'DELEGATION_NOT_FOUND');
     assertFailed(await revoke(aliceToken, crypto.randomUUID()), 404, 'DELEGATION_NOT_FOUND');
     assertFailed(await revoke(aliceToken, 'x'), 400, 'VALIDATION_ERROR');
-    assert.equal(await reads(byDelegation), '200');
+    assert.equal(await listAgents(byDelegation), '200');
   });
 });

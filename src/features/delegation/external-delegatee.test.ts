@@ -17,7 +17,7 @@ import { organizationScopes } from '../../contract/scopes.ts';
 
 const t = await startApp({ WEBHOOK_ALLOW_PRIVATE_TARGETS: 'true', RATE_LIMIT_PER_MINUTE: '100000' });
 const { operator, createPolicy, exchange, patch, seconds } = await createTrustClient(t);
-const { delegate, revoke, reads } = createDelegationClient(t);
+const { delegate, revoke, listAgents } = createDelegationClient(t);
 const alice = await t.agent();
 const aliceToken = await t.token(undefined, alice);
 
@@ -93,7 +93,7 @@ describe('200 a delegation redeemed by a client with an external assertion', () 
           chain_id: lent.chainId,
         },
       );
-      assert.equal(await reads(access_token), '200');
+      assert.equal(await listAgents(access_token), '200');
 
       const again = await redeem(token, lent, more);
       assert.deepEqual([again.status, again.json.error], [401, 'invalid_client']);
@@ -112,7 +112,7 @@ describe('200 a delegation redeemed by a client with an external assertion', () 
     assert.equal((await redeem(await provider.token('https://elsewhere.example'), lent)).status, 401);
     const { status, json, text } = await redeem(await provider.token(ownAudience), lent);
     assert.equal(status, 200, text);
-    assert.equal(await reads(json.access_token), '200');
+    assert.equal(await listAgents(json.access_token), '200');
   });
 
   it('records one event with policy and issuer, and is counted once as an exchange', async () => {
@@ -373,8 +373,8 @@ describe('at once', () => {
   it('revoking the link stops the token', async () => {
     const { policy, lent } = await introduce();
     const { access_token } = (await redeem(await policy.sign(), lent)).json;
-    assert.equal(await reads(access_token), '200');
+    assert.equal(await listAgents(access_token), '200');
     await revoke(aliceToken, lent.chainId);
-    assert.equal(await reads(access_token), '403 DELEGATION_REVOKED');
+    assert.equal(await listAgents(access_token), '403 DELEGATION_REVOKED');
   });
 });

@@ -8,7 +8,7 @@ import { type Client, createDelegationClient } from '../../../test/support/scena
 import { organizationScopes } from '../../contract/scopes.ts';
 
 const t = await startApp({ RATE_LIMIT_PER_MINUTE: '100000' });
-const { delegate, lend, redeem } = createDelegationClient(t);
+const { delegate, createDelegation, redeem } = createDelegationClient(t);
 const operator = await t.token();
 const alice = await t.agent();
 const aliceToken = await t.token(undefined, alice);
@@ -17,7 +17,10 @@ const publicKey = await exportJWK(generateKeyPairSync('ed25519').publicKey);
 /** A token with everything that Alice can lend, for an agent that may hold these scopes itself. */
 async function delegatee(allowedScopes: readonly string[], lender = aliceToken) {
   const client = await t.agent({ allowedScopes });
-  return { client, token: await redeem(client, await lend(lender, client, [...organizationScopes])) };
+  return {
+    client,
+    token: await redeem(client, await createDelegation(lender, client, [...organizationScopes])),
+  };
 }
 
 function assertFailed({ status, json, text }: Answer, expected: number, code: string) {
@@ -77,7 +80,7 @@ describe('POST and PATCH /agents by a delegated caller', () => {
   it('201 and 200 within what both its token and its own agent hold; 403 FORBIDDEN beyond either', async () => {
     const client = await t.agent({ allowedScopes: ['agents:read', 'agents:write', 'audit:read'] });
     const lent = ['agents:read', 'agents:write', 'tokens:read'];
-    const token = await redeem(client, await lend(aliceToken, client, lent));
+    const token = await redeem(client, await createDelegation(aliceToken, client, lent));
     const made = await call(token, 'POST', '/agents', newAgent());
     assert.deepEqual(made.json.allowedScopes, ['agents:read', 'agents:write']);
     const change = (allowedScopes: string[]) =>
@@ -112,10 +115,12 @@ describe('a credential given by a delegated caller', () => {
 
   it('403 FORBIDDEN for every agent of its chain, regardless of the scopes of its own agent', async () => {
     const bob = await t.agent();
-    const given = await lend(aliceToken, bob, [...organizationScopes], { allowRedelegation: true });
+    const given = await createDelegation(aliceToken, bob, [...organizationScopes], {
+      allowRedelegation: true,
+    });
     const bobs = await redeem(bob, given);
     const carol = await t.agent();
-    const carols = await redeem(carol, await lend(bobs, carol, [...organizationScopes]));
+    const carols = await redeem(carol, await createDelegation(bobs, carol, [...organizationScopes]));
     await assertCannotSpeakAs(bobs, alice);
     await assertCannotSpeakAs(carols, alice);
     await assertCannotSpeakAs(carols, bob);

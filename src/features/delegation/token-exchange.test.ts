@@ -11,12 +11,12 @@ import {
 } from '../../../test/support/scenarios/delegations.ts';
 
 const t = await startApp();
-const { exchange, lend, redeem, reads, revoke } = createDelegationClient(t);
+const { exchange, createDelegation, redeem, listAgents, revoke } = createDelegationClient(t);
 const operator = await t.token();
 const issuer = 'http://countersign.test';
 const [alice, bob, carol] = [await t.agent(), await t.agent(), await t.agent()];
 const aliceToken = await t.token(undefined, alice);
-const lent = await lend(aliceToken, bob, ['agents:read', 'audit:read']);
+const lent = await createDelegation(aliceToken, bob, ['agents:read', 'audit:read']);
 
 function assertRefused({ status, headers, json, text }: Answer, expected: number, error: string) {
   assert.equal(status, expected, text);
@@ -57,7 +57,7 @@ describe('200 token exchange at POST /token', () => {
     });
     assert.ok(Number(exp) * 1000 <= Date.parse(lent.expiresAt));
     assert.notEqual(decodeJwt(await redeem(bob, lent)).jti, jti, 'as often as one likes');
-    assert.equal(await reads(token), '200');
+    assert.equal(await listAgents(token), '200');
   });
 
   it('by HTTP Basic, and by an assertion', async () => {
@@ -97,19 +97,21 @@ describe('200 token exchange at POST /token', () => {
     const both = await exchange(bob, lent.delegationToken, { scope: 'audit:read agents:read' });
     assert.equal(both.json.scope, 'agents:read audit:read');
     const narrow = await redeem(bob, lent, { scope: 'audit:read' });
-    assert.equal(await reads(narrow), '403 INSUFFICIENT_SCOPE');
+    assert.equal(await listAgents(narrow), '403 INSUFFICIENT_SCOPE');
   });
 
   it('for a resource: ours in any spelling, or one the delegator named, where our API does not take it', async () => {
     assert.equal(decodeJwt(await redeem(bob, lent, { resource: 'HTTP://countersign.test/' })).aud, issuer);
-    const named = await lend(aliceToken, bob, ['agents:read'], { resource: ['https://api.example.com/'] });
+    const named = await createDelegation(aliceToken, bob, ['agents:read'], {
+      resource: ['https://api.example.com/'],
+    });
     const elsewhere = await redeem(bob, named, { resource: 'https://api.example.com/' });
     const { aud, sub, act } = decodeJwt(elsewhere);
     assert.deepEqual(
       { aud, sub, act },
       { aud: 'https://api.example.com/', sub: alice.agentId, act: { sub: bob.agentId } },
     );
-    assert.equal(await reads(elsewhere), '401 UNAUTHORIZED');
+    assert.equal(await listAgents(elsewhere), '401 UNAUTHORIZED');
     const introspected = await t.form('/api/v1/token/introspect', { token: elsewhere }, operator);
     assert.equal(introspected.json.active, true);
   });
@@ -117,7 +119,7 @@ describe('200 token exchange at POST /token', () => {
   it('for one of the resources that were delegated, and by default for the one there is, or ours', async () => {
     const [one, two] = ['https://one.example/', 'https://two.example/'];
     const audience = async (resource: string[], more = {}) => {
-      const narrow = await lend(aliceToken, bob, ['agents:read'], { resource });
+      const narrow = await createDelegation(aliceToken, bob, ['agents:read'], { resource });
       const { status, json } = await exchange(bob, narrow.delegationToken, more);
       return status === 200 ? decodeJwt(json.access_token).aud : json.error;
     };
@@ -131,11 +133,11 @@ describe('200 token exchange at POST /token', () => {
   });
 
   it('never longer than the delegation: its last seconds are the token’s', async () => {
-    const short = await lend(aliceToken, bob, ['agents:read'], { expiresIn: 90 });
+    const short = await createDelegation(aliceToken, bob, ['agents:read'], { expiresIn: 90 });
     const { json } = await exchange(bob, short.delegationToken);
     assert.ok(json.expires_in > 30 && json.expires_in <= 90, String(json.expires_in));
     assert.ok(Number(decodeJwt(json.access_token).exp) * 1000 <= Date.parse(short.expiresAt));
-    const day = await lend(aliceToken, bob, ['agents:read'], { expiresIn: 86_400 });
+    const day = await createDelegation(aliceToken, bob, ['agents:read'], { expiresIn: 86_400 });
     assert.equal((await exchange(bob, day.delegationToken)).json.expires_in, 3_600);
   });
 
@@ -291,18 +293,21 @@ describe('refused token exchange', () => {
     ['by our key for an unknown chain', () => forged({ chain_id: crypto.randomUUID() })],
     ['by our key for a chain that is no id', () => forged({ chain_id: "' or true --" })],
     ['by our key for a chain that is an object', () => forged({ chain_id: { sub: lent.chainId } })],
-    ['for another delegatee', async () => (await lend(aliceToken, carol, ['agents:read'])).delegationToken],
+    [
+      'for another delegatee',
+      async () => (await createDelegation(aliceToken, carol, ['agents:read'])).delegationToken,
+    ],
     [
       'for another delegatee, with may_act of this one',
       async () => {
-        const { chainId } = await lend(aliceToken, carol, ['agents:read']);
+        const { chainId } = await createDelegation(aliceToken, carol, ['agents:read']);
         return forged({ chain_id: chainId });
       },
     ],
     [
       'revoked',
       async () => {
-        const { chainId, delegationToken } = await lend(aliceToken, bob, ['agents:read']);
+        const { chainId, delegationToken } = await createDelegation(aliceToken, bob, ['agents:read']);
         await revoke(aliceToken, chainId);
         return delegationToken;
       },
@@ -310,7 +315,9 @@ describe('refused token exchange', () => {
     [
       'expired',
       async () => {
-        const { delegationToken } = await lend(aliceToken, bob, ['agents:read'], { expiresIn: 60 });
+        const { delegationToken } = await createDelegation(aliceToken, bob, ['agents:read'], {
+          expiresIn: 60,
+        });
         t.clock.advance(61_000);
         return delegationToken;
       },
@@ -318,7 +325,7 @@ describe('refused token exchange', () => {
     [
       'expired, and made longer by our key',
       async () => {
-        const { chainId } = await lend(aliceToken, bob, ['agents:read'], { expiresIn: 60 });
+        const { chainId } = await createDelegation(aliceToken, bob, ['agents:read'], { expiresIn: 60 });
         t.clock.advance(61_000);
         return forged({ chain_id: chainId, exp: now() + 600 });
       },
@@ -334,7 +341,7 @@ describe('refused token exchange', () => {
           await t.agent({ organization_id: organizationId }),
           await t.agent({ organization_id: organizationId }),
         ];
-        return (await lend(await t.token(undefined, one), two, ['agents:read'])).delegationToken;
+        return (await createDelegation(await t.token(undefined, one), two, ['agents:read'])).delegationToken;
       },
     ],
   ];
@@ -351,7 +358,7 @@ describe('refused token exchange', () => {
 
   it('403 unauthorized_client when the delegatee is suspended; still invalid after the reactivation', async () => {
     const dave = await t.agent();
-    const given = await lend(aliceToken, dave, ['agents:read']);
+    const given = await createDelegation(aliceToken, dave, ['agents:read']);
     const patch = (status: string) =>
       t.call('PATCH', `/api/v1/agents/${dave.agentId}`, { token: operator, payload: { status } });
     await patch('suspended');
@@ -363,7 +370,7 @@ describe('refused token exchange', () => {
 
 describe('a delegation token used as an access token', () => {
   it('401 UNAUTHORIZED as an access token, {active:false} at introspection, 200 and nothing at revocation', async () => {
-    assert.equal(await reads(lent.delegationToken), '401 UNAUTHORIZED');
+    assert.equal(await listAgents(lent.delegationToken), '401 UNAUTHORIZED');
     const { delegationToken: token } = lent;
     assert.deepEqual((await t.form('/api/v1/token/introspect', { token }, operator)).json, { active: false });
     assert.equal((await t.form('/api/v1/token/revoke', { token }, aliceToken)).status, 200);
@@ -395,7 +402,7 @@ describe('a delegation token used as an access token', () => {
       { sub: bob.agentId, act: undefined, chain_path: undefined },
       { client_id: carol.agentId },
     ])
-      assert.equal(await reads(await sign(changes)), '401 UNAUTHORIZED', JSON.stringify(changes));
+      assert.equal(await listAgents(await sign(changes)), '401 UNAUTHORIZED', JSON.stringify(changes));
   });
 });
 

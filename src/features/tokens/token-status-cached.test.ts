@@ -4,7 +4,7 @@ import { startApp } from '../../../test/support/harness.ts';
 import { createDelegationClient } from '../../../test/support/scenarios/delegations.ts';
 
 const t = await startApp();
-const { lend, redeem, revoke, reads } = createDelegationClient(t);
+const { createDelegation, redeem, revoke, listAgents } = createDelegationClient(t);
 const operator = () => t.token();
 
 const introspect = async (token: string, as: string) =>
@@ -21,7 +21,10 @@ async function cast() {
     t.agent({ organization_id: organization, allowedScopes: ['agents:read', 'tokens:read'] });
   const [lender, holder] = [await make(), await make()];
   const own = await t.token(undefined, holder);
-  const chain = await lend(await t.token(undefined, lender), holder, ['agents:read', 'tokens:read']);
+  const chain = await createDelegation(await t.token(undefined, lender), holder, [
+    'agents:read',
+    'tokens:read',
+  ]);
   return { organization, lender, holder, own, chain, lent: await redeem(holder, chain) };
 }
 
@@ -78,7 +81,7 @@ const changes: Record<string, Change> = {
 describe('a token whose status is cached', () => {
   const scopeAndStatus = async (token: string) => {
     const { scope } = await introspect(token, await operator());
-    return [scope, await reads(token)];
+    return [scope, await listAgents(token)];
   };
   /** The first answer comes from the database; by the third, everything that follows from it is remembered. */
   const standsFor = async (token: string, expected: Change['after']) => {

@@ -36,7 +36,7 @@ export const createDelegationClient = (t: TestApp) => {
     delegate,
     exchange,
 
-    async lend(
+    async createDelegation(
       token: string,
       delegatee: Client,
       scopes: readonly string[],
@@ -59,10 +59,10 @@ export const createDelegationClient = (t: TestApp) => {
     },
 
     revoke: (token: string, chainId: string) => t.call('DELETE', `/api/v1/delegations/${chainId}`, { token }),
-    verify: (asker: string, token: string) =>
-      t.call('POST', '/api/v1/delegations/verify', { token: asker, payload: { token } }),
+    verify: (callerToken: string, token: string) =>
+      t.call('POST', '/api/v1/delegations/verify', { token: callerToken, payload: { token } }),
     /** The status and code of a call that needs `agents:read`. */
-    async reads(token: string): Promise<string> {
+    async listAgents(token: string): Promise<string> {
       const { status, json } = await t.call('GET', '/api/v1/agents', { token });
       return status === 200 ? '200' : `${status} ${json.code}`;
     },

@@ -24,7 +24,7 @@ const t = await startApp({
 const nextMinute = () => startOfMinute(t.clock);
 const operator = await t.token();
 const { createPolicy, exchange: exchangeExternal } = await createTrustClient(t);
-const { lend, exchange } = createDelegationClient(t);
+const { createDelegation, exchange } = createDelegationClient(t);
 
 /** An agent in an organization of its own, and what another of that organization lent it. */
 const delegatee = async () => {
@@ -33,7 +33,9 @@ const delegatee = async () => {
   const made = await t.call('POST', '/api/v1/organizations', { token: operator, payload });
   const home = { organization_id: made.json.organizationId, allowedScopes: ['agents:read'] };
   const [giver, client] = [await t.agent(home), await t.agent(home)];
-  const lent = await lend(await t.token(undefined, giver), client, ['agents:read'], { expiresIn: 3_600 });
+  const lent = await createDelegation(await t.token(undefined, giver), client, ['agents:read'], {
+    expiresIn: 3_600,
+  });
   return { client, lent };
 };
 
