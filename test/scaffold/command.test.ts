@@ -86,7 +86,7 @@ describe('countersign scaffold', () => {
     assert.equal(code, 0, output);
     assert.ok(readdirSync(join(folder, 'by-dev')).includes('package.json'));
     rmSync(join(folder, '.countersign'), { recursive: true });
-    assert.match(await refusal([agentId, '--out', 'new']), /no credentials: give --url/);
+    assert.match(await refusal([agentId, '--out', 'nobody']), /no credentials: give --url/);
   });
 
   it('refuses a folder that is not empty, unless forced', async () => {
@@ -104,7 +104,7 @@ describe('countersign scaffold', () => {
     const wrong = ['--url', url, '--client-id', operator.clientId, '--client-secret', 'cs_wrong'];
     const away = `http://127.0.0.1:${await freePort()}`;
     const cases: [string[], RegExp][] = [
-      [['not-an-id', '--out', 'x', ...account], /not-an-id is not an agent id/],
+      [['nobody', '--out', 'x', ...account], /nobody is not an agent id/],
       [[crypto.randomUUID(), '--out', 'x', ...account], /answered 404 AGENT_NOT_FOUND: /],
       [
         [agentId, '--out', 'x', '--language', 'cobol', ...account],
