@@ -141,7 +141,7 @@ describe('PostgreSQL', { concurrency: 3 }, () => {
     assert.match(await health.text(), /"database":"away"/);
     await until(
       'a loop says so',
-      async () => /waits for the database/.test(service.program.output()) || undefined,
+      async () => /background loop postponed/.test(service.program.output()) || undefined,
     );
     assert.doesNotMatch(service.program.output(), /background loop failed/);
 

@@ -83,7 +83,7 @@ export function createKeySets({ outbound, clock, log, allowHttp }: KeySetDeps): 
 
   /** OpenID Connect Discovery §4.3: the document must name the issuer that it was fetched from. */
   const discover = async (issuer: string): Promise<string> => {
-    const { body } = await getJson(`${issuer.replace(/\/$/, '')}/.well-cached/openid-configuration`);
+    const { body } = await getJson(`${issuer.replace(/\/$/, '')}/.well-known/openid-configuration`);
     const document = (JSON.parse(body.toString('utf8')) ?? {}) as Record<string, unknown>;
     if (document.issuer !== issuer) throw new Error('its discovery document names another issuer');
     const { jwks_uri: jwksUri } = document;
