@@ -53,7 +53,8 @@ async function problemOf({ id, method, path }: RouteEntry): Promise<string | und
     : operatorToken;
   const { result, written } = await eventsOf(() => send(t, request(target), token, from));
   const said = (what: string) => `${method} ${path} (${id}) ${what}`;
-  if (result.status >= 300) return said(`answered ${result.status} ${result.text}: give it a request that succeeds`);
+  if (result.status >= 300)
+    return said(`answered ${result.status} ${result.text}: give it a request that succeeds`);
 
   if (method === 'GET' || id in changesNothing)
     return written.length === 0 ? undefined : said(`changes nothing, but left ${written.length} events`);

@@ -15,7 +15,7 @@ export interface Ids {
 export function createIds(): Ids {
   return {
     uuid: () => randomUUID(),
-    uuidV7: uuidV7,
+    uuidV7,
     secret: (prefix) => prefix + randomBytes(32).toString('base64url'),
     key: (prefix) => prefix + randomBytes(32).toString('base64'),
   };

@@ -8,17 +8,17 @@ import { createPaymentEvents } from '../../../test/support/peers/payment-events.
 import { freePort, startStripeMock } from '../../../test/support/programs.ts';
 import { createBillingClient } from '../../../test/support/scenarios/billing.ts';
 
-interface Asked {
+interface RecordedRequest {
   readonly what: string;
   readonly form: Record<string, string>;
 }
 
-type Meanwhile = (what: string) => Promise<{ status: number; error: object } | undefined>;
-const nothing: Meanwhile = async () => undefined;
+type BeforeRequest = (what: string) => Promise<{ status: number; error: object } | undefined>;
+const nothing: BeforeRequest = async () => undefined;
 
 /** A proxy to stripe-mock that records requests. `beforeRequest` runs first and may refuse one. */
 async function startRecorder(target: string) {
-  const asked: Asked[] = [];
+  const asked: RecordedRequest[] = [];
   const recorder = { asked, url: '', beforeRequest: nothing };
   const server = createServer(async (request, response) => {
     const chunks: Buffer[] = [];
@@ -111,7 +111,7 @@ describe('billing through Stripe', () => {
       assert.equal(status, 200);
       assert.match(json.checkoutUrl, /^https:\/\/checkout\.stripe\.com\//);
       assert.match(json.sessionId, /^cs_/);
-      const { what, form } = asked.at(-1) as Asked;
+      const { what, form } = asked.at(-1) as RecordedRequest;
       assert.equal(what, 'POST /v1/checkout/sessions');
       const seconds = Number(form.expires_at) - t.clock.now() / 1000;
       assert.ok(seconds > 30 * 60 && seconds <= 31 * 60, String(seconds));

@@ -100,7 +100,8 @@ export function createDelegationService(deps: DelegationDeps): DelegationService
       const chain = await chainFor(caller, chainId);
       if (!(await mayRevoke(caller, chain))) {
         fail('FORBIDDEN', {
-          message: 'A delegation is ended by whoever gave it or one above it, or by an administrator.',
+          message:
+            'Only its delegator, a delegator above it in the chain, or an administrator can end a delegation.',
         });
       }
       const link = lastLink(chain);

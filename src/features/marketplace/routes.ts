@@ -50,7 +50,7 @@ export const marketplaceRoutes = (marketplace: MarketplaceService): RouteEntry[]
   }),
   route({
     id: 'listListings',
-    summary: "List the organization's own listings, whatever their status, newest first",
+    summary: "List the organization's own listings, of any status, newest first",
     tag: 'Marketplace',
     method: 'GET',
     url: '/marketplace/listings',

@@ -91,7 +91,7 @@ export function createTokenVerifier({ clock, signer, statuses, issuer }: TokenDe
 
   return {
     verify,
-    authenticate: identifyBy(verify, issuer),
+    authenticate: createAuthenticate(verify, issuer),
     async explain(token) {
       const signed = signedTokens.get(token) ?? (await readSigned(token));
       if (!signed) return { ...anonymous, reason: 'not one of ours' };
@@ -138,7 +138,7 @@ const isValidFor = (tokenId: string, { agentStatus, tokensEndedAt }: CachedAgent
   agentStatus === 'active' && (tokensEndedAt === null || timeOfUuid(tokenId) > Date.parse(tokensEndedAt));
 
 /** For the guard, which checks the organization itself: its suspension has a code of its own. */
-function identifyBy(verify: VerifyToken, issuer: string): GuardDeps['authenticate'] {
+function createAuthenticate(verify: VerifyToken, issuer: string): GuardDeps['authenticate'] {
   const identityOf = memoize(({ claims, status, scopes, delegation, ended }: VerifiedToken): Identity => {
     const { agentId, organizationId, organizationStatus, planTier, allowedScopes } = status;
     return Object.freeze({

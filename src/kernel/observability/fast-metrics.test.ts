@@ -50,7 +50,7 @@ describe('a tally prints what a histogram of prom-client prints', () => {
     });
   }
 
-  it('whatever is observed', async () => {
+  it('for any observations', async () => {
     const word = fc.constantFrom('GET', 'POST', '/agents', '/token', 'unmatched', '');
     const observation = fc.tuple(
       fc.record({ method: word, route: word }),

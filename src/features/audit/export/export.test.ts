@@ -125,6 +125,31 @@ describe('an export that differs from its signed manifest', () => {
     assert.equal(await problemIn([...alone, end]), 'the export has lines after its last line');
   });
 
+  it('a line is of an unknown kind, or a field that the rules read is missing or of another type', async () => {
+    const broken = (kind: string, change: object) => {
+      const index = whole.findIndex((line) => line.kind === kind);
+      return whole.with(index, { ...whole[index], ...change } as Line);
+    };
+    const cases: [string, object][] = [
+      ['link', { kind: 'toString' }],
+      ['link', { sequence: null }],
+      ['link', { sequence: '1' }],
+      ['link', { linkedOn: undefined }],
+      ['link', { event: undefined }],
+      ['link', { event: { canonical: 1 } }],
+      ['checkpoint', { at: { a: 1 } }],
+      ['checkpoint', { head: null }],
+      ['key', { signed: 5 }],
+      ['end', { events: 'all' }],
+    ];
+    for (const [kind, change] of cases)
+      assert.equal(
+        await problemIn(broken(kind, change)),
+        'a line of the export is not valid',
+        `${kind} ${JSON.stringify(change)}`,
+      );
+  });
+
   it('the last line is missing', async () => {
     const problem = 'the export is not complete: its last line is missing';
     assert.equal(await problemIn(whole.slice(0, -1)), problem);

@@ -154,14 +154,39 @@ export async function verifyExport(
   return verdict(hasExternalCheckpoint ? undefined : finding('EXTERNAL_CHECKPOINT_MISSING', {}));
 }
 
+/** The fields that the rules read; the others are optional in exports of earlier versions. */
+const requiredFields: Readonly<Record<ExportLine['kind'], Readonly<Record<string, 'string' | 'number'>>>> = {
+  export: { version: 'number' },
+  key: { number: 'number', keyId: 'string', at: 'string', signed: 'string' },
+  anchor: { organizationId: 'string', number: 'number', at: 'string', signed: 'string' },
+  link: {
+    organizationId: 'string',
+    sequence: 'number',
+    eventId: 'string',
+    time: 'string',
+    eventHash: 'string',
+    hash: 'string',
+    linkedOn: 'string',
+  },
+  checkpoint: {
+    organizationId: 'string',
+    number: 'number',
+    size: 'number',
+    head: 'string',
+    at: 'string',
+    signed: 'string',
+  },
+  end: { events: 'number' },
+};
+
 function parse(text: string): ExportLine | undefined {
   try {
     const line = JSON.parse(text);
-    const isLink = line?.kind === 'link';
-    const isLine = typeof line?.kind === 'string';
-    // The record of a link is made of these.
-    const isValid = isLink ? typeof line.eventId === 'string' && typeof line.time === 'string' : isLine;
-    return isValid ? line : undefined;
+    if (!Object.hasOwn(requiredFields, line?.kind)) return undefined;
+    const fields = Object.entries(requiredFields[line.kind as ExportLine['kind']]);
+    const hasFields = fields.every(([name, type]) => typeof line[name] === type);
+    const hasEvent = line.kind !== 'link' || line.event === null || typeof line.event?.canonical === 'string';
+    return hasFields && hasEvent ? line : undefined;
   } catch {
     return undefined;
   }

@@ -99,7 +99,8 @@ export function createAdmission(deps: OidcDeps): Admit {
   ): Promise<TrustPolicy> => {
     const refuse = (problem: string) => failToken(codes.token, uniformMessage, problem);
     const policy = await lockPolicyShared(tx, before.policyId);
-    if (!policy || policy.jwksUri !== before.jwksUri) return refuse('the trust policy was changed meanwhile');
+    if (!policy || policy.jwksUri !== before.jwksUri)
+      return refuse('the trust policy was changed during the exchange');
     const failed = failedChecks(checksOf(policy, verified.claims, clock.now()));
     if (failed.length > 0)
       return refuse(`no trust policy matches: ${failed.map(({ name }) => name).join(', ')}`);

@@ -25,7 +25,7 @@ export function createTokenTest({
       'signature',
       !isRefused(verdict),
       expected,
-      isRefused(verdict) ? [verdict.reason] : ['so it is'],
+      isRefused(verdict) ? [verdict.reason] : ['as expected'],
     );
   };
 
@@ -49,7 +49,7 @@ export function createTokenTest({
     }
     const own = token.issuer === ownIssuer;
     const checks = [
-      check('token', !own, 'a signed JWT of somebody else', [own ? 'own_token' : 'so it is']),
+      check('token', !own, 'a signed JWT of another issuer', [own ? 'own_token' : 'as expected']),
       await signatureCheck(policy, token),
       ...checksOf(policy, token.claims, clock.now()),
       ...(policy.singleUse ? [await useCheck(token, policy)] : []),

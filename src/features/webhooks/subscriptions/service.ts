@@ -195,7 +195,7 @@ export function createWebhookService(deps: WebhookDeps): WebhookService {
           data: {
             agentId: caller.agentId,
             webhookId: subscription.id,
-            message: 'Somebody asked for this test.',
+            message: 'A test of this subscription was requested.',
           },
         };
         await record(tx, caller, 'tested', subscription, { deliveryId });

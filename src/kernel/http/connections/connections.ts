@@ -38,7 +38,7 @@ export function createConnections(deps: {
   /** Delay before idle connections are closed: a request on one may still be in transit. */
   readonly closeDelayMs?: number | undefined;
 }): Connections {
-  const { window, securityHeaders, closeDelayMs: farewellMs = defaultCloseDelayMs } = deps;
+  const { window, securityHeaders, closeDelayMs = defaultCloseDelayMs } = deps;
   const refused = new WeakSet<Socket>();
   /** The last request on each socket that was answered before it had arrived completely. */
   const answeredEarly = new Map<Socket, IncomingMessage>();
@@ -99,7 +99,7 @@ export function createConnections(deps: {
     async close(server, graceMs = 10_000) {
       closing = true;
       const drained = server.server.listening ? stopListening(server.server) : undefined;
-      if (drained) await sleep(farewellMs);
+      if (drained) await sleep(closeDelayMs);
       const drainTimer = setTimeout(destroyAnswered, drainMs);
       const graceTimer = setTimeout(() => server.server.closeAllConnections(), graceMs);
       try {
