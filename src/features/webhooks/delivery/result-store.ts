@@ -34,7 +34,7 @@ export const recordResults = (db: Db, results: readonly AttemptResult[]): Promis
         set status = r.status, http_status_code = r.http, attempt_count = d.attempt_count + 1, next_retry_at = r.next,
             due_at = r.next, delivered_at = case when r.status = 'delivered' then r.at end, claim = null,
             claimed_until = null, updated_at = r.at,
-            attempts = case when jsonb_array_length(d.attempts) < ${limits.webhookAttempts}::int then d.attempts
+            attempts = case when jsonb_array_length(d.attempts) < ${limits.webhookAttemptsStored}::int then d.attempts
                             else d.attempts - 0 end || r.attempt
         from json_to_recordset(${JSON.stringify(rows)}::json)
           as r (id uuid, lease_id uuid, status text, http int, next timestamptz, at timestamptz, attempt jsonb)
