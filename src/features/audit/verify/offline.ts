@@ -176,7 +176,7 @@ const requiredFields: Readonly<Record<ExportLine['kind'], Readonly<Record<string
     at: 'string',
     signed: 'string',
   },
-  end: { events: 'number' },
+  end: {},
 };
 
 function parse(text: string): ExportLine | undefined {
