@@ -189,7 +189,10 @@ describe('audit export and verify', () => {
     const old = JSON.stringify({ kind: 'end', chains: 1, events: end.events - 10 });
     const unsigned = await audit(offline, 'verify', write('deleted.jsonl', rest.with(-1, old)));
     assert.equal(unsigned.code, 1);
-    assert.match(unsigned.stdout, /^NOT PROVEN: the end of the export is not signed, so whole chains may be missing/);
+    assert.match(
+      unsigned.stdout,
+      /^NOT PROVEN: the end of the export is not signed, so whole chains may be missing/,
+    );
     assert.doesNotMatch(unsigned.stdout, /The export is intact/);
   });
 
