@@ -1,5 +1,5 @@
 /**
- * Connects only to an address that was checked. A literal address is checked as it stands. A name is resolved once; if one of its
+ * The SSRF guard of outgoing calls: connects only to an address that was checked. A literal address is checked as it stands. A name is resolved once; if one of its
  * addresses is not allowed, none is used.
  *
  * A lookup that fails or finds a private address is reported exactly `lookupTimeoutMs` after it began: a tenant that chooses names

@@ -1,6 +1,6 @@
 /**
- * Applies a payment event once, in one transaction: records the event, updates the subscription, changes the plan. Nothing else
- * changes a plan. When the event alone cannot decide, the provider is asked for the current state, outside of any transaction, and
+ * Applies a payment event once, in one transaction: records the event, updates the subscription, changes the plan. It is idempotent:
+ * the provider may send an event again. Nothing else changes a plan. When the event alone cannot decide, the provider is asked for the current state, outside of any transaction, and
  * the event is applied again with the answer.
  */
 import { isDeepStrictEqual } from 'node:util';
