@@ -73,6 +73,20 @@ const addedErrors = {
   PARTNER_ALREADY_EXISTS: { status: 409, message: 'A federation partner with this issuer exists already.' },
   TRUST_POLICY_NOT_FOUND: { status: 404, message: 'There is no trust policy with this id.' },
   TRUST_POLICY_ALREADY_EXISTS: { status: 409, message: 'An equal trust policy exists already.' },
+  RESOURCE_NOT_FOUND: { status: 404, message: 'There is no resource with this id.' },
+  RESOURCE_ALREADY_EXISTS: { status: 409, message: 'A resource with this identifier is registered already.' },
+  RESOURCE_LIMIT_EXCEEDED: { status: 403, message: 'The organization has the most resources it can have.' },
+  GRANT_NOT_FOUND: { status: 404, message: 'The agent has no grant for this resource.' },
+  SHARE_NOT_FOUND: { status: 404, message: 'The resource is not shared with this organization.' },
+  MEMBER_NOT_FOUND: { status: 404, message: 'The agent is not a member of this organization.' },
+  IDEMPOTENCY_KEY_REUSED: {
+    status: 409,
+    message: 'A request with this Idempotency-Key was answered already, and its answer cannot be repeated.',
+  },
+  IDEMPOTENCY_KEY_MISMATCH: {
+    status: 422,
+    message: 'This Idempotency-Key was used with another request; use a new key.',
+  },
   LISTING_NOT_FOUND: { status: 404, message: 'There is no marketplace listing with this id.' },
   LISTING_ALREADY_EXISTS: { status: 409, message: 'The agent has a marketplace listing already.' },
   SUBSCRIPTION_NOT_FOUND: { status: 404, message: 'The organization has no subscription.' },
@@ -88,6 +102,10 @@ const transportErrors = {
   ROUTE_NOT_FOUND: {
     status: 404,
     message: 'There is nothing at this method and path; /docs lists what there is.',
+  },
+  METHOD_NOT_ALLOWED: {
+    status: 405,
+    message: 'This path does not have this method; the Allow header lists those it has.',
   },
   REQUEST_TIMEOUT: { status: 408, message: 'The request did not arrive in time.' },
   PAYLOAD_TOO_LARGE: { status: 413, message: 'The request body is larger than this server accepts.' },

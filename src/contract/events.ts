@@ -1,4 +1,4 @@
-/** Event types. Webhook subscribers choose among the spec's ten; the audit log records all of these. */
+/** Event types. Webhook subscribers choose among the spec's ten and those of resources and grants; the audit log records all of these. */
 
 export const webhookEvents = [
   'agent.created',
@@ -11,6 +11,13 @@ export const webhookEvents = [
   'credential.revoked',
   'token.issued',
   'token.revoked',
+  'resource.created',
+  'resource.updated',
+  'resource.deleted',
+  'resource.shared',
+  'resource.unshared',
+  'grant.changed',
+  'grant.removed',
 ] as const;
 
 /** Recorded in the audit log only: they do not concern the life cycle of an agent. */
@@ -21,6 +28,8 @@ export const auditOnlyEvents = [
   'organization.reactivated',
   'organization.deleted',
   'member.added',
+  'member.updated',
+  'member.removed',
   'token.refused',
   'authentication.refused',
   'policy.refused',

@@ -48,6 +48,14 @@ export const limits = {
     maxDepth: 5,
     maxTokenLength: 8_192,
   },
+  resource: {
+    maxPerOrganization: 100,
+    maxIdentifierLength: 512,
+    maxScopes: 100,
+    maxScopeLength: 64,
+    minTokenSeconds: 60,
+    maxTokenSeconds: 3_600,
+  },
   analyticsDays: { default: 30, max: 90 },
   usageDays: { default: 30, max: 90 },
   /** More than a year, so that a period can be compared with the year before. */

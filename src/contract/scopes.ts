@@ -13,7 +13,10 @@ export const organizationScopes = [
 /** The operator's scope: crosses organizations and may grant any scope. Never given by default. */
 export const operatorScope = 'admin:orgs';
 
-export const scopes = [...organizationScopes, operatorScope] as const;
+/** Registering the customer's own APIs. Not given by default. */
+export const resourceScopes = ['resources:read', 'resources:write'] as const;
+
+export const scopes = [...organizationScopes, ...resourceScopes, operatorScope] as const;
 
 export type Scope = (typeof scopes)[number];
 

@@ -198,6 +198,8 @@ const invalidations: Readonly<Record<EventType, 'agent' | 'organization' | 'toke
   'organization.reactivated': 'organization',
   'organization.deleted': 'organization',
   'member.added': 'none',
+  'member.updated': 'none',
+  'member.removed': 'none',
   'policy.refused': 'none',
   'refusals.suppressed': 'none',
   'partner.added': 'none',
@@ -227,6 +229,13 @@ const invalidations: Readonly<Record<EventType, 'agent' | 'organization' | 'toke
   'webhook.secret_rotated': 'none',
   'webhook.tested': 'none',
   'webhook.replayed': 'none',
+  'resource.created': 'none',
+  'resource.updated': 'none',
+  'resource.deleted': 'none',
+  'resource.shared': 'none',
+  'resource.unshared': 'none',
+  'grant.changed': 'none',
+  'grant.removed': 'none',
 };
 
 function invalidatedKeys({ type, agentId, organizationId, metadata }: DomainEvent): string[] {

@@ -6,6 +6,8 @@ import type { EnvelopeOf } from '../../kernel/ports/envelope.ts';
 const ofAgent = ['agentType', 'status', 'owner', 'version', 'deploymentEnv'];
 const ofCredential = ['credentialId', 'credentialType', 'scopes', 'expiresAt'];
 const ofToken = ['tokenId', 'scope', 'audience', 'expiresAt'];
+const ofResource = ['resourceId', 'identifier', 'name', 'scopes', 'tokenLifetimeSeconds'];
+const ofGrant = ['resourceId', 'identifier', 'organizationId', 'scopes'];
 
 /** The fields that subscribers get. The type requires a row for each event. */
 const publicFields: Readonly<Record<WebhookEvent, readonly string[]>> = {
@@ -19,6 +21,13 @@ const publicFields: Readonly<Record<WebhookEvent, readonly string[]>> = {
   'credential.revoked': ofCredential,
   'token.issued': ofToken,
   'token.revoked': ofToken,
+  'resource.created': ofResource,
+  'resource.updated': ofResource,
+  'resource.deleted': ofResource,
+  'resource.shared': ofGrant,
+  'resource.unshared': ofGrant,
+  'grant.changed': ofGrant,
+  'grant.removed': ofGrant,
 };
 
 const subscribable: ReadonlySet<string> = new Set(webhookEvents);
