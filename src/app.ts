@@ -79,6 +79,7 @@ export async function createApp({
     ...[
       events.cache,
       events.refusals,
+      events.idempotency,
       health,
       reference,
       discovery,
@@ -113,6 +114,7 @@ export async function createApp({
     recordRefusal,
     countCall: tiers.countCall,
     requirePermission,
+    idempotencyKeys: events.idempotency.keys,
     resourceMetadata: `${config.baseUrl}/.well-known/oauth-protected-resource`,
     routes,
   });

@@ -36,6 +36,14 @@ describe('the contract', () => {
         PARTNER_ALREADY_EXISTS: 409,
         TRUST_POLICY_NOT_FOUND: 404,
         TRUST_POLICY_ALREADY_EXISTS: 409,
+        RESOURCE_NOT_FOUND: 404,
+        RESOURCE_ALREADY_EXISTS: 409,
+        RESOURCE_LIMIT_EXCEEDED: 403,
+        GRANT_NOT_FOUND: 404,
+        SHARE_NOT_FOUND: 404,
+        MEMBER_NOT_FOUND: 404,
+        IDEMPOTENCY_KEY_REUSED: 409,
+        IDEMPOTENCY_KEY_MISMATCH: 422,
         LISTING_NOT_FOUND: 404,
         LISTING_ALREADY_EXISTS: 409,
         SUBSCRIPTION_NOT_FOUND: 404,
@@ -74,9 +82,11 @@ describe('the contract', () => {
     metrics.gauge('service_audit_chain_integrity', 1);
     assert.match(await metrics.text(), /^service_audit_chain_integrity 1$/m);
   });
-  it('has exactly the webhook events and scopes of the spec', () => {
-    assert.deepEqual([...webhookEvents].sort(), [...spec.events].sort());
-    assert.deepEqual([...scopes].sort(), [...spec.scopes].sort());
+  it('has exactly the webhook events and scopes of the spec and those of resources', () => {
+    const added = ['created', 'updated', 'deleted', 'shared', 'unshared'].map((verb) => `resource.${verb}`);
+    const events = [...spec.events, ...added, 'grant.changed', 'grant.removed'];
+    assert.deepEqual([...webhookEvents].sort(), events.sort());
+    assert.deepEqual([...scopes].sort(), [...spec.scopes, 'resources:read', 'resources:write'].sort());
     assert.equal(isScope('admin:everything'), false);
   });
   it('has the figures of the plans', () => {

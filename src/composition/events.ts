@@ -7,6 +7,7 @@ import { createStatementReader } from '../adapters/keys/keys.ts';
 import { invalidateAgents } from '../features/agents/feature.ts';
 import { createAudit } from '../features/audit/feature.ts';
 import { revokeChainsWithAgent } from '../features/delegation/feature.ts';
+import { createIdempotency } from '../features/idempotency/feature.ts';
 import { createStreams } from '../features/streams/feature.ts';
 import { createTokenStatuses } from '../features/tokens/feature.ts';
 import type { UsageDeps } from '../features/usage/deps.ts';
@@ -54,6 +55,7 @@ export async function createEvents(base: Foundations, later: LaterParts) {
     elapsed: () => performance.now(),
     countDelivery: (organizationId, agentId) => usage.count(organizationId, agentId, 'webhook_deliveries'),
   });
+  const idempotency = createIdempotency({ db, clock, log, vault });
   const ledger = createLedger({
     clock,
     ids,
@@ -62,6 +64,7 @@ export async function createEvents(base: Foundations, later: LaterParts) {
       audit.listener,
       revokeChainsWithAgent,
       later.listings,
+      idempotency.listener,
       deliveries.listener,
       statuses.listener,
       invalidateAgents(cache),
@@ -71,7 +74,19 @@ export async function createEvents(base: Foundations, later: LaterParts) {
   });
   const refusals = { loops: [createRefusalsLoop({ db, clock, ledger, metrics })] };
   const recordRefusal = createRecordRefusal({ db, ledger });
-  return { audit, usage, cache, statuses, streams, vault, deliveries, ledger, refusals, recordRefusal };
+  return {
+    audit,
+    usage,
+    cache,
+    statuses,
+    streams,
+    vault,
+    deliveries,
+    idempotency,
+    ledger,
+    refusals,
+    recordRefusal,
+  };
 }
 
 export type Events = Awaited<ReturnType<typeof createEvents>>;

@@ -56,6 +56,8 @@ export const limits = {
     minTokenSeconds: 60,
     maxTokenSeconds: 3_600,
   },
+  idempotencyHours: 24,
+  idempotencyKeyLength: 255,
   analyticsDays: { default: 30, max: 90 },
   usageDays: { default: 30, max: 90 },
   /** More than a year, so that a period can be compared with the year before. */

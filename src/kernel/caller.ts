@@ -1,6 +1,7 @@
 import type { Scope } from '../contract/scopes.ts';
 import { operatorScope } from '../contract/scopes.ts';
 import { fail } from './fail.ts';
+import type { IdempotencyKey } from './ports/idempotency.ts';
 
 /** The source of a request; part of every audit event. */
 export interface Origin {
@@ -32,10 +33,13 @@ export interface Caller extends Origin {
   readonly tokenId: string;
   /** Of a delegated token: the caller then has the token's scopes and no role. */
   readonly delegation?: Delegation;
+  /** Of a request with an `Idempotency-Key`: commits with the change. */
+  readonly idempotencyKey?: IdempotencyKey;
 }
 
 /** The actor of a domain event. Commands that the operator runs on the command line have no agent. */
-export type Actor = Origin & Partial<Pick<Caller, 'agentId' | 'organizationId' | 'delegation'>>;
+export type Actor = Origin &
+  Partial<Pick<Caller, 'agentId' | 'organizationId' | 'delegation' | 'idempotencyKey'>>;
 
 /** Never for a delegated token: the operator's scope cannot be delegated. */
 export const isOperator = (caller: Caller): boolean =>

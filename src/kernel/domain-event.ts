@@ -2,6 +2,7 @@
 import type { EventType } from '../contract/events.ts';
 import type { Actor } from './caller.ts';
 import type { Tx } from './data/db.ts';
+import type { IdempotencyKey } from './ports/idempotency.ts';
 
 export interface DomainEvent {
   readonly eventId: string;
@@ -19,6 +20,8 @@ export interface DomainEvent {
   readonly data: Readonly<Record<string, unknown>>;
   /** `data` with the actor and the request id: the audit log stores this. */
   readonly metadata: Readonly<Record<string, unknown>>;
+  /** Of the request that made the change; no part of the audit log. */
+  readonly idempotencyKey?: IdempotencyKey;
 }
 
 export interface Subject {

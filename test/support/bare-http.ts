@@ -28,6 +28,7 @@ export async function startHttp(
     recordRefusal: async () => {},
     requirePermission: async () => {},
     countCall() {},
+    idempotencyKeys: { find: async () => undefined, storeResponse: async () => {} },
     resourceMetadata: 'http://countersign.test/metadata',
     ...others,
     routes,

@@ -21,6 +21,7 @@ export const agentRoutes = (agents: AgentService): RouteEntry[] => [
     url: '/agents',
     access: scope('agents:write'),
     limit: 'caller',
+    idempotent: { event: 'agent.created', idField: 'agentId' },
     schema: { body: NewAgent, response: { 201: Agent } },
     errors: ['FORBIDDEN', 'FREE_TIER_LIMIT_EXCEEDED', 'ORG_NOT_FOUND', 'AGENT_ALREADY_EXISTS'],
     handler: ({ caller, body }) => agents.create(caller, body),

@@ -19,6 +19,7 @@ export const credentialRoutes = (credentials: CredentialService): RouteEntry[] =
     url: '/agents/:agentId/credentials',
     access: scope('agents:write'),
     limit: 'caller',
+    idempotent: { event: 'credential.generated', idField: 'credentialId', secret: true },
     schema: { params: AgentParams, body: NewCredential, response: { 201: CredentialWithSecret } },
     optionalBody: true,
     errors: ['FORBIDDEN', 'AGENT_NOT_ACTIVE', 'AGENT_NOT_FOUND'],

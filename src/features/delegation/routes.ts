@@ -24,6 +24,7 @@ export const delegationRoutes = (delegations: DelegationService): RouteEntry[] =
     url: '/delegations',
     access: bearer(),
     limit,
+    idempotent: { event: 'delegation.created', idField: 'chainId', secret: true },
     schema: { body: NewDelegation, response: { 201: CreatedDelegation } },
     errors: [
       'AGENT_NOT_FOUND',

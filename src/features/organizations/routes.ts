@@ -25,6 +25,7 @@ export const organizationRoutes = (organizations: OrganizationService): RouteEnt
     url: '/organizations',
     access: policy('organizations:create', wholeInstance),
     limit: 'caller',
+    idempotent: { event: 'organization.created', idField: 'organizationId' },
     schema: { body: NewOrganization, response: { 201: Organization } },
     errors: ['ORG_ALREADY_EXISTS'],
     handler: ({ caller, body }) => organizations.create(caller, body),

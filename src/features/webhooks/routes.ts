@@ -30,6 +30,7 @@ export const webhookRoutes = (webhooks: WebhookService): RouteEntry[] => [
     method: 'POST',
     url: '/webhooks',
     access: mayWrite,
+    idempotent: { event: 'webhook.created', idField: 'webhookId', secret: true },
     schema: { body: NewSubscription, response: { 201: SubscriptionWithSecret } },
     errors: ['FREE_TIER_LIMIT_EXCEEDED', 'ORG_NOT_FOUND'],
     handler: ({ caller, body, header }) => {

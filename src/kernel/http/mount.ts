@@ -2,10 +2,12 @@
 import { Readable } from 'node:stream';
 import serializers from '@fastify/fast-json-stringify-compiler';
 import type { FastifyInstance, FastifyReply, FastifyRequest, FastifySerializerCompiler } from 'fastify';
+import type { Caller } from '../caller.ts';
 import { isDeepFrozen } from '../data/deep-freeze.ts';
 import { memoize } from '../data/memoize.ts';
 import type { Guard, RequestContext } from './guard.ts';
 import { readForm, readJson } from './input/body.ts';
+import { idempotencyHeader, type RunIdempotent, replayedHeader } from './input/idempotency.ts';
 import { schemaOf } from './openapi.ts';
 import { type BodyFormat, mediaTypes, type RouteEntry, successStatus } from './route.ts';
 import { isStaticContent, sendStaticContent } from './static-content.ts';
@@ -43,6 +45,7 @@ export async function mountRoutes(
   server: FastifyInstance,
   routes: readonly RouteEntry[],
   guard: Guard,
+  runIdempotent: RunIdempotent,
 ): Promise<void> {
   server.setSerializerCompiler(serializerCompiler);
   for (const format of ['json', 'form', 'raw'] as const) {
@@ -52,12 +55,20 @@ export async function mountRoutes(
         { parseAs: 'buffer' },
         async (_: FastifyRequest, body: Buffer) => parsers[format](body),
       );
-      for (const entry of routes) if ((entry.accepts ?? 'json') === format) mount(context, entry, guard);
+      for (const entry of routes)
+        if ((entry.accepts ?? 'json') === format) mount(context, entry, guard, runIdempotent);
     });
   }
 }
 
-function mount(context: FastifyInstance, entry: RouteEntry, guard: Guard): void {
+const pathOf = ({ url }: FastifyRequest): string => url.split('?', 1)[0] as string;
+
+function mount(
+  context: FastifyInstance,
+  entry: RouteEntry,
+  guard: Guard,
+  runIdempotent: RunIdempotent,
+): void {
   const respond = createResponder(entry);
   context.route({
     method: entry.method,
@@ -67,18 +78,33 @@ function mount(context: FastifyInstance, entry: RouteEntry, guard: Guard): void 
     schema: schemaOf(entry),
     async handler(request, reply) {
       const requestContext = request.requestContext as RequestContext;
-      const body = await entry.handler({
-        params: request.params as never,
-        query: request.query as never,
-        body: request.body as never,
-        caller: requestContext.caller,
-        origin: requestContext.origin,
-        headers: request.headers,
-        header: (name, value) => void reply.header(name, value),
-        countAgainst: (subject) =>
-          guard.countAgainst(reply, requestContext, subject === 'address' ? undefined : subject.clientId),
-      });
-      return respond(body, request, reply);
+      const handle = (caller: Caller | undefined) =>
+        entry.handler({
+          params: request.params as never,
+          query: request.query as never,
+          body: request.body as never,
+          caller: caller as Caller,
+          origin: requestContext.origin,
+          headers: request.headers,
+          header: (name, value) => void reply.header(name, value),
+          countAgainst: (subject) =>
+            guard.countAgainst(reply, requestContext, subject === 'address' ? undefined : subject.clientId),
+        });
+      const { caller } = requestContext;
+      const header = request.headers[idempotencyHeader];
+      if (!entry.idempotent || header === undefined || !caller)
+        return respond(await handle(caller), request, reply);
+      const result = await runIdempotent(
+        { entry, caller, header, path: pathOf(request), body: request.body },
+        {
+          create: async (idempotentCaller) => handle(idempotentCaller),
+          serialize: (body) =>
+            String(reply.serializeInput(body as Record<string, unknown>, String(successStatus(entry)))),
+        },
+      );
+      if ('created' in result) return respond(result.created, request, reply);
+      reply.header(replayedHeader, 'true').header('cache-control', 'no-store');
+      return reply.code(successStatus(entry)).type(jsonType).send(result.replayed);
     },
   });
 }

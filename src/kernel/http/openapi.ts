@@ -1,6 +1,8 @@
 /** Route entries as Fastify schemas, and the OpenAPI document made from them (served at /openapi.json, committed as openapi.json). */
 import swagger from '@fastify/swagger';
 import type { FastifyInstance, FastifySchema } from 'fastify';
+import Type from 'typebox';
+import { limits } from '../../contract/limits.ts';
 import { ErrorEnvelope, TokenErrorBody } from '../../contract/shapes.ts';
 import { type Access, mediaTypes, type RouteEntry } from './route.ts';
 
@@ -17,6 +19,7 @@ export function schemaOf(entry: RouteEntry): FastifySchema {
     ...(params && { params }),
     ...(query && { querystring: query }),
     ...(body && { body }),
+    ...(entry.idempotent && { headers: IdempotencyHeaders }),
     response: { ...Object.fromEntries(success), '4xx': failure, '5xx': failure },
     ...{
       operationId: entry.id,
@@ -32,6 +35,18 @@ export function schemaOf(entry: RouteEntry): FastifySchema {
   };
 }
 
+/** Read by kernel/http/input/idempotency.ts, which refuses a malformed one. */
+const IdempotencyHeaders = Type.Object({
+  'Idempotency-Key': Type.Optional(
+    Type.String({
+      minLength: 1,
+      maxLength: limits.idempotencyKeyLength,
+      pattern: '^[!-~]+$',
+      description: `A key of your choice. A request that is sent again with the same key and body within ${limits.idempotencyHours} hours gets the first response and creates nothing.`,
+    }),
+  ),
+});
+
 const contentOf = ({ produces = '', alsoProduces = [] }: RouteEntry, schema: unknown) =>
   Object.fromEntries([produces, ...alsoProduces].map((type) => [mediaTypeOf(type), { schema }]));
 
@@ -39,7 +54,7 @@ const contentOf = ({ produces = '', alsoProduces = [] }: RouteEntry, schema: unk
 const mediaTypeOf = (produces: string): string => produces.split(';')[0] as string;
 
 /** The entry's own errors, and those that follow from its access and schema. */
-function errorsOf({ access, schema, quota, errors = [] }: RouteEntry): string[] {
+function errorsOf({ access, schema, quota, idempotent, errors = [] }: RouteEntry): string[] {
   const identified = access.kind === 'bearer' || access.kind === 'scope' || access.kind === 'policy';
   return [
     ...(schema.params || schema.query || schema.body ? ['VALIDATION_ERROR'] : []),
@@ -47,6 +62,7 @@ function errorsOf({ access, schema, quota, errors = [] }: RouteEntry): string[] 
     ...('scope' in access && access.scope ? ['INSUFFICIENT_SCOPE'] : []),
     ...(access.kind === 'policy' ? ['FORBIDDEN'] : []),
     ...errors,
+    ...(idempotent ? ['IDEMPOTENCY_KEY_REUSED', 'IDEMPOTENCY_KEY_MISMATCH'] : []),
     'RATE_LIMIT_EXCEEDED',
     ...(identified && quota !== 'free' ? ['tier_limit_exceeded'] : []),
   ];

@@ -26,6 +26,7 @@ import {
   refuseUnexpectedBody,
   refuseUnsafe,
 } from './input/body.ts';
+import { createIdempotent, type IdempotencyDeps } from './input/idempotency.ts';
 import { validatorCompiler } from './input/validation.ts';
 import { mountRoutes } from './mount.ts';
 import { documentRoutes, type OpenApi } from './openapi.ts';
@@ -40,7 +41,7 @@ import { createResponseHooks, type ResponseHooks } from './response-hooks.ts';
 import type { RouteEntry } from './route.ts';
 import { createSecurityHeaders } from './security-headers.ts';
 
-export interface HttpDeps extends GuardDeps {
+export interface HttpDeps extends GuardDeps, IdempotencyDeps {
   readonly config: Pick<Config, 'trustProxy' | 'corsOrigin' | 'baseUrl'> & {
     /** Overrides the idle timeout of connections. */
     readonly idleTimeoutMs?: number;
@@ -106,7 +107,7 @@ export async function createHttp(deps: HttpDeps): Promise<Http> {
   });
 
   const openapi = await documentRoutes(server, config.baseUrl, routes);
-  await mountRoutes(server, routes, guard);
+  await mountRoutes(server, routes, guard, createIdempotent(deps));
   configureListener(server.server, unread);
   await server.ready();
 
@@ -162,6 +163,7 @@ async function addCors(server: FastifyInstance, corsOrigin: Config['corsOrigin']
       'Retry-After',
       'Content-Disposition',
       'X-Cache',
+      'Idempotency-Replayed',
     ],
     methods: ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'],
     maxAge: 600,

@@ -1,0 +1,73 @@
+/**
+ * Idempotency keys: remembers for 24 hours which request created something, and its response. Owns `idempotency_keys`. The kernel reads the
+ * header and repeats the response (kernel/http/input/idempotency.ts); a route opts in by its entry. The key is written by a ledger
+ * listener, so that it commits with the change: a request that was killed half way has either created and used its key, or neither.
+ */
+import { limits } from '../../contract/limits.ts';
+import { deleteInChunks } from '../../kernel/data/delete-in-chunks.ts';
+import { VaultProblem } from '../../kernel/data/vault.ts';
+import { type IdempotencyKey, IdempotencyKeyTaken } from '../../kernel/ports/idempotency.ts';
+import type { Idempotency, IdempotencyDeps } from './deps.ts';
+import { deleteKeys, findKey, insertKey, updateResponse } from './store.ts';
+
+const recentMs = 5_000;
+const lifetimeMs = limits.idempotencyHours * 3_600_000;
+
+/** Binds a sealed response to its row. */
+const ownerOf = ({ caller, keyHash }: IdempotencyKey) => `idempotency:${caller}:${keyHash.toString('hex')}`;
+
+export function createIdempotency({ db, clock, log, vault }: IdempotencyDeps): Idempotency {
+  const oldest = () => new Date(clock.now() - lifetimeMs);
+
+  /** A response that was sealed with an earlier DATA_ENCRYPTION_KEY counts as not stored. */
+  const openResponse = (key: IdempotencyKey, sealed: string): string | undefined => {
+    try {
+      return vault.open(sealed, ownerOf(key));
+    } catch (error) {
+      if (!(error instanceof VaultProblem)) throw error;
+      log.warn({ err: error }, 'stored response cannot be decrypted; it is not repeated');
+      return undefined;
+    }
+  };
+
+  return {
+    keys: {
+      async find(key) {
+        const found = await findKey(db, key, oldest());
+        if (!found) return undefined;
+        const { requestHash, createdId, createdAt, response } = found;
+        const opened = response === null ? undefined : openResponse(key, response);
+        const recent = clock.now() - Date.parse(createdAt) < recentMs;
+        return { requestHash, createdId, recent, ...(opened !== undefined && { response: opened }) };
+      },
+      async storeResponse(key, response, { secret }) {
+        if (secret && !vault.encrypts) return;
+        await updateResponse(db, key, vault.seal(response, ownerOf(key)));
+      },
+    },
+
+    listener: {
+      async inTransaction(tx, events) {
+        for (const { type, idempotencyKey: key, agentId, organizationId, data } of events) {
+          if (key?.event !== type) continue;
+          const createdId = String({ agentId, organizationId, ...data }[key.idField]);
+          const isFirst = await insertKey(
+            tx,
+            { ...key, createdId, createdAt: new Date(clock.now()) },
+            oldest(),
+          );
+          if (!isFirst) throw new IdempotencyKeyTaken();
+        }
+      },
+    },
+
+    loops: [
+      {
+        name: 'idempotency-expired',
+        everyMs: 3_600_000,
+        purges: true,
+        run: (signal) => deleteInChunks(signal, (atMost) => deleteKeys(db, oldest(), atMost)),
+      },
+    ],
+  };
+}
