@@ -7,6 +7,7 @@ import { newAgent } from '../support/harness.ts';
 /** Unchanged resources for the request of a cell, in the organization of the member and the admin. */
 export interface Target {
   readonly organizationId: string;
+  /** A member with the role `member`. */
   readonly agentId: string;
   readonly credentialId: string;
   /** Its secret. */
@@ -440,6 +441,28 @@ export const rows: Readonly<Record<string, Row>> = {
       payload: { agentId: outsiderId, role: 'member' },
     }),
     answers: ofOrganizationAdmins('201'),
+  },
+  listMembers: {
+    request: ({ organizationId }) => ({
+      method: 'GET',
+      url: `${api}/organizations/${organizationId}/members`,
+    }),
+    answers: ofOrganizationAdmins('200'),
+  },
+  updateMember: {
+    request: ({ organizationId, agentId }) => ({
+      method: 'PATCH',
+      url: `${api}/organizations/${organizationId}/members/${agentId}`,
+      payload: { role: 'admin' },
+    }),
+    answers: ofOrganizationAdmins('200'),
+  },
+  removeMember: {
+    request: ({ organizationId, agentId }) => ({
+      method: 'DELETE',
+      url: `${api}/organizations/${organizationId}/members/${agentId}`,
+    }),
+    answers: ofOrganizationAdmins('204'),
   },
 
   trustPartner: {

@@ -175,6 +175,7 @@ export async function createMatrixFixture(t: TestApp): Promise<MatrixFixture> {
   const makeTarget = async (): Promise<Target> => {
     const organizationId = await makeOrganization();
     const agentId = await makeAgent(organizationId, ['agents:read']);
+    await asOperator('POST', `/organizations/${organizationId}/members`, { agentId, role: 'member' });
     const credential = await asOperator('POST', `/agents/${agentId}/credentials`);
     const { credentialId, clientSecret } = credential;
     const token = await t.token(undefined, credential);

@@ -8,6 +8,9 @@ import type { Ids } from '../../kernel/ids.ts';
 import type { Ledger } from '../../kernel/ledger.ts';
 import type { RequirePermission, Role } from '../../kernel/policy.ts';
 import type {
+  MemberChange,
+  MemberParams,
+  MemberQuery,
   Membership,
   NewMember,
   NewOrganization,
@@ -46,13 +49,19 @@ export interface ImpersonationTarget {
   readonly allowedScopes: readonly string[];
 }
 
-export interface OrganizationService {
+export interface MemberService {
+  listMembers(caller: Caller, orgId: string, query: MemberQuery): Promise<Page<Membership>>;
+  addMember(caller: Caller, orgId: string, wanted: NewMember): Promise<Membership>;
+  updateMember(caller: Caller, member: MemberParams, change: MemberChange): Promise<Membership>;
+  removeMember(caller: Caller, member: MemberParams): Promise<void>;
+}
+
+export interface OrganizationService extends MemberService {
   create(caller: Caller, wanted: NewOrganization): Promise<Organization>;
   list(caller: Caller, query: OrganizationQuery): Promise<Page<Organization>>;
   get(caller: Caller, orgId: string): Promise<Organization>;
   update(caller: Caller, orgId: string, change: OrganizationChange): Promise<Organization>;
   remove(caller: Caller, orgId: string): Promise<void>;
-  addMember(caller: Caller, orgId: string, wanted: NewMember): Promise<Membership>;
   /** The insert itself, for `create` and for bootstrap, whose actor is the operator about to exist. */
   register(tx: Tx, actor: Actor & { agentId: string }, wanted: NewOrganization): Promise<Organization>;
   findBySlug(tx: Tx, slug: string): Promise<{ organizationId: string } | undefined>;

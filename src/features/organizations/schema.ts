@@ -77,12 +77,14 @@ export const OrganizationQuery = Type.Object({
 });
 export type OrganizationQuery = Static<typeof OrganizationQuery>;
 
+const roles = ['member', 'admin'] as const;
+
 export const Membership = Type.Object(
   {
     memberId: Uuid,
     organizationId: Uuid,
     agentId: Uuid,
-    role: literals(['member', 'admin']),
+    role: literals(roles),
     joinedAt: Timestamp,
   },
   { title: 'Membership' },
@@ -90,7 +92,24 @@ export const Membership = Type.Object(
 export type Membership = Static<typeof Membership>;
 
 export const NewMember = Type.Object(
-  { agentId: Uuid, role: literals(['member', 'admin']) },
+  { agentId: Uuid, role: literals(roles) },
   { title: 'NewMember', additionalProperties: false },
 );
 export type NewMember = Static<typeof NewMember>;
+
+export const MembershipPage = PageOf(Membership, 'MembershipPage');
+
+export const MemberChange = Type.Object(
+  { role: literals(roles) },
+  { title: 'MemberChange', additionalProperties: false },
+);
+export type MemberChange = Static<typeof MemberChange>;
+
+export const MemberParams = Type.Object({ orgId: Uuid, agentId: Uuid });
+export type MemberParams = Static<typeof MemberParams>;
+
+export const MemberQuery = Type.Object({
+  ...pageQuery(pageSizes.standard),
+  role: Type.Optional(literals(roles)),
+});
+export type MemberQuery = Static<typeof MemberQuery>;

@@ -12,12 +12,12 @@ import { fail } from '../../kernel/fail.ts';
 import { pageOf } from '../../kernel/http/page.ts';
 import { organization as organizationResource, type Role } from '../../kernel/policy.ts';
 import type { OrganizationDeps, OrganizationService } from './deps.ts';
-import type { Membership, Organization, OrganizationChange } from './schema.ts';
+import { createMemberService } from './members.ts';
+import { findRole } from './members-store.ts';
+import type { Organization, OrganizationChange } from './schema.ts';
 import {
   findOrganization,
   findOrganizationBySlug,
-  findRole,
-  insertMembership,
   insertOrganization,
   listDeleted,
   listOrganizations,
@@ -28,7 +28,7 @@ import {
 import { eventOf, type OrganizationStatus } from './transitions.ts';
 
 export function createOrganizationService(deps: OrganizationDeps): OrganizationService {
-  const { db, clock, ids, ledger, requirePermission, agentFor } = deps;
+  const { db, clock, ids, ledger, requirePermission } = deps;
 
   const register: OrganizationService['register'] = async (tx, actor, wanted) => {
     const now = isoTime(clock);
@@ -81,6 +81,12 @@ export function createOrganizationService(deps: OrganizationDeps): OrganizationS
     return toOrganization(after);
   };
 
+  const get: OrganizationService['get'] = async (caller, orgId) => {
+    const stored = await findOrganization(db, orgId);
+    if (!stored || (stored.status === 'deleted' && !isOperator(caller))) fail('ORG_NOT_FOUND');
+    return toOrganization(stored);
+  };
+
   return {
     register,
     create: (caller, wanted) => db.transaction((tx) => register(tx, caller, wanted)),
@@ -91,11 +97,7 @@ export function createOrganizationService(deps: OrganizationDeps): OrganizationS
       return pageOf(query, rows.map(toOrganization), total);
     },
 
-    async get(caller, orgId) {
-      const stored = await findOrganization(db, orgId);
-      if (!stored || (stored.status === 'deleted' && !isOperator(caller))) fail('ORG_NOT_FOUND');
-      return toOrganization(stored);
-    },
+    get,
 
     async update(caller, orgId, change) {
       const { name: _, ...beyondName } = change;
@@ -113,26 +115,7 @@ export function createOrganizationService(deps: OrganizationDeps): OrganizationS
       await db.transaction((tx) => apply(tx, caller, orgId, { status: 'deleted' }));
     },
 
-    async addMember(caller, orgId, { agentId, role }) {
-      const agent = await agentFor(caller, agentId);
-      return db.transaction(async (tx) => {
-        const { organizationId } = await lockUndeleted(tx, orgId);
-        const membership: Membership = {
-          memberId: ids.uuid(),
-          organizationId,
-          agentId: agent.agentId,
-          role,
-          joinedAt: isoTime(clock),
-        };
-        if (!(await insertMembership(tx, membership))) fail('MEMBER_ALREADY_EXISTS');
-        await ledger.record(tx, caller, 'member.added', {
-          organizationId,
-          agentId: agent.agentId,
-          metadata: { memberId: membership.memberId, role },
-        });
-        return membership;
-      });
-    },
+    ...createMemberService({ ...deps, get, lockUndeleted }),
 
     findBySlug: findOrganizationBySlug,
     planOf: (organizationId) => findOrganization(db, organizationId),

@@ -2,7 +2,7 @@ import type { PlanTier } from '../../contract/limits.ts';
 import type { Queryable } from '../../kernel/data/db.ts';
 import { sql } from '../../kernel/data/sql.ts';
 import { offsetOf } from '../../kernel/http/page.ts';
-import type { Membership, OrganizationQuery } from './schema.ts';
+import type { OrganizationQuery } from './schema.ts';
 import type { OrganizationStatus } from './transitions.ts';
 
 /** As stored: null means the plan's limit. */
@@ -92,28 +92,4 @@ export async function listOrganizations(db: Queryable, tenant: string | undefine
     sql`select count(*) as total from organizations where ${matches}`,
   );
   return { rows, total };
-}
-
-/** False when the agent is a member already. */
-export async function insertMembership(db: Queryable, membership: Membership): Promise<boolean> {
-  const { memberId, organizationId, agentId, role, joinedAt } = membership;
-  const inserted = await db.run(
-    'memberships.insert',
-    sql`insert into memberships (member_id, organization_id, agent_id, role, joined_at)
-        values (${memberId}, ${organizationId}, ${agentId}, ${role}, ${joinedAt})
-        on conflict (organization_id, agent_id) do nothing`,
-  );
-  return inserted === 1;
-}
-
-export async function findRole(
-  db: Queryable,
-  organizationId: string,
-  agentId: string,
-): Promise<Membership['role'] | undefined> {
-  const row = await db.maybe<Pick<Membership, 'role'>>(
-    'memberships.role',
-    sql`select role from memberships where organization_id = ${organizationId} and agent_id = ${agentId}`,
-  );
-  return row?.role;
 }

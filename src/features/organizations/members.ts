@@ -1,0 +1,86 @@
+/**
+ * The members of an organization. Every change locks the organization first, so the changes of one organization are serialized. Roles
+ * are read from the table at every decision: a change takes effect on the next request of every node.
+ */
+import { isoTime } from '../../kernel/clock.ts';
+import type { Tx } from '../../kernel/data/db.ts';
+import { fail } from '../../kernel/fail.ts';
+import { pageOf } from '../../kernel/http/page.ts';
+import type { MemberService, OrganizationDeps, OrganizationService } from './deps.ts';
+import {
+  deleteMembership,
+  findMembership,
+  insertMembership,
+  listMemberships,
+  updateRole,
+} from './members-store.ts';
+import type { Membership } from './schema.ts';
+
+type MemberDeps = Pick<OrganizationDeps, 'db' | 'clock' | 'ids' | 'ledger' | 'agentFor'> &
+  Pick<OrganizationService, 'get'> & {
+    lockUndeleted(tx: Tx, orgId: string): Promise<{ organizationId: string }>;
+  };
+
+export function createMemberService(deps: MemberDeps): MemberService {
+  const { db, clock, ids, ledger, agentFor, get, lockUndeleted } = deps;
+
+  const lockMembership = async (tx: Tx, orgId: string, agentId: string): Promise<Membership> => {
+    const { organizationId } = await lockUndeleted(tx, orgId);
+    return (await findMembership(tx, organizationId, agentId)) ?? fail('MEMBER_NOT_FOUND');
+  };
+
+  return {
+    async listMembers(caller, orgId, query) {
+      const { organizationId } = await get(caller, orgId);
+      const { rows, total } = await listMemberships(db, organizationId, query);
+      return pageOf(query, rows, total);
+    },
+
+    async addMember(caller, orgId, { agentId, role }) {
+      const agent = await agentFor(caller, agentId);
+      return db.transaction(async (tx) => {
+        const { organizationId } = await lockUndeleted(tx, orgId);
+        const membership: Membership = {
+          memberId: ids.uuid(),
+          organizationId,
+          agentId: agent.agentId,
+          role,
+          joinedAt: isoTime(clock),
+        };
+        if (!(await insertMembership(tx, membership))) fail('MEMBER_ALREADY_EXISTS');
+        await ledger.record(tx, caller, 'member.added', {
+          organizationId,
+          agentId: agent.agentId,
+          metadata: { memberId: membership.memberId, role },
+        });
+        return membership;
+      });
+    },
+
+    updateMember: (caller, { orgId, agentId }, { role }) =>
+      db.transaction(async (tx) => {
+        const before = await lockMembership(tx, orgId, agentId);
+        if (before.role === role) return before;
+        const after: Membership = { ...before, role };
+        await updateRole(tx, after);
+        await ledger.record(tx, caller, 'member.updated', {
+          organizationId: after.organizationId,
+          agentId: after.agentId,
+          metadata: { memberId: after.memberId, role, previousRole: before.role },
+        });
+        return after;
+      }),
+
+    removeMember: (caller, { orgId, agentId }) =>
+      db.transaction(async (tx) => {
+        const membership = await lockMembership(tx, orgId, agentId);
+        await deleteMembership(tx, membership);
+        const { organizationId, memberId, role } = membership;
+        await ledger.record(tx, caller, 'member.removed', {
+          organizationId,
+          agentId: membership.agentId,
+          metadata: { memberId, role },
+        });
+      }),
+  };
+}
