@@ -142,7 +142,7 @@ describe('CORS_ORIGIN', () => {
         assert.equal(headers['access-control-allow-credentials'], undefined);
         assert.ok(headers['x-ratelimit-remaining']);
       }
-      assert.equal(preflight.statusCode, corsOrigin === undefined ? 404 : 204);
+      assert.equal(preflight.statusCode, corsOrigin === undefined ? 405 : 204);
       assert.match(
         String(call.headers['access-control-expose-headers']),
         corsOrigin === undefined ? /^undefined$/ : /X-RateLimit-Reset.*WWW-Authenticate/,

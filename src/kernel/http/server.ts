@@ -19,6 +19,7 @@ import { oneAtATime } from './connections/pipelining.ts';
 import { createUnreadResponses, type UnreadResponses } from './connections/unread-responses.ts';
 import { createErrorHandler } from './error-handler.ts';
 import { createGuard, type Guard, type GuardDeps } from './guard.ts';
+import { type AllowedMethods, createAllowedMethods } from './input/allowed-methods.ts';
 import {
   refuseBadEncoding,
   refuseDuplicates,
@@ -102,9 +103,7 @@ export async function createHttp(deps: HttpDeps): Promise<Http> {
   server.addHook('preClose', async () => connections.startClosing());
   server.addHook('onClose', async () => unread.stop());
   server.setErrorHandler(answerError);
-  server.setNotFoundHandler(() => {
-    throw new ApiError('ROUTE_NOT_FOUND');
-  });
+  addNotFound(server, createAllowedMethods(routes, config.corsOrigin === undefined ? [] : ['OPTIONS']));
 
   const openapi = await documentRoutes(server, config.baseUrl, routes);
   await mountRoutes(server, routes, guard, createIdempotent(deps));
@@ -209,6 +208,14 @@ function addResponseHooks(server: FastifyInstance, hooks: ResponseHooks): void {
     done();
   });
 }
+
+/** The router knows no path without its method: a known path with another method comes here too. */
+const addNotFound = (server: FastifyInstance, allowedMethods: AllowedMethods) =>
+  server.setNotFoundHandler(({ url }) => {
+    const allowed = allowedMethods(url);
+    if (allowed.length === 0) throw new ApiError('ROUTE_NOT_FOUND');
+    throw new ApiError('METHOD_NOT_ALLOWED', { headers: { allow: allowed.join(', ') } });
+  });
 
 function configureListener(listener: FastifyInstance['server'], unread: UnreadResponses): void {
   listener.on('connection', unread.track);
