@@ -112,5 +112,17 @@ export const AgentQuery = Type.Object({
   owner: Type.Optional(Type.String({ maxLength: 128 })),
   agentType: Type.Optional(literals(agentTypes)),
   status: Type.Optional(literals(agentStatuses)),
+  deploymentEnv: Type.Optional(literals(deploymentEnvs)),
+  email: Type.Optional(
+    Type.Unsafe<string>({ ...Email, description: 'an e-mail address, in upper or lower case' }),
+  ),
+  capability: Type.Optional(Capability),
+  q: Type.Optional(
+    Type.String({
+      minLength: 1,
+      maxLength: 254,
+      description: 'the beginning of the e-mail address or of the owner, in upper or lower case',
+    }),
+  ),
 });
 export type AgentQuery = Static<typeof AgentQuery>;

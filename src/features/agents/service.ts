@@ -4,13 +4,14 @@ import { operatorScope, organizationScopes, type Scope, scopes } from '../../con
 import { type Caller, isOperator, refuseEscalation, tenantOf } from '../../kernel/caller.ts';
 import { isoTime } from '../../kernel/clock.ts';
 import { createBatcher } from '../../kernel/concurrency/batcher.ts';
+import { createFairQueue } from '../../kernel/concurrency/fair-queue.ts';
 import type { Tx } from '../../kernel/data/db.ts';
 import { fail } from '../../kernel/fail.ts';
 import { type FieldProblem, validationError } from '../../kernel/http/input/validation.ts';
 import { pageOf } from '../../kernel/http/page.ts';
 import { createAgentCache } from './agent-cache.ts';
 import type { AgentDeps, AgentService } from './deps.ts';
-import type { Agent, AgentChange, KeySet, PublicJwk } from './schema.ts';
+import type { Agent, AgentChange, AgentQuery, KeySet, PublicJwk } from './schema.ts';
 import {
   countAgainstPlan,
   findAgents,
@@ -27,7 +28,15 @@ import {
 } from './store.ts';
 import { eventOf } from './transitions.ts';
 
+/** Counting a million matches takes long. One organization must not use all connections. */
+const searchLimits = { concurrency: 3, maxQueue: 500 } as const;
+
+/** Filters that a large part of the agents may match, without a counter for their total. */
+const isSearch = ({ q, capability, deploymentEnv }: AgentQuery): boolean =>
+  [q, capability, deploymentEnv].some((filter) => filter !== undefined);
+
 export function createAgentService(deps: AgentDeps): AgentService {
+  const runQueued = createFairQueue(searchLimits);
   const {
     db,
     clock,
@@ -148,7 +157,8 @@ export function createAgentService(deps: AgentDeps): AgentService {
     },
 
     async list(caller, query) {
-      const { rows, total } = await listAgents(db, tenantOf(caller), query);
+      const read = () => listAgents(db, tenantOf(caller), query);
+      const { rows, total } = await (isSearch(query) ? runQueued(caller.organizationId, read) : read());
       return pageOf(query, rows, total);
     },
 

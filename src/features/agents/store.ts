@@ -2,7 +2,7 @@ import type { AgentFacts } from '../../contract/identity.ts';
 import { operatorScope } from '../../contract/scopes.ts';
 import type { Queryable } from '../../kernel/data/db.ts';
 import { lockExclusive, lockShared } from '../../kernel/data/locks.ts';
-import { join, listOf, prepared, sql } from '../../kernel/data/sql.ts';
+import { join, listOf, prepared, type Sql, sql } from '../../kernel/data/sql.ts';
 import { offsetOf } from '../../kernel/http/page.ts';
 import type { Agent, AgentQuery, PublicJwk } from './schema.ts';
 
@@ -102,27 +102,39 @@ export async function lockAgentsShared(tx: Queryable, agentIds: readonly string[
   );
 }
 
+/** `like` has two wildcards and an escape character. */
+const escapeLike = (text: string): string => text.replace(/[\\%_]/g, '\\$&');
+
+/** Filters that `agent_counts` does not know. Each has an index; migration 0027 has those of prefixes and capabilities. */
+function freeFilters({ owner, email, q, deploymentEnv, capability }: AgentQuery): Sql[] {
+  const prefix = q === undefined ? undefined : sql`lower(${escapeLike(q)}) || '%'`;
+  return [
+    ...(owner === undefined ? [] : [sql`owner = ${owner}`]),
+    ...(email === undefined ? [] : [sql`lower(email) = lower(${email})`]),
+    ...(prefix === undefined ? [] : [sql`(lower(email) like ${prefix} or lower(owner) like ${prefix})`]),
+    ...(deploymentEnv === undefined ? [] : [sql`deployment_env = ${deploymentEnv}`]),
+    ...(capability === undefined ? [] : [sql`capabilities @> array[${capability}]`]),
+  ];
+}
+
 export async function listAgents(db: Queryable, tenant: string | undefined, query: AgentQuery) {
-  const { owner, agentType, status } = query;
-  const countedFilters = join(
-    [
-      ofTenant(tenant),
-      ...(agentType === undefined ? [] : [sql`agent_type = ${agentType}`]),
-      ...(status === undefined ? [] : [sql`status = ${status}`]),
-    ],
-    ' and ',
-  );
-  const matches = owner === undefined ? countedFilters : sql`${countedFilters} and owner = ${owner}`;
+  const { agentType, status } = query;
+  const counted = [
+    ofTenant(tenant),
+    ...(agentType === undefined ? [] : [sql`agent_type = ${agentType}`]),
+    ...(status === undefined ? [] : [sql`status = ${status}`]),
+  ];
+  const free = freeFilters(query);
+  const matches = join([...counted, ...free], ' and ');
   const rows = await db.many<Agent>(
     'agents.list',
     sql`select ${columns} from agents where ${matches}
         order by created_at desc, agent_id desc limit ${query.limit} offset ${offsetOf(query)}`,
   );
-  // `owner` is free text, so its agents are counted here; `agent_counts` has the other totals.
   const { total } = await db.one<{ total: number }>(
     'agents.count',
-    owner === undefined
-      ? sql`select coalesce(sum(agents), 0)::bigint as total from agent_counts where ${countedFilters}`
+    free.length === 0
+      ? sql`select coalesce(sum(agents), 0)::bigint as total from agent_counts where ${matches}`
       : sql`select count(*) as total from agents where ${matches}`,
   );
   return { rows, total };

@@ -41,7 +41,20 @@ const verifyPeriod = {
 export const AuditQuery = Type.Object({
   ...pageQuery(pageSizes.audit),
   agentId: Type.Optional(Uuid),
-  action: Type.Optional(Type.String({ maxLength: 64, description: 'such as token.issued' })),
+  actorId: Type.Optional(
+    Type.Unsafe<string>({
+      ...Uuid,
+      description: 'a UUID: the agent that acted, on itself or on another agent',
+    }),
+  ),
+  action: Type.Optional(
+    Type.String({
+      maxLength: 64,
+      pattern: '^[^*]*\\*?$',
+      description:
+        'an action such as token.issued, or the beginning of actions and a * at its end, such as token.*',
+    }),
+  ),
   outcome: Type.Optional(literals(outcomes)),
   ...periodQuery,
 });

@@ -59,6 +59,16 @@ const columns = sql`
 const belongsTo = (organizationId: string | undefined) =>
   organizationId === undefined ? sql`true` : sql`organization_id = ${organizationId}`;
 
+/**
+ * The metadata name the actor only where it is not the agent that the event is about (kernel/ledger.ts). The canonical text has both:
+ * searching it first is cheap, parsing the metadata of every event is not.
+ */
+const actedBy = (actorId: string) =>
+  sql`strpos(canonical, ${actorId}) > 0 and coalesce(metadata ->> 'actorId', agent_id::text) = ${actorId}`;
+
+const isAction = (action: string) =>
+  action.endsWith('*') ? sql`starts_with(action, ${action.slice(0, -1)})` : sql`action = ${action}`;
+
 /** The bounds of time limit both queries to the partitions of those days, and to an index on tenant or time. */
 export async function listEvents(
   db: Queryable,
@@ -66,14 +76,15 @@ export async function listEvents(
   query: AuditQuery,
   { from, to }: Period,
 ): Promise<{ rows: AuditEvent[]; total: number }> {
-  const { agentId, action, outcome } = query;
+  const { agentId, actorId, action, outcome } = query;
   const matches = join(
     [
       belongsTo(tenant),
       sql`occurred_at between ${isoOf(from)} and ${isoOf(to)}`,
       ...(agentId === undefined ? [] : [sql`agent_id = ${agentId}`]),
-      ...(action === undefined ? [] : [sql`action = ${action}`]),
+      ...(action === undefined ? [] : [isAction(action)]),
       ...(outcome === undefined ? [] : [sql`outcome = ${outcome}`]),
+      ...(actorId === undefined ? [] : [actedBy(actorId.toLowerCase())]),
     ],
     ' and ',
   );
