@@ -61,7 +61,7 @@ export async function createApp({
   const issuance: Issuance = createIssuance(base, events, registry, product);
 
   const { audit, usage, deliveries, streams, recordRefusal } = events;
-  const { organizations, agents, credentials, did, marketplace, requirePermission } = registry;
+  const { organizations, agents, credentials, resources, did, marketplace, requirePermission } = registry;
   const { billing, tiers, analytics, compliance, scaffold, webhooks } = product;
   const { tokens, delegations, oidc, federation, discovery } = issuance;
   const health = createHealth({
@@ -87,6 +87,7 @@ export async function createApp({
       delegations,
       agents,
       credentials,
+      resources,
     ],
     ...[
       organizations,

@@ -24,7 +24,7 @@ const exchanges = { concurrency: 4, perKey: 2, maxQueue: 200, maxWaitMs: 30_000 
 export function createIssuance(base: Foundations, events: Events, registry: Registry, { tiers }: Product) {
   const { config, clock, metrics, ids, db, signer, externalTokens } = base;
   const { ledger, recordRefusal, statuses, usage } = events;
-  const { organizations, agents } = registry;
+  const { organizations, agents, refuseImpersonation } = registry;
   const shared = { db, clock, ids, ledger, metrics, signer, issuer: config.baseUrl };
   const exchanging = { ...shared, recordRefusal, exchangeQueue: createFairQueue(exchanges) };
   const isAdmin = async (caller: Caller) => (await organizations.roleOf(caller)) === 'admin';
@@ -66,7 +66,7 @@ export function createIssuance(base: Foundations, events: Events, registry: Regi
     lockEligibility: tokens.lockEligibility,
     findEligibility: tokens.findEligibility,
     lockAgent: agents.lock,
-    refuseImpersonation: organizations.refuseImpersonation,
+    refuseImpersonation,
   });
   const federation = createFederation({
     ...shared,

@@ -1,4 +1,4 @@
-/** The registry: organizations, agents, their credentials, identity documents and listings, and the policy engine that guards them. */
+/** The registry: organizations, agents, their credentials and grants, resources, identity documents and listings, and the policy engine that guards them. */
 import { createAttestationReader, readPublicKey } from '../adapters/keys/keys.ts';
 import type { Agents } from '../features/agents/deps.ts';
 import { createAgents } from '../features/agents/feature.ts';
@@ -6,9 +6,13 @@ import { createCredentials } from '../features/credentials/feature.ts';
 import { createDid } from '../features/did/feature.ts';
 import type { Marketplace } from '../features/marketplace/deps.ts';
 import { createMarketplace } from '../features/marketplace/feature.ts';
-import type { Organizations } from '../features/organizations/deps.ts';
+import type { ImpersonationTarget, Organizations } from '../features/organizations/deps.ts';
 import { createOrganizations } from '../features/organizations/feature.ts';
-import { createRequirePermission } from '../kernel/policy.ts';
+import type { Resources } from '../features/resources/deps.ts';
+import { createResources } from '../features/resources/feature.ts';
+import type { Caller } from '../kernel/caller.ts';
+import type { Tx } from '../kernel/data/db.ts';
+import { createMayGrant, createRequirePermission } from '../kernel/policy.ts';
 import type { Events } from './events.ts';
 import type { Foundations } from './foundations.ts';
 
@@ -31,12 +35,17 @@ export function createRegistry(base: Foundations, { ledger, cache, recordRefusal
     // Each needs the other: a member is an agent, and an agent's organization has a plan.
     agentFor: (caller, agentId) => agents.get(caller, agentId),
   });
+  /** A caller that gives an agent a secret, a key or a trust policy must hold all that the agent holds, its grants included. */
+  const refuseImpersonation = async (tx: Tx, caller: Caller, agent: ImpersonationTarget): Promise<void> => {
+    await organizations.refuseImpersonation(tx, caller, agent);
+    await resources.access.refuseGrantsBeyond(tx, caller, agent);
+  };
   const agents: Agents = createAgents({
     ...shared,
     cache,
     multiTenant: config.multiTenant,
     lockPlan: organizations.lockPlan,
-    refuseImpersonation: organizations.refuseImpersonation,
+    refuseImpersonation,
     // Each needs the other: a decommissioned agent loses its credentials, and a credential belongs to an agent.
     revokeCredentialsOf: (tx, agentId) => credentials.revokeAllOf(tx, agentId),
     readPublicKey,
@@ -45,7 +54,17 @@ export function createRegistry(base: Foundations, { ledger, cache, recordRefusal
     ...shared,
     agentFor: agents.get,
     lockAgent: agents.lock,
-    refuseImpersonation: organizations.refuseImpersonation,
+    refuseImpersonation,
+  });
+  const resources: Resources = createResources({
+    ...shared,
+    issuer: config.baseUrl,
+    lockOrganization: organizations.lockPlan,
+    organizationOf: organizations.describe,
+    agentFor: agents.get,
+    lockAgent: agents.lock,
+    roleOf: organizations.roleOf,
+    mayGrant: createMayGrant(engine),
   });
   const did = createDid({
     baseUrl: config.baseUrl,
@@ -62,13 +81,16 @@ export function createRegistry(base: Foundations, { ledger, cache, recordRefusal
   const marketplace: Marketplace = createMarketplace({
     ...shared,
     lockAgent: agents.lock,
-    refuseImpersonation: organizations.refuseImpersonation,
+    refuseImpersonation,
     factsOf: agents.facts,
     isVerified: async (facts) => (await did.checkConformance(facts)).verified,
     didOf: did.identifiers.agent,
     cardUrlOf: did.identifiers.card,
   });
-  return { requirePermission, organizations, agents, credentials, did, marketplace };
+  return {
+    ...{ requirePermission, refuseImpersonation },
+    ...{ organizations, agents, credentials, resources, did, marketplace },
+  };
 }
 
 export type Registry = ReturnType<typeof createRegistry>;

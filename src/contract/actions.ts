@@ -13,6 +13,8 @@ export const policyActions = [
   'dids:resolve',
   'webhooks:read',
   'webhooks:write',
+  'resources:grant',
+  'agents:grant',
 ] as const;
 
 export type PolicyAction = (typeof policyActions)[number];

@@ -96,6 +96,29 @@ export function createRequirePermission(deps: {
   };
 }
 
+/**
+ * Whether the policies let the caller grant scopes of an API. A grant outlives a delegation, so the policies see the scopes that the
+ * caller may grant permanently. Records nothing.
+ */
+export type MayGrant = (
+  caller: Caller,
+  role: Role,
+  action: 'resources:grant' | 'agents:grant',
+  organizationId: string,
+) => boolean;
+
+export const createMayGrant =
+  (engine: PolicyEngine): MayGrant =>
+  ({ agentId, organizationId: home, grantableScopes }, role, action, organizationId) =>
+    engine.allows({
+      agentId,
+      organizationId: home,
+      scopes: sorted(grantableScopes),
+      role,
+      action,
+      resource: organization(organizationId),
+    });
+
 /** Equal requests need equal text: the engine caches its decisions by it. */
 const sorted = (scopes: Iterable<string>): string[] => [...scopes].sort();
 

@@ -2,6 +2,7 @@
  * The permission matrix: every operation against every principal. A route without a row fails the test; a feature adds its
  * rows here. An answer is the status, and the code when it is a refusal.
  */
+import { randomUUID } from 'node:crypto';
 import { newAgent } from '../support/harness.ts';
 
 /** Unchanged resources for the request of a cell, in the organization of the member and the admin. */
@@ -38,6 +39,10 @@ export interface Target {
   /** A webhook subscription of that organization, and a delivery of it. */
   readonly webhookId: string;
   readonly deliveryId: string;
+  /** A resource of that organization, shared with the operator's organization (`recipientId`), and an agent with a grant for it. */
+  readonly resourceId: string;
+  readonly recipientId: string;
+  readonly granteeId: string;
 }
 
 /** Callers that act on another agent's behalf, with every scope that can be lent. */
@@ -143,6 +148,19 @@ const ofAnyAgent = (success: string) =>
   });
 /** By scope or as an admin, in the own organization. */
 const ofWebhooks = (success: string, foreign = '404 WEBHOOK_NOT_FOUND') => ofAgents(success, foreign);
+
+/** None of the principals but the operator holds resources:read or resources:write. */
+const ofResources = (success: string) =>
+  behindToken({
+    wrongScope: '403 INSUFFICIENT_SCOPE',
+    otherOrganization: '403 INSUFFICIENT_SCOPE',
+    member: '403 INSUFFICIENT_SCOPE',
+    admin: '403 INSUFFICIENT_SCOPE',
+    operator: success,
+    delegated: '403 INSUFFICIENT_SCOPE',
+    delegatedAdmin: '403 INSUFFICIENT_SCOPE',
+    delegatedByOperator: '403 INSUFFICIENT_SCOPE',
+  });
 
 /** A delegated caller has no role and is no operator. */
 const withoutRole = {
@@ -816,5 +834,85 @@ export const rows: Readonly<Record<string, Row>> = {
   deleteListing: {
     request: ({ listingId }) => ({ method: 'DELETE', url: `${api}/marketplace/listings/${listingId}` }),
     answers: ofAgents('204', '404 LISTING_NOT_FOUND'),
+  },
+
+  createResource: {
+    request: () => ({
+      method: 'POST',
+      url: `${api}/resources`,
+      payload: {
+        identifier: `https://${randomUUID()}.example`,
+        name: 'Orders',
+        scopes: [{ name: 'orders:read' }],
+      },
+    }),
+    answers: ofResources('201'),
+  },
+  listResources: {
+    request: () => ({ method: 'GET', url: `${api}/resources` }),
+    answers: ofResources('200'),
+  },
+  getResource: {
+    request: ({ resourceId }) => ({ method: 'GET', url: `${api}/resources/${resourceId}` }),
+    answers: ofResources('200'),
+  },
+  updateResource: {
+    request: ({ resourceId }) => ({
+      method: 'PATCH',
+      url: `${api}/resources/${resourceId}`,
+      payload: { name: 'Other' },
+    }),
+    answers: ofResources('200'),
+  },
+  deleteResource: {
+    request: ({ resourceId }) => ({ method: 'DELETE', url: `${api}/resources/${resourceId}` }),
+    answers: ofResources('204'),
+  },
+  listResourceShares: {
+    request: ({ resourceId }) => ({ method: 'GET', url: `${api}/resources/${resourceId}/shares` }),
+    answers: ofResources('200'),
+  },
+  putResourceShare: {
+    request: ({ resourceId, recipientId }) => ({
+      method: 'PUT',
+      url: `${api}/resources/${resourceId}/shares/${recipientId}`,
+      payload: { scopes: ['orders:write'] },
+    }),
+    answers: ofResources('200'),
+  },
+  deleteResourceShare: {
+    request: ({ resourceId, recipientId }) => ({
+      method: 'DELETE',
+      url: `${api}/resources/${resourceId}/shares/${recipientId}`,
+    }),
+    answers: ofResources('204'),
+  },
+  listResourceGrants: {
+    request: ({ resourceId }) => ({ method: 'GET', url: `${api}/resources/${resourceId}/grants` }),
+    answers: ofResources('200'),
+  },
+  listAgentGrants: {
+    request: ({ granteeId }) => ({ method: 'GET', url: `${api}/agents/${granteeId}/grants` }),
+    answers: ofAgents('200'),
+  },
+  // Without resources:write and without a grant of its own, only an admin may grant; a delegated token carries no role.
+  putAgentGrant: {
+    request: ({ agentId, resourceId }) => ({
+      method: 'PUT',
+      url: `${api}/agents/${agentId}/grants/${resourceId}`,
+      payload: { scopes: ['orders:read'] },
+    }),
+    answers: {
+      ...ofLastingPower('200'),
+      member: '403 FORBIDDEN',
+      delegatedAdmin: '403 FORBIDDEN',
+    },
+  },
+  deleteAgentGrant: {
+    request: ({ granteeId, resourceId }) => ({
+      method: 'DELETE',
+      url: `${api}/agents/${granteeId}/grants/${resourceId}`,
+    }),
+    answers: ofAgents('204'),
   },
 };

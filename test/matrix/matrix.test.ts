@@ -98,6 +98,9 @@ describe('permission matrix of operations and principals', () => {
         listingId: randomUUID(),
         webhookId: randomUUID(),
         deliveryId: randomUUID(),
+        resourceId: randomUUID(),
+        recipientId: randomUUID(),
+        granteeId: randomUUID(),
       };
       // Open routes may show foreign ids.
       const { access } = t.app.routes.find((entry) => entry.id === id) ?? {};

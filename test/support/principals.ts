@@ -172,6 +172,29 @@ export async function createMatrixFixture(t: TestApp): Promise<MatrixFixture> {
     return row;
   };
 
+  /** By SQL: the API registers resources in the caller's organization. */
+  const makeResource = async (organizationId: string) => {
+    const granteeId = await makeAgent(organizationId, []);
+    const recipientId = t.operator.organizationId;
+    const resourceId = randomUUID();
+    await t.sql(
+      `with resource as (
+         insert into resources
+           (resource_id, organization_id, identifier, name, scopes, token_lifetime_seconds, claims, created_at, updated_at)
+         values ($1::uuid, $2, 'https://' || $1::uuid::text || '.example', 'Orders',
+                 '[{"name":"orders:read","description":null},{"name":"orders:write","description":null}]', 3600, '{}', now(), now())
+         returning resource_id),
+       share as (
+         insert into resource_shares (resource_id, organization_id, scopes, created_at, updated_at)
+         select resource_id, $4, '{orders:read}', now(), now() from resource)
+       insert into resource_grants
+         (agent_id, resource_id, organization_id, scopes, granted_by, created_at, updated_at)
+       select $3, resource_id, $2, '{"orders:read":"2026-01-01T00:00:00.000Z"}', $3, now(), now() from resource`,
+      [resourceId, organizationId, granteeId, recipientId],
+    );
+    return { resourceId, recipientId, granteeId };
+  };
+
   const makeTarget = async (): Promise<Target> => {
     const organizationId = await makeOrganization();
     const agentId = await makeAgent(organizationId, ['agents:read']);
@@ -217,6 +240,7 @@ export async function createMatrixFixture(t: TestApp): Promise<MatrixFixture> {
       ...{ chainId, delegationToken, colleagueId },
       ...{ partnerId, policyId, outsideToken, listingId },
       ...(await makeWebhook(organizationId)),
+      ...(await makeResource(organizationId)),
     };
   };
 

@@ -86,7 +86,7 @@ export interface OrganizationService extends MemberService {
   /** Undefined when the organization does not exist. */
   statusOf(organizationId: string): Promise<OrganizationStatus | undefined>;
   /** The caller's role in its own organization. */
-  roleOf(caller: Caller): Promise<Role>;
+  roleOf(caller: Caller, within?: Queryable): Promise<Role>;
   /**
    * FORBIDDEN unless the caller holds the scopes of the agent, and the role admin if the agent does: a caller that gives an
    * agent a secret or a key can act as that agent.

@@ -149,7 +149,7 @@ export function createOrganizationService(deps: OrganizationDeps): OrganizationS
       }
     },
 
-    roleOf: (caller) => roleIn(db, caller),
+    roleOf: (caller, within = db) => roleIn(within, caller),
     async statusOf(organizationId) {
       return (await findOrganization(db, organizationId))?.status;
     },

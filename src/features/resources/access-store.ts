@@ -22,3 +22,22 @@ export async function findAgentGrant(
   const { scopes, ...resource } = row;
   return { resource, scopes };
 }
+
+/** A grant of an agent, compared with the caller's own grant for the same resource. */
+export interface ComparedGrant {
+  readonly identifier: string;
+  readonly ownerId: string;
+  readonly scopes: readonly string[];
+  /** The scopes that the caller's own grant has. */
+  readonly ownScopes: readonly string[];
+}
+
+export const compareGrants = (db: Queryable, agentId: string, callerId: string): Promise<ComparedGrant[]> =>
+  db.many(
+    'resources.compareGrants',
+    sql`select r.identifier, r.organization_id as "ownerId", array(select jsonb_object_keys(g.scopes)) as scopes,
+          array(select jsonb_object_keys(own.scopes)) as "ownScopes"
+        from resource_grants g join resources r using (resource_id)
+          left join resource_grants own on own.resource_id = g.resource_id and own.agent_id = ${callerId}
+        where g.agent_id = ${agentId} order by r.identifier`,
+  );

@@ -1,0 +1,51 @@
+/**
+ * Who may grant scopes of an API to an agent, besides operators: by policy the organization that owns the API and the admins of the
+ * agent's organization; otherwise an agent passes on scopes of its own grants.
+ */
+import { type Caller, isOperator } from '../../kernel/caller.ts';
+import type { Queryable } from '../../kernel/data/db.ts';
+import { fail } from '../../kernel/fail.ts';
+import type { ComparedGrant } from './access-store.ts';
+import type { ResourceDeps } from './deps.ts';
+
+/** FORBIDDEN unless the caller may make every one of these grants to an agent of the organization. */
+export type RefuseGranting = (
+  db: Queryable,
+  caller: Caller,
+  organizationId: string,
+  grants: readonly ComparedGrant[],
+) => Promise<void>;
+
+export const createGrantingRule =
+  ({ roleOf, mayGrant }: Pick<ResourceDeps, 'roleOf' | 'mayGrant'>): RefuseGranting =>
+  async (db, caller, organizationId, grants) => {
+    if (isOperator(caller)) return;
+    const beyondOwn = grants.filter((grant) => exceededOf(grant).length > 0);
+    if (beyondOwn.length === 0) return;
+    const role = await roleOf(caller, db);
+    if (mayGrant(caller, role, 'agents:grant', organizationId)) return;
+    const refused = beyondOwn.find(({ ownerId }) => !mayGrant(caller, role, 'resources:grant', ownerId));
+    if (refused) refuse(caller, refused);
+  };
+
+/** The scopes that the caller's own grant lacks. */
+const exceededOf = ({ scopes, ownScopes }: ComparedGrant): string[] =>
+  scopes.filter((name) => !ownScopes.includes(name));
+
+function refuse(caller: Caller, grant: ComparedGrant): never {
+  const { identifier, ownerId } = grant;
+  const exceeded = exceededOf(grant);
+  const ways = [
+    ...(ownerId === caller.organizationId
+      ? [caller.delegation ? 'resources:write held by your own agent' : 'scope resources:write']
+      : []),
+    caller.delegation
+      ? "the role admin in the agent's organization, which a delegated token does not carry"
+      : "the role admin in the agent's organization",
+    `a grant of your own with ${exceeded.join(', ')}`,
+  ];
+  fail('FORBIDDEN', {
+    message: `This concerns scopes of ${identifier}. Needs ${ways.join(', or ')}.`,
+    details: { identifier, exceeded },
+  });
+}

@@ -1,0 +1,101 @@
+/** Grants: which scopes of a resource an agent may hold. Lock order: the resource (shared), then the agent. */
+import { type Caller, refuseLastingPower, tenantOf } from '../../kernel/caller.ts';
+import { isoTime } from '../../kernel/clock.ts';
+import type { Tx } from '../../kernel/data/db.ts';
+import { lockShared } from '../../kernel/data/locks.ts';
+import { fail } from '../../kernel/fail.ts';
+import { pageOf } from '../../kernel/http/page.ts';
+import type { GrantPath, GrantService, ResourceDeps } from './deps.ts';
+import { grantEvent } from './events.ts';
+import type { RefuseGranting } from './granting-rule.ts';
+import {
+  deleteGrants,
+  findGrant,
+  laterTime,
+  listAgentGrants,
+  listResourceGrants,
+  type StoredGrant,
+  upsertGrant,
+} from './grants-store.ts';
+import type { Grant, Resource } from './schema.ts';
+import { findResource } from './store.ts';
+import { requireScopes, requireVisible, usableScopes } from './visibility.ts';
+
+export function createGrantService(deps: ResourceDeps, refuseGranting: RefuseGranting): GrantService {
+  const { db, clock, ledger, agentFor, lockAgent } = deps;
+
+  /** The resource as the agent's organization sees it: an operator cannot grant what is neither owned nor shared. */
+  const lockForGrant = async (tx: Tx, caller: Caller, { agentId, resourceId }: GrantPath) => {
+    // Read first: a caller cannot lock resources that it may not see.
+    const visible = await findResource(tx, tenantOf(caller), resourceId);
+    if (visible) await lockShared(tx, 'resource', [visible.resourceId]);
+    const agent = await lockAgent(tx, caller, agentId);
+    const resource = visible && (await findResource(tx, agent.organizationId, resourceId));
+    return { agent, resource: resource ?? fail('RESOURCE_NOT_FOUND') };
+  };
+
+  return {
+    async listOfAgent(caller, agentId, query) {
+      const agent = await agentFor(caller, agentId);
+      const { rows, total } = await listAgentGrants(db, agent.agentId, query);
+      return pageOf(query, rows, total);
+    },
+
+    async listOfResource(caller, resourceId, query) {
+      const resource = await requireVisible(db, caller, resourceId);
+      const { rows, total } = await listResourceGrants(db, tenantOf(caller), resource.resourceId, query);
+      return pageOf(query, rows, total);
+    },
+
+    put: (caller, path, wanted) =>
+      db.transaction(async (tx) => {
+        const { agent, resource } = await lockForGrant(tx, caller, path);
+        if (agent.status === 'decommissioned') fail('AGENT_DECOMMISSIONED');
+        const { agentId, organizationId } = agent;
+        const { resourceId, identifier, organizationId: ownerId } = resource;
+        const of =
+          resource.sharedScopes === null
+            ? 'resource'
+            : "resource that is shared with the agent's organization";
+        const scopes = requireScopes(wanted.scopes, usableScopes(resource), of);
+        refuseLastingPower(caller, agentId);
+        const own = await findGrant(tx, caller.agentId, resourceId);
+        const ownScopes = Object.keys(own?.held ?? {});
+        await refuseGranting(tx, caller, organizationId, [{ identifier, ownerId, scopes, ownScopes }]);
+        const before = await findGrant(tx, agentId, resourceId);
+        if (before && isSameSet(Object.keys(before.held), scopes)) return toGrant(resource, before, scopes);
+        const now = await laterTime(tx, isoTime(clock));
+        const earlier = new Map(Object.entries(before?.held ?? {}));
+        const grant: StoredGrant = {
+          agentId,
+          resourceId,
+          organizationId,
+          held: Object.fromEntries(scopes.map((name) => [name, earlier.get(name) ?? now])),
+          grantedBy: caller.agentId,
+          createdAt: before?.createdAt ?? now,
+          updatedAt: now,
+        };
+        await upsertGrant(tx, grant);
+        await ledger.recordAll(tx, [grantEvent(caller, 'grant.changed', resource, grant)]);
+        return toGrant(resource, grant, scopes);
+      }),
+
+    remove: (caller, path) =>
+      db.transaction(async (tx) => {
+        const { agent, resource } = await lockForGrant(tx, caller, path);
+        const { resourceId } = resource;
+        const [grant] = await deleteGrants(tx, { resourceId, agentId: agent.agentId });
+        if (!grant) fail('GRANT_NOT_FOUND');
+        await ledger.recordAll(tx, [grantEvent(caller, 'grant.removed', resource, grant)]);
+      }),
+  };
+}
+
+const isSameSet = (some: readonly string[], others: readonly string[]): boolean =>
+  some.length === others.length && some.every((name) => others.includes(name));
+
+const toGrant = (
+  { identifier }: Resource,
+  { agentId, resourceId, grantedBy, createdAt, updatedAt }: StoredGrant,
+  scopes: string[],
+): Grant => ({ agentId, resourceId, identifier, scopes, grantedBy, createdAt, updatedAt });

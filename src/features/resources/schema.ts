@@ -1,0 +1,163 @@
+import Type, { type Static } from 'typebox';
+import { limits, pageSizes } from '../../contract/limits.ts';
+import { literals, Nullable, PageOf, pageQuery, Timestamp, Uuid } from '../../contract/shapes.ts';
+import { resourceClaims } from '../../kernel/ports/resources.ts';
+
+const { maxIdentifierLength, maxScopes, maxScopeLength, minTokenSeconds, maxTokenSeconds } = limits.resource;
+
+/** Checked further by identifier.ts. */
+const Identifier = Type.String({
+  minLength: 1,
+  maxLength: maxIdentifierLength,
+  description:
+    "the API's address, which becomes the audience of its tokens: an absolute https:// URI in canonical form, without fragment, query or credentials (http:// for localhost and loopback addresses only)",
+});
+const ResourceName = Type.String({
+  minLength: 1,
+  maxLength: 128,
+  pattern: '\\S',
+  description: '1 to 128 characters, not all blank',
+});
+const Description = Type.String({ maxLength: 1_024 });
+/** RFC 6749 §3.3, `scope-token`. */
+const ScopeName = Type.String({
+  minLength: 1,
+  maxLength: maxScopeLength,
+  pattern: '^[!#-\\[\\]-~]+$',
+  description: `1 to ${maxScopeLength} printable ASCII characters without blanks, " and \\`,
+});
+const TokenLifetime = Type.Integer({
+  minimum: minTokenSeconds,
+  maximum: maxTokenSeconds,
+  description: "how long the API's tokens are valid, in seconds",
+});
+const Claims = Type.Array(literals(resourceClaims), {
+  maxItems: resourceClaims.length,
+  uniqueItems: true,
+  description: "the agent's fields that the API's tokens carry as claims",
+});
+
+const ResourceScope = Type.Object(
+  { name: Type.String(), description: Nullable(Type.String()) },
+  { title: 'ResourceScope' },
+);
+
+export const Resource = Type.Object(
+  {
+    resourceId: Uuid,
+    organizationId: Uuid,
+    identifier: Type.String({ description: 'the audience of its tokens' }),
+    name: Type.String(),
+    description: Nullable(Type.String()),
+    scopes: Type.Array(ResourceScope, {
+      description: 'all of them for the owner; otherwise those that are shared with your organization',
+    }),
+    tokenLifetimeSeconds: TokenLifetime,
+    claims: Type.Array(literals(resourceClaims)),
+    createdAt: Timestamp,
+    updatedAt: Timestamp,
+  },
+  { title: 'Resource' },
+);
+export type Resource = Static<typeof Resource>;
+export const ResourcePage = PageOf(Resource, 'ResourcePage');
+
+const NewScopes = Type.Array(
+  Type.Object(
+    {
+      name: ScopeName,
+      description: Type.Optional(Nullable(Type.String({ maxLength: 256 }))),
+    },
+    { title: 'NewResourceScope', additionalProperties: false },
+  ),
+  {
+    minItems: 1,
+    maxItems: maxScopes,
+    description: "the API's own scopes, each name once; the names of this server's scopes are not allowed",
+  },
+);
+export type NewScopes = Static<typeof NewScopes>;
+
+export const NewResource = Type.Object(
+  {
+    identifier: Identifier,
+    name: ResourceName,
+    scopes: NewScopes,
+    description: Type.Optional(Nullable(Description)),
+    tokenLifetimeSeconds: Type.Optional(TokenLifetime),
+    claims: Type.Optional(Claims),
+  },
+  { title: 'NewResource', additionalProperties: false },
+);
+export type NewResource = Static<typeof NewResource>;
+
+export const ResourceChange = Type.Object(
+  {
+    name: Type.Optional(ResourceName),
+    scopes: Type.Optional(NewScopes),
+    description: Type.Optional(Nullable(Description)),
+    tokenLifetimeSeconds: Type.Optional(TokenLifetime),
+    claims: Type.Optional(Claims),
+  },
+  { title: 'ResourceChange', additionalProperties: false },
+);
+export type ResourceChange = Static<typeof ResourceChange>;
+
+export const immutableFields = ['resourceId', 'organizationId', 'identifier', 'createdAt'] as const;
+
+export const ResourceParams = Type.Object({ resourceId: Uuid });
+export const ResourceQuery = Type.Object({
+  ...pageQuery(pageSizes.standard),
+  q: Type.Optional(
+    Type.String({ maxLength: maxIdentifierLength, description: 'a part of the name or the identifier' }),
+  ),
+});
+export type ResourceQuery = Static<typeof ResourceQuery>;
+
+/** Of a share or a grant. */
+export const ScopeNames = Type.Object(
+  {
+    scopes: Type.Array(ScopeName, {
+      minItems: 1,
+      maxItems: maxScopes,
+      uniqueItems: true,
+      description: 'names of scopes of the resource',
+    }),
+  },
+  { title: 'ResourceScopeNames', additionalProperties: false },
+);
+export type ScopeNames = Static<typeof ScopeNames>;
+
+export const Share = Type.Object(
+  {
+    resourceId: Uuid,
+    organizationId: Uuid,
+    scopes: Type.Array(Type.String()),
+    createdAt: Timestamp,
+    updatedAt: Timestamp,
+  },
+  { title: 'ResourceShare' },
+);
+export type Share = Static<typeof Share>;
+export const SharePage = PageOf(Share, 'ResourceSharePage');
+export const ShareParams = Type.Object({ resourceId: Uuid, organizationId: Uuid });
+
+export const Grant = Type.Object(
+  {
+    agentId: Uuid,
+    resourceId: Uuid,
+    identifier: Type.String({ description: 'of the resource: the audience of its tokens' }),
+    scopes: Type.Array(Type.String()),
+    grantedBy: Uuid,
+    createdAt: Timestamp,
+    updatedAt: Timestamp,
+  },
+  { title: 'Grant' },
+);
+export type Grant = Static<typeof Grant>;
+export const GrantPage = PageOf(Grant, 'GrantPage');
+export const AgentParams = Type.Object({ agentId: Uuid });
+export const GrantParams = Type.Object({ agentId: Uuid, resourceId: Uuid });
+
+export const ListQuery = Type.Object(pageQuery(pageSizes.standard));
+export type ListQuery = Static<typeof ListQuery>;

@@ -1,0 +1,164 @@
+import { isDeepStrictEqual } from 'node:util';
+import { limits } from '../../contract/limits.ts';
+import { isScope } from '../../contract/scopes.ts';
+import { tenantOf } from '../../kernel/caller.ts';
+import { isoTime } from '../../kernel/clock.ts';
+import type { Tx } from '../../kernel/data/db.ts';
+import { lockExclusive } from '../../kernel/data/locks.ts';
+import { fail } from '../../kernel/fail.ts';
+import { type FieldProblem, validationError } from '../../kernel/http/input/validation.ts';
+import { pageOf } from '../../kernel/http/page.ts';
+import { type ResourceClaim, resourceClaims } from '../../kernel/ports/resources.ts';
+import type { ResourceDeps, ResourceService } from './deps.ts';
+import { grantEvent, resourceEvent, shareEvents } from './events.ts';
+import { deleteGrants, narrowGrants } from './grants-store.ts';
+import { identifierProblem, spellingsOf } from './identifier.ts';
+import type { NewScopes, Resource, ResourceChange } from './schema.ts';
+import {
+  countResources,
+  deleteReservation,
+  deleteShares,
+  insertResource,
+  isTaken,
+  listResources,
+  markDeleted,
+  narrowShares,
+  updateResource,
+} from './store.ts';
+import { lockOwned, requireVisible, toResource } from './visibility.ts';
+
+export function createResourceService(deps: ResourceDeps): ResourceService {
+  const { db, clock, ids, ledger, issuer, lockOrganization } = deps;
+
+  /** The organization is locked until the commit: of concurrent requests for the last place exactly one succeeds. */
+  const requireCapacity = async (tx: Tx, organizationId: string) => {
+    if (!(await lockOrganization(tx, organizationId))) fail('ORG_NOT_FOUND');
+    const limit = limits.resource.maxPerOrganization;
+    if ((await countResources(tx, organizationId)) < limit) return;
+    fail('RESOURCE_LIMIT_EXCEEDED', {
+      message: `An organization may have at most ${limit} resources; delete one that is not needed.`,
+      details: { limit },
+    });
+  };
+
+  /** The identifier is locked until the commit: of concurrent requests for one API exactly one succeeds. */
+  const requireFree = async (tx: Tx, { organizationId, identifier }: Resource) => {
+    const spellings = spellingsOf(identifier);
+    await lockExclusive(tx, 'resource', [spellings[0]]);
+    await deleteReservation(tx, organizationId, spellings);
+    if (await isTaken(tx, spellings)) fail('RESOURCE_ALREADY_EXISTS', { details: { field: 'identifier' } });
+  };
+
+  return {
+    async create(caller, wanted) {
+      const problem = identifierProblem(wanted.identifier, issuer);
+      requireValid([
+        ...(problem ? [{ in: 'body', field: 'identifier', message: problem }] : []),
+        ...scopeProblems(wanted.scopes),
+      ]);
+      const now = isoTime(clock);
+      const resource: Resource = {
+        resourceId: ids.uuid(),
+        organizationId: caller.organizationId,
+        identifier: wanted.identifier,
+        name: wanted.name,
+        description: wanted.description ?? null,
+        scopes: withDescriptions(wanted.scopes),
+        tokenLifetimeSeconds: wanted.tokenLifetimeSeconds ?? limits.resource.maxTokenSeconds,
+        claims: inContractOrder(wanted.claims ?? []),
+        createdAt: now,
+        updatedAt: now,
+      };
+      return db.transaction(async (tx) => {
+        await requireCapacity(tx, resource.organizationId);
+        await requireFree(tx, resource);
+        await insertResource(tx, resource);
+        await ledger.recordAll(tx, [resourceEvent(caller, 'resource.created', resource)]);
+        return resource;
+      });
+    },
+
+    async list(caller, query) {
+      const { rows, total } = await listResources(db, tenantOf(caller), query);
+      return pageOf(query, rows.map(toResource), total);
+    },
+
+    get: async (caller, resourceId) => toResource(await requireVisible(db, caller, resourceId)),
+
+    update: (caller, resourceId, requested) => {
+      requireValid(scopeProblems(requested.scopes ?? []));
+      return db.transaction(async (tx) => {
+        const before = await lockOwned(tx, caller, resourceId);
+        const change = normalized(requested);
+        const changed = changedFields(before, change);
+        if (changed.length === 0) return before;
+        const after: Resource = { ...before, ...change, updatedAt: isoTime(clock) };
+        await updateResource(tx, after);
+        const lost = namesOf(before).filter((name) => !namesOf(after).includes(name));
+        const shares = await narrowShares(tx, after.resourceId, lost, after.updatedAt);
+        const grants = await narrowGrants(tx, after, lost, after.updatedAt);
+        const reason = 'resource.updated';
+        await ledger.recordAll(tx, [
+          resourceEvent(caller, reason, after, { changed }),
+          ...shares.changed.flatMap((share) => shareEvents(caller, 'resource.shared', after, share, reason)),
+          ...shares.removed.flatMap((share) =>
+            shareEvents(caller, 'resource.unshared', after, share, reason),
+          ),
+          ...grants.changed.map((grant) => grantEvent(caller, 'grant.changed', after, grant, reason)),
+          ...grants.removed.map((grant) => grantEvent(caller, 'grant.removed', after, grant, reason)),
+        ]);
+        return after;
+      });
+    },
+
+    remove: (caller, resourceId) =>
+      db.transaction(async (tx) => {
+        const resource = await lockOwned(tx, caller, resourceId);
+        await markDeleted(tx, resource.resourceId, isoTime(clock));
+        const shares = await deleteShares(tx, resource.resourceId);
+        const grants = await deleteGrants(tx, { resourceId: resource.resourceId });
+        const reason = 'resource.deleted';
+        await ledger.recordAll(tx, [
+          resourceEvent(caller, reason, resource),
+          ...shares.flatMap((share) => shareEvents(caller, 'resource.unshared', resource, share, reason)),
+          ...grants.map((grant) => grantEvent(caller, 'grant.removed', resource, grant, reason)),
+        ]);
+      }),
+  };
+}
+
+const namesOf = ({ scopes }: Resource): string[] => scopes.map(({ name }) => name);
+
+function requireValid(problems: readonly FieldProblem[]): void {
+  if (problems.length > 0) throw validationError('body', problems);
+}
+
+function scopeProblems(wanted: NewScopes): FieldProblem[] {
+  const seen = new Set<string>();
+  return wanted.flatMap(({ name }, index) => {
+    const problem = isScope(name)
+      ? "is the name of a scope of this server's own API"
+      : seen.has(name)
+        ? 'is the name of another scope too'
+        : undefined;
+    seen.add(name);
+    return problem ? [{ in: 'body', field: `scopes[${index}].name`, message: problem }] : [];
+  });
+}
+
+const withDescriptions = (wanted: NewScopes): Resource['scopes'] =>
+  wanted.map(({ name, description }) => ({ name, description: description ?? null }));
+
+const inContractOrder = (wanted: readonly ResourceClaim[]): ResourceClaim[] =>
+  resourceClaims.filter((claim) => wanted.includes(claim));
+
+const normalized = ({ scopes, claims, ...rest }: ResourceChange): Partial<Resource> => ({
+  ...rest,
+  ...(scopes && { scopes: withDescriptions(scopes) }),
+  ...(claims && { claims: inContractOrder(claims) }),
+});
+
+const changedFields = (before: Resource, change: Partial<Resource>): string[] =>
+  Object.entries(change)
+    .filter(([field, value]) => !isDeepStrictEqual(value, before[field as keyof Resource]))
+    .map(([field]) => field);

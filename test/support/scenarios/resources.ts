@@ -1,0 +1,105 @@
+/** Resources, shares and grants, and organizations that use them. */
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import { organizationScopes, resourceScopes } from '../../../src/contract/scopes.ts';
+import type { Answer, TestApp } from '../harness.ts';
+
+export interface TestAgent {
+  readonly agentId: string;
+  readonly clientId: string;
+  readonly clientSecret: string;
+  readonly organizationId: string;
+  readonly token: string;
+}
+
+export const allTenantScopes = [...organizationScopes, ...resourceScopes];
+
+export const newResource = (changes: Record<string, unknown> = {}) => ({
+  identifier: `https://${randomUUID()}.example/orders`,
+  name: 'Orders',
+  scopes: [{ name: 'orders:read', description: 'Read orders' }, { name: 'orders:write' }, { name: 'refund' }],
+  ...changes,
+});
+
+export function createResourceClient(t: TestApp) {
+  const call = (
+    method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE',
+    path: string,
+    token: string,
+    payload?: object,
+  ) => t.call(method, `/api/v1${path}`, { token, ...(payload && { payload }) });
+
+  const agentIn = async (
+    organizationId: string,
+    allowedScopes: readonly string[] = allTenantScopes,
+    role?: 'admin' | 'member',
+  ): Promise<TestAgent> => {
+    const agent = await t.agent({ organization_id: organizationId, allowedScopes });
+    if (role) {
+      const payload = { agentId: agent.agentId, role };
+      const added = await call('POST', `/organizations/${organizationId}/members`, await t.token(), payload);
+      assert.equal(added.status, 201, added.text);
+    }
+    return { ...agent, organizationId, token: await t.token(undefined, agent) };
+  };
+
+  return {
+    call,
+    agentIn,
+    /** A new organization with one agent that holds every scope of a tenant. */
+    async tenant(): Promise<TestAgent> {
+      const answer = await call('POST', '/organizations', await t.token(), {
+        name: 'Tenant',
+        slug: `tenant-${randomUUID()}`,
+        planTier: 'enterprise',
+      });
+      assert.equal(answer.status, 201, answer.text);
+      return agentIn(answer.json.organizationId);
+    },
+    // biome-ignore lint/suspicious/noExplicitAny: a resource, as the API answers it
+    async resource(owner: { token: string }, changes: Record<string, unknown> = {}): Promise<any> {
+      const answer = await call('POST', '/resources', owner.token, newResource(changes));
+      assert.equal(answer.status, 201, answer.text);
+      return answer.json;
+    },
+    share: (
+      owner: { token: string },
+      resourceId: string,
+      organizationId: string,
+      scopes: readonly string[],
+    ) => call('PUT', `/resources/${resourceId}/shares/${organizationId}`, owner.token, { scopes }),
+    unshare: (owner: { token: string }, resourceId: string, organizationId: string) =>
+      call('DELETE', `/resources/${resourceId}/shares/${organizationId}`, owner.token),
+    grant: (by: { token: string }, agentId: string, resourceId: string, scopes: readonly string[]) =>
+      call('PUT', `/agents/${agentId}/grants/${resourceId}`, by.token, { scopes }),
+    revoke: (by: { token: string }, agentId: string, resourceId: string) =>
+      call('DELETE', `/agents/${agentId}/grants/${resourceId}`, by.token),
+    async grantsOf(by: { token: string }, agentId: string): Promise<Record<string, string[]>> {
+      const { json } = await call('GET', `/agents/${agentId}/grants?limit=100`, by.token);
+      return Object.fromEntries(
+        json.data.map(({ identifier, scopes }: { identifier: string; scopes: string[] }) => [
+          identifier,
+          scopes,
+        ]),
+      );
+    },
+    /** The organization's events of resources and grants, oldest first. */
+    events: (organizationId: string) =>
+      t.sql<{
+        action: string;
+        agentId: string;
+        ipAddress: string;
+        userAgent: string;
+        metadata: Record<string, unknown>;
+      }>(
+        `select action, agent_id as "agentId", ip_address as "ipAddress", user_agent as "userAgent", metadata
+         from audit_events where organization_id = $1 and (action like 'resource.%' or action like 'grant.%')
+         order by event_id`,
+        [organizationId],
+      ),
+  };
+}
+
+/** `200`, or the status and code of a refusal. */
+export const outcome = ({ status, text, json }: Answer): string =>
+  status < 400 ? String(status) : `${status} ${text ? json.code : ''}`;
