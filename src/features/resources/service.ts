@@ -95,8 +95,8 @@ export function createResourceService(deps: ResourceDeps): ResourceService {
         const after: Resource = { ...before, ...change, updatedAt: isoTime(clock) };
         await updateResource(tx, after);
         const lost = namesOf(before).filter((name) => !namesOf(after).includes(name));
-        const shares = await narrowShares(tx, after.resourceId, lost, after.updatedAt);
-        const grants = await narrowGrants(tx, after, lost, after.updatedAt);
+        const shares = await narrowShares(tx, before.resourceId, lost, after.updatedAt);
+        const grants = await narrowGrants(tx, { resourceId: before.resourceId }, lost, after.updatedAt);
         const reason = 'resource.updated';
         await ledger.recordAll(tx, [
           resourceEvent(caller, reason, after, { changed }),

@@ -83,7 +83,7 @@ export function createResourceClient(t: TestApp) {
         ]),
       );
     },
-    /** The organization's events of resources and grants, oldest first. */
+    /** The organization's events of resources and grants, oldest first; those of one request by their names. */
     events: (organizationId: string) =>
       t.sql<{
         action: string;
@@ -94,7 +94,7 @@ export function createResourceClient(t: TestApp) {
       }>(
         `select action, agent_id as "agentId", ip_address as "ipAddress", user_agent as "userAgent", metadata
          from audit_events where organization_id = $1 and (action like 'resource.%' or action like 'grant.%')
-         order by event_id`,
+         order by occurred_at, action`,
         [organizationId],
       ),
   };
