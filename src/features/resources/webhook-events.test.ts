@@ -1,0 +1,58 @@
+import assert from 'node:assert/strict';
+import { it } from 'node:test';
+import { allTenantScopes, createResourceClient } from '../../../test/support/scenarios/resources.ts';
+import { startWebhookApp } from '../../../test/support/scenarios/webhooks.ts';
+import { nilUuid } from '../../kernel/ids.ts';
+
+const t = await startWebhookApp();
+const { call, agentIn, tenant, resource, share, grant } = createResourceClient(t);
+
+/** Subscribes to all events; returns a reader of the deliveries about resources and grants, oldest first. */
+async function subscribe({ token }: { token: string }) {
+  const subscription = await call('POST', '/webhooks', token, {
+    name: 'All',
+    url: 'https://receiver.invalid/hook',
+    events: ['resource.created', 'resource.shared', 'resource.unshared', 'grant.changed', 'grant.removed'],
+  });
+  assert.equal(subscription.status, 201, subscription.text);
+  return async (): Promise<{ type: string; organizationId: string; data: object }[]> => {
+    const { json } = await call('GET', `/webhooks/${subscription.json.id}/deliveries`, token);
+    return json.deliveries.map(({ payload }: { payload: object }) => payload).reverse();
+  };
+}
+
+it('subscribers of both organizations get the events of a share, and those of the recipient nothing about the owner', async () => {
+  const owner = await tenant();
+  const recipient = await tenant();
+  const admin = await agentIn(recipient.organizationId, allTenantScopes, 'admin');
+  const [ours, theirs] = [await subscribe(owner), await subscribe(recipient)];
+  const { resourceId, identifier } = await resource(owner);
+  await share(owner, resourceId, recipient.organizationId, ['refund']);
+  await grant(admin, recipient.agentId, resourceId, ['refund']);
+  await call('DELETE', `/resources/${resourceId}/shares/${recipient.organizationId}`, owner.token);
+  const shared = { resourceId, identifier, organizationId: recipient.organizationId, scopes: ['refund'] };
+  const granted = { agentId: recipient.agentId, resourceId, identifier, scopes: ['refund'] };
+  const byType = (one: readonly unknown[], other: readonly unknown[]) =>
+    String(one[0]).localeCompare(String(other[0]));
+  assert.deepEqual((await theirs()).map(({ type, data }) => [type, data]).sort(byType), [
+    ['grant.changed', granted],
+    ['grant.removed', granted],
+    ['resource.shared', { agentId: nilUuid, ...shared }],
+    ['resource.unshared', { agentId: nilUuid, ...shared }],
+  ]);
+  assert.deepEqual((await ours()).map(({ type, data }) => [type, data]).sort(byType), [
+    [
+      'resource.created',
+      {
+        agentId: owner.agentId,
+        resourceId,
+        identifier,
+        name: 'Orders',
+        scopes: ['orders:read', 'orders:write', 'refund'],
+        tokenLifetimeSeconds: 3600,
+      },
+    ],
+    ['resource.shared', { agentId: owner.agentId, ...shared }],
+    ['resource.unshared', { agentId: owner.agentId, ...shared }],
+  ]);
+});
