@@ -46,6 +46,7 @@ export function createIssuance(base: Foundations, events: Events, registry: Regi
     statuses,
     isAdmin,
     grants,
+    unregisteredResources: config.unregisteredResources,
     // Each needs the other: clients authenticate with a workload's token, and the exchange of such a token mints ours.
     externalAssertions: {
       isExternal: (assertion) => oidc.exchange.isExternal(assertion),

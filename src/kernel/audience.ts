@@ -10,3 +10,15 @@ export function audienceOf(resource: string, issuer: string): string | undefined
   if (!url || url.username || url.password || /[\\#]/.test(resource)) return undefined;
   return url.href === new URL(issuer).href ? issuer : resource;
 }
+
+/**
+ * Whether a form repeats `resource` and names another target than our own API: a token has one audience. The form was refused by its
+ * schema, so its fields may be of any type.
+ */
+export function namesSeveralTargets(form: unknown, issuer: string): boolean {
+  const { resource } = (form ?? {}) as { resource?: unknown };
+  return (
+    Array.isArray(resource) &&
+    resource.some((one) => ![undefined, issuer].includes(audienceOf(String(one), issuer)))
+  );
+}

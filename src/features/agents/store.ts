@@ -105,7 +105,7 @@ export async function lockAgentsShared(tx: Queryable, agentIds: readonly string[
 /** `like` has two wildcards and an escape character. */
 const escapeLike = (text: string): string => text.replace(/[\\%_]/g, '\\$&');
 
-/** Filters that `agent_counts` does not know. Each has an index; migration 0027 has those of prefixes and capabilities. */
+/** Filters that `agent_counts` does not know. Each has an index; migration 0026 has those of prefixes and capabilities. */
 function freeFilters({ owner, email, q, deploymentEnv, capability }: AgentQuery): Sql[] {
   const prefix = q === undefined ? undefined : sql`lower(${escapeLike(q)}) || '%'`;
   return [

@@ -2,8 +2,8 @@
 import Type from 'typebox';
 import { limits } from '../../contract/limits.ts';
 import { failToken } from '../../kernel/fail.ts';
-import type { Grant, GrantRequest } from '../../kernel/ports/grant.ts';
-import { agentsOf, delegatedAudiences, delegatedScopes, lastLink, statusOf } from './chain.ts';
+import type { AuthorizedToken, Grant, GrantRequest } from '../../kernel/ports/grant.ts';
+import { agentsOf, commonScopes, delegatedAudiences, delegatedScopes, lastLink, statusOf } from './chain.ts';
 import { createDelegationTokens } from './delegation-token.ts';
 import type { DelegationDeps } from './deps.ts';
 import { findChain, lockTree } from './store.ts';
@@ -59,9 +59,13 @@ export function createTokenExchange(deps: DelegationDeps): Grant {
       const status = statusOf(link, clock.now());
       if (status !== 'active') failToken('invalid_grant', `the delegation is ${status}`);
       const { subjectId } = link;
+      const target = grantedAudience(form.audience, audience, delegatedAudiences(chain, issuer), issuer);
+      // What the subject may hold of another audience is known where the token's scopes are limited.
+      const delegated =
+        target === issuer ? delegatedScopes(chain, agents.get(subjectId)) : commonScopes(chain);
       return {
-        scopes: grantedScopes(form.scope, delegatedScopes(chain, agents.get(subjectId))),
-        audience: grantedAudience(form.audience, audience, delegatedAudiences(chain, issuer), issuer),
+        ...grantedScopes(form.scope, delegated),
+        audience: target,
         notAfter: Math.floor(Date.parse(link.expiresAt) / 1000),
         delegation: {
           subjectId,
@@ -89,13 +93,16 @@ function readSubjectToken(form: GrantRequest['form']): string {
 }
 
 /** All delegated scopes when the form names none. */
-function grantedScopes(requested: string | undefined, delegated: readonly string[]): readonly string[] {
+function grantedScopes(
+  requested: string | undefined,
+  delegated: readonly string[],
+): Pick<AuthorizedToken, 'scopes' | 'exact'> {
   const words = (requested ?? '').split(' ').filter(Boolean);
   if (words.some((word) => !delegated.includes(word)) || delegated.length === 0) {
     const left = delegated.join(' ') || 'nothing that its subject may hold now';
     return failToken('invalid_scope', `this delegation gives this client ${left}`);
   }
-  return words.length === 0 ? delegated : words;
+  return words.length === 0 ? { scopes: delegated } : { scopes: words, exact: true };
 }
 
 /** Without a `resource`: our own API if it is delegated, otherwise the only audience that is. */

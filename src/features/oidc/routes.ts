@@ -1,4 +1,5 @@
 import Type from 'typebox';
+import { namesSeveralTargets } from '../../kernel/audience.ts';
 import { client, ownBearer, type RouteEntry, route, scope } from '../../kernel/http/route.ts';
 import type { Exchange } from './deps.ts';
 import type { IssueIdToken } from './exchange/id-token.ts';
@@ -131,7 +132,7 @@ export const oidcRoutes = ({
     limit: 'afterVerification',
     accepts: 'form',
     failures: 'oauth',
-    malformed: () => 'invalid_request',
+    malformed: (form) => (namesSeveralTargets(form, issuer) ? 'invalid_target' : 'invalid_request'),
     schema: { query: ExchangeQuery, body: ExchangeRequest, response: { 200: ExchangedToken } },
     async handler({ body, query, origin, countAgainst }) {
       const { audience, ...assertion } = parseExchange(body, query, issuer);

@@ -1,4 +1,3 @@
-import type { Scope } from '../../contract/scopes.ts';
 import type { Caller, Delegation } from '../../kernel/caller.ts';
 import type { Clock } from '../../kernel/clock.ts';
 import type { FairQueue } from '../../kernel/concurrency/fair-queue.ts';
@@ -29,6 +28,8 @@ export interface TokenDeps {
   readonly signer: Signer;
   /** Our issuer identifier, and the audience of tokens for our own API. */
   readonly issuer: string;
+  /** Whether agents get tokens for audiences that are no registered resource. */
+  readonly unregisteredResources: 'allow' | 'refuse';
   readonly assertions: Assertions;
   readonly statuses: TokenStatuses;
   /** The grants of other features; `client_credentials` is this feature's own. */
@@ -68,8 +69,11 @@ export interface ExternalAssertions {
 export interface VerifiedToken {
   readonly claims: AccessTokenClaims;
   readonly status: TokenStatus;
-  /** Without scopes that the agent may no longer hold; for a delegated token, scopes that the subject may no longer hold. */
-  readonly scopes: readonly Scope[];
+  /**
+   * Without scopes that the agent may no longer hold; for a delegated token, scopes that the subject may no longer hold. A token for
+   * a registered resource has all of its scopes or is not valid.
+   */
+  readonly scopes: readonly string[];
   readonly delegation?: Delegation;
   /** The chain of this delegated token has ended, so the token opens nothing. */
   readonly ended?: NonNullable<Identity['ended']>;

@@ -8,10 +8,20 @@ import { type Decision, decision } from './endpoint/decision.ts';
 import type { AgentStatus } from './store.ts';
 
 /** An authorized token whose scopes are limited to those that its owner may hold now. */
-export interface TokenContents extends Omit<AuthorizedToken, 'scopes'> {
+export interface TokenContents extends Omit<AuthorizedToken, 'scopes' | 'exact'> {
   readonly scope: string;
+  /** For a registered resource. */
+  readonly resource?: ResourceContents;
   /** The agents of the delegation besides the client. */
   readonly otherAgents: readonly AgentStatus[];
+}
+
+export interface ResourceContents {
+  readonly lifetimeSeconds: number;
+  /** The claims that the resource has chosen. */
+  readonly claims: Readonly<Record<string, unknown>>;
+  /** Milliseconds since 1970: the owner has held all scopes of the token since then. */
+  readonly heldSince: number;
 }
 
 /** TokenError `invalid_grant` when the token would have expired. */
@@ -21,27 +31,19 @@ export const createDraftToken =
   ({ clock, ids, signer }: Pick<TokenDeps, 'clock' | 'ids' | 'signer'>): DraftToken =>
   (client, contents, origin) => {
     const { agentId, organizationId } = client;
-    const { audience, scope, delegation, notAfter = Infinity, otherAgents, metadata } = contents;
+    const { audience, scope, otherAgents, resource, metadata } = contents;
     const now = clock.now();
-    const issuedAt = Math.floor(now / 1000);
-    const expiresAt = Math.min(issuedAt + limits.accessTokenSeconds, notAfter);
-    const expiresIn = expiresAt - issuedAt;
-    if (expiresIn <= 0) failToken('invalid_grant', 'what this token would rest on has expired');
-    // The time in the id, to the millisecond, tells whether the token is from before a suspension; `iat` counts seconds only. The
-    // clock of another node may have set the time of the suspension ahead of this one.
-    const lastEnd = Math.max(tokensEndedAt(client), ...otherAgents.map(tokensEndedAt));
+    const times = tokenTimes(contents, now);
+    const expiresIn = times.exp - times.iat;
+    // The time in the id, to the millisecond, tells whether the token is from before a suspension, or before its owner held a scope;
+    // `iat` counts seconds only. The clock of another node may have set the time of that change ahead of this one.
+    const lastEnd = Math.max(
+      tokensEndedAt(client),
+      resource?.heldSince ?? 0,
+      ...otherAgents.map(tokensEndedAt),
+    );
     const tokenId = ids.uuidV7(Math.max(now, 1 + lastEnd));
-    const claims = {
-      aud: audience,
-      sub: delegation?.subjectId ?? agentId,
-      client_id: agentId,
-      scope,
-      organization_id: organizationId,
-      iat: issuedAt,
-      exp: expiresAt,
-      jti: tokenId,
-      ...(delegation && delegationClaims(delegation)),
-    };
+    const claims = { ...tokenClaims(client, contents), ...times, jti: tokenId };
     return decision(
       {
         actor: origin,
@@ -49,8 +51,32 @@ export const createDraftToken =
         subject: { organizationId, agentId, metadata: { tokenId, scope, audience, expiresIn, ...metadata } },
       },
       tokenResponse(signer.sign(claims, 'at+jwt'), scope, expiresIn),
+      // A closed set of values: the scopes of resources are any words.
+      resource ? 'resource' : scope,
     );
   };
+
+/** Seconds since 1970. TokenError `invalid_grant` when the token would have expired. */
+export function tokenTimes({ notAfter = Infinity, resource }: TokenContents, now: number) {
+  const iat = Math.floor(now / 1000);
+  const exp = Math.min(iat + (resource?.lifetimeSeconds ?? limits.accessTokenSeconds), notAfter);
+  if (exp <= iat) failToken('invalid_grant', 'what this token would rest on has expired');
+  return { iat, exp };
+}
+
+/** All claims but times and ids. */
+export const tokenClaims = (
+  { agentId, organizationId }: AgentStatus,
+  { audience, scope, delegation, resource }: TokenContents,
+) => ({
+  ...resource?.claims,
+  aud: audience,
+  sub: delegation?.subjectId ?? agentId,
+  client_id: agentId,
+  scope,
+  organization_id: organizationId,
+  ...(delegation && delegationClaims(delegation)),
+});
 
 const tokensEndedAt = (agent: AgentStatus): number =>
   agent.tokensEndedAt === null ? 0 : Date.parse(agent.tokensEndedAt);

@@ -1,7 +1,7 @@
 /**
  * Tokens: authenticates clients and issues access tokens, verifies tokens for the guard, introspects and revokes them. Owns
- * `token_revocations` and `used_assertions`. Its store also reads agents, organizations and credentials, because the hot path
- * reads all of a client in one query.
+ * `token_revocations` and `used_assertions`. Its store also reads agents, organizations, credentials, resources and grants, because
+ * the hot path reads all of a client in one query.
  */
 
 import type { Grant } from '../../kernel/ports/grant.ts';
@@ -14,6 +14,7 @@ import { createIntrospection } from './introspection.ts';
 import { createExpiryLoop } from './loops.ts';
 import { createMint } from './mint.ts';
 import { tokenRoutes } from './routes.ts';
+import { createLimitScopes } from './scope-limit.ts';
 import { createTokenVerifier } from './verify-token.ts';
 
 export { createTokenStatuses } from './token-status.ts';
@@ -21,11 +22,12 @@ export { createTokenStatuses } from './token-status.ts';
 export function createTokens(deps: TokenDeps): Tokens {
   const verifier = createTokenVerifier(deps);
   const draft = createDraftToken(deps);
-  const mint = createMint(deps, draft);
+  const limitScopes = createLimitScopes(deps);
+  const mint = createMint(deps, draft, limitScopes);
   const grants: [Grant, ...Grant[]] = [clientCredentials(deps.issuer), ...deps.grants];
   return {
     routes: tokenRoutes(
-      createTokenEndpoint(deps, grants, { mint, draft }),
+      createTokenEndpoint(deps, grants, { mint, draft, limitScopes }),
       createIntrospection(deps, verifier.verify),
       grants,
     ),

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { decodeJwt } from 'jose';
 import { startApp } from '../../../test/support/harness.ts';
 import { until } from '../../../test/support/programs.ts';
 import { createExpiryLoop } from './loops.ts';
@@ -24,14 +25,18 @@ describe('POST /token/introspect', () => {
   it('200 with every field of the spec for an active token', async () => {
     const agent = await t.agent({ allowedScopes: ['agents:read', 'tokens:read'] });
     const token = await t.token(undefined, agent);
-    const { iat, exp, ...rest } = await introspect(token);
+    const { iat, exp, jti, organization_id, ...rest } = await introspect(token);
     assert.deepEqual(rest, {
       active: true,
       sub: agent.agentId,
       client_id: agent.agentId,
       scope: 'agents:read tokens:read',
       token_type: 'Bearer',
+      aud: 'http://countersign.test',
+      iss: 'http://countersign.test',
     });
+    const claims = decodeJwt(token);
+    assert.deepEqual([jti, organization_id], [claims.jti, claims.organization_id]);
     assert.equal(exp - iat, 3600);
     assert.ok(Number.isInteger(iat));
     assert.equal((await introspect(token, token)).active, true, 'an agent may ask about itself');

@@ -15,7 +15,7 @@ export interface IntrospectionService {
 }
 
 export function createIntrospection(deps: TokenDeps, verify: VerifyToken): IntrospectionService {
-  const { db, clock, ledger, isAdmin, countIntrospection } = deps;
+  const { db, clock, ledger, issuer, isAdmin, countIntrospection } = deps;
 
   /** Only an operator, the agent itself included, revokes an operator's token. */
   const mayRevoke = async (caller: Caller, { agentId, organizationId, allowedScopes }: AgentStatus) => {
@@ -25,7 +25,7 @@ export function createIntrospection(deps: TokenDeps, verify: VerifyToken): Intro
   };
 
   const describe = memoize(({ claims, scopes, delegation }: VerifiedToken) => {
-    const { sub, client_id, iat, exp, act, chain_id } = claims;
+    const { aud, sub, client_id, organization_id, iat, exp, jti, act, chain_id } = claims;
     const described = {
       active: true,
       sub,
@@ -34,19 +34,24 @@ export function createIntrospection(deps: TokenDeps, verify: VerifyToken): Intro
       token_type: 'Bearer',
       iat,
       exp,
+      aud,
+      iss: issuer,
+      jti,
+      organization_id,
     };
     return deepFreeze({ ...described, ...(delegation && { act, chain_id }) }) as Introspection;
   });
 
   return {
-    /** A token of another organization looks like an unknown one. */
+    /** A token of another organization looks like an unknown one, unless it is for a resource of the caller's organization. */
     async introspect(caller, token) {
       countIntrospection(caller);
       const verified = await verify(token);
       if (!verified || verified.ended || verified.status.organizationStatus !== 'active')
         return { active: false };
-      const isOwn = verified.status.organizationId === caller.organizationId;
-      return isOwn || isOperator(caller) ? describe(verified) : { active: false };
+      const { organizationId, target } = verified.status;
+      const concerned = [organizationId, target?.organizationId].includes(caller.organizationId);
+      return concerned || isOperator(caller) ? describe(verified) : { active: false };
     },
 
     /** Succeeds for a token that is unknown, malformed, expired or revoked already (RFC 7009 §2.2). */

@@ -5,11 +5,11 @@ import type { TokenDeps } from './deps.ts';
 import type { DraftToken } from './draft-token.ts';
 import { requireActive } from './eligibility.ts';
 import { quotaRefusal } from './endpoint/quota.ts';
-import { limitScopes } from './scope-limit.ts';
+import type { LimitScopes } from './scope-limit.ts';
 import { lockAgentStatus } from './store.ts';
 
 export const createMint =
-  ({ ledger, metrics, checkPlans }: TokenDeps, draft: DraftToken): Mint =>
+  ({ ledger, metrics, checkPlans }: TokenDeps, draft: DraftToken, limitScopes: LimitScopes): Mint =>
   async (tx, { agentId, origin, ...authorized }) => {
     const client = await lockAgentStatus(tx, agentId);
     if (!client) return failToken('unauthorized_client', 'the agent does not exist');
@@ -17,9 +17,9 @@ export const createMint =
     const contents = await limitScopes(tx, client, authorized);
     const [limit] = await checkPlans(tx, [client], { waiting: true });
     if (limit && limit !== 'busy') throw quotaRefusal(limit);
-    const { entry, response } = draft(client, contents, origin);
+    const { entry, response, metricScope } = draft(client, contents, origin);
     await ledger.recordAll(tx, [entry]);
     const issued = await response;
-    tx.afterCommit(() => metrics.count('service_tokens_issued_total', { scope: issued.scope }));
+    tx.afterCommit(() => metrics.count('service_tokens_issued_total', { scope: metricScope }));
     return issued;
   };

@@ -1,5 +1,9 @@
 import Type, { type Static } from 'typebox';
+import { limits } from '../../contract/limits.ts';
 import type { Grant } from '../../kernel/ports/grant.ts';
+
+/** All scopes of a resource, separated by spaces. */
+const maxScopeText = limits.resource.maxScopes * (limits.resource.maxScopeLength + 1);
 
 /** Unknown parameters are ignored here, as RFC 6749 §3.2 demands; a repeated one is an array and so refused. */
 export const TokenRequest = Type.Object(
@@ -14,9 +18,14 @@ export const TokenRequest = Type.Object(
     client_secret: Type.Optional(Type.String()),
     client_assertion_type: Type.Optional(Type.String({ maxLength: 128 })),
     client_assertion: Type.Optional(Type.String({ maxLength: 8192 })),
-    scope: Type.Optional(Type.String({ maxLength: 1024 })),
+    scope: Type.Optional(Type.String({ maxLength: maxScopeText })),
     /** RFC 8707: the audience of the token; our own API when absent. */
-    resource: Type.Optional(Type.String({ maxLength: 1024 })),
+    resource: Type.Optional(
+      Type.String({
+        maxLength: 1024,
+        description: 'the identifier of a resource, for a token with its scopes',
+      }),
+    ),
   },
   { title: 'TokenRequest' },
 );
@@ -65,6 +74,10 @@ export const Introspection = Type.Object(
     token_type: Type.Optional(Type.Literal('Bearer')),
     iat: Type.Optional(Type.Integer()),
     exp: Type.Optional(Type.Integer()),
+    aud: Type.Optional(Type.String({ description: 'the issuer for our own API, otherwise the resource' })),
+    iss: Type.Optional(Type.String()),
+    jti: Type.Optional(Type.String()),
+    organization_id: Type.Optional(Type.String({ description: "the agent's organization" })),
     /** Of a delegated token: the actor, with earlier actors nested in it (RFC 8693 §4.1), and the chain. */
     act: Type.Optional(Type.Object({ sub: Type.String() }, { additionalProperties: true })),
     chain_id: Type.Optional(Type.String()),

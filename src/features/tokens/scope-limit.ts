@@ -3,8 +3,16 @@ import type { Delegation } from '../../kernel/caller.ts';
 import type { Queryable } from '../../kernel/data/db.ts';
 import { failToken } from '../../kernel/fail.ts';
 import type { AuthorizedToken } from '../../kernel/ports/grant.ts';
-import type { TokenContents } from './draft-token.ts';
-import { type AgentStatus, findAgentStatuses } from './store.ts';
+import type { ResourceClaim } from '../../kernel/ports/resources.ts';
+import type { TokenDeps } from './deps.ts';
+import type { ResourceContents, TokenContents } from './draft-token.ts';
+import {
+  type AgentStatus,
+  type ClientStatus,
+  findAgentStatuses,
+  findTargets,
+  type ResourceTarget,
+} from './store.ts';
 
 /**
  * The scopes that a token can carry now. For an agent's own token: the agent's allowed scopes. For a delegated token: those of the
@@ -16,20 +24,101 @@ export const scopeLimit = (
 ): readonly Scope[] =>
   (delegation ? delegableScopes : scopes).filter((scope) => owner.allowedScopes.includes(scope));
 
-/** Leaves out the scopes that the token's owner may not hold now. */
-export async function limitScopes(
+/**
+ * The one place that limits the scopes of new tokens, for every grant type. Our own API: the owner's allowed scopes; those it may
+ * not hold are left out. A registered resource: the owner's grant for it. Another audience: refused, or as for our own API.
+ */
+export type LimitScopes = (
   tx: Queryable,
-  client: AgentStatus,
-  { scopes: authorized, ...token }: AuthorizedToken,
-): Promise<TokenContents> {
-  const { delegation } = token;
-  const otherAgents = delegation ? await findOtherAgents(tx, client, delegation) : [];
-  const ownerId = delegation?.subjectId ?? client.agentId;
-  const owner = [client, ...otherAgents].find(({ agentId }) => agentId === ownerId);
-  if (!owner) return failToken('unauthorized_client', 'the subject does not exist');
-  const carried = scopeLimit(owner, delegation).filter((scope) => authorized.includes(scope));
-  return { ...token, scope: carried.join(' '), otherAgents };
+  client: ClientStatus,
+  authorized: AuthorizedToken,
+) => Promise<TokenContents>;
+
+export const createLimitScopes =
+  ({ issuer, unregisteredResources }: Pick<TokenDeps, 'issuer' | 'unregisteredResources'>): LimitScopes =>
+  async (tx, client, { scopes: authorized, exact = false, ...token }) => {
+    const { delegation, audience } = token;
+    const otherAgents = delegation ? await findOtherAgents(tx, client, delegation) : [];
+    const ownerId = delegation?.subjectId ?? client.agentId;
+    const owner = [client, ...otherAgents].find(({ agentId }) => agentId === ownerId);
+    if (!owner) return failToken('unauthorized_client', 'the subject does not exist');
+    const ownScopes = () => scopeLimit(owner, delegation);
+    const contents = { ...token, otherAgents };
+    if (audience === issuer) return { ...contents, scope: within(ownScopes(), authorized).join(' ') };
+    const target = await targetOf(tx, client, ownerId, token);
+    if (target) {
+      const carried = resourceScopes(target, authorized, exact);
+      return { ...contents, scope: carried.join(' '), resource: resourceContents(target, carried) };
+    }
+    if (unregisteredResources === 'refuse') return refuseTarget('not a registered resource');
+    const allowed = ownScopes();
+    if (exact) requireAll(allowed, authorized);
+    return { ...contents, scope: within(allowed, authorized).join(' ') };
+  };
+
+/** In the order of the limit. */
+const within = (limit: readonly string[], authorized: AuthorizedToken['scopes']): readonly string[] =>
+  authorized === 'all' ? limit : limit.filter((scope) => authorized.includes(scope));
+
+/** The token endpoint has read the grant of the client for its own token already. */
+async function targetOf(
+  tx: Queryable,
+  client: ClientStatus,
+  ownerId: string,
+  { delegation, audience }: Pick<AuthorizedToken, 'delegation' | 'audience'>,
+): Promise<ResourceTarget | null | undefined> {
+  if (client.target !== undefined && !delegation) return client.target;
+  return (await findTargets(tx, [{ ownerId, clientId: client.agentId, audience }]))[0];
 }
+
+/** The same description for all reasons: whether another organization has registered an identifier is not the client's to know. */
+const refuseTarget = (reason: string): never =>
+  failToken(
+    'invalid_target',
+    'there is no grant for this resource: it must be registered, and granted to the agent',
+    reason,
+  );
+
+function resourceScopes(
+  { deleted, held }: ResourceTarget,
+  authorized: AuthorizedToken['scopes'],
+  exact: boolean,
+): readonly string[] {
+  if (deleted) return refuseTarget('the resource was deleted');
+  const limit = Object.keys(held).toSorted();
+  if (limit.length === 0) return refuseTarget('no grant for the resource');
+  if (exact) requireAll(limit, authorized);
+  const carried = within(limit, authorized);
+  return carried.length > 0 ? carried : refuseScope(limit);
+}
+
+function requireAll(limit: readonly string[], authorized: AuthorizedToken['scopes']): void {
+  if (authorized !== 'all' && authorized.some((scope) => !limit.includes(scope))) refuseScope(limit);
+}
+
+const refuseScope = (limit: readonly string[]): never =>
+  failToken(
+    'invalid_scope',
+    `invalid scope: a token for this resource can carry ${limit.join(' ') || 'none'}`,
+    'scope not allowed',
+  );
+
+const claimNames = {
+  agentType: 'agent_type',
+  capabilities: 'capabilities',
+  owner: 'owner',
+  deploymentEnv: 'deployment_env',
+  version: 'agent_version',
+} as const satisfies Record<ResourceClaim, string>;
+
+const resourceContents = (
+  { tokenLifetimeSeconds, claims, held, client }: ResourceTarget,
+  carried: readonly string[],
+): ResourceContents => ({
+  lifetimeSeconds: tokenLifetimeSeconds,
+  claims: Object.fromEntries(claims.map((name) => [claimNames[name], client[name]])),
+  heldSince: Math.max(...carried.map((scope) => Date.parse(held[scope] ?? ''))),
+});
 
 async function findOtherAgents(
   tx: Queryable,

@@ -1,8 +1,9 @@
-/** Writes `token_revocations` and `used_assertions`; reads across agents, organizations and credentials. */
+/** Writes `token_revocations` and `used_assertions`; reads across agents, organizations, credentials, resources and grants. */
 import type { PlanTier } from '../../contract/limits.ts';
 import type { Queryable } from '../../kernel/data/db.ts';
 import { lockShared, tryLockShared } from '../../kernel/data/locks.ts';
-import { listOf, prepared, sql } from '../../kernel/data/sql.ts';
+import { empty, listOf, prepared, sql } from '../../kernel/data/sql.ts';
+import type { HeldScopes, RegisteredResource, ResourceClaim } from '../../kernel/ports/resources.ts';
 
 /** An agent and its organization, as far as tokens depend on them. */
 export interface AgentStatus {
@@ -23,6 +24,30 @@ const statusColumns = sql`
   o.status as "organizationStatus", o.plan_tier as "planTier", o.max_tokens_per_month as "maxTokensPerMonth",
   a.allowed_scopes as "allowedScopes", a.tokens_ended_at as "tokensEndedAt"`;
 
+/** A registered resource as the audience of a token. */
+export interface ResourceTarget
+  extends Pick<RegisteredResource, 'organizationId' | 'deleted' | 'tokenLifetimeSeconds' | 'claims'> {
+  /** The scopes that the owner of the token holds; empty without a grant. */
+  readonly held: HeldScopes;
+  /** The fields of the client that can become claims. */
+  readonly client: Readonly<Record<ResourceClaim, unknown>>;
+}
+
+/** A client of the token endpoint. */
+export interface ClientStatus extends AgentStatus {
+  /** For the requested audience other than our own API: null when it is not registered; undefined when it was not read. */
+  readonly target?: ResourceTarget | null;
+}
+
+/** Of the client `a`, the resource `r` and the grant `g` of the token's owner. */
+const targetColumn = sql`
+  case when r.resource_id is not null then jsonb_build_object(
+    'organizationId', r.organization_id, 'deleted', r.deleted_at is not null,
+    'tokenLifetimeSeconds', r.token_lifetime_seconds, 'claims', r.claims, 'held', coalesce(g.scopes, '{}'),
+    'client', jsonb_build_object('agentType', a.agent_type, 'capabilities', a.capabilities, 'owner', a.owner,
+      'deploymentEnv', a.deployment_env, 'version', a.version)
+  ) end as target`;
+
 interface SecretOfAgent {
   readonly agentId: string;
   readonly secretHash: Buffer;
@@ -35,13 +60,31 @@ const secretRows = (secrets: readonly SecretOfAgent[]) => sql`(
       with ordinality as secrets (agent_id, secret_hash, position)
   )`;
 
-/** The hash is looked up, so a thousand credentials cost no more than one. */
-const clientsOfSecrets = (secrets: readonly SecretOfAgent[], now: Date) => sql`
-  select presented.position, ${statusColumns}, c.secret_hash as "secretHash"
+/** No identifier of a resource. */
+const ownApi = '-';
+
+/** Joins the resource and the client's own grant for it, by the position of the client. */
+const joinTargets = (audiences: readonly (string | undefined)[]) => sql`
+  join unnest(${listOf(audiences.map((audience) => audience ?? ownApi))}) with ordinality as named (audience, position)
+    on named.position = presented.position
+  left join resources r on r.identifier = named.audience
+  left join resource_grants g on g.resource_id = r.resource_id and g.agent_id = a.agent_id`;
+
+/**
+ * The hash is looked up, so a thousand credentials cost no more than one. Two statements: only batches that name another audience
+ * than our own API join the resources.
+ */
+const clientsOfSecrets = (
+  secrets: readonly SecretOfAgent[],
+  audiences: readonly (string | undefined)[] | undefined,
+  now: Date,
+) => sql`
+  select presented.position, ${statusColumns}, c.secret_hash as "secretHash"${audiences ? sql`, ${targetColumn}` : empty}
   from ${secretRows(secrets)} as presented
   join agents a using (agent_id)
   join organizations o using (organization_id)
   join credentials c on c.agent_id = a.agent_id and c.secret_hash = presented.secret_hash
+  ${audiences ? joinTargets(audiences) : empty}
   where c.status = 'active' and (c.expires_at is null or c.expires_at > ${now})`;
 
 /** In the order of the secrets: the organization of the agent whose active credential has this secret. Takes no locks. */
@@ -84,14 +127,20 @@ async function lockAgents(
 export async function lockClientsOfSecrets(
   tx: Queryable,
   secrets: readonly SecretOfAgent[],
-  { now, waiting }: { now: Date; waiting: boolean },
-): Promise<((AgentStatus & SecretOfAgent) | typeof lockNotAvailable | undefined)[]> {
+  options: {
+    now: Date;
+    waiting: boolean;
+    /** For each secret the audience other than our own API; absent when there is none. */
+    audiences?: readonly (string | undefined)[] | undefined;
+  },
+): Promise<((ClientStatus & SecretOfAgent) | typeof lockNotAvailable | undefined)[]> {
+  const { now, waiting, audiences } = options;
   const agentIds = secrets.map(({ agentId }) => agentId);
   const [unlocked, rows] = await Promise.all([
     lockAgents(tx, agentIds, { waiting }),
-    tx.many<AgentStatus & SecretOfAgent & { position: number }>(
-      'tokens.clients',
-      prepared(clientsOfSecrets(secrets, now)),
+    tx.many<ClientStatus & SecretOfAgent & { position: number }>(
+      audiences ? 'tokens.clientsForResources' : 'tokens.clients',
+      prepared(clientsOfSecrets(secrets, audiences, now)),
     ),
   ]);
   const found = new Map(rows.map((row) => [row.position, row]));
@@ -152,6 +201,35 @@ export const findAgentKeys = (db: Queryable, agentId: string): Promise<AgentKeys
     sql`select ${statusColumns}, a.public_keys as keys
         from agents a join organizations o using (organization_id) where a.agent_id = ${agentId}`,
   );
+
+export interface TargetQuery {
+  /** The agent whose grant counts: the client, or the subject of a delegation. */
+  readonly ownerId: string;
+  readonly clientId: string;
+  readonly audience: string;
+}
+
+/** In the order of the queries; null where no resource has, or had, the identifier. */
+export async function findTargets(
+  db: Queryable,
+  queries: readonly TargetQuery[],
+): Promise<(ResourceTarget | null)[]> {
+  if (queries.length === 0) return [];
+  const rows = await db.many<{ position: number; target: ResourceTarget | null }>(
+    'tokens.findTargets',
+    prepared(sql`
+      select named.position, ${targetColumn}
+      from unnest(${listOf(queries.map(({ ownerId }) => ownerId))}::uuid[],
+                  ${listOf(queries.map(({ clientId }) => clientId))}::uuid[],
+                  ${listOf(queries.map(({ audience }) => audience))})
+        with ordinality as named (owner_id, client_id, audience, position)
+      join agents a on a.agent_id = named.client_id
+      join resources r on r.identifier = named.audience
+      left join resource_grants g on g.resource_id = r.resource_id and g.agent_id = named.owner_id`),
+  );
+  const found = new Map(rows.map(({ position, target }) => [position, target]));
+  return queries.map((_, index) => found.get(index + 1) ?? null);
+}
 
 interface AssertionUse {
   readonly agentId: string;

@@ -1,6 +1,6 @@
 /**
  * The current status of a token: of the token, its agent and its organization, and for a delegated token of the other agents and
- * links of its chain. PostgreSQL is authoritative; a cache keeps the rows for a few seconds unless a change invalidates them
+ * links of its chain; for a token of another audience than our own API of the resource and the grant. PostgreSQL is authoritative; a cache keeps the rows for a few seconds unless a change invalidates them
  * (kernel/data/invalidating-cache.ts).
  */
 import type { EventType } from '../../contract/events.ts';
@@ -9,16 +9,20 @@ import type { Clock } from '../../kernel/clock.ts';
 import type { Db } from '../../kernel/data/db.ts';
 import type { InvalidatingCache } from '../../kernel/data/invalidating-cache.ts';
 import type { DomainEvent, LedgerListener } from '../../kernel/domain-event.ts';
-import { type AgentStatus, findAgentStatuses, findTokenStatus } from './store.ts';
+import type { HeldScopes } from '../../kernel/ports/resources.ts';
+import { type AgentStatus, findAgentStatuses, findTargets, findTokenStatus } from './store.ts';
 
 const live = 'live';
 const revoked = 'revoked';
+const unregistered = 'unregistered';
 
 interface TokenIds {
   readonly tokenId: string;
   readonly agentId: string;
   readonly organizationId: string;
   readonly delegation?: Delegation | undefined;
+  /** Absent for a token of our own API. */
+  readonly audience?: string | undefined;
 }
 
 /** The look-up of a token's status. Computed once per token, because a token is used many times. */
@@ -40,7 +44,20 @@ export interface ChainStatus {
   readonly links: readonly LinkStatus[];
 }
 
-export type TokenStatus = AgentStatus & { readonly chain?: ChainStatus };
+/** The registered resource that a token is for. */
+export interface TargetStatus {
+  /** The owner of the resource. */
+  readonly organizationId: string;
+  readonly deleted: boolean;
+  /** The scopes that the token's owner holds now. */
+  readonly held: HeldScopes;
+}
+
+export type TokenStatus = AgentStatus & {
+  readonly chain?: ChainStatus;
+  /** Absent for a token of our own API, and for an audience that is not registered. */
+  readonly target?: TargetStatus;
+};
 
 export interface TokenStatuses {
   /** Undefined when its agent, or a part of its chain, does not exist. */
@@ -50,6 +67,7 @@ export interface TokenStatuses {
 }
 
 export type CachedAgent = Pick<AgentStatus, 'agentStatus' | 'allowedScopes' | 'tokensEndedAt'>;
+type CachedResource = typeof unregistered | Omit<TargetStatus, 'held'>;
 type CachedOrganization = Pick<AgentStatus, 'organizationStatus' | 'planTier' | 'maxTokensPerMonth'>;
 
 /** The number changes with the shape of the values: nodes of two versions may share a store. */
@@ -57,11 +75,21 @@ const tokenKey = (tokenId: string) => `standing:4:token:${tokenId}`;
 const agentKey = (agentId: string) => `standing:4:agent:${agentId}`;
 const organizationKey = (organizationId: string) => `standing:4:organization:${organizationId}`;
 const chainKey = (chainId: string) => `standing:4:chain:${chainId}`;
+const resourceKey = (identifier: string) => `standing:4:resource:${identifier}`;
+const grantKey = (ownerId: string, identifier: string) => `standing:4:grant:${ownerId}:${identifier}`;
 
 const otherAgentsOf = ({ agentId, delegation }: TokenIds): string[] =>
   delegation
     ? [...new Set([delegation.subjectId, ...delegation.actorIds])].filter((id) => id !== agentId)
     : [];
+
+/** The agent whose scopes the token carries: its holder, or the subject of its delegation. */
+const ownerIdOf = ({ agentId, delegation }: TokenIds): string => delegation?.subjectId ?? agentId;
+
+const targetKeys = (token: TokenIds): string[] =>
+  token.audience === undefined
+    ? []
+    : [resourceKey(token.audience), grantKey(ownerIdOf(token), token.audience)];
 
 export function statusQuery(token: TokenIds): StatusQuery {
   const otherAgentIds = otherAgentsOf(token);
@@ -72,6 +100,7 @@ export function statusQuery(token: TokenIds): StatusQuery {
     organizationKey(token.organizationId),
     ...otherAgentIds.map(agentKey),
     ...(token.delegation?.chainIds ?? []).map(chainKey),
+    ...targetKeys(token),
   ];
   return { ...token, otherAgentIds, keys };
 }
@@ -88,12 +117,20 @@ const cachedOrganization = ({
   maxTokensPerMonth,
 }: CachedOrganization): CachedOrganization => ({ organizationStatus, planTier, maxTokensPerMonth });
 
-const valuesOf = (found: TokenStatus & { revoked: boolean }): unknown[] => [
+const targetValues = ({ audience }: TokenIds, { target }: TokenStatus): unknown[] => {
+  if (audience === undefined) return [];
+  if (!target) return [unregistered, {}];
+  const { held, ...resource } = target;
+  return [resource, held];
+};
+
+const valuesOf = (query: StatusQuery, found: TokenStatus & { revoked: boolean }): unknown[] => [
   found.revoked ? revoked : live,
   cachedAgent(found),
   cachedOrganization(found),
   ...(found.chain?.agents ?? []).map(cachedAgent),
   ...(found.chain?.links ?? []),
+  ...targetValues(query, found),
 ];
 
 export function createTokenStatuses(deps: {
@@ -105,14 +142,25 @@ export function createTokenStatuses(deps: {
 }): TokenStatuses {
   const { db, clock, cache, findLinks } = deps;
 
+  const findTarget = async (query: StatusQuery): Promise<TargetStatus | undefined> => {
+    const { agentId: clientId, audience } = query;
+    if (audience === undefined) return undefined;
+    const [target] = await findTargets(db, [{ ownerId: ownerIdOf(query), clientId, audience }]);
+    return target
+      ? { organizationId: target.organizationId, deleted: target.deleted, held: target.held }
+      : undefined;
+  };
+
   const find = async (query: StatusQuery): Promise<(TokenStatus & { revoked: boolean }) | undefined> => {
     const { agentId, tokenId, organizationId, delegation, otherAgentIds } = query;
-    const [found, others, links] = await Promise.all([
+    const [row, others, links, target] = await Promise.all([
       findTokenStatus(db, agentId, tokenId),
       otherAgentIds.length > 0 ? findAgentStatuses(db, otherAgentIds) : undefined,
       delegation ? findLinks(delegation.chainIds) : undefined,
+      findTarget(query),
     ]);
-    if (found?.organizationId !== organizationId) return undefined;
+    if (row?.organizationId !== organizationId) return undefined;
+    const found = { ...row, ...(target && { target }) };
     if (!delegation) return found;
     const chain = { agents: otherAgentIds.flatMap((id) => others?.get(id) ?? []), links: links ?? [] };
     const isComplete =
@@ -147,7 +195,7 @@ export function createTokenStatuses(deps: {
       const readAt = clock.now();
       const found = await find(query);
       if (!found) return undefined;
-      const values = valuesOf(found);
+      const values = valuesOf(query, found);
       await cache.putIfAbsent(
         keys.map((key, index) => [key, values[index]]),
         readAt,
@@ -163,12 +211,13 @@ function assemble(query: StatusQuery, values: readonly unknown[]): TokenStatus |
   const [token, agent, organization, ...rest] = values;
   if (token === revoked) return revoked;
   if (token !== live || !agent || !organization || rest.includes(null)) return undefined;
-  const { agentId, organizationId, delegation, otherAgentIds } = query;
+  const { agentId, organizationId, delegation, otherAgentIds, audience } = query;
   const status = {
     agentId,
     organizationId,
     ...(organization as CachedOrganization),
     ...(agent as CachedAgent),
+    ...(audience !== undefined && assembleTarget(rest.splice(-2))),
   };
   if (!delegation) return status;
   const chain = {
@@ -178,8 +227,16 @@ function assemble(query: StatusQuery, values: readonly unknown[]): TokenStatus |
   return { ...status, chain };
 }
 
+function assembleTarget([resource, held]: readonly unknown[]): Pick<TokenStatus, 'target'> {
+  return resource === unregistered
+    ? {}
+    : { target: { ...(resource as Exclude<CachedResource, string>), held: held as HeldScopes } };
+}
+
 /** The status that an event may change. A table of all events: a new event does not compile without a row here. */
-const invalidations: Readonly<Record<EventType, 'agent' | 'organization' | 'token' | 'chain' | 'none'>> = {
+const invalidations: Readonly<
+  Record<EventType, 'agent' | 'organization' | 'token' | 'chain' | 'resource' | 'grant' | 'none'>
+> = {
   'agent.created': 'none',
   'agent.updated': 'agent',
   'agent.suspended': 'agent',
@@ -229,13 +286,14 @@ const invalidations: Readonly<Record<EventType, 'agent' | 'organization' | 'toke
   'webhook.secret_rotated': 'none',
   'webhook.tested': 'none',
   'webhook.replayed': 'none',
-  'resource.created': 'none',
-  'resource.updated': 'none',
-  'resource.deleted': 'none',
+  'resource.created': 'resource',
+  'resource.updated': 'resource',
+  'resource.deleted': 'resource',
+  // Each grant that loses scopes with its share or resource has an event of its own.
   'resource.shared': 'none',
   'resource.unshared': 'none',
-  'grant.changed': 'none',
-  'grant.removed': 'none',
+  'grant.changed': 'grant',
+  'grant.removed': 'grant',
 };
 
 function invalidatedKeys({ type, agentId, organizationId, metadata }: DomainEvent): string[] {
@@ -248,6 +306,10 @@ function invalidatedKeys({ type, agentId, organizationId, metadata }: DomainEven
       return [tokenKey(String(metadata.tokenId))];
     case 'chain':
       return [chainKey(String(metadata.chainId))];
+    case 'resource':
+      return [resourceKey(String(metadata.identifier))];
+    case 'grant':
+      return [grantKey(agentId, String(metadata.identifier))];
     case 'none':
       return [];
   }

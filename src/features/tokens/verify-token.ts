@@ -1,5 +1,5 @@
 /** Verifies access tokens: the signature shows that we issued the token, its current status that it is still valid. */
-import { isScope, type Scope } from '../../contract/scopes.ts';
+import { isScope } from '../../contract/scopes.ts';
 import { deepFreeze } from '../../kernel/data/deep-freeze.ts';
 import { createLru } from '../../kernel/data/lru.ts';
 import { memoize } from '../../kernel/data/memoize.ts';
@@ -18,13 +18,14 @@ import {
   type ChainStatus,
   type StatusQuery,
   statusQuery,
+  type TargetStatus,
   type TokenStatus,
 } from './token-status.ts';
 
 /** A token with our signature, expired or not. */
 interface SignedToken {
   readonly claims: AccessTokenClaims;
-  readonly scopes: readonly Scope[];
+  readonly scopes: readonly string[];
   readonly query: StatusQuery;
 }
 
@@ -40,10 +41,12 @@ export function createTokenVerifier({ clock, signer, statuses, issuer }: TokenDe
     const claims = await signer.verify(token, { typ: 'at+jwt', requiredClaims, allowExpired: true });
     if (!claims || !isAccessTokenClaims(claims)) return undefined;
     const { client_id: agentId, organization_id: organizationId, jti: tokenId } = claims;
+    const audience = claims.aud === issuer ? undefined : claims.aud;
+    const delegation = readDelegation(claims);
     const signed = {
       claims,
-      scopes: claims.scope.split(' ').filter(isScope),
-      query: statusQuery({ tokenId, agentId, organizationId, delegation: readDelegation(claims) }),
+      scopes: claims.scope.split(' ').filter(Boolean),
+      query: statusQuery({ tokenId, agentId, organizationId, delegation, audience }),
     };
     if (!isExpired(signed)) signedTokens.set(token, signed);
     return signed;
@@ -63,12 +66,14 @@ export function createTokenVerifier({ clock, signer, statuses, issuer }: TokenDe
   const verifiedToken = ({ claims, scopes, query }: SignedToken, status: TokenStatus): VerifiedToken => {
     const before = derived.get(query);
     if (before?.status === status) return before;
-    const { delegation } = query;
-    const limit = scopeLimit(ownerOf(query, status), delegation);
+    const { delegation, tokenId } = query;
+    const limit: readonly string[] = scopeLimit(ownerOf(query, status), delegation);
     const verified = deepFreeze({
       claims,
       status,
-      scopes: scopes.filter((scope) => limit.includes(scope)),
+      scopes: status.target
+        ? scopesWithin(status.target, tokenId, scopes)
+        : scopes.filter((scope) => limit.includes(scope)),
       ...(delegation && { delegation }),
     });
     derived.set(query, verified);
@@ -86,7 +91,8 @@ export function createTokenVerifier({ clock, signer, statuses, issuer }: TokenDe
     if (!ended && !isValidFor(tokenId, status)) return undefined;
     if (isExpired(signed) && !ended) return undefined;
     const verified = verifiedToken(signed, status);
-    return ended ? { ...verified, ended } : verified;
+    if (ended) return { ...verified, ended };
+    return status.target && verified.scopes.length === 0 ? undefined : verified;
   };
 
   return {
@@ -133,14 +139,31 @@ function ownerOf({ delegation, otherAgentIds }: StatusQuery, status: TokenStatus
   return status.chain?.agents[index] ?? status;
 }
 
+/**
+ * All scopes of a resource's token, or none when it carries one that its owner does not hold now, or that its owner got after the
+ * token was issued: a token that ended with a scope stays ended when the scope is granted again.
+ */
+function scopesWithin(
+  { deleted, held }: TargetStatus,
+  tokenId: string,
+  scopes: readonly string[],
+): readonly string[] {
+  const issuedAt = timeOfUuid(tokenId);
+  const isHeld = (scope: string) =>
+    Object.hasOwn(held, scope) && issuedAt > Date.parse(held[scope] as string);
+  return !deleted && scopes.every(isHeld) ? scopes : [];
+}
+
 /** The agent is active, and the token was issued after the agent's last suspension. */
 const isValidFor = (tokenId: string, { agentStatus, tokensEndedAt }: CachedAgent): boolean =>
   agentStatus === 'active' && (tokensEndedAt === null || timeOfUuid(tokenId) > Date.parse(tokensEndedAt));
 
 /** For the guard, which checks the organization itself: its suspension has a code of its own. */
 function createAuthenticate(verify: VerifyToken, issuer: string): GuardDeps['authenticate'] {
-  const identityOf = memoize(({ claims, status, scopes, delegation, ended }: VerifiedToken): Identity => {
+  const identityOf = memoize((verified: VerifiedToken): Identity => {
+    const { claims, status, delegation, ended } = verified;
     const { agentId, organizationId, organizationStatus, planTier, allowedScopes } = status;
+    const scopes = verified.scopes.filter(isScope);
     return Object.freeze({
       agentId,
       organizationId,

@@ -8,10 +8,12 @@ import { type ValueOf, type Variable, variables } from './variables.ts';
 
 type Values = { readonly [K in keyof typeof variables]: ValueOf<(typeof variables)[K]> };
 
-export type Config = Omit<Values, 'jwtPrivateKey' | 'jwtPublicKey' | 'baseUrl'> & {
+export type Config = Omit<Values, 'jwtPrivateKey' | 'jwtPublicKey' | 'baseUrl' | 'unregisteredResources'> & {
   readonly baseUrl: string;
   /** Whether plans may be ordered from the embedded provider, which takes no money. */
   readonly embeddedBilling: boolean;
+  /** Whether agents get tokens for audiences that are no registered resource. */
+  readonly unregisteredResources: 'allow' | 'refuse';
   readonly signingKeys: KeyPair;
 };
 
@@ -72,6 +74,7 @@ export function loadConfig(env: Environment): Config {
     ...rest,
     baseUrl: values.baseUrl ?? `http://localhost:${values.port}`,
     embeddedBilling: values.billingAllowEmbedded || (values.nodeEnv !== 'production' && !values.multiTenant),
+    unregisteredResources: values.unregisteredResources ?? (values.multiTenant ? 'refuse' : 'allow'),
     signingKeys: { privateKey: jwtPrivateKey, publicKey: jwtPublicKey },
   });
 }

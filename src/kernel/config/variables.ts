@@ -148,6 +148,11 @@ export const variables = {
       'whether this instance serves many organizations. `organization_id` is then required to create an agent, `client_id` to exchange an external token, and plans can be ordered without payment only with BILLING_ALLOW_EMBEDDED=true',
   }),
 
+  unregisteredResources: optional(oneOf('allow', 'refuse'), '`allow`; with MULTI_TENANT=true: `refuse`', {
+    env: 'UNREGISTERED_RESOURCES',
+    description:
+      "whether agents get tokens for an audience (`resource`) that is no registered resource: `allow`, with the scopes of this service's own API, or `refuse`",
+  }),
   policiesDir: optional(policyFolder, 'the built-in policies', {
     env: 'POLICIES_DIR',
     description:

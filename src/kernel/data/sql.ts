@@ -1,7 +1,7 @@
 /** SQL is written as SQL; values become parameters, never text. */
 import sql, { type Sql } from 'sql-template-tag';
 
-export { default as sql, join, raw, type Sql } from 'sql-template-tag';
+export { default as sql, empty, join, raw, type Sql } from 'sql-template-tag';
 
 const preparedQueries = new WeakSet<Sql>();
 

@@ -21,9 +21,12 @@ export interface IssuedToken {
 export interface AuthorizedToken {
   /**
    * Scopes that the agent may not hold now are left out of the token; for a delegated token, scopes that the subject may not
-   * hold now.
+   * hold now. For a registered resource, its grant says what it may hold. `all`: every scope that it may hold.
    */
-  readonly scopes: readonly string[];
+  readonly scopes: readonly string[] | 'all';
+  /** The client named these scopes. A token for another audience than our own API then carries all of them or is refused. */
+  readonly exact?: boolean;
+  /** Our issuer for our own API, otherwise the identifier of a resource. */
   readonly audience: string;
   /** Joins the audit event; never a secret. */
   readonly metadata?: Readonly<Record<string, unknown>>;
@@ -49,7 +52,10 @@ export type Mint = (tx: Tx, request: MintRequest) => Promise<IssuedToken>;
 export interface AuthenticatedClient {
   readonly agentId: string;
   readonly organizationId: string;
-  /** The scopes that a token of the client's own can carry. They do not limit a delegation. */
+  /**
+   * The scopes that a token of the client's own can carry: for our own API, or the scopes that a trust policy gives for the
+   * requested audience. They do not limit a delegation.
+   */
   readonly scopes: readonly string[];
   /** Joins the audit event: the trust policy and issuer of an external assertion. */
   readonly auditMetadata?: Readonly<Record<string, unknown>>;
@@ -104,6 +110,8 @@ export interface ExternalClientAssertion {
   readonly agentId: string | undefined;
   /** The scopes asked for a token of the client's own; undefined for other grants, which read the form themselves. */
   readonly scope: string | undefined;
+  /** The audience of a token of the client's own; absent for our own API and for other grants. */
+  readonly audience?: string;
   readonly origin: Origin;
   /** The agents besides the client that the grant locks; called once the client is authenticated and counted. */
   agentsToLock(): Promise<readonly string[]>;

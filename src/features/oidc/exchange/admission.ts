@@ -17,6 +17,7 @@ import type { Admit, OidcDeps, RefusalCodes } from '../deps.ts';
 import { checksOf, failedChecks } from '../policies/match.ts';
 import { lockPolicyShared } from '../policies/store.ts';
 import { maxAgeSeconds, type TrustPolicy } from '../schema.ts';
+import { policyScopes } from './policy-scopes.ts';
 import { createPolicySelection, type SelectedPolicy } from './policy-selection.ts';
 import { singleUseKeysOf } from './single-use-keys.ts';
 import { isUsed, markTokenUsed, recordPolicyUse } from './store.ts';
@@ -77,7 +78,8 @@ export function createAdmission(deps: OidcDeps): Admit {
   ): Promise<{ token: UnverifiedToken; selected: SelectedPolicy }> => {
     const token = parseToken(assertion, codes);
     context.token = token;
-    const request = { agentId: assertion.agentId, scopes: parseScopes(assertion.scope) };
+    const { agentId: named, audience } = assertion;
+    const request = { agentId: named, scopes: parseScopes(assertion.scope), audience };
     const selected = await selectPolicy(token, request);
     if (selected.policy) context.policy = selected.policy;
     if ('problem' in selected)
@@ -130,8 +132,9 @@ export function createAdmission(deps: OidcDeps): Admit {
           // Lock order: all agents at once, then policies. Every transaction that locks both does the same.
           await lockShared(tx, 'agent', [selected.policy.agentId, ...parties]);
           const policy = await lockAndUse(tx, token, selected, codes);
-          refuseExcessScopes(policy, assertion.scope, codes);
-          const issued = await issue(tx, authenticatedClient(policy, token));
+          const scopes = policyScopes(policy, assertion.audience);
+          refuseExcessScopes(scopes, assertion.scope, codes);
+          const issued = await issue(tx, authenticatedClient(policy, scopes, token));
           recordPolicyUse(tx, policy.policyId, isoTime(clock));
           tx.afterCommit(() => metrics.count('service_oidc_tokens_issued_total', {}));
           return issued;
@@ -150,19 +153,22 @@ export function createAdmission(deps: OidcDeps): Admit {
 export const parseScopes = (text: string | undefined): string[] => (text ?? '').split(' ').filter(Boolean);
 
 function refuseExcessScopes(
-  { scopes }: TrustPolicy,
+  granted: readonly string[],
   requested: string | undefined,
   codes: RefusalCodes,
 ): void {
-  const granted: readonly string[] = scopes;
   if (parseScopes(requested).some((scope) => !granted.includes(scope)))
-    failToken(codes.scope, `invalid scope: the trust policy gives ${scopes.join(' ') || 'none'}`);
+    failToken(codes.scope, `invalid scope: the trust policy gives ${granted.join(' ') || 'none'}`);
 }
 
-const authenticatedClient = (policy: TrustPolicy, token: UnverifiedToken): AuthenticatedClient => ({
+const authenticatedClient = (
+  policy: TrustPolicy,
+  scopes: readonly string[],
+  token: UnverifiedToken,
+): AuthenticatedClient => ({
   agentId: policy.agentId,
   organizationId: policy.organizationId,
-  scopes: policy.scopes,
+  scopes,
   auditMetadata: externalIdentity(policy, token),
 });
 

@@ -5,24 +5,30 @@ import type { Exchange, OidcDeps } from '../deps.ts';
 import { createAdmission, parseScopes } from './admission.ts';
 
 export function createExchange(deps: OidcDeps): Exchange {
-  const { externalTokens, mint, countExchange } = deps;
+  const { externalTokens, issuer, mint, countExchange } = deps;
   const admit = createAdmission(deps);
 
   return {
     admit,
 
-    redeem: (assertion, audience, codes) =>
-      admit(assertion, codes, async (tx, client) => {
+    redeem: (proof, audience, endpointCodes) => {
+      const assertion = { ...proof, audience };
+      // The spec's own words are for our own API only.
+      const codes =
+        audience === issuer ? endpointCodes : { ...endpointCodes, scope: 'invalid_scope' as const };
+      return admit(assertion, codes, async (tx, client) => {
         const { agentId, scopes: policyScopes, auditMetadata: metadata = {} } = client;
         const requested = parseScopes(assertion.scope);
         const { origin } = assertion;
-        const scopes = requested.length > 0 ? requested : policyScopes;
-        const issued = await mint(tx, { origin, agentId, scopes, audience, metadata });
+        const exact = requested.length > 0;
+        const scopes = exact ? requested : policyScopes;
+        const issued = await mint(tx, { origin, agentId, scopes, exact, audience, metadata });
         if (requested.length > 0 && parseScopes(issued.scope).length < new Set(requested).size)
           failToken(codes.scope, `invalid scope: this agent may hold ${issued.scope || 'none of these'}`);
         tx.afterCommit(() => countExchange(client));
         return issued;
-      }),
+      });
+    },
 
     isExternal(assertion) {
       const token = externalTokens.read(assertion);

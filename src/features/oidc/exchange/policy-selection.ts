@@ -14,6 +14,7 @@ import type { OidcDeps } from '../deps.ts';
 import { subjectPrefixesOf } from '../policies/lookup-keys.ts';
 import { checksOf, failedChecks } from '../policies/match.ts';
 import type { TrustPolicy } from '../schema.ts';
+import { policyScopes } from './policy-scopes.ts';
 import { roundRobinKeySources } from './round-robin.ts';
 import { findPoliciesByPrefix, findPoliciesOfAgent, type RankedPolicy } from './store.ts';
 
@@ -40,6 +41,13 @@ export interface SelectionFailure {
   readonly policy?: TrustPolicy;
   /** For the client, instead of the uniform answer. */
   readonly publicMessage?: string;
+}
+
+export interface SelectionRequest {
+  readonly agentId: string | undefined;
+  readonly scopes: readonly string[];
+  /** Absent for our own API. */
+  readonly audience: string | undefined;
 }
 
 interface EvaluatedPolicy {
@@ -72,7 +80,7 @@ export function createPolicySelection({ db, clock, externalTokens }: OidcDeps) {
 
   return async (
     token: UnverifiedToken,
-    { agentId, scopes }: { agentId: string | undefined; scopes: readonly string[] },
+    { agentId, scopes, audience }: SelectionRequest,
   ): Promise<SelectedPolicy | SelectionFailure> => {
     const candidates = await findCandidates(token, agentId);
     const policies = candidates.filter(({ rank }) => rank <= maxPolicies.perOrganization);
@@ -103,7 +111,11 @@ export function createPolicySelection({ db, clock, externalTokens }: OidcDeps) {
     if (admitting.some(({ policy }) => policy.agentId !== oldest.policy.agentId))
       return { problem: severalAgents, publicMessage: severalAgents, policy: oldest.policy };
     // Several policies of one agent: the oldest that grants the requested scopes.
-    return admitting.find(({ policy }) => scopes.every((scope) => policy.scopes.includes(scope))) ?? oldest;
+    const gives = (policy: TrustPolicy) => {
+      const given = policyScopes(policy, audience);
+      return scopes.every((scope) => given.includes(scope));
+    };
+    return admitting.find(({ policy }) => gives(policy)) ?? oldest;
   };
 }
 

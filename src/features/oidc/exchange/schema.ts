@@ -1,5 +1,9 @@
 /** The forms of the token routes. Unknown parameters are ignored there, as RFC 6749 §3.2 demands. */
 import Type, { type Static } from 'typebox';
+import { limits } from '../../../contract/limits.ts';
+
+/** All scopes of a resource, separated by spaces. */
+const maxScopeText = limits.resource.maxScopes * (limits.resource.maxScopeLength + 1);
 
 export const ExchangeRequest = Type.Object(
   {
@@ -14,7 +18,7 @@ export const ExchangeRequest = Type.Object(
         description: 'the agent to become; send it always. Required with MULTI_TENANT=true',
       }),
     ),
-    scope: Type.Optional(Type.String({ maxLength: 1024 })),
+    scope: Type.Optional(Type.String({ maxLength: maxScopeText })),
     resource: Type.Optional(Type.String({ maxLength: 1024 })),
     audience: Type.Optional(Type.String({ maxLength: 1024 })),
   },

@@ -3,7 +3,7 @@ import type { Tx } from '../../../kernel/data/db.ts';
 import type { AuthorizedToken } from '../../../kernel/ports/grant.ts';
 import type { TokenContents } from '../draft-token.ts';
 import { requireActive } from '../eligibility.ts';
-import { limitScopes } from '../scope-limit.ts';
+import type { LimitScopes } from '../scope-limit.ts';
 import type { AgentStatus } from '../store.ts';
 import type { VerifiedProof } from './authenticate.ts';
 import { type Decision, refusalBy } from './decision.ts';
@@ -28,10 +28,18 @@ export const authorize = (
   tx: Tx,
   requests: readonly AuthenticatedRequest[],
   locks: readonly ClientLock[],
+  limitScopes: LimitScopes,
 ): Promise<Authorization[]> =>
-  Promise.all(requests.map((request, index) => authorizeOne(tx, request, locks[index] as ClientLock)));
+  Promise.all(
+    requests.map((request, index) => authorizeOne(tx, request, locks[index] as ClientLock, limitScopes)),
+  );
 
-async function authorizeOne(tx: Tx, request: AuthenticatedRequest, lock: ClientLock): Promise<Authorization> {
+async function authorizeOne(
+  tx: Tx,
+  request: AuthenticatedRequest,
+  lock: ClientLock,
+  limitScopes: LimitScopes,
+): Promise<Authorization> {
   if (lock.kind !== 'locked') return lock;
   const client = lock.status;
   try {

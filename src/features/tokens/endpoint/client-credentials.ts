@@ -12,17 +12,16 @@ export const clientCredentials = (issuer: string): BatchedGrant => ({
     invalidResource: 'unsupported_grant_type',
   },
   transaction: 'shared',
-  authorize: ({ client, form, audience = issuer }) => ({
-    scopes: requestedScopes(form.scope, client.scopes),
-    audience,
-  }),
+  authorize({ client, form, audience = issuer }) {
+    const named = (form.scope ?? '').split(' ').filter(Boolean);
+    if (audience === issuer) requireOwnScopes(named, client.scopes);
+    return named.length === 0 ? { scopes: 'all', audience } : { scopes: named, exact: true, audience };
+  },
 });
 
-/** All scopes of the agent when the form names none. */
-function requestedScopes(requested: string | undefined, allowed: readonly string[]): readonly string[] {
-  const words = (requested ?? '').split(' ').filter(Boolean);
-  if (words.length === 0) return allowed;
-  if (words.every((word) => isScope(word) && allowed.includes(word))) return words;
+/** The spec's own word for a scope that the agent may not hold. */
+function requireOwnScopes(named: readonly string[], allowed: readonly string[]): void {
+  if (named.every((word) => isScope(word) && allowed.includes(word))) return;
   const holdable = scopes.filter((scope) => allowed.includes(scope));
   const description = `invalid scope: this agent may hold ${holdable.join(' ') || 'none'}`;
   throw new TokenError('unsupported_grant_type', description, 'scope not allowed');

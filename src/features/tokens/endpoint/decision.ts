@@ -10,12 +10,14 @@ export interface Decision {
   readonly entry: LedgerEntry;
   /** Rejects with the TokenError of a refusal. */
   readonly response: Promise<IssuedToken>;
+  /** The label of the metric. */
+  readonly metricScope: string;
 }
 
 /** The response is awaited after the commit, or never if the transaction fails. */
-export function decision(entry: LedgerEntry, response: Promise<IssuedToken>): Decision {
+export function decision(entry: LedgerEntry, response: Promise<IssuedToken>, metricScope: string): Decision {
   response.catch(() => {});
-  return { kind: 'decided', entry, response };
+  return { kind: 'decided', entry, response, metricScope };
 }
 
 /** A refusal of an authenticated client. */
@@ -36,6 +38,7 @@ export const refusal = (
       },
     },
     Promise.reject(error),
+    '',
   );
 
 /** Other errors roll the transaction back. */

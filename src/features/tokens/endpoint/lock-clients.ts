@@ -6,7 +6,8 @@ import { isDeepStrictEqual } from 'node:util';
 import type { Tx } from '../../../kernel/data/db.ts';
 import { sameHash } from '../../../kernel/secrets.ts';
 import {
-  type AgentStatus,
+  type ClientStatus,
+  findTargets,
   insertAssertions,
   lockAgentKeys,
   lockClientsOfSecrets,
@@ -23,7 +24,7 @@ import {
 /** Its agent and credentials do not change until the transaction ends. */
 export interface LockedClient {
   readonly kind: 'locked';
-  readonly status: AgentStatus;
+  readonly status: ClientStatus;
 }
 
 /** Another transaction is changing the agent, and this one does not wait for it. */
@@ -34,6 +35,8 @@ export type ClientLock = LockedClient | AuthenticationFailure | typeof agentBusy
 export interface LockOptions {
   readonly now: Date;
   readonly waiting: boolean;
+  /** Of the proofs whose request names another audience than our own API. */
+  readonly audiences: ReadonlyMap<VerifiedProof, string>;
 }
 
 type SecretProof = Extract<VerifiedProof, { kind: 'secret' }>;
@@ -58,7 +61,9 @@ const isAssertion = (proof: VerifiedProof): proof is AssertionProof => proof.kin
 
 async function lockBySecret(tx: Tx, proofs: readonly SecretProof[], locks: Locks, options: LockOptions) {
   if (proofs.length === 0) return;
-  const clients = await lockClientsOfSecrets(tx, proofs, options);
+  const { now, waiting, audiences } = options;
+  const named = audiences.size > 0 ? proofs.map((proof) => audiences.get(proof)) : undefined;
+  const clients = await lockClientsOfSecrets(tx, proofs, { now, waiting, audiences: named });
   for (const [index, proof] of proofs.entries()) {
     const client = clients[index];
     if (client === lockNotAvailable) locks.set(proof, agentBusy);
@@ -73,7 +78,7 @@ async function lockByAssertion(
   tx: Tx,
   proofs: readonly AssertionProof[],
   locks: Locks,
-  { waiting }: LockOptions,
+  { waiting, audiences }: LockOptions,
 ) {
   if (proofs.length === 0) return;
   const owners = await lockAgentKeys(
@@ -92,11 +97,31 @@ async function lockByAssertion(
     tx,
     current.map(({ proof }) => proof).filter(({ used }) => !used),
   );
+  const targets = await findTargetsOf(tx, proofs, audiences);
   for (const { proof, status } of current) {
     const isGood = proof.used || isFirstUse(proof);
+    const target = targets.get(proof);
+    const client = target === undefined ? status : { ...status, target };
     locks.set(
       proof,
-      isGood ? { kind: 'locked', status } : authenticationFailure(proof.agentId, usedAssertion),
+      isGood ? { kind: 'locked', status: client } : authenticationFailure(proof.agentId, usedAssertion),
     );
   }
+}
+
+/** One query for all proofs that name another audience. */
+async function findTargetsOf(
+  tx: Tx,
+  proofs: readonly AssertionProof[],
+  audiences: LockOptions['audiences'],
+): Promise<ReadonlyMap<AssertionProof, ClientStatus['target']>> {
+  const named = proofs.flatMap((proof) => {
+    const audience = audiences.get(proof);
+    return audience === undefined ? [] : [{ proof, audience }];
+  });
+  const targets = await findTargets(
+    tx,
+    named.map(({ proof: { agentId }, audience }) => ({ ownerId: agentId, clientId: agentId, audience })),
+  );
+  return new Map(named.map(({ proof }, index) => [proof, targets[index]]));
 }

@@ -1,6 +1,6 @@
 /** The first stage: reads the request, without looking anything up. */
 import type { TokenErrorCode } from '../../../contract/errors.ts';
-import { audienceOf } from '../../../kernel/audience.ts';
+import { audienceOf, namesSeveralTargets } from '../../../kernel/audience.ts';
 import type { Origin } from '../../../kernel/caller.ts';
 import { failToken } from '../../../kernel/fail.ts';
 import type { CountAgainst } from '../../../kernel/http/route.ts';
@@ -37,6 +37,7 @@ export function createRequestParser(grants: readonly [Grant, ...Grant[]], issuer
 
   return {
     malformed(form) {
+      if (namesSeveralTargets(form, issuer)) return 'invalid_target';
       const { grant_type } = (form ?? {}) as { grant_type?: unknown };
       return errorCodesFor(byType.get(String(grant_type))).malformed;
     },

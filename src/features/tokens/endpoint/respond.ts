@@ -10,7 +10,7 @@ export async function respond(
   metrics: Metrics,
 ): Promise<IssuedToken> {
   const issued = await decision.response;
-  metrics.count('service_tokens_issued_total', { scope: issued.scope });
+  metrics.count('service_tokens_issued_total', { scope: decision.metricScope });
   grant.onIssued?.(proof);
   return withTokenType(grant, issued);
 }

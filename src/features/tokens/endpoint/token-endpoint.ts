@@ -4,8 +4,9 @@ import { lockShared } from '../../../kernel/data/locks.ts';
 import type { Grant, IssuedToken, Mint } from '../../../kernel/ports/grant.ts';
 import type { TokenDeps } from '../deps.ts';
 import type { DraftToken } from '../draft-token.ts';
-import { createAuthentication } from './authenticate.ts';
-import { authorize } from './authorize.ts';
+import type { LimitScopes } from '../scope-limit.ts';
+import { createAuthentication, type VerifiedProof } from './authenticate.ts';
+import { type AuthenticatedRequest, authorize } from './authorize.ts';
 import { countAgainstClient } from './count.ts';
 import { createExternalIssue } from './external-assertion.ts';
 import { createIssueQueues, type IssueBatch } from './issue-queues.ts';
@@ -21,10 +22,16 @@ export interface TokenEndpoint {
   malformed(form: unknown): TokenErrorCode;
 }
 
+export interface IssueSteps {
+  readonly mint: Mint;
+  readonly draft: DraftToken;
+  readonly limitScopes: LimitScopes;
+}
+
 export function createTokenEndpoint(
   deps: TokenDeps,
   grants: readonly [Grant, ...Grant[]],
-  { mint, draft }: { readonly mint: Mint; readonly draft: DraftToken },
+  { mint, draft, limitScopes }: IssueSteps,
 ): TokenEndpoint {
   const { db, clock, ledger, metrics, issuer, checkPlans, exchangeQueue } = deps;
   const { parse, malformed } = createRequestParser(grants, issuer);
@@ -36,8 +43,12 @@ export function createTokenEndpoint(
       const proofs = requests.map(({ proof }) => proof);
       if (agentsToLock)
         await lockShared(tx, 'agent', [...proofs.map(({ agentId }) => agentId), ...agentsToLock]);
-      const clients = await lockClients(tx, proofs, { now: new Date(clock.now()), waiting });
-      const authorized = await authorize(tx, requests, clients);
+      const clients = await lockClients(tx, proofs, {
+        now: new Date(clock.now()),
+        waiting,
+        audiences: otherAudiences(requests, issuer),
+      });
+      const authorized = await authorize(tx, requests, clients, limitScopes);
       const withinQuota = await applyQuota(tx, authorized, { checkPlans, waiting });
       return record(tx, withinQuota, { ledger, draft });
     });
@@ -59,4 +70,16 @@ export function createTokenEndpoint(
       return respond(request, result, metrics);
     },
   };
+}
+
+/** Of the requests for tokens of the client's own, which depend on the client's own grant. */
+function otherAudiences(
+  requests: readonly AuthenticatedRequest[],
+  issuer: string,
+): ReadonlyMap<VerifiedProof, string> {
+  const audiences = new Map<VerifiedProof, string>();
+  for (const { audience, grant, proof } of requests)
+    if (audience !== undefined && audience !== issuer && grant.transaction === 'shared')
+      audiences.set(proof, audience);
+  return audiences;
 }

@@ -1,0 +1,330 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { decodeJwt } from 'jose';
+import { type Answer, newAgent, startApp } from '../../../test/support/harness.ts';
+import { createDelegationClient } from '../../../test/support/scenarios/delegations.ts';
+import { createResourceClient } from '../../../test/support/scenarios/resources.ts';
+
+const t = await startApp();
+const { register, grant, removeGrant, remove } = createResourceClient(t);
+const { createDelegation, exchange } = createDelegationClient(t);
+
+interface Client {
+  readonly agentId: string;
+  readonly clientId: string;
+  readonly clientSecret: string;
+}
+
+const credentials = ({ clientId, clientSecret }: Client) => ({
+  grant_type: 'client_credentials',
+  client_id: clientId,
+  client_secret: clientSecret,
+});
+const ask = (client: Client, resource: string, scope?: string): Promise<Answer> =>
+  t.askToken({ ...credentials(client), resource, ...(scope !== undefined && { scope }) });
+const issued = async (client: Client, resource: string, scope?: string): Promise<string> => {
+  const { status, json, text } = await ask(client, resource, scope);
+  assert.equal(status, 200, text);
+  return json.access_token;
+};
+const introspect = async (token: string, as?: string) =>
+  (await t.form('/api/v1/token/introspect', { token }, as ?? (await t.token()))).json;
+const isActive = async (token: string): Promise<boolean> => (await introspect(token)).active;
+const assertRefused = ({ status, json }: Answer, error: string, code = 400) =>
+  assert.deepEqual([status, json.error], [code, error], json.error_description);
+const refusalReason = async (agentId: string): Promise<unknown> => {
+  const rows = await t.sql<{ metadata: { reason: string } }>(
+    `select canonical::jsonb -> 'metadata' as metadata from audit_events
+     where action = 'token.refused' and canonical::jsonb ->> 'agentId' = $1 order by occurred_at desc, event_id desc limit 1`,
+    [agentId],
+  );
+  return rows[0]?.metadata.reason;
+};
+
+/** An agent with a grant for a resource. */
+async function granted(scopes: readonly string[] = ['read', 'write'], changes = {}) {
+  const agent = await t.agent();
+  const resource = await register(changes);
+  await grant(agent.agentId, resource, scopes);
+  return { agent, resource, identifier: resource.identifier };
+}
+
+describe('POST /token with a registered resource', () => {
+  it('200 with the audience, the granted scopes, the lifetime and the chosen claims', async () => {
+    const claims = ['agentType', 'capabilities', 'owner', 'deploymentEnv', 'version'];
+    const { agent, identifier } = await granted(undefined, { tokenLifetimeSeconds: 120, claims });
+    const { json } = await ask(agent, identifier);
+    assert.deepEqual([json.scope, json.expires_in, json.token_type], ['read write', 120, 'Bearer']);
+    const { iat = 0, exp = 0, jti, iss, organization_id, ...rest } = decodeJwt(json.access_token);
+    assert.equal(exp - iat, 120);
+    assert.deepEqual(rest, {
+      aud: identifier,
+      sub: agent.agentId,
+      client_id: agent.agentId,
+      scope: 'read write',
+      agent_type: 'screener',
+      capabilities: ['resume:read'],
+      owner: 'talent-team',
+      deployment_env: 'production',
+      agent_version: '1.0.0',
+    });
+  });
+  it('200 with the requested scopes only, each once, and no claim that was not chosen', async () => {
+    const { agent, identifier } = await granted();
+    const { json } = await ask(agent, identifier, 'write write');
+    assert.equal(json.scope, 'write');
+    assert.equal(decodeJwt(json.access_token).agent_type, undefined);
+  });
+  it('200 for a client of a batch in which others ask for our own API', async () => {
+    const { agent, identifier } = await granted();
+    const other = await t.agent();
+    const answers = await Promise.all(
+      Array.from({ length: 20 }, (_, n) =>
+        n % 2 ? ask(agent, identifier) : t.askToken(credentials(n % 4 ? other : agent)),
+      ),
+    );
+    for (const [n, { status, json }] of answers.entries()) {
+      assert.equal(status, 200);
+      const { aud, scope } = decodeJwt(json.access_token) as { aud: string; scope: string };
+      assert.equal(aud, n % 2 ? identifier : 'http://countersign.test');
+      assert.equal(scope === 'read write', n % 2 === 1);
+    }
+  });
+  it('400 invalid_target without a grant, or for a deleted resource', async () => {
+    const { agent, resource, identifier } = await granted();
+    const other = await t.agent();
+    for (const scope of [undefined, 'read', 'unknown'])
+      assertRefused(await ask(other, identifier, scope), 'invalid_target');
+    assert.equal(await refusalReason(other.agentId), 'no grant for the resource');
+    await remove(resource);
+    assertRefused(await ask(agent, identifier), 'invalid_target');
+    assert.equal(await refusalReason(agent.agentId), 'the resource was deleted');
+  });
+  it("400 invalid_scope for a scope outside the grant, and for our own API's scopes", async () => {
+    const { agent, identifier } = await granted();
+    for (const scope of ['delete', 'read delete', 'agents:read', 'constructor', '__proto__'])
+      assertRefused(await ask(agent, identifier, scope), 'invalid_scope');
+    assert.equal(await refusalReason(agent.agentId), 'scope not allowed');
+  });
+  it('400 invalid_target for more than one resource; the spec’s word for our own API twice', async () => {
+    const { agent, identifier } = await granted();
+    const askBoth = (...resources: string[]) =>
+      t.call('POST', '/api/v1/token', {
+        payload: new URLSearchParams([
+          ...Object.entries(credentials(agent)),
+          ...resources.map((resource) => ['resource', resource] as [string, string]),
+        ]).toString(),
+        headers: { 'content-type': 'application/x-www-form-urlencoded' },
+      });
+    const ours = 'http://countersign.test';
+    assertRefused(await askBoth(identifier, 'https://two.example/'), 'invalid_target');
+    assertRefused(await askBoth(identifier, identifier), 'invalid_target');
+    assertRefused(await askBoth(ours, identifier), 'invalid_target');
+    assertRefused(await askBoth(ours, ours), 'unsupported_grant_type');
+  });
+  it('other spellings are other audiences: unregistered, with scopes of our own API only', async () => {
+    const { agent, identifier } = await granted(undefined, {
+      identifier: `https://spelled-${crypto.randomUUID()}.example.com`,
+    });
+    for (const other of [`${identifier}/`, identifier.replace('https', 'HTTPS'), `${identifier}/x`]) {
+      const { aud, scope } = decodeJwt(await issued(agent, other)) as { aud: string; scope: string };
+      assert.equal(aud, other);
+      assert.ok(!/\b(read|write)\b(?<!:read|:write)/.test(scope), scope);
+      assertRefused(await ask(agent, other, 'read'), 'invalid_scope');
+    }
+  });
+  it('401 at our own API, /delegations and /oidc/id-token', async () => {
+    const { agent, identifier } = await granted();
+    const token = await issued(agent, identifier);
+    assert.equal((await t.call('GET', '/api/v1/agents', { token })).status, 401);
+    const payload = { delegateeId: agent.agentId, scopes: ['read'] };
+    assert.equal((await t.call('POST', '/api/v1/delegations', { token, payload })).status, 401);
+    assert.equal((await t.form('/api/v1/oidc/id-token', { audience: 'x' }, token)).status, 401);
+  });
+  it('counts its tokens under the scope `resource`, and records audience and scope', async () => {
+    const count = async () =>
+      Number(
+        /^service_tokens_issued_total\{scope="resource"\} (\d+)/m.exec(await t.app.metrics.text())?.[1] ?? 0,
+      );
+    const before = await count();
+    const { agent, identifier } = await granted();
+    const { jti } = decodeJwt(await issued(agent, identifier));
+    assert.equal(await count(), before + 1);
+    const [row] = await t.sql<{ metadata: Record<string, unknown> }>(
+      `select canonical::jsonb -> 'metadata' as metadata from audit_events
+       where action = 'token.issued' and canonical::jsonb -> 'metadata' ->> 'tokenId' = $1`,
+      [jti],
+    );
+    assert.deepEqual([row?.metadata.audience, row?.metadata.scope], [identifier, 'read write']);
+  });
+});
+
+describe('a token of a resource at introspection', () => {
+  it('200 with its own scopes, audience, issuer, id and organization', async () => {
+    const { agent, identifier } = await granted();
+    const token = await issued(agent, identifier);
+    const { jti, organization_id, iat, exp } = decodeJwt(token);
+    assert.deepEqual(await introspect(token), {
+      active: true,
+      sub: agent.agentId,
+      client_id: agent.agentId,
+      scope: 'read write',
+      token_type: 'Bearer',
+      iat,
+      exp,
+      aud: identifier,
+      iss: 'http://countersign.test',
+      jti,
+      organization_id,
+    });
+  });
+  it('200 for the organization of the agent and that of the resource, inactive for others', async () => {
+    const organization = async () => {
+      const payload = { name: 'Elsewhere', slug: `elsewhere-${crypto.randomUUID()}` };
+      const { json } = await t.call('POST', '/api/v1/organizations', { token: await t.token(), payload });
+      const agent = await t.agent({ organization_id: json.organizationId });
+      return { organizationId: json.organizationId as string, agent, token: await t.token(undefined, agent) };
+    };
+    const [owner, home, other] = [await organization(), await organization(), await organization()];
+    const resource = await register({ organizationId: owner.organizationId });
+    await grant(home.agent.agentId, resource, ['read']);
+    const token = await issued(home.agent, resource.identifier);
+    for (const [as, active] of [
+      [owner.token, true],
+      [home.token, true],
+      [other.token, false],
+    ] as const)
+      assert.equal((await introspect(token, as)).active, active);
+    const revoke = await t.form('/api/v1/token/revoke', { token }, owner.token);
+    assert.equal(revoke.status, 403, 'the owner of the resource cannot revoke the token');
+  });
+
+  const endings = {
+    'its grant is removed': async ({ agent, resource }) => removeGrant(agent.agentId, resource),
+    'its grant loses one of its scopes': async ({ agent, resource }) =>
+      grant(agent.agentId, resource, ['read']),
+    'its resource is deleted': async ({ resource }) => remove(resource),
+  } satisfies Record<string, (of: Awaited<ReturnType<typeof granted>>) => Promise<void>>;
+  for (const [what, end] of Object.entries(endings)) {
+    it(`200 {active:false} at once when ${what}, and a minute later`, async () => {
+      const of = await granted();
+      const token = await issued(of.agent, of.identifier);
+      for (let n = 0; n < 3; n++) assert.equal(await isActive(token), true);
+      await end(of);
+      assert.deepEqual(await introspect(token), { active: false });
+      t.clock.advance(61_000);
+      assert.deepEqual(await introspect(token), { active: false });
+      assert.deepEqual(await introspect(token), { active: false });
+    });
+  }
+  it('200 active when another scope is removed or added', async () => {
+    const { agent, resource, identifier } = await granted(['read', 'write']);
+    const token = await issued(agent, identifier, 'read');
+    assert.equal(await isActive(token), true);
+    await grant(agent.agentId, resource, ['read']);
+    assert.equal(await isActive(token), true);
+    await grant(agent.agentId, resource, ['read', 'delete']);
+    assert.equal(await isActive(token), true);
+  });
+  it('200 {active:false} still when the scope is granted again, while a new token is active', async () => {
+    const { agent, resource, identifier } = await granted();
+    const token = await issued(agent, identifier);
+    assert.equal(await isActive(token), true);
+    await grant(agent.agentId, resource, ['read']);
+    await grant(agent.agentId, resource, ['read', 'write']);
+    const next = await issued(agent, identifier);
+    assert.deepEqual([await isActive(token), await isActive(next)], [false, true]);
+    await removeGrant(agent.agentId, resource);
+    await grant(agent.agentId, resource, ['read', 'write']);
+    assert.deepEqual([await isActive(next), await isActive(await issued(agent, identifier))], [false, true]);
+  });
+  it('200 active for a token issued in the millisecond of the grant, or by a node whose clock is behind', async () => {
+    const { agent, resource, identifier } = await granted();
+    await t.sql('update resource_grants set scopes = $2 where resource_id = $1', [
+      resource.resourceId,
+      JSON.stringify({ read: new Date(t.clock.now() + 5_000).toISOString() }),
+    ]);
+    assert.equal(await isActive(await issued(agent, identifier)), true);
+  });
+  it('200 {active:false} for a token of an audience that is registered later', async () => {
+    const agent = await t.agent();
+    const identifier = `https://later-${crypto.randomUUID()}.example.com`;
+    const token = await issued(agent, identifier);
+    assert.equal(await isActive(token), true);
+    const resource = await register({ identifier });
+    assert.equal(await isActive(token), false);
+    await grant(agent.agentId, resource, ['read']);
+    assert.equal(await isActive(token), false);
+  });
+  it('200 {active:false} when its agent is suspended', async () => {
+    const { agent, identifier } = await granted();
+    const token = await issued(agent, identifier);
+    const path = `/api/v1/agents/${agent.agentId}`;
+    await t.call('PATCH', path, { token: await t.token(), payload: { status: 'suspended' } });
+    assert.equal(await isActive(token), false);
+  });
+});
+
+describe('UNREGISTERED_RESOURCES', () => {
+  const audience = 'https://unregistered.example.com/';
+  it('400 invalid_target with refuse and with MULTI_TENANT=true; 200 with allow', async () => {
+    for (const [environment, status] of [
+      [{ UNREGISTERED_RESOURCES: 'refuse' }, 400],
+      [{ MULTI_TENANT: 'true' }, 400],
+      [{ MULTI_TENANT: 'true', UNREGISTERED_RESOURCES: 'allow' }, 200],
+    ] as const) {
+      const other = await startApp(environment);
+      const { clientId, clientSecret } = other.operator;
+      const fields = { grant_type: 'client_credentials', client_id: clientId, client_secret: clientSecret };
+      const { status: answered, json } = await other.askToken({ ...fields, resource: audience });
+      assert.deepEqual([answered, json.error], [status, status === 400 ? 'invalid_target' : undefined]);
+      const ours = await other.askToken({ ...fields, resource: 'http://countersign.test/' });
+      assert.equal(ours.status, 200, 'our own API is no resource');
+    }
+  });
+});
+
+describe('a delegated token of a resource', () => {
+  /** A chain for the resource, as the delegations route stores it. */
+  async function delegated(scopes = ['read', 'write']) {
+    const { agent: subject, resource, identifier } = await granted(['read', 'write'], { claims: ['owner'] });
+    const actor = await t.agent(newAgent({ owner: 'actors' }));
+    const chain = await createDelegation(await t.token(undefined, subject), actor, ['agents:read']);
+    await t.sql('update delegations set scopes = $2, resource = $3 where chain_id = $1', [
+      chain.chainId,
+      scopes,
+      [identifier],
+    ]);
+    return { subject, actor, resource, identifier, token: chain.delegationToken };
+  }
+  it('200 within the grant of the subject, with claims of the actor', async () => {
+    const { subject, actor, identifier, token } = await delegated(['read', 'delete']);
+    const { status, json, text } = await exchange(actor, token);
+    assert.equal(status, 200, text);
+    const claims = decodeJwt(json.access_token);
+    assert.deepEqual(
+      [claims.aud, claims.sub, claims.client_id, claims.scope, claims.owner],
+      [identifier, subject.agentId, actor.agentId, 'read', 'actors'],
+    );
+    assert.equal((await introspect(json.access_token)).scope, 'read');
+  });
+  it('400 invalid_scope for what the chain or the subject lacks; invalid_target without a grant', async () => {
+    const { subject, actor, resource, token } = await delegated(['read', 'delete']);
+    for (const scope of ['write', 'delete', 'read delete', 'agents:read'])
+      assertRefused(await exchange(actor, token, { scope }), 'invalid_scope');
+    await grant(subject.agentId, resource, ['write']);
+    assertRefused(await exchange(actor, token), 'invalid_scope');
+    await removeGrant(subject.agentId, resource);
+    assertRefused(await exchange(actor, token), 'invalid_target');
+  });
+  it("200 {active:false} at once when the subject's grant is narrowed; the actor's does not count", async () => {
+    const { subject, actor, resource, token } = await delegated();
+    const { access_token } = (await exchange(actor, token)).json;
+    assert.equal(await isActive(access_token), true);
+    await grant(actor.agentId, resource, ['delete']);
+    await removeGrant(actor.agentId, resource);
+    assert.equal(await isActive(access_token), true);
+    await grant(subject.agentId, resource, ['read']);
+    assert.equal(await isActive(access_token), false);
+  });
+});
