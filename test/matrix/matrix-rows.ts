@@ -229,6 +229,7 @@ export const showsForeign: Readonly<Record<string, string>> = {
 /** Routes with a writing method that change nothing, with the reason. */
 export const changesNothing: Readonly<Record<string, string>> = {
   introspectToken: 'answers a question about a token; POST keeps the token out of addresses',
+  previewToken: 'answers what a token would be; issues nothing',
   verifyDelegation: 'answers a question about a token; POST keeps the token out of addresses',
   verifyPartnerToken: "answers a question about a partner's token; issues nothing",
   testTrustPolicy: 'answers whether a policy accepts a token; issues and marks nothing',
@@ -297,6 +298,11 @@ export const rows: Readonly<Record<string, Row>> = {
       delegatedAdmin: '200',
       delegatedByOperator: '403 FORBIDDEN',
     }),
+  },
+
+  previewToken: {
+    request: ({ agentId }) => ({ method: 'POST', url: `${api}/tokens/preview`, payload: { agentId } }),
+    answers: ofAgents('200'),
   },
 
   // Within an organization only: the operator's agent delegates to agents of its own organization.

@@ -61,6 +61,9 @@ export type CheckTokens = (
   options: { waiting: boolean },
 ) => Promise<readonly (LimitReached | 'busy' | undefined)[]>;
 
+/** The limit that refuses a token of this client now. Takes no locks and counts nothing. */
+export type ReachedTokenLimit = (db: Queryable, client: QuotaClient) => Promise<LimitReached | undefined>;
+
 export interface PlanUsage {
   readonly tier: PlanTier;
   readonly limits: {
@@ -75,6 +78,7 @@ export interface PlanUsage {
 export interface Tiers extends CallQuota {
   readonly routes: readonly RouteEntry[];
   readonly checkTokens: CheckTokens;
+  readonly reachedTokenLimit: ReachedTokenLimit;
   /** Each limit of the caller's organization and of the caller itself, with its usage. */
   planUsage(caller: Caller): Promise<PlanUsage>;
 }

@@ -6,7 +6,7 @@ import { createCallQuota } from './call-quota.ts';
 import type { TierDeps, Tiers } from './deps.ts';
 import { tierRoutes } from './routes.ts';
 import { createTierService } from './service.ts';
-import { createTokenQuota } from './token-quota.ts';
+import { createTokenLimitReader, createTokenQuota } from './token-quota.ts';
 
 export function createTiers(deps: TierDeps): Tiers {
   const calls = createCallQuota(deps);
@@ -15,6 +15,7 @@ export function createTiers(deps: TierDeps): Tiers {
     ...calls,
     planUsage: service.planUsage,
     checkTokens: createTokenQuota(deps),
+    reachedTokenLimit: createTokenLimitReader(deps),
     routes: tierRoutes(service),
   };
 }

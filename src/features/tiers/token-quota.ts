@@ -6,7 +6,7 @@
 
 import type { Tx } from '../../kernel/data/db.ts';
 import { lockExclusive, tryLockExclusive } from '../../kernel/data/locks.ts';
-import type { CheckTokens, QuotaClient, TierDeps } from './deps.ts';
+import type { CheckTokens, QuotaClient, ReachedTokenLimit, TierDeps } from './deps.ts';
 import { isLimited, limitReached, limitsOf } from './limits.ts';
 
 /** More tokens than all processes can issue concurrently. With more than this left, a missed lock does not matter. */
@@ -37,14 +37,10 @@ export function createTokenQuota({
     const check = (client: QuotaClient) => {
       if (!hasLimit(client)) return undefined;
       const { agentId, organizationId, planTier } = client;
-      const { tokens_per_month, tokens_per_day } = limitsOf(client);
-      const checks = [
-        ['tokens_per_month', agentId, tokens_per_month],
-        ['tokens_per_day', organizationId, tokens_per_day],
-      ] as const;
-      const applicable = checks.filter(([, , limit]) => isLimited(limit));
-      for (const [limitType, id, limit] of applicable) {
-        if (usedBy(id) < limit) continue;
+      const applicable = limitsFor(client);
+      const reached = applicable.find(({ id, limit }) => usedBy(id) >= limit);
+      if (reached) {
+        const { limitType, limit } = reached;
         tx.afterCommit(() =>
           metrics.count('service_billing_limit_rejections_total', {
             org_id: organizationId,
@@ -53,13 +49,34 @@ export function createTokenQuota({
         );
         return limitReached(limitType, limit, planTier, now);
       }
-      const isClose = applicable.some(([, id, limit]) => limit - usedBy(id) <= lockThreshold);
+      const isClose = applicable.some(({ id, limit }) => limit - usedBy(id) <= lockThreshold);
       if (isClose && unavailable.has(lockOf(client))) return 'busy';
-      for (const [, id] of checks) used.set(id, usedBy(id) + 1);
+      for (const id of [agentId, organizationId]) used.set(id, usedBy(id) + 1);
       return undefined;
     };
     return clients.map(check);
   };
+}
+
+/** Reads only: without locks, so the answer may be outdated as soon as it is given. */
+export const createTokenLimitReader =
+  ({ clock, tokensAt }: Pick<TierDeps, 'clock' | 'tokensAt'>): ReachedTokenLimit =>
+  async (db, client) => {
+    if (!hasLimit(client)) return undefined;
+    const now = clock.now();
+    const used = await tokensAt(db, [client.organizationId], [client.agentId], now);
+    const reached = limitsFor(client).find(({ id, limit }) => (used.get(id) ?? 0) >= limit);
+    return reached && limitReached(reached.limitType, reached.limit, client.planTier, now);
+  };
+
+/** In the order in which they are checked; `id` is the client's or the organization's. */
+function limitsFor(client: QuotaClient) {
+  const { tokens_per_month, tokens_per_day } = limitsOf(client);
+  const checks = [
+    { limitType: 'tokens_per_month', id: client.agentId, limit: tokens_per_month },
+    { limitType: 'tokens_per_day', id: client.organizationId, limit: tokens_per_day },
+  ] as const;
+  return checks.filter(({ limit }) => isLimited(limit));
 }
 
 const hasLimit = (client: QuotaClient): boolean => {

@@ -13,6 +13,7 @@ import { createTokenEndpoint } from './endpoint/token-endpoint.ts';
 import { createIntrospection } from './introspection.ts';
 import { createExpiryLoop } from './loops.ts';
 import { createMint } from './mint.ts';
+import { createPreview } from './preview/preview.ts';
 import { tokenRoutes } from './routes.ts';
 import { createLimitScopes } from './scope-limit.ts';
 import { createTokenVerifier } from './verify-token.ts';
@@ -24,11 +25,13 @@ export function createTokens(deps: TokenDeps): Tokens {
   const draft = createDraftToken(deps);
   const limitScopes = createLimitScopes(deps);
   const mint = createMint(deps, draft, limitScopes);
-  const grants: [Grant, ...Grant[]] = [clientCredentials(deps.issuer), ...deps.grants];
+  const ownGrant = clientCredentials(deps.issuer);
+  const grants: [Grant, ...Grant[]] = [ownGrant, ...deps.grants];
   return {
     routes: tokenRoutes(
       createTokenEndpoint(deps, grants, { mint, draft, limitScopes }),
       createIntrospection(deps, verifier.verify),
+      createPreview(deps, ownGrant, limitScopes),
       grants,
     ),
     loops: [createExpiryLoop(deps)],

@@ -2,10 +2,13 @@ import { bearer, client, type RouteEntry, route, scope } from '../../kernel/http
 import type { Grant } from '../../kernel/ports/grant.ts';
 import type { TokenEndpoint } from './endpoint/token-endpoint.ts';
 import type { IntrospectionService } from './introspection.ts';
+import type { PreviewToken } from './preview/preview.ts';
 import {
   AccessTokenResponse,
   Introspection,
   Nothing,
+  PreviewRequest,
+  TokenPreview,
   TokenQuery,
   TokenQuestion,
   tokenRequestOf,
@@ -14,6 +17,7 @@ import {
 export const tokenRoutes = (
   endpoint: TokenEndpoint,
   introspection: IntrospectionService,
+  preview: PreviewToken,
   grants: readonly Grant[],
 ): RouteEntry[] => [
   route({
@@ -59,5 +63,18 @@ export const tokenRoutes = (
       await introspection.revoke(caller, body.token);
       return {};
     },
+  }),
+  route({
+    id: 'previewToken',
+    summary:
+      'See the claims that a token of an agent would have now, or why it would be refused; issues nothing',
+    tag: 'Tokens',
+    method: 'POST',
+    url: '/tokens/preview',
+    access: scope('agents:read'),
+    limit: 'caller',
+    errors: ['AGENT_NOT_FOUND'],
+    schema: { body: PreviewRequest, response: { 200: TokenPreview } },
+    handler: ({ caller, body }) => preview(caller, body),
   }),
 ];

@@ -1,5 +1,6 @@
 import Type, { type Static } from 'typebox';
 import { limits } from '../../contract/limits.ts';
+import { Uuid } from '../../contract/shapes.ts';
 import type { Grant } from '../../kernel/ports/grant.ts';
 
 /** All scopes of a resource, separated by spaces. */
@@ -85,5 +86,37 @@ export const Introspection = Type.Object(
   { title: 'Introspection' },
 );
 export type Introspection = Static<typeof Introspection>;
+
+export const PreviewRequest = Type.Object(
+  {
+    agentId: Uuid,
+    resource: Type.Optional(
+      Type.String({ maxLength: 1024, description: 'as in a token request; our own API when absent' }),
+    ),
+    scope: Type.Optional(Type.String({ maxLength: maxScopeText, description: 'as in a token request' })),
+  },
+  { title: 'TokenPreviewRequest', additionalProperties: false },
+);
+export type PreviewRequest = Static<typeof PreviewRequest>;
+
+/** Either the claims or the refusal. */
+export const TokenPreview = Type.Object(
+  {
+    allowed: Type.Boolean(),
+    claims: Type.Optional(
+      Type.Object(
+        {},
+        {
+          additionalProperties: true,
+          description: 'the claims that the token would have now; its id (jti) is null',
+        },
+      ),
+    ),
+    error: Type.Optional(Type.String({ description: 'the error that POST /token would answer' })),
+    reason: Type.Optional(Type.String()),
+  },
+  { title: 'TokenPreview' },
+);
+export type TokenPreview = Static<typeof TokenPreview>;
 
 export const Nothing = Type.Object({}, { title: 'Nothing' });

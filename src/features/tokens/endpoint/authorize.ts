@@ -1,6 +1,6 @@
 /** Decides the contents of each locked client's token: by the client's status, then by the grant. */
 import type { Tx } from '../../../kernel/data/db.ts';
-import type { AuthorizedToken } from '../../../kernel/ports/grant.ts';
+import type { AuthenticatedClient, AuthorizedToken } from '../../../kernel/ports/grant.ts';
 import type { TokenContents } from '../draft-token.ts';
 import { requireActive } from '../eligibility.ts';
 import type { LimitScopes } from '../scope-limit.ts';
@@ -54,8 +54,18 @@ async function authorizeOne(
 function authorizedBy(
   tx: Tx,
   { grant, form, audience }: AuthenticatedRequest,
-  { agentId, organizationId, allowedScopes }: AgentStatus,
+  client: AgentStatus,
 ): AuthorizedToken | Promise<AuthorizedToken> {
-  const request = { client: { agentId, organizationId, scopes: allowedScopes }, form, audience };
+  const request = { client: grantClient(client), form, audience };
   return grant.transaction === 'shared' ? grant.authorize(request) : grant.authorize(tx, request);
 }
+
+export const grantClient = ({
+  agentId,
+  organizationId,
+  allowedScopes,
+}: AgentStatus): AuthenticatedClient => ({
+  agentId,
+  organizationId,
+  scopes: allowedScopes,
+});

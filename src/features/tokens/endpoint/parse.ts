@@ -68,7 +68,11 @@ function refuseGrantType(grantType: string | undefined, supported: readonly stri
   );
 }
 
-function readAudience({ resource }: TokenRequest, issuer: string, code: TokenErrorCode): string | undefined {
+export function readAudience(
+  { resource }: Pick<TokenRequest, 'resource'>,
+  issuer: string,
+  code: TokenErrorCode,
+): string | undefined {
   if (!resource) return undefined;
   return (
     audienceOf(resource, issuer) ??
