@@ -3,10 +3,12 @@ import { generateKeyPairSync, type KeyObject } from 'node:crypto';
 import { describe, it } from 'node:test';
 import { exportJWK, SignJWT } from 'jose';
 import { startApp } from '../../../test/support/harness.ts';
+import { createResourceClient } from '../../../test/support/scenarios/resources.ts';
 import { assertionType } from './endpoint/client-proof.ts';
 
 const t = await startApp();
 const operator = await t.token();
+const { register, grant } = createResourceClient(t);
 const endpoint = 'http://countersign.test/api/v1/token';
 const pairs = {
   RS256: generateKeyPairSync('rsa', { modulusLength: 2048 }),
@@ -60,6 +62,21 @@ const ask = (assertion: string, more: Record<string, string> = {}, headers = {})
   );
 
 describe('private_key_jwt', () => {
+  it('200 for a resource within the grant, also in one batch with our own API; 400 invalid_target without a grant', async () => {
+    const [resource, other] = [await register(), await register()];
+    await grant(agentId, resource, ['read', 'write']);
+    const send = async (more: Record<string, string>) => ask(await sign(claims()), more);
+    const [own, narrow, all, refused] = await Promise.all([
+      send({}),
+      send({ resource: resource.identifier, scope: 'write' }),
+      send({ resource: resource.identifier }),
+      send({ resource: other.identifier }),
+    ]);
+    assert.deepEqual(
+      [own.json.scope, narrow.json.scope, all.json.scope, refused.json.error],
+      ['agents:read', 'write', 'read write', 'invalid_target'],
+    );
+  });
   for (const alg of Object.keys(pairs) as (keyof typeof pairs)[]) {
     it(`200 with an assertion signed by ${alg}, once`, async () => {
       const assertion = await sign(claims(), alg);
