@@ -3,13 +3,13 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { environment, skipWithout, startApp } from '../support/harness.ts';
 import { authorize, startRedis, startServe, withRedis } from '../support/programs.ts';
-import { createResourceClient } from '../support/scenarios/resources.ts';
+import { createGrants } from '../support/scenarios/grants.ts';
 
 test('200 {active:false} at every node after one node narrows, removes or deletes; also after Redis loses its data', async (context) => {
   const redis = await startRedis();
   if (!redis) return skipWithout(context, 'redis-server');
   const t = await startApp({ REDIS_URL: redis.url });
-  const { register, grant, removeGrant, remove } = createResourceClient(t);
+  const { register, grant, removeGrant, remove } = createGrants(t);
   const other = await startServe(environment(t.databaseUrl, { REDIS_URL: redis.url }));
   const headers = await authorize(other.url, t.operator);
   const isActive = async (token: string) => {

@@ -3,12 +3,12 @@ import { generateKeyPairSync, type KeyObject } from 'node:crypto';
 import { describe, it } from 'node:test';
 import { exportJWK, SignJWT } from 'jose';
 import { startApp } from '../../../test/support/harness.ts';
-import { createResourceClient } from '../../../test/support/scenarios/resources.ts';
+import { createGrants } from '../../../test/support/scenarios/grants.ts';
 import { assertionType } from './endpoint/client-proof.ts';
 
 const t = await startApp();
 const operator = await t.token();
-const { register, grant } = createResourceClient(t);
+const { register, grant } = createGrants(t);
 const endpoint = 'http://countersign.test/api/v1/token';
 const pairs = {
   RS256: generateKeyPairSync('rsa', { modulusLength: 2048 }),

@@ -7,10 +7,10 @@ import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import { startApp } from '../../../test/support/harness.ts';
 import { createDelegationClient } from '../../../test/support/scenarios/delegations.ts';
-import { createResourceClient } from '../../../test/support/scenarios/resources.ts';
+import { createGrants } from '../../../test/support/scenarios/grants.ts';
 
 const t = await startApp();
-const { register, grant, removeGrant } = createResourceClient(t);
+const { register, grant, removeGrant } = createGrants(t);
 const { createDelegation, exchange } = createDelegationClient(t);
 const all = ['read', 'write', 'delete'];
 

@@ -3,10 +3,10 @@ import { describe, it } from 'node:test';
 import { decodeJwt } from 'jose';
 import { type Answer, newAgent, startApp } from '../../../test/support/harness.ts';
 import { createDelegationClient } from '../../../test/support/scenarios/delegations.ts';
-import { createResourceClient } from '../../../test/support/scenarios/resources.ts';
+import { createGrants } from '../../../test/support/scenarios/grants.ts';
 
 const t = await startApp();
-const { register, grant, removeGrant, remove } = createResourceClient(t);
+const { register, grant, removeGrant, remove } = createGrants(t);
 const { createDelegation, exchange } = createDelegationClient(t);
 
 interface Client {
@@ -204,7 +204,7 @@ describe('a token of a resource at introspection', () => {
     'its grant loses one of its scopes': async ({ agent, resource }) =>
       grant(agent.agentId, resource, ['read']),
     'its resource is deleted': async ({ resource }) => remove(resource),
-  } satisfies Record<string, (of: Awaited<ReturnType<typeof granted>>) => Promise<void>>;
+  } satisfies Record<string, (of: Awaited<ReturnType<typeof granted>>) => Promise<unknown>>;
   for (const [what, end] of Object.entries(endings)) {
     it(`200 {active:false} at once when ${what}, and a minute later`, async () => {
       const of = await granted();

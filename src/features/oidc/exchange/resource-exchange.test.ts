@@ -2,13 +2,13 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { decodeJwt } from 'jose';
 import { type Answer, startApp } from '../../../../test/support/harness.ts';
-import { createResourceClient } from '../../../../test/support/scenarios/resources.ts';
+import { createGrants } from '../../../../test/support/scenarios/grants.ts';
 import { createTrustClient } from '../../../../test/support/scenarios/trust.ts';
 import { policyScopes } from './policy-scopes.ts';
 
 const t = await startApp({ WEBHOOK_ALLOW_PRIVATE_TARGETS: 'true' });
 const { createPolicy, exchange } = await createTrustClient(t);
-const { register, grant } = createResourceClient(t);
+const { register, grant } = createGrants(t);
 
 /** As a client assertion at the token endpoint. */
 const present = (client_assertion: string, more: Record<string, string> = {}): Promise<Answer> =>

@@ -2,12 +2,12 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { decodeJwt } from 'jose';
 import { startApp } from '../../../../test/support/harness.ts';
+import { createGrants } from '../../../../test/support/scenarios/grants.ts';
 import { createTenant, insertTokenUsage } from '../../../../test/support/scenarios/plans.ts';
-import { createResourceClient } from '../../../../test/support/scenarios/resources.ts';
 
 const t = await startApp();
 const operator = await t.token();
-const { register, grant, remove } = createResourceClient(t);
+const { register, grant, remove } = createGrants(t);
 const send = (payload: object, token = operator) =>
   t.call('POST', '/api/v1/tokens/preview', { token, payload });
 const preview = async (payload: object) => {
