@@ -8,6 +8,7 @@ import Fastify, {
   type FastifyBaseLogger,
   type FastifyHttpOptions,
   type FastifyInstance,
+  type FastifyRequest,
   LogController,
 } from 'fastify';
 import { limits } from '../../contract/limits.ts';
@@ -97,13 +98,16 @@ export async function createHttp(deps: HttpDeps): Promise<Http> {
   // Before CORS, which answers preflights itself.
   addSecurityHeaders(server, securityHeaders);
   await addCors(server, config.corsOrigin);
-  addGuard(server, guard);
+  const refuseUnknown = createRefuseUnknown(
+    createAllowedMethods(routes, config.corsOrigin === undefined ? [] : ['OPTIONS']),
+  );
+  addGuard(server, guard, refuseUnknown);
   addInputChecks(server);
   addResponseHooks(server, hooks);
   server.addHook('preClose', async () => connections.startClosing());
   server.addHook('onClose', async () => unread.stop());
   server.setErrorHandler(answerError);
-  addNotFound(server, createAllowedMethods(routes, config.corsOrigin === undefined ? [] : ['OPTIONS']));
+  server.setNotFoundHandler(refuseUnknown);
 
   const openapi = await documentRoutes(server, config.baseUrl, routes);
   await mountRoutes(server, routes, guard, createIdempotent(deps));
@@ -171,12 +175,23 @@ async function addCors(server: FastifyInstance, corsOrigin: Config['corsOrigin']
   });
 }
 
-const addGuard = (server: FastifyInstance, guard: Guard) =>
+/** For the router a known path with another method is as unknown as the path of no route. */
+const createRefuseUnknown =
+  (allowedMethods: AllowedMethods) =>
+  ({ url }: FastifyRequest): never => {
+    const allowed = allowedMethods(url);
+    if (allowed.length === 0) throw new ApiError('ROUTE_NOT_FOUND');
+    throw new ApiError('METHOD_NOT_ALLOWED', { headers: { allow: allowed.join(', ') } });
+  };
+
+const addGuard = (server: FastifyInstance, guard: Guard, refuseUnknown: (request: FastifyRequest) => never) =>
   server.addHook('onRequest', async (request, reply) => {
     request.requestContext = createRequestContext(request);
     await guard.authorize(request, reply, request.requestContext, request.routeOptions.config.entry);
     requireValidHeaders(request);
     requireReadableBody(request);
+    // Before Fastify looks at the content type of a body that no route reads.
+    if (request.is404) refuseUnknown(request);
     dropContentTypeOfEmptyBody(request);
   });
 
@@ -208,14 +223,6 @@ function addResponseHooks(server: FastifyInstance, hooks: ResponseHooks): void {
     done();
   });
 }
-
-/** The router knows no path without its method: a known path with another method comes here too. */
-const addNotFound = (server: FastifyInstance, allowedMethods: AllowedMethods) =>
-  server.setNotFoundHandler(({ url }) => {
-    const allowed = allowedMethods(url);
-    if (allowed.length === 0) throw new ApiError('ROUTE_NOT_FOUND');
-    throw new ApiError('METHOD_NOT_ALLOWED', { headers: { allow: allowed.join(', ') } });
-  });
 
 function configureListener(listener: FastifyInstance['server'], unread: UnreadResponses): void {
   listener.on('connection', unread.track);

@@ -107,7 +107,7 @@ describe('a known path with another method', () => {
     const { port } = new URL(await server.listen({ host: '127.0.0.1', port: 0 }));
     for (const [line, pattern] of [
       ['TRACE /health', /^HTTP\/1\.1 405 /],
-      ['QUERY /health', /^HTTP\/1\.1 4\d\d /],
+      ['QUERY /health', /^HTTP\/1\.1 405 /],
       ['PUT http://evil.example/health', /^HTTP\/1\.1 405 /],
       ['CONNECT example.com:443', /^(HTTP\/1\.1 4\d\d |$)/],
       ['INVENTED /health', /^HTTP\/1\.1 400 /],

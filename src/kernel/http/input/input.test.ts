@@ -190,6 +190,13 @@ const refusals: [number, string, string, [string, string, CallOptions]][] = [
   [404, 'ROUTE_NOT_FOUND', 'the path is unknown and long', get(`/${'a'.repeat(100_000)}`)],
   [404, 'ROUTE_NOT_FOUND', 'a body goes to an unknown path', ['POST', '/nowhere', { payload: { a: 1 } }]],
   [405, 'METHOD_NOT_ALLOWED', 'the path has no such method', ['DELETE', '/health', {}]],
+  ...['application/xml', 'text/plain', 'x', ''].map((type): (typeof refusals)[0] => [
+    405,
+    'METHOD_NOT_ALLOWED',
+    `a body of type "${type}" comes with it`,
+    ['POST', '/health', { payload: 'a', headers: { 'content-type': type } }],
+  ]),
+  [405, 'METHOD_NOT_ALLOWED', 'the body has 2 MB', ['POST', '/health', { payload: 'a'.repeat(2_000_000) }]],
   [405, 'METHOD_NOT_ALLOWED', 'no route uses the method', ['PROPFIND', '/health', {}]],
   [
     405,
