@@ -116,7 +116,7 @@ async function postAll(pool: Pool): Promise<void> {
       left -= 1;
       const timestamp = Math.floor(Date.now() / 1000);
       const delivered = { deliveryId: randomUUID(), eventType: 'token.revoked', payload: body, timestamp };
-      const headers = signedHeaders(delivered, secret);
+      const headers = signedHeaders(delivered, { current: secret });
       const { body: answer } = await pool.request({ method: 'POST', path: '/', headers, body });
       await answer.dump();
     }

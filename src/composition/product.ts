@@ -67,6 +67,7 @@ export function createProduct(base: Foundations, events: Events, registry: Regis
     vault,
     presence: deliveries.presence,
     enabled: config.webhooksEnabled,
+    secretOverlapSeconds: config.webhookSecretOverlapSeconds,
     lockOrganization: organizations.lockPlan,
   });
   return { billing, tiers, analytics, compliance, scaffold, webhooks };

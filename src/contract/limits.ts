@@ -72,6 +72,10 @@ export const limits = {
   /** Stored per delivery, also when it is replayed more often. */
   webhookAttemptsStored: 50,
   webhookRetentionDays: 30,
+  /** How long a replaced signing secret signs too. */
+  webhookSecretOverlapSeconds: { default: 86_400, max: 604_800 },
+  /** Replays of many deliveries that may be under way for one subscription. */
+  webhookOpenReplays: 10,
   /**
    * Per process: the bytes that unread responses may hold (beyond it, the slowest connections are closed), and how long a client may
    * read nothing of a waiting response.

@@ -742,6 +742,14 @@ export const rows: Readonly<Record<string, Row>> = {
     request: ({ webhookId }) => ({ method: 'POST', url: `${api}/webhooks/${webhookId}/test` }),
     answers: ofWebhooks('202'),
   },
+  replayWebhookDeliveries: {
+    request: ({ webhookId }) => ({
+      method: 'POST',
+      url: `${api}/webhooks/${webhookId}/deliveries/replay`,
+      payload: { since: new Date(Date.now() - 3_600_000).toISOString() },
+    }),
+    answers: ofWebhooks('202'),
+  },
   replayWebhookDelivery: {
     request: ({ webhookId, deliveryId }) => ({
       method: 'POST',

@@ -39,9 +39,9 @@ export interface Deliveries {
   readonly listener: LedgerListener;
   readonly loops: readonly Loop[];
   readonly presence: SubscriberPresence;
-  /** Sends all deliveries that are due now, and waits for the results. */
+  /** Walks the requested replays, sends all deliveries that are due now, and waits for the results. */
   drain(): Promise<void>;
-  /** Deletes expired deliveries. */
+  /** Deletes expired deliveries and erases expired secrets. */
   purge(): Promise<void>;
 }
 
@@ -64,6 +64,8 @@ export interface WebhookDeps {
   readonly vault: Vault;
   readonly presence: SubscriberPresence;
   readonly enabled: boolean;
+  /** How long a replaced secret signs too, unless the rotation says otherwise. */
+  readonly secretOverlapSeconds: number;
   /**
    * Locks the organization until the transaction ends, so that concurrent requests cannot exceed its limit of subscriptions.
    * Undefined when it is deleted or unknown.

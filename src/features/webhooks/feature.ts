@@ -1,8 +1,9 @@
 /**
  * Webhooks: the subscriptions of an organization, and the delivery of events to them: signed, retried, at least once. Owns
- * `webhook_subscriptions`, `webhook_deliveries` and `webhook_dead_letters`. Events come from the other features through the ledger.
+ * `webhook_subscriptions`, `webhook_deliveries`, `webhook_replays` and `webhook_dead_letters`. Events come from the other features through the ledger.
  * The outbound port decides which addresses may be called. docs/guides/webhooks.md has the guarantees for receivers and operators.
  */
+import { isoTime } from '../../kernel/clock.ts';
 import { createNotifier } from './delivery/notifier.ts';
 import { createOutboxListener } from './delivery/outbox.ts';
 import { findDeadLetters } from './delivery/result-store.ts';
@@ -10,10 +11,18 @@ import { notifyIfSubscribed } from './delivery/store.ts';
 import { createThrottle } from './delivery/throttle.ts';
 import { createWorker } from './delivery/worker.ts';
 import type { Deliveries, DeliveryDeps, WebhookDeps, Webhooks } from './deps.ts';
-import { createDeliveryLoop, createPurgeLoop, purgeDeliveries } from './loops.ts';
+import {
+  createDeliveryLoop,
+  createPurgeLoop,
+  createReplayLoop,
+  createSecretsLoop,
+  purgeDeliveries,
+} from './loops.ts';
+import { walkReplays } from './replays/walk.ts';
 import { webhookRoutes } from './routes.ts';
 import { createSubscriberPresence } from './subscriptions/presence.ts';
 import { createWebhookService } from './subscriptions/service.ts';
+import { erasePreviousSecrets } from './subscriptions/store.ts';
 
 export { envelopeOf } from './envelope.ts';
 
@@ -37,11 +46,22 @@ export function createDeliveries(deps: DeliveryDeps): Deliveries {
   return {
     listener: createOutboxListener(deps.settings.enabled, presence, notifyWorkers),
     presence,
-    loops: deps.settings.enabled
-      ? [createDeliveryLoop(deps, worker), createPurgeLoop(deps)]
-      : [createPurgeLoop(deps)],
-    drain: worker.drain,
-    purge: () => purgeDeliveries(deps),
+    loops: [
+      ...(deps.settings.enabled ? [createDeliveryLoop(deps, worker), createReplayLoop(deps)] : []),
+      createPurgeLoop(deps),
+      createSecretsLoop(deps),
+    ],
+    async drain() {
+      let replayed: number;
+      do {
+        replayed = await walkReplays(deps);
+        await worker.drain();
+      } while (replayed > 0);
+    },
+    async purge() {
+      await purgeDeliveries(deps);
+      await erasePreviousSecrets(deps.db, isoTime(deps.clock));
+    },
   };
 }
 

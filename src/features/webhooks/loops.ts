@@ -1,10 +1,13 @@
 import { limits } from '../../contract/limits.ts';
+import { isoTime } from '../../kernel/clock.ts';
 import type { Loop } from '../../kernel/concurrency/loops.ts';
 import { deleteDeliveries, findSubscriptionsWithDeliveries } from './delivery/purge-store.ts';
 import { channel } from './delivery/store.ts';
 import { createThrottle } from './delivery/throttle.ts';
 import type { Worker } from './delivery/worker.ts';
 import type { DeliveryDeps } from './deps.ts';
+import { walkReplays } from './replays/walk.ts';
+import { erasePreviousSecrets } from './subscriptions/store.ts';
 
 /** Wake-ups within this time share a round. */
 const roundIntervalMs = 25;
@@ -32,6 +35,25 @@ export function createDeliveryLoop(deps: DeliveryDeps, worker: Worker): Loop {
     },
   };
 }
+
+/** A requested replay starts within a second, and continues as the deliveries are sent. */
+export const createReplayLoop = (deps: DeliveryDeps): Loop => ({
+  name: 'webhooks-replay',
+  everyMs: 1_000,
+  async run(signal) {
+    await walkReplays(deps, signal);
+  },
+});
+
+/** Attempts ignore an expired secret, so this need not be punctual. */
+export const createSecretsLoop = ({ db, clock }: DeliveryDeps): Loop => ({
+  name: 'webhooks-secrets',
+  everyMs: 60_000,
+  purges: true,
+  async run() {
+    await erasePreviousSecrets(db, isoTime(clock));
+  },
+});
 
 const dayMs = 86_400_000;
 const chunk = 1_000;

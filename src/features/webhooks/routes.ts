@@ -8,6 +8,9 @@ import {
   DeliveryParams,
   DeliveryQuery,
   NewSubscription,
+  Replay,
+  ReplayRequest,
+  SecretRotation,
   Subscription,
   SubscriptionChange,
   SubscriptionParams,
@@ -85,7 +88,7 @@ export const webhookRoutes = (webhooks: WebhookService): RouteEntry[] => [
   route({
     ...common,
     id: 'listWebhookDeliveries',
-    summary: 'List the deliveries of a subscription, newest first, each with its attempts',
+    summary: 'List the deliveries of a subscription, newest first, each with its attempts; `status` filters',
     method: 'GET',
     url: '/webhooks/:id/deliveries',
     access: mayRead,
@@ -96,15 +99,17 @@ export const webhookRoutes = (webhooks: WebhookService): RouteEntry[] => [
   route({
     ...common,
     id: 'rotateWebhookSecret',
-    summary: 'Replace the signing secret; all later attempts are signed with the new one, shown this once',
+    summary:
+      'Replace the signing secret; the new one is shown this once, and the replaced one signs too for a while',
     method: 'POST',
     url: '/webhooks/:id/rotate-secret',
     access: mayWrite,
-    schema: { params: SubscriptionParams, response: { 200: SubscriptionWithSecret } },
+    optionalBody: true,
+    schema: { params: SubscriptionParams, body: SecretRotation, response: { 200: SubscriptionWithSecret } },
     errors: ['WEBHOOK_NOT_FOUND', 'FORBIDDEN'],
-    handler: ({ caller, params, header }) => {
+    handler: ({ caller, params, body, header }) => {
       header('cache-control', 'no-store');
-      return webhooks.rotateSecret(caller, params.id);
+      return webhooks.rotateSecret(caller, params.id, body);
     },
   }),
   route({
@@ -117,6 +122,17 @@ export const webhookRoutes = (webhooks: WebhookService): RouteEntry[] => [
     schema: { params: SubscriptionParams, response: { 202: Delivery } },
     errors: ['WEBHOOK_NOT_FOUND', 'FORBIDDEN'],
     handler: ({ caller, params }) => webhooks.test(caller, params.id),
+  }),
+  route({
+    ...common,
+    id: 'replayWebhookDeliveries',
+    summary: 'Send many deliveries again, each under its id, in the background; the answer has their count',
+    method: 'POST',
+    url: '/webhooks/:id/deliveries/replay',
+    access: mayWrite,
+    schema: { params: SubscriptionParams, body: ReplayRequest, response: { 202: Replay } },
+    errors: ['WEBHOOK_NOT_FOUND', 'FORBIDDEN'],
+    handler: ({ caller, params, body }) => webhooks.replayMany(caller, params.id, body),
   }),
   route({
     ...common,

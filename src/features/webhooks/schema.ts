@@ -25,6 +25,12 @@ export const Subscription = Type.Object(
     events: Type.Array(Type.String()),
     active: Type.Boolean(),
     failure_count: Type.Integer({ description: 'failed attempts since one last succeeded' }),
+    previous_secret_expires_at: Nullable(
+      Type.String({
+        format: 'date-time',
+        description: 'until then the secret before the last rotation signs deliveries too',
+      }),
+    ),
     created_at: Timestamp,
     updated_at: Timestamp,
   },
@@ -58,7 +64,25 @@ export const SubscriptionChange = Type.Object(
 );
 export type SubscriptionChange = Static<typeof SubscriptionChange>;
 
+export const SecretRotation = Type.Object(
+  {
+    overlapSeconds: Type.Optional(
+      Type.Integer({
+        minimum: 0,
+        maximum: limits.webhookSecretOverlapSeconds.max,
+        description:
+          'how long the replaced secret signs deliveries too; 0 ends it at once. By default as the instance is configured: 24 hours',
+      }),
+    ),
+  },
+  { title: 'WebhookSecretRotation', additionalProperties: false },
+);
+export type SecretRotation = Static<typeof SecretRotation>;
+
 export const deliveryStatuses = ['pending', 'delivered', 'failed', 'dead_letter'] as const;
+
+/** Pending deliveries are sent anyway. */
+export const replayableStatuses = ['delivered', 'failed', 'dead_letter'] as const;
 
 export const Attempt = Type.Object(
   {
@@ -107,6 +131,7 @@ export const SubscriptionParams = Type.Object({ id: Uuid });
 export const DeliveryParams = Type.Object({ id: Uuid, deliveryId: Uuid });
 
 export const DeliveryQuery = Type.Object({
+  status: Type.Optional(literals(deliveryStatuses)),
   limit: Type.Integer({
     minimum: 1,
     maximum: pageSizes.deliveries.max,
@@ -115,3 +140,32 @@ export const DeliveryQuery = Type.Object({
   offset: Type.Integer({ minimum: 0, maximum: unlimited, default: 0 }),
 });
 export type DeliveryQuery = Static<typeof DeliveryQuery>;
+
+export const ReplayRequest = Type.Object(
+  {
+    status: Type.Optional(
+      Type.Unsafe<(typeof replayableStatuses)[number]>({
+        ...literals(replayableStatuses),
+        description: 'deliveries with this status; by default those that are failed or dead_letter',
+      }),
+    ),
+    since: Type.String({
+      format: 'date-time',
+      description: `deliveries created at this time or later; at most ${limits.webhookRetentionDays} days ago`,
+    }),
+    until: Type.Optional(
+      Type.String({
+        format: 'date-time',
+        description: 'deliveries created at this time or earlier; by default now',
+      }),
+    ),
+  },
+  { title: 'WebhookReplayRequest', additionalProperties: false },
+);
+export type ReplayRequest = Static<typeof ReplayRequest>;
+
+export const Replay = Type.Object(
+  { count: Type.Integer({ description: 'how many deliveries are sent again' }) },
+  { title: 'WebhookReplay' },
+);
+export type Replay = Static<typeof Replay>;

@@ -209,6 +209,15 @@ export const variables = {
     env: 'WEBHOOK_WORKER_CONCURRENCY',
     description: 'concurrent deliveries to one subscription, per process',
   }),
+  webhookSecretOverlapSeconds: defaulted(
+    integer(0, limits.webhookSecretOverlapSeconds.max),
+    limits.webhookSecretOverlapSeconds.default,
+    {
+      env: 'WEBHOOK_SECRET_OVERLAP_SECONDS',
+      description:
+        'after the rotation of a webhook signing secret, how long the replaced one signs deliveries too; 0 ends it at once. A rotation can choose its own `overlapSeconds`',
+    },
+  ),
   webhookAllowPrivateTargets: defaulted(flag, false, {
     env: 'WEBHOOK_ALLOW_PRIVATE_TARGETS',
     description:

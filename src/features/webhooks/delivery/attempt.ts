@@ -17,14 +17,33 @@ interface SendResult {
 
 /** Failures of the endpoint are results; it throws only on a defect of ours. */
 export function createAttempt({ clock, log, outbound, vault, settings }: DeliveryDeps) {
+  /** Undefined when there is none, its time is over, or it cannot be read: the current secret is enough to send. */
+  const openPrevious = (job: Job, now: number): string | undefined => {
+    const { sealedPreviousSecret: sealed, previousSecretExpiresAt: expiresAt, subscriptionId } = job;
+    if (sealed === null || expiresAt === null || Date.parse(expiresAt) <= now) return undefined;
+    try {
+      return vault.open(sealed, subscriptionId);
+    } catch (error) {
+      if (!(error instanceof VaultProblem)) throw error;
+      log.warn(
+        { err: error, subscriptionId },
+        'previous signing secret cannot be opened; the delivery is signed with the current one only',
+      );
+      return undefined;
+    }
+  };
+
   const prepare = (job: Job, now: number): Parameters<Outbound['send']>[0] => {
     const { deliveryId, eventType, payload } = job;
-    const secret = vault.open(job.sealedSecret, job.subscriptionId);
+    const secrets = {
+      current: vault.open(job.sealedSecret, job.subscriptionId),
+      previous: openPrevious(job, now),
+    };
     const timestamp = Math.floor(now / 1000);
     return {
       method: 'POST',
       url: job.url,
-      headers: signedHeaders({ deliveryId, eventType, payload, timestamp }, secret),
+      headers: signedHeaders({ deliveryId, eventType, payload, timestamp }, secrets),
       body: payload,
       timeoutMs: settings.timeoutMs,
       maxBytes: limits.webhookResponseBytes,

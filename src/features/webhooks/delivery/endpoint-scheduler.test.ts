@@ -16,6 +16,8 @@ const jobFor = (subscriptionId: string, failing = false): Job => {
     attemptCount: 0,
     url: 'https://receiver.example/',
     sealedSecret: '',
+    sealedPreviousSecret: null,
+    previousSecretExpiresAt: null,
     failing,
     leaseId: 'c',
     leaseExpiresAt: 0,

@@ -17,6 +17,9 @@ export interface Job {
   readonly attemptCount: number;
   readonly url: string;
   readonly sealedSecret: string;
+  /** After a rotation: it signs too, until this time. */
+  readonly sealedPreviousSecret: string | null;
+  readonly previousSecretExpiresAt: string | null;
   /** The endpoint's last attempt failed. */
   readonly failing: boolean;
   readonly leaseId: string;
@@ -59,7 +62,8 @@ export async function leaseDue(db: Queryable, request: LeaseRequest): Promise<Jo
                 where d.due_at is not null and d.subscription_id > e.id order by 1 limit 1)
         from open_endpoints e where e.id is not null
       ), endpoints as (
-        select s.subscription_id, s.active, s.organization_id, s.url, s.signing_secret, s.failure_count, s.failure_count > 0 as failing,
+        select s.subscription_id, s.active, s.organization_id, s.url, s.signing_secret, s.previous_signing_secret,
+               s.previous_secret_expires_at, s.failure_count, s.failure_count > 0 as failing,
                case when s.failure_count > 0 then greatest(0, 1 - coalesce(own.leased, 0))
                     else coalesce(own.capacity, ${request.perEndpoint}::int) end as capacity
         from open_endpoints e
@@ -67,7 +71,8 @@ export async function leaseDue(db: Queryable, request: LeaseRequest): Promise<Jo
         left join unnest(${endpoints.map(({ id }) => id)}::uuid[], ${endpoints.map(({ leased }) => leased)}::int[],
                          ${endpoints.map(({ capacity }) => capacity)}::int[]) as own (id, leased, capacity) on own.id = e.id
       ), candidates as (
-        select due.delivery_id, due.due_at, due.endpoint_rank, e.failing, e.failure_count, e.organization_id, e.url, e.signing_secret
+        select due.delivery_id, due.due_at, due.endpoint_rank, e.failing, e.failure_count, e.organization_id, e.url, e.signing_secret,
+               e.previous_signing_secret, e.previous_secret_expires_at
         from endpoints e
         cross join lateral (
           select locked.delivery_id, locked.due_at, row_number() over (order by locked.due_at) as endpoint_rank
@@ -93,7 +98,9 @@ export async function leaseDue(db: Queryable, request: LeaseRequest): Promise<Jo
       returning d.delivery_id as "deliveryId", d.subscription_id as "subscriptionId",
                 c.organization_id as "organizationId", d.payload::json #>> '{data,agentId}' as "agentId",
                 d.event_type as "eventType", d.payload,
-                d.attempt_count as "attemptCount", c.url, c.signing_secret as "sealedSecret", c.failing`),
+                d.attempt_count as "attemptCount", c.url, c.signing_secret as "sealedSecret",
+                c.previous_signing_secret as "sealedPreviousSecret",
+                c.previous_secret_expires_at as "previousSecretExpiresAt", c.failing`),
   );
   return rows.map((row) => ({ ...row, leaseId, leaseExpiresAt }));
 }

@@ -67,7 +67,7 @@ export async function insertDelivery(
            ${envelope.timestamp}, ${envelope.timestamp}, ${envelope.timestamp})
         returning ${columns}`,
   );
-  await notify(db);
+  await notifyWorkers(db);
   return toDelivery(row);
 }
 
@@ -88,7 +88,7 @@ export async function replayDelivery(
           and (claimed_until is null or claimed_until <= ${now})
         returning ${columns}`,
   );
-  if (row) await notify(db);
+  if (row) await notifyWorkers(db);
   const current =
     row ??
     (await db.maybe<Row>(
@@ -99,21 +99,23 @@ export async function replayDelivery(
   return current && toDelivery(current);
 }
 
-const notify = (db: Queryable) => db.run('webhooks.notify', sql`select pg_notify(${channel}::text, '')`);
+export const notifyWorkers = (db: Queryable): Promise<number> =>
+  db.run('webhooks.notify', sql`select pg_notify(${channel}::text, '')`);
 
 export async function listDeliveries(
   db: Queryable,
   subscriptionId: string,
-  { limit, offset }: DeliveryQuery,
+  { limit, offset, status }: DeliveryQuery,
 ): Promise<{ deliveries: Delivery[]; total: number }> {
+  const matching = sql`subscription_id = ${subscriptionId} and ${status === undefined ? sql`true` : sql`status = ${status}`}`;
   const { total } = await db.one<{ total: number }>(
     'webhooks.deliveries.count',
-    sql`select count(*) as total from webhook_deliveries where subscription_id = ${subscriptionId}`,
+    sql`select count(*) as total from webhook_deliveries where ${matching}`,
   );
   if (offset >= total) return { deliveries: [], total };
   const rows = await db.many<Row>(
     'webhooks.deliveries.list',
-    sql`select ${columns} from webhook_deliveries where subscription_id = ${subscriptionId}
+    sql`select ${columns} from webhook_deliveries where ${matching}
         order by created_at desc, delivery_id desc limit ${limit} offset ${offset}`,
   );
   return { deliveries: rows.map(toDelivery), total };

@@ -4,16 +4,22 @@ import { limits } from '../../../contract/limits.ts';
 import { type Caller, refuseBorrowedScope, tenantOf } from '../../../kernel/caller.ts';
 import { isoTime } from '../../../kernel/clock.ts';
 import type { Queryable, Tx } from '../../../kernel/data/db.ts';
+import { VaultProblem } from '../../../kernel/data/vault.ts';
 import { fail } from '../../../kernel/fail.ts';
 import { deleteDeliveries } from '../delivery/purge-store.ts';
 import { secretPrefix } from '../delivery/signature.ts';
 import { insertDelivery, listDeliveries, replayDelivery } from '../delivery/store.ts';
 import type { WebhookDeps } from '../deps.ts';
+import { replayFilterOf } from '../replays/period.ts';
+import { countOpenReplays, countReplayable, insertReplay } from '../replays/store.ts';
 import type {
   Delivery,
   DeliveryPage,
   DeliveryQuery,
   NewSubscription,
+  Replay,
+  ReplayRequest,
+  SecretRotation,
   Subscription,
   SubscriptionChange,
   SubscriptionWithSecret,
@@ -22,11 +28,12 @@ import { requireEndpointUrl } from './endpoint-url.ts';
 import {
   countSubscriptions,
   deleteSubscription,
+  findSealedSecret,
   findSubscription,
   insertSubscription,
   listSubscriptions,
   lockSubscription,
-  replaceSecret,
+  replaceSecrets,
   updateSubscription,
 } from './store.ts';
 
@@ -38,9 +45,10 @@ export interface WebhookService {
   update(caller: Caller, id: string, change: SubscriptionChange): Promise<Subscription>;
   remove(caller: Caller, id: string): Promise<void>;
   deliveries(caller: Caller, id: string, query: DeliveryQuery): Promise<DeliveryPage>;
-  rotateSecret(caller: Caller, id: string): Promise<SubscriptionWithSecret>;
+  rotateSecret(caller: Caller, id: string, options: SecretRotation): Promise<SubscriptionWithSecret>;
   test(caller: Caller, id: string): Promise<Delivery>;
   replay(caller: Caller, id: string, deliveryId: string): Promise<Delivery>;
+  replayMany(caller: Caller, id: string, request: ReplayRequest): Promise<Replay>;
 }
 
 /** These fields keep their effect after a delegation has ended. */
@@ -57,7 +65,7 @@ const refuseBorrowedWrite = (caller: Caller): void =>
 const maxDeletedAtOnce = 10_000;
 
 export function createWebhookService(deps: WebhookDeps): WebhookService {
-  const { db, clock, ids, ledger, vault, presence, enabled, lockOrganization } = deps;
+  const { db, clock, ids, ledger, vault, presence, enabled, secretOverlapSeconds, lockOrganization } = deps;
 
   const record = (
     tx: Tx,
@@ -72,15 +80,23 @@ export function createWebhookService(deps: WebhookDeps): WebhookService {
       metadata: { webhookId: id, ...metadata },
     });
 
+  /** The loop that erases expired secrets may be late. */
+  const withoutExpired = (subscription: Subscription): Subscription => {
+    const { previous_secret_expires_at: expiresAt } = subscription;
+    return expiresAt === null || Date.parse(expiresAt) > clock.now()
+      ? subscription
+      : { ...subscription, previous_secret_expires_at: null };
+  };
+
   const requireSubscription = async (
     queryable: Queryable,
     caller: Caller,
     id: string,
   ): Promise<Subscription> =>
-    (await findSubscription(queryable, tenantOf(caller), id)) ?? fail('WEBHOOK_NOT_FOUND');
+    withoutExpired((await findSubscription(queryable, tenantOf(caller), id)) ?? fail('WEBHOOK_NOT_FOUND'));
 
   const requireLocked = async (tx: Tx, caller: Caller, id: string): Promise<Subscription> =>
-    (await lockSubscription(tx, tenantOf(caller), id)) ?? fail('WEBHOOK_NOT_FOUND');
+    withoutExpired((await lockSubscription(tx, tenantOf(caller), id)) ?? fail('WEBHOOK_NOT_FOUND'));
 
   /** Returns whether the organization is halted: it may have been suspended since the request was authenticated. */
   const requireCapacity = async (tx: Tx, organizationId: string): Promise<{ halted: boolean }> => {
@@ -91,6 +107,16 @@ export function createWebhookService(deps: WebhookDeps): WebhookService {
       message: `An organization may have at most ${limit} webhook subscriptions; delete one that is not needed.`,
       details: { limitType: 'max_webhooks', limit },
     });
+  };
+
+  /** The replaced secret, sealed anew with the current key. Null when it cannot be read, because it cannot sign either. */
+  const resealCurrent = async (tx: Tx, id: string): Promise<string | null> => {
+    try {
+      return vault.seal(vault.open(await findSealedSecret(tx, id), id), id);
+    } catch (error) {
+      if (error instanceof VaultProblem) return null;
+      throw error;
+    }
   };
 
   const requireDeliveries = () => {
@@ -107,6 +133,7 @@ export function createWebhookService(deps: WebhookDeps): WebhookService {
         organization_id: caller.organizationId,
         active: true,
         failure_count: 0,
+        previous_secret_expires_at: null,
         created_at: now,
         updated_at: now,
       };
@@ -123,7 +150,7 @@ export function createWebhookService(deps: WebhookDeps): WebhookService {
       return { ...subscription, signingSecret };
     },
 
-    list: (caller) => listSubscriptions(db, caller.organizationId),
+    list: async (caller) => (await listSubscriptions(db, caller.organizationId)).map(withoutExpired),
 
     get: (caller, id) => requireSubscription(db, caller, id),
 
@@ -171,14 +198,23 @@ export function createWebhookService(deps: WebhookDeps): WebhookService {
       return { deliveries, total, limit: query.limit, offset: query.offset };
     },
 
-    rotateSecret: (caller, id) =>
+    rotateSecret: (caller, id, { overlapSeconds = secretOverlapSeconds }) =>
       db.transaction(async (tx) => {
         const before = await requireLocked(tx, caller, id);
         refuseBorrowedWrite(caller);
         const signingSecret = ids.key(secretPrefix);
-        const after = { ...before, updated_at: isoTime(clock) };
-        await replaceSecret(tx, after.id, vault.seal(signingSecret, after.id), after.updated_at);
-        await record(tx, caller, 'secret_rotated', after);
+        const now = clock.now();
+        const previous = overlapSeconds > 0 ? await resealCurrent(tx, before.id) : null;
+        const previousExpiresAt =
+          previous === null ? null : new Date(now + overlapSeconds * 1000).toISOString();
+        const after: Subscription = {
+          ...before,
+          previous_secret_expires_at: previousExpiresAt,
+          updated_at: new Date(now).toISOString(),
+        };
+        const current = vault.seal(signingSecret, after.id);
+        await replaceSecrets(tx, after.id, { current, previous, previousExpiresAt }, after.updated_at);
+        await record(tx, caller, 'secret_rotated', after, { previousSecretExpiresAt: previousExpiresAt });
         return { ...after, signingSecret };
       }),
 
@@ -213,6 +249,24 @@ export function createWebhookService(deps: WebhookDeps): WebhookService {
           fail('WEBHOOK_NOT_FOUND', { message: 'The subscription has no delivery with this id.' });
         await record(tx, caller, 'replayed', subscription, { deliveryId: delivery.id });
         return delivery;
+      });
+    },
+
+    async replayMany(caller, id, request) {
+      requireDeliveries();
+      const filter = replayFilterOf(request, clock.now());
+      return db.transaction(async (tx) => {
+        const subscription = await requireLocked(tx, caller, id);
+        const count = await countReplayable(tx, subscription.id, filter);
+        if (count === 0) return { count };
+        if ((await countOpenReplays(tx, subscription.id)) >= limits.webhookOpenReplays)
+          fail('RATE_LIMIT_EXCEEDED', {
+            message: `${limits.webhookOpenReplays} replays of this subscription are still under way; ask again when one of them has ended.`,
+          });
+        await insertReplay(tx, subscription.id, filter, isoTime(clock));
+        const { statuses, since, until } = filter;
+        await record(tx, caller, 'replayed', subscription, { count, statuses, since, until });
+        return { count };
       });
     },
   };

@@ -3,7 +3,8 @@ import { prepared, sql } from '../../../kernel/data/sql.ts';
 import type { Subscription } from '../schema.ts';
 
 const columns = sql`
-  subscription_id as id, organization_id, name, url, events, active, failure_count, created_at, updated_at`;
+  subscription_id as id, organization_id, name, url, events, active, failure_count, previous_secret_expires_at,
+  created_at, updated_at`;
 
 /** Undefined for operators: they see every organization. */
 const ofTenant = (organizationId: string | undefined) =>
@@ -74,18 +75,44 @@ export async function updateSubscription(db: Queryable, subscription: Subscripti
   );
 }
 
-export async function replaceSecret(
+export interface SealedSecrets {
+  readonly current: string;
+  readonly previous: string | null;
+  readonly previousExpiresAt: string | null;
+}
+
+export async function findSealedSecret(db: Queryable, id: string): Promise<string> {
+  const { secret } = await db.one<{ secret: string }>(
+    'webhooks.findSecret',
+    sql`select signing_secret as secret from webhook_subscriptions where subscription_id = ${id}`,
+  );
+  return secret;
+}
+
+export async function replaceSecrets(
   db: Queryable,
   id: string,
-  sealedSecret: string,
+  { current, previous, previousExpiresAt }: SealedSecrets,
   updatedAt: string,
 ): Promise<void> {
   await db.run(
     'webhooks.replaceSecret',
-    sql`update webhook_subscriptions set signing_secret = ${sealedSecret}, updated_at = ${updatedAt}
+    sql`update webhook_subscriptions
+        set signing_secret = ${current}, previous_signing_secret = ${previous},
+            previous_secret_expires_at = ${previousExpiresAt}, updated_at = ${updatedAt}
         where subscription_id = ${id}`,
   );
 }
+
+/** Erases previous secrets whose time is over. Rows that are locked are left to the next round. */
+export const erasePreviousSecrets = (db: Queryable, now: string): Promise<number> =>
+  db.run(
+    'webhooks.erasePreviousSecrets',
+    sql`update webhook_subscriptions set previous_signing_secret = null, previous_secret_expires_at = null
+        where subscription_id in (
+          select subscription_id from webhook_subscriptions where previous_secret_expires_at <= ${now}
+          for no key update skip locked)`,
+  );
 
 export async function deleteSubscription(db: Queryable, id: string): Promise<void> {
   await db.run('webhooks.delete', sql`delete from webhook_subscriptions where subscription_id = ${id}`);

@@ -43,7 +43,13 @@ describe('POST /webhooks', () => {
     assert.equal(answer.status, 201);
     assert.equal(answer.headers['cache-control'], 'no-store');
     const { id, signingSecret, created_at, updated_at, ...rest } = answer.json;
-    assert.deepEqual(rest, { ...subscription(), organization_id: home, active: true, failure_count: 0 });
+    assert.deepEqual(rest, {
+      ...subscription(),
+      organization_id: home,
+      active: true,
+      failure_count: 0,
+      previous_secret_expires_at: null,
+    });
     assert.match(signingSecret, /^whsec_[A-Za-z0-9+/]{43}=$/);
     assert.equal(created_at, updated_at);
     assert.match(created_at, /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
@@ -232,20 +238,24 @@ describe('PATCH /webhooks/{id}', () => {
 });
 
 describe('by id', () => {
-  const paths: ['GET' | 'PATCH' | 'DELETE' | 'POST', string][] = [
+  const paths: ['GET' | 'PATCH' | 'DELETE' | 'POST', string, object?][] = [
     ['GET', ''],
     ['PATCH', ''],
     ['DELETE', ''],
     ['GET', '/deliveries'],
     ['POST', '/rotate-secret'],
     ['POST', '/test'],
+    ['POST', '/deliveries/replay', { since: new Date().toISOString() }],
     ['POST', `/deliveries/${randomUUID()}/replay`],
   ];
-  for (const [method, path] of paths) {
+  for (const [method, path, payload] of paths) {
     it(`404 WEBHOOK_NOT_FOUND and 400 VALIDATION_ERROR: ${method} ${path.replace(/[0-9a-f-]{36}/, '…')}`, async () => {
-      const missing = await t.call(method, `${api}/${randomUUID()}${path}`, { token });
+      const missing = await t.call(method, `${api}/${randomUUID()}${path}`, {
+        token,
+        ...(payload && { payload }),
+      });
       assert.deepEqual([missing.status, missing.json.code], [404, 'WEBHOOK_NOT_FOUND']);
-      const malformed = await t.call(method, `${api}/no-uuid${path}`, { token });
+      const malformed = await t.call(method, `${api}/no-uuid${path}`, { token, ...(payload && { payload }) });
       assert.deepEqual([malformed.status, malformed.json.code], [400, 'VALIDATION_ERROR']);
     });
   }
@@ -314,7 +324,7 @@ describe('GET /webhooks/{id}/deliveries', () => {
 });
 
 describe('WEBHOOKS_ENABLED=false', () => {
-  it('201 for a subscription, no deliveries for events; 403 FORBIDDEN for test and replay', async () => {
+  it('201 for a subscription, no deliveries for events; 403 FORBIDDEN for tests and replays', async () => {
     const off = await startApp({ WEBHOOKS_ENABLED: 'false' });
     const bearer = await off.token();
     const { status, json } = await off.call('POST', api, {
@@ -325,8 +335,16 @@ describe('WEBHOOKS_ENABLED=false', () => {
     await off.agent();
     const deliveries = await off.call('GET', `${api}/${json.id}/deliveries`, { token: bearer });
     assert.equal(deliveries.json.total, 0);
-    for (const path of ['test', `deliveries/${randomUUID()}/replay`]) {
-      const refused = await off.call('POST', `${api}/${json.id}/${path}`, { token: bearer });
+    const paths: [string, object?][] = [
+      ['test'],
+      [`deliveries/${randomUUID()}/replay`],
+      ['deliveries/replay', { since: new Date().toISOString() }],
+    ];
+    for (const [path, payload] of paths) {
+      const refused = await off.call('POST', `${api}/${json.id}/${path}`, {
+        token: bearer,
+        ...(payload && { payload }),
+      });
       assert.deepEqual([refused.status, refused.json.code], [403, 'FORBIDDEN']);
     }
   });
