@@ -109,6 +109,48 @@ test('a stopping worker finishes deliveries in flight, releases the others, and 
   ]);
 });
 
+test('a replay of many deliveries continues after kills of the worker: all are sent, each with its own id', async () => {
+  const t = await startWebhookApp(settings);
+  const arrived = new Set<string>();
+  const receiver = await startReceiver(
+    ({ headers }, response) => {
+      arrived.add(headers['x-service-delivery-id'] ?? '');
+      response.writeHead(204).end();
+    },
+    { keep: false },
+  );
+  const { id } = await t.subscribe(receiver.url, ['token.revoked']);
+  const total = 4_000;
+  await t.insertDeliveries(id, total);
+  await t.sql("update webhook_deliveries set status = 'dead_letter', due_at = null");
+  const answer = await t.call('POST', `/api/v1/webhooks/${id}/deliveries/replay`, {
+    token: t.bearer,
+    payload: { since: new Date(t.clock.now() - 3_600_000).toISOString() },
+  });
+  assert.deepEqual([answer.status, answer.json], [202, { count: total }]);
+  const open = async () => (await t.sql('select 1 from webhook_replays')).length;
+  for (const goal of [1, 1_500]) {
+    const worker = startWorker(t);
+    await until('some deliveries', async () => (arrived.size >= goal ? true : undefined), worker, 60_000);
+    await end(worker);
+    await expireLeases(t);
+    assert.equal(await open(), 1, 'killed in the middle');
+  }
+  const last = startWorker(t);
+  await until('all deliveries', async () => (arrived.size === total ? true : undefined), last, 120_000);
+  await until(
+    'the end of the replay',
+    async () => {
+      const [row] = await t.sql<{ n: number }>(
+        "select count(*)::int as n from webhook_deliveries where status = 'delivered'",
+      );
+      return row?.n === total && (await open()) === 0 ? true : undefined;
+    },
+    last,
+    60_000,
+  );
+});
+
 /** Larger with WEBHOOK_TEST_DELIVERIES=100000 WEBHOOK_TEST_KILLS=20. */
 const deliveries = Number(process.env.WEBHOOK_TEST_DELIVERIES || 5_000);
 const kills = Number(process.env.WEBHOOK_TEST_KILLS || 4);

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { describe, it } from 'node:test';
+import pg from 'pg';
 import { type RequestHandler, startReceiver } from '../../../../test/support/peers/receivers.ts';
 import { createMatrixFixture } from '../../../../test/support/principals.ts';
 import { api, startWebhookApp } from '../../../../test/support/scenarios/webhooks.ts';
@@ -150,6 +151,25 @@ describe('POST /webhooks/{id}/deliveries/replay', () => {
       assert.equal(receiver.received.length, 60);
       assert.deepEqual(sentIds(), ids.sort());
     }
+  });
+
+  it('202 two at once, the second walked after the first is sent: each delivery is sent once', async () => {
+    const { id, receiver } = await subscribed();
+    await insert(id, 'delivered', 3);
+    for (let count = 0; count < 2; count += 1)
+      assert.deepEqual(await replayed(id, { status: 'delivered', since: hourAgo() }), { count: 3 });
+    // As a process that is walking the second replay.
+    const other = new pg.Client({ connectionString: t.databaseUrl });
+    await other.connect();
+    await other.query('begin');
+    const newest = 'select max(number) from webhook_replays where subscription_id = $1';
+    await other.query(`select 1 from webhook_replays where number = (${newest}) for update`, [id]);
+    await t.drain();
+    assert.equal(receiver.received.length, 3);
+    await other.end();
+    await t.drain();
+    assert.equal(receiver.received.length, 3);
+    assert.deepEqual(await t.sql('select 1 from webhook_replays where subscription_id = $1', [id]), []);
   });
 
   it('202 a later replay sends them once more', async () => {
