@@ -16,10 +16,12 @@ function verify(headers, rawBody) {
   const timestamp = headers['x-service-timestamp'] ?? '';
   if (Math.abs(Date.now() / 1000 - Number(timestamp)) > maxAgeSeconds) return 'too old';
   const expected = createHmac('sha256', secret).update(`${timestamp}.`).update(rawBody).digest();
-  const received = Buffer.from((headers['x-service-signature-256'] ?? '').replace('sha256=', ''), 'hex');
-  return received.length === expected.length && timingSafeEqual(received, expected)
-    ? 'valid'
-    : 'bad signature';
+  // The second header is there for a while after a change of the secret.
+  const isValid = ['x-service-signature-256', 'x-service-signature-256-previous'].some((name) => {
+    const received = Buffer.from((headers[name] ?? '').replace('sha256=', ''), 'hex');
+    return received.length === expected.length && timingSafeEqual(received, expected);
+  });
+  return isValid ? 'valid' : 'bad signature';
 }
 
 const certificate = { cert: readFileSync('receiver-cert.pem'), key: readFileSync('receiver-key.pem') };
