@@ -76,32 +76,9 @@ export async function createApp({
 
   /** In the order of the OpenAPI document. */
   const features: readonly { routes?: readonly RouteEntry[]; loops?: readonly Loop[] }[] = [
-    ...[
-      events.cache,
-      events.refusals,
-      events.idempotency,
-      health,
-      reference,
-      discovery,
-      tokens,
-      delegations,
-      agents,
-      credentials,
-      resources,
-    ],
-    ...[
-      organizations,
-      federation,
-      oidc,
-      tiers,
-      usage,
-      analytics,
-      billing,
-      audit,
-      did,
-      marketplace,
-      compliance,
-    ],
+    ...[events.cache, events.refusals, events.idempotency, health, reference, discovery],
+    ...[tokens, delegations, agents, credentials, resources, organizations, federation, oidc],
+    ...[tiers, usage, analytics, billing, audit, did, marketplace, compliance],
     ...[scaffold, webhooks, deliveries, streams ?? {}],
   ];
   const routes = features.flatMap((feature) => feature.routes ?? []);
