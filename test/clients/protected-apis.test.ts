@@ -1,0 +1,185 @@
+/** The APIs of docs/guides/protect, as the guide gives them out: each accepts tokens for its own audience and scopes only. */
+import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
+import { copyFileSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, describe, it, type TestContext } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { ClientCredentialsProvider } from '@modelcontextprotocol/sdk/client/auth-extensions.js';
+import { Client } from '@modelcontextprotocol/sdk/client/index.js';
+import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
+import { listen } from '../support/clients/listening.ts';
+import { skipWithout } from '../support/harness.ts';
+import { findProgram, freePort, type Program, startProgram, until } from '../support/programs.ts';
+
+const examples = fileURLToPath(new URL('../../docs/guides/protect/', import.meta.url));
+const exec = promisify(execFile);
+const buildMs = 600_000;
+
+const t = await listen();
+const operator = await t.token();
+
+interface Agent {
+  readonly clientId: string;
+  readonly clientSecret: string;
+  readonly agentId: string;
+}
+
+async function succeed(method: 'POST' | 'PUT' | 'DELETE', url: string, payload?: object) {
+  const answer = await t.call(method, `/api/v1${url}`, { token: operator, ...(payload && { payload }) });
+  assert.ok(answer.status < 300, `${method} ${url}: ${answer.text}`);
+  return answer;
+}
+
+async function register(identifier: string): Promise<string> {
+  const scopes = [{ name: 'orders:read' }, { name: 'orders:write' }];
+  return (await succeed('POST', '/resources', { identifier, name: 'Orders', scopes })).json.resourceId;
+}
+
+const grant = ({ agentId }: Agent, resourceId: string, scopes: readonly string[]) =>
+  succeed('PUT', `/agents/${agentId}/grants/${resourceId}`, { scopes });
+
+const askFor = ({ clientId, clientSecret }: Agent, resource?: string) =>
+  t.askToken({
+    grant_type: 'client_credentials',
+    client_id: clientId,
+    client_secret: clientSecret,
+    ...(resource !== undefined && { resource }),
+  });
+
+const tokenFor = async (agent: Agent, resource?: string): Promise<string> => {
+  const { status, text, json } = await askFor(agent, resource);
+  assert.equal(status, 200, text);
+  return json.access_token;
+};
+
+const folder = mkdtempSync(join(tmpdir(), 'countersign-protect-'));
+after(() => rmSync(folder, { recursive: true, force: true }));
+
+/** A command that starts the example, after its dependencies were installed. */
+interface Example {
+  readonly name: string;
+  readonly needs: readonly string[];
+  prepare(): Promise<readonly [string, ...string[]]>;
+}
+
+const inNode = (name: string, file: string): Example => ({
+  name,
+  needs: [],
+  prepare: async () => [process.execPath, join(examples, file)],
+});
+
+const examplesOfRest: readonly Example[] = [
+  inNode('Fastify', 'fastify.mjs'),
+  inNode('Express', 'express.mjs'),
+  {
+    name: 'FastAPI',
+    needs: ['python3'],
+    async prepare() {
+      const python = join(folder, '.venv', 'bin', 'python');
+      await exec('python3', ['-m', 'venv', '.venv'], { cwd: folder, timeout: buildMs });
+      const packages = ['fastapi', 'uvicorn', 'pyjwt[crypto]'];
+      await exec(python, ['-m', 'pip', 'install', '--quiet', ...packages], { cwd: folder, timeout: buildMs });
+      const start =
+        'import os, uvicorn; uvicorn.run("fastapi_app:app", host="127.0.0.1", port=int(os.environ["PORT"]))';
+      copyFileSync(join(examples, 'fastapi_app.py'), join(folder, 'fastapi_app.py'));
+      return [python, '-c', start];
+    },
+  },
+  {
+    name: 'Go',
+    needs: ['go'],
+    async prepare() {
+      const options = { cwd: folder, timeout: buildMs };
+      copyFileSync(join(examples, 'go/main.go'), join(folder, 'main.go'));
+      await exec('go', ['mod', 'init', 'example.com/orders'], options);
+      await exec('go', ['mod', 'tidy'], options);
+      await exec('go', ['build', '-o', 'orders', '.'], options);
+      return [join(folder, 'orders')];
+    },
+  },
+];
+
+async function start(example: Example, test: TestContext, path = ''): Promise<string | undefined> {
+  const missing = example.needs.find((name) => !findProgram(name));
+  if (missing !== undefined) {
+    skipWithout(test, missing);
+    return undefined;
+  }
+  const [command, ...args] = await example.prepare();
+  const port = await freePort();
+  const audience = `http://localhost:${port}${path}`;
+  const env = { ...process.env, ISSUER: t.issuer, AUDIENCE: audience, PORT: String(port) };
+  const program: Program = startProgram(command, args, { env, cwd: folder });
+  await until(`${example.name} answers`, () => fetch(audience), program);
+  return audience;
+}
+
+const statusOf = async (url: string, method: string, token?: string) => {
+  const headers = token === undefined ? {} : { authorization: `Bearer ${token}` };
+  const response = await fetch(url, { method, headers });
+  await response.text();
+  return response.status;
+};
+
+describe('an API protected as the guide says', { timeout: 900_000 }, () => {
+  for (const example of examplesOfRest) {
+    it(`${example.name}: 200 within the grant, 403 beyond it, 401 for every other token`, async (test) => {
+      const audience = await start(example, test);
+      if (audience === undefined) return;
+      const orders = `${audience}/orders`;
+      const resourceId = await register(audience);
+      const otherAudience = `http://localhost:${await freePort()}`;
+      const otherId = await register(otherAudience);
+      const [reader, writer, stranger] = [await t.agent(), await t.agent(), await t.agent()];
+      await grant(reader, resourceId, ['orders:read']);
+      await grant(writer, resourceId, ['orders:read', 'orders:write']);
+      await grant(writer, otherId, ['orders:read', 'orders:write']);
+
+      const read = await tokenFor(reader, audience);
+      assert.equal(await statusOf(orders, 'GET', read), 200);
+      assert.equal(await statusOf(orders, 'POST', read), 403);
+      assert.equal(await statusOf(orders, 'POST', await tokenFor(writer, audience)), 200);
+      assert.equal(await statusOf(orders, 'GET'), 401);
+      assert.equal(await statusOf(orders, 'GET', 'garbage'), 401);
+      assert.equal(await statusOf(orders, 'GET', await tokenFor(writer)), 401, 'a token for our own API');
+      assert.equal(
+        await statusOf(orders, 'GET', await tokenFor(writer, otherAudience)),
+        401,
+        'another audience',
+      );
+      assert.equal((await askFor(stranger, audience)).json.error, 'invalid_target');
+    });
+  }
+
+  it('MCP: the SDK client discovers us by the server alone, and calls the tools that its grant allows', async (test) => {
+    const audience = await start(inNode('MCP', 'mcp.mjs'), test, '/mcp');
+    assert.ok(audience);
+    const resourceId = await register(audience);
+    const [reader, writer, stranger] = [await t.agent(), await t.agent(), await t.agent()];
+    await grant(reader, resourceId, ['orders:read']);
+    await grant(writer, resourceId, ['orders:read', 'orders:write']);
+
+    const connect = async ({ clientId, clientSecret }: Agent) => {
+      const authProvider = new ClientCredentialsProvider({
+        clientId,
+        clientSecret,
+        expectedIssuer: t.issuer,
+      });
+      const client = new Client({ name: 'test', version: '1.0.0' });
+      await client.connect(new StreamableHTTPClientTransport(new URL(audience), { authProvider }) as never);
+      test.after(() => client.close());
+      return client;
+    };
+    const reading = await connect(reader);
+    const listed = await reading.callTool({ name: 'list_orders' });
+    assert.deepEqual(listed.content, [{ type: 'text', text: `orders for ${reader.agentId}` }]);
+    assert.equal((await reading.callTool({ name: 'create_order' })).isError, true);
+    const written = await (await connect(writer)).callTool({ name: 'create_order' });
+    assert.deepEqual(written.content, [{ type: 'text', text: `created for ${writer.agentId}` }]);
+    await assert.rejects(connect(stranger));
+    assert.equal(await statusOf(audience, 'POST', await tokenFor(writer)), 401, 'a token for our own API');
+  });
+});
