@@ -46,11 +46,12 @@ describe('the default policies', () => {
       assert.ok(engine.allows(question({ action, resource, scopes: ['admin:orgs'] })), action);
     }
   });
-  it('allow an admin to read and rename its own organization, add members, list, manage billing and webhooks, and nothing else', () => {
+  it('allow an admin to read and rename its own organization, add members, list, manage billing and webhooks, grant to agents, and nothing else', () => {
     const allowed = policyActions.filter((action) =>
       engine.allows(question({ action, resource: resourceOf(action), role: 'admin' })),
     );
     assert.deepEqual(allowed.toSorted(), [
+      'agents:grant',
       'billing:manage',
       'dids:resolve',
       'organizations:addMember',
@@ -97,6 +98,14 @@ describe('the default policies', () => {
     );
     assert.equal(asked('webhooks:read', 'webhooks:read', elsewhere), false);
     assert.equal(asked('webhooks:write', 'webhooks:write', elsewhere), false);
+  });
+  it('allow resources:write to grant scopes of the resources of the own organization', () => {
+    const asked = (scope: string, resource = question().resource) =>
+      engine.allows(question({ action: 'resources:grant', resource, scopes: [scope] }));
+    assert.deepEqual(
+      [asked('resources:write'), asked('resources:read'), asked('resources:write', elsewhere)],
+      [true, false, false],
+    );
   });
   it('the schema has every action of the contract', () => {
     const schema = readFileSync(schemaFile, 'utf8');

@@ -1,5 +1,6 @@
 /** The registry: organizations, agents, their credentials and grants, resources, identity documents and listings, and the policy engine that guards them. */
 import { createAttestationReader, readPublicKey } from '../adapters/keys/keys.ts';
+import type { PolicyAction } from '../contract/actions.ts';
 import type { Agents } from '../features/agents/deps.ts';
 import { createAgents } from '../features/agents/feature.ts';
 import { createCredentials } from '../features/credentials/feature.ts';
@@ -19,15 +20,16 @@ import type { Foundations } from './foundations.ts';
 export function createRegistry(base: Foundations, { ledger, cache, recordRefusal }: Events) {
   const { config, clock, metrics, ids, db, signer, engine } = base;
   const shared = { db, clock, ids, ledger, metrics };
+  const recordPolicyRefusal = (caller: Caller, action: PolicyAction): Promise<void> => {
+    const { organizationId, agentId } = caller;
+    const subject = { organizationId, agentId, outcome: 'failure', metadata: { action } } as const;
+    return recordRefusal({ actor: caller, type: 'policy.refused', subject });
+  };
   const requirePermission = createRequirePermission({
     engine,
     // Each needs the other: a policy asks for the caller's role, and the routes of organizations ask for permission.
     roleOf: (caller) => organizations.roleOf(caller),
-    recordRefusal: (caller, action) => {
-      const { organizationId, agentId } = caller;
-      const subject = { organizationId, agentId, outcome: 'failure', metadata: { action } } as const;
-      return recordRefusal({ actor: caller, type: 'policy.refused', subject });
-    },
+    recordRefusal: recordPolicyRefusal,
   });
   const organizations: Organizations = createOrganizations({
     ...shared,
@@ -65,6 +67,7 @@ export function createRegistry(base: Foundations, { ledger, cache, recordRefusal
     lockAgent: agents.lock,
     roleOf: organizations.roleOf,
     mayGrant: createMayGrant(engine),
+    recordRefusal: recordPolicyRefusal,
   });
   const did = createDid({
     baseUrl: config.baseUrl,

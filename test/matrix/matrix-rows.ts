@@ -235,6 +235,13 @@ export const changesNothing: Readonly<Record<string, string>> = {
   testTrustPolicy: 'answers whether a policy accepts a token; issues and marks nothing',
 };
 
+/** Routes whose change writes more than one event, with the reason. */
+export const writesMore: Readonly<Record<string, string>> = {
+  deleteResource: 'each share and grant that ends has its own event',
+  putResourceShare: 'both organizations have the event in their logs',
+  deleteResourceShare: 'both organizations have the event in their logs',
+};
+
 /** Routes that fail for the operator, whose plan cannot be upgraded. An admin of the target's organization sends the request. */
 export const asTenantAdmin: ReadonlySet<string> = new Set(['upgradeTier']);
 

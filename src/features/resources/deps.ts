@@ -41,6 +41,8 @@ export interface ResourceDeps {
   /** The caller's role in its own organization. */
   roleOf(caller: Caller, within: Queryable): Promise<Role>;
   readonly mayGrant: MayGrant;
+  /** Records that the policies do not let the caller grant. */
+  recordRefusal(caller: Caller, action: 'resources:grant'): Promise<void>;
 }
 
 export interface SharePath {

@@ -4,11 +4,13 @@
  */
 import { type Caller, isOperator } from '../../kernel/caller.ts';
 import type { Queryable } from '../../kernel/data/db.ts';
-import { fail } from '../../kernel/fail.ts';
+import { ApiError } from '../../kernel/fail.ts';
 import type { ComparedGrant } from './access-store.ts';
 import type { ResourceDeps } from './deps.ts';
 
-/** FORBIDDEN unless the caller may make every one of these grants to an agent of the organization. */
+export class GrantingRefused extends ApiError {}
+
+/** FORBIDDEN (GrantingRefused) unless the caller may make every one of these grants to an agent of the organization. */
 export type RefuseGranting = (
   db: Queryable,
   caller: Caller,
@@ -44,7 +46,7 @@ function refuse(caller: Caller, grant: ComparedGrant): never {
       : "the role admin in the agent's organization",
     `a grant of your own with ${exceeded.join(', ')}`,
   ];
-  fail('FORBIDDEN', {
+  throw new GrantingRefused('FORBIDDEN', {
     message: `This concerns scopes of ${identifier}. Needs ${ways.join(', or ')}.`,
     details: { identifier, exceeded },
   });

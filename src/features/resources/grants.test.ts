@@ -136,6 +136,11 @@ describe('who may grant', () => {
     );
     assert.deepEqual(refused.json.details.exceeded, ['orders:read', 'refund']);
     assert.deepEqual(await grantsOf(owner, caller.agentId), {});
+    const recorded = await t.sql(
+      "select outcome, metadata->>'action' as action from audit_events where action = 'policy.refused' and agent_id = $1",
+      [caller.agentId],
+    );
+    assert.deepEqual(recorded, [{ outcome: 'failure', action: 'resources:grant' }]);
   });
 
   it('403 INSUFFICIENT_SCOPE with resources:write alone', async () => {

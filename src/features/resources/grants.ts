@@ -7,7 +7,7 @@ import { fail } from '../../kernel/fail.ts';
 import { pageOf } from '../../kernel/http/page.ts';
 import type { GrantPath, GrantService, ResourceDeps } from './deps.ts';
 import { grantEvent } from './events.ts';
-import type { RefuseGranting } from './granting-rule.ts';
+import { GrantingRefused, type RefuseGranting } from './granting-rule.ts';
 import {
   deleteGrants,
   findGrant,
@@ -22,7 +22,7 @@ import { findResource } from './store.ts';
 import { requireScopes, requireVisible, usableScopes } from './visibility.ts';
 
 export function createGrantService(deps: ResourceDeps, refuseGranting: RefuseGranting): GrantService {
-  const { db, clock, ledger, agentFor, lockAgent } = deps;
+  const { db, clock, ledger, agentFor, lockAgent, recordRefusal } = deps;
 
   /** The resource as the agent's organization sees it: an operator cannot grant what is neither owned nor shared. */
   const lockForGrant = async (tx: Tx, caller: Caller, { agentId, resourceId }: GrantPath) => {
@@ -32,6 +32,16 @@ export function createGrantService(deps: ResourceDeps, refuseGranting: RefuseGra
     const agent = await lockAgent(tx, caller, agentId);
     const resource = visible && (await findResource(tx, agent.organizationId, resourceId));
     return { agent, resource: resource ?? fail('RESOURCE_NOT_FOUND') };
+  };
+
+  /** The refusal is recorded after the rollback of the transaction. */
+  const recordingRefusals = async <T>(caller: Caller, work: () => Promise<T>): Promise<T> => {
+    try {
+      return await work();
+    } catch (error) {
+      if (error instanceof GrantingRefused) await recordRefusal(caller, 'resources:grant');
+      throw error;
+    }
   };
 
   return {
@@ -48,37 +58,39 @@ export function createGrantService(deps: ResourceDeps, refuseGranting: RefuseGra
     },
 
     put: (caller, path, wanted) =>
-      db.transaction(async (tx) => {
-        const { agent, resource } = await lockForGrant(tx, caller, path);
-        if (agent.status === 'decommissioned') fail('AGENT_DECOMMISSIONED');
-        const { agentId, organizationId } = agent;
-        const { resourceId, identifier, organizationId: ownerId } = resource;
-        const of =
-          resource.sharedScopes === null
-            ? 'resource'
-            : "resource that is shared with the agent's organization";
-        const scopes = requireScopes(wanted.scopes, usableScopes(resource), of);
-        refuseLastingPower(caller, agentId);
-        const own = await findGrant(tx, caller.agentId, resourceId);
-        const ownScopes = Object.keys(own?.held ?? {});
-        await refuseGranting(tx, caller, organizationId, [{ identifier, ownerId, scopes, ownScopes }]);
-        const before = await findGrant(tx, agentId, resourceId);
-        if (before && isSameSet(Object.keys(before.held), scopes)) return toGrant(resource, before, scopes);
-        const now = await laterTime(tx, isoTime(clock));
-        const earlier = new Map(Object.entries(before?.held ?? {}));
-        const grant: StoredGrant = {
-          agentId,
-          resourceId,
-          organizationId,
-          held: Object.fromEntries(scopes.map((name) => [name, earlier.get(name) ?? now])),
-          grantedBy: caller.agentId,
-          createdAt: before?.createdAt ?? now,
-          updatedAt: now,
-        };
-        await upsertGrant(tx, grant);
-        await ledger.recordAll(tx, [grantEvent(caller, 'grant.changed', resource, grant)]);
-        return toGrant(resource, grant, scopes);
-      }),
+      recordingRefusals(caller, () =>
+        db.transaction(async (tx) => {
+          const { agent, resource } = await lockForGrant(tx, caller, path);
+          if (agent.status === 'decommissioned') fail('AGENT_DECOMMISSIONED');
+          const { agentId, organizationId } = agent;
+          const { resourceId, identifier, organizationId: ownerId } = resource;
+          const of =
+            resource.sharedScopes === null
+              ? 'resource'
+              : "resource that is shared with the agent's organization";
+          const scopes = requireScopes(wanted.scopes, usableScopes(resource), of);
+          refuseLastingPower(caller, agentId);
+          const own = await findGrant(tx, caller.agentId, resourceId);
+          const ownScopes = Object.keys(own?.held ?? {});
+          await refuseGranting(tx, caller, organizationId, [{ identifier, ownerId, scopes, ownScopes }]);
+          const before = await findGrant(tx, agentId, resourceId);
+          if (before && isSameSet(Object.keys(before.held), scopes)) return toGrant(resource, before, scopes);
+          const now = await laterTime(tx, isoTime(clock));
+          const earlier = new Map(Object.entries(before?.held ?? {}));
+          const grant: StoredGrant = {
+            agentId,
+            resourceId,
+            organizationId,
+            held: Object.fromEntries(scopes.map((name) => [name, earlier.get(name) ?? now])),
+            grantedBy: caller.agentId,
+            createdAt: before?.createdAt ?? now,
+            updatedAt: now,
+          };
+          await upsertGrant(tx, grant);
+          await ledger.recordAll(tx, [grantEvent(caller, 'grant.changed', resource, grant)]);
+          return toGrant(resource, grant, scopes);
+        }),
+      ),
 
     remove: (caller, path) =>
       db.transaction(async (tx) => {
