@@ -58,3 +58,25 @@ export async function someAgents(client: pg.Client, count: number, slug = 'bench
   if (rows.length !== count) throw new Error(`there are ${rows.length} agents instead of ${count}`);
   return rows;
 }
+
+/** Registers a resource with ten scopes and grants all agents three of them. Returns its identifier. */
+export async function grantResource(client: pg.Client): Promise<string> {
+  const identifier = 'https://api.bench.example/v1';
+  await client.query(
+    `with resource as (
+       insert into resources (resource_id, organization_id, identifier, name, scopes, token_lifetime_seconds, claims,
+                              created_at, updated_at)
+       select gen_random_uuid(), organization_id, $1, 'Bench',
+              (select jsonb_agg(jsonb_build_object('name', 'scope:' || n, 'description', null)) from generate_series(1, 10) n),
+              3600, array['agentType', 'owner'], now(), now()
+       from organizations where slug = 'bench-1' returning resource_id)
+     insert into resource_grants (agent_id, resource_id, organization_id, scopes, granted_by, created_at, updated_at)
+     select agent_id, resource_id, organization_id,
+            (select jsonb_object_agg('scope:' || n, now()) from generate_series(1, 3) n), agent_id, now(), now()
+     from agents, resource`,
+    [identifier],
+  );
+  await client.query('analyze resources');
+  await client.query('analyze resource_grants');
+  return identifier;
+}

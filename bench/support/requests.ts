@@ -12,6 +12,11 @@ export const tokenRequest = (agent: Agent): Request => ({
   body: `grant_type=client_credentials&client_id=${agent.agentId}&client_secret=${secretOf(agent)}`,
 });
 
+export const resourceTokenRequest = (agent: Agent, resource: string): Request => {
+  const request = tokenRequest(agent);
+  return { ...request, body: `${request.body}&resource=${encodeURIComponent(resource)}` };
+};
+
 export const basicTokenRequest = (path: string, id: string, secret: string): Request => ({
   method: 'POST',
   path,

@@ -1,4 +1,4 @@
-import { delegableScopes, type Scope, scopes } from '../../contract/scopes.ts';
+import { delegableScopes, isScope, type Scope, scopes } from '../../contract/scopes.ts';
 import type { Delegation } from '../../kernel/caller.ts';
 import type { Queryable } from '../../kernel/data/db.ts';
 import { failToken } from '../../kernel/fail.ts';
@@ -89,7 +89,10 @@ function resourceScopes(
   if (limit.length === 0) return refuseTarget('no grant for the resource');
   if (exact) requireAll(limit, authorized);
   const carried = within(limit, authorized);
-  return carried.length > 0 ? carried : refuseScope(limit);
+  if (carried.length > 0) return carried;
+  // A trust policy or a delegation for our own API only.
+  const isForOwnApi = authorized !== 'all' && authorized.every(isScope);
+  return isForOwnApi ? refuseTarget('no scope of the resource was passed on') : refuseScope(limit);
 }
 
 function requireAll(limit: readonly string[], authorized: AuthorizedToken['scopes']): void {

@@ -32,7 +32,7 @@ describe('an outside token for a registered resource', () => {
     await grant(policy.agentId, { identifier: resource, ...rest }, ['read']);
     for (const send of [exchange, present]) {
       // The policy is for our own API: the grant of its agent alone opens nothing.
-      assert.deepEqual(errorOf(await send(token, { resource })), [400, 'invalid_scope']);
+      assert.deepEqual(errorOf(await send(token, { resource })), [400, 'invalid_target']);
       assert.deepEqual(errorOf(await send(token, { resource, scope: 'read' })), [400, 'invalid_scope']);
       assert.deepEqual(errorOf(await send(token, { resource, scope: 'agents:read' })), [
         400,
