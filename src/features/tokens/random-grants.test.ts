@@ -20,6 +20,8 @@ const step = fc.oneof(
   { weight: 4, arbitrary: fc.record({ kind: fc.constant('token' as const), scopes: subset }) },
   { weight: 2, arbitrary: fc.record({ kind: fc.constant('delegated' as const), scopes: subset }) },
   { weight: 3, arbitrary: fc.record({ kind: fc.constant('check' as const), scopes: fc.constant([]) }) },
+  // A minute after a change its values are cached again.
+  { weight: 2, arbitrary: fc.record({ kind: fc.constant('wait' as const), scopes: fc.constant([]) }) },
 );
 type Step = typeof step extends fc.Arbitrary<infer T> ? T : never;
 
@@ -68,6 +70,7 @@ async function walk(steps: readonly Step[]): Promise<number> {
 
   for (const { kind, scopes } of steps) {
     if (kind === 'check') await check();
+    else if (kind === 'wait') t.clock.advance(61_000);
     else if (kind !== 'grant') await issue(kind === 'delegated', scopes);
     else {
       if (scopes.length > 0) await grant(owner.agentId, resource, scopes);

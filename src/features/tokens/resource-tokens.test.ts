@@ -46,6 +46,8 @@ async function granted(scopes: readonly string[] = ['read', 'write'], changes = 
   const agent = await t.agent();
   const resource = await register(changes);
   await grant(agent.agentId, resource, scopes);
+  // What a change has invalidated is cached again a minute later.
+  t.clock.advance(61_000);
   return { agent, resource, identifier: resource.identifier };
 }
 
@@ -140,6 +142,28 @@ describe('POST /token with a registered resource', () => {
     const payload = { delegateeId: agent.agentId, scopes: ['read'] };
     assert.equal((await t.call('POST', '/api/v1/delegations', { token, payload })).status, 401);
     assert.equal((await t.form('/api/v1/oidc/id-token', { audience: 'x' }, token)).status, 401);
+  });
+  it('200 with the same number of queries as for our own API', async () => {
+    const { agent, identifier } = await granted();
+    const queries = async () => {
+      const text = await t.app.metrics.text();
+      const counts = text.matchAll(
+        /^service_db_query_duration_seconds_count\{operation="(tokens\.[^"]+)"\} (\d+)/gm,
+      );
+      return new Map(Array.from(counts, ([, name = '', count]) => [name, Number(count)]));
+    };
+    const during = async (work: () => Promise<unknown>) => {
+      const before = await queries();
+      await work();
+      return [...(await queries())]
+        .map(([name, count]) => [name, count - (before.get(name) ?? 0)] as const)
+        .filter(([, count]) => count > 0);
+    };
+    await issued(agent, identifier);
+    const own = await during(() => t.token(undefined, agent));
+    const ofResource = await during(() => issued(agent, identifier));
+    assert.deepEqual(own, [['tokens.clients', 1]]);
+    assert.deepEqual(ofResource, [['tokens.clientsForResources', 1]]);
   });
   it('counts its tokens under the scope `resource`, and records audience and scope', async () => {
     const count = async () =>
@@ -250,7 +274,7 @@ describe('a token of a resource at introspection', () => {
     const agent = await t.agent();
     const identifier = `https://later-${crypto.randomUUID()}.example.com`;
     const token = await issued(agent, identifier);
-    assert.equal(await isActive(token), true);
+    for (let n = 0; n < 2; n++) assert.equal(await isActive(token), true);
     const resource = await register({ identifier });
     assert.equal(await isActive(token), false);
     await grant(agent.agentId, resource, ['read']);
