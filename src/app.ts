@@ -105,7 +105,7 @@ export async function createApp({
 
   return {
     ...{ http, routes, loops, db, ids, metrics },
-    ...{ organizations, usage, agents, credentials, audit, billing, deliveries },
+    ...{ organizations, usage, agents, credentials, audit, billing, deliveries, delegations, oidc },
     /** Migrates the database; several nodes may call it at once. With `takeOver`, this server's key signs the audit log from now on. */
     async prepare(options?: { takeOver: boolean }) {
       const migrator = base.openWithoutTimeout();

@@ -6,6 +6,7 @@ import { createDiscovery } from '../features/discovery/feature.ts';
 import { createFederation } from '../features/federation/feature.ts';
 import type { Oidc } from '../features/oidc/deps.ts';
 import { clientRefusalCodes, createOidc, grantRefusalCodes } from '../features/oidc/feature.ts';
+import { findAgentGrant } from '../features/resources/access-store.ts';
 import type { Tokens } from '../features/tokens/deps.ts';
 import { createTokens } from '../features/tokens/feature.ts';
 import type { Caller } from '../kernel/caller.ts';
@@ -29,8 +30,12 @@ export function createIssuance(base: Foundations, events: Events, registry: Regi
   const exchanging = { ...shared, recordRefusal, exchangeQueue: createFairQueue(exchanges) };
   const isAdmin = async (caller: Caller) => (await organizations.roleOf(caller)) === 'admin';
 
+  const { unregisteredResources } = config;
+  const resources = { findGrant: findAgentGrant, unregisteredResources };
+
   const delegations: Delegations = createDelegations({
     ...shared,
+    ...resources,
     // Each needs the other: redeeming a delegation mints a token, and the token endpoint offers the delegation's grant.
     verifyAccessToken: (token) => tokens.verify(token),
     findAgents: agents.findAll,

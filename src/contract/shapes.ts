@@ -21,6 +21,14 @@ export const Name = Type.String({
   description: '1 to 255 characters, not all blank',
 });
 
+/** RFC 6749 §3.3 `scope-token`: a scope of our own API or of a registered resource. */
+export const ScopeName = Type.String({
+  minLength: 1,
+  maxLength: limits.resource.maxScopeLength,
+  pattern: '^[!#-\\[\\]-~]+$',
+  description: 'a scope: 1 to 64 printable ASCII characters without blanks, quotation marks and backslashes',
+});
+
 /** A URL of another server; `urlProblem` in kernel/ports/external-tokens.ts validates it. */
 export const Address = Type.String({ minLength: 1, maxLength: 1024 });
 

@@ -1,5 +1,4 @@
 /** A chain of delegations: its links, root first. A chain is named by its last link. */
-import { delegableScopes, type Scope } from '../../contract/scopes.ts';
 import { fail } from '../../kernel/fail.ts';
 import type { DelegationChain } from './schema.ts';
 
@@ -50,17 +49,11 @@ export const withStatus = (link: Link, now: number): DelegationChain => ({
   status: statusOf(link, now),
 });
 
-/**
- * The scopes that every link delegates and the subject may hold now. The delegatees' own `allowedScopes` do not limit them. The
- * operator's scope is never delegated.
- */
+/** The scopes that every link delegates and the subject may hold now. The delegatees' own scopes and grants do not limit them. */
 export const delegatedScopes = (
   links: readonly Pick<Link, 'scopes'>[],
-  subject: { readonly allowedScopes: readonly string[] } | undefined,
-): Scope[] =>
-  delegableScopes.filter(
-    (scope) => subject?.allowedScopes.includes(scope) && links.every(({ scopes }) => scopes.includes(scope)),
-  );
+  heldBySubject: readonly string[],
+): string[] => heldBySubject.filter((scope) => links.every(({ scopes }) => scopes.includes(scope)));
 
 /** The scopes that every link names, of our own API or of a resource. */
 export const commonScopes = (links: readonly Pick<Link, 'scopes'>[]): string[] =>
@@ -71,3 +64,28 @@ export const delegatedAudiences = (links: readonly Pick<Link, 'resource'>[], iss
   links
     .map(({ resource }) => resource ?? [issuer])
     .reduce((left, named) => left.filter((audience) => named.includes(audience)));
+
+/** The subject of the events of a delegation. The agent concerned is the delegatee. */
+export const eventSubject = (link: Link) => {
+  const { organizationId, chainId, rootChainId, parentChainId, depth, subjectId, delegatorId, delegateeId } =
+    link;
+  const { scopes, resource, purpose, allowRedelegation, expiresAt } = link;
+  return {
+    organizationId,
+    agentId: delegateeId,
+    metadata: {
+      chainId,
+      parentChainId,
+      rootChainId,
+      depth,
+      subjectId,
+      delegatorId,
+      delegateeId,
+      scopes,
+      resource,
+      purpose,
+      allowRedelegation,
+      expiresAt,
+    },
+  };
+};

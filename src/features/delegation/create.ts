@@ -1,7 +1,6 @@
-/** Creates a delegation: a new chain, or a link below the chain of a delegated caller. */
+/** Creates a delegation: a new chain, or a link below a chain whose last delegatee is the caller. */
 import { limits } from '../../contract/limits.ts';
 import { scopes as allScopes } from '../../contract/scopes.ts';
-import { audienceOf } from '../../kernel/audience.ts';
 import type { Caller, Delegation } from '../../kernel/caller.ts';
 import type { Tx } from '../../kernel/data/db.ts';
 import { fail } from '../../kernel/fail.ts';
@@ -10,6 +9,7 @@ import {
   type Chain,
   delegatedAudiences,
   delegatedScopes,
+  eventSubject,
   type Link,
   lastLink,
   requireActive,
@@ -17,25 +17,58 @@ import {
 } from './chain.ts';
 import { createDelegationTokens } from './delegation-token.ts';
 import type { ChainAgent, DelegationDeps } from './deps.ts';
-import { eventSubject } from './event-subject.ts';
 import type { CreatedDelegation, NewDelegation } from './schema.ts';
 import { findChain, insertLink, lockTree } from './store.ts';
+import { createDelegationTargets, type DelegationTarget, readAudiences, validateTarget } from './target.ts';
 
 export type CreateDelegation = (caller: Caller, wanted: NewDelegation) => Promise<CreatedDelegation>;
 
 interface LockedAgents {
   readonly delegator: ChainAgent;
-  /** The agent whose scopes are delegated: the delegator, or for a delegated caller the subject of its chain. */
-  readonly subject: ChainAgent | undefined;
+  /** The agent whose scopes are delegated: the delegator, or the subject of the chain that is passed on. */
+  readonly subject: ChainAgent;
+}
+
+/** The chain that the new link is added to. */
+interface ParentReference {
+  readonly subjectId: string;
+  readonly rootChainId: string;
+  readonly chainId: string;
 }
 
 export function createCreateDelegation(deps: DelegationDeps): CreateDelegation {
   const { db, clock, ids, ledger, metrics, issuer, lockAgents, count } = deps;
   const tokens = createDelegationTokens(deps);
+  const resolveTarget = createDelegationTargets(deps);
+
+  /**
+   * The chain of a delegated caller's token, or of the delegation token that the caller holds as its delegatee. The latter proves as
+   * much: the caller could exchange it. It limits the new link by the chain alone, not by the scopes of the caller's own token.
+   */
+  const parentOf = async (caller: Caller, parentToken?: string): Promise<ParentReference | undefined> => {
+    const { delegation } = caller;
+    if (parentToken === undefined) return delegation && referenceOf(delegation);
+    if (delegation) {
+      const message = 'must be left out: your token is delegated, and passes on its own chain';
+      throw validationError('body', [{ in: 'body', field: 'parentToken', message }]);
+    }
+    const read = await tokens.read(parentToken);
+    const chain = read && (await findChain(db, read.chainId));
+    if (!chain) return fail('DELEGATION_NOT_FOUND');
+    const { subjectId, rootChainId, chainId, organizationId, delegateeId } = lastLink(chain);
+    if (organizationId !== caller.organizationId) fail('DELEGATION_NOT_FOUND');
+    if (delegateeId !== caller.agentId)
+      fail('FORBIDDEN', { message: 'Only its delegatee can pass a delegation on.' });
+    return { subjectId, rootChainId, chainId };
+  };
 
   /** Agents are locked before the tree, as in every transaction that locks both. */
-  const lockChainAgents = async (tx: Tx, caller: Caller, delegateeId: string): Promise<LockedAgents> => {
-    const subjectId = caller.delegation?.subjectId ?? caller.agentId;
+  const lockChainAgents = async (
+    tx: Tx,
+    caller: Caller,
+    delegateeId: string,
+    subjectId: string,
+  ): Promise<LockedAgents> => {
     const agents = await lockAgents(tx, [...new Set([caller.agentId, delegateeId, subjectId])]);
     const [delegator, delegatee] = [agents.get(caller.agentId), agents.get(delegateeId)];
     // It was active when the guard admitted it; it may have been suspended since.
@@ -43,13 +76,13 @@ export function createCreateDelegation(deps: DelegationDeps): CreateDelegation {
     if (delegatee?.organizationId !== delegator.organizationId) fail('AGENT_NOT_FOUND');
     if (delegatee.status !== 'active')
       fail('AGENT_NOT_ACTIVE', { message: `The delegatee is ${delegatee.status}.` });
-    return { delegator, subject: agents.get(subjectId) };
+    const subject = agents.get(subjectId) ?? fail('DELEGATION_NOT_FOUND');
+    return { delegator, subject };
   };
 
-  /** The chain of the caller's own token: the new link is added to it. */
-  const lockParent = async (tx: Tx, { chainIds }: Delegation): Promise<Chain> => {
-    await lockTree(tx, String(chainIds[0]), 'shared');
-    const chain = (await findChain(tx, String(chainIds.at(-1)))) ?? fail('DELEGATION_NOT_FOUND');
+  const lockParent = async (tx: Tx, { rootChainId, chainId }: ParentReference): Promise<Chain> => {
+    await lockTree(tx, rootChainId, 'shared');
+    const chain = (await findChain(tx, chainId)) ?? fail('DELEGATION_NOT_FOUND');
     const parent = lastLink(chain);
     requireActive(parent, clock.now());
     if (!parent.allowRedelegation)
@@ -70,20 +103,41 @@ export function createCreateDelegation(deps: DelegationDeps): CreateDelegation {
     return new Date(expiresAt).toISOString();
   };
 
+  /** The audiences as requested. A chain that is passed on by its token keeps its only audience. */
+  const requestedAudiences = ({ resource, parentToken }: NewDelegation, above: Chain | undefined) => {
+    if (resource !== undefined || parentToken === undefined || !above) return readAudiences(resource, issuer);
+    const [first, ...more] = delegatedAudiences(above, issuer);
+    return first === undefined || first === issuer || more.length > 0 ? null : [first];
+  };
+
   /** Refuses a link that could never be redeemed. */
-  const draftLink = (
+  const authorizeTarget = async (
+    tx: Tx,
     caller: Caller,
-    { delegator, subject }: LockedAgents,
+    { subject }: LockedAgents,
+    wanted: NewDelegation,
+    above: Chain | undefined,
+  ): Promise<DelegationTarget> => {
+    const audiences = requestedAudiences(wanted, above);
+    // First: the delegatee of a chain must not learn of other grants of its subject.
+    if (above) refuseExceeding('resource', audiences ?? [issuer], delegatedAudiences(above, issuer));
+    const target = await resolveTarget(tx, subject, audiences, wanted.scopes);
+    // A grant is the agent's own and is no part of its token. The token of a delegated caller limits it as well.
+    const isLimitedByToken = caller.delegation || (!above && target.registered === undefined);
+    const links = [...(isLimitedByToken ? [{ scopes: [...caller.scopes] }] : []), ...(above ?? [])];
+    refuseExceeding('scopes', wanted.scopes, delegatedScopes(links, target.heldBySubject));
+    return target;
+  };
+
+  const draftLink = (
+    delegator: ChainAgent,
+    { resource, registered }: DelegationTarget,
     wanted: NewDelegation,
     above: Chain | undefined,
   ): Link => {
     const now = clock.now();
     const chainId = ids.uuid();
     const parent = above && lastLink(above);
-    const delegable = delegatedScopes([{ scopes: [...caller.scopes] }, ...(above ?? [])], subject);
-    refuseExceeding('scopes', wanted.scopes, delegable);
-    const resource = readResources(wanted.resource, issuer);
-    if (above) refuseExceeding('resource', resource ?? [issuer], delegatedAudiences(above, issuer));
     return {
       chainId,
       parentChainId: parent?.chainId ?? null,
@@ -94,7 +148,7 @@ export function createCreateDelegation(deps: DelegationDeps): CreateDelegation {
       subjectId: parent?.subjectId ?? delegator.agentId,
       delegatorId: delegator.agentId,
       delegateeId: wanted.delegateeId.toLowerCase(),
-      scopes: allScopes.filter((scope) => wanted.scopes.includes(scope)),
+      scopes: registered ? [...wanted.scopes] : allScopes.filter((scope) => wanted.scopes.includes(scope)),
       resource,
       purpose: wanted.purpose ?? null,
       allowRedelegation: wanted.allowRedelegation,
@@ -111,10 +165,13 @@ export function createCreateDelegation(deps: DelegationDeps): CreateDelegation {
         { in: 'body', field: 'delegateeId', message: 'must be another agent than your own' },
       ]);
     }
+    validateTarget(wanted, issuer);
+    const parent = await parentOf(caller, wanted.parentToken);
     return db.transaction(async (tx) => {
-      const agents = await lockChainAgents(tx, caller, delegateeId);
-      const above = caller.delegation && (await lockParent(tx, caller.delegation));
-      const link = draftLink(caller, agents, wanted, above);
+      const agents = await lockChainAgents(tx, caller, delegateeId, parent?.subjectId ?? caller.agentId);
+      const above = parent && (await lockParent(tx, parent));
+      const target = await authorizeTarget(tx, caller, agents, wanted, above);
+      const link = draftLink(agents.delegator, target, wanted, above);
       await insertLink(tx, link);
       await ledger.record(tx, caller, 'delegation.created', eventSubject(link));
       tx.afterCommit(() => {
@@ -126,23 +183,11 @@ export function createCreateDelegation(deps: DelegationDeps): CreateDelegation {
   };
 }
 
-function readResources(resources: readonly string[] | null | undefined, issuer: string): string[] | null {
-  if (!resources) return null;
-  const audiences = resources.map((resource) => audienceOf(resource, issuer));
-  const problems = audiences.flatMap((audience, index) =>
-    audience === undefined
-      ? [
-          {
-            in: 'body',
-            field: `resource[${index}]`,
-            message: 'must be an absolute http(s) URI without a fragment',
-          },
-        ]
-      : [],
-  );
-  if (problems.length > 0) throw validationError('body', problems);
-  return [...new Set(audiences as string[])];
-}
+const referenceOf = ({ subjectId, chainIds }: Delegation): ParentReference => ({
+  subjectId,
+  rootChainId: String(chainIds[0]),
+  chainId: String(chainIds.at(-1)),
+});
 
 function refuseExceeding(
   field: 'scopes' | 'resource',

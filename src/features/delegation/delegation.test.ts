@@ -3,7 +3,7 @@ import { describe, it } from 'node:test';
 import { decodeJwt, decodeProtectedHeader } from 'jose';
 import { type Answer, startApp } from '../../../test/support/harness.ts';
 import { createDelegationClient } from '../../../test/support/scenarios/delegations.ts';
-import { organizationScopes } from '../../contract/scopes.ts';
+import { delegableScopes, organizationScopes } from '../../contract/scopes.ts';
 
 const t = await startApp();
 const { delegate, createDelegation, redeem, revoke, verify, listAgents } = createDelegationClient(t);
@@ -183,7 +183,7 @@ describe('POST /delegations', () => {
         assertFailed(answer, 403, 'DELEGATION_SCOPE_EXCEEDED');
         assert.deepEqual(answer.json.details, {
           requested: ['admin:orgs', 'agents:read'],
-          allowed: [...organizationScopes],
+          allowed: token === operator ? delegableScopes : [...organizationScopes],
           exceeded: ['admin:orgs'],
         });
       }

@@ -7,6 +7,7 @@ import type { Ids } from '../../kernel/ids.ts';
 import type { Ledger } from '../../kernel/ledger.ts';
 import type { Metrics } from '../../kernel/observability/metrics.ts';
 import type { Grant } from '../../kernel/ports/grant.ts';
+import type { ResourceAccess } from '../../kernel/ports/resources.ts';
 import type { Signer } from '../../kernel/ports/signer.ts';
 import type { LinkStatus } from './store.ts';
 
@@ -25,6 +26,9 @@ export interface DelegationDeps {
   readonly metrics: Metrics;
   readonly signer: Signer;
   readonly issuer: string;
+  /** Whether tokens are issued for audiences that no organization has registered. */
+  readonly unregisteredResources: 'allow' | 'refuse';
+  readonly findGrant: ResourceAccess['findGrant'];
   /** By id; agents that do not exist are left out. */
   findAgents(agentIds: readonly string[]): Promise<ReadonlyMap<string, ChainAgent>>;
   /** The same; the agents do not change until the transaction ends. */
@@ -35,12 +39,22 @@ export interface DelegationDeps {
   /** Undefined unless it is a valid access token of ours, or one whose chain has ended. */
   verifyAccessToken(
     token: string,
-  ): Promise<{ scopes: readonly string[]; delegation?: Delegation } | undefined>;
+  ): Promise<{ claims: { scope: string; aud: string }; delegation?: Delegation } | undefined>;
   /** Counts usage; called after the commit. */
   count(
     metric: 'delegations_created' | 'token_exchanges',
     agent: { organizationId: string; agentId: string },
   ): void;
+}
+
+export interface ReceivedDelegation {
+  readonly chainId: string;
+  readonly subjectId: string;
+  readonly delegatorId: string;
+  /** Our own issuer for our own API. */
+  readonly audiences: readonly string[];
+  readonly scopes: readonly string[];
+  readonly expiresAt: string;
 }
 
 export interface Delegations {
@@ -49,4 +63,6 @@ export interface Delegations {
   readonly grant: Grant;
   /** In the order of the ids; links that do not exist are left out. */
   findLinkStatuses(chainIds: readonly string[]): Promise<LinkStatus[]>;
+  /** The active chains that end with this agent, newest first, with the scopes that it can get by them now. */
+  listReceived(agentId: string, limit: number): Promise<ReceivedDelegation[]>;
 }

@@ -13,9 +13,13 @@ import { createTokenExchange } from './token-exchange.ts';
 
 export { revokeChainsWithAgent } from './revoke-with-agent.ts';
 
-export const createDelegations = (deps: DelegationDeps): Delegations => ({
-  routes: delegationRoutes(createDelegationService(deps)),
-  loops: [createPurgeLoop(deps)],
-  grant: createTokenExchange(deps),
-  findLinkStatuses: (chainIds) => findLinkStatuses(deps.db, chainIds),
-});
+export function createDelegations(deps: DelegationDeps): Delegations {
+  const service = createDelegationService(deps);
+  return {
+    routes: delegationRoutes(service),
+    loops: [createPurgeLoop(deps)],
+    grant: createTokenExchange(deps),
+    findLinkStatuses: (chainIds) => findLinkStatuses(deps.db, chainIds),
+    listReceived: service.listReceived,
+  };
+}

@@ -1,5 +1,5 @@
 import Type from 'typebox';
-import { bearer, type RouteEntry, route } from '../../kernel/http/route.ts';
+import { bearer, bearerWithScopeFor, type RouteEntry, route } from '../../kernel/http/route.ts';
 import {
   CreatedDelegation,
   DelegationPage,
@@ -30,6 +30,7 @@ export const delegationRoutes = (delegations: DelegationService): RouteEntry[] =
       'AGENT_NOT_FOUND',
       'AGENT_NOT_ACTIVE',
       'FORBIDDEN',
+      'DELEGATION_NOT_FOUND',
       'DELEGATION_SCOPE_EXCEEDED',
       'DELEGATION_EXPIRED',
       'DELEGATION_REVOKED',
@@ -38,12 +39,14 @@ export const delegationRoutes = (delegations: DelegationService): RouteEntry[] =
   }),
   route({
     id: 'listDelegations',
-    summary: 'List the delegations you gave and were given, newest first',
+    summary:
+      'List the delegations you gave and were given, newest first; with agentId those of another agent',
     tag,
     method: 'GET',
     url: '/delegations',
-    access: bearer(),
+    access: bearerWithScopeFor('agentId', 'audit:read'),
     limit,
+    errors: ['INSUFFICIENT_SCOPE'],
     schema: { query: DelegationQuery, response: { 200: DelegationPage } },
     handler: ({ caller, query }) => delegations.list(caller, query),
   }),

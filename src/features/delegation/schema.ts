@@ -1,7 +1,6 @@
 import Type, { type Static } from 'typebox';
 import { limits, pageSizes } from '../../contract/limits.ts';
-import { scopes } from '../../contract/scopes.ts';
-import { literals, Nullable, PageOf, pageQuery, Timestamp, Uuid } from '../../contract/shapes.ts';
+import { literals, Nullable, PageOf, pageQuery, ScopeName, Timestamp, Uuid } from '../../contract/shapes.ts';
 
 export const chainStatuses = ['active', 'expired', 'revoked'] as const;
 export type ChainStatus = (typeof chainStatuses)[number];
@@ -44,7 +43,22 @@ export type CreatedDelegation = Static<typeof CreatedDelegation>;
 
 const chain = Type.Array(DelegationChain, { description: 'every link, root first' });
 
-export const DelegationWithLinks = Type.Object({ ...link, chain }, { title: 'DelegationWithLinks' });
+const effectiveScopes = Type.Array(Type.String(), {
+  description:
+    'the scopes that every link delegates and the subject may hold now, by its allowedScopes or its grant; an empty list: nothing can be redeemed now',
+});
+
+const effectiveLink = { ...link, effectiveScopes };
+
+export const DelegationWithLinks = Type.Object(
+  {
+    ...effectiveLink,
+    chain: Type.Array(Type.Object(effectiveLink, { title: 'EffectiveDelegation' }), {
+      description: 'every link, root first',
+    }),
+  },
+  { title: 'DelegationWithLinks' },
+);
 export type DelegationWithLinks = Static<typeof DelegationWithLinks>;
 
 const { minSeconds, maxSeconds, defaultSeconds } = limits.delegation;
@@ -52,12 +66,12 @@ const { minSeconds, maxSeconds, defaultSeconds } = limits.delegation;
 export const NewDelegation = Type.Object(
   {
     delegateeId: Uuid,
-    scopes: Type.Array(literals(scopes), {
+    scopes: Type.Array(ScopeName, {
       minItems: 1,
-      maxItems: scopes.length,
+      maxItems: limits.resource.maxScopes,
       uniqueItems: true,
       description:
-        'scopes that your token holds; the delegatee needs none of them itself. admin:orgs cannot be delegated',
+        'scopes of our own API that your token holds, or scopes of the registered resource that you hold by a grant; the delegatee needs none of them itself. admin:orgs cannot be delegated',
     }),
     expiresIn: Type.Integer({ minimum: minSeconds, maximum: maxSeconds, default: defaultSeconds }),
     resource: Type.Optional(
@@ -67,9 +81,17 @@ export const NewDelegation = Type.Object(
           maxItems: 10,
           uniqueItems: true,
           description:
-            'the audiences a token may be redeemed for, within those of the delegation you hold; null or left out: our own API only',
+            'the audiences a token may be redeemed for, within those of the delegation you hold; a registered resource stands alone. null or left out: our own API only; left out with parentToken: the only audience of that delegation',
         }),
       ),
+    ),
+    parentToken: Type.Optional(
+      Type.String({
+        pattern: '^.',
+        maxLength: limits.delegation.maxTokenLength,
+        description:
+          'the delegation token of a delegation that you hold and pass on; needed for a delegation of a resource, whose access tokens do not open our API',
+      }),
     ),
     purpose: Type.Optional(Nullable(Type.String({ minLength: 1, maxLength: 256 }))),
     allowRedelegation: Type.Boolean({ default: false }),
@@ -88,6 +110,13 @@ export const DelegationQuery = Type.Object({
     default: 'any',
   }),
   status: Type.Optional(literals(chainStatuses)),
+  agentId: Type.Optional(
+    Type.Unsafe<string>({
+      ...Uuid,
+      description:
+        'the delegations of this agent of your organization, also as the subject; needs audit:read',
+    }),
+  ),
 });
 export type DelegationQuery = Static<typeof DelegationQuery>;
 
@@ -102,10 +131,7 @@ export const VerifiedDelegation = Type.Object(
     chainId: Uuid,
     subjectId: Uuid,
     actorId: Uuid,
-    scopes: Type.Array(Type.String(), {
-      description:
-        'the scopes that every link delegates and the subject may hold now; an empty list: nothing can be redeemed now, though the delegation is valid',
-    }),
+    scopes: effectiveScopes,
     depth: Type.Integer(),
     expiresAt: Timestamp,
     chain,

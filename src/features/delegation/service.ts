@@ -1,23 +1,25 @@
-import { type Caller, isOperator } from '../../kernel/caller.ts';
+import { type Caller, isOperator, tenantOf } from '../../kernel/caller.ts';
 import { fail } from '../../kernel/fail.ts';
 import { type Page, pageOf } from '../../kernel/http/page.ts';
 import {
   agentsOf,
   type Chain,
-  delegatedScopes,
+  delegatedAudiences,
+  eventSubject,
   type Link,
   lastLink,
   requireActive,
+  statusOf,
   withStatus,
 } from './chain.ts';
 import { type CreateDelegation, createCreateDelegation } from './create.ts';
 import { createDelegationTokens } from './delegation-token.ts';
-import type { DelegationDeps } from './deps.ts';
-import { eventSubject } from './event-subject.ts';
+import type { DelegationDeps, Delegations } from './deps.ts';
 import type { DelegationChain, DelegationQuery, DelegationWithLinks, VerifiedDelegation } from './schema.ts';
-import { findChain, listLinks, lockTree, revokeBelow } from './store.ts';
+import { findChain, listLinks, listReceivedChains, lockTree, revokeBelow } from './store.ts';
+import { createSubjectScopes } from './subject-scopes.ts';
 
-export interface DelegationService {
+export interface DelegationService extends Pick<Delegations, 'listReceived'> {
   readonly create: CreateDelegation;
   list(caller: Caller, query: DelegationQuery): Promise<Page<DelegationChain>>;
   get(caller: Caller, chainId: string): Promise<DelegationWithLinks>;
@@ -26,8 +28,9 @@ export interface DelegationService {
 }
 
 export function createDelegationService(deps: DelegationDeps): DelegationService {
-  const { db, clock, ledger, findAgents, organizationStatusOf, isAdmin, verifyAccessToken } = deps;
+  const { db, clock, ledger, issuer, findAgents, organizationStatusOf, isAdmin, verifyAccessToken } = deps;
   const tokens = createDelegationTokens(deps);
+  const { effectiveScopes } = createSubjectScopes(deps);
   const withCurrentStatus = (link: Link) => withStatus(link, clock.now());
 
   /** DELEGATION_NOT_FOUND unless the chain belongs to the caller's organization. */
@@ -43,21 +46,43 @@ export function createDelegationService(deps: DelegationDeps): DelegationService
     isOperator(caller) ||
     (await isAdmin(caller));
 
-  /** The chain that a delegation token or a delegated access token refers to, and the scopes of an access token. */
-  const readToken = async (token: string): Promise<{ chainId: string; scopes?: readonly string[] }> => {
+  /** The chain that a delegation token or a delegated access token refers to, and the content of an access token. */
+  const readToken = async (
+    token: string,
+  ): Promise<{ chainId: string; access?: { scopes: readonly string[]; audience: string } }> => {
     const delegation = await tokens.read(token);
     if (delegation) return delegation;
-    const access = await verifyAccessToken(token);
-    const chainId = access?.delegation?.chainIds.at(-1);
-    return access && chainId ? { chainId, scopes: access.scopes } : fail('DELEGATION_NOT_FOUND');
+    const { claims, delegation: carried } = (await verifyAccessToken(token)) ?? {};
+    const chainId = carried?.chainIds.at(-1);
+    return claims && chainId
+      ? { chainId, access: { scopes: claims.scope.split(' '), audience: claims.aud } }
+      : fail('DELEGATION_NOT_FOUND');
   };
 
   return {
     create: createCreateDelegation(deps),
 
     async list(caller, query) {
-      const { rows, total } = await listLinks(db, caller.agentId, query, new Date(clock.now()));
+      const { rows, total } = await listLinks(
+        db,
+        { agentId: caller.agentId, tenant: tenantOf(caller) },
+        query,
+        new Date(clock.now()),
+      );
       return pageOf(query, rows.map(withCurrentStatus), total);
+    },
+
+    async listReceived(agentId, limit) {
+      const chains = await listReceivedChains(db, agentId, new Date(clock.now()), limit);
+      const subjects = await findAgents([...new Set(chains.map((chain) => lastLink(chain).subjectId))]);
+      return Promise.all(
+        chains.map(async (chain) => {
+          const { chainId, subjectId, delegatorId, expiresAt } = lastLink(chain);
+          const scopes = await effectiveScopes(db, chain, subjects.get(subjectId));
+          const audiences = delegatedAudiences(chain, issuer);
+          return { chainId, subjectId, delegatorId, audiences, scopes, expiresAt };
+        }),
+      );
     },
 
     async get(caller, chainId) {
@@ -68,7 +93,16 @@ export function createDelegationService(deps: DelegationDeps): DelegationService
         !caller.scopes.has('audit:read')
       )
         fail('DELEGATION_NOT_FOUND');
-      return { ...withCurrentStatus(lastLink(chain)), chain: chain.map(withCurrentStatus) };
+      const last = lastLink(chain);
+      const subject = (await findAgents([last.subjectId])).get(last.subjectId);
+      const links: DelegationWithLinks['chain'] = [];
+      for (const [index, link] of chain.entries()) {
+        const isActive = statusOf(link, clock.now()) === 'active';
+        const above = chain.slice(0, index + 1) as unknown as Chain;
+        const effective = isActive ? await effectiveScopes(db, above, subject) : [];
+        links.push({ ...withCurrentStatus(link), effectiveScopes: effective });
+      }
+      return { ...(links.at(-1) as (typeof links)[number]), chain: links };
     },
 
     async verify(caller, token) {
@@ -78,12 +112,11 @@ export function createDelegationService(deps: DelegationDeps): DelegationService
       requireActive(last, clock.now());
       // A suspended organization pauses its chains.
       if ((await organizationStatusOf(last.organizationId)) !== 'active') fail('ORG_SUSPENDED');
-      const agents = await findAgents([last.subjectId]);
       const { chainId, subjectId, delegateeId: actorId, depth, expiresAt } = last;
-      const scopes = delegatedScopes(
-        [{ scopes: [...(read.scopes ?? last.scopes)] }, ...chain],
-        agents.get(last.subjectId),
-      );
+      const subject = (await findAgents([subjectId])).get(subjectId);
+      const { access } = read;
+      const effective = await effectiveScopes(db, chain, subject, access && [access.audience]);
+      const scopes = access ? effective.filter((scope) => access.scopes.includes(scope)) : effective;
       return {
         valid: true,
         chainId,

@@ -36,6 +36,28 @@ export async function findChain(db: Queryable, chainId: string): Promise<Chain |
   return links.length > 0 ? (links as unknown as Chain) : undefined;
 }
 
+/** The active chains that end with the agent, newest first. */
+export async function listReceivedChains(
+  db: Queryable,
+  agentId: string,
+  now: Date,
+  limit: number,
+): Promise<Chain[]> {
+  const links = await db.many<Link & { received: boolean }>(
+    'delegations.listReceived',
+    sql`with received as (
+          select chain_id, path from delegations
+          where delegatee_id = ${agentId} and ${statusIs('active', now)}
+          order by created_at desc, chain_id desc limit ${limit})
+        select ${columns}, chain_id in (select chain_id from received) as received from delegations
+        where chain_id in (select unnest(path) from received) order by created_at desc, chain_id desc`,
+  );
+  const byId = new Map(links.map((link) => [link.chainId, link]));
+  return links
+    .filter(({ received }) => received)
+    .map(({ path }) => path.flatMap((chainId) => byId.get(chainId) ?? []) as unknown as Chain);
+}
+
 /**
  * The root's lock covers its whole tree. Requests that issue a token or add a link share the lock; a request that revokes takes
  * it exclusively. So the two are ordered.
@@ -107,10 +129,24 @@ const roleIs = (role: DelegationQuery['role'], agentId: string) => {
   }
 };
 
-export async function listLinks(db: Queryable, agentId: string, query: DelegationQuery, now: Date) {
-  const { role, status } = query;
+/** The agent as a delegator, a delegatee or the subject; other organizations' chains are left out. */
+const concerns = (role: DelegationQuery['role'], agentId: string, tenant: string | undefined) =>
+  sql`(${roleIs(role, agentId)} ${role === 'any' ? sql`or subject_id = ${agentId}` : sql``})
+      and ${tenant === undefined ? sql`true` : sql`organization_id = ${tenant}`}`;
+
+/** The caller's own links, or those of the agent that the query names. */
+export async function listLinks(
+  db: Queryable,
+  caller: { readonly agentId: string; readonly tenant: string | undefined },
+  query: DelegationQuery,
+  now: Date,
+) {
+  const { role, status, agentId } = query;
   const matches = join(
-    [roleIs(role, agentId), ...(status === undefined ? [] : [statusIs(status, now)])],
+    [
+      agentId === undefined ? roleIs(role, caller.agentId) : concerns(role, agentId, caller.tenant),
+      ...(status === undefined ? [] : [statusIs(status, now)]),
+    ],
     ' and ',
   );
   const rows = await db.many<Link>(

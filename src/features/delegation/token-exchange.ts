@@ -3,10 +3,11 @@ import Type from 'typebox';
 import { limits } from '../../contract/limits.ts';
 import { failToken } from '../../kernel/fail.ts';
 import type { AuthorizedToken, Grant, GrantRequest } from '../../kernel/ports/grant.ts';
-import { agentsOf, commonScopes, delegatedAudiences, delegatedScopes, lastLink, statusOf } from './chain.ts';
+import { agentsOf, delegatedAudiences, delegatedScopes, lastLink, statusOf } from './chain.ts';
 import { createDelegationTokens } from './delegation-token.ts';
 import type { DelegationDeps } from './deps.ts';
 import { findChain, lockTree } from './store.ts';
+import { createSubjectScopes } from './subject-scopes.ts';
 
 const tokenType = (name: string) => `urn:ietf:params:oauth:token-type:${name}`;
 const jwt = tokenType('jwt');
@@ -19,6 +20,7 @@ const Field = (maxLength: number) => Type.Optional(Type.String({ maxLength }));
 export function createTokenExchange(deps: DelegationDeps): Grant {
   const { db, clock, issuer, lockAgents, count } = deps;
   const tokens = createDelegationTokens(deps);
+  const { subjectScopes } = createSubjectScopes(deps);
 
   return {
     grantType: tokenExchange,
@@ -60,11 +62,10 @@ export function createTokenExchange(deps: DelegationDeps): Grant {
       if (status !== 'active') failToken('invalid_grant', `the delegation is ${status}`);
       const { subjectId } = link;
       const target = grantedAudience(form.audience, audience, delegatedAudiences(chain, issuer), issuer);
-      // What the subject may hold of another audience is known where the token's scopes are limited.
-      const delegated =
-        target === issuer ? delegatedScopes(chain, agents.get(subjectId)) : commonScopes(chain);
+      const held = await subjectScopes(tx, agents.get(subjectId), target);
+      if (held.problem !== undefined) failToken('invalid_target', held.problem);
       return {
-        ...grantedScopes(form.scope, delegated),
+        ...grantedScopes(form.scope, delegatedScopes(chain, held.scopes)),
         audience: target,
         notAfter: Math.floor(Date.parse(link.expiresAt) / 1000),
         delegation: {

@@ -220,6 +220,10 @@ export function createGuard(deps: GuardDeps): Guard {
       const identity = await requireIdentity(context, entry, { hasHeader, token }, authenticated);
       if (entry?.quota !== 'free') await countCall(identity);
       if (access.kind === 'scope') requireScope(identity, access.scope, resourceMetadata);
+      if (access.kind === 'bearer' && access.scopedParameter) {
+        const { name, scope } = access.scopedParameter;
+        if (Object.hasOwn(request.query as object, name)) requireScope(identity, scope, resourceMetadata);
+      }
       const caller = callerOf(identity, context);
       if (access.kind === 'bearer' && access.ownOnly && caller.delegation)
         await refuseDelegated(caller, entry);

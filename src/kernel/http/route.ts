@@ -17,8 +17,12 @@ export type Access =
   | { readonly kind: 'client' }
   /** A fixed secret as the Bearer token; anyone, when the operator has set none. */
   | { readonly kind: 'secret'; readonly secret: string | undefined }
-  /** Any valid access token; with `ownOnly`, none that was redeemed from a delegation. */
-  | { readonly kind: 'bearer'; readonly ownOnly?: true }
+  /** Any valid access token; with `ownOnly`, none that was redeemed from a delegation. A query parameter may need a scope. */
+  | {
+      readonly kind: 'bearer';
+      readonly ownOnly?: true;
+      readonly scopedParameter?: { readonly name: string; readonly scope: Scope };
+    }
   /** A valid access token that carries the scope. */
   | { readonly kind: 'scope'; readonly scope: Scope }
   /** A valid access token, and the policy engine permits the action. */
@@ -36,6 +40,9 @@ export const open = () => ({ kind: 'open' }) as const;
 export const client = () => ({ kind: 'client' }) as const;
 export const secret = (value: string | undefined) => ({ kind: 'secret', secret: value }) as const;
 export const bearer = () => ({ kind: 'bearer' }) as const;
+/** Any valid access token; a request with this query parameter needs the scope. */
+export const bearerWithScopeFor = (name: string, needed: Scope) =>
+  ({ kind: 'bearer', scopedParameter: { name, scope: needed } }) as const;
 /** For operations that cannot be delegated: the guard refuses delegated callers. */
 export const ownBearer = () => ({ kind: 'bearer', ownOnly: true }) as const;
 export const policy = (

@@ -1,0 +1,55 @@
+/** The scopes that the subject of a chain may hold now, which depend on the audience: our own API, or a registered resource. */
+import { delegableScopes } from '../../contract/scopes.ts';
+import type { Queryable } from '../../kernel/data/db.ts';
+import { type Chain, delegatedAudiences, delegatedScopes, lastLink } from './chain.ts';
+import type { ChainAgent, DelegationDeps } from './deps.ts';
+
+export interface SubjectScopes {
+  readonly scopes: readonly string[];
+  /** Why no token is issued for the audience, whatever the scopes. */
+  readonly problem?: string;
+}
+
+/** Of our own API. The operator's scope is never delegated. */
+export const ownScopes = (subject: ChainAgent | undefined): string[] =>
+  delegableScopes.filter((scope) => subject?.allowedScopes.includes(scope));
+
+export function createSubjectScopes({
+  issuer,
+  findGrant,
+  unregisteredResources,
+}: Pick<DelegationDeps, 'issuer' | 'findGrant' | 'unregisteredResources'>) {
+  const subjectScopes = async (
+    db: Queryable,
+    subject: ChainAgent | undefined,
+    audience: string,
+  ): Promise<SubjectScopes> => {
+    if (!subject || audience === issuer) return { scopes: ownScopes(subject) };
+    const grant = await findGrant(db, subject.agentId, audience);
+    if (grant?.resource.deleted) return { scopes: [], problem: 'the resource was deleted' };
+    if (grant) return { scopes: Object.keys(grant.scopes) };
+    return unregisteredResources === 'allow'
+      ? { scopes: ownScopes(subject) }
+      : { scopes: [], problem: 'the audience is no registered resource' };
+  };
+
+  return {
+    subjectScopes,
+
+    /** The scopes that a token of the chain can carry now, for any of these audiences; by default those of the chain. */
+    async effectiveScopes(
+      db: Queryable,
+      chain: Chain,
+      subject: ChainAgent | undefined,
+      audiences: readonly string[] = delegatedAudiences(chain, issuer),
+    ): Promise<string[]> {
+      const held = new Set<string>();
+      for (const audience of audiences)
+        for (const scope of (await subjectScopes(db, subject, audience)).scopes) held.add(scope);
+      return delegatedScopes(
+        chain,
+        lastLink(chain).scopes.filter((scope) => held.has(scope)),
+      );
+    },
+  };
+}
