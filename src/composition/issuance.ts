@@ -65,6 +65,7 @@ export function createIssuance(base: Foundations, events: Events, registry: Regi
   });
   const oidc: Oidc = createOidc({
     ...exchanging,
+    ...resources,
     multiTenant: config.multiTenant,
     externalTokens,
     allowHttp: config.webhookAllowPrivateTargets,

@@ -55,10 +55,6 @@ export const delegatedScopes = (
   heldBySubject: readonly string[],
 ): string[] => heldBySubject.filter((scope) => links.every(({ scopes }) => scopes.includes(scope)));
 
-/** The scopes that every link names, of our own API or of a resource. */
-export const commonScopes = (links: readonly Pick<Link, 'scopes'>[]): string[] =>
-  links.map(({ scopes }) => scopes).reduce((left, named) => left.filter((scope) => named.includes(scope)));
-
 /** The audiences that every link names. A link without a list is for our own API only. */
 export const delegatedAudiences = (links: readonly Pick<Link, 'resource'>[], issuer: string): string[] =>
   links

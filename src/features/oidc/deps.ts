@@ -10,8 +10,10 @@ import type { Ledger } from '../../kernel/ledger.ts';
 import type { Metrics } from '../../kernel/observability/metrics.ts';
 import type { ExternalTokens } from '../../kernel/ports/external-tokens.ts';
 import type { ExternalClientAssertion, Issue, IssuedToken, Mint } from '../../kernel/ports/grant.ts';
+import type { ResourceAccess } from '../../kernel/ports/resources.ts';
 import type { Signer } from '../../kernel/ports/signer.ts';
 import type { RecordRefusal } from '../../kernel/refusals.ts';
+import type { TrustPolicy } from './schema.ts';
 
 /** The agent that a trust policy is for. */
 export interface PolicyAgent {
@@ -45,6 +47,9 @@ export interface OidcDeps {
   /** Whether issuers may be reached by plain http: inside the operator's own network. */
   readonly allowHttp: boolean;
   readonly mint: Mint;
+  /** Whether tokens are issued for audiences that no organization has registered. */
+  readonly unregisteredResources: 'allow' | 'refuse';
+  readonly findGrant: ResourceAccess['findGrant'];
   /** The agent, locked until the transaction ends, for a change of its trust policies; AGENT_NOT_FOUND, FORBIDDEN. */
   lockAgent(tx: Tx, caller: Caller, agentId: string): Promise<PolicyAgent>;
   /** FORBIDDEN unless the caller holds all that the agent holds: the writer of a trust policy can become its agent. */
@@ -66,11 +71,15 @@ export interface RefusalCodes {
   readonly scope: TokenErrorCode;
 }
 
-/** Authenticates the workload and issues within the transaction that uses its token up. */
+/**
+ * Authenticates the workload and issues within the transaction that uses its token up. The audience is that of a token of the
+ * agent's own; other grants decide about theirs.
+ */
 export type Admit = (
   assertion: ExternalClientAssertion,
   codes: RefusalCodes,
   issue: Issue,
+  audience?: string,
 ) => Promise<IssuedToken>;
 
 export interface Exchange {
@@ -84,4 +93,6 @@ export interface Oidc {
   readonly routes: readonly RouteEntry[];
   readonly loops: readonly Loop[];
   readonly exchange: Exchange;
+  /** The active trust policies of an agent, newest first. */
+  listActivePolicies(agentId: string, limit: number): Promise<TrustPolicy[]>;
 }

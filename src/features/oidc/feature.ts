@@ -11,6 +11,7 @@ import { createIdTokens } from './exchange/id-token.ts';
 import { createTokenTest } from './exchange/test-token.ts';
 import { createPurgeLoop } from './loops.ts';
 import { createPolicyService } from './policies/service.ts';
+import { listPolicies } from './policies/store.ts';
 import { oidcRoutes } from './routes.ts';
 
 export { clientRefusalCodes, grantRefusalCodes } from './exchange/request.ts';
@@ -27,5 +28,7 @@ export function createOidc(deps: OidcDeps): Oidc {
     }),
     loops: [createPurgeLoop(deps)],
     exchange,
+    listActivePolicies: async (agentId, limit) =>
+      (await listPolicies(deps.db, undefined, { agentId, status: 'active', page: 1, limit })).rows,
   };
 }

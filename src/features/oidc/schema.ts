@@ -1,5 +1,5 @@
 import Type, { type Static } from 'typebox';
-import { pageSizes } from '../../contract/limits.ts';
+import { limits, pageSizes } from '../../contract/limits.ts';
 import { scopes } from '../../contract/scopes.ts';
 import {
   Address,
@@ -8,6 +8,7 @@ import {
   Nullable,
   PageOf,
   pageQuery,
+  ScopeName,
   Timestamp,
   Uuid,
 } from '../../contract/shapes.ts';
@@ -64,6 +65,29 @@ export type Condition = Static<typeof Condition>;
 
 const Conditions = Type.Array(Condition, { maxItems: 20 });
 const Scopes = Type.Array(literals(scopes), { maxItems: scopes.length, uniqueItems: true });
+
+const PolicyResource = Type.Object(
+  {
+    identifier: Type.String({
+      minLength: 1,
+      maxLength: limits.resource.maxIdentifierLength,
+      description: 'the identifier of a registered resource; each once',
+    }),
+    scopes: Type.Array(ScopeName, {
+      minItems: 1,
+      maxItems: limits.resource.maxScopes,
+      uniqueItems: true,
+      description: "scopes of the agent's grant",
+    }),
+  },
+  { title: 'TrustPolicyResource', additionalProperties: false },
+);
+export type PolicyResource = Static<typeof PolicyResource>;
+
+const Resources = Type.Array(PolicyResource, {
+  maxItems: 10,
+  description: "scopes of registered resources, within the agent's grants; `scopes` are those of our own API",
+});
 const Age = Type.Integer({ minimum: 1, maximum: maxAgeSeconds });
 
 export const TrustPolicy = Type.Object(
@@ -79,6 +103,7 @@ export const TrustPolicy = Type.Object(
     subject: Nullable(Type.String()),
     conditions: Type.Array(Condition),
     scopes: Type.Array(Type.String()),
+    resources: Type.Array(PolicyResource),
     maxTokenAgeSeconds: Type.Integer(),
     singleUse: Type.Boolean(),
     status: literals(statuses),
@@ -103,6 +128,7 @@ export const NewTrustPolicy = Type.Object(
     subject: Type.Optional(Nullable(Subject)),
     conditions: Type.Optional(Conditions),
     scopes: Scopes,
+    resources: Type.Optional(Resources),
     maxTokenAgeSeconds: Type.Optional(Age),
     singleUse: Type.Optional(Type.Boolean()),
     status: Type.Optional(literals(statuses)),
@@ -120,6 +146,7 @@ export const TrustPolicyChange = Type.Object(
     subject: Type.Optional(Nullable(Subject)),
     conditions: Type.Optional(Conditions),
     scopes: Type.Optional(Scopes),
+    resources: Type.Optional(Resources),
     maxTokenAgeSeconds: Type.Optional(Age),
     singleUse: Type.Optional(Type.Boolean()),
     status: Type.Optional(literals(statuses)),
@@ -156,6 +183,12 @@ export const TrustTest = Type.Object(
     matched: Type.Boolean(),
     checks: Type.Array(Check),
     claims: Type.Object({}, { additionalProperties: true }),
+    resources: Type.Optional(
+      Type.Array(PolicyResource, {
+        description:
+          'only for a policy with resources: those that a matching token can get now, with the scopes that the agent still holds',
+      }),
+    ),
   },
   { title: 'TrustTest' },
 );

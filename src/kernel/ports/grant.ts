@@ -110,8 +110,6 @@ export interface ExternalClientAssertion {
   readonly agentId: string | undefined;
   /** The scopes asked for a token of the client's own; undefined for other grants, which read the form themselves. */
   readonly scope: string | undefined;
-  /** The audience of a token of the client's own; absent for our own API and for other grants. */
-  readonly audience?: string;
   readonly origin: Origin;
   /** The agents besides the client that the grant locks; called once the client is authenticated and counted. */
   agentsToLock(): Promise<readonly string[]>;

@@ -17,10 +17,10 @@ import type { Admit, OidcDeps, RefusalCodes } from '../deps.ts';
 import { checksOf, failedChecks } from '../policies/match.ts';
 import { lockPolicyShared } from '../policies/store.ts';
 import { maxAgeSeconds, type TrustPolicy } from '../schema.ts';
-import { policyScopes } from './policy-scopes.ts';
 import { createPolicySelection, type SelectedPolicy } from './policy-selection.ts';
 import { singleUseKeysOf } from './single-use-keys.ts';
 import { isUsed, markTokenUsed, recordPolicyUse } from './store.ts';
+import { createTargetScopes, type TargetScopes } from './target-scopes.ts';
 
 const uniformMessage = 'the token is not one that is trusted here';
 const usedBefore = 'the token was used before';
@@ -40,6 +40,7 @@ export function createAdmission(deps: OidcDeps): Admit {
   const { db, clock, metrics, externalTokens, issuer: ownIssuer, multiTenant } = deps;
   const { lockEligibility, findEligibility, recordRefusal, exchangeQueue } = deps;
   const selectPolicy = createPolicySelection(deps);
+  const targetScopes = createTargetScopes(deps);
 
   const refusalEvent = async (
     { agentId }: ExternalClientAssertion,
@@ -75,11 +76,11 @@ export function createAdmission(deps: OidcDeps): Admit {
     assertion: ExternalClientAssertion,
     codes: RefusalCodes,
     context: RefusalContext,
+    audience: string | undefined,
   ): Promise<{ token: UnverifiedToken; selected: SelectedPolicy }> => {
     const token = parseToken(assertion, codes);
     context.token = token;
-    const { agentId: named, audience } = assertion;
-    const request = { agentId: named, scopes: parseScopes(assertion.scope), audience };
+    const request = { agentId: assertion.agentId, scopes: parseScopes(assertion.scope), audience };
     const selected = await selectPolicy(token, request);
     if (selected.policy) context.policy = selected.policy;
     if ('problem' in selected)
@@ -119,22 +120,22 @@ export function createAdmission(deps: OidcDeps): Admit {
     return policy;
   };
 
-  return async (assertion, codes, issue) => {
+  return async (assertion, codes, issue, audience) => {
     // Before any lookup: otherwise the policies of one tenant would decide about the workloads of another.
     if (multiTenant && !assertion.agentId)
       failToken('invalid_request', 'client_id is required: the agent to become');
     const context: RefusalContext = { actor: assertion.origin };
     try {
-      const { token, selected } = await authenticate(assertion, codes, context);
+      const { token, selected } = await authenticate(assertion, codes, context, audience);
       const parties = await assertion.agentsToLock();
       return await exchangeQueue(selected.policy.organizationId, () =>
         db.transaction(async (tx) => {
           // Lock order: all agents at once, then policies. Every transaction that locks both does the same.
           await lockShared(tx, 'agent', [selected.policy.agentId, ...parties]);
           const policy = await lockAndUse(tx, token, selected, codes);
-          const scopes = policyScopes(policy, assertion.audience);
-          refuseExcessScopes(scopes, assertion.scope, codes);
-          const issued = await issue(tx, authenticatedClient(policy, scopes, token));
+          const target = await targetScopes(tx, policy, audience, codes);
+          refuseExcessScopes(target, assertion.scope);
+          const issued = await issue(tx, authenticatedClient(policy, token, target));
           recordPolicyUse(tx, policy.policyId, isoTime(clock));
           tx.afterCommit(() => metrics.count('service_oidc_tokens_issued_total', {}));
           return issued;
@@ -152,19 +153,15 @@ export function createAdmission(deps: OidcDeps): Admit {
 
 export const parseScopes = (text: string | undefined): string[] => (text ?? '').split(' ').filter(Boolean);
 
-function refuseExcessScopes(
-  granted: readonly string[],
-  requested: string | undefined,
-  codes: RefusalCodes,
-): void {
-  if (parseScopes(requested).some((scope) => !granted.includes(scope)))
-    failToken(codes.scope, `invalid scope: the trust policy gives ${granted.join(' ') || 'none'}`);
+function refuseExcessScopes({ scopes, code }: TargetScopes, requested: string | undefined): void {
+  if (parseScopes(requested).some((scope) => !scopes.includes(scope)))
+    failToken(code, `invalid scope: the trust policy gives ${scopes.join(' ') || 'none'}`);
 }
 
 const authenticatedClient = (
   policy: TrustPolicy,
-  scopes: readonly string[],
   token: UnverifiedToken,
+  { scopes }: TargetScopes,
 ): AuthenticatedClient => ({
   agentId: policy.agentId,
   organizationId: policy.organizationId,

@@ -11,23 +11,27 @@ export function createExchange(deps: OidcDeps): Exchange {
   return {
     admit,
 
-    redeem: (proof, audience, endpointCodes) => {
-      const assertion = { ...proof, audience };
+    redeem: (assertion, audience, endpointCodes) => {
       // The spec's own words are for our own API only.
       const codes =
         audience === issuer ? endpointCodes : { ...endpointCodes, scope: 'invalid_scope' as const };
-      return admit(assertion, codes, async (tx, client) => {
-        const { agentId, scopes: policyScopes, auditMetadata: metadata = {} } = client;
-        const requested = parseScopes(assertion.scope);
-        const { origin } = assertion;
-        const exact = requested.length > 0;
-        const scopes = exact ? requested : policyScopes;
-        const issued = await mint(tx, { origin, agentId, scopes, exact, audience, metadata });
-        if (requested.length > 0 && parseScopes(issued.scope).length < new Set(requested).size)
-          failToken(codes.scope, `invalid scope: this agent may hold ${issued.scope || 'none of these'}`);
-        tx.afterCommit(() => countExchange(client));
-        return issued;
-      });
+      return admit(
+        assertion,
+        codes,
+        async (tx, client) => {
+          const { agentId, scopes: policyScopes, auditMetadata: metadata = {} } = client;
+          const requested = parseScopes(assertion.scope);
+          const { origin } = assertion;
+          const exact = requested.length > 0;
+          const scopes = exact ? requested : policyScopes;
+          const issued = await mint(tx, { origin, agentId, scopes, exact, audience, metadata });
+          if (requested.length > 0 && parseScopes(issued.scope).length < new Set(requested).size)
+            failToken(codes.scope, `invalid scope: this agent may hold ${issued.scope || 'none of these'}`);
+          tx.afterCommit(() => countExchange(client));
+          return issued;
+        },
+        audience,
+      );
     },
 
     isExternal(assertion) {

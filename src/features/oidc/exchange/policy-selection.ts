@@ -13,8 +13,8 @@ import {
 import type { OidcDeps } from '../deps.ts';
 import { subjectPrefixesOf } from '../policies/lookup-keys.ts';
 import { checksOf, failedChecks } from '../policies/match.ts';
+import { entryOf } from '../policies/resource-entries.ts';
 import type { TrustPolicy } from '../schema.ts';
-import { policyScopes } from './policy-scopes.ts';
 import { roundRobinKeySources } from './round-robin.ts';
 import { findPoliciesByPrefix, findPoliciesOfAgent, type RankedPolicy } from './store.ts';
 
@@ -25,6 +25,13 @@ const maxKeySources = { perOrganization: 5, total: 25 };
 const tooManyPolicies = 'too many trust policies: name the agent with client_id';
 const tooManySources = 'too many key sets for one issuer: name the agent with client_id';
 const severalAgents = 'the token fits policies of several agents: name one with client_id';
+
+export interface PolicyRequest {
+  readonly agentId: string | undefined;
+  readonly scopes: readonly string[];
+  /** Undefined when another grant decides about it. */
+  readonly audience: string | undefined;
+}
 
 export interface SelectedPolicy {
   readonly policy: TrustPolicy;
@@ -80,7 +87,7 @@ export function createPolicySelection({ db, clock, externalTokens }: OidcDeps) {
 
   return async (
     token: UnverifiedToken,
-    { agentId, scopes, audience }: SelectionRequest,
+    { agentId, scopes, audience }: PolicyRequest,
   ): Promise<SelectedPolicy | SelectionFailure> => {
     const candidates = await findCandidates(token, agentId);
     const policies = candidates.filter(({ rank }) => rank <= maxPolicies.perOrganization);
@@ -110,12 +117,13 @@ export function createPolicySelection({ db, clock, externalTokens }: OidcDeps) {
     if (!oldest) return noValidSignature(matching, verdicts, isAgentNamed);
     if (admitting.some(({ policy }) => policy.agentId !== oldest.policy.agentId))
       return { problem: severalAgents, publicMessage: severalAgents, policy: oldest.policy };
-    // Several policies of one agent: the oldest that grants the requested scopes.
-    const gives = (policy: TrustPolicy) => {
-      const given = policyScopes(policy, audience);
+    // Several policies of one agent: the oldest that gives the requested scopes, first of those that name the resource.
+    const naming = admitting.filter(({ policy }) => entryOf(policy, audience));
+    const gives = ({ policy }: SelectedPolicy) => {
+      const given = entryOf(policy, audience)?.scopes ?? policy.scopes;
       return scopes.every((scope) => given.includes(scope));
     };
-    return admitting.find(({ policy }) => gives(policy)) ?? oldest;
+    return naming.find(gives) ?? naming[0] ?? admitting.find(gives) ?? oldest;
   };
 }
 

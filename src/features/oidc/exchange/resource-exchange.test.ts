@@ -2,13 +2,10 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { decodeJwt } from 'jose';
 import { type Answer, startApp } from '../../../../test/support/harness.ts';
-import { createGrants } from '../../../../test/support/scenarios/grants.ts';
 import { createTrustClient } from '../../../../test/support/scenarios/trust.ts';
-import { policyScopes } from './policy-scopes.ts';
 
 const t = await startApp({ WEBHOOK_ALLOW_PRIVATE_TARGETS: 'true' });
 const { createPolicy, exchange } = await createTrustClient(t);
-const { register, grant } = createGrants(t);
 
 /** As a client assertion at the token endpoint. */
 const present = (client_assertion: string, more: Record<string, string> = {}): Promise<Answer> =>
@@ -20,26 +17,7 @@ const present = (client_assertion: string, more: Record<string, string> = {}): P
   });
 const errorOf = ({ status, json }: Answer) => [status, json.error];
 
-describe('an outside token for a registered resource', () => {
-  it('400 invalid_target without a grant, invalid_scope for what the policy does not give, at both routes', async () => {
-    const policy = await createPolicy({ singleUse: false });
-    const { identifier: resource, ...rest } = await register();
-    const token = await policy.sign();
-    for (const send of [exchange, present]) {
-      assert.deepEqual(errorOf(await send(token, { resource })), [400, 'invalid_target']);
-      assert.deepEqual(errorOf(await send(token, { resource, scope: 'read' })), [400, 'invalid_scope']);
-    }
-    await grant(policy.agentId, { identifier: resource, ...rest }, ['read']);
-    for (const send of [exchange, present]) {
-      // The policy is for our own API: the grant of its agent alone opens nothing.
-      assert.deepEqual(errorOf(await send(token, { resource })), [400, 'invalid_target']);
-      assert.deepEqual(errorOf(await send(token, { resource, scope: 'read' })), [400, 'invalid_scope']);
-      assert.deepEqual(errorOf(await send(token, { resource, scope: 'agents:read' })), [
-        400,
-        'invalid_scope',
-      ]);
-    }
-  });
+describe('an outside token for another audience', () => {
   it('400 invalid_target for more than one resource at /oidc/token', async () => {
     const policy = await createPolicy({ singleUse: false });
     const fields = {
@@ -72,12 +50,5 @@ describe('an outside token for a registered resource', () => {
       assert.deepEqual(errorOf(await send(token, { resource, scope: 'audit:read' })), [400, 'invalid_scope']);
     }
     assert.equal((await present(token, { scope: 'audit:read' })).json.error, 'unsupported_grant_type');
-  });
-  it('a policy gives the scopes of the resource that the audience names exactly', () => {
-    const identifier = 'https://api.example.com';
-    const policy = { scopes: ['agents:read'], resources: [{ identifier, scopes: ['read'] }] };
-    assert.deepEqual(policyScopes(policy, identifier), ['read']);
-    for (const other of [undefined, `${identifier}/`, 'https://API.example.com'])
-      assert.deepEqual(policyScopes(policy, other), ['agents:read']);
   });
 });

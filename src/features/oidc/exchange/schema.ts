@@ -2,8 +2,7 @@
 import Type, { type Static } from 'typebox';
 import { limits } from '../../../contract/limits.ts';
 
-/** All scopes of a resource, separated by spaces. */
-const maxScopeText = limits.resource.maxScopes * (limits.resource.maxScopeLength + 1);
+const { maxScopes, maxScopeLength } = limits.resource;
 
 export const ExchangeRequest = Type.Object(
   {
@@ -18,7 +17,7 @@ export const ExchangeRequest = Type.Object(
         description: 'the agent to become; send it always. Required with MULTI_TENANT=true',
       }),
     ),
-    scope: Type.Optional(Type.String({ maxLength: maxScopeText })),
+    scope: Type.Optional(Type.String({ maxLength: maxScopes * (maxScopeLength + 1) })),
     resource: Type.Optional(Type.String({ maxLength: 1024 })),
     audience: Type.Optional(Type.String({ maxLength: 1024 })),
   },

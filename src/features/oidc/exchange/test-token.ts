@@ -4,8 +4,9 @@ import { fail } from '../../../kernel/fail.ts';
 import { isRefused, type UnverifiedToken } from '../../../kernel/ports/external-tokens.ts';
 import type { OidcDeps } from '../deps.ts';
 import { check, checksOf } from '../policies/match.ts';
+import { heldScopes } from '../policies/resource-entries.ts';
 import { findPolicy } from '../policies/store.ts';
-import type { Check, TrustPolicy, TrustTest } from '../schema.ts';
+import type { Check, PolicyResource, TrustPolicy, TrustTest } from '../schema.ts';
 import { singleUseKeysOf } from './single-use-keys.ts';
 import { isUsed } from './store.ts';
 
@@ -17,6 +18,7 @@ export function createTokenTest({
   externalTokens,
   issuer: ownIssuer,
   findEligibility,
+  findGrant,
 }: OidcDeps): TestToken {
   const signatureCheck = async (policy: TrustPolicy, token: UnverifiedToken): Promise<Check> => {
     const verdict = await externalTokens.verify(token, policy);
@@ -40,6 +42,16 @@ export function createTokenTest({
     return check('single use', !used, 'not used before', [used ? 'used before' : 'not used before']);
   };
 
+  const givenResources = async ({ agentId, resources }: TrustPolicy): Promise<PolicyResource[]> => {
+    const given: PolicyResource[] = [];
+    for (const { identifier, scopes } of resources) {
+      const held = await heldScopes(db, agentId, identifier, findGrant);
+      const both = scopes.filter((scope) => held.includes(scope));
+      if (both.length > 0) given.push({ identifier, scopes: both });
+    }
+    return given;
+  };
+
   return async (caller, policyId, text) => {
     const policy = (await findPolicy(db, tenantOf(caller), policyId)) ?? fail('TRUST_POLICY_NOT_FOUND');
     const token = externalTokens.read(text);
@@ -55,6 +67,9 @@ export function createTokenTest({
       ...(policy.singleUse ? [await useCheck(token, policy)] : []),
       await agentCheck(policy),
     ];
-    return { matched: checks.every(({ ok }) => ok), checks, claims: token.claims };
+    const matched = checks.every(({ ok }) => ok);
+    const result = { matched, checks, claims: token.claims };
+    if (policy.resources.length === 0) return result;
+    return { ...result, resources: matched ? await givenResources(policy) : [] };
   };
 }

@@ -63,6 +63,7 @@ describe('POST /oidc/trust-policies', () => {
       audiences: ['https://id.example.com'],
       conditions: [],
       scopes: ['agents:read'],
+      resources: [],
       maxTokenAgeSeconds: 600,
       singleUse: true,
       status: 'active',

@@ -10,6 +10,7 @@ import type { OidcDeps, PolicyAgent } from '../deps.ts';
 import type { NewTrustPolicy, TrustPolicy, TrustPolicyChange, TrustPolicyQuery } from '../schema.ts';
 import { policyKeysOf } from './lookup-keys.ts';
 import { defaultIssuer } from './presets.ts';
+import { requireHeld } from './resource-entries.ts';
 import {
   deletePolicy,
   findPolicy,
@@ -30,7 +31,7 @@ export interface PolicyService {
 }
 
 export function createPolicyService(deps: OidcDeps): PolicyService {
-  const { db, clock, ids, ledger, lockAgent, refuseImpersonation } = deps;
+  const { db, clock, ids, ledger, lockAgent, refuseImpersonation, findGrant } = deps;
 
   const record = (
     tx: Tx,
@@ -48,13 +49,14 @@ export function createPolicyService(deps: OidcDeps): PolicyService {
       subject,
       conditions,
       scopes: granted,
+      resources,
       status,
     } = policy;
     const metadata = { policyId, name, provider, issuer, jwksUri, audiences, subject, conditions, status };
     return ledger.record(tx, caller, type, {
       organizationId,
       agentId,
-      metadata: { ...metadata, scopes: granted, ...more },
+      metadata: { ...metadata, scopes: granted, resources, ...more },
     });
   };
 
@@ -88,6 +90,7 @@ export function createPolicyService(deps: OidcDeps): PolicyService {
         jwksUri: null,
         subject: null,
         conditions: [],
+        resources: [],
         maxTokenAgeSeconds: 600,
         singleUse: true,
         status: 'active' as const,
@@ -108,6 +111,7 @@ export function createPolicyService(deps: OidcDeps): PolicyService {
           updatedAt: now,
         };
         await authorizePolicy(tx, caller, agent, policy);
+        await requireHeld(tx, policy, findGrant);
         if (!(await insertPolicy(tx, policy, policyKeysOf(policy)))) fail('TRUST_POLICY_ALREADY_EXISTS');
         await record(tx, caller, 'trust_policy.created', policy);
         return policy;
@@ -136,6 +140,8 @@ export function createPolicyService(deps: OidcDeps): PolicyService {
           updatedAt: isoTime(clock),
         };
         await authorizePolicy(tx, caller, agent, after);
+        // An entry stays when the grant is narrowed: the exchange gives the scopes of both.
+        if (changed.includes('resources')) await requireHeld(tx, after, findGrant);
         if (await hasEqual(tx, after, policyKeysOf(after))) fail('TRUST_POLICY_ALREADY_EXISTS');
         await updatePolicy(tx, after, policyKeysOf(after));
         await record(tx, caller, 'trust_policy.updated', after, { changed });

@@ -8,7 +8,7 @@ import type { PolicyKeys } from './lookup-keys.ts';
 
 export const policyColumns = sql`
   p.policy_id as "policyId", p.organization_id as "organizationId", p.agent_id as "agentId", p.name, p.provider,
-  p.issuer, p.jwks_uri as "jwksUri", p.audiences, p.subject, p.conditions, p.scopes,
+  p.issuer, p.jwks_uri as "jwksUri", p.audiences, p.subject, p.conditions, p.scopes, p.resources,
   p.max_token_age_seconds as "maxTokenAgeSeconds", p.single_use as "singleUse", p.status,
   u.last_used_at as "lastUsedAt", p.created_at as "createdAt", p.updated_at as "updatedAt"`;
 export const fromPolicies = sql`from trust_policies p left join trust_policy_uses u using (policy_id)`;
@@ -23,11 +23,12 @@ export async function insertPolicy(tx: Queryable, policy: TrustPolicy, keys: Pol
     'oidc.insertPolicy',
     sql`insert into trust_policies
           (policy_id, organization_id, agent_id, name, provider, issuer, jwks_uri, audiences, subject, subject_head,
-           conditions, scopes, max_token_age_seconds, single_use, status, lets_in, created_at, updated_at)
+           conditions, scopes, resources, max_token_age_seconds, single_use, status, lets_in, created_at, updated_at)
         values
           (${policy.policyId}, ${policy.organizationId}, ${policy.agentId}, ${policy.name}, ${policy.provider},
            ${policy.issuer}, ${policy.jwksUri}, ${policy.audiences}, ${policy.subject}, ${keys.subjectPrefix},
-           ${JSON.stringify(policy.conditions)}, ${policy.scopes}, ${policy.maxTokenAgeSeconds}, ${policy.singleUse},
+           ${JSON.stringify(policy.conditions)}, ${policy.scopes}, ${JSON.stringify(policy.resources)},
+           ${policy.maxTokenAgeSeconds}, ${policy.singleUse},
            ${policy.status}, ${keys.contentHash}, ${policy.createdAt}, ${policy.updatedAt})
         on conflict (agent_id, lets_in) do nothing`,
   );
@@ -55,6 +56,7 @@ export async function updatePolicy(tx: Queryable, policy: TrustPolicy, keys: Pol
         set name = ${policy.name}, issuer = ${policy.issuer}, jwks_uri = ${policy.jwksUri},
             audiences = ${policy.audiences}, subject = ${policy.subject}, subject_head = ${keys.subjectPrefix},
             conditions = ${JSON.stringify(policy.conditions)}, scopes = ${policy.scopes},
+            resources = ${JSON.stringify(policy.resources)},
             max_token_age_seconds = ${policy.maxTokenAgeSeconds}, single_use = ${policy.singleUse},
             status = ${policy.status}, lets_in = ${keys.contentHash}, updated_at = ${policy.updatedAt}
         where policy_id = ${policy.policyId}`,

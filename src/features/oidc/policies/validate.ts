@@ -4,9 +4,10 @@ import { urlProblem } from '../../../kernel/ports/external-tokens.ts';
 import type { OidcDeps } from '../deps.ts';
 import type { Condition, TrustPolicy } from '../schema.ts';
 import { isShared, providersOf } from './issuer-hosts.ts';
+import { entryProblems } from './resource-entries.ts';
 import { specificityProblem } from './specificity.ts';
 
-type PolicyInput = Pick<TrustPolicy, 'provider' | 'jwksUri' | 'subject' | 'conditions'> & {
+type PolicyInput = Pick<TrustPolicy, 'provider' | 'jwksUri' | 'subject' | 'conditions' | 'resources'> & {
   readonly issuer: string | undefined;
 };
 
@@ -19,7 +20,7 @@ export function validatePolicy<P extends PolicyInput>(
   const addProblem = (field: string, message: string | undefined) => {
     if (message !== undefined) problems.push({ in: 'body', field, message });
   };
-  const { provider, issuer, jwksUri, subject, conditions } = policy;
+  const { provider, issuer, jwksUri, subject, conditions, resources } = policy;
   if (issuer === undefined)
     addProblem('issuer', `is required with ${provider}, which has no address of its own`);
   else {
@@ -31,6 +32,7 @@ export function validatePolicy<P extends PolicyInput>(
   if (jwksUri !== null) addProblem('jwksUri', urlProblem(jwksUri, { allowHttp, allowQuery: true }));
   for (const [index, condition] of conditions.entries())
     addProblem(`conditions[${index}].values`, valuesProblem(condition));
+  problems.push(...entryProblems(resources, ownIssuer));
   if (problems.length === 0) addProblem('subject', specificityProblem(provider, subject, conditions));
   if (problems.length > 0) throw validationError('body', problems);
   return policy as P & { issuer: string };

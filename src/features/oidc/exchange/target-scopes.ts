@@ -1,0 +1,48 @@
+/** The scopes that a trust policy gives for the audience of a request. */
+import type { TokenErrorCode } from '../../../contract/errors.ts';
+import type { Tx } from '../../../kernel/data/db.ts';
+import { failToken } from '../../../kernel/fail.ts';
+import type { OidcDeps, RefusalCodes } from '../deps.ts';
+import { entryOf } from '../policies/resource-entries.ts';
+import type { TrustPolicy } from '../schema.ts';
+
+export interface TargetScopes {
+  readonly scopes: readonly string[];
+  /** The error code for a scope outside these. */
+  readonly code: TokenErrorCode;
+}
+
+const noTarget = 'this agent gets no token for this resource';
+
+export function createTargetScopes({
+  issuer,
+  findGrant,
+  unregisteredResources,
+}: Pick<OidcDeps, 'issuer' | 'findGrant' | 'unregisteredResources'>) {
+  /** The client is not told why it gets no token for a resource; the audit log has the reason. */
+  const refuse = (reason: string) => failToken('invalid_target', noTarget, reason);
+
+  return async (
+    tx: Tx,
+    policy: TrustPolicy,
+    audience: string | undefined,
+    codes: RefusalCodes,
+  ): Promise<TargetScopes> => {
+    const own = { scopes: policy.scopes, code: codes.scope };
+    if (audience === undefined || audience === issuer) return own;
+    const grant = await findGrant(tx, policy.agentId, audience);
+    if (!grant)
+      return unregisteredResources === 'allow' ? own : refuse('the audience is no registered resource');
+    const entry = entryOf(policy, audience);
+    if (!entry) return refuse('the trust policy does not name the resource');
+    if (grant.resource.deleted) return refuse('the resource was deleted');
+    if (Object.keys(grant.scopes).length === 0) return refuse('the agent has no grant for the resource');
+    const scopes = entry.scopes.filter((scope) => Object.hasOwn(grant.scopes, scope));
+    if (scopes.length === 0)
+      failToken(
+        'invalid_scope',
+        'invalid scope: the agent holds none of the scopes that the trust policy gives',
+      );
+    return { scopes, code: 'invalid_scope' };
+  };
+}
