@@ -120,15 +120,16 @@ describe('POST /delegations for a registered resource', () => {
     );
   });
 
-  it('400 VALIDATION_ERROR with UNREGISTERED_RESOURCES=refuse, the same for foreign resources', async () => {
-    const strict = await startApp({ UNREGISTERED_RESOURCES: 'refuse' });
+  it('400 VALIDATION_ERROR where audiences must be registered, as with MULTI_TENANT=true; the same for foreign resources', async () => {
+    const strict = await startApp({ MULTI_TENANT: 'true' });
     const rows = createResourceRows(strict);
     const token = await strict.token();
     const { json: team } = await strict.call('POST', '/api/v1/organizations', {
       token,
       payload: { name: 'Team', slug: `team-${randomUUID().slice(0, 12)}`, planTier: 'pro' },
     });
-    const delegatee = await strict.agent({ allowedScopes: [] });
+    const { organizationId } = strict.operator;
+    const delegatee = await strict.agent({ allowedScopes: [], organization_id: organizationId });
     const foreign = await rows.insertResource(['orders:read'], { organizationId: team.organizationId });
     const own = await rows.insertResource(['orders:read']);
     const lend = (resource: string[], scopes = ['orders:read']) =>

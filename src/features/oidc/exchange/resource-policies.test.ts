@@ -91,6 +91,19 @@ describe('the resources of a trust policy', () => {
       assert.equal(assertInvalid(await attempt(identifier, ['orders:read']), field), unknown);
     const read = await t.call('GET', `${url}/${policy.policyId}`, { token: operator });
     assert.deepEqual(read.json.resources[0].identifier, resource.identifier);
+    const { agentId, name, provider, issuer, audiences } = policy;
+    const resources = [{ identifier: resource.identifier, scopes: ['orders:delete'] }];
+    const payload = {
+      agentId,
+      name,
+      provider,
+      issuer,
+      audiences,
+      subject: randomUUID(),
+      scopes: [],
+      resources,
+    };
+    assertInvalid(await t.call('POST', url, { token: operator, payload }), field);
   });
 
   it('400 VALIDATION_ERROR for malformed entries', async () => {
