@@ -117,8 +117,9 @@ export async function createApp({
       await Promise.all([http.close(), loops.stop()]);
       await outbound.close();
       // Bounded: the database may not answer.
-      await Promise.race([usage.flush(), sleep(lastFlushMs, undefined, { ref: false })]).catch((error) =>
-        log.error({ err: error }, 'usage counters could not be written; the last counts are lost'),
+      const written = Promise.all([usage.flush(), credentials.flushUses()]);
+      await Promise.race([written, sleep(lastFlushMs, undefined, { ref: false })]).catch((error) =>
+        log.error({ err: error }, 'usage could not be written; the last counts and uses are lost'),
       );
       await streams?.close();
       await base.close();

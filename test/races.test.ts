@@ -82,16 +82,18 @@ describe('races', () => {
     });
   }
 
-  it('no token is issued after the 204 of a revocation: concurrent rotate, revoke and /token, 50 rounds', async () => {
+  it('no token is issued after the 204 of a revocation, and none stays active: concurrent rotate, revoke and /token, 50 rounds', async () => {
     const { agentId } = await t.agent();
     for (let round = 0; round < 50; round += 1) {
       const before = (await post(`/agents/${agentId}/credentials`)).json;
       const path = `/agents/${agentId}/credentials/${before.credentialId}`;
       let gone = false;
+      const issued: string[] = [];
       const issuedLate: Answer[] = [];
       const tokens = async (secret: string) => {
         const startedAfter = gone;
         const answer = await ask({ clientId: agentId, clientSecret: secret });
+        if (answer.status === 200) issued.push(answer.json.access_token);
         if (startedAfter && answer.status === 200) issuedLate.push(answer);
       };
       const revocation = t.call('DELETE', `/api/v1${path}`, { token }).then((answer) => {
@@ -109,6 +111,10 @@ describe('races', () => {
       assert.ok([200, 409].includes(rotated.status));
       if (rotated.status === 200) await tokens(rotated.json.clientSecret);
       assert.deepEqual(issuedLate, []);
+      for (const one of issued) {
+        const { json } = await t.form('/api/v1/token/introspect', { token: one }, token);
+        assert.deepEqual(json, { active: false });
+      }
     }
   });
 

@@ -71,7 +71,10 @@ export function createOperator(app: App, force: boolean): Promise<Operator> {
       );
     }
     const agent = existing ?? (await registerOperator(app, tx));
-    const { clientId, clientSecret } = await app.credentials.issue(tx, consoleOrigin, agent, null);
+    const { clientId, clientSecret } = await app.credentials.issue(tx, consoleOrigin, agent, {
+      expiresAt: null,
+      name: null,
+    });
     return { organizationId: agent.organizationId, agentId: agent.agentId, clientId, clientSecret };
   });
 }

@@ -25,7 +25,7 @@ const exchanges = { concurrency: 4, perKey: 2, maxQueue: 200, maxWaitMs: 30_000 
 export function createIssuance(base: Foundations, events: Events, registry: Registry, { tiers }: Product) {
   const { config, clock, metrics, ids, db, signer, externalTokens } = base;
   const { ledger, recordRefusal, statuses, usage } = events;
-  const { organizations, agents, refuseImpersonation } = registry;
+  const { organizations, agents, credentials, refuseImpersonation } = registry;
   const shared = { db, clock, ids, ledger, metrics, signer, issuer: config.baseUrl };
   const exchanging = { ...shared, recordRefusal, exchangeQueue: createFairQueue(exchanges) };
   const isAdmin = async (caller: Caller) => (await organizations.roleOf(caller)) === 'admin';
@@ -62,6 +62,7 @@ export function createIssuance(base: Foundations, events: Events, registry: Regi
     reachedPlanLimit: tiers.reachedTokenLimit,
     countIntrospection: ({ organizationId, agentId }) =>
       usage.count(organizationId, agentId, 'introspections'),
+    recordUse: credentials.recordUse,
   });
   const oidc: Oidc = createOidc({
     ...exchanging,

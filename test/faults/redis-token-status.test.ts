@@ -22,12 +22,14 @@ interface Node extends Service {
   statusWith(bearer: Bearer): Promise<number>;
   isActive(bearer: Bearer): Promise<boolean>;
   revoke(bearer: Bearer): Promise<number>;
+  revokeCredential(of: Pick<CreatedIds, 'agentId' | 'credentialId'>): Promise<void>;
   send(method: string, path: string, payload: object): Promise<{ status: number; json: CreatedIds }>;
   /** The agent's version and status as this node returns them. */
   agentState(agentId: string): Promise<string>;
 }
 
 interface CreatedIds {
+  readonly credentialId: string;
   readonly agentId: string;
   readonly organizationId: string;
 }
@@ -62,6 +64,13 @@ async function startNode(env: Record<string, string>, operator: Client): Promise
       return `${version} ${status}`;
     },
     revoke: async (bearer) => (await form('/token/revoke', bearer)).status,
+    async revokeCredential({ agentId, credentialId }) {
+      const { status } = await ask(`/agents/${agentId}/credentials/${credentialId}`, {
+        method: 'DELETE',
+        headers,
+      });
+      assert.equal(status, 204);
+    },
     async send(method, path, payload) {
       const response = await ask(path, {
         method,
@@ -89,7 +98,7 @@ async function createTenantAgent(node: Node) {
   const made = await node.send('POST', `/agents/${agentId}/credentials`, {});
   const bearer = await authorize(node.url, made.json as unknown as Client);
   assert.equal(await node.statusWith(bearer), 200);
-  return { organizationId, agentId, bearer };
+  return { organizationId, agentId, credentialId: made.json.credentialId, bearer };
 }
 
 describe('token status and agents cached in Redis', { concurrency: 2 }, () => {
@@ -100,16 +109,21 @@ describe('token status and agents cached in Redis', { concurrency: 2 }, () => {
       startNode(started.env, started.operator),
       startNode(started.env, started.operator),
     ]);
-    const [revoked, suspended, orgSuspended] = [
+    const [revoked, suspended, orgSuspended, withoutCredential] = [
+      await createTenantAgent(one),
       await createTenantAgent(one),
       await createTenantAgent(one),
       await createTenantAgent(one),
     ];
-    for (const { bearer } of [revoked, suspended, orgSuspended])
+    for (const { bearer } of [revoked, suspended, orgSuspended, withoutCredential])
       assert.equal(await other.statusWith(bearer), 200);
 
     assert.equal(await one.revoke(revoked.bearer), 200);
     assert.equal(await other.statusWith(revoked.bearer), 401);
+
+    await one.revokeCredential(withoutCredential);
+    assert.equal(await other.statusWith(withoutCredential.bearer), 401);
+    assert.equal(await other.isActive(withoutCredential.bearer), false);
 
     await one.send('PATCH', `/agents/${suspended.agentId}`, { status: 'suspended' });
     assert.equal(await other.statusWith(suspended.bearer), 401);

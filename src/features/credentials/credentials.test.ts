@@ -34,11 +34,13 @@ describe('POST /agents/{agentId}/credentials', () => {
     assert.deepEqual(json, {
       credentialId,
       clientId: agentId,
+      name: null,
       clientSecret,
       status: 'active',
       createdAt,
       expiresAt: null,
       revokedAt: null,
+      lastUsedAt: null,
     });
     assert.equal(headers['cache-control'], 'no-store');
 

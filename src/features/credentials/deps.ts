@@ -1,12 +1,19 @@
 import type { Actor, Caller } from '../../kernel/caller.ts';
 import type { Clock } from '../../kernel/clock.ts';
+import type { Loop } from '../../kernel/concurrency/loops.ts';
 import type { Db, Tx } from '../../kernel/data/db.ts';
 import type { Page } from '../../kernel/http/page.ts';
 import type { RouteEntry } from '../../kernel/http/route.ts';
 import type { Ids } from '../../kernel/ids.ts';
 import type { Ledger } from '../../kernel/ledger.ts';
 import type { Metrics } from '../../kernel/observability/metrics.ts';
-import type { Credential, CredentialQuery, CredentialWithSecret, NewCredential } from './schema.ts';
+import type {
+  Credential,
+  CredentialQuery,
+  CredentialRotation,
+  CredentialWithSecret,
+  NewCredential,
+} from './schema.ts';
 
 /** The agent that a credential belongs to. */
 export interface CredentialAgent {
@@ -38,14 +45,14 @@ export interface CredentialPath {
 export interface CredentialService {
   generate(caller: Caller, agentId: string, wanted: NewCredential): Promise<CredentialWithSecret>;
   list(caller: Caller, agentId: string, query: CredentialQuery): Promise<Page<Credential>>;
-  rotate(caller: Caller, path: CredentialPath, wanted: NewCredential): Promise<CredentialWithSecret>;
+  rotate(caller: Caller, path: CredentialPath, wanted: CredentialRotation): Promise<CredentialWithSecret>;
   revoke(caller: Caller, path: CredentialPath): Promise<void>;
   /** The insert itself, for callers that have authorized it: `generate`, and bootstrap. */
   issue(
     tx: Tx,
     actor: Actor,
     agent: CredentialAgent,
-    expiresAt: string | null,
+    wanted: Pick<Credential, 'expiresAt' | 'name'>,
   ): Promise<CredentialWithSecret>;
   /** Whether the agent can authenticate with this secret now. `dev` checks the secret that it has stored. */
   isValidSecret(agentId: string, clientSecret: string): Promise<boolean>;
@@ -55,6 +62,14 @@ export interface CredentialService {
   countExpiringSoon(): Promise<number>;
 }
 
-export interface Credentials extends CredentialService {
+export interface CredentialUses {
+  /** Notes that a client has authenticated with the credential. `lastUsedAt` is written within a second or two. */
+  recordUse(credentialId: string): void;
+  /** Writes the uses that are in memory. */
+  flushUses(): Promise<void>;
+}
+
+export interface Credentials extends CredentialService, CredentialUses {
   readonly routes: readonly RouteEntry[];
+  readonly loops: readonly Loop[];
 }

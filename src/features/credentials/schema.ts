@@ -2,13 +2,26 @@ import Type, { type Static } from 'typebox';
 import { pageSizes } from '../../contract/limits.ts';
 import { literals, Nullable, PageOf, pageQuery, Timestamp, Uuid } from '../../contract/shapes.ts';
 
+/** People read it in lists: control and bidirectional formatting characters could imitate another name. */
+const CredentialName = Type.String({
+  minLength: 1,
+  maxLength: 64,
+  pattern:
+    '^(?=\\s*\\S)[^\\u0000-\\u001F\\u007F-\\u009F\\u061C\\u200E\\u200F\\u202A-\\u202E\\u2066-\\u2069\\uFEFF]+$',
+  description:
+    '1 to 64 characters, not all blank, none of them a control character, a bidirectional formatting character or U+FEFF; not unique',
+});
+
 const fields = {
   credentialId: Uuid,
   clientId: Uuid,
+  name: Nullable(Type.String()),
   status: literals(['active', 'revoked']),
   createdAt: Timestamp,
   expiresAt: Nullable(Timestamp),
   revokedAt: Nullable(Timestamp),
+  /** The last successful authentication of a client with it, accurate to a minute. */
+  lastUsedAt: Nullable(Timestamp),
 };
 
 /** As lists show it; the shape has no field for a secret. */
@@ -33,9 +46,17 @@ export const CredentialQuery = Type.Object({
 });
 export type CredentialQuery = Static<typeof CredentialQuery>;
 
-/** For generation and for rotation. */
+const expiresAt = Type.Optional(Nullable(Timestamp));
+
 export const NewCredential = Type.Object(
-  { expiresAt: Type.Optional(Nullable(Timestamp)) },
+  { expiresAt, name: Type.Optional(Nullable(CredentialName)) },
   { title: 'NewCredential', additionalProperties: false },
 );
 export type NewCredential = Static<typeof NewCredential>;
+
+/** A rotated credential keeps its name. */
+export const CredentialRotation = Type.Object(
+  { expiresAt },
+  { title: 'CredentialRotation', additionalProperties: false },
+);
+export type CredentialRotation = Static<typeof CredentialRotation>;

@@ -6,7 +6,13 @@ import { fail } from '../../kernel/fail.ts';
 import { validationError } from '../../kernel/http/input/validation.ts';
 import { pageOf } from '../../kernel/http/page.ts';
 import { hashSecret, secretPrefix } from '../../kernel/secrets.ts';
-import type { CredentialAgent, CredentialDeps, CredentialPath, CredentialService } from './deps.ts';
+import type {
+  CredentialAgent,
+  CredentialDeps,
+  CredentialPath,
+  CredentialService,
+  CredentialUses,
+} from './deps.ts';
 import type { Credential } from './schema.ts';
 import {
   countExpiring,
@@ -22,7 +28,10 @@ import { eventOf } from './transitions.ts';
 
 const weekMs = 7 * 86_400_000;
 
-export function createCredentialService(deps: CredentialDeps): CredentialService {
+export function createCredentialService(
+  deps: CredentialDeps,
+  { flushUses }: Pick<CredentialUses, 'flushUses'>,
+): CredentialService {
   const { db, clock, ids, ledger, agentFor, lockAgent, refuseImpersonation } = deps;
 
   const record = (
@@ -38,15 +47,17 @@ export function createCredentialService(deps: CredentialDeps): CredentialService
       metadata: { credentialId, credentialType: 'client_secret', scopes, expiresAt },
     });
 
-  const issue: CredentialService['issue'] = async (tx, actor, agent, expiresAt) => {
+  const issue: CredentialService['issue'] = async (tx, actor, agent, { expiresAt, name }) => {
     const clientSecret = ids.secret(secretPrefix);
     const credential: Credential = {
       credentialId: ids.uuid(),
       clientId: agent.agentId,
+      name,
       status: 'active',
       createdAt: isoTime(clock),
       expiresAt,
       revokedAt: null,
+      lastUsedAt: null,
     };
     await insertCredential(tx, credential, hashSecret(clientSecret));
     await record(tx, actor, 'credential.generated', agent, credential);
@@ -67,18 +78,20 @@ export function createCredentialService(deps: CredentialDeps): CredentialService
         const agent = await lockAgent(tx, caller, agentId);
         await refuseImpersonation(tx, caller, agent);
         if (agent.status !== 'active') fail('AGENT_NOT_ACTIVE');
-        return issue(tx, caller, agent, expiresAt);
+        return issue(tx, caller, agent, { expiresAt, name: wanted.name ?? null });
       });
     },
 
     async list(caller, agentId, query) {
       const agent = await agentFor(caller, agentId);
+      await flushUses();
       const { rows, total } = await listCredentials(db, agent.agentId, query);
       return pageOf(query, rows, total);
     },
 
     async rotate(caller, path, wanted) {
       const requested = parseExpiry(wanted.expiresAt, clock.now());
+      await flushUses();
       return db.transaction(async (tx) => {
         const agent = await lockAgent(tx, caller, path.agentId);
         await refuseImpersonation(tx, caller, agent);

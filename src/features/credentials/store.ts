@@ -4,32 +4,33 @@ import { offsetOf } from '../../kernel/http/page.ts';
 import type { Credential, CredentialQuery } from './schema.ts';
 
 const columns = sql`
-  credential_id as "credentialId", agent_id as "clientId", status, created_at as "createdAt",
-  expires_at as "expiresAt", revoked_at as "revokedAt"`;
+  c.credential_id as "credentialId", c.agent_id as "clientId", c.name, c.status, c.created_at as "createdAt",
+  c.expires_at as "expiresAt", c.revoked_at as "revokedAt", u.last_used_at as "lastUsedAt"`;
+const fromCredentials = sql`from credentials c left join credential_uses u using (credential_id)`;
 
 export async function insertCredential(
   db: Queryable,
   credential: Credential,
   secretHash: Buffer,
 ): Promise<void> {
-  const { credentialId, clientId, status, createdAt, expiresAt, revokedAt } = credential;
+  const { credentialId, clientId, name, status, createdAt, expiresAt, revokedAt } = credential;
   await db.run(
     'credentials.insert',
-    sql`insert into credentials (credential_id, agent_id, secret_hash, status, created_at, expires_at, revoked_at)
-        values (${credentialId}, ${clientId}, ${secretHash}, ${status}, ${createdAt}, ${expiresAt}, ${revokedAt})`,
+    sql`insert into credentials (credential_id, agent_id, name, secret_hash, status, created_at, expires_at, revoked_at)
+        values (${credentialId}, ${clientId}, ${name}, ${secretHash}, ${status}, ${createdAt}, ${expiresAt}, ${revokedAt})`,
   );
 }
 
 export async function listCredentials(db: Queryable, agentId: string, query: CredentialQuery) {
-  const matches = sql`agent_id = ${agentId} and (${query.status ?? null}::text is null or status = ${query.status ?? null})`;
+  const matches = sql`c.agent_id = ${agentId} and (${query.status ?? null}::text is null or c.status = ${query.status ?? null})`;
   const rows = await db.many<Credential>(
     'credentials.list',
-    sql`select ${columns} from credentials where ${matches}
-        order by created_at desc, credential_id desc limit ${query.limit} offset ${offsetOf(query)}`,
+    sql`select ${columns} ${fromCredentials} where ${matches}
+        order by c.created_at desc, c.credential_id desc limit ${query.limit} offset ${offsetOf(query)}`,
   );
   const { total } = await db.one<{ total: number }>(
     'credentials.count',
-    sql`select count(*) as total from credentials where ${matches}`,
+    sql`select count(*) as total from credentials c where ${matches}`,
   );
   return { rows, total };
 }
@@ -42,8 +43,8 @@ export const lockCredential = (
 ): Promise<Credential | undefined> =>
   db.maybe(
     'credentials.lock',
-    sql`select ${columns} from credentials
-        where credential_id = ${credentialId} and agent_id = ${agentId} for no key update`,
+    sql`select ${columns} ${fromCredentials}
+        where c.credential_id = ${credentialId} and c.agent_id = ${agentId} for no key update of c`,
   );
 
 export async function replaceSecret(
@@ -95,4 +96,21 @@ export async function countExpiring(db: Queryable, from: Date, to: Date): Promis
         where status = 'active' and expires_at is not null and expires_at > ${from} and expires_at <= ${to}`,
   );
   return total;
+}
+
+/** Rows are locked in the order of the key, so that two statements do not deadlock. A later use stays. */
+export async function upsertUses(
+  db: Queryable,
+  uses: readonly { readonly credentialId: string; readonly lastUsedAt: string }[],
+): Promise<void> {
+  await db.run(
+    'credentials.recordUses',
+    sql`insert into credential_uses as u (credential_id, last_used_at)
+        select credential_id, last_used_at
+        from unnest(${uses.map(({ credentialId }) => credentialId)}::uuid[],
+                    ${uses.map(({ lastUsedAt }) => lastUsedAt)}::timestamptz[]) as used (credential_id, last_used_at)
+        order by credential_id
+        on conflict (credential_id) do update set last_used_at = excluded.last_used_at
+        where u.last_used_at < excluded.last_used_at`,
+  );
 }

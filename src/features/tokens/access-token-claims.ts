@@ -9,6 +9,8 @@ export const requiredClaims = [...textClaims, ...timeClaims];
 
 export type AccessTokenClaims = Record<(typeof textClaims)[number], string> &
   Record<(typeof timeClaims)[number], number> & {
+    /** Absent in tokens of earlier versions; null for a token that was issued without a client secret. */
+    readonly credential_id?: string | null;
     readonly act?: unknown;
     readonly chain_id?: unknown;
     readonly chain_path?: unknown;
@@ -21,6 +23,7 @@ export const isAccessTokenClaims = (claims: Claims): claims is AccessTokenClaims
   isUuid(String(claims.client_id)) &&
   isUuid(String(claims.jti)) &&
   isUuid(String(claims.organization_id)) &&
+  (claims.credential_id == null || isUuid(String(claims.credential_id))) &&
   (readDelegation(claims as AccessTokenClaims) !== undefined || isOwn(claims as AccessTokenClaims));
 
 /** A token of the agent's own has no claim of a delegation. */

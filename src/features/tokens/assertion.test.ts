@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { generateKeyPairSync, type KeyObject } from 'node:crypto';
 import { describe, it } from 'node:test';
-import { exportJWK, SignJWT } from 'jose';
+import { decodeJwt, exportJWK, SignJWT } from 'jose';
 import { startApp } from '../../../test/support/harness.ts';
 import { createGrants } from '../../../test/support/scenarios/grants.ts';
-import { assertionType } from './endpoint/client-proof.ts';
+import { assertionType } from './clients/client-proof.ts';
 
 const t = await startApp();
 const operator = await t.token();
@@ -83,6 +83,7 @@ describe('private_key_jwt', () => {
       const { status, json } = await ask(assertion);
       assert.equal(status, 200);
       assert.equal(json.scope, 'agents:read');
+      assert.equal(decodeJwt(json.access_token).credential_id, null);
       assert.equal((await t.call('GET', '/api/v1/agents', { token: json.access_token })).status, 200);
       const again = await ask(assertion);
       assert.deepEqual([again.status, again.json.error], [401, 'invalid_client']);

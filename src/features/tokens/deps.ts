@@ -49,6 +49,8 @@ export interface TokenDeps {
   /** The plan's limit that refuses a token of this client now. Counts nothing. */
   reachedPlanLimit(db: Queryable, client: AgentStatus): Promise<PlanLimit | undefined>;
   countIntrospection(caller: Caller): void;
+  /** A client has authenticated with this credential. */
+  recordUse(credentialId: string): void;
 }
 
 export interface PlanLimit {

@@ -25,11 +25,17 @@ export interface ResourceContents {
 }
 
 /** TokenError `invalid_grant` when the token would have expired. */
-export type DraftToken = (client: AgentStatus, contents: TokenContents, origin: Origin) => Decision;
+export type DraftToken = (
+  client: AgentStatus,
+  contents: TokenContents,
+  origin: Origin,
+  /** The credential that authenticated the client; null when it used no secret. */
+  credentialId: string | null,
+) => Decision;
 
 export const createDraftToken =
   ({ clock, ids, signer }: Pick<TokenDeps, 'clock' | 'ids' | 'signer'>): DraftToken =>
-  (client, contents, origin) => {
+  (client, contents, origin, credentialId) => {
     const { agentId, organizationId } = client;
     const { audience, scope, otherAgents, resource, metadata } = contents;
     const now = clock.now();
@@ -43,12 +49,16 @@ export const createDraftToken =
       ...otherAgents.map(tokensEndedAt),
     );
     const tokenId = ids.uuidV7(Math.max(now, 1 + lastEnd));
-    const claims = { ...tokenClaims(client, contents), ...times, jti: tokenId };
+    const claims = { ...tokenClaims(client, contents), ...times, jti: tokenId, credential_id: credentialId };
     return decision(
       {
         actor: origin,
         type: 'token.issued',
-        subject: { organizationId, agentId, metadata: { tokenId, scope, audience, expiresIn, ...metadata } },
+        subject: {
+          organizationId,
+          agentId,
+          metadata: { tokenId, scope, audience, expiresIn, credentialId, ...metadata },
+        },
       },
       tokenResponse(signer.sign(claims, 'at+jwt'), scope, expiresIn),
       // A closed set of values: the scopes of resources are any words.

@@ -5,6 +5,7 @@
  */
 
 import type { Grant } from '../../kernel/ports/grant.ts';
+import { createProofVerifier } from './clients/verify-proof.ts';
 import type { TokenDeps, Tokens } from './deps.ts';
 import { createDraftToken } from './draft-token.ts';
 import { findEligibility, lockEligibility } from './eligibility.ts';
@@ -22,6 +23,7 @@ export { createTokenStatuses } from './token-status.ts';
 
 export function createTokens(deps: TokenDeps): Tokens {
   const verifier = createTokenVerifier(deps);
+  const proofs = createProofVerifier(deps);
   const draft = createDraftToken(deps);
   const limitScopes = createLimitScopes(deps);
   const mint = createMint(deps, draft, limitScopes);
@@ -29,7 +31,7 @@ export function createTokens(deps: TokenDeps): Tokens {
   const grants: [Grant, ...Grant[]] = [ownGrant, ...deps.grants];
   return {
     routes: tokenRoutes(
-      createTokenEndpoint(deps, grants, { mint, draft, limitScopes }),
+      createTokenEndpoint(deps, grants, { mint, draft, limitScopes, proofs }),
       createIntrospection(deps, verifier.verify),
       createPreview(deps, ownGrant, limitScopes),
       grants,

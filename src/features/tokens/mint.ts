@@ -17,7 +17,7 @@ export const createMint =
     const contents = await limitScopes(tx, client, authorized);
     const [limit] = await checkPlans(tx, [client], { waiting: true });
     if (limit && limit !== 'busy') throw quotaRefusal(limit);
-    const { entry, response, metricScope } = draft(client, contents, origin);
+    const { entry, response, metricScope } = draft(client, contents, origin, null);
     await ledger.recordAll(tx, [entry]);
     const issued = await response;
     tx.afterCommit(() => metrics.count('service_tokens_issued_total', { scope: metricScope }));

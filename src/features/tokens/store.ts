@@ -87,22 +87,28 @@ const clientsOfSecrets = (
   ${audiences ? joinTargets(audiences) : empty}
   where c.status = 'active' and (c.expires_at is null or c.expires_at > ${now})`;
 
-/** In the order of the secrets: the organization of the agent whose active credential has this secret. Takes no locks. */
-export async function findOrganizationsOfSecrets(
+export interface OwnerOfSecret {
+  readonly credentialId: string;
+  readonly organizationId: string;
+  readonly expiresAt: string | null;
+}
+
+/** In the order of the secrets: the active credential with this secret, and its agent's organization. Takes no locks. */
+export async function findOwnersOfSecrets(
   db: Queryable,
   secrets: readonly SecretOfAgent[],
   now: Date,
-): Promise<(string | undefined)[]> {
-  const rows = await db.many<{ position: number; organizationId: string }>(
+): Promise<(OwnerOfSecret | undefined)[]> {
+  const rows = await db.many<OwnerOfSecret & { readonly position: number }>(
     'tokens.findClients',
     prepared(sql`
-      select position, a.organization_id as "organizationId"
+      select position, a.organization_id as "organizationId", c.credential_id as "credentialId", c.expires_at as "expiresAt"
       from ${secretRows(secrets)} as presented
       join credentials c using (agent_id, secret_hash)
       join agents a using (agent_id)
       where c.status = 'active' and (c.expires_at is null or c.expires_at > ${now})`),
   );
-  const found = new Map(rows.map(({ position, organizationId }) => [position, organizationId]));
+  const found = new Map(rows.map((row) => [row.position, row]));
   return secrets.map((_, index) => found.get(index + 1));
 }
 
@@ -270,16 +276,29 @@ export async function isAssertionUsed(
   return row !== undefined;
 }
 
+/** What tokens and clients depend on. The digest of the hash shows a rotation; the hash itself stays in the table. */
+export interface CredentialState {
+  readonly revoked: boolean;
+  readonly digest: string;
+}
+
+const credentialState = sql`
+  json_build_object('revoked', c.status is distinct from 'active', 'digest', encode(sha256(c.secret_hash), 'hex'))`;
+
 export const findTokenStatus = (
   db: Queryable,
   agentId: string,
   tokenId: string,
-): Promise<(AgentStatus & { readonly revoked: boolean }) | undefined> =>
+  credentialId: string | undefined,
+): Promise<(AgentStatus & { readonly revoked: boolean; readonly credential: CredentialState }) | undefined> =>
   db.maybe(
     'tokens.findTokenStatus',
     prepared(sql`
-      select ${statusColumns}, exists (select from token_revocations where token_id = ${tokenId}) as revoked
-      from agents a join organizations o using (organization_id) where a.agent_id = ${agentId}`),
+      select ${statusColumns}, exists (select from token_revocations where token_id = ${tokenId}) as revoked,
+        ${credentialState} as credential
+      from agents a join organizations o using (organization_id)
+        left join credentials c on c.credential_id = ${credentialId ?? null} and c.agent_id = a.agent_id
+      where a.agent_id = ${agentId}`),
   );
 
 export interface Revocation {

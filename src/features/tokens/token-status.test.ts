@@ -87,7 +87,7 @@ describe('the status of a token', () => {
     });
     const agentStatus = async () => {
       const status = await statuses.get(query);
-      return status === 'revoked' ? status : status?.agentStatus;
+      return typeof status === 'string' ? status : status?.agentStatus;
     };
     const early = agentStatus();
     await read;

@@ -1,6 +1,7 @@
 /**
- * The current status of a token: of the token, its agent and its organization, and for a delegated token of the other agents and
- * links of its chain; for a token of another audience than our own API of the resource and the grant. PostgreSQL is authoritative; a cache keeps the rows for a few seconds unless a change invalidates them
+ * The current status of a token: of the token, its credential, its agent and its organization; for a delegated token of the other
+ * agents and links of its chain; for a token of another audience than our own API of the resource and the grant. PostgreSQL is
+ * authoritative; a cache keeps the rows for a few seconds unless a change invalidates them
  * (kernel/data/invalidating-cache.ts).
  */
 import type { EventType } from '../../contract/events.ts';
@@ -10,16 +11,25 @@ import type { Db } from '../../kernel/data/db.ts';
 import type { InvalidatingCache } from '../../kernel/data/invalidating-cache.ts';
 import type { DomainEvent, LedgerListener } from '../../kernel/domain-event.ts';
 import type { HeldScopes } from '../../kernel/ports/resources.ts';
-import { type AgentStatus, findAgentStatuses, findTargets, findTokenStatus } from './store.ts';
+import {
+  type AgentStatus,
+  type CredentialState,
+  findAgentStatuses,
+  findTargets,
+  findTokenStatus,
+} from './store.ts';
 
 const live = 'live';
 const revoked = 'revoked';
+const credentialRevoked = 'credentialRevoked';
 const unregistered = 'unregistered';
 
 interface TokenIds {
   readonly tokenId: string;
   readonly agentId: string;
   readonly organizationId: string;
+  /** Undefined for a token that was issued without a client secret. */
+  readonly credentialId?: string | undefined;
   readonly delegation?: Delegation | undefined;
   /** Absent for a token of our own API. */
   readonly audience?: string | undefined;
@@ -59,9 +69,12 @@ export type TokenStatus = AgentStatus & {
   readonly target?: TargetStatus;
 };
 
+/** The token itself was revoked, or the credential that it was issued with. */
+export type InvalidStatus = typeof revoked | typeof credentialRevoked;
+
 export interface TokenStatuses {
   /** Undefined when its agent, or a part of its chain, does not exist. */
-  get(query: StatusQuery): Promise<TokenStatus | 'revoked' | undefined>;
+  get(query: StatusQuery): Promise<TokenStatus | InvalidStatus | undefined>;
   /** Invalidates the cache on every event that changes a status. */
   readonly listener: LedgerListener;
 }
@@ -74,6 +87,7 @@ type CachedOrganization = Pick<AgentStatus, 'organizationStatus' | 'planTier' | 
 const tokenKey = (tokenId: string) => `standing:4:token:${tokenId}`;
 const agentKey = (agentId: string) => `standing:4:agent:${agentId}`;
 const organizationKey = (organizationId: string) => `standing:4:organization:${organizationId}`;
+const credentialKey = (credentialId: string) => `standing:4:credential:${credentialId}`;
 const chainKey = (chainId: string) => `standing:4:chain:${chainId}`;
 const resourceKey = (identifier: string) => `standing:4:resource:${identifier}`;
 const grantKey = (ownerId: string, identifier: string) => `standing:4:grant:${ownerId}:${identifier}`;
@@ -98,6 +112,7 @@ export function statusQuery(token: TokenIds): StatusQuery {
     tokenKey(token.tokenId),
     agentKey(token.agentId),
     organizationKey(token.organizationId),
+    ...(token.credentialId === undefined ? [] : [credentialKey(token.credentialId)]),
     ...otherAgentIds.map(agentKey),
     ...(token.delegation?.chainIds ?? []).map(chainKey),
     ...targetKeys(token),
@@ -124,10 +139,13 @@ const targetValues = ({ audience }: TokenIds, { target }: TokenStatus): unknown[
   return [resource, held];
 };
 
-const valuesOf = (query: StatusQuery, found: TokenStatus & { revoked: boolean }): unknown[] => [
+type FoundStatus = TokenStatus & { readonly revoked: boolean; readonly credential: CredentialState };
+
+const valuesOf = (query: StatusQuery, found: FoundStatus): unknown[] => [
   found.revoked ? revoked : live,
   cachedAgent(found),
   cachedOrganization(found),
+  ...(query.credentialId === undefined ? [] : [found.credential]),
   ...(found.chain?.agents ?? []).map(cachedAgent),
   ...(found.chain?.links ?? []),
   ...targetValues(query, found),
@@ -151,10 +169,10 @@ export function createTokenStatuses(deps: {
       : undefined;
   };
 
-  const find = async (query: StatusQuery): Promise<(TokenStatus & { revoked: boolean }) | undefined> => {
-    const { agentId, tokenId, organizationId, delegation, otherAgentIds } = query;
+  const find = async (query: StatusQuery): Promise<FoundStatus | undefined> => {
+    const { agentId, tokenId, organizationId, credentialId, delegation, otherAgentIds } = query;
     const [row, others, links, target] = await Promise.all([
-      findTokenStatus(db, agentId, tokenId),
+      findTokenStatus(db, agentId, tokenId, credentialId),
       otherAgentIds.length > 0 ? findAgentStatuses(db, otherAgentIds) : undefined,
       delegation ? findLinks(delegation.chainIds) : undefined,
       findTarget(query),
@@ -200,18 +218,20 @@ export function createTokenStatuses(deps: {
         keys.map((key, index) => [key, values[index]]),
         readAt,
       );
-      return found.revoked ? revoked : found;
+      if (found.revoked) return revoked;
+      return query.credentialId !== undefined && found.credential.revoked ? credentialRevoked : found;
     },
     listener: cache.listener(invalidatedKeys, cacheRevocation),
   };
 }
 
 /** Undefined when a value is missing. */
-function assemble(query: StatusQuery, values: readonly unknown[]): TokenStatus | typeof revoked | undefined {
+function assemble(query: StatusQuery, values: readonly unknown[]): TokenStatus | InvalidStatus | undefined {
   const [token, agent, organization, ...rest] = values;
   if (token === revoked) return revoked;
   if (token !== live || !agent || !organization || rest.includes(null)) return undefined;
-  const { agentId, organizationId, delegation, otherAgentIds, audience } = query;
+  const { agentId, organizationId, credentialId, delegation, otherAgentIds, audience } = query;
+  if (credentialId !== undefined && (rest.shift() as CredentialState).revoked) return credentialRevoked;
   const status = {
     agentId,
     organizationId,
@@ -235,7 +255,10 @@ function assembleTarget([resource, held]: readonly unknown[]): Pick<TokenStatus,
 
 /** The status that an event may change. A table of all events: a new event does not compile without a row here. */
 const invalidations: Readonly<
-  Record<EventType, 'agent' | 'organization' | 'token' | 'chain' | 'resource' | 'grant' | 'none'>
+  Record<
+    EventType,
+    'agent' | 'organization' | 'credential' | 'token' | 'chain' | 'resource' | 'grant' | 'none'
+  >
 > = {
   'agent.created': 'none',
   'agent.updated': 'agent',
@@ -243,8 +266,9 @@ const invalidations: Readonly<
   'agent.reactivated': 'agent',
   'agent.decommissioned': 'agent',
   'credential.generated': 'none',
-  'credential.rotated': 'none',
-  'credential.revoked': 'none',
+  // Tokens stay valid; a client that authenticates with the old secret is refused.
+  'credential.rotated': 'credential',
+  'credential.revoked': 'credential',
   'token.issued': 'none',
   'token.revoked': 'token',
   'token.refused': 'none',
@@ -302,6 +326,8 @@ function invalidatedKeys({ type, agentId, organizationId, metadata }: DomainEven
       return [agentKey(agentId)];
     case 'organization':
       return [organizationKey(organizationId)];
+    case 'credential':
+      return [credentialKey(String(metadata.credentialId))];
     case 'token':
       return [tokenKey(String(metadata.tokenId))];
     case 'chain':

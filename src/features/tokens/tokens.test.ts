@@ -55,9 +55,10 @@ describe('200 POST /token', () => {
     const { payload, protectedHeader } = await verify();
     const kid = await calculateJwkThumbprint(await exportJWK(publicKey));
     assert.deepEqual(protectedHeader, { alg: 'RS256', typ: 'at+jwt', kid });
-    const { iat = 0, jti, ...rest } = payload;
+    const { iat = 0, jti, credential_id, ...rest } = payload;
     assert.ok(Math.abs(iat - Date.now() / 1000) < 60);
     assert.match(String(jti), /^[0-9a-f-]{36}$/);
+    assert.match(String(credential_id), /^[0-9a-f-]{36}$/);
     assert.deepEqual(rest, {
       iss: 'http://countersign.test',
       aud: 'http://countersign.test',

@@ -16,6 +16,7 @@ import { scopeLimit } from './scope-limit.ts';
 import {
   type CachedAgent,
   type ChainStatus,
+  type InvalidStatus,
   type StatusQuery,
   statusQuery,
   type TargetStatus,
@@ -42,11 +43,12 @@ export function createTokenVerifier({ clock, signer, statuses, issuer }: TokenDe
     if (!claims || !isAccessTokenClaims(claims)) return undefined;
     const { client_id: agentId, organization_id: organizationId, jti: tokenId } = claims;
     const audience = claims.aud === issuer ? undefined : claims.aud;
+    const credentialId = claims.credential_id ?? undefined;
     const delegation = readDelegation(claims);
     const signed = {
       claims,
       scopes: claims.scope.split(' ').filter(Boolean),
-      query: statusQuery({ tokenId, agentId, organizationId, delegation, audience }),
+      query: statusQuery({ tokenId, agentId, organizationId, credentialId, delegation, audience }),
     };
     if (!isExpired(signed)) signedTokens.set(token, signed);
     return signed;
@@ -86,7 +88,7 @@ export function createTokenVerifier({ clock, signer, statuses, issuer }: TokenDe
     const { tokenId, delegation } = signed.query;
     if (isExpired(signed) && !delegation) return undefined;
     const status = await statuses.get(signed.query);
-    if (!status || status === 'revoked') return undefined;
+    if (!status || typeof status === 'string') return undefined;
     const ended = status.chain && chainEnd(tokenId, status, status.chain);
     if (!ended && !isValidFor(tokenId, status)) return undefined;
     if (isExpired(signed) && !ended) return undefined;
@@ -121,8 +123,13 @@ export function createTokenVerifier({ clock, signer, statuses, issuer }: TokenDe
 }
 
 /** Undefined when the agent does not exist. */
-function describeInvalid(tokenId: string, status: TokenStatus | 'revoked' | undefined): string | undefined {
+function describeInvalid(
+  tokenId: string,
+  status: TokenStatus | InvalidStatus | undefined,
+): string | undefined {
   if (status === 'revoked') return 'The access token was revoked.';
+  if (status === 'credentialRevoked')
+    return 'The credential that the access token was issued with was revoked. Get a new token with another credential.';
   if (!status || isValidFor(tokenId, status)) return undefined;
   return status.agentStatus === 'active'
     ? 'The access token was issued before its agent was suspended. Get a new one.'

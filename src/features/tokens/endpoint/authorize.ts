@@ -1,11 +1,11 @@
 /** Decides the contents of each locked client's token: by the client's status, then by the grant. */
 import type { Tx } from '../../../kernel/data/db.ts';
 import type { AuthenticatedClient, AuthorizedToken } from '../../../kernel/ports/grant.ts';
+import type { VerifiedProof } from '../clients/verify-proof.ts';
 import type { TokenContents } from '../draft-token.ts';
 import { requireActive } from '../eligibility.ts';
 import type { LimitScopes } from '../scope-limit.ts';
 import type { AgentStatus } from '../store.ts';
-import type { VerifiedProof } from './authenticate.ts';
 import { type Decision, refusalBy } from './decision.ts';
 import type { ClientLock } from './lock-clients.ts';
 import type { ParsedRequest } from './parse.ts';

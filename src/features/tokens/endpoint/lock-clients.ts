@@ -6,6 +6,15 @@ import { isDeepStrictEqual } from 'node:util';
 import type { Tx } from '../../../kernel/data/db.ts';
 import { sameHash } from '../../../kernel/secrets.ts';
 import {
+  type AuthenticationFailure,
+  authenticationFailure,
+  usedAssertion,
+  type VerifiedAssertion,
+  type VerifiedProof,
+  type VerifiedSecret,
+  wrongProof,
+} from '../clients/verify-proof.ts';
+import {
   type ClientStatus,
   findTargets,
   insertAssertions,
@@ -13,13 +22,6 @@ import {
   lockClientsOfSecrets,
   lockNotAvailable,
 } from '../store.ts';
-import {
-  type AuthenticationFailure,
-  authenticationFailure,
-  usedAssertion,
-  type VerifiedProof,
-  wrongProof,
-} from './authenticate.ts';
 
 /** Its agent and credentials do not change until the transaction ends. */
 export interface LockedClient {
@@ -39,9 +41,6 @@ export interface LockOptions {
   readonly audiences: ReadonlyMap<VerifiedProof, string>;
 }
 
-type SecretProof = Extract<VerifiedProof, { kind: 'secret' }>;
-type AssertionProof = Extract<VerifiedProof, { kind: 'assertion' }>;
-
 /** In the order of the proofs. */
 export async function lockClients(
   tx: Tx,
@@ -56,10 +55,10 @@ export async function lockClients(
 
 type Locks = Map<VerifiedProof, ClientLock>;
 
-const isSecret = (proof: VerifiedProof): proof is SecretProof => proof.kind === 'secret';
-const isAssertion = (proof: VerifiedProof): proof is AssertionProof => proof.kind === 'assertion';
+const isSecret = (proof: VerifiedProof): proof is VerifiedSecret => proof.kind === 'secret';
+const isAssertion = (proof: VerifiedProof): proof is VerifiedAssertion => proof.kind === 'assertion';
 
-async function lockBySecret(tx: Tx, proofs: readonly SecretProof[], locks: Locks, options: LockOptions) {
+async function lockBySecret(tx: Tx, proofs: readonly VerifiedSecret[], locks: Locks, options: LockOptions) {
   if (proofs.length === 0) return;
   const { now, waiting, audiences } = options;
   const named = audiences.size > 0 ? proofs.map((proof) => audiences.get(proof)) : undefined;
@@ -76,7 +75,7 @@ async function lockBySecret(tx: Tx, proofs: readonly SecretProof[], locks: Locks
 
 async function lockByAssertion(
   tx: Tx,
-  proofs: readonly AssertionProof[],
+  proofs: readonly VerifiedAssertion[],
   locks: Locks,
   { waiting, audiences }: LockOptions,
 ) {
@@ -112,9 +111,9 @@ async function lockByAssertion(
 /** One query for all proofs that name another audience. */
 async function findTargetsOf(
   tx: Tx,
-  proofs: readonly AssertionProof[],
+  proofs: readonly VerifiedAssertion[],
   audiences: LockOptions['audiences'],
-): Promise<ReadonlyMap<AssertionProof, ClientStatus['target']>> {
+): Promise<ReadonlyMap<VerifiedAssertion, ClientStatus['target']>> {
   const named = proofs.flatMap((proof) => {
     const audience = audiences.get(proof);
     return audience === undefined ? [] : [{ proof, audience }];

@@ -5,8 +5,8 @@ import type { Origin } from '../../../kernel/caller.ts';
 import { failToken } from '../../../kernel/fail.ts';
 import type { CountAgainst } from '../../../kernel/http/route.ts';
 import type { Grant } from '../../../kernel/ports/grant.ts';
+import { type ClientProof, readClientProof } from '../clients/client-proof.ts';
 import { type TokenRequest, tokenRequestOf } from '../schema.ts';
-import { type ClientProof, readClientProof } from './client-proof.ts';
 
 export interface TokenHttpRequest {
   readonly form: TokenRequest;

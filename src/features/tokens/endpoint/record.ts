@@ -23,7 +23,8 @@ export async function record(
 
 function issued({ request, client, contents }: Authorized, draft: DraftToken): Decision {
   try {
-    return draft(client, contents, request.origin);
+    const { origin, proof } = request;
+    return draft(client, contents, origin, proof.kind === 'secret' ? proof.credentialId : null);
   } catch (error) {
     return refusalBy(error, request, client);
   }

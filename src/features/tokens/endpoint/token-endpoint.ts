@@ -2,10 +2,11 @@
 import type { TokenErrorCode } from '../../../contract/errors.ts';
 import { lockShared } from '../../../kernel/data/locks.ts';
 import type { Grant, IssuedToken, Mint } from '../../../kernel/ports/grant.ts';
+import type { ProofVerifier, VerifiedProof } from '../clients/verify-proof.ts';
 import type { TokenDeps } from '../deps.ts';
 import type { DraftToken } from '../draft-token.ts';
 import type { LimitScopes } from '../scope-limit.ts';
-import { createAuthentication, type VerifiedProof } from './authenticate.ts';
+import { createAuthentication } from './authenticate.ts';
 import { type AuthenticatedRequest, authorize } from './authorize.ts';
 import { countAgainstClient } from './count.ts';
 import { createExternalIssue } from './external-assertion.ts';
@@ -23,6 +24,7 @@ export interface TokenEndpoint {
 }
 
 export interface IssueSteps {
+  readonly proofs: ProofVerifier;
   readonly mint: Mint;
   readonly draft: DraftToken;
   readonly limitScopes: LimitScopes;
@@ -31,19 +33,19 @@ export interface IssueSteps {
 export function createTokenEndpoint(
   deps: TokenDeps,
   grants: readonly [Grant, ...Grant[]],
-  { mint, draft, limitScopes }: IssueSteps,
+  { mint, draft, limitScopes, proofs }: IssueSteps,
 ): TokenEndpoint {
-  const { db, clock, ledger, metrics, issuer, checkPlans, exchangeQueue } = deps;
+  const { db, clock, ledger, metrics, issuer, checkPlans, exchangeQueue, recordUse } = deps;
   const { parse, malformed } = createRequestParser(grants, issuer);
-  const { authenticate, refuse } = createAuthentication(deps);
+  const { authenticate, refuse } = createAuthentication(deps, proofs);
   const issueToExternal = createExternalIssue(deps, mint);
 
   const issueBatch: IssueBatch = (requests, { waiting, agentsToLock }) =>
     db.transaction(async (tx) => {
-      const proofs = requests.map(({ proof }) => proof);
+      const presented = requests.map(({ proof }) => proof);
       if (agentsToLock)
-        await lockShared(tx, 'agent', [...proofs.map(({ agentId }) => agentId), ...agentsToLock]);
-      const clients = await lockClients(tx, proofs, {
+        await lockShared(tx, 'agent', [...presented.map(({ agentId }) => agentId), ...agentsToLock]);
+      const clients = await lockClients(tx, presented, {
         now: new Date(clock.now()),
         waiting,
         audiences: otherAudiences(requests, issuer),
@@ -67,6 +69,7 @@ export function createTokenEndpoint(
       const result = await issue(request);
       if (result.kind === 'unauthenticated') return refuse(parsed, proof, result);
       if (result.kind !== 'decided') throw new Error(`not decided while waiting for locks: ${result.kind}`);
+      if (proof.kind === 'secret') recordUse(proof.credentialId);
       return respond(request, result, metrics);
     },
   };

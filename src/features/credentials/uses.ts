@@ -1,0 +1,57 @@
+/**
+ * When credentials were last used, accurate to a minute. Uses are kept in memory and written together, each credential at most once a
+ * minute, so that a token costs no write.
+ */
+import { createBatcher } from '../../kernel/concurrency/batcher.ts';
+import { createLru } from '../../kernel/data/lru.ts';
+import type { CredentialDeps, CredentialUses } from './deps.ts';
+import { upsertUses } from './store.ts';
+
+const accuracyMs = 60_000;
+/** Bounds the memory while the database is unavailable; further uses are not recorded. */
+const maxPending = 30_000;
+const maxRecent = 60_000;
+
+export function createCredentialUses({ db, clock }: Pick<CredentialDeps, 'db' | 'clock'>): CredentialUses {
+  /** The recorded time of each credential that was used within the last minute. */
+  const recent = createLru<number>(maxRecent);
+  let pending = new Map<string, number>();
+
+  const write = async () => {
+    if (pending.size === 0) return;
+    const uses = pending;
+    pending = new Map();
+    try {
+      await upsertUses(
+        db,
+        [...uses].map(([credentialId, at]) => ({ credentialId, lastUsedAt: new Date(at).toISOString() })),
+      );
+    } catch (error) {
+      pending = new Map([...uses, ...pending]);
+      throw error;
+    }
+  };
+
+  /** Concurrent flushes share one write. */
+  const flush = createBatcher({
+    run: async (flushes: readonly null[]) => {
+      await write();
+      return flushes.map(() => undefined);
+    },
+    maxBatch: 10_000,
+    concurrency: 1,
+    maxQueue: 10_000,
+  });
+
+  return {
+    recordUse(credentialId) {
+      const now = clock.now();
+      const recorded = recent.get(credentialId);
+      if (recorded !== undefined && Math.abs(now - recorded) < accuracyMs) return;
+      if (pending.size >= maxPending) return;
+      recent.set(credentialId, now);
+      pending.set(credentialId, now);
+    },
+    flushUses: () => flush(null),
+  };
+}

@@ -1,0 +1,151 @@
+/** Verifies the proof of a client against the database, without locks. */
+import { limits } from '../../../contract/limits.ts';
+import { createBatcher } from '../../../kernel/concurrency/batcher.ts';
+import { createLru } from '../../../kernel/data/lru.ts';
+import type { TokenDeps } from '../deps.ts';
+import {
+  type AgentKeys,
+  findAgentKeys,
+  findOwnersOfSecrets,
+  isAssertionUsed,
+  type OwnerOfSecret,
+} from '../store.ts';
+import { agentIdOf, type ClientProof } from './client-proof.ts';
+
+export interface VerifiedSecret extends OwnerOfSecret {
+  readonly kind: 'secret';
+  readonly agentId: string;
+  readonly secretHash: Buffer;
+}
+
+export interface VerifiedAssertion {
+  readonly kind: 'assertion';
+  readonly agentId: string;
+  readonly organizationId: string;
+  readonly keys: AgentKeys['keys'];
+  readonly assertionId: string;
+  readonly expiresAt: Date;
+  /** This very request has marked the assertion as used, and runs again because it had to wait for a lock. */
+  readonly used?: true;
+}
+
+export type VerifiedProof = VerifiedSecret | VerifiedAssertion;
+
+/** The proof is wrong, or was revoked or used since it was verified. */
+export interface AuthenticationFailure {
+  readonly kind: 'unauthenticated';
+  readonly agentId: string;
+  readonly reason: string;
+}
+
+/** The same for an unknown client and a wrong proof. */
+export const wrongProof =
+  'client authentication failed: check the client id, and that its secret, key or assertion is current';
+export const usedAssertion = 'the assertion was used before';
+
+export const authenticationFailure = (agentId: string, reason: string): AuthenticationFailure => ({
+  kind: 'unauthenticated',
+  agentId,
+  reason,
+});
+
+export interface ProofVerifier {
+  /**
+   * A secret that was right within the last minute counts as right: the caller checks that it is still current. The result for such a
+   * secret is the same object each time.
+   */
+  verify(proof: ClientProof): Promise<VerifiedProof | AuthenticationFailure>;
+  /** The next request with this secret is looked up again. */
+  invalidate(proof: VerifiedProof): void;
+}
+
+interface CachedSecret {
+  readonly verified: VerifiedSecret;
+  until: number;
+}
+
+const maxCachedSecrets = 30_000;
+const cachedMs = limits.rateWindowSeconds * 1_000;
+
+type SecretProof = Extract<ClientProof, { kind: 'secret' }>;
+type AssertionProof = Extract<ClientProof, { kind: 'assertion' }>;
+
+export function createProofVerifier(
+  deps: Pick<TokenDeps, 'db' | 'clock' | 'issuer' | 'assertions'>,
+): ProofVerifier {
+  const { db, clock, issuer, assertions } = deps;
+  const audiences = [issuer, `${issuer}/`, `${issuer}/api/v1/token`, `${issuer}/api/v1/token/introspect`];
+
+  /** Concurrent requests share one query. */
+  const findOwner = createBatcher({
+    run: (proofs: readonly SecretProof[]) => findOwnersOfSecrets(db, proofs, new Date(clock.now())),
+    maxBatch: 100,
+    concurrency: 2,
+    maxQueue: 1_000,
+  });
+
+  const cache = createLru<CachedSecret>(maxCachedSecrets);
+  const keyOf = ({ agentId, secretHash }: SecretProof | VerifiedSecret) =>
+    agentId + secretHash.toString('latin1');
+
+  /** An unknown id and a wrong secret take the same steps: the look-up is by both. */
+  const verifySecret = async (proof: SecretProof): Promise<VerifiedSecret | AuthenticationFailure> => {
+    const key = keyOf(proof);
+    const now = clock.now();
+    const cached = cache.get(key);
+    if (cached && cached.until > now) {
+      cached.until = now + cachedMs;
+      return cached.verified;
+    }
+    const { agentId, secretHash } = proof;
+    const owner = await findOwner(proof);
+    if (!owner) return authenticationFailure(agentId, wrongProof);
+    const { credentialId, organizationId, expiresAt } = owner;
+    const verified = {
+      kind: 'secret',
+      agentId,
+      secretHash,
+      credentialId,
+      organizationId,
+      expiresAt,
+    } as const;
+    cache.set(key, { verified, until: now + cachedMs });
+    return verified;
+  };
+
+  const verifyAssertion = async ({
+    clientId,
+    assertion,
+  }: AssertionProof): Promise<VerifiedProof | AuthenticationFailure> => {
+    const claimedId = assertions.unverifiedClient(assertion) ?? clientId ?? '';
+    const agentId = agentIdOf(claimedId);
+    const owner = await findAgentKeys(db, agentId);
+    const verified =
+      owner &&
+      (clientId === undefined || clientId === claimedId) &&
+      (await assertions.verify(assertion, owner.keys, { client: claimedId, audiences }));
+    if (!verified) return authenticationFailure(agentId, wrongProof);
+    if (await isAssertionUsed(db, { agentId, ...verified }))
+      return authenticationFailure(agentId, usedAssertion);
+    const { organizationId, keys } = owner;
+    return { kind: 'assertion', agentId, organizationId, keys, ...verified };
+  };
+
+  return {
+    async verify(proof) {
+      switch (proof.kind) {
+        case 'secret':
+          return verifySecret(proof);
+        case 'assertion':
+          return verifyAssertion(proof);
+        case 'invalid':
+          return authenticationFailure(proof.agentId, proof.problem);
+      }
+    },
+
+    invalidate(proof) {
+      const cached = proof.kind === 'secret' ? cache.get(keyOf(proof)) : undefined;
+      if (cached) cached.until = 0;
+    },
+  };
+}
