@@ -88,6 +88,7 @@ export async function createApp({
     metrics,
     window: createRateWindow({ kv, fallback: memory, clock, perMinute: config.rateLimitPerMinute }),
     authenticate: tokens.authenticate,
+    authenticateClient: tokens.authenticateClient,
     explain: tokens.explain,
     recordRefusal,
     countCall: tiers.countCall,

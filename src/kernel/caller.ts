@@ -20,7 +20,7 @@ export interface Delegation {
   readonly chainIds: readonly string[];
 }
 
-/** The caller: the guard creates it from a verified access token. */
+/** The caller: the guard creates it from a verified access token, or from client credentials on routes that accept them. */
 export interface Caller extends Origin {
   readonly agentId: string;
   readonly organizationId: string;
@@ -30,7 +30,8 @@ export interface Caller extends Origin {
    * For an agent's own token these are its scopes; for a delegated token, those that the acting agent may hold itself.
    */
   readonly grantableScopes: ReadonlySet<Scope>;
-  readonly tokenId: string;
+  /** Absent when the caller authenticated with client credentials. */
+  readonly tokenId?: string;
   /** Of a delegated token: the caller then has the token's scopes and no role. */
   readonly delegation?: Delegation;
   /** Of a request with an `Idempotency-Key`: commits with the change. */

@@ -6,5 +6,8 @@ export const secretPrefix = 'cs_';
 
 export const hashSecret = (secret: string): Buffer => createHash('sha256').update(secret).digest();
 
+/** The hash of a hash tells whether a stored hash is still the same, without revealing it to a cache. */
+export const hashOf = (hash: Buffer): Buffer => createHash('sha256').update(hash).digest();
+
 /** In constant time. */
 export const sameHash = (a: Buffer, b: Buffer): boolean => timingSafeEqual(a, b);

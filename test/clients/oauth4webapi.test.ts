@@ -94,6 +94,36 @@ describe('oauth4webapi', () => {
     });
   }
 
+  for (const [name, auth] of [
+    ['client_secret_basic', oauth.ClientSecretBasic(agent.clientSecret)],
+    ['client_secret_post', oauth.ClientSecretPost(agent.clientSecret)],
+    ['private_key_jwt', oauth.PrivateKeyJwt({ key, kid: 'client-key' })],
+  ] as const) {
+    it(`introspects a token, authenticated by ${name}`, async () => {
+      assert.ok(server.introspection_endpoint_auth_methods_supported?.includes(name));
+      const token = await t.token(undefined, agent);
+      const ask = async (subject: string) => {
+        const response = await oauth.introspectionRequest(server, client, auth, subject, insecure);
+        return oauth.processIntrospectionResponse(server, client, response);
+      };
+      const answer = await ask(token);
+      assert.equal(answer.active, true);
+      assert.equal(answer.client_id, agent.clientId);
+      assert.deepEqual(await ask('unknown'), { active: false });
+    });
+  }
+
+  it('parses a refused introspection as a challenge', async () => {
+    const wrong = oauth.ClientSecretBasic('wrong');
+    const response = await oauth.introspectionRequest(server, client, wrong, 'unknown', insecure);
+    await assert.rejects(
+      oauth.processIntrospectionResponse(server, client, response),
+      (error: unknown) =>
+        error instanceof oauth.WWWAuthenticateChallengeError &&
+        error.cause.map(({ scheme }) => scheme).join() === 'basic,bearer',
+    );
+  });
+
   it('parses a refusal as an OAuth error', async () => {
     const response = await oauth.clientCredentialsGrantRequest(
       server,

@@ -22,6 +22,8 @@ interface Node extends Service {
   statusWith(bearer: Bearer): Promise<number>;
   isActive(bearer: Bearer): Promise<boolean>;
   revoke(bearer: Bearer): Promise<number>;
+  /** The status of an introspection that the client asks for with its own credentials. */
+  introspectAs(of: { readonly client: Client; readonly bearer: Bearer }): Promise<number>;
   revokeCredential(of: Pick<CreatedIds, 'agentId' | 'credentialId'>): Promise<void>;
   send(method: string, path: string, payload: object): Promise<{ status: number; json: CreatedIds }>;
   /** The agent's version and status as this node returns them. */
@@ -64,6 +66,11 @@ async function startNode(env: Record<string, string>, operator: Client): Promise
       return `${version} ${status}`;
     },
     revoke: async (bearer) => (await form('/token/revoke', bearer)).status,
+    async introspectAs({ client: { clientId, clientSecret }, bearer }) {
+      const token = bearer.authorization.slice('Bearer '.length);
+      const body = new URLSearchParams({ token, client_id: clientId, client_secret: clientSecret });
+      return (await ask('/token/introspect', { method: 'POST', body })).status;
+    },
     async revokeCredential({ agentId, credentialId }) {
       const { status } = await ask(`/agents/${agentId}/credentials/${credentialId}`, {
         method: 'DELETE',
@@ -96,9 +103,10 @@ async function createTenantAgent(node: Node) {
   const { agentId } = (await node.send('POST', '/agents', newAgent({ organization_id: organizationId })))
     .json;
   const made = await node.send('POST', `/agents/${agentId}/credentials`, {});
-  const bearer = await authorize(node.url, made.json as unknown as Client);
+  const client = made.json as unknown as Client;
+  const bearer = await authorize(node.url, client);
   assert.equal(await node.statusWith(bearer), 200);
-  return { organizationId, agentId, credentialId: made.json.credentialId, bearer };
+  return { organizationId, agentId, credentialId: made.json.credentialId, client, bearer };
 }
 
 describe('token status and agents cached in Redis', { concurrency: 2 }, () => {
@@ -121,7 +129,9 @@ describe('token status and agents cached in Redis', { concurrency: 2 }, () => {
     assert.equal(await one.revoke(revoked.bearer), 200);
     assert.equal(await other.statusWith(revoked.bearer), 401);
 
+    assert.equal(await other.introspectAs(withoutCredential), 200);
     await one.revokeCredential(withoutCredential);
+    assert.equal(await other.introspectAs(withoutCredential), 401);
     assert.equal(await other.statusWith(withoutCredential.bearer), 401);
     assert.equal(await other.isActive(withoutCredential.bearer), false);
 

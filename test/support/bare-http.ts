@@ -24,6 +24,7 @@ export async function startHttp(
     metrics,
     window: createRateWindow({ kv, fallback: kv, clock: systemClock, perMinute: 100_000 }),
     authenticate: async () => undefined,
+    authenticateClient: async () => undefined,
     explain: async () => ({ ...anonymous, reason: 'unknown here' }),
     recordRefusal: async () => {},
     requirePermission: async () => {},

@@ -52,8 +52,14 @@ describe('discovery', () => {
       const types = name === 'openid-configuration' ? ['id_token'] : [];
       assert.deepEqual(answer.json.response_types_supported, types);
       assert.equal(typeof answer.json.authorization_endpoint, 'string');
-      for (const which of ['introspection', 'revocation'])
-        assert.deepEqual(answer.json[`${which}_endpoint_auth_methods_supported`], ['Bearer']);
+      const methods = ['client_secret_basic', 'client_secret_post', 'private_key_jwt'];
+      assert.deepEqual(answer.json.token_endpoint_auth_methods_supported, methods);
+      assert.deepEqual(answer.json.introspection_endpoint_auth_methods_supported, [...methods, 'Bearer']);
+      assert.deepEqual(
+        answer.json.introspection_endpoint_auth_signing_alg_values_supported,
+        answer.json.token_endpoint_auth_signing_alg_values_supported,
+      );
+      assert.deepEqual(answer.json.revocation_endpoint_auth_methods_supported, ['Bearer']);
     }
     assert.deepEqual((await read('openid-configuration')).subject_types_supported, ['public']);
   });

@@ -2,6 +2,7 @@ import { scopes } from '../../contract/scopes.ts';
 import type { DiscoveryDeps } from './deps.ts';
 
 const supportedScopes = [...scopes];
+const clientMethods = ['client_secret_basic', 'client_secret_post', 'private_key_jwt'];
 
 /** RFC 8414. Some clients require `authorization_endpoint`; we have none and answer 404 there. */
 export const authorizationServer = ({ issuer, assertionAlgorithms, grantTypes }: DiscoveryDeps) => ({
@@ -14,9 +15,10 @@ export const authorizationServer = ({ issuer, assertionAlgorithms, grantTypes }:
   scopes_supported: supportedScopes,
   response_types_supported: [] as string[],
   grant_types_supported: ['client_credentials', ...grantTypes],
-  token_endpoint_auth_methods_supported: ['client_secret_basic', 'client_secret_post', 'private_key_jwt'],
-  // Both take an access token. Without these fields, client_secret_basic would be the default for revocation.
-  introspection_endpoint_auth_methods_supported: ['Bearer'],
+  token_endpoint_auth_methods_supported: clientMethods,
+  introspection_endpoint_auth_methods_supported: [...clientMethods, 'Bearer'],
+  introspection_endpoint_auth_signing_alg_values_supported: [...assertionAlgorithms],
+  // Without this field, client_secret_basic would be the default.
   revocation_endpoint_auth_methods_supported: ['Bearer'],
   token_endpoint_auth_signing_alg_values_supported: [...assertionAlgorithms],
   service_documentation: `${issuer}/docs`,

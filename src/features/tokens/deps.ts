@@ -93,7 +93,7 @@ export interface TokenVerifier extends Pick<GuardDeps, 'authenticate' | 'explain
   readonly verify: VerifyToken;
 }
 
-export interface Tokens extends TokenVerifier {
+export interface Tokens extends TokenVerifier, Pick<GuardDeps, 'authenticateClient'> {
   readonly routes: readonly RouteEntry[];
   readonly loops: readonly Loop[];
   readonly mint: Mint;

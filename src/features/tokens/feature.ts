@@ -5,6 +5,7 @@
  */
 
 import type { Grant } from '../../kernel/ports/grant.ts';
+import { createClientAuthentication } from './clients/authenticate-client.ts';
 import { createProofVerifier } from './clients/verify-proof.ts';
 import type { TokenDeps, Tokens } from './deps.ts';
 import { createDraftToken } from './draft-token.ts';
@@ -39,6 +40,7 @@ export function createTokens(deps: TokenDeps): Tokens {
     loops: [createExpiryLoop(deps)],
     mint,
     ...verifier,
+    authenticateClient: createClientAuthentication(deps, proofs),
     lockEligibility,
     findEligibility,
   };

@@ -1,4 +1,4 @@
-import { bearer, client, type RouteEntry, route, scope } from '../../kernel/http/route.ts';
+import { bearer, client, clientOrScope, type RouteEntry, route } from '../../kernel/http/route.ts';
 import type { Grant } from '../../kernel/ports/grant.ts';
 import type { TokenEndpoint } from './endpoint/token-endpoint.ts';
 import type { IntrospectionService } from './introspection.ts';
@@ -6,6 +6,7 @@ import type { PreviewToken } from './preview/preview.ts';
 import {
   AccessTokenResponse,
   Introspection,
+  IntrospectionRequest,
   Nothing,
   PreviewRequest,
   TokenPreview,
@@ -41,10 +42,10 @@ export const tokenRoutes = (
     tag: 'Tokens',
     method: 'POST',
     url: '/token/introspect',
-    access: scope('tokens:read'),
+    access: clientOrScope('tokens:read'),
     limit: 'caller',
     accepts: 'form',
-    schema: { body: TokenQuestion, response: { 200: Introspection } },
+    schema: { body: IntrospectionRequest, response: { 200: Introspection } },
     handler: ({ caller, body }) => introspection.introspect(caller, body.token),
   }),
   route({

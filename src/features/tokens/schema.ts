@@ -65,6 +65,20 @@ export const TokenQuestion = Type.Object(
   { title: 'TokenQuestion' },
 );
 
+const { client_id, client_secret, client_assertion_type, client_assertion } = TokenRequest.properties;
+
+/** A resource server may authenticate by these fields, by HTTP Basic, or by an access token. */
+export const IntrospectionRequest = Type.Object(
+  {
+    ...TokenQuestion.properties,
+    client_id,
+    client_secret,
+    client_assertion_type,
+    client_assertion,
+  },
+  { title: 'IntrospectionRequest' },
+);
+
 /** An inactive token has no other field. */
 export const Introspection = Type.Object(
   {

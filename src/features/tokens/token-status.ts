@@ -65,6 +65,7 @@ export interface TargetStatus {
 
 export type TokenStatus = AgentStatus & {
   readonly chain?: ChainStatus;
+  readonly credential?: CredentialState;
   /** Absent for a token of our own API, and for an audience that is not registered. */
   readonly target?: TargetStatus;
 };
@@ -231,12 +232,14 @@ function assemble(query: StatusQuery, values: readonly unknown[]): TokenStatus |
   if (token === revoked) return revoked;
   if (token !== live || !agent || !organization || rest.includes(null)) return undefined;
   const { agentId, organizationId, credentialId, delegation, otherAgentIds, audience } = query;
-  if (credentialId !== undefined && (rest.shift() as CredentialState).revoked) return credentialRevoked;
+  const credential = credentialId === undefined ? undefined : (rest.shift() as CredentialState);
+  if (credential?.revoked) return credentialRevoked;
   const status = {
     agentId,
     organizationId,
     ...(organization as CachedOrganization),
     ...(agent as CachedAgent),
+    ...(credential && { credential }),
     ...(audience !== undefined && assembleTarget(rest.splice(-2))),
   };
   if (!delegation) return status;

@@ -206,7 +206,9 @@ describe('200', () => {
 });
 
 describe('every route', () => {
-  const guarded = t.app.routes.filter(({ access }) => access.kind === 'scope' || access.kind === 'bearer');
+  const guarded = t.app.routes.filter(({ access }) =>
+    ['scope', 'clientOrScope', 'bearer'].includes(access.kind),
+  );
   const callRoute = ({ method, path }: RouteEntry, token?: string) =>
     t.call(
       method,
@@ -219,7 +221,7 @@ describe('every route', () => {
   });
   it('403 INSUFFICIENT_SCOPE with every scope but its own', async () => {
     for (const entry of guarded) {
-      if (entry.access.kind !== 'scope') continue;
+      if (entry.access.kind !== 'scope' && entry.access.kind !== 'clientOrScope') continue;
       const { scope } = entry.access;
       const others = String(realClaims.scope)
         .split(' ')
@@ -264,7 +266,7 @@ it('after a key rotation old tokens fail, unless the old key is a previous one; 
   ] as const) {
     const app = await startApp(changes);
     const { agentId: sub, organizationId: organization_id } = app.operator;
-    const old = forge({ sub, client_id: sub, organization_id });
+    const old = forge({ sub, client_id: sub, organization_id, credential_id: null });
     assert.equal((await use(`Bearer ${old}`, app)).status, expected);
     assert.equal((await use(`Bearer ${await app.token()}`, app)).status, 200);
     assert.notEqual(decodeProtectedHeader(await app.token()).kid, realHeader.kid);

@@ -12,12 +12,27 @@ import { anonymous, isUuid } from '../ids.ts';
 import type { Metrics } from '../observability/metrics.ts';
 import type { RequirePermission } from '../policy.ts';
 import type { RecordRefusal } from '../refusals.ts';
+import {
+  type Challenges,
+  refuseClientCredentials,
+  refuseUnidentified,
+  requireScope,
+} from './access/challenges.ts';
+import {
+  type ClientFields,
+  hasProof,
+  mayCarryClientCredentials,
+  readClientFields,
+} from './access/client-credentials.ts';
 import { networkOf } from './address.ts';
 import { validationError } from './input/validation.ts';
 import type { RateWindow, WindowState } from './rate-window.ts';
 import type { Access, RouteEntry } from './route.ts';
 
-/** The content of a verified access token and the current state of its organization. Requests with the same token share it. */
+/**
+ * The content of a verified access token, or the scopes of an authenticated client, and the current state of its organization.
+ * Requests with the same token share it.
+ */
 export interface Identity {
   readonly agentId: string;
   readonly organizationId: string;
@@ -25,13 +40,14 @@ export interface Identity {
   readonly planTier: PlanTier;
   readonly scopes: ReadonlySet<Scope>;
   readonly grantableScopes: ReadonlySet<Scope>;
-  readonly tokenId: string;
+  /** Absent for a client that authenticated with its credentials. */
+  readonly tokenId?: string;
   readonly delegation?: Delegation;
   /** The token is valid, but its delegation has ended. */
   readonly ended?: 'DELEGATION_EXPIRED' | 'DELEGATION_REVOKED';
 }
 
-/** A refused token: its owner (nil UUIDs if it was never ours) and the reason. */
+/** A refused token or client: its owner (nil UUIDs if it was never ours) and the reason. */
 export interface TokenRefusal {
   readonly agentId: string;
   readonly organizationId: string;
@@ -45,6 +61,11 @@ export interface GuardDeps {
   authenticate(token: string): Promise<Identity | undefined>;
   /** The reason why `authenticate` gave undefined. */
   explain(token: string): Promise<TokenRefusal>;
+  /** A client by its credentials, or why they are refused; undefined when the request has none. */
+  authenticateClient(
+    fields: ClientFields,
+    authorization: string | undefined,
+  ): Promise<Identity | TokenRefusal | undefined>;
   readonly recordRefusal: RecordRefusal;
   readonly requirePermission: RequirePermission;
   /** Counts the call against its organization's plan; fails when the plan's calls of today are used up. */
@@ -69,12 +90,20 @@ export interface Guard {
     context: RequestContext,
     entry: RouteEntry | undefined,
   ): Promise<void>;
+  /** For `clientOrScope` after the form was read: authorizes a request that carries no access token. */
+  authorizeClient(
+    request: FastifyRequest,
+    reply: FastifyReply,
+    context: RequestContext,
+    entry: RouteEntry,
+  ): Promise<void>;
   countAgainst(reply: FastifyReply, context: RequestContext, clientId: string | undefined): Promise<void>;
 }
 
 export function createGuard(deps: GuardDeps): Guard {
   const {
     authenticate,
+    authenticateClient,
     explain,
     recordRefusal,
     requirePermission,
@@ -141,7 +170,7 @@ export function createGuard(deps: GuardDeps): Guard {
       const refusal = token === undefined ? undefined : await explain(token);
       if (refusal) await recordTokenRefusal(context, entry, refusal);
       else if (hasHeader) await recordTokenRefusal(context, entry, { ...anonymous, reason: 'malformed' });
-      return refuseUnidentified(token, resourceMetadata, refusal?.description);
+      return refuseUnidentified(token, challengesFor(entry), refusal?.description);
     }
     if (identity.organizationStatus !== 'active') {
       const reason = `organization ${identity.organizationStatus}`;
@@ -181,7 +210,7 @@ export function createGuard(deps: GuardDeps): Guard {
     if (secret === undefined || constantTimeEqual(secret, token ?? '')) return;
     if (token !== undefined)
       await recordTokenRefusal(context, entry, { ...anonymous, reason: 'wrong secret' });
-    refuseUnidentified(token, resourceMetadata);
+    refuseUnidentified(token, challengesFor(entry));
   };
 
   const requirePolicy = async (
@@ -198,9 +227,66 @@ export function createGuard(deps: GuardDeps): Guard {
     });
   };
 
+  const challengesFor = (entry: RouteEntry | undefined): Challenges => ({
+    metadata: resourceMetadata,
+    basic: entry?.access.kind === 'clientOrScope',
+  });
+
+  /** The steps after the identity is known. */
+  const admit = async (
+    request: FastifyRequest,
+    reply: FastifyReply,
+    context: RequestContext,
+    entry: RouteEntry | undefined,
+    identity: Identity,
+  ) => {
+    const access: Access = entry?.access ?? { kind: 'open' };
+    if (entry?.quota !== 'free') await countCall(identity);
+    if (access.kind === 'scope' || access.kind === 'clientOrScope')
+      requireScope(identity, access.scope, resourceMetadata);
+    if (access.kind === 'bearer' && access.scopedParameter) {
+      const { name, scope } = access.scopedParameter;
+      if (Object.hasOwn(request.query as object, name)) requireScope(identity, scope, resourceMetadata);
+    }
+    const caller = callerOf(identity, context);
+    if (access.kind === 'bearer' && access.ownOnly && caller.delegation) await refuseDelegated(caller, entry);
+    if (access.kind === 'policy') await requirePolicy(access, caller, identity, request);
+    // Last: a refused request must not use up a window that an organization shares.
+    await countInOwnWindow(reply, context, entry, identity);
+    context.caller = caller;
+  };
+
+  const refuseClient = async (
+    context: RequestContext,
+    entry: RouteEntry,
+    refusal: TokenRefusal,
+    actor?: Actor,
+  ) => {
+    await recordTokenRefusal(context, entry, refusal, actor);
+    return refuseClientCredentials(challengesFor(entry), refusal.description);
+  };
+
   return {
     countAgainst,
+
+    async authorizeClient(request, reply, context, entry) {
+      const fields = readClientFields(request.body);
+      const { caller } = context;
+      if (caller) {
+        if (hasProof(fields)) await refuseClient(context, entry, { ...caller, ...twoProofs }, caller);
+        return;
+      }
+      const client = await authenticateClient(fields, request.headers.authorization);
+      const refused = client && 'reason' in client ? client : undefined;
+      await countAgainst(reply, context, refused ? undefined : client?.agentId);
+      if (refused) return refuseClient(context, entry, refused);
+      const noToken = { hasHeader: false, token: undefined };
+      const identity = await requireIdentity(context, entry, noToken, client as Identity | undefined);
+      await admit(request, reply, context, entry, identity);
+    },
+
     async authorize(request, reply, context, entry) {
+      if (entry?.access.kind === 'clientOrScope' && mayCarryClientCredentials(request)) return;
       const token = bearerToken(request.headers.authorization);
       const authenticated = token === undefined ? undefined : await authenticate(token);
 
@@ -218,19 +304,7 @@ export function createGuard(deps: GuardDeps): Guard {
 
       const hasHeader = request.headers.authorization !== undefined;
       const identity = await requireIdentity(context, entry, { hasHeader, token }, authenticated);
-      if (entry?.quota !== 'free') await countCall(identity);
-      if (access.kind === 'scope') requireScope(identity, access.scope, resourceMetadata);
-      if (access.kind === 'bearer' && access.scopedParameter) {
-        const { name, scope } = access.scopedParameter;
-        if (Object.hasOwn(request.query as object, name)) requireScope(identity, scope, resourceMetadata);
-      }
-      const caller = callerOf(identity, context);
-      if (access.kind === 'bearer' && access.ownOnly && caller.delegation)
-        await refuseDelegated(caller, entry);
-      if (access.kind === 'policy') await requirePolicy(access, caller, identity, request);
-      // Last: a refused request must not use up a window that an organization shares.
-      await countInOwnWindow(reply, context, entry, identity);
-      context.caller = caller;
+      await admit(request, reply, context, entry, identity);
     },
   };
 }
@@ -244,7 +318,7 @@ const callerOf = (
   organizationId,
   scopes,
   grantableScopes,
-  tokenId,
+  ...(tokenId !== undefined && { tokenId }),
   ...(delegation && { delegation }),
 });
 
@@ -257,38 +331,15 @@ export const windowHeaders = (state: WindowState): Record<string, string> => ({
 export const subjectOf = (context: RequestContext, clientId?: string): string =>
   clientId === undefined ? `ip:${networkOf(context.origin.ipAddress)}` : `client:${clientId}`;
 
+const twoProofs = {
+  reason: 'two proofs',
+  description: 'Send one proof: an access token, HTTP Basic, or client credentials in the body.',
+};
+
 function bearerToken(header: string | undefined): string | undefined {
   const [scheme] = /^Bearer +/i.exec(header ?? '') ?? [];
   const token = scheme && header?.slice(scheme.length);
   return !token || token.includes(' ') || token.includes('\t') ? undefined : token;
-}
-
-function refuseUnidentified(token: string | undefined, metadata: string, description?: string): never {
-  const challenge = [
-    ...(token === undefined ? [] : ['error="invalid_token"']),
-    ...(description === undefined ? [] : [`error_description="${headerSafe(description)}"`]),
-    `resource_metadata="${metadata}"`,
-  ];
-  return fail('UNAUTHORIZED', {
-    ...(token !== undefined && {
-      message: description ?? 'The access token is expired, revoked or not one of ours.',
-    }),
-    headers: { 'www-authenticate': `Bearer ${challenge.join(', ')}` },
-  });
-}
-
-/** RFC 6750 §3: printable ASCII without quotation marks and backslashes. */
-const headerSafe = (text: string): string => text.replace(/[^\x20-\x21\x23-\x5b\x5d-\x7e]/g, '?');
-
-function requireScope(identity: Identity, needed: Scope, metadata: string): void {
-  if (identity.scopes.has(needed)) return;
-  fail('INSUFFICIENT_SCOPE', {
-    message: `This operation needs the scope ${needed}, which your token does not carry.`,
-    details: { required: needed, held: [...identity.scopes] },
-    headers: {
-      'www-authenticate': `Bearer error="insufficient_scope", scope="${needed}", resource_metadata="${metadata}"`,
-    },
-  });
 }
 
 /** Validation comes after the guard, but policies and recorded refusals need well-formed ids. */

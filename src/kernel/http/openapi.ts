@@ -55,7 +55,7 @@ const mediaTypeOf = (produces: string): string => produces.split(';')[0] as stri
 
 /** The entry's own errors, and those that follow from its access and schema. */
 function errorsOf({ access, schema, quota, idempotent, errors = [] }: RouteEntry): string[] {
-  const identified = access.kind === 'bearer' || access.kind === 'scope' || access.kind === 'policy';
+  const identified = !['open', 'client', 'secret'].includes(access.kind);
   return [
     ...(schema.params || schema.query || schema.body ? ['VALIDATION_ERROR'] : []),
     ...(identified ? ['UNAUTHORIZED', 'ORG_SUSPENDED'] : []),
@@ -118,6 +118,8 @@ function securityOf(access: Access): Record<string, string[]>[] {
   switch (access.kind) {
     case 'scope':
       return [{ bearer: [access.scope] }];
+    case 'clientOrScope':
+      return [{ bearer: [access.scope] }, { clientBasic: [] }];
     case 'policy':
       return [{ bearer: access.scope ? [access.scope] : [] }];
     case 'bearer':

@@ -25,6 +25,8 @@ export type Access =
     }
   /** A valid access token that carries the scope. */
   | { readonly kind: 'scope'; readonly scope: Scope }
+  /** The same, or the credentials of a client that may hold the scope: by HTTP Basic or in the form (RFC 7662 §2.1). */
+  | { readonly kind: 'clientOrScope'; readonly scope: Scope }
   /** A valid access token, and the policy engine permits the action. */
   | {
       readonly kind: 'policy';
@@ -52,6 +54,7 @@ export const policy = (
   scope?: Scope,
 ) => ({ kind: 'policy', action, resource, ...(foreign && { foreign }), ...(scope && { scope }) }) as const;
 export const scope = (name: Scope) => ({ kind: 'scope', scope: name }) as const;
+export const clientOrScope = (name: Scope) => ({ kind: 'clientOrScope', scope: name }) as const;
 
 /**
  * `caller`: the request counts against the authenticated client, otherwise against the IP address.
@@ -84,7 +87,7 @@ export const mediaTypes: Readonly<Record<BodyFormat, string>> = {
 };
 
 type StaticOf<S> = S extends TSchema ? Static<S> : undefined;
-type CallerOf<A extends Access> = A extends { kind: 'bearer' | 'scope' | 'policy' }
+type CallerOf<A extends Access> = A extends { kind: 'bearer' | 'scope' | 'clientOrScope' | 'policy' }
   ? Caller
   : Caller | undefined;
 

@@ -184,7 +184,11 @@ const createRefuseUnknown =
     throw new ApiError('METHOD_NOT_ALLOWED', { headers: { allow: allowed.join(', ') } });
   };
 
-const addGuard = (server: FastifyInstance, guard: Guard, refuseUnknown: (request: FastifyRequest) => never) =>
+const addGuard = (
+  server: FastifyInstance,
+  guard: Guard,
+  refuseUnknown: (request: FastifyRequest) => never,
+) => {
   server.addHook('onRequest', async (request, reply) => {
     request.requestContext = createRequestContext(request);
     await guard.authorize(request, reply, request.requestContext, request.routeOptions.config.entry);
@@ -194,6 +198,13 @@ const addGuard = (server: FastifyInstance, guard: Guard, refuseUnknown: (request
     if (request.is404) refuseUnknown(request);
     dropContentTypeOfEmptyBody(request);
   });
+  server.addHook('preValidation', (request, reply, done) => {
+    const { requestContext: context, routeOptions } = request;
+    const { entry } = routeOptions.config;
+    if (!context || entry?.access.kind !== 'clientOrScope') return done();
+    guard.authorizeClient(request, reply, context, entry).then(() => done(), done);
+  });
+};
 
 const addInputChecks = (server: FastifyInstance) =>
   server.addHook('preValidation', (request, _, done) => {

@@ -15,12 +15,29 @@ export type ClientProof =
 
 export const assertionType = 'urn:ietf:params:oauth:client-assertion-type:jwt-bearer';
 
+/** The form fields that carry a proof. */
+export type ClientFields = Pick<
+  TokenRequest,
+  'client_id' | 'client_secret' | 'client_assertion' | 'client_assertion_type'
+>;
+
 /** TokenError with the given code when the request presents no proof. */
 export function readClientProof(
-  form: TokenRequest,
+  form: ClientFields,
   authorization: string | string[] | undefined,
   missingClient: TokenErrorCode,
 ): ClientProof {
+  const proof = findClientProof(form, authorization);
+  if (proof) return proof;
+  const missing = form.client_id === undefined ? 'client_id' : 'client_secret';
+  return failToken(missingClient, `${missing} is required, in the body or by HTTP Basic`);
+}
+
+/** Undefined when the request does not present a client id and a proof. */
+export function findClientProof(
+  form: ClientFields,
+  authorization: string | string[] | undefined,
+): ClientProof | undefined {
   const { client_secret, client_assertion_type } = form;
   // RFC 6749 §3.2: a parameter without a value counts as left out. An empty secret alone still is a wrong one.
   const client_assertion = form.client_assertion || undefined;
@@ -35,11 +52,9 @@ export function readClientProof(
       ? { kind: 'assertion', clientId: client_id, assertion: client_assertion }
       : invalid(client_id, `client_assertion_type must be ${assertionType}`);
   }
-  if (client_id === undefined || client_secret === undefined) {
-    const missing = client_id === undefined ? 'client_id' : 'client_secret';
-    return failToken(missingClient, `${missing} is required, in the body or by HTTP Basic`);
-  }
-  return secret(client_id, client_secret);
+  return client_id === undefined || client_secret === undefined
+    ? undefined
+    : secret(client_id, client_secret);
 }
 
 /** The nil UUID for an id that is no UUID: its look-up costs the same and finds no agent. */

@@ -1,0 +1,104 @@
+/**
+ * Client authentication for the guard: of a resource server that introspects with its own credentials (RFC 7662 §2.1). The status of
+ * the credential is the one that tokens depend on, so a revoked or rotated secret is refused at once on every node.
+ */
+import { memoize } from '../../../kernel/data/memoize.ts';
+import type { GuardDeps, Identity, TokenRefusal } from '../../../kernel/http/guard.ts';
+import { nilUuid } from '../../../kernel/ids.ts';
+import { hashOf } from '../../../kernel/secrets.ts';
+import type { TokenDeps } from '../deps.ts';
+import { scopeLimit } from '../scope-limit.ts';
+import { findAgentStatuses, insertAssertions } from '../store.ts';
+import { statusQuery, type TokenStatus } from '../token-status.ts';
+import { findClientProof } from './client-proof.ts';
+import {
+  type AuthenticationFailure,
+  authenticationFailure,
+  type ProofVerifier,
+  usedAssertion,
+  type VerifiedAssertion,
+  type VerifiedSecret,
+  wrongProof,
+} from './verify-proof.ts';
+
+type Deps = Pick<TokenDeps, 'db' | 'clock' | 'statuses' | 'recordUse'>;
+
+export function createClientAuthentication(
+  { db, clock, statuses, recordUse }: Deps,
+  { verify, invalidate }: ProofVerifier,
+): GuardDeps['authenticateClient'] {
+  /** Undefined when the agent does not exist, or the credential is revoked. */
+  const findStatus = async (query: Parameters<typeof statuses.get>[0]): Promise<TokenStatus | undefined> => {
+    const status = await statuses.get(query);
+    return typeof status === 'string' ? undefined : status;
+  };
+
+  const statusBySecret = async (proof: VerifiedSecret): Promise<TokenStatus | AuthenticationFailure> => {
+    const { agentId, expiresAt, credentialId } = proof;
+    const { query, digest } = lookupOf(proof);
+    const status = await findStatus(query);
+    const isCurrent =
+      status?.credential?.digest === digest && (expiresAt === null || Date.parse(expiresAt) > clock.now());
+    if (!status || !isCurrent) {
+      invalidate(proof);
+      return authenticationFailure(agentId, wrongProof);
+    }
+    recordUse(credentialId);
+    return status;
+  };
+
+  const statusByAssertion = async (
+    proof: VerifiedAssertion,
+  ): Promise<TokenStatus | AuthenticationFailure> => {
+    const { agentId, organizationId } = proof;
+    const isFirstUse = await insertAssertions(db, [proof]);
+    if (!isFirstUse(proof)) return authenticationFailure(agentId, usedAssertion);
+    const status = await findStatus(statusQuery({ tokenId: nilUuid, agentId, organizationId }));
+    return status ?? authenticationFailure(agentId, wrongProof);
+  };
+
+  const refusal = async ({ agentId, reason }: AuthenticationFailure): Promise<TokenRefusal> => {
+    const found = (await findAgentStatuses(db, [agentId])).get(agentId);
+    return {
+      agentId,
+      organizationId: found?.organizationId ?? nilUuid,
+      reason,
+      description: sentence(reason),
+    };
+  };
+
+  return async (fields, authorization) => {
+    const proof = findClientProof(fields, authorization);
+    if (!proof) return undefined;
+    const verified = await verify(proof);
+    if (verified.kind === 'unauthenticated') return refusal(verified);
+    const status =
+      verified.kind === 'secret' ? await statusBySecret(verified) : await statusByAssertion(verified);
+    if ('kind' in status) return refusal(status);
+    return status.agentStatus === 'active'
+      ? identityOf(status)
+      : refusal(authenticationFailure(status.agentId, `the agent is ${status.agentStatus}`));
+  };
+}
+
+/** A client has no token, so the nil UUID stands for one that is never revoked. */
+const lookupOf = memoize(({ agentId, organizationId, credentialId, secretHash }: VerifiedSecret) => ({
+  query: statusQuery({ tokenId: nilUuid, agentId, organizationId, credentialId }),
+  digest: hashOf(secretHash).toString('hex'),
+}));
+
+/** All that the agent may hold: a token that it asks for without `scope` would carry the same. */
+const identityOf = memoize((status: TokenStatus): Identity => {
+  const { agentId, organizationId, organizationStatus, planTier } = status;
+  const scopes = new Set(scopeLimit(status, undefined));
+  return Object.freeze({
+    agentId,
+    organizationId,
+    organizationStatus,
+    planTier,
+    scopes,
+    grantableScopes: scopes,
+  });
+});
+
+const sentence = (reason: string): string => `${reason.charAt(0).toUpperCase()}${reason.slice(1)}.`;

@@ -1,0 +1,59 @@
+/** Refusals of the guard that tell a client how to authenticate: by the header `WWW-Authenticate`. */
+import type { Scope } from '../../../contract/scopes.ts';
+import { fail } from '../../fail.ts';
+
+export interface Challenges {
+  /** URL of the protected resource metadata (RFC 9728). */
+  readonly metadata: string;
+  /** Whether the route also accepts client credentials. */
+  readonly basic: boolean;
+}
+
+const basicChallenge = 'Basic realm="countersign"';
+
+/** No access token, or one that is not valid. */
+export function refuseUnidentified(
+  token: string | undefined,
+  { metadata, basic }: Challenges,
+  description?: string,
+): never {
+  const challenge = [
+    ...(token === undefined ? [] : ['error="invalid_token"']),
+    ...(description === undefined ? [] : [`error_description="${headerSafe(description)}"`]),
+    `resource_metadata="${metadata}"`,
+    ...(basic ? [basicChallenge] : []),
+  ];
+  return fail('UNAUTHORIZED', {
+    ...(token !== undefined && {
+      message: description ?? 'The access token is expired, revoked or not one of ours.',
+    }),
+    headers: { 'www-authenticate': `Bearer ${challenge.join(', ')}` },
+  });
+}
+
+/** Client credentials that are not valid. */
+export function refuseClientCredentials({ metadata }: Challenges, message: string | undefined): never {
+  return fail('UNAUTHORIZED', {
+    ...(message !== undefined && { message }),
+    headers: { 'www-authenticate': `${basicChallenge}, Bearer resource_metadata="${metadata}"` },
+  });
+}
+
+/** RFC 6750 §3: printable ASCII without quotation marks and backslashes. */
+const headerSafe = (text: string): string => text.replace(/[^\x20-\x21\x23-\x5b\x5d-\x7e]/g, '?');
+
+export function requireScope(
+  { scopes, tokenId }: { readonly scopes: ReadonlySet<Scope>; readonly tokenId?: string },
+  needed: Scope,
+  metadata: string,
+): void {
+  if (scopes.has(needed)) return;
+  const lack = tokenId === undefined ? 'this client may not hold' : 'your token does not carry';
+  fail('INSUFFICIENT_SCOPE', {
+    message: `This operation needs the scope ${needed}, which ${lack}.`,
+    details: { required: needed, held: [...scopes] },
+    headers: {
+      'www-authenticate': `Bearer error="insufficient_scope", scope="${needed}", resource_metadata="${metadata}"`,
+    },
+  });
+}
