@@ -1,4 +1,4 @@
-import { bearer, client, clientOrScope, type RouteEntry, route } from '../../kernel/http/route.ts';
+import { bearer, client, clientOrScope, type RouteEntry, route, scope } from '../../kernel/http/route.ts';
 import type { Grant } from '../../kernel/ports/grant.ts';
 import type { TokenEndpoint } from './endpoint/token-endpoint.ts';
 import type { IntrospectionService } from './introspection.ts';

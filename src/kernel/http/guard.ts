@@ -27,7 +27,7 @@ import {
 import { networkOf } from './address.ts';
 import { validationError } from './input/validation.ts';
 import type { RateWindow, WindowState } from './rate-window.ts';
-import type { Access, RouteEntry } from './route.ts';
+import type { Access, CountAgainst, RouteEntry } from './route.ts';
 
 /**
  * The content of a verified access token, or the scopes of an authenticated client, and the current state of its organization.
@@ -61,10 +61,14 @@ export interface GuardDeps {
   authenticate(token: string): Promise<Identity | undefined>;
   /** The reason why `authenticate` gave undefined. */
   explain(token: string): Promise<TokenRefusal>;
-  /** A client by its credentials, or why they are refused; undefined when the request has none. */
+  /**
+   * A client by its credentials, or why they are refused; undefined when the request has none. It counts the request before it
+   * writes; the guard counts it otherwise.
+   */
   authenticateClient(
     fields: ClientFields,
     authorization: string | undefined,
+    count: CountAgainst,
   ): Promise<Identity | TokenRefusal | undefined>;
   readonly recordRefusal: RecordRefusal;
   readonly requirePermission: RequirePermission;
@@ -276,7 +280,9 @@ export function createGuard(deps: GuardDeps): Guard {
         if (hasProof(fields)) await refuseClient(context, entry, { ...caller, ...twoProofs }, caller);
         return;
       }
-      const client = await authenticateClient(fields, request.headers.authorization);
+      const count: CountAgainst = (subject) =>
+        countAgainst(reply, context, subject === 'address' ? undefined : subject.clientId);
+      const client = await authenticateClient(fields, request.headers.authorization, count);
       const refused = client && 'reason' in client ? client : undefined;
       await countAgainst(reply, context, refused ? undefined : client?.agentId);
       if (refused) return refuseClient(context, entry, refused);

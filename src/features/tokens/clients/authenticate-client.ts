@@ -4,6 +4,7 @@
  */
 import { memoize } from '../../../kernel/data/memoize.ts';
 import type { GuardDeps, Identity, TokenRefusal } from '../../../kernel/http/guard.ts';
+import type { CountAgainst } from '../../../kernel/http/route.ts';
 import { nilUuid } from '../../../kernel/ids.ts';
 import { hashOf } from '../../../kernel/secrets.ts';
 import type { TokenDeps } from '../deps.ts';
@@ -49,8 +50,10 @@ export function createClientAuthentication(
 
   const statusByAssertion = async (
     proof: VerifiedAssertion,
+    count: CountAgainst,
   ): Promise<TokenStatus | AuthenticationFailure> => {
     const { agentId, organizationId } = proof;
+    await count({ clientId: agentId });
     const isFirstUse = await insertAssertions(db, [proof]);
     if (!isFirstUse(proof)) return authenticationFailure(agentId, usedAssertion);
     const status = await findStatus(statusQuery({ tokenId: nilUuid, agentId, organizationId }));
@@ -67,13 +70,13 @@ export function createClientAuthentication(
     };
   };
 
-  return async (fields, authorization) => {
+  return async (fields, authorization, count) => {
     const proof = findClientProof(fields, authorization);
     if (!proof) return undefined;
     const verified = await verify(proof);
     if (verified.kind === 'unauthenticated') return refusal(verified);
     const status =
-      verified.kind === 'secret' ? await statusBySecret(verified) : await statusByAssertion(verified);
+      verified.kind === 'secret' ? await statusBySecret(verified) : await statusByAssertion(verified, count);
     if ('kind' in status) return refusal(status);
     return status.agentStatus === 'active'
       ? identityOf(status)

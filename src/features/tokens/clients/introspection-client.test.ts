@@ -239,7 +239,7 @@ describe('an introspection with client credentials', () => {
     const client = await t.agent({ allowedScopes });
     assert.equal((await asClient({ ...client, clientSecret: 'wrong' }, token)).status, 401);
     const events = await t.sql<{ metadata: object }>(
-      "select metadata - 'requestId' as metadata from audit_events where agent_id = $1 and action = 'authentication.refused'",
+      "select metadata::jsonb - 'requestId' as metadata from audit_events where agent_id = $1 and action = 'authentication.refused'",
       [client.agentId],
     );
     const reason =
