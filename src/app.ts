@@ -60,7 +60,7 @@ export async function createApp({
   const product: Product = createProduct(base, events, registry);
   const issuance: Issuance = createIssuance(base, events, registry, product);
 
-  const { audit, usage, deliveries, streams, recordRefusal } = events;
+  const { audit, eventStream, usage, deliveries, streams, recordRefusal } = events;
   const { organizations, agents, credentials, resources, did, marketplace, requirePermission } = registry;
   const { billing, tiers, analytics, compliance, scaffold, webhooks } = product;
   const { tokens, delegations, oidc, federation, discovery } = issuance;
@@ -79,7 +79,7 @@ export async function createApp({
     ...[events.cache, events.refusals, events.idempotency, health, reference, discovery],
     ...[tokens, delegations, agents, credentials, resources, organizations, federation, oidc],
     ...[tiers, usage, analytics, billing, audit, did, marketplace, compliance],
-    ...[scaffold, webhooks, deliveries, streams ?? {}],
+    ...[scaffold, webhooks, deliveries, eventStream, streams ?? {}],
   ];
   const routes = features.flatMap((feature) => feature.routes ?? []);
   const http: Http = await createHttp({

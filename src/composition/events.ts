@@ -7,6 +7,7 @@ import { createStatementReader } from '../adapters/keys/keys.ts';
 import { invalidateAgents } from '../features/agents/feature.ts';
 import { createAudit } from '../features/audit/feature.ts';
 import { revokeChainsWithAgent } from '../features/delegation/feature.ts';
+import { createEventStream } from '../features/events/feature.ts';
 import { createIdempotency } from '../features/idempotency/feature.ts';
 import { createStreams } from '../features/streams/feature.ts';
 import { createTokenStatuses } from '../features/tokens/feature.ts';
@@ -31,6 +32,7 @@ export interface LaterParts {
 export async function createEvents(base: Foundations, later: LaterParts) {
   const { config, log, clock, outbound, metrics, ids, db, kv, signer } = base;
   const audit = createAudit({ db, clock, log, metrics, signer, readStatement: createStatementReader() });
+  const eventStream = createEventStream({ feed: audit.feed, log });
   const usage = createUsage({ db, clock, shard: shardFrom(ids), limitsOf: later.limitsOf });
   const cache = createInvalidatingCache({ kv, clock });
   const statuses = createTokenStatuses({ db, clock, cache, findLinks: later.findLinks });
@@ -75,17 +77,8 @@ export async function createEvents(base: Foundations, later: LaterParts) {
   const refusals = { loops: [createRefusalsLoop({ db, clock, ledger, metrics })] };
   const recordRefusal = createRecordRefusal({ db, ledger });
   return {
-    audit,
-    usage,
-    cache,
-    statuses,
-    streams,
-    vault,
-    deliveries,
-    idempotency,
-    ledger,
-    refusals,
-    recordRefusal,
+    ...{ audit, eventStream, usage, cache, statuses, streams, vault, deliveries },
+    ...{ idempotency, ledger, refusals, recordRefusal },
   };
 }
 

@@ -80,6 +80,8 @@ export interface TestRequest {
   readonly payload?: object | string;
   readonly form?: Record<string, string>;
   readonly headers?: Record<string, string>;
+  /** The response does not end by itself: its beginning is enough. */
+  readonly stream?: true;
 }
 
 export interface Row {
@@ -775,6 +777,10 @@ export const rows: Readonly<Record<string, Row>> = {
   },
   listAuditCheckpoints: {
     request: () => ({ method: 'GET', url: `${api}/audit/checkpoints` }),
+    answers: ofAgents('200', '200'),
+  },
+  streamEvents: {
+    request: () => ({ method: 'GET', url: `${api}/events`, stream: true }),
     answers: ofAgents('200', '200'),
   },
   getAuditEvent: {

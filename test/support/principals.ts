@@ -1,6 +1,8 @@
 /** Creates the targets and principals of matrix-rows.ts. */
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
+import { once } from 'node:events';
+import { text } from 'node:stream/consumers';
 import type { InjectOptions } from 'fastify';
 import { organizationScopes } from '../../src/contract/scopes.ts';
 import type { Principal, Target, TestRequest } from '../matrix/matrix-rows.ts';
@@ -249,10 +251,17 @@ export async function createMatrixFixture(t: TestApp): Promise<MatrixFixture> {
 
 export function send(
   t: TestApp,
-  { method, url, payload, form, headers: own }: TestRequest,
+  { method, url, payload, form, headers: own, stream }: TestRequest,
   token: string | undefined,
   { headers, ...options }: Omit<InjectOptions, 'method' | 'url' | 'payload'> = {},
 ): Promise<Answer> {
+  if (stream)
+    return beginStream(t, {
+      ...options,
+      method,
+      url,
+      headers: { ...headers, ...own, ...(token !== undefined && { authorization: `Bearer ${token}` }) },
+    });
   return t.call(method, url, {
     ...options,
     headers: { ...headers, ...own, ...(form && { 'content-type': 'application/x-www-form-urlencoded' }) },
@@ -260,4 +269,24 @@ export function send(
     ...(payload && { payload }),
     ...(form && { payload: new URLSearchParams(form).toString() }),
   });
+}
+
+/** The first chunk of a successful response, which is then cut off; all of any other. */
+async function beginStream({ app }: TestApp, options: InjectOptions): Promise<Answer> {
+  const response = await app.http.server.inject({ ...options, payloadAsStream: true });
+  const body = response.stream();
+  let read = '';
+  if (response.statusCode === 200) {
+    [read] = (await once(body, 'data')).map(String) as [string];
+    body.on('error', () => {});
+    response.raw.res.destroy();
+  } else read = await text(body);
+  return {
+    status: response.statusCode,
+    headers: response.headers,
+    text: read,
+    get json() {
+      return JSON.parse(read);
+    },
+  };
 }

@@ -9,6 +9,7 @@ import type { ReadStatement, Signer } from '../../kernel/ports/signer.ts';
 import type { LinkingState } from './chain/backlog.ts';
 import type { ExportOptions } from './export/export.ts';
 import type { Finding } from './findings.ts';
+import type { AuditEvent } from './schema.ts';
 import type { Integrity } from './verify/integrity.ts';
 import type { Verifier } from './verify/verifier.ts';
 
@@ -19,6 +20,28 @@ export interface AuditDeps {
   readonly metrics: Metrics;
   readonly signer: Signer;
   readonly readStatement: ReadStatement;
+}
+
+/** A place in the chain of an organization: after the link with this number. The day of that link makes reading cheaper. */
+export interface FeedPosition {
+  readonly sequence: number;
+  readonly day?: string | undefined;
+}
+
+export interface FeedEntry extends FeedPosition {
+  readonly organizationId: string;
+  /** Undefined when the event is past retention. */
+  readonly event: AuditEvent | undefined;
+}
+
+export interface AuditFeed {
+  /** The end of the organization's chain, after the events that were recorded so far are linked. */
+  end(organizationId: string): Promise<FeedPosition>;
+  /** The entries after each position, at most `limit` for each organization, in the order of their links. */
+  read(
+    positions: readonly (FeedPosition & { readonly organizationId: string })[],
+    limit: number,
+  ): Promise<FeedEntry[]>;
 }
 
 export interface Audit {
@@ -46,6 +69,7 @@ export interface Audit {
   checkExternalCheckpoint(signed: string): Promise<Finding | undefined>;
   /** Writes the log with its evidence, and returns the number of events. */
   export(options: ExportOptions): Promise<number>;
+  readonly feed: AuditFeed;
   /** One round of the background check. */
   watch(): Promise<unknown>;
   /** Drops the days past retention. */

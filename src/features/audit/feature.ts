@@ -15,6 +15,7 @@ import { createPending } from './chain/pending.ts';
 import { createSequencer } from './chain/sequencer.ts';
 import type { Audit, AuditDeps } from './deps.ts';
 import { exportLog } from './export/export.ts';
+import { createFeed } from './log/feed.ts';
 import { createPartitions } from './log/partitions.ts';
 import { createAuditReader } from './log/read.ts';
 import { createRetention } from './log/retention.ts';
@@ -92,6 +93,7 @@ export function createAudit(deps: AuditDeps): Audit {
       await drain();
       return exportLog({ db, clock, signer }, options);
     },
+    feed: createFeed({ db, clock, sequencer }),
     watch,
     retain,
     async linkAll() {

@@ -102,6 +102,8 @@ export interface Guard {
     entry: RouteEntry,
   ): Promise<void>;
   countAgainst(reply: FastifyReply, context: RequestContext, clientId: string | undefined): Promise<void>;
+  /** Whether the token of a request in progress would be let in again; for routes with access by scope. Counts nothing. */
+  stillAllows(request: FastifyRequest, entry: RouteEntry): Promise<boolean>;
 }
 
 export function createGuard(deps: GuardDeps): Guard {
@@ -291,6 +293,12 @@ export function createGuard(deps: GuardDeps): Guard {
       await admit(request, reply, context, entry, identity);
     },
 
+    async stillAllows({ headers }, { access }) {
+      const token = bearerToken(headers.authorization);
+      const identity = token === undefined ? undefined : await authenticate(token);
+      if (identity?.organizationStatus !== 'active' || identity.ended) return false;
+      return access.kind === 'scope' && identity.scopes.has(access.scope);
+    },
     async authorize(request, reply, context, entry) {
       if (entry?.access.kind === 'clientOrScope' && mayCarryClientCredentials(request)) return;
       const token = bearerToken(request.headers.authorization);

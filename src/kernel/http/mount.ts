@@ -5,6 +5,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest, FastifySerializerCo
 import type { Caller } from '../caller.ts';
 import { isDeepFrozen } from '../data/deep-freeze.ts';
 import { memoize } from '../data/memoize.ts';
+import { endSignal } from './connections/end-signal.ts';
 import type { Guard, RequestContext } from './guard.ts';
 import { readForm, readJson } from './input/body.ts';
 import { idempotencyHeader, type RunIdempotent, replayedHeader } from './input/idempotency.ts';
@@ -41,11 +42,17 @@ const serializerCompiler: FastifySerializerCompiler<object> =
   (body) =>
     serializerOf(schema, { schema, method, url, httpStatus })(body);
 
+interface MountDeps {
+  readonly guard: Guard;
+  readonly runIdempotent: RunIdempotent;
+  /** Aborted when the server closes. */
+  readonly closing: AbortSignal;
+}
+
 export async function mountRoutes(
   server: FastifyInstance,
   routes: readonly RouteEntry[],
-  guard: Guard,
-  runIdempotent: RunIdempotent,
+  deps: MountDeps,
 ): Promise<void> {
   server.setSerializerCompiler(serializerCompiler);
   for (const format of ['json', 'form', 'raw'] as const) {
@@ -55,8 +62,7 @@ export async function mountRoutes(
         { parseAs: 'buffer' },
         async (_: FastifyRequest, body: Buffer) => parsers[format](body),
       );
-      for (const entry of routes)
-        if ((entry.accepts ?? 'json') === format) mount(context, entry, guard, runIdempotent);
+      for (const entry of routes) if ((entry.accepts ?? 'json') === format) mount(context, entry, deps);
     });
   }
 }
@@ -66,8 +72,7 @@ const pathOf = ({ url }: FastifyRequest): string => url.split('?', 1)[0] as stri
 function mount(
   context: FastifyInstance,
   entry: RouteEntry,
-  guard: Guard,
-  runIdempotent: RunIdempotent,
+  { guard, runIdempotent, closing }: MountDeps,
 ): void {
   const respond = createResponder(entry);
   context.route({
@@ -89,6 +94,8 @@ function mount(
           header: (name, value) => void reply.header(name, value),
           countAgainst: (subject) =>
             guard.countAgainst(reply, requestContext, subject === 'address' ? undefined : subject.clientId),
+          endSignal: () => endSignal(request.raw, reply.raw, closing),
+          recheckAccess: () => guard.stillAllows(request, entry),
         });
       const { caller } = requestContext;
       const header = request.headers[idempotencyHeader];

@@ -50,7 +50,8 @@ export function createResponseHooks(deps: {
         status_code: String(reply.statusCode),
       };
       metrics.count('service_http_requests_total', labels);
-      metrics.observe('service_http_request_duration_seconds', labels, reply.elapsedTime / 1000);
+      if (!request.routeOptions?.config?.entry?.longLived)
+        metrics.observe('service_http_request_duration_seconds', labels, reply.elapsedTime / 1000);
       if (log.isLevelEnabled('debug'))
         log.debug({ requestId: request.id, ...labels, ms: Math.round(reply.elapsedTime) }, 'request');
     },

@@ -105,6 +105,10 @@ export interface Input<S extends RouteSchema, A extends Access> {
   header(name: string, value: string): void;
   /** With `limit: 'afterVerification'`. */
   readonly countAgainst: CountAgainst;
+  /** For `longLived` responses: aborted when the client has gone or the server closes. */
+  endSignal(): AbortSignal;
+  /** For `longLived` responses: whether the token still opens this route. Only with access by scope. */
+  recheckAccess(): Promise<boolean>;
 }
 
 export interface RouteSpec<S extends RouteSchema, A extends Access> {
@@ -144,6 +148,8 @@ export interface RouteSpec<S extends RouteSchema, A extends Access> {
   readonly produces?: string;
   /** Further content types that the handler may set. */
   readonly alsoProduces?: readonly string[];
+  /** The response stays open until the client or the server ends it. Its duration says nothing about the service. */
+  readonly longLived?: true;
   /** Left out of the OpenAPI document. */
   readonly hidden?: boolean;
   /** Returns the response body. An async iterable of text chunks is streamed. */

@@ -110,7 +110,11 @@ export async function createHttp(deps: HttpDeps): Promise<Http> {
   server.setNotFoundHandler(refuseUnknown);
 
   const openapi = await documentRoutes(server, config.baseUrl, routes);
-  await mountRoutes(server, routes, guard, createIdempotent(deps));
+  await mountRoutes(server, routes, {
+    guard,
+    runIdempotent: createIdempotent(deps),
+    closing: connections.closing,
+  });
   configureListener(server.server, unread);
   await server.ready();
 

@@ -51,7 +51,7 @@ export async function createMissingPartitions(tx: Tx, days: readonly string[]): 
   return created;
 }
 
-const columns = sql`
+export const eventColumns = sql`
   event_id as "eventId", agent_id as "agentId", action, outcome, ip_address as "ipAddress", user_agent as "userAgent",
   metadata, occurred_at as "timestamp"`;
 
@@ -96,7 +96,7 @@ export async function listEvents(
   if (offsetOf(query) >= total) return { rows: [], total };
   const rows = await db.many<AuditEvent>(
     'audit.list',
-    sql`select ${columns} from audit_events where ${matches}
+    sql`select ${eventColumns} from audit_events where ${matches}
         order by occurred_at desc, event_id desc limit ${query.limit} offset ${offsetOf(query)}`,
   );
   return { rows, total };
@@ -111,7 +111,7 @@ export const findEvent = (
 ): Promise<AuditEvent | undefined> =>
   db.maybe(
     'audit.find',
-    sql`select ${columns} from audit_events
+    sql`select ${eventColumns} from audit_events
         where occurred_at = ${isoOf(occurredAt)} and event_id = ${eventId} and ${belongsTo(tenant)}`,
   );
 

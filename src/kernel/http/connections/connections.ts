@@ -23,6 +23,8 @@ export interface Connections {
   afterResponse(request: IncomingMessage): void;
   /** From now on every response is the last one on its connection. */
   startClosing(): void;
+  /** Aborted when the server closes. */
+  readonly closing: AbortSignal;
   /** Finishes requests in flight and ends keep-alive connections; after `graceMs` it closes the remaining ones. */
   close(server: FastifyInstance, graceMs?: number): Promise<void>;
 }
@@ -42,7 +44,7 @@ export function createConnections(deps: {
   const refused = new WeakSet<Socket>();
   /** The last request on each socket that was answered before it had arrived completely. */
   const answeredEarly = new Map<Socket, IncomingMessage>();
-  let closing = false;
+  const closing = new AbortController();
 
   const isAnswered = (socket: Socket) => answeredEarly.get(socket)?.complete === false;
 
@@ -80,7 +82,7 @@ export function createConnections(deps: {
     },
 
     beforeResponse(request, reply) {
-      if (closing) reply.header('connection', 'close');
+      if (closing.signal.aborted) reply.header('connection', 'close');
       const staysOpen = reply.raw.shouldKeepAlive && !reply.hasHeader('connection');
       return staysOpen || request.complete ? undefined : () => drain(request);
     },
@@ -92,12 +94,11 @@ export function createConnections(deps: {
       answeredEarly.set(socket, request);
     },
 
-    startClosing() {
-      closing = true;
-    },
+    startClosing: () => closing.abort(),
+    closing: closing.signal,
 
     async close(server, graceMs = 10_000) {
-      closing = true;
+      closing.abort();
       const drained = server.server.listening ? stopListening(server.server) : undefined;
       if (drained) await sleep(closeDelayMs);
       const drainTimer = setTimeout(destroyAnswered, drainMs);

@@ -1,0 +1,18 @@
+/**
+ * Events: GET /events, the audit events of the caller's organization as server-sent events while they happen. It owns the open
+ * streams of this process and nothing in the database: the audit feature gives the events in the order of their links. Kafka and
+ * NATS belong to the feature `streams`.
+ */
+import type { EventStream, EventStreamDeps } from './deps.ts';
+import { createHub } from './hub.ts';
+import { createAccessLoop, createPollLoop } from './loops.ts';
+import { eventRoutes } from './routes.ts';
+import { createEventStreamService } from './service.ts';
+
+export function createEventStream(deps: EventStreamDeps): EventStream {
+  const hub = createHub(deps);
+  return {
+    routes: eventRoutes(createEventStreamService(deps, hub)),
+    loops: [createPollLoop(hub), createAccessLoop(hub)],
+  };
+}

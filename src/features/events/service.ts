@@ -1,0 +1,104 @@
+/** Opens streams: the position to start from, and the limits on open streams. */
+import { limits } from '../../contract/limits.ts';
+import type { Caller } from '../../kernel/caller.ts';
+import { fail } from '../../kernel/fail.ts';
+import { validationError } from '../../kernel/http/input/validation.ts';
+import type { EventStreamDeps } from './deps.ts';
+import type { Hub } from './hub.ts';
+import { parsePositionId } from './messages.ts';
+import type { EventsQuery } from './schema.ts';
+
+export interface OpenRequest {
+  readonly caller: Caller;
+  readonly query: EventsQuery;
+  readonly headers: Readonly<Record<string, string | string[] | undefined>>;
+  /** Aborted when the response has ended, for any reason. */
+  readonly ended: AbortSignal;
+  recheckAccess(): Promise<boolean>;
+}
+
+export interface EventStreamService {
+  open(request: OpenRequest): Promise<AsyncIterable<string>>;
+}
+
+const { perAgent, perOrganization, perProcess, retryAfterSeconds } = limits.eventStreams;
+
+export function createEventStreamService({ feed }: EventStreamDeps, hub: Hub): EventStreamService {
+  const open = new Set<Caller>();
+
+  /** The stream counts from now on until its response has ended. */
+  const reserve = (caller: Caller, ended: AbortSignal) => {
+    const ofOrganization = [...open].filter(({ organizationId }) => organizationId === caller.organizationId);
+    const ofAgent = ofOrganization.filter(({ agentId }) => agentId === caller.agentId);
+    if (ofAgent.length >= perAgent) refuse('Your agent has', perAgent);
+    if (ofOrganization.length >= perOrganization) refuse('Your organization has', perOrganization);
+    if (open.size >= perProcess) refuse('This server has', perProcess);
+    if (ended.aborted) return;
+    open.add(caller);
+    ended.addEventListener('abort', () => open.delete(caller), { once: true });
+  };
+
+  return {
+    async open({ caller, query, headers, ended, recheckAccess }) {
+      const { organizationId } = caller;
+      const given = lastEventIdOf(headers, query);
+      const sequence = given && readPosition(organizationId, given);
+      reserve(caller, ended);
+      const end = await feed.end(organizationId);
+      if (given && sequence !== undefined && sequence > end.sequence)
+        throw invalidPosition(
+          given,
+          'is after the newest event of your organization: leave it out to start now',
+        );
+      return hub.follow({
+        organizationId,
+        start: sequence === undefined ? end : { sequence },
+        end,
+        matches: matcherOf(query.action),
+        ended,
+        recheckAccess,
+      });
+    },
+  };
+}
+
+interface GivenPosition {
+  readonly in: 'header' | 'query';
+  readonly field: string;
+  readonly id: string;
+}
+
+/** The header goes first: a client that reconnects repeats the query of its first connection. Empty means none. */
+function lastEventIdOf(headers: OpenRequest['headers'], query: EventsQuery): GivenPosition | undefined {
+  const header = headers['last-event-id'];
+  if (header) return { in: 'header', field: 'Last-Event-ID', id: String(header) };
+  return query.lastEventId ? { in: 'query', field: 'lastEventId', id: query.lastEventId } : undefined;
+}
+
+function readPosition(organizationId: string, given: GivenPosition): number {
+  const sequence = parsePositionId(organizationId, given.id);
+  if (sequence === undefined)
+    throw invalidPosition(
+      given,
+      "must be the id of a message of your organization's event stream, or be left out to start now",
+    );
+  return sequence;
+}
+
+const invalidPosition = ({ in: part, field }: GivenPosition, message: string) =>
+  validationError(part, [{ in: part, field, message }]);
+
+/** A `*` at the end makes it a prefix. */
+function matcherOf(action: string | undefined): (action: string) => boolean {
+  if (action === undefined) return () => true;
+  if (!action.endsWith('*')) return (other) => other === action;
+  const prefix = action.slice(0, -1);
+  return (other) => other.startsWith(prefix);
+}
+
+const refuse = (owner: string, limit: number): never =>
+  fail('RATE_LIMIT_EXCEEDED', {
+    message: `${owner} ${limit} event streams open, the most that are allowed: close one, or try again later.`,
+    details: { limit },
+    headers: { 'retry-after': String(retryAfterSeconds) },
+  });
