@@ -56,6 +56,9 @@ export function limitsPage(notice: string): string {
     ['days that usage figures are kept', limits.usageRetentionDays],
     ['days in one analytics query', limits.analyticsDays.max],
     ['days in one usage query', limits.usageDays.max],
+    ['open event streams (`GET /events`) per agent, in each process', limits.eventStreams.perAgent],
+    ['open event streams per organization, in each process', limits.eventStreams.perOrganization],
+    ['open event streams in each process', limits.eventStreams.perProcess],
     ['webhook subscriptions per organization', limits.webhooksPerOrganization],
     ['attempts per webhook delivery (`WEBHOOK_MAX_RETRIES`)', limits.webhookAttempts],
     [

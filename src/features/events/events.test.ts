@@ -7,7 +7,7 @@ import { until } from '../../../test/support/programs.ts';
 const t = await startApp({ CORS_ORIGIN: 'https://console.example' });
 t.app.loops.start();
 const base = await t.app.http.server.listen({ host: '127.0.0.1', port: 0 });
-const operator = await t.token();
+let operator = await t.token();
 
 const createAgent = async (changes: object = {}): Promise<string> => {
   const answer = await t.call('POST', '/api/v1/agents', {
@@ -192,5 +192,51 @@ describe('GET /events', () => {
     assert.equal((await refusedStream(base)).answer, '401 UNAUTHORIZED');
     const other = await t.token('agents:read');
     assert.equal((await refusedStream(base, other)).answer, '403 INSUFFICIENT_SCOPE');
+  });
+});
+
+describe('GET /events past retention', () => {
+  it('200: a position that is too old resumes at the oldest event that is kept', async () => {
+    const first = await openStream(base, operator);
+    const id = first.lastEventId() ?? '';
+    const expired = await createAgent();
+    const newest = (await first.message('the agent', isAbout(expired))).id ?? '';
+    first.close();
+    t.clock.advance(95 * 86_400_000);
+    operator = await t.token();
+    const [tag] = id.split('-');
+    // The events are past retention, and their rows still exist.
+    const hidden = await openStream(base, operator, { query: `?lastEventId=${tag}-0` });
+    const live = await createAgent();
+    await hidden.message('the new agent', isAbout(live));
+    assert.deepEqual(created(hidden), [live]);
+    hidden.close();
+
+    await t.app.audit.retain();
+    for (const position of [`${tag}-0`, id, newest]) {
+      const resumed = await openStream(base, operator, { headers: { 'last-event-id': position } });
+      await resumed.message('the new agent', isAbout(live));
+      assert.deepEqual(created(resumed), [live]);
+      resumed.close();
+    }
+  });
+
+  it('200: a position stays valid when retention has dropped every event of the organization', async () => {
+    const { organizationId, reader, token } = await createOrganization();
+    const first = await openStream(base, token);
+    const earlier = await createAgent({ organization_id: organizationId });
+    const { id = '' } = await first.message('its agent', isAbout(earlier));
+    first.close();
+    t.clock.advance(95 * 86_400_000);
+    await t.app.audit.linkAll();
+    await t.app.audit.retain();
+    operator = await t.token();
+    await t.app.audit.linkAll();
+    const renewed = await t.token(undefined, reader);
+    const resumed = await openStream(base, renewed, { headers: { 'last-event-id': id } });
+    const agentId = await createAgent({ organization_id: organizationId });
+    await resumed.message('a new agent', isAbout(agentId));
+    assert.deepEqual(created(resumed), [agentId]);
+    resumed.close();
   });
 });

@@ -37,6 +37,7 @@ export function createResponseHooks(deps: {
   return {
     beforeSend(request, reply) {
       reply.header('x-request-id', request.id);
+      if (staysOpen(request, reply)) metrics.count('service_http_requests_total', labelsOf(request, reply));
       const drain = connections.beforeResponse(request.raw, reply);
       if (request.requestContext?.counted) return drain?.();
       return countLate(request, reply).then(drain);
@@ -44,19 +45,25 @@ export function createResponseHooks(deps: {
     bound: (payload, request, reply) => unread.bound(payload, request.raw, reply),
     onResponse(request, reply) {
       connections.afterResponse(request.raw);
-      const labels = {
-        method: knownMethods.has(request.method) ? request.method : 'OTHER',
-        route: request.routeOptions?.url ?? 'unmatched',
-        status_code: String(reply.statusCode),
-      };
+      if (staysOpen(request, reply)) return;
+      const labels = labelsOf(request, reply);
       metrics.count('service_http_requests_total', labels);
-      if (!request.routeOptions?.config?.entry?.longLived)
-        metrics.observe('service_http_request_duration_seconds', labels, reply.elapsedTime / 1000);
+      metrics.observe('service_http_request_duration_seconds', labels, reply.elapsedTime / 1000);
       if (log.isLevelEnabled('debug'))
         log.debug({ requestId: request.id, ...labels, ms: Math.round(reply.elapsedTime) }, 'request');
     },
   };
 }
+
+/** Counted when it begins: usually the client cuts it off, and then there is no `onResponse`. */
+const staysOpen = (request: FastifyRequest, { statusCode }: FastifyReply): boolean =>
+  statusCode === 200 && request.routeOptions?.config?.entry?.longLived === true;
+
+const labelsOf = ({ method, routeOptions }: FastifyRequest, { statusCode }: FastifyReply) => ({
+  method: knownMethods.has(method) ? method : 'OTHER',
+  route: routeOptions?.url ?? 'unmatched',
+  status_code: String(statusCode),
+});
 
 const knownMethods: ReadonlySet<string> = new Set([
   'GET',
