@@ -164,7 +164,7 @@ describe('an event stream and its metrics', () => {
     const { text } = await t.call('GET', '/metrics');
     assert.doesNotMatch(
       text,
-      /^service_http_request_duration_seconds_count\{[^}]*route="\/api\/v1\/events"/m,
+      /^service_http_request_duration_seconds_count\{[^}]*route="\/api\/v1\/events",status_code="200"/m,
     );
   });
 });

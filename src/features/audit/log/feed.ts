@@ -5,9 +5,7 @@
 import type { Clock } from '../../../kernel/clock.ts';
 import { createBatcher } from '../../../kernel/concurrency/batcher.ts';
 import type { Db } from '../../../kernel/data/db.ts';
-import { newestAnchor } from '../chain/checkpoints-store.ts';
 import type { Sequencer } from '../chain/sequencer.ts';
-import { unverifiedClaims } from '../chain/statements.ts';
 import type { AuditFeed, FeedPosition } from '../deps.ts';
 import type { AuditEvent } from '../schema.ts';
 import { type FeedRow, findEnds, readAfter } from './feed-store.ts';
@@ -19,13 +17,6 @@ const endLimits = { maxBatch: 100, concurrency: 1, maxQueue: 1_000 } as const;
 export function createFeed(deps: { db: Db; clock: Clock; sequencer: Pick<Sequencer, 'pass'> }): AuditFeed {
   const { db, clock, sequencer } = deps;
 
-  /** Retention may have dropped all links of a chain; its anchor has the number of the last. */
-  const endAtAnchor = async (organizationId: string): Promise<FeedPosition> => {
-    const anchor = await newestAnchor(db, organizationId);
-    const size = anchor && unverifiedClaims('anchor', anchor.signed)?.checkpoint?.size;
-    return { sequence: size ?? 0 };
-  };
-
   const end = createBatcher<string, FeedPosition>({
     ...endLimits,
     async run(organizationIds) {
@@ -34,7 +25,7 @@ export function createFeed(deps: { db: Db; clock: Clock; sequencer: Pick<Sequenc
       const ends = new Map<string, FeedPosition>();
       for (const { organizationId, sequence, day } of await findEnds(db, [...new Set(organizationIds)]))
         ends.set(organizationId, { sequence, day });
-      return Promise.all(organizationIds.map(async (id) => ends.get(id) ?? endAtAnchor(id)));
+      return organizationIds.map((id) => ends.get(id) ?? { sequence: 0 });
     },
   });
 
