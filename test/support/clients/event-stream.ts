@@ -54,7 +54,8 @@ export async function openStream(
   let received = '';
   response.setEncoding('utf8').on('data', (chunk) => (received += chunk));
   response.on('error', () => {});
-  const closed = once(response, 'close').catch(() => {});
+  let isClosed = false;
+  response.once('close', () => (isClosed = true));
   after(() => response.destroy());
   const blocks = () => received.split('\n\n').slice(0, -1);
   const messages = () =>
@@ -76,7 +77,7 @@ export async function openStream(
         .at(-1),
     message: (what, test) => until(what, async () => messages().find(test), undefined, 30_000),
     async ended() {
-      await closed;
+      await until('the end', async () => isClosed || undefined, undefined, 30_000);
       return response.complete;
     },
     close: () => response.destroy(),
