@@ -24,7 +24,7 @@ const ask = async (clientId: string, clientSecret: string) =>
 const eventsOf = async (credentialId: string) =>
   (
     await t.sql<{ action: string }>(
-      "select action from audit_events where metadata->>'credentialId' = $1 order by occurred_at, event_id",
+      "select action from audit_events where metadata->>'credentialId' = $1 and action like 'credential.%' order by occurred_at, event_id",
       [credentialId],
     )
   ).map(({ action }) => action);
@@ -114,6 +114,8 @@ describe('GET /agents/{agentId}/credentials', () => {
       'createdAt',
       'credentialId',
       'expiresAt',
+      'lastUsedAt',
+      'name',
       'revokedAt',
       'status',
     ]);

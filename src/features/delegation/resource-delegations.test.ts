@@ -147,7 +147,7 @@ describe('POST /delegations for a registered resource', () => {
 });
 
 describe('a chain for a resource', () => {
-  it('400 invalid_scope when the grant is narrowed; the scopes are back when it is widened', async () => {
+  it('400 invalid_scope when the grant is narrowed, invalid_target without one; the scopes are back when it is widened', async () => {
     const resource = await ordersApi();
     const lent = await createDelegation(aliceToken, bob, ['orders:read', 'orders:write'], {
       resource: [resource.identifier],
@@ -162,7 +162,7 @@ describe('a chain for a resource', () => {
     assert.deepEqual(seen.effectiveScopes, ['orders:read']);
     assert.deepEqual(seen.scopes, ['orders:read', 'orders:write']);
     await setGrant(alice.agentId, resource, []);
-    assertRefused(await exchange(bob, lent.delegationToken), 400, 'invalid_scope');
+    assertRefused(await exchange(bob, lent.delegationToken), 400, 'invalid_target');
     const { valid, scopes } = (await verify(operator, lent.delegationToken)).json;
     assert.deepEqual({ valid, scopes }, { valid: true, scopes: [] });
     await setGrant(alice.agentId, resource, ['orders:write']);

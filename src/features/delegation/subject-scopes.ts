@@ -6,7 +6,7 @@ import type { ChainAgent, DelegationDeps } from './deps.ts';
 
 export interface SubjectScopes {
   readonly scopes: readonly string[];
-  /** Why no token is issued for the audience, whatever the scopes. */
+  /** Why no token is issued for the audience, with any scope. */
   readonly problem?: string;
 }
 
@@ -27,7 +27,12 @@ export function createSubjectScopes({
     if (!subject || audience === issuer) return { scopes: ownScopes(subject) };
     const grant = await findGrant(db, subject.agentId, audience);
     if (grant?.resource.deleted) return { scopes: [], problem: 'the resource was deleted' };
-    if (grant) return { scopes: Object.keys(grant.scopes) };
+    if (grant) {
+      const scopes = Object.keys(grant.scopes);
+      return scopes.length > 0
+        ? { scopes }
+        : { scopes, problem: 'the subject has no grant for this resource' };
+    }
     return unregisteredResources === 'allow'
       ? { scopes: ownScopes(subject) }
       : { scopes: [], problem: 'the audience is no registered resource' };

@@ -43,7 +43,8 @@ describe('200 token exchange at POST /token', () => {
   it('an access token: the subject is the delegator, the client the delegatee, who is named as actor', async () => {
     const token = await redeem(bob, lent);
     assert.equal(decodeProtectedHeader(token).typ, 'at+jwt');
-    const { iat, exp, jti, ...claims } = decodeJwt(token);
+    const { iat, exp, jti, credential_id, ...claims } = decodeJwt(token);
+    assert.equal(typeof credential_id, 'string');
     assert.deepEqual(claims, {
       iss: issuer,
       aud: issuer,

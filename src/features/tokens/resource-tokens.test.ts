@@ -57,8 +57,17 @@ describe('POST /token with a registered resource', () => {
     const { agent, identifier } = await granted(undefined, { tokenLifetimeSeconds: 120, claims });
     const { json } = await ask(agent, identifier);
     assert.deepEqual([json.scope, json.expires_in, json.token_type], ['read write', 120, 'Bearer']);
-    const { iat = 0, exp = 0, jti, iss, organization_id, ...rest } = decodeJwt(json.access_token);
+    const {
+      iat = 0,
+      exp = 0,
+      jti,
+      iss,
+      organization_id,
+      credential_id,
+      ...rest
+    } = decodeJwt(json.access_token);
     assert.equal(exp - iat, 120);
+    assert.equal(typeof credential_id, 'string');
     assert.deepEqual(rest, {
       aud: identifier,
       sub: agent.agentId,

@@ -122,7 +122,7 @@ export const TokenPreview = Type.Object(
         {},
         {
           additionalProperties: true,
-          description: 'the claims that the token would have now; its id (jti) is null',
+          description: 'the claims that the token would have now; its id (jti) and credential_id are null',
         },
       ),
     ),

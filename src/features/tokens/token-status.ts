@@ -21,7 +21,6 @@ import {
 
 const live = 'live';
 const revoked = 'revoked';
-const credentialRevoked = 'credentialRevoked';
 const unregistered = 'unregistered';
 
 interface TokenIds {
@@ -65,17 +64,15 @@ export interface TargetStatus {
 
 export type TokenStatus = AgentStatus & {
   readonly chain?: ChainStatus;
+  /** The credential that the token was issued with; absent for a token that was issued without one. */
   readonly credential?: CredentialState;
   /** Absent for a token of our own API, and for an audience that is not registered. */
   readonly target?: TargetStatus;
 };
 
-/** The token itself was revoked, or the credential that it was issued with. */
-export type InvalidStatus = typeof revoked | typeof credentialRevoked;
-
 export interface TokenStatuses {
   /** Undefined when its agent, or a part of its chain, does not exist. */
-  get(query: StatusQuery): Promise<TokenStatus | InvalidStatus | undefined>;
+  get(query: StatusQuery): Promise<TokenStatus | 'revoked' | undefined>;
   /** Invalidates the cache on every event that changes a status. */
   readonly listener: LedgerListener;
 }
@@ -140,7 +137,7 @@ const targetValues = ({ audience }: TokenIds, { target }: TokenStatus): unknown[
   return [resource, held];
 };
 
-type FoundStatus = TokenStatus & { readonly revoked: boolean; readonly credential: CredentialState };
+type FoundStatus = TokenStatus & { readonly revoked: boolean };
 
 const valuesOf = (query: StatusQuery, found: FoundStatus): unknown[] => [
   found.revoked ? revoked : live,
@@ -179,7 +176,12 @@ export function createTokenStatuses(deps: {
       findTarget(query),
     ]);
     if (row?.organizationId !== organizationId) return undefined;
-    const found = { ...row, ...(target && { target }) };
+    const { credential, ...status } = row;
+    const found = {
+      ...status,
+      ...(credentialId !== undefined && { credential }),
+      ...(target && { target }),
+    };
     if (!delegation) return found;
     const chain = { agents: otherAgentIds.flatMap((id) => others?.get(id) ?? []), links: links ?? [] };
     const isComplete =
@@ -219,21 +221,19 @@ export function createTokenStatuses(deps: {
         keys.map((key, index) => [key, values[index]]),
         readAt,
       );
-      if (found.revoked) return revoked;
-      return query.credentialId !== undefined && found.credential.revoked ? credentialRevoked : found;
+      return found.revoked ? revoked : found;
     },
     listener: cache.listener(invalidatedKeys, cacheRevocation),
   };
 }
 
 /** Undefined when a value is missing. */
-function assemble(query: StatusQuery, values: readonly unknown[]): TokenStatus | InvalidStatus | undefined {
+function assemble(query: StatusQuery, values: readonly unknown[]): TokenStatus | typeof revoked | undefined {
   const [token, agent, organization, ...rest] = values;
   if (token === revoked) return revoked;
   if (token !== live || !agent || !organization || rest.includes(null)) return undefined;
   const { agentId, organizationId, credentialId, delegation, otherAgentIds, audience } = query;
   const credential = credentialId === undefined ? undefined : (rest.shift() as CredentialState);
-  if (credential?.revoked) return credentialRevoked;
   const status = {
     agentId,
     organizationId,

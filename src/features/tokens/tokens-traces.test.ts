@@ -97,6 +97,7 @@ describe('the audit log', () => {
         reason === undefined
           ? {
               tokenId: decodeJwt(result.json.access_token).jti,
+              credentialId: decodeJwt(result.json.access_token).credential_id,
               scope: 'agents:read',
               audience: 'http://countersign.test',
               expiresIn: 3600,

@@ -16,7 +16,6 @@ import { scopeLimit } from './scope-limit.ts';
 import {
   type CachedAgent,
   type ChainStatus,
-  type InvalidStatus,
   type StatusQuery,
   statusQuery,
   type TargetStatus,
@@ -88,9 +87,9 @@ export function createTokenVerifier({ clock, signer, statuses, issuer }: TokenDe
     const { tokenId, delegation } = signed.query;
     if (isExpired(signed) && !delegation) return undefined;
     const status = await statuses.get(signed.query);
-    if (!status || typeof status === 'string') return undefined;
+    if (!status || status === 'revoked') return undefined;
     const ended = status.chain && chainEnd(tokenId, status, status.chain);
-    if (!ended && !isValidFor(tokenId, status)) return undefined;
+    if (!ended && (status.credential?.revoked || !isValidFor(tokenId, status))) return undefined;
     if (isExpired(signed) && !ended) return undefined;
     const verified = verifiedToken(signed, status);
     if (ended) return { ...verified, ended };
@@ -123,17 +122,15 @@ export function createTokenVerifier({ clock, signer, statuses, issuer }: TokenDe
 }
 
 /** Undefined when the agent does not exist. */
-function describeInvalid(
-  tokenId: string,
-  status: TokenStatus | InvalidStatus | undefined,
-): string | undefined {
+function describeInvalid(tokenId: string, status: TokenStatus | 'revoked' | undefined): string | undefined {
   if (status === 'revoked') return 'The access token was revoked.';
-  if (status === 'credentialRevoked')
-    return 'The credential that the access token was issued with was revoked. Get a new token with another credential.';
-  if (!status || isValidFor(tokenId, status)) return undefined;
-  return status.agentStatus === 'active'
-    ? 'The access token was issued before its agent was suspended. Get a new one.'
-    : `The agent of the access token is ${status.agentStatus}.`;
+  if (!status) return undefined;
+  if (status.agentStatus !== 'active') return `The agent of the access token is ${status.agentStatus}.`;
+  if (!isValidFor(tokenId, status))
+    return 'The access token was issued before its agent was suspended. Get a new one.';
+  return status.credential?.revoked
+    ? 'The credential that the access token was issued with was revoked. Get a new token with another credential.'
+    : undefined;
 }
 
 /** Seconds since 1970 as an ISO time without milliseconds. */

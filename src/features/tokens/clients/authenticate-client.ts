@@ -28,7 +28,7 @@ export function createClientAuthentication(
   { db, clock, statuses, recordUse }: Deps,
   { verify, invalidate }: ProofVerifier,
 ): GuardDeps['authenticateClient'] {
-  /** Undefined when the agent does not exist, or the credential is revoked. */
+  /** Undefined when the agent does not exist. */
   const findStatus = async (query: Parameters<typeof statuses.get>[0]): Promise<TokenStatus | undefined> => {
     const status = await statuses.get(query);
     return typeof status === 'string' ? undefined : status;
@@ -39,7 +39,9 @@ export function createClientAuthentication(
     const { query, digest } = lookupOf(proof);
     const status = await findStatus(query);
     const isCurrent =
-      status?.credential?.digest === digest && (expiresAt === null || Date.parse(expiresAt) > clock.now());
+      status?.credential?.digest === digest &&
+      !status.credential.revoked &&
+      (expiresAt === null || Date.parse(expiresAt) > clock.now());
     if (!status || !isCurrent) {
       invalidate(proof);
       return authenticationFailure(agentId, wrongProof);

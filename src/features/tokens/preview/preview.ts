@@ -35,7 +35,7 @@ export function createPreview(
     const limit = await reachedPlanLimit(db, client);
     if (limit) throw quotaRefusal(limit);
     const claims = { ...tokenClaims(client, contents), ...tokenTimes(contents, clock.now()) };
-    return { iss: issuer, ...claims, jti: null };
+    return { iss: issuer, ...claims, jti: null, credential_id: null };
   };
 
   return async (caller, request) => {
