@@ -34,7 +34,7 @@ async function openapi(): Promise<object> {
   });
   const app = await createApp({ config, log: createLog({ level: 'silent' }) });
   try {
-    return app.http.openapi();
+    return await app.http.openapi();
   } finally {
     await app.close();
   }

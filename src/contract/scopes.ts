@@ -20,6 +20,19 @@ export const scopes = [...organizationScopes, ...resourceScopes, operatorScope] 
 
 export type Scope = (typeof scopes)[number];
 
+export const scopeDescriptions: Readonly<Record<Scope, string>> = {
+  'agents:read': 'Read agents, their keys, credentials and listings.',
+  'agents:write':
+    'Register, change and decommission agents, and manage their credentials and trust policies.',
+  'tokens:read': 'Ask whether a token is active.',
+  'audit:read': 'Read and verify the audit log.',
+  'webhooks:read': 'Read webhook subscriptions and their deliveries.',
+  'webhooks:write': 'Create, change and delete webhook subscriptions.',
+  'resources:read': 'Read the registered APIs of the organization.',
+  'resources:write': 'Register APIs, share them, and grant their scopes.',
+  'admin:orgs': 'Operate the instance: all organizations, and every scope.',
+};
+
 /** All scopes except the operator's can be delegated. */
 export const delegableScopes: readonly Scope[] = scopes.filter((scope) => scope !== operatorScope);
 

@@ -4,6 +4,7 @@ import { limits, type PageSize } from './limits.ts';
 
 /** Stricter than JSON Schema's `uuid` format, which also allows a `urn:uuid:` prefix that SQL refuses. */
 export const Uuid = Type.String({
+  format: 'uuid',
   pattern: '^[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}$',
   description: 'a UUID',
 });
@@ -58,8 +59,18 @@ export const TokenErrorBody = Type.Object(
 );
 
 export const pageQuery = (size: PageSize) => ({
-  page: Type.Integer({ minimum: 1, maximum: limits.maxPage, default: 1 }),
-  limit: Type.Integer({ minimum: 1, maximum: size.max, default: size.default }),
+  page: Type.Integer({
+    minimum: 1,
+    maximum: limits.maxPage,
+    default: 1,
+    description: 'which page, from 1',
+  }),
+  limit: Type.Integer({
+    minimum: 1,
+    maximum: size.max,
+    default: size.default,
+    description: 'how many entries a page has',
+  }),
 });
 
 export const PageOf = <T extends TSchema>(item: T, title: string) =>

@@ -51,8 +51,9 @@ export const agentRoutes = (agents: AgentService): RouteEntry[] => [
   }),
   route({
     id: 'updateAgent',
-    summary:
-      'Change an agent, or suspend, reactivate or decommission it; reactivation needs all that the agent may hold, and admin:orgs after a suspension by an operator',
+    summary: 'Change an agent, or suspend, reactivate or decommission it',
+    description:
+      'Reactivation needs all scopes that the agent may hold, and `admin:orgs` after a suspension by an operator. A suspended agent gets no tokens, and its tokens end at once.',
     tag: 'Agents',
     method: 'PATCH',
     url: '/agents/:agentId',

@@ -17,8 +17,8 @@ export const analyticsRoutes = (analytics: AnalyticsService): RouteEntry[] => [
   }),
   route({
     id: 'getActivityAnalytics',
-    summary:
-      'When in the week your agents are active: tokens issued in the last 90 days, by weekday and hour (UTC)',
+    summary: 'When in the week your agents are active',
+    description: 'Counts the tokens of the last 90 days by weekday and hour (UTC).',
     tag: 'Analytics',
     method: 'GET',
     url: '/analytics/agents/activity',

@@ -28,8 +28,9 @@ export const auditRoutes = (reader: AuditReader, verification: VerificationServi
   }),
   route({
     id: 'verifyAudit',
-    summary:
-      "Verify that the organization's audit log is what it was (for the operator, every organization's): every hash, and every signature on them",
+    summary: "Verify that the organization's audit log is unchanged",
+    description:
+      'Checks every hash and every signature. For an operator it checks the logs of all organizations.',
     tag: 'Audit',
     method: 'GET',
     url: '/audit/verify',

@@ -54,8 +54,9 @@ export const billingRoutes = (billing: BillingService, pages: EmbeddedPages): Ro
   }),
   route({
     id: 'startCheckout',
-    summary:
-      'Start paying for a higher plan; it changes when the payment is confirmed. After the first order it needs the policy action billing:manage',
+    summary: 'Start paying for a higher plan',
+    description:
+      'The plan changes when the payment is confirmed. After the first order the policies must permit `billing:manage`.',
     tag,
     method: 'POST',
     url: '/billing/checkout',

@@ -5,7 +5,6 @@ import { literals, Nullable, Timestamp, Uuid } from '../../contract/shapes.ts';
 const OfOrganization = Type.Optional(
   Type.Unsafe<string>({
     ...Uuid,
-    title: undefined,
     description: "a UUID: another organization than the caller's own; operators only",
   }),
 );
@@ -72,6 +71,7 @@ export type Outcome = 'applied' | 'repeated' | 'late' | 'ignored' | 'unknown';
 /** The raw bytes, because Stripe's signature covers them. */
 export const EventBody = Type.Unsafe<Buffer | undefined>({
   description: 'an event, signed in Stripe-Signature',
+  examples: [{ id: 'evt_1', type: 'customer.subscription.updated', data: { object: {} } }],
 });
 
 export const PageParams = Type.Object({

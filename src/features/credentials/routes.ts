@@ -15,6 +15,17 @@ export const credentialRoutes = (credentials: CredentialService): RouteEntry[] =
   route({
     id: 'generateCredential',
     summary: 'Generate a credential; its secret is shown this once',
+    links: [
+      {
+        to: 'issueToken',
+        description: 'Get a token with the new secret',
+        requestBody: {
+          grant_type: 'client_credentials',
+          client_id: '$response.body#/clientId',
+          client_secret: '$response.body#/clientSecret',
+        },
+      },
+    ],
     tag: 'Credentials',
     method: 'POST',
     url: '/agents/:agentId/credentials',

@@ -19,6 +19,15 @@ export const delegationRoutes = (delegations: DelegationService): RouteEntry[] =
   route({
     id: 'createDelegation',
     summary: 'Let another agent act on your behalf, or pass on what you were given',
+    description:
+      'The answer has a delegation token, once. The delegatee redeems it at `POST /api/v1/token` for an access token.',
+    links: [
+      {
+        to: 'verifyDelegation',
+        description: 'Ask whether the delegation still holds',
+        requestBody: { token: '$response.body#/delegationToken' },
+      },
+    ],
     tag,
     method: 'POST',
     url: '/delegations',

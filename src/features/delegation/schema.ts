@@ -108,6 +108,7 @@ export const DelegationQuery = Type.Object({
     type: 'string',
     enum: ['delegator', 'delegatee', 'any'],
     default: 'any',
+    description: 'whether you gave the delegation, were given it, or either',
   }),
   status: Type.Optional(literals(chainStatuses)),
   agentId: Type.Optional(

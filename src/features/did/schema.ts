@@ -4,7 +4,10 @@ import { Timestamp, Uuid } from '../../contract/shapes.ts';
 export const cardFormats = ['a2a', 'oasf', 'badge'] as const;
 export type CardFormat = (typeof cardFormats)[number];
 
-const DidUrl = Type.String({ pattern: '^did:web:[^\\s#]+(#\\S+)?$' });
+const DidUrl = Type.String({
+  pattern: '^did:web:[^\\s#]+(#\\S+)?$',
+  examples: ['did:web:id.talent.example.com:agents:7c9e6679-7425-40de-944b-e07fc1f90ae7'],
+});
 
 const PublicKeyJwk = Type.Object(
   {
@@ -26,7 +29,12 @@ export const DidDocument = Type.Object(
     id: DidUrl,
     controller: DidUrl,
     verificationMethod: Type.Array(
-      Type.Object({ id: DidUrl, type: Type.String(), controller: DidUrl, publicKeyJwk: PublicKeyJwk }),
+      Type.Object({
+        id: DidUrl,
+        type: Type.String({ examples: ['JsonWebKey2020'] }),
+        controller: DidUrl,
+        publicKeyJwk: PublicKeyJwk,
+      }),
     ),
     authentication: Type.Array(DidUrl),
     assertionMethod: Type.Optional(Type.Array(DidUrl)),
@@ -34,7 +42,7 @@ export const DidDocument = Type.Object(
       Type.Array(
         Type.Object({
           id: DidUrl,
-          type: Type.String(),
+          type: Type.String({ examples: ['AgentCard'] }),
           serviceEndpoint: Type.String({ format: 'uri' }),
         }),
       ),

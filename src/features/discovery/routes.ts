@@ -1,13 +1,16 @@
-import Type from 'typebox';
+import Type, { type TSchema } from 'typebox';
 import { open, type RouteEntry, rootRoute } from '../../kernel/http/route.ts';
 import type { DiscoveryDeps } from './deps.ts';
 import { authorizationServer, openidConfiguration, protectedResource } from './documents.ts';
 
-const Document = Type.Object({}, { additionalProperties: true });
-const KeySet = Type.Object({ keys: Type.Array(Type.Object({}, { additionalProperties: true })) });
+const KeySet = Type.Object({
+  keys: Type.Array(Type.Object({}, { additionalProperties: true }), {
+    examples: [[{ kty: 'RSA', use: 'sig', alg: 'RS256', kid: '8yVpAj2n', n: 'sXchDaQebHnPiGvy', e: 'AQAB' }]],
+  }),
+});
 
 export const discoveryRoutes = (deps: DiscoveryDeps): RouteEntry[] => {
-  const document = (id: string, url: string, summary: string, body: () => object, schema = Document) =>
+  const document = (id: string, url: string, summary: string, body: () => object, schema?: TSchema) =>
     rootRoute({
       id,
       summary,
@@ -16,7 +19,9 @@ export const discoveryRoutes = (deps: DiscoveryDeps): RouteEntry[] => {
       url: `/.well-known/${url}`,
       access: open(),
       limit: 'caller',
-      schema: { response: { 200: schema } },
+      schema: {
+        response: { 200: schema ?? Type.Object({}, { additionalProperties: true, examples: [body()] }) },
+      },
       handler({ header }) {
         header('cache-control', 'public, max-age=300');
         return body();

@@ -20,6 +20,13 @@ export const federationRoutes = (federation: FederationService): RouteEntry[] =>
   route({
     id: 'trustPartner',
     summary: 'Trust a partner identity provider',
+    links: [
+      {
+        to: 'getPartner',
+        description: 'Read the partner',
+        parameters: { id: '$response.body#/id' },
+      },
+    ],
     tag,
     method: 'POST',
     url: '/federation/trust',

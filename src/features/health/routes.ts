@@ -14,6 +14,12 @@ const Health = Type.Object(
   { title: 'Health' },
 );
 
+const Exposition = Type.String({
+  examples: [
+    '# TYPE service_tokens_issued_total counter\nservice_tokens_issued_total{scope="agents:read"} 42\n',
+  ],
+});
+
 export const healthRoutes = (deps: HealthDeps): RouteEntry[] => [
   rootRoute({
     id: 'health',
@@ -36,7 +42,7 @@ export const healthRoutes = (deps: HealthDeps): RouteEntry[] => [
     access: secret(deps.metricsToken),
     limit: 'caller',
     produces: metricsContentType,
-    schema: { response: { 200: Type.String() } },
+    schema: { response: { 200: Exposition } },
     handler: createExposition(deps),
   }),
 ];

@@ -38,7 +38,8 @@ export const marketplaceRoutes = (marketplace: MarketplaceService): RouteEntry[]
   }),
   route({
     id: 'createListing',
-    summary: 'List an agent, as a draft; needs all that the agent may hold, since a listing speaks for it',
+    summary: 'List an agent, as a draft',
+    description: 'The caller needs all scopes that the agent may hold, since a listing speaks for it.',
     tag: 'Marketplace',
     method: 'POST',
     url: '/marketplace/listings',
@@ -73,8 +74,9 @@ export const marketplaceRoutes = (marketplace: MarketplaceService): RouteEntry[]
   }),
   route({
     id: 'updateListing',
-    summary:
-      'Change a listing, publish or withdraw it; needs all that its agent may hold. Operators also suspend and reinstate',
+    summary: 'Change a listing, publish or withdraw it',
+    description:
+      'The caller needs all scopes that the agent may hold. Operators also suspend and reinstate listings.',
     tag: 'Marketplace',
     method: 'PATCH',
     url: '/marketplace/listings/:listingId',

@@ -12,16 +12,19 @@ export const maxDescriptionBytes = 8_192;
 /** A search finds and counts at most this many. */
 export const searchDepth = 200;
 
+/** Control characters, without `\\p{Cc}`: many readers of the OpenAPI document do not know it. */
+const controls = '\\u0000-\\u001F\\u007F-\\u009F';
+
 const line = (maxLength: number) =>
   Type.String({
     maxLength,
     // The lookahead scans once. Without the anchor it would run at every position, in quadratic time.
-    pattern: '^(?=[^\\p{Cc}]*[^\\p{Cc}\\s])[^\\p{Cc}]*$',
+    pattern: `^(?=[^${controls}]*[^${controls}\\s])[^${controls}]*$`,
     description: `one line of text, at most ${maxLength} characters and not blank`,
   });
 const HttpsUrl = Type.String({
   maxLength: 2_048,
-  pattern: '^https://[^\\s\\p{Cc}]+$',
+  pattern: `^https://[^\\s${controls}]+$`,
   description: 'an https:// address',
 });
 const word = (maxLength: number) =>

@@ -1,7 +1,7 @@
 import type { StaticContent } from '../../kernel/http/static-content.ts';
 
 export interface ReferenceDeps {
-  openapi(): object;
+  openapi(): Promise<object>;
   /** The page and its script, which are large: loaded by the first request. */
   loadPage(): Promise<ReferencePage>;
 }

@@ -3,11 +3,13 @@ import { open, type RouteEntry, rootRoute } from '../../kernel/http/route.ts';
 import { createStaticContent, type StaticContent } from '../../kernel/http/static-content.ts';
 import type { ReferenceDeps } from './deps.ts';
 
+const Document = Type.Object({}, { additionalProperties: true, examples: [{ openapi: '3.1.0' }] });
+
 export const referenceRoutes = ({ openapi, loadPage }: ReferenceDeps): RouteEntry[] => {
   /** Rendered by the first request, because every route must be mounted before; a failure is not cached. */
   let rendered: Promise<StaticContent> | undefined;
   const document = () => {
-    rendered ??= createStaticContent(JSON.stringify(openapi()));
+    rendered ??= openapi().then((document) => createStaticContent(JSON.stringify(document)));
     rendered.catch(() => {
       rendered = undefined;
     });
@@ -22,7 +24,7 @@ export const referenceRoutes = ({ openapi, loadPage }: ReferenceDeps): RouteEntr
       url: '/openapi.json',
       access: open(),
       limit: 'caller',
-      schema: { response: { 200: Type.Object({}, { additionalProperties: true }) } },
+      schema: { response: { 200: Document } },
       handler: document,
     }),
     rootRoute({

@@ -7,7 +7,11 @@ export type Language = (typeof languages)[number];
 export const ScaffoldParams = Type.Object({ agentId: Uuid });
 
 export const ScaffoldQuery = Type.Object({
-  language: Type.Unsafe<Language>({ ...literals(languages), default: 'typescript' }),
+  language: Type.Unsafe<Language>({
+    ...literals(languages),
+    default: 'typescript',
+    description: 'the language of the project',
+  }),
 });
 
 export const Archive = Type.Unsafe<unknown>({ type: 'string', format: 'binary' });

@@ -5,7 +5,7 @@ import type { TierService } from './service.ts';
 export const tierRoutes = (tiers: TierService): RouteEntry[] => [
   route({
     id: 'getTierStatus',
-    summary: "Your organization's plan, its limits, and their usage; not counted as a call",
+    summary: "Your organization's plan, its limits, and their usage",
     tag: 'Tiers',
     method: 'GET',
     url: '/tiers/status',
@@ -17,8 +17,8 @@ export const tierRoutes = (tiers: TierService): RouteEntry[] => [
   }),
   route({
     id: 'upgradeTier',
-    summary:
-      'Start the payment for a higher plan; not counted as a call. After the first order it needs the policy action billing:manage',
+    summary: 'Start the payment for a higher plan',
+    description: 'After the first order the policies must permit `billing:manage`.',
     tag: 'Tiers',
     method: 'POST',
     url: '/tiers/upgrade',

@@ -24,6 +24,20 @@ export const tokenRoutes = (
   route({
     id: 'issueToken',
     summary: 'Exchange client credentials for an access token',
+    description:
+      'Send the client id and secret in the form or by HTTP Basic, not both. Instead of a secret the client may send an assertion signed with its registered key. Without `scope` the token has all scopes that the agent may hold.',
+    links: [
+      {
+        to: 'introspectToken',
+        description: 'Ask whether the token is active',
+        requestBody: { token: '$response.body#/access_token' },
+      },
+      {
+        to: 'revokeToken',
+        description: 'Revoke the token',
+        requestBody: { token: '$response.body#/access_token' },
+      },
+    ],
     tag: 'Tokens',
     method: 'POST',
     url: '/token',
@@ -39,6 +53,7 @@ export const tokenRoutes = (
   route({
     id: 'introspectToken',
     summary: 'Ask whether a token is active, and what it carries (RFC 7662)',
+    description: 'An expired, revoked or unknown token is answered with `active: false` and no other field.',
     tag: 'Tokens',
     method: 'POST',
     url: '/token/introspect',
@@ -51,6 +66,7 @@ export const tokenRoutes = (
   route({
     id: 'revokeToken',
     summary: 'End a token before it expires (RFC 7009)',
+    description: 'An unknown or malformed token is answered with success, too.',
     tag: 'Tokens',
     method: 'POST',
     url: '/token/revoke',

@@ -32,10 +32,17 @@ export const TokenRequest = Type.Object(
 );
 export type TokenRequest = Static<typeof TokenRequest>;
 
+const exampleRequest = {
+  grant_type: 'client_credentials',
+  client_id: '7c9e6679-7425-40de-944b-e07fc1f90ae7',
+  client_secret: 'cs_9TpG2b7nQx4LrW1kZv8sYd3mHf6jCa5e',
+};
+
 /** With the fields of all grants. */
 export const tokenRequestOf = (grants: readonly Grant[]) =>
   Type.Object(Object.assign({}, TokenRequest.properties, ...grants.map(({ fields }) => fields)), {
     title: 'TokenRequest',
+    examples: [exampleRequest],
   }) as typeof TokenRequest;
 
 /** Nothing is read from the query string; endpoint/parse.ts refuses form fields in it. */

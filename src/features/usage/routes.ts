@@ -17,7 +17,7 @@ export const usageRoutes = (usage: UsageService, limitsOf: UsageDeps['limitsOf']
   }),
   route({
     id: 'getUsageLimits',
-    summary: "Your plan's limits, and how much of each is left; not counted as a call",
+    summary: "Your plan's limits, and how much of each is left",
     tag: 'Usage',
     method: 'GET',
     url: '/usage/limits',

@@ -32,6 +32,7 @@ export const UsageExportQuery = Type.Object({
     type: 'string',
     enum: [...exportFormats],
     default: 'csv',
+    description: 'the format of the file: CSV, or one JSON object a line',
   }),
 });
 export type UsageExportQuery = Static<typeof UsageExportQuery>;
@@ -80,4 +81,7 @@ export type UsageLimits = Static<typeof UsageLimits>;
 
 export const UsageExport = Type.String({
   description: 'a line for each day, metric and agent: CSV with a header, or JSON lines',
+  examples: [
+    'date,agentId,metric,quantity\n2030-01-31,7c9e6679-7425-40de-944b-e07fc1f90ae7,tokens_issued,42\n',
+  ],
 });

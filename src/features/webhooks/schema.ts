@@ -136,8 +136,14 @@ export const DeliveryQuery = Type.Object({
     minimum: 1,
     maximum: pageSizes.deliveries.max,
     default: pageSizes.deliveries.default,
+    description: 'how many deliveries to list',
   }),
-  offset: Type.Integer({ minimum: 0, maximum: unlimited, default: 0 }),
+  offset: Type.Integer({
+    minimum: 0,
+    maximum: unlimited,
+    default: 0,
+    description: 'how many deliveries to skip',
+  }),
 });
 export type DeliveryQuery = Static<typeof DeliveryQuery>;
 

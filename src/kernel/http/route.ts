@@ -111,10 +111,23 @@ export interface Input<S extends RouteSchema, A extends Access> {
   recheckAccess(): Promise<boolean>;
 }
 
+/** The values are runtime expressions of OpenAPI, such as `$response.body#/access_token`. */
+export interface RouteLink {
+  /** The id of the operation. */
+  readonly to: string;
+  readonly description: string;
+  readonly parameters?: Readonly<Record<string, string>>;
+  readonly requestBody?: Readonly<Record<string, string>>;
+}
+
 export interface RouteSpec<S extends RouteSchema, A extends Access> {
   /** `operationId` in the OpenAPI document. */
   readonly id: string;
+  /** One line without a full stop. */
   readonly summary: string;
+  /** Further sentences for the OpenAPI document, which adds the access and the limits. */
+  readonly description?: string;
+  /** A name from contract/tags.ts. */
   readonly tag: string;
   readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
   /** Relative to /api/v1, unless the route is made by `rootRoute`. */
@@ -127,6 +140,8 @@ export interface RouteSpec<S extends RouteSchema, A extends Access> {
    */
   readonly quota?: 'free';
   readonly schema: S;
+  /** Operations that use the answer; those below the path of a created object are linked without this. */
+  readonly links?: readonly RouteLink[];
   /** The errors particular to this route, for the OpenAPI document, which adds those that follow from access and schema. */
   readonly errors?: readonly ErrorCode[];
   /** The form of errors: the envelope, or the OAuth form of the token endpoints. */

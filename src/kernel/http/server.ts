@@ -58,7 +58,7 @@ export interface HttpDeps extends GuardDeps, IdempotencyDeps {
 
 export interface Http {
   readonly server: FastifyInstance;
-  openapi(): OpenApi;
+  openapi(): Promise<OpenApi>;
   /** Finishes requests in flight and ends keep-alive connections; after `graceMs` it closes the remaining ones. */
   close(graceMs?: number): Promise<void>;
 }

@@ -21,7 +21,17 @@ export const ExchangeRequest = Type.Object(
     resource: Type.Optional(Type.String({ maxLength: 1024 })),
     audience: Type.Optional(Type.String({ maxLength: 1024 })),
   },
-  { title: 'OutsideTokenExchange' },
+  {
+    title: 'OutsideTokenExchange',
+    examples: [
+      {
+        grant_type: 'urn:ietf:params:oauth:grant-type:token-exchange',
+        subject_token: 'eyJhbGciOiJSUzI1NiJ9.eyJpc3MiOiJodHRwczovL2lkcCJ9.c2lnbmF0dXJl',
+        subject_token_type: 'urn:ietf:params:oauth:token-type:jwt',
+        client_id: '7c9e6679-7425-40de-944b-e07fc1f90ae7',
+      },
+    ],
+  },
 );
 export type ExchangeRequest = Static<typeof ExchangeRequest>;
 
@@ -62,8 +72,8 @@ export type IdTokenRequest = Static<typeof IdTokenRequest>;
 export const IdTokenResponse = Type.Object(
   {
     id_token: Type.String(),
-    issued_token_type: Type.String(),
-    expires_in: Type.Integer(),
+    issued_token_type: Type.String({ examples: ['urn:ietf:params:oauth:token-type:id_token'] }),
+    expires_in: Type.Integer({ examples: [300] }),
     audience: Type.String(),
   },
   { title: 'IdTokenResponse' },

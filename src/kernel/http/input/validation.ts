@@ -26,6 +26,8 @@ const options = {
 const ajv = new Ajv(options);
 // Default-exported CommonJS: the types and the runtime disagree on the shape of the import.
 (addFormats as unknown as (ajv: Ajv, names: string[]) => void)(ajv, ['date-time', 'email', 'uri']);
+// Only names the kind of id; its pattern is what is validated.
+ajv.addFormat('uuid', true);
 
 /** A type guard for values that we make ourselves. The schema is compiled at its first use. */
 export function isShape<T>(schema: TSchema): (value: unknown) => value is T {
