@@ -32,6 +32,15 @@ async function render(): Promise<ReferencePage> {
       url: '/openapi.json',
       cdn: '/docs/js/scalar.js',
       pageTitle: 'Countersign API',
+      favicon: '/favicon.ico',
+      // The page calls the server that it came from, also when that is reached by another name than BASE_URL.
+      servers: [{ url: '/', description: 'This instance' }],
+      authentication: {
+        preferredSecurityScheme: 'oauth2',
+        securitySchemes: { oauth2: { flows: { clientCredentials: { tokenUrl: '/api/v1/token' } } } },
+      },
+      // A token in the browser's storage would outlive the page.
+      persistAuth: false,
       // No fonts, proxies or telemetry of other hosts.
       withDefaultFonts: false,
       telemetry: false,

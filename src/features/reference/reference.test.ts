@@ -41,6 +41,31 @@ describe('the reference', () => {
     assert.equal(script.status, 200);
     assert.ok(script.text.length > 100_000);
   });
+  it('200 / names the service; 302 to /docs for a browser', async () => {
+    for (const accept of ['*/*', 'application/json', '']) {
+      const { status, json, headers } = await t.call('GET', '/', { headers: { accept } });
+      assert.equal(status, 200);
+      assert.deepEqual(json, { name: 'Countersign', version: '1.0.0', docs: '/docs' });
+      assert.equal(headers.vary, 'accept');
+    }
+    const browser = { accept: 'text/html,application/xhtml+xml,*/*;q=0.8' };
+    const { status, headers, text } = await t.call('GET', '/', { headers: browser });
+    assert.deepEqual([status, headers.location, text], [302, '/docs', '']);
+  });
+  it('302 /docs/ leads to /docs', async () => {
+    const { status, headers } = await t.call('GET', '/docs/');
+    assert.deepEqual([status, headers.location], [302, '/docs']);
+  });
+  it('200 /favicon.ico is an image', async () => {
+    const { status, headers, text } = await t.call('GET', '/favicon.ico');
+    assert.deepEqual([status, headers['content-type']], [200, 'image/svg+xml']);
+    assert.match(text, /^<svg /);
+  });
+  it('200 /docs calls this server, and gets a token from it', async () => {
+    const { text } = await t.call('GET', '/docs');
+    assert.match(text, /"tokenUrl": ?"\/api\/v1\/token"/);
+    assert.match(text, /"servers": ?\[\s*\{\s*"url": ?"\/"/);
+  });
   for (const url of ['/openapi.json', '/docs', '/docs/js/scalar.js']) {
     const get = (headers: Record<string, string>) => t.app.http.server.inject({ url, headers });
     it(`200 ${url} is compressed for clients that accept it, and for no others`, async () => {

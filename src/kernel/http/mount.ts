@@ -10,7 +10,7 @@ import type { Guard, RequestContext } from './guard.ts';
 import { readForm, readJson } from './input/body.ts';
 import { idempotencyHeader, type RunIdempotent, replayedHeader } from './input/idempotency.ts';
 import { schemaOf } from './openapi.ts';
-import { type BodyFormat, mediaTypes, type RouteEntry, successStatus } from './route.ts';
+import { type BodyFormat, mediaTypes, type RouteEntry, redirectTarget, successStatus } from './route.ts';
 import { isStaticContent, sendStaticContent } from './static-content.ts';
 
 declare module 'fastify' {
@@ -123,6 +123,8 @@ function createResponder(entry: RouteEntry) {
     String(reply.serializeInput(body, String(status))),
   );
   return (body: unknown, request: FastifyRequest, reply: FastifyReply) => {
+    const location = redirectTarget(body);
+    if (location !== undefined) return reply.code(302).header('location', location).send();
     reply.code(status);
     if (isDeepFrozen(body) && !entry.produces) return reply.type(jsonType).send(serialize(body, reply));
     if (isStaticContent(body)) {

@@ -9,6 +9,9 @@ import { mediaTypes, type RouteEntry } from './route.ts';
 
 export type { OpenApi };
 
+/** Of the HTTP API; it changes with the contract, not with each release. */
+export const apiVersion = '1.0.0';
+
 export function schemaOf(entry: RouteEntry): FastifySchema {
   const { params, query, body, response } = entry.schema;
   const failure = entry.failures === 'oauth' ? TokenErrorBody : ErrorEnvelope;
@@ -61,7 +64,7 @@ export async function documentRoutes(
       openapi: '3.1.0',
       info: {
         title: 'Countersign',
-        version: '1.0.0',
+        version: apiVersion,
         description:
           'The identity provider for AI agents. Times are UTC; ids are UUIDs; failures carry code, message and details.',
         contact: { name: 'The operator of this instance', url: baseUrl },

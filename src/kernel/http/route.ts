@@ -173,6 +173,14 @@ export interface RouteSpec<S extends RouteSchema, A extends Access> {
 
 export type RouteEntry = RouteSpec<RouteSchema, Access> & { readonly path: string };
 
+const target = Symbol('redirect');
+
+/** A handler returns this to answer with 302 instead of a body. */
+export const redirect = (location: string) => ({ [target]: location });
+
+export const redirectTarget = (body: unknown): string | undefined =>
+  typeof body === 'object' && body !== null && target in body ? String(body[target]) : undefined;
+
 const apiPrefix = '/api/v1';
 
 export function route<S extends RouteSchema, A extends Access>(spec: RouteSpec<S, A>): RouteEntry {

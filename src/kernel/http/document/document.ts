@@ -22,6 +22,7 @@ interface Parameter {
   required?: boolean;
   description?: string;
   schema?: Record<string, unknown>;
+  examples?: Record<string, object>;
 }
 interface Operation {
   operationId: string;
@@ -107,24 +108,29 @@ function withExample(content: Content, schema: Schema, direction: 'request' | 'r
   );
 }
 
-/** A parameter with a default is optional. Only path parameters get an example: a page would fill in every filter. */
+/** A parameter with a default is optional. */
 function completeParameter(parameter: Parameter, entry: RouteEntry): Parameter {
   const { name, schema = {}, description = '' } = parameter;
-  if (parameter.in !== 'path') {
-    const required = parameter.required === true && !('default' in schema);
-    const isFilter = !required && !('default' in schema);
-    const text = description ? sentence(description) : isFilter ? filterText(name) : '';
-    return { ...parameter, description: text, required };
-  }
-  const { value } = exampleOf(
-    { type: 'object', properties: { [name]: schema as Schema }, required: [name] },
-    'request',
-  );
+  const value = parameterExample(name, schema as Schema);
+  if (parameter.in === 'path')
+    return { ...parameter, description: pathParameterText(name, entry.path), ...{ example: value } };
+  const required = parameter.required === true && !('default' in schema);
+  const isFilter = !required && !('default' in schema);
+  const text = description ? sentence(description) : isFilter ? filterText(name) : '';
   return {
     ...parameter,
-    description: pathParameterText(name, entry.path),
-    ...{ example: (value as Record<string, unknown>)[name] },
+    description: text,
+    required,
+    // The reference page leaves out a parameter with this mark; without it, the page would send the example.
+    ...(value !== undefined && {
+      examples: { default: { value, ...(!required && { 'x-disabled': true }) } },
+    }),
   };
+}
+
+function parameterExample(name: string, schema: Schema): unknown {
+  const body = exampleOf({ type: 'object', properties: { [name]: schema } }, 'response').value;
+  return (body as Record<string, unknown>)[name];
 }
 
 const failureSchemas = () => ({
