@@ -7,6 +7,7 @@ import { basename, dirname } from 'node:path';
  * none runs alone at the end. A quick run leaves them out.
  */
 const slowest = [
+  'test/openapi/fuzz.test.ts',
   'test/matrix/matrix.test.ts',
   'test/scaffold/rust.test.ts',
   'test/faults/unread-responses.test.ts',
@@ -19,6 +20,7 @@ const slowest = [
   'test/scaffold/java.test.ts',
   'test/scaffold/python.test.ts',
   'test/scaffold/typescript.test.ts',
+  'test/openapi/lint.test.ts',
   'test/faults/webhooks-killed.test.ts',
   'test/audit-trail.test.ts',
   'test/processes/commands.test.ts',
