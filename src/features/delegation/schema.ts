@@ -43,7 +43,7 @@ export type CreatedDelegation = Static<typeof CreatedDelegation>;
 
 const chain = Type.Array(DelegationChain, { description: 'every link, root first' });
 
-const effectiveScopes = Type.Array(Type.String(), {
+const effectiveScopes = Type.Array(Type.String({ examples: ['agents:read'] }), {
   description:
     'the scopes that every link delegates and the subject may hold now, by its allowedScopes or its grant; an empty list: nothing can be redeemed now',
 });

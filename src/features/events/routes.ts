@@ -5,8 +5,8 @@ import type { EventStreamService } from './service.ts';
 export const eventRoutes = (service: EventStreamService): RouteEntry[] => [
   route({
     id: 'streamEvents',
-    summary:
-      "Watch the organization's audit events as server-sent events; with Last-Event-ID, from that position on",
+    summary: "Watch the organization's audit events as server-sent events",
+    description: 'With the header `Last-Event-ID` it continues after that position.',
     tag: 'Audit',
     method: 'GET',
     url: '/events',

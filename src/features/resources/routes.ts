@@ -34,6 +34,7 @@ export const resourceRoutes = (
     method: 'POST',
     url: '/resources',
     access: scope('resources:write'),
+    idempotent: { event: 'resource.created', idField: 'resourceId' },
     schema: { body: NewResource, response: { 201: Resource } },
     errors: ['RESOURCE_LIMIT_EXCEEDED', 'RESOURCE_ALREADY_EXISTS', 'ORG_NOT_FOUND'],
     handler: ({ caller, body }) => resources.create(caller, body),
@@ -99,8 +100,8 @@ export const resourceRoutes = (
   route({
     ...common,
     id: 'putResourceShare',
-    summary:
-      'Let another organization grant these scopes to its agents; a scope left out ends in its grants at once',
+    summary: 'Let another organization grant scopes of a resource to its agents',
+    description: 'A scope that is left out ends in the grants of its agents at once.',
     method: 'PUT',
     url: '/resources/:resourceId/shares/:organizationId',
     access: scope('resources:write'),
@@ -145,8 +146,9 @@ export const resourceRoutes = (
   route({
     ...common,
     id: 'putAgentGrant',
-    summary:
-      'Set the scopes of a resource that an agent may hold; needs also resources:write in the organization that owns the resource, or the role admin, or each scope by a grant of your own',
+    summary: 'Set the scopes of a resource that an agent may hold',
+    description:
+      'Besides the scope of your token you need one of: `resources:write` in the organization that owns the resource; the role admin; each of these scopes by a grant of your own. Tokens with a scope that is left out end at once.',
     method: 'PUT',
     url: '/agents/:agentId/grants/:resourceId',
     access: scope('agents:write'),

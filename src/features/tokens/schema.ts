@@ -133,8 +133,10 @@ export const TokenPreview = Type.Object(
         },
       ),
     ),
-    error: Type.Optional(Type.String({ description: 'the error that POST /token would answer' })),
-    reason: Type.Optional(Type.String()),
+    error: Type.Optional(
+      Type.String({ description: 'the error that POST /token would answer', examples: ['invalid_target'] }),
+    ),
+    reason: Type.Optional(Type.String({ examples: ['there is no grant for this resource'] })),
   },
   { title: 'TokenPreview' },
 );

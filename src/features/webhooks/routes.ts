@@ -99,8 +99,8 @@ export const webhookRoutes = (webhooks: WebhookService): RouteEntry[] => [
   route({
     ...common,
     id: 'rotateWebhookSecret',
-    summary:
-      'Replace the signing secret; the new one is shown this once, and the replaced one signs too for a while',
+    summary: 'Replace the signing secret; the new one is shown this once',
+    description: 'The replaced secret signs too, until the time in `previous_secret_expires_at`.',
     method: 'POST',
     url: '/webhooks/:id/rotate-secret',
     access: mayWrite,
