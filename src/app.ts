@@ -63,7 +63,7 @@ export async function createApp({
   const { audit, eventStream, usage, deliveries, streams, recordRefusal } = events;
   const { organizations, agents, credentials, resources, did, marketplace, requirePermission } = registry;
   const { billing, tiers, analytics, compliance, scaffold, webhooks } = product;
-  const { tokens, delegations, oidc, federation, discovery } = issuance;
+  const { tokens, delegations, oidc, access, federation, discovery } = issuance;
   const health = createHealth({
     db,
     kv,
@@ -77,8 +77,8 @@ export async function createApp({
   /** In the order of the OpenAPI document. */
   const features: readonly { routes?: readonly RouteEntry[]; loops?: readonly Loop[] }[] = [
     ...[events.cache, events.refusals, events.idempotency, health, reference, discovery],
-    ...[tokens, delegations, agents, credentials, resources, organizations, federation, oidc],
-    ...[tiers, usage, analytics, billing, audit, did, marketplace, compliance],
+    ...[tokens, delegations, agents, credentials, resources, access, organizations],
+    ...[federation, oidc, tiers, usage, analytics, billing, audit, did, marketplace, compliance],
     ...[scaffold, webhooks, deliveries, eventStream, streams ?? {}],
   ];
   const routes = features.flatMap((feature) => feature.routes ?? []);
@@ -106,7 +106,7 @@ export async function createApp({
 
   return {
     ...{ http, routes, loops, db, ids, metrics },
-    ...{ organizations, usage, agents, credentials, audit, billing, deliveries, delegations, oidc },
+    ...{ organizations, usage, agents, credentials, audit, billing, deliveries },
     /** Migrates the database; several nodes may call it at once. With `takeOver`, this server's key signs the audit log from now on. */
     async prepare(options?: { takeOver: boolean }) {
       const migrator = base.openWithoutTimeout();

@@ -1,12 +1,15 @@
-/** Issuance: the token endpoint and its grants, delegations, workload federation, partners, and the documents that clients discover them by. */
+/**
+ * Issuance: the token endpoint and its grants, delegations, workload federation, partners, the documents that clients discover them by,
+ * and the access that an agent has by all of these.
+ */
 import { assertionAlgorithms, createAssertions } from '../adapters/keys/keys.ts';
+import { createAccess } from '../features/access/feature.ts';
 import type { Delegations } from '../features/delegation/deps.ts';
 import { createDelegations } from '../features/delegation/feature.ts';
 import { createDiscovery } from '../features/discovery/feature.ts';
 import { createFederation } from '../features/federation/feature.ts';
 import type { Oidc } from '../features/oidc/deps.ts';
 import { clientRefusalCodes, createOidc, grantRefusalCodes } from '../features/oidc/feature.ts';
-import { findAgentGrant } from '../features/resources/access-store.ts';
 import type { Tokens } from '../features/tokens/deps.ts';
 import { createTokens } from '../features/tokens/feature.ts';
 import type { Caller } from '../kernel/caller.ts';
@@ -31,11 +34,13 @@ export function createIssuance(base: Foundations, events: Events, registry: Regi
   const isAdmin = async (caller: Caller) => (await organizations.roleOf(caller)) === 'admin';
 
   const { unregisteredResources } = config;
-  const resources = { findGrant: findAgentGrant, unregisteredResources };
+  const { findGrant, findGrants } = registry.resources.access;
+  const resources = { findGrant, unregisteredResources };
 
   const delegations: Delegations = createDelegations({
     ...shared,
     ...resources,
+    findGrants,
     // Each needs the other: redeeming a delegation mints a token, and the token endpoint offers the delegation's grant.
     verifyAccessToken: (token) => tokens.verify(token),
     findAgents: agents.findAll,
@@ -77,6 +82,15 @@ export function createIssuance(base: Foundations, events: Events, registry: Regi
     lockAgent: agents.lock,
     refuseImpersonation,
   });
+  const access = createAccess({
+    agentFor: agents.get,
+    findEligibility: (agentId) => tokens.findEligibility(db, agentId),
+    roleOf: organizations.roleOf,
+    listGrants: registry.resources.listGrants,
+    findGrants: (queries) => findGrants(db, queries),
+    listReceivedDelegations: delegations.listReceived,
+    listActivePolicies: oidc.listActivePolicies,
+  });
   const federation = createFederation({
     ...shared,
     externalTokens,
@@ -88,7 +102,7 @@ export function createIssuance(base: Foundations, events: Events, registry: Regi
     grantTypes: grants.map(({ grantType }) => grantType),
     signer,
   });
-  return { tokens, delegations, oidc, federation, discovery };
+  return { tokens, delegations, oidc, access, federation, discovery };
 }
 
 export type Issuance = ReturnType<typeof createIssuance>;

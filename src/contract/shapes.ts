@@ -38,6 +38,21 @@ export const Nullable = <T extends TSchema>(schema: T) => Type.Union([schema, Ty
 export const literals = <const W extends readonly string[]>(words: W) =>
   Type.Unsafe<W[number]>({ type: 'string', enum: [...words] });
 
+/** The scopes of a registered resource that an agent may hold. */
+export const Grant = Type.Object(
+  {
+    agentId: Uuid,
+    resourceId: Uuid,
+    identifier: Type.String({ description: 'of the resource: the audience of its tokens' }),
+    scopes: Type.Array(Type.String()),
+    grantedBy: Uuid,
+    createdAt: Timestamp,
+    updatedAt: Timestamp,
+  },
+  { title: 'Grant' },
+);
+export type Grant = Static<typeof Grant>;
+
 export const ErrorEnvelope = Type.Object(
   {
     code: Type.String(),

@@ -925,6 +925,10 @@ export const rows: Readonly<Record<string, Row>> = {
     request: ({ granteeId }) => ({ method: 'GET', url: `${api}/agents/${granteeId}/grants` }),
     answers: ofAgents('200'),
   },
+  getAgentAccess: {
+    request: ({ granteeId }) => ({ method: 'GET', url: `${api}/agents/${granteeId}/access` }),
+    answers: ofAgents('200'),
+  },
   // Without resources:write and without a grant of its own, only an admin may grant; a delegated token carries no role.
   putAgentGrant: {
     request: ({ agentId, resourceId }) => ({

@@ -29,6 +29,7 @@ export interface DelegationDeps {
   /** Whether tokens are issued for audiences that no organization has registered. */
   readonly unregisteredResources: 'allow' | 'refuse';
   readonly findGrant: ResourceAccess['findGrant'];
+  readonly findGrants: ResourceAccess['findGrants'];
   /** By id; agents that do not exist are left out. */
   findAgents(agentIds: readonly string[]): Promise<ReadonlyMap<string, ChainAgent>>;
   /** The same; the agents do not change until the transaction ends. */
@@ -52,8 +53,8 @@ export interface ReceivedDelegation {
   readonly subjectId: string;
   readonly delegatorId: string;
   /** Our own issuer for our own API. */
-  readonly audiences: readonly string[];
-  readonly scopes: readonly string[];
+  readonly audiences: string[];
+  readonly scopes: string[];
   readonly expiresAt: string;
 }
 

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { describe, it } from 'node:test';
 import { decodeJwt } from 'jose';
-import { type Answer, newAgent, startApp } from '../../../test/support/harness.ts';
+import { type Answer, startApp } from '../../../test/support/harness.ts';
 import { createDelegationClient } from '../../../test/support/scenarios/delegations.ts';
 import { createResourceRows } from '../../../test/support/scenarios/resource-rows.ts';
 
@@ -405,30 +405,4 @@ describe('GET /delegations with agentId', () => {
     assert.equal((await list(aliceToken, 'role=any')).status, 200);
     assertFailed(await list(operator, 'agentId=nonsense'), 400, 'VALIDATION_ERROR');
   });
-});
-
-it('the active chains that an agent has received, with effective scopes and audiences', async () => {
-  const [giver, taker] = [await t.agent(newAgent({ allowedScopes: ['agents:read'] })), await worker()];
-  const giverToken = await t.token(undefined, giver);
-  const resource = await insertResource(['orders:read', 'orders:write']);
-  await setGrant(giver.agentId, resource, ['orders:read', 'orders:write']);
-  const own = await createDelegation(giverToken, taker, ['agents:read']);
-  const lent = await createDelegation(giverToken, taker, ['orders:read', 'orders:write'], {
-    resource: [resource.identifier],
-  });
-  await revoke(giverToken, (await createDelegation(giverToken, taker, ['agents:read'])).chainId);
-  await setGrant(giver.agentId, resource, ['orders:read']);
-  const received = await t.app.delegations.listReceived(taker.agentId, 100);
-  assert.deepEqual(
-    received.map(({ chainId, subjectId, audiences, scopes }) => ({ chainId, subjectId, audiences, scopes })),
-    [
-      {
-        chainId: lent.chainId,
-        subjectId: giver.agentId,
-        audiences: [resource.identifier],
-        scopes: ['orders:read'],
-      },
-      { chainId: own.chainId, subjectId: giver.agentId, audiences: [issuer], scopes: ['agents:read'] },
-    ],
-  );
 });

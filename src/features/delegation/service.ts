@@ -17,7 +17,7 @@ import { createDelegationTokens } from './delegation-token.ts';
 import type { DelegationDeps, Delegations } from './deps.ts';
 import type { DelegationChain, DelegationQuery, DelegationWithLinks, VerifiedDelegation } from './schema.ts';
 import { findChain, listLinks, listReceivedChains, lockTree, revokeBelow } from './store.ts';
-import { createSubjectScopes } from './subject-scopes.ts';
+import { createSubjectScopes, prefetchGrants } from './subject-scopes.ts';
 
 export interface DelegationService extends Pick<Delegations, 'listReceived'> {
   readonly create: CreateDelegation;
@@ -75,10 +75,11 @@ export function createDelegationService(deps: DelegationDeps): DelegationService
     async listReceived(agentId, limit) {
       const chains = await listReceivedChains(db, agentId, new Date(clock.now()), limit);
       const subjects = await findAgents([...new Set(chains.map((chain) => lastLink(chain).subjectId))]);
+      const prefetched = createSubjectScopes({ ...deps, findGrant: await prefetchGrants(deps, chains) });
       return Promise.all(
         chains.map(async (chain) => {
           const { chainId, subjectId, delegatorId, expiresAt } = lastLink(chain);
-          const scopes = await effectiveScopes(db, chain, subjects.get(subjectId));
+          const scopes = await prefetched.effectiveScopes(db, chain, subjects.get(subjectId));
           const audiences = delegatedAudiences(chain, issuer);
           return { chainId, subjectId, delegatorId, audiences, scopes, expiresAt };
         }),

@@ -58,3 +58,21 @@ export function createSubjectScopes({
     },
   };
 }
+
+/** Reads the grants that the chains depend on by one query, however many chains there are. */
+export async function prefetchGrants(
+  { db, issuer, findGrants }: Pick<DelegationDeps, 'db' | 'issuer' | 'findGrants'>,
+  chains: readonly Chain[],
+): Promise<DelegationDeps['findGrant']> {
+  const queries = chains.flatMap((chain) =>
+    delegatedAudiences(chain, issuer)
+      .filter((audience) => audience !== issuer)
+      .map((identifier) => ({ agentId: lastLink(chain).subjectId, identifier })),
+  );
+  const grants = await findGrants(db, queries);
+  const keyOf = (agentId: string, identifier: string) => `${agentId} ${identifier}`;
+  const byKey = new Map(
+    queries.map(({ agentId, identifier }, index) => [keyOf(agentId, identifier), grants[index]]),
+  );
+  return async (_db, agentId, identifier) => byKey.get(keyOf(agentId, identifier));
+}

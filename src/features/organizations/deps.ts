@@ -49,6 +49,8 @@ export interface ImpersonationTarget {
   readonly allowedScopes: readonly string[];
 }
 
+export type RoleHolder = Pick<Caller, 'organizationId' | 'agentId' | 'delegation'>;
+
 export interface MemberService {
   listMembers(caller: Caller, orgId: string, query: MemberQuery): Promise<Page<Membership>>;
   addMember(caller: Caller, orgId: string, wanted: NewMember): Promise<Membership>;
@@ -85,8 +87,8 @@ export interface OrganizationService extends MemberService {
   ): Promise<boolean>;
   /** Undefined when the organization does not exist. */
   statusOf(organizationId: string): Promise<OrganizationStatus | undefined>;
-  /** The caller's role in its own organization. */
-  roleOf(caller: Caller, within?: Queryable): Promise<Role>;
+  /** The role of a caller, or of any agent, in its own organization. */
+  roleOf(agent: RoleHolder, within?: Queryable): Promise<Role>;
   /**
    * FORBIDDEN unless the caller holds the scopes of the agent, and the role admin if the agent does: a caller that gives an
    * agent a secret or a key can act as that agent.

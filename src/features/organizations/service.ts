@@ -11,7 +11,7 @@ import type { Queryable, Tx } from '../../kernel/data/db.ts';
 import { fail } from '../../kernel/fail.ts';
 import { pageOf } from '../../kernel/http/page.ts';
 import { organization as organizationResource, type Role } from '../../kernel/policy.ts';
-import type { OrganizationDeps, OrganizationService } from './deps.ts';
+import type { OrganizationDeps, OrganizationService, RoleHolder } from './deps.ts';
 import { createMemberService } from './members.ts';
 import { findRole } from './members-store.ts';
 import type { Organization, OrganizationChange } from './schema.ts';
@@ -149,7 +149,7 @@ export function createOrganizationService(deps: OrganizationDeps): OrganizationS
       }
     },
 
-    roleOf: (caller, within = db) => roleIn(within, caller),
+    roleOf: (agent, within = db) => roleIn(within, agent),
     async statusOf(organizationId) {
       return (await findOrganization(db, organizationId))?.status;
     },
@@ -157,7 +157,7 @@ export function createOrganizationService(deps: OrganizationDeps): OrganizationS
 }
 
 /** A delegation carries scopes, not roles: a delegated caller has no role, not even its own. */
-const roleIn = async (db: Queryable, { organizationId, agentId, delegation }: Caller): Promise<Role> =>
+const roleIn = async (db: Queryable, { organizationId, agentId, delegation }: RoleHolder): Promise<Role> =>
   delegation ? 'none' : ((await findRole(db, organizationId, agentId)) ?? 'none');
 
 /** On the wire a limit is always a number: the organization's override, or its plan's. */

@@ -1,7 +1,16 @@
 /** Reads that other features need of resources and grants. */
 import type { Queryable } from '../../kernel/data/db.ts';
 import { prepared, sql } from '../../kernel/data/sql.ts';
-import type { AgentGrant, HeldScopes, RegisteredResource } from '../../kernel/ports/resources.ts';
+import type { AgentGrant, GrantQuery, HeldScopes, RegisteredResource } from '../../kernel/ports/resources.ts';
+
+const columns = sql`
+  r.resource_id as "resourceId", r.organization_id as "organizationId", r.identifier,
+  r.deleted_at is not null as deleted, r.token_lifetime_seconds as "tokenLifetimeSeconds", r.claims,
+  coalesce(g.scopes, '{}') as scopes`;
+
+type GrantRow = RegisteredResource & { readonly scopes: HeldScopes };
+
+const toGrant = ({ scopes, ...resource }: GrantRow): AgentGrant => ({ resource, scopes });
 
 /** Undefined when no resource has, or had, this identifier. */
 export async function findAgentGrant(
@@ -9,18 +18,33 @@ export async function findAgentGrant(
   agentId: string,
   identifier: string,
 ): Promise<AgentGrant | undefined> {
-  const row = await db.maybe<RegisteredResource & { scopes: HeldScopes }>(
+  const row = await db.maybe<GrantRow>(
     'resources.findAgentGrant',
     prepared(sql`
-      select r.resource_id as "resourceId", r.organization_id as "organizationId", r.identifier,
-        r.deleted_at is not null as deleted, r.token_lifetime_seconds as "tokenLifetimeSeconds", r.claims,
-        coalesce(g.scopes, '{}') as scopes
+      select ${columns}
       from resources r left join resource_grants g on g.resource_id = r.resource_id and g.agent_id = ${agentId}
       where r.identifier = ${identifier}`),
   );
-  if (!row) return undefined;
-  const { scopes, ...resource } = row;
-  return { resource, scopes };
+  return row && toGrant(row);
+}
+
+/** Many at once, in the order of the queries. */
+export async function findAgentGrants(
+  db: Queryable,
+  queries: readonly GrantQuery[],
+): Promise<(AgentGrant | undefined)[]> {
+  if (queries.length === 0) return [];
+  const rows = await db.many<GrantRow | { resourceId: null }>(
+    'resources.findAgentGrants',
+    sql`select ${columns}
+        from unnest(${queries.map(({ agentId }) => agentId)}::uuid[],
+                    ${queries.map(({ identifier }) => identifier)}::text[])
+            with ordinality as wanted (agent_id, identifier, position)
+          left join resources r on r.identifier = wanted.identifier
+          left join resource_grants g on g.resource_id = r.resource_id and g.agent_id = wanted.agent_id
+        order by wanted.position`,
+  );
+  return rows.map((row) => (row.resourceId === null ? undefined : toGrant(row)));
 }
 
 /** A grant of an agent, compared with the caller's own grant for the same resource. */

@@ -80,4 +80,6 @@ export interface GrantService {
 export interface Resources {
   readonly routes: readonly RouteEntry[];
   readonly access: ResourceAccess;
+  /** The grants of an agent, newest first. */
+  listGrants(agentId: string, limit: number): Promise<Grant[]>;
 }

@@ -4,10 +4,11 @@
  * narrows either narrows the grants in the same transaction. The tokens feature issues the tokens.
  */
 import { isOperator } from '../../kernel/caller.ts';
-import { compareGrants, findAgentGrant } from './access-store.ts';
+import { compareGrants, findAgentGrant, findAgentGrants } from './access-store.ts';
 import type { ResourceDeps, Resources } from './deps.ts';
 import { createGrantingRule } from './granting-rule.ts';
 import { createGrantService } from './grants.ts';
+import { listAgentGrants } from './grants-store.ts';
 import { resourceRoutes } from './routes.ts';
 import { createResourceService } from './service.ts';
 import { createShareService } from './shares.ts';
@@ -22,11 +23,13 @@ export function createResources(deps: ResourceDeps): Resources {
     ),
     access: {
       findGrant: findAgentGrant,
+      findGrants: findAgentGrants,
       async refuseGrantsBeyond(tx, caller, { agentId, organizationId }) {
         if (isOperator(caller) || agentId === caller.agentId) return;
         const grants = await compareGrants(tx, agentId, caller.agentId);
         if (grants.length > 0) await refuseGranting(tx, caller, organizationId, grants);
       },
     },
+    listGrants: async (agentId, limit) => (await listAgentGrants(deps.db, agentId, { page: 1, limit })).rows,
   };
 }

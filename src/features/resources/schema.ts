@@ -1,6 +1,6 @@
 import Type, { type Static } from 'typebox';
 import { limits, pageSizes } from '../../contract/limits.ts';
-import { literals, Nullable, PageOf, pageQuery, Timestamp, Uuid } from '../../contract/shapes.ts';
+import { Grant, literals, Nullable, PageOf, pageQuery, Timestamp, Uuid } from '../../contract/shapes.ts';
 import { resourceClaims } from '../../kernel/ports/resources.ts';
 
 const { maxIdentifierLength, maxScopes, maxScopeLength, minTokenSeconds, maxTokenSeconds } = limits.resource;
@@ -142,19 +142,7 @@ export type Share = Static<typeof Share>;
 export const SharePage = PageOf(Share, 'ResourceSharePage');
 export const ShareParams = Type.Object({ resourceId: Uuid, organizationId: Uuid });
 
-export const Grant = Type.Object(
-  {
-    agentId: Uuid,
-    resourceId: Uuid,
-    identifier: Type.String({ description: 'of the resource: the audience of its tokens' }),
-    scopes: Type.Array(Type.String()),
-    grantedBy: Uuid,
-    createdAt: Timestamp,
-    updatedAt: Timestamp,
-  },
-  { title: 'Grant' },
-);
-export type Grant = Static<typeof Grant>;
+export { Grant };
 export const GrantPage = PageOf(Grant, 'GrantPage');
 export const AgentParams = Type.Object({ agentId: Uuid });
 export const GrantParams = Type.Object({ agentId: Uuid, resourceId: Uuid });

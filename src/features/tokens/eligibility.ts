@@ -1,4 +1,5 @@
 /** Whether an agent can get tokens now. */
+import { type Scope, scopes } from '../../contract/scopes.ts';
 import type { Queryable, Tx } from '../../kernel/data/db.ts';
 import { failToken } from '../../kernel/fail.ts';
 import { type AgentStatus, findAgentStatuses, lockAgentStatus } from './store.ts';
@@ -7,6 +8,8 @@ export interface TokenEligibility {
   readonly organizationId: string;
   /** Why the agent can get no token. */
   readonly problem?: string;
+  /** The scopes that a token of its own for our API can carry now; none with a problem. */
+  readonly scopes: readonly Scope[];
 }
 
 /** Undefined when the agent does not exist. It does not change until the transaction ends. */
@@ -29,7 +32,9 @@ export function requireActive(status: AgentStatus): void {
 
 function eligibilityOf(status: AgentStatus): TokenEligibility {
   const problem = problemOf(status);
-  return { organizationId: status.organizationId, ...(problem !== undefined && { problem }) };
+  const { organizationId } = status;
+  if (problem !== undefined) return { organizationId, problem, scopes: [] };
+  return { organizationId, scopes: scopes.filter((scope) => status.allowedScopes.includes(scope)) };
 }
 
 function problemOf({ agentStatus, organizationStatus }: AgentStatus): string | undefined {

@@ -26,9 +26,16 @@ export interface AgentGrant {
   readonly scopes: HeldScopes;
 }
 
+export interface GrantQuery {
+  readonly agentId: string;
+  readonly identifier: string;
+}
+
 export interface ResourceAccess {
   /** Undefined when no resource has, or had, this identifier. */
   findGrant(db: Queryable, agentId: string, identifier: string): Promise<AgentGrant | undefined>;
+  /** The same for many, in the order of the queries. */
+  findGrants(db: Queryable, queries: readonly GrantQuery[]): Promise<(AgentGrant | undefined)[]>;
   /**
    * FORBIDDEN unless the caller could make every grant of this agent itself: a caller that gives an agent a secret, a key or a trust
    * policy can act as that agent.

@@ -261,14 +261,3 @@ describe('POST /oidc/trust-policies/{policyId}/test', () => {
     assert.deepEqual([matched, resources], [false, []]);
   });
 });
-
-it('the active trust policies of an agent', async () => {
-  const { agent, policy, resources } = await granted();
-  const disabled = await createPolicy({ agentId: agent.agentId, scopes: [] });
-  await patch(disabled.policyId, { status: 'disabled' });
-  const listed = await t.app.oidc.listActivePolicies(agent.agentId, 100);
-  assert.deepEqual(
-    listed.map(({ policyId, resources: shown }) => [policyId, shown]),
-    [[policy.policyId, resources]],
-  );
-});

@@ -1,0 +1,65 @@
+import { fail } from '../../kernel/fail.ts';
+import type { AccessDeps, AccessService } from './deps.ts';
+import { maxEntries, type PolicyAccess } from './schema.ts';
+
+const nothing = { role: null, own: [], grants: [], delegated: [], trustPolicies: [], truncated: false };
+
+export function createAccessService(deps: AccessDeps): AccessService {
+  const { agentFor, findEligibility, roleOf, listGrants, findGrants } = deps;
+  const { listReceivedDelegations, listActivePolicies } = deps;
+
+  /** Limits the scopes that the policies name to those that the agent may hold now. An entry without scopes is left out. */
+  const limitPolicies = async (
+    agentId: string,
+    own: readonly string[],
+    policies: readonly PolicyAccess[],
+  ): Promise<PolicyAccess[]> => {
+    const named = policies.flatMap(({ resources }) => resources.map(({ identifier }) => identifier));
+    const identifiers = [...new Set(named)];
+    const grants = await findGrants(identifiers.map((identifier) => ({ agentId, identifier })));
+    const held = new Map(identifiers.map((identifier, index) => [identifier, grants[index]]));
+    const isHeld = (identifier: string, scope: string) => {
+      const grant = held.get(identifier);
+      return grant !== undefined && !grant.resource.deleted && Object.hasOwn(grant.scopes, scope);
+    };
+    return policies.map(({ policyId, name, issuer, subject, scopes, resources }) => ({
+      policyId,
+      name,
+      issuer,
+      subject,
+      scopes: scopes.filter((scope) => own.includes(scope)),
+      resources: resources
+        .map(({ identifier, scopes: given }) => ({
+          identifier,
+          scopes: given.filter((scope) => isHeld(identifier, scope)),
+        }))
+        .filter(({ scopes: left }) => left.length > 0),
+    }));
+  };
+
+  return {
+    async get(caller, wantedId) {
+      const { agentId, organizationId } = await agentFor(caller, wantedId);
+      // Not the agent of the cache: the answer shows a change at once.
+      const eligibility = (await findEligibility(agentId)) ?? fail('AGENT_NOT_FOUND');
+      const { problem, scopes: own } = eligibility;
+      if (problem !== undefined) return { agentId, active: false, inactiveReason: problem, ...nothing };
+      const role = await roleOf({ agentId, organizationId });
+      // One more than shown, to see whether there are more. One after the other: a request takes one connection at a time.
+      const grants = await listGrants(agentId, maxEntries + 1);
+      const received = await listReceivedDelegations(agentId, maxEntries + 1);
+      const policies = await listActivePolicies(agentId, maxEntries + 1);
+      return {
+        agentId,
+        active: true,
+        inactiveReason: null,
+        role: role === 'none' ? null : role,
+        own: [...own],
+        grants: grants.slice(0, maxEntries),
+        delegated: received.slice(0, maxEntries),
+        trustPolicies: await limitPolicies(agentId, own, policies.slice(0, maxEntries)),
+        truncated: [grants, received, policies].some(({ length }) => length > maxEntries),
+      };
+    },
+  };
+}
