@@ -52,9 +52,11 @@ export const AgentAccess = Type.Object(
     active: Type.Boolean({
       description: 'whether the agent can get tokens now; if not, every list is empty and the role is null',
     }),
-    inactiveReason: Nullable(Type.String({ description: 'why it can get no token' })),
+    inactiveReason: Type.Union([Type.String({ description: 'why it can get no token' }), Type.Null()], {
+      examples: [null],
+    }),
     role: Nullable(literals(['admin', 'member'])),
-    own: Type.Array(Type.String(), {
+    own: Type.Array(Type.String({ examples: ['agents:read'] }), {
       description: 'scopes of our own API that a token of its own can carry',
     }),
     grants: Type.Array(Grant, { description: 'scopes of registered resources, newest first' }),
