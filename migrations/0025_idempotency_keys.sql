@@ -1,6 +1,6 @@
 -- Requests with an Idempotency-Key that created something. The row commits with the change; the response is added after it.
 create table idempotency_keys (
-  -- The agent; for a delegated caller also the subject. A key means nothing to another caller.
+  -- The agent and a hash of its token's scopes and delegation. A key means nothing to another caller.
   caller text not null,
   key_hash bytea not null,
   -- Of the operation, the path and the body.

@@ -54,9 +54,11 @@ export function createCreateDelegation(deps: DelegationDeps): CreateDelegation {
     }
     const read = await tokens.read(parentToken);
     const chain = read && (await findChain(db, read.chainId));
-    if (!chain) return fail('DELEGATION_NOT_FOUND');
+    const unknown = () =>
+      fail('DELEGATION_NOT_FOUND', { message: 'parentToken is no delegation token of your organization.' });
+    if (!chain) return unknown();
     const { subjectId, rootChainId, chainId, organizationId, delegateeId } = lastLink(chain);
-    if (organizationId !== caller.organizationId) fail('DELEGATION_NOT_FOUND');
+    if (organizationId !== caller.organizationId) unknown();
     if (delegateeId !== caller.agentId)
       fail('FORBIDDEN', { message: 'Only its delegatee can pass a delegation on.' });
     return { subjectId, rootChainId, chainId };

@@ -107,6 +107,18 @@ export function createHub({ feed, log }: EventStreamDeps): Hub {
     return page.map(messageOf);
   };
 
+  /** Also before each chunk: no event is sent that was recorded after the token had ended. Ends the stream otherwise. */
+  const isAllowed = async (stream: Stream): Promise<boolean> => {
+    try {
+      if (await stream.recheckAccess()) return true;
+      endStream(stream, 'the access token is no longer valid');
+    } catch {
+      // Fails closed; the client gets the reason when it reconnects.
+      endStream(stream, 'the server cannot check the access token now');
+    }
+    return false;
+  };
+
   async function* textOf(stream: Stream): AsyncGenerator<string> {
     const { organizationId } = stream;
     yield openingText(positionId(organizationId, stream.position.sequence));
@@ -117,7 +129,7 @@ export function createHub({ feed, log }: EventStreamDeps): Hub {
       }
       const messages = await messagesAfter(stream);
       if (messages.length === 0) await untilWoken(stream);
-      else {
+      else if (await isAllowed(stream)) {
         const chunk = takeChunk(stream, messages);
         if (chunk !== '') yield chunk;
       }
@@ -139,14 +151,9 @@ export function createHub({ feed, log }: EventStreamDeps): Hub {
   }
 
   const checkOne = async (stream: Stream) => {
-    try {
-      if (!(await stream.recheckAccess())) return endStream(stream, 'the access token is no longer valid');
-      stream.heartbeatDue = true;
-      wake(stream);
-    } catch {
-      // Fails closed; the client gets the reason when it reconnects.
-      endStream(stream, 'the server cannot check the access token now');
-    }
+    if (!(await isAllowed(stream))) return;
+    stream.heartbeatDue = true;
+    wake(stream);
   };
 
   return {

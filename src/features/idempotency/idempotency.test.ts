@@ -130,6 +130,16 @@ describe('Idempotency-Key', () => {
     assert.notEqual(mine.json.agentId, theirs.json.agentId);
   });
 
+  it('means nothing to a token of the same agent with fewer scopes, which could not have asked itself', async () => {
+    const agentId = await agentOf(encrypting);
+    const key = randomUUID();
+    const first = await post(encrypting, `/agents/${agentId}/credentials`, key, {});
+    assert.equal(first.status, 201);
+    const weaker = await encrypting.token('agents:write');
+    const again = await post(encrypting, `/agents/${agentId}/credentials`, key, {}, weaker);
+    assert.deepEqual([again.status, again.json.code], [403, 'FORBIDDEN']);
+  });
+
   it('a refused request does not use its key up', async () => {
     const taken = newAgent();
     assert.equal((await post(plain, '/agents', randomUUID(), taken)).status, 201);

@@ -60,7 +60,7 @@ export function createMemberService(deps: MemberDeps): MemberService {
     updateMember: (caller, { orgId, agentId }, { role }) =>
       db.transaction(async (tx) => {
         const before = await lockMembership(tx, orgId, agentId);
-        if (before.role === role) return before;
+        if (role === undefined || before.role === role) return before;
         const after: Membership = { ...before, role };
         await updateRole(tx, after);
         await ledger.record(tx, caller, 'member.updated', {

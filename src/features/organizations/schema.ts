@@ -100,7 +100,7 @@ export type NewMember = Static<typeof NewMember>;
 export const MembershipPage = PageOf(Membership, 'MembershipPage');
 
 export const MemberChange = Type.Object(
-  { role: literals(roles) },
+  { role: Type.Optional(literals(roles)) },
   { title: 'MemberChange', additionalProperties: false },
 );
 export type MemberChange = Static<typeof MemberChange>;

@@ -95,8 +95,10 @@ export function createResourceService(deps: ResourceDeps): ResourceService {
         const after: Resource = { ...before, ...change, updatedAt: isoTime(clock) };
         await updateResource(tx, after);
         const lost = namesOf(before).filter((name) => !namesOf(after).includes(name));
-        const shares = await narrowShares(tx, before.resourceId, lost, after.updatedAt);
-        const grants = await narrowGrants(tx, { resourceId: before.resourceId }, lost, after.updatedAt);
+        const none = { changed: [], removed: [] };
+        const isNarrower = lost.length > 0;
+        const shares = isNarrower ? await narrowShares(tx, resourceId, lost, after.updatedAt) : none;
+        const grants = isNarrower ? await narrowGrants(tx, { resourceId }, lost, after.updatedAt) : none;
         const reason = 'resource.updated';
         await ledger.recordAll(tx, [
           resourceEvent(caller, reason, after, { changed }),

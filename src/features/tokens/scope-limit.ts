@@ -51,6 +51,8 @@ export const createLimitScopes =
       return { ...contents, scope: carried.join(' '), resource: resourceContents(target, carried) };
     }
     if (unregisteredResources === 'refuse') return refuseTarget('not a registered resource');
+    if (await isRegisteredUnder(tx, canonicalSpellings(audience), client.agentId))
+      return refuseTarget('another spelling of a registered resource');
     const allowed = ownScopes();
     if (exact) requireAll(allowed, authorized);
     return { ...contents, scope: within(allowed, authorized).join(' ') };
@@ -67,8 +69,32 @@ async function targetOf(
   ownerId: string,
   { delegation, audience }: Pick<AuthorizedToken, 'delegation' | 'audience'>,
 ): Promise<ResourceTarget | null | undefined> {
-  if (client.target !== undefined && !delegation) return client.target;
+  if (client.target !== undefined && !delegation) {
+    if (client.target && client.target.identifier !== audience)
+      throw new Error('the grant of another audience was read');
+    return client.target;
+  }
   return (await findTargets(tx, [{ ownerId, clientId: client.agentId, audience }]))[0];
+}
+
+/** An API may compare audiences less strictly than we do. Registered identifiers are canonical, with or without a slash at the end. */
+function canonicalSpellings(audience: string): string[] {
+  const { origin, pathname } = new URL(audience);
+  const host = origin.replace(/\.(?=$|:\d+$)/, '');
+  const path = pathname.replace(/\/+$/, '');
+  return [`${host}${path}`, `${host}${path}/`].filter((spelling) => spelling !== audience);
+}
+
+async function isRegisteredUnder(
+  tx: Queryable,
+  spellings: readonly string[],
+  agentId: string,
+): Promise<boolean> {
+  const found = await findTargets(
+    tx,
+    spellings.map((audience) => ({ ownerId: agentId, clientId: agentId, audience })),
+  );
+  return found.some((target) => target !== null);
 }
 
 /** The same description for all reasons: whether another organization has registered an identifier is not the client's to know. */
@@ -80,11 +106,12 @@ const refuseTarget = (reason: string): never =>
   );
 
 function resourceScopes(
-  { deleted, held }: ResourceTarget,
+  { deleted, ownerActive, held }: ResourceTarget,
   authorized: AuthorizedToken['scopes'],
   exact: boolean,
 ): readonly string[] {
   if (deleted) return refuseTarget('the resource was deleted');
+  if (!ownerActive) return refuseTarget('the organization of the resource is not active');
   const limit = Object.keys(held).toSorted();
   if (limit.length === 0) return refuseTarget('no grant for the resource');
   if (exact) requireAll(limit, authorized);

@@ -26,7 +26,12 @@ const statusColumns = sql`
 
 /** A registered resource as the audience of a token. */
 export interface ResourceTarget
-  extends Pick<RegisteredResource, 'organizationId' | 'deleted' | 'tokenLifetimeSeconds' | 'claims'> {
+  extends Pick<
+    RegisteredResource,
+    'identifier' | 'organizationId' | 'deleted' | 'tokenLifetimeSeconds' | 'claims'
+  > {
+  /** Whether the organization that owns the resource is active. */
+  readonly ownerActive: boolean;
   /** The scopes that the owner of the token holds; empty without a grant. */
   readonly held: HeldScopes;
   /** The fields of the client that can become claims. */
@@ -42,7 +47,8 @@ export interface ClientStatus extends AgentStatus {
 /** Of the client `a`, the resource `r` and the grant `g` of the token's owner. */
 const targetColumn = sql`
   case when r.resource_id is not null then jsonb_build_object(
-    'organizationId', r.organization_id, 'deleted', r.deleted_at is not null,
+    'identifier', r.identifier, 'organizationId', r.organization_id, 'deleted', r.deleted_at is not null,
+    'ownerActive', (select status = 'active' from organizations where organization_id = r.organization_id),
     'tokenLifetimeSeconds', r.token_lifetime_seconds, 'claims', r.claims, 'held', coalesce(g.scopes, '{}'),
     'client', jsonb_build_object('agentType', a.agent_type, 'capabilities', a.capabilities, 'owner', a.owner,
       'deploymentEnv', a.deployment_env, 'version', a.version)
@@ -200,6 +206,16 @@ export async function findAgentStatuses(
   );
   return new Map(rows.map((row) => [row.agentId, row]));
 }
+
+export const findOrganizationStatus = (
+  db: Queryable,
+  organizationId: string,
+): Promise<Pick<AgentStatus, 'organizationStatus' | 'planTier' | 'maxTokensPerMonth'> | undefined> =>
+  db.maybe(
+    'tokens.findOrganizationStatus',
+    sql`select status as "organizationStatus", plan_tier as "planTier", max_tokens_per_month as "maxTokensPerMonth"
+        from organizations where organization_id = ${organizationId}`,
+  );
 
 export const findAgentKeys = (db: Queryable, agentId: string): Promise<AgentKeys | undefined> =>
   db.maybe(

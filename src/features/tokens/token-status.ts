@@ -15,6 +15,7 @@ import {
   type AgentStatus,
   type CredentialState,
   findAgentStatuses,
+  findOrganizationStatus,
   findTargets,
   findTokenStatus,
 } from './store.ts';
@@ -73,6 +74,8 @@ export type TokenStatus = AgentStatus & {
 export interface TokenStatuses {
   /** Undefined when its agent, or a part of its chain, does not exist. */
   get(query: StatusQuery): Promise<TokenStatus | 'revoked' | undefined>;
+  /** Whether the organization exists and is active. */
+  isActive(organizationId: string): Promise<boolean>;
   /** Invalidates the cache on every event that changes a status. */
   readonly listener: LedgerListener;
 }
@@ -222,6 +225,16 @@ export function createTokenStatuses(deps: {
         readAt,
       );
       return found.revoked ? revoked : found;
+    },
+    async isActive(organizationId) {
+      const key = organizationKey(organizationId);
+      const [cached] = await cache.getMany([key]);
+      if (cached) return (cached as CachedOrganization).organizationStatus === 'active';
+      const readAt = clock.now();
+      const found = await findOrganizationStatus(db, organizationId);
+      if (!found) return false;
+      await cache.putIfAbsent([[key, cachedOrganization(found)]], readAt);
+      return found.organizationStatus === 'active';
     },
     listener: cache.listener(invalidatedKeys, cacheRevocation),
   };

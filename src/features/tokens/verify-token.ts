@@ -93,7 +93,11 @@ export function createTokenVerifier({ clock, signer, statuses, issuer }: TokenDe
     if (isExpired(signed) && !ended) return undefined;
     const verified = verifiedToken(signed, status);
     if (ended) return { ...verified, ended };
-    return status.target && verified.scopes.length === 0 ? undefined : verified;
+    if (!status.target) return verified;
+    const { organizationId: ownerId } = status.target;
+    // The status has the organization of the agent; a shared resource belongs to another one.
+    const isOwnerActive = ownerId === status.organizationId || (await statuses.isActive(ownerId));
+    return isOwnerActive && verified.scopes.length > 0 ? verified : undefined;
   };
 
   return {

@@ -43,11 +43,10 @@ export function parseExchange(
     );
   if (form.requested_token_type !== undefined && form.requested_token_type !== tokenType('access_token'))
     failToken('invalid_request', `requested_token_type must be ${tokenType('access_token')}`);
-  const audience =
-    form.resource === undefined
-      ? issuer
-      : (audienceOf(form.resource, issuer) ??
-        failToken('invalid_target', 'resource must be an absolute http(s) URI without a fragment'));
+  const audience = !form.resource
+    ? issuer
+    : (audienceOf(form.resource, issuer) ??
+      failToken('invalid_target', 'resource must be an absolute http(s) URI without a fragment'));
   if (form.audience !== undefined && form.audience !== audience)
     failToken('invalid_target', 'name the target by resource; audience may only repeat it');
   return { token: form.subject_token, agentId: form.client_id, scope: form.scope, audience };

@@ -139,7 +139,9 @@ export function createPolicyService(deps: OidcDeps): PolicyService {
           ...validatePolicy({ ...before, ...change }, deps),
           updatedAt: isoTime(clock),
         };
-        await authorizePolicy(tx, caller, agent, after);
+        // Disabling takes power away, so nothing more is needed for it than for deleting.
+        const onlyDisables = changed.join() === 'status' && after.status === 'disabled';
+        if (!onlyDisables) await authorizePolicy(tx, caller, agent, after);
         // An entry stays when the grant is narrowed: the exchange gives the scopes of both.
         if (changed.includes('resources')) await requireHeld(tx, after, findGrant);
         if (await hasEqual(tx, after, policyKeysOf(after))) fail('TRUST_POLICY_ALREADY_EXISTS');

@@ -62,7 +62,12 @@ export function createClientAuthentication(
     return status ?? authenticationFailure(agentId, wrongProof);
   };
 
-  const refusal = async ({ agentId, reason }: AuthenticationFailure): Promise<TokenRefusal> => {
+  /** Counts first: an address over its limit costs no further query. */
+  const refusal = async (
+    { agentId, reason }: AuthenticationFailure,
+    count: CountAgainst,
+  ): Promise<TokenRefusal> => {
+    await count('address');
     const found = (await findAgentStatuses(db, [agentId])).get(agentId);
     return {
       agentId,
@@ -76,13 +81,13 @@ export function createClientAuthentication(
     const proof = findClientProof(fields, authorization);
     if (!proof) return undefined;
     const verified = await verify(proof);
-    if (verified.kind === 'unauthenticated') return refusal(verified);
+    if (verified.kind === 'unauthenticated') return refusal(verified, count);
     const status =
       verified.kind === 'secret' ? await statusBySecret(verified) : await statusByAssertion(verified, count);
-    if ('kind' in status) return refusal(status);
+    if ('kind' in status) return refusal(status, count);
     return status.agentStatus === 'active'
       ? identityOf(status)
-      : refusal(authenticationFailure(status.agentId, `the agent is ${status.agentStatus}`));
+      : refusal(authenticationFailure(status.agentId, `the agent is ${status.agentStatus}`), count);
   };
 }
 

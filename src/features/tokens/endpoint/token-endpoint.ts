@@ -65,7 +65,8 @@ export function createTokenEndpoint(
       if (external) return external;
       const proof = await authenticate(parsed);
       await countAgainstClient(parsed, proof);
-      const request = { ...parsed, proof };
+      // A proof of its own: the stages look up by it, and requests with the same secret share a cached one.
+      const request = { ...parsed, proof: { ...proof } };
       const result = await issue(request);
       if (result.kind === 'unauthenticated') return refuse(parsed, proof, result);
       if (result.kind !== 'decided') throw new Error(`not decided while waiting for locks: ${result.kind}`);

@@ -105,14 +105,19 @@ function readKey({ entry, caller, header, path, body }: IdempotentRequest): Idem
       },
     ]);
   }
-  const { agentId, delegation } = caller;
   return {
-    caller: delegation ? `${agentId} for ${delegation.subjectId}` : agentId,
+    caller: callerKey(caller),
     keyHash: hash(header),
     requestHash: hash(`${entry.id} ${path} ${sortedJson(body)}`),
     event: entry.idempotent.event,
     idField: entry.idempotent.idField,
   };
+}
+
+/** The same agent with fewer scopes is another caller: the response may have a secret that this token could not have asked for. */
+function callerKey({ agentId, delegation, scopes }: Caller): string {
+  const power = [delegation?.chainIds.join(' ') ?? '', ...[...scopes].sort()].join(' ');
+  return `${agentId} ${hash(power).toString('hex')}`;
 }
 
 const keyPattern = new RegExp(`^[!-~]{1,${limits.idempotencyKeyLength}}$`);
