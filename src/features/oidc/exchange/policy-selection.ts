@@ -26,7 +26,7 @@ const tooManyPolicies = 'too many trust policies: name the agent with client_id'
 const tooManySources = 'too many key sets for one issuer: name the agent with client_id';
 const severalAgents = 'the token fits policies of several agents: name one with client_id';
 
-export interface PolicyRequest {
+interface PolicyRequest {
   readonly agentId: string | undefined;
   readonly scopes: readonly string[];
   /** Undefined when another grant decides about it. */
@@ -48,13 +48,6 @@ export interface SelectionFailure {
   readonly policy?: TrustPolicy;
   /** For the client, instead of the uniform answer. */
   readonly publicMessage?: string;
-}
-
-export interface SelectionRequest {
-  readonly agentId: string | undefined;
-  readonly scopes: readonly string[];
-  /** Absent for our own API. */
-  readonly audience: string | undefined;
 }
 
 interface EvaluatedPolicy {
