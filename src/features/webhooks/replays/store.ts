@@ -1,9 +1,8 @@
 /** Replays of many deliveries: a row per request, and the position that its walk has reached. */
 import type { Queryable, Tx } from '../../../kernel/data/db.ts';
 import { sql } from '../../../kernel/data/sql.ts';
+import { nilUuid } from '../../../kernel/ids.ts';
 import type { ReplayFilter } from './period.ts';
-
-const nilUuid = '00000000-0000-0000-0000-000000000000';
 
 export async function countReplayable(
   db: Queryable,
