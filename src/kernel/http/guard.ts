@@ -1,6 +1,7 @@
 /**
- * The guard: one list of steps before the body is read, each failing closed. It sets the rate-limit headers before it refuses, so
- * that refusals carry them too.
+ * The guard: one list of steps before the body is read, each failing closed. A client that sends its credentials in a form
+ * (`clientOrScope`) takes the same steps after the form was read. The guard sets the rate-limit headers before it refuses, so that
+ * refusals carry them too.
  */
 import { timingSafeEqual } from 'node:crypto';
 import type { FastifyReply, FastifyRequest } from 'fastify';
@@ -52,7 +53,7 @@ export interface TokenRefusal {
   readonly agentId: string;
   readonly organizationId: string;
   readonly reason: string;
-  /** The reason for the holder of a token with our signature. */
+  /** The reason, for the client: only for a token with our signature, and for client credentials. */
   readonly description?: string;
 }
 
@@ -299,6 +300,7 @@ export function createGuard(deps: GuardDeps): Guard {
       if (identity?.organizationStatus !== 'active' || identity.ended) return false;
       return access.kind === 'scope' && identity.scopes.has(access.scope);
     },
+
     async authorize(request, reply, context, entry) {
       if (entry?.access.kind === 'clientOrScope' && mayCarryClientCredentials(request)) return;
       const token = bearerToken(request.headers.authorization);
