@@ -1,6 +1,6 @@
 /**
- * Who may grant scopes of an API to an agent, besides operators: by policy the organization that owns the API and the admins of the
- * agent's organization; otherwise an agent passes on scopes of its own grants.
+ * The right to grant scopes of an API to an agent. Operators have it. The policies give it to the organization that owns the API, and to
+ * admins of the agent's organization. Any other caller passes on scopes of its own grants.
  */
 import { type Caller, isOperator } from '../../kernel/caller.ts';
 import type { Queryable } from '../../kernel/data/db.ts';
