@@ -32,6 +32,8 @@ export interface Caller extends Origin {
   readonly grantableScopes: ReadonlySet<Scope>;
   /** Absent when the caller authenticated with client credentials. */
   readonly tokenId?: string;
+  /** Of a token that a workload got by a trust policy. */
+  readonly trustPolicyId?: string;
   /** Of a delegated token: the caller then has the token's scopes and no role. */
   readonly delegation?: Delegation;
   /** Of a request with an `Idempotency-Key`: commits with the change. */

@@ -234,6 +234,7 @@ export const changesNothing: Readonly<Record<string, string>> = {
   previewToken: 'answers what a token would be; issues nothing',
   verifyDelegation: 'answers a question about a token; POST keeps the token out of addresses',
   verifyPartnerToken: "answers a question about a partner's token; issues nothing",
+  replayWebhookDeliveries: 'this subscription has nothing to replay; replays.test.ts has the event',
   testTrustPolicy: 'answers whether a policy accepts a token; issues and marks nothing',
 };
 

@@ -204,7 +204,9 @@ describe('dev', () => {
     const headers = await authorize(admin.baseUrl, adminOf(folder));
     const credentials = `${admin.baseUrl}/api/v1/agents/${admin.agentId}/credentials`;
     const listed = await fetch(`${credentials}?status=active&limit=100`, { headers });
-    for (const { credentialId } of ((await listed.json()) as { data: { credentialId: string }[] }).data)
+    const { data } = (await listed.json()) as { data: { credentialId: string }[] };
+    // The newest comes first in the list, and last here: its revocation ends the token that this call uses.
+    for (const { credentialId } of data.reverse())
       assert.equal(
         (await fetch(`${credentials}/${credentialId}`, { method: 'DELETE', headers })).status,
         204,

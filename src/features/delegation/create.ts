@@ -124,6 +124,12 @@ export function createCreateDelegation(deps: DelegationDeps): CreateDelegation {
     // First: the delegatee of a chain must not learn of other grants of its subject.
     if (above) refuseExceeding('resource', audiences ?? [issuer], delegatedAudiences(above, issuer));
     const target = await resolveTarget(tx, subject, audiences, wanted.scopes);
+    // A workload has of the agent's grants only those that its trust policy names, and only in tokens for that resource.
+    if (caller.trustPolicyId !== undefined && !above && target.registered !== undefined)
+      fail('FORBIDDEN', {
+        message:
+          'A token of a trust policy cannot lend scopes of a resource: authenticate with a secret or a key of the agent.',
+      });
     // A grant is the agent's own and is no part of its token. The token of a delegated caller limits it as well.
     const isLimitedByToken = caller.delegation || (!above && target.registered === undefined);
     const links = [...(isLimitedByToken ? [{ scopes: [...caller.scopes] }] : []), ...(above ?? [])];

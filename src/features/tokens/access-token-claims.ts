@@ -11,6 +11,8 @@ export type AccessTokenClaims = Record<(typeof textClaims)[number], string> &
   Record<(typeof timeClaims)[number], number> & {
     /** Absent in tokens of earlier versions; null for a token that was issued without a client secret. */
     readonly credential_id?: string | null;
+    /** Of a workload's token: the trust policy that admitted it. */
+    readonly trust_policy_id?: unknown;
     readonly act?: unknown;
     readonly chain_id?: unknown;
     readonly chain_path?: unknown;

@@ -77,7 +77,7 @@ export function tokenTimes({ notAfter = Infinity, resource }: TokenContents, now
 /** All claims but times and ids. */
 export const tokenClaims = (
   { agentId, organizationId }: AgentStatus,
-  { audience, scope, delegation, resource }: TokenContents,
+  { audience, scope, delegation, resource, trustPolicyId }: TokenContents,
 ) => ({
   ...resource?.claims,
   aud: audience,
@@ -86,6 +86,7 @@ export const tokenClaims = (
   scope,
   organization_id: organizationId,
   ...(delegation && delegationClaims(delegation)),
+  ...(trustPolicyId !== undefined && { trust_policy_id: trustPolicyId }),
 });
 
 const tokensEndedAt = (agent: AgentStatus): number =>

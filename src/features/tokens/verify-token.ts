@@ -180,6 +180,7 @@ function createAuthenticate(verify: VerifyToken, issuer: string): GuardDeps['aut
       scopes: new Set(scopes),
       grantableScopes: new Set(scopes.filter((scope) => allowedScopes.includes(scope))),
       tokenId: claims.jti,
+      ...(claims.trust_policy_id !== undefined && { trustPolicyId: String(claims.trust_policy_id) }),
       ...(delegation && { delegation }),
       ...(ended && { ended }),
     });

@@ -43,6 +43,8 @@ export interface Identity {
   readonly grantableScopes: ReadonlySet<Scope>;
   /** Absent for a client that authenticated with its credentials. */
   readonly tokenId?: string;
+  /** The trust policy that admitted the workload; it limits what the token may lend. */
+  readonly trustPolicyId?: string;
   readonly delegation?: Delegation;
   /** The token is valid, but its delegation has ended. */
   readonly ended?: 'DELEGATION_EXPIRED' | 'DELEGATION_REVOKED';
@@ -326,7 +328,7 @@ export function createGuard(deps: GuardDeps): Guard {
 }
 
 const callerOf = (
-  { agentId, organizationId, scopes, grantableScopes, tokenId, delegation }: Identity,
+  { agentId, organizationId, scopes, grantableScopes, tokenId, trustPolicyId, delegation }: Identity,
   { origin }: RequestContext,
 ): Caller => ({
   ...origin,
@@ -335,6 +337,7 @@ const callerOf = (
   scopes,
   grantableScopes,
   ...(tokenId !== undefined && { tokenId }),
+  ...(trustPolicyId !== undefined && { trustPolicyId }),
   ...(delegation && { delegation }),
 });
 

@@ -34,6 +34,8 @@ export interface AuthorizedToken {
   readonly notAfter?: number;
   /** Absent for a token of the agent's own. */
   readonly delegation?: Delegation;
+  /** The trust policy that admitted the workload; absent for clients with a proof of their own. */
+  readonly trustPolicyId?: string;
 }
 
 export interface MintRequest extends AuthorizedToken {
@@ -57,6 +59,8 @@ export interface AuthenticatedClient {
    * requested audience. They do not limit a delegation.
    */
   readonly scopes: readonly string[];
+  /** The trust policy that admitted the workload; absent for clients with a proof of their own. */
+  readonly trustPolicyId?: string;
   /** Joins the audit event: the trust policy and issuer of an external assertion. */
   readonly auditMetadata?: Readonly<Record<string, unknown>>;
 }

@@ -166,6 +166,7 @@ const authenticatedClient = (
   agentId: policy.agentId,
   organizationId: policy.organizationId,
   scopes,
+  trustPolicyId: policy.policyId,
   auditMetadata: externalIdentity(policy, token),
 });
 

@@ -19,12 +19,15 @@ export function createExchange(deps: OidcDeps): Exchange {
         assertion,
         codes,
         async (tx, client) => {
-          const { agentId, scopes: policyScopes, auditMetadata: metadata = {} } = client;
+          const { agentId, scopes: policyScopes, trustPolicyId, auditMetadata: metadata = {} } = client;
           const requested = parseScopes(assertion.scope);
           const { origin } = assertion;
           const exact = requested.length > 0;
           const scopes = exact ? requested : policyScopes;
-          const issued = await mint(tx, { origin, agentId, scopes, exact, audience, metadata });
+          const issued = await mint(tx, {
+            ...{ origin, agentId, scopes, exact, audience, metadata },
+            ...(trustPolicyId !== undefined && { trustPolicyId }),
+          });
           if (requested.length > 0 && parseScopes(issued.scope).length < new Set(requested).size)
             failToken(codes.scope, `invalid scope: this agent may hold ${issued.scope || 'none of these'}`);
           tx.afterCommit(() => countExchange(client));

@@ -261,3 +261,19 @@ describe('POST /oidc/trust-policies/{policyId}/test', () => {
     assert.deepEqual([matched, resources], [false, []]);
   });
 });
+
+describe('a token of a trust policy', () => {
+  it('403 FORBIDDEN to lend scopes of a resource, whether the policy names it or not; scopes of our own API can be lent', async () => {
+    const { agent, resource, policy } = await granted();
+    const other = await createPolicy({ agentId: agent.agentId, scopes: ['agents:read'] });
+    const { agentId: delegateeId } = await t.agent();
+    for (const each of [policy, other]) {
+      const token = (await exchange(await each.sign())).json.access_token;
+      const lend = (payload: object) =>
+        t.call('POST', '/api/v1/delegations', { token, payload: { delegateeId, ...payload } });
+      const refused = await lend({ scopes: ['orders:read'], resource: [resource.identifier] });
+      assert.deepEqual([refused.status, refused.json.code], [403, 'FORBIDDEN'], refused.text);
+      assert.equal((await lend({ scopes: ['agents:read'] })).status, 201);
+    }
+  });
+});
