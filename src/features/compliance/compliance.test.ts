@@ -37,7 +37,7 @@ async function makeHome(agents: number) {
   const caller = await agentIn(organizationId, ['agents:read', 'audit:read']);
   const more = await Promise.all(Array.from({ length: agents }, () => agentIn(organizationId, [])));
   // The target has two agents of its own.
-  return { organizationId, ...caller, agentIds: more.map(({ agentId }) => agentId), living: agents + 3 };
+  return { organizationId, ...caller, agentIds: more.map(({ agentId }) => agentId), living: agents + 4 };
 }
 const nextReport = () => t.clock.advance(301_000);
 const nextControls = () => t.clock.advance(61_000);

@@ -54,7 +54,7 @@ async function startWithNats(t: TestContext, changes: Record<string, string> = {
   return { nats, app };
 }
 
-/** Causes each of the ten events, and some that only the audit log records. */
+/** Causes each event that brokers get, and some that only the audit log records. */
 async function causeEachEvent(app: TestApp) {
   const token = await app.token();
   const { agentId } = (
@@ -71,16 +71,49 @@ async function causeEachEvent(app: TestApp) {
   await app.askToken({ grant_type: 'client_credentials', client_id: agentId, client_secret: 'wrong' });
   await app.call('POST', `${path}/credentials/${credentialId}/rotate`, { token });
   await app.call('DELETE', `${path}/credentials/${credentialId}`, { token });
-  await app.call('POST', '/api/v1/organizations', {
-    token,
-    payload: { name: 'Other', slug: `other-${agentId}` },
-  });
+  const { organizationId } = (
+    await app.call('POST', '/api/v1/organizations', {
+      token,
+      payload: { name: 'Other', slug: `other-${agentId}` },
+    })
+  ).json;
+  await causeResourceEvents(app, token, { agentId, organizationId });
   await app.call('DELETE', path, { token });
   return agentId as string;
 }
 
+async function causeResourceEvents(
+  app: TestApp,
+  token: string,
+  { agentId, organizationId }: { agentId: string; organizationId: string },
+) {
+  const scopes = ['orders:read'];
+  const { resourceId } = (
+    await app.call('POST', '/api/v1/resources', {
+      token,
+      payload: {
+        identifier: `https://${agentId}.example`,
+        name: 'Orders',
+        scopes: scopes.map((name) => ({ name })),
+      },
+    })
+  ).json;
+  const resource = `/api/v1/resources/${resourceId}`;
+  const share = `${resource}/shares/${organizationId}`;
+  const grant = `/api/v1/agents/${agentId}/grants/${resourceId}`;
+  for (const [method, url, payload] of [
+    ['PATCH', resource, { name: 'All orders' }],
+    ['PUT', share, { scopes }],
+    ['DELETE', share],
+    ['PUT', grant, { scopes }],
+    ['DELETE', grant],
+    ['DELETE', resource],
+  ] as const)
+    await app.call(method, url, { token, ...(payload && { payload }) });
+}
+
 describe('Streams', { concurrency: 2 }, () => {
-  test('each of the ten events arrives at both brokers as the envelope of the spec, and no other event does', async (t) => {
+  test('each event that webhooks carry arrives at both brokers as the envelope of the spec, and no other event does', async (t) => {
     const [nats, kafka] = await Promise.all([startNats(), startKafka()]);
     if (!nats) return skipWithout(t, 'nats-server');
     if (!kafka) return skipWithout(t, 'Kafka (scripts/kafka-for-tests.sh)');
@@ -101,7 +134,8 @@ describe('Streams', { concurrency: 2 }, () => {
       const own = received
         .map(({ value }) => JSON.parse(value))
         .filter(({ data }) => data.agentId === agentId);
-      assert.deepEqual(new Set(own.map(({ type }) => type)), new Set(webhookEvents));
+      const types = received.map(({ value }) => JSON.parse(value).type);
+      assert.deepEqual(new Set(types), new Set(webhookEvents));
       const { id, timestamp, ...created } = own.find(({ type }) => type === 'agent.created');
       assert.deepEqual(created, {
         type: 'agent.created',
@@ -117,11 +151,13 @@ describe('Streams', { concurrency: 2 }, () => {
       });
     }
     for (const { place, key, value } of there.nats) {
-      const { id, type } = JSON.parse(value);
-      assert.deepEqual([place, key], [`acme.events.${organizationId}.${type}`, id]);
+      const { id, type, organizationId: owner } = JSON.parse(value);
+      assert.deepEqual([place, key], [`acme.events.${owner}.${type}`, id]);
     }
-    for (const { place, key, value } of there.kafka)
-      assert.deepEqual([place, key], [`acme.events.${JSON.parse(value).type}`, organizationId]);
+    for (const { place, key, value } of there.kafka) {
+      const { type, organizationId: owner } = JSON.parse(value);
+      assert.deepEqual([place, key], [`acme.events.${type}`, owner]);
+    }
   });
 
   test('without a configured broker the outbox stays empty', async () => {
