@@ -93,3 +93,14 @@ export const PageOf = <T extends TSchema>(item: T, title: string) =>
     { data: Type.Array(item), total: Type.Integer(), page: Type.Integer(), limit: Type.Integer() },
     { title },
   );
+
+/** Control characters, without `\\p{Cc}`: many readers of the OpenAPI document do not know it. */
+export const controls = '\\u0000-\\u001F\\u007F-\\u009F';
+/** Control and bidirectional formatting characters and U+FEFF: with them, a name could imitate another one. */
+export const imitating = `${controls}\\u061C\\u200E\\u200F\\u202A-\\u202E\\u2066-\\u2069\\uFEFF`;
+/**
+ * A pattern for text that is not all blank and has none of these characters. The first two classes have no character in common,
+ * so it takes linear time. Without lookahead, programs can generate requests from it.
+ */
+export const notBlankWithout = (characters: string): string =>
+  `^[^\\S${characters}]*[^\\s${characters}][^${characters}]*$`;

@@ -1,13 +1,21 @@
 import Type, { type Static } from 'typebox';
 import { pageSizes } from '../../contract/limits.ts';
-import { literals, Nullable, PageOf, pageQuery, Timestamp, Uuid } from '../../contract/shapes.ts';
+import {
+  imitating,
+  literals,
+  Nullable,
+  notBlankWithout,
+  PageOf,
+  pageQuery,
+  Timestamp,
+  Uuid,
+} from '../../contract/shapes.ts';
 
 /** People read it in lists: control and bidirectional formatting characters could imitate another name. */
 const CredentialName = Type.String({
   minLength: 1,
   maxLength: 64,
-  pattern:
-    '^(?=\\s*\\S)[^\\u0000-\\u001F\\u007F-\\u009F\\u061C\\u200E\\u200F\\u202A-\\u202E\\u2066-\\u2069\\uFEFF]+$',
+  pattern: notBlankWithout(imitating),
   description:
     '1 to 64 characters, not all blank, none of them a control character, a bidirectional formatting character or U+FEFF; not unique',
 });

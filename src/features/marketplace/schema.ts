@@ -1,7 +1,16 @@
 import Type, { type Static } from 'typebox';
 import { agentTypes } from '../../contract/identity.ts';
 import { pageSizes } from '../../contract/limits.ts';
-import { literals, Nullable, PageOf, pageQuery, Timestamp, Uuid } from '../../contract/shapes.ts';
+import {
+  controls,
+  literals,
+  Nullable,
+  notBlankWithout,
+  PageOf,
+  pageQuery,
+  Timestamp,
+  Uuid,
+} from '../../contract/shapes.ts';
 
 export const listingStatuses = ['draft', 'published', 'suspended', 'withdrawn'] as const;
 export type ListingStatus = (typeof listingStatuses)[number];
@@ -12,14 +21,10 @@ export const maxDescriptionBytes = 8_192;
 /** A search finds and counts at most this many. */
 export const searchDepth = 200;
 
-/** Control characters, without `\\p{Cc}`: many readers of the OpenAPI document do not know it. */
-const controls = '\\u0000-\\u001F\\u007F-\\u009F';
-
 const line = (maxLength: number) =>
   Type.String({
     maxLength,
-    // The lookahead scans once. Without the anchor it would run at every position, in quadratic time.
-    pattern: `^(?=[^${controls}]*[^${controls}\\s])[^${controls}]*$`,
+    pattern: notBlankWithout(controls),
     description: `one line of text, at most ${maxLength} characters and not blank`,
   });
 const HttpsUrl = Type.String({

@@ -1,6 +1,15 @@
 import Type, { type Static } from 'typebox';
 import { pageSizes, planTiers, unlimited } from '../../contract/limits.ts';
-import { literals, Nullable, PageOf, pageQuery, Timestamp, Uuid } from '../../contract/shapes.ts';
+import {
+  imitating,
+  literals,
+  Nullable,
+  notBlankWithout,
+  PageOf,
+  pageQuery,
+  Timestamp,
+  Uuid,
+} from '../../contract/shapes.ts';
 
 export const organizationStatuses = ['active', 'suspended', 'deleted'] as const;
 
@@ -17,8 +26,7 @@ const Slug = Type.String({
 const OrganizationName = Type.String({
   minLength: 1,
   maxLength: 255,
-  pattern:
-    '^(?=\\s*\\S)[^\\u0000-\\u001F\\u007F-\\u009F\\u061C\\u200E\\u200F\\u202A-\\u202E\\u2066-\\u2069\\uFEFF]+$',
+  pattern: notBlankWithout(imitating),
   description:
     '1 to 255 characters, not all blank, none of them a control character, a bidirectional formatting character or U+FEFF; not unique',
 });
