@@ -8,6 +8,7 @@ import { basename, dirname } from 'node:path';
  */
 const slowest = [
   'test/openapi/fuzz.test.ts',
+  'test/clients/protected-apis.test.ts',
   'test/matrix/matrix.test.ts',
   'test/scaffold/rust.test.ts',
   'test/faults/unread-responses.test.ts',
