@@ -65,6 +65,8 @@ describe('POST /resources', () => {
     ['an upper-case host', { identifier: 'https://API.example' }, 'identifier'],
     ['an identifier that is no text', { identifier: 7 }, 'identifier'],
     ['a blank name', { name: ' ' }, 'name'],
+    ['a name with a line break', { name: 'Orders\nof others' }, 'name'],
+    ['a name with bidirectional formatting', { name: 'Orders\u202e' }, 'name'],
     ['a name of 129 characters', { name: 'x'.repeat(129) }, 'name'],
     ['a description of 1025 characters', { description: 'x'.repeat(1025) }, 'description'],
     ['no scopes', { scopes: [] }, 'scopes'],

@@ -1,6 +1,16 @@
 import Type, { type Static } from 'typebox';
 import { limits, pageSizes } from '../../contract/limits.ts';
-import { Grant, literals, Nullable, PageOf, pageQuery, Timestamp, Uuid } from '../../contract/shapes.ts';
+import {
+  Grant,
+  imitating,
+  literals,
+  Nullable,
+  notBlankWithout,
+  PageOf,
+  pageQuery,
+  Timestamp,
+  Uuid,
+} from '../../contract/shapes.ts';
 import { resourceClaims } from '../../kernel/ports/resources.ts';
 
 const { maxIdentifierLength, maxScopes, maxScopeLength, minTokenSeconds, maxTokenSeconds } = limits.resource;
@@ -15,8 +25,9 @@ const Identifier = Type.String({
 const ResourceName = Type.String({
   minLength: 1,
   maxLength: 128,
-  pattern: '\\S',
-  description: '1 to 128 characters, not all blank',
+  pattern: notBlankWithout(imitating),
+  description:
+    '1 to 128 characters, not all blank, none of them a control character, a bidirectional formatting character or U+FEFF',
 });
 const Description = Type.String({ maxLength: 1_024 });
 /** RFC 6749 §3.3, `scope-token`. */

@@ -20,9 +20,13 @@ export function decision(entry: LedgerEntry, response: Promise<IssuedToken>, met
   return { kind: 'decided', entry, response, metricScope };
 }
 
+type RefusedRequest = Pick<ParsedRequest, 'origin' | 'audience' | 'form'>;
+
+const maxRecordedScope = 256;
+
 /** A refusal of an authenticated client. */
 export const refusal = (
-  { origin }: Pick<ParsedRequest, 'origin'>,
+  { origin, audience, form }: RefusedRequest,
   { agentId, organizationId }: AgentStatus,
   error: TokenError,
 ): Decision =>
@@ -34,7 +38,11 @@ export const refusal = (
         organizationId,
         agentId,
         outcome: 'failure',
-        metadata: { reason: error.reason, ...error.details },
+        metadata: {
+          reason: error.reason,
+          ...error.details,
+          ...(audience !== undefined && { audience, scope: (form.scope ?? '').slice(0, maxRecordedScope) }),
+        },
       },
     },
     Promise.reject(error),
@@ -42,11 +50,7 @@ export const refusal = (
   );
 
 /** Other errors roll the transaction back. */
-export function refusalBy(
-  error: unknown,
-  request: Pick<ParsedRequest, 'origin'>,
-  client: AgentStatus,
-): Decision {
+export function refusalBy(error: unknown, request: RefusedRequest, client: AgentStatus): Decision {
   if (!(error instanceof TokenError)) throw error;
   return refusal(request, client, error);
 }
