@@ -133,7 +133,7 @@ describe('an API protected as the guide says', { timeout: 900_000 }, () => {
       const resourceId = await register(audience);
       const otherAudience = `http://localhost:${await freePort()}`;
       const otherId = await register(otherAudience);
-      const [reader, writer, stranger] = [await t.agent(), await t.agent(), await t.agent()];
+      const [reader, writer, ungranted] = [await t.agent(), await t.agent(), await t.agent()];
       await grant(reader, resourceId, ['orders:read']);
       await grant(writer, resourceId, ['orders:read', 'orders:write']);
       await grant(writer, otherId, ['orders:read', 'orders:write']);
@@ -150,7 +150,7 @@ describe('an API protected as the guide says', { timeout: 900_000 }, () => {
         401,
         'another audience',
       );
-      assert.equal((await askFor(stranger, audience)).json.error, 'invalid_target');
+      assert.equal((await askFor(ungranted, audience)).json.error, 'invalid_target');
     });
   }
 
@@ -158,7 +158,7 @@ describe('an API protected as the guide says', { timeout: 900_000 }, () => {
     const audience = await start(inNode('MCP', 'mcp.mjs'), test, '/mcp');
     assert.ok(audience);
     const resourceId = await register(audience);
-    const [reader, writer, stranger] = [await t.agent(), await t.agent(), await t.agent()];
+    const [reader, writer, ungranted] = [await t.agent(), await t.agent(), await t.agent()];
     await grant(reader, resourceId, ['orders:read']);
     await grant(writer, resourceId, ['orders:read', 'orders:write']);
 
@@ -179,7 +179,7 @@ describe('an API protected as the guide says', { timeout: 900_000 }, () => {
     assert.equal((await reading.callTool({ name: 'create_order' })).isError, true);
     const written = await (await connect(writer)).callTool({ name: 'create_order' });
     assert.deepEqual(written.content, [{ type: 'text', text: `created for ${writer.agentId}` }]);
-    await assert.rejects(connect(stranger));
+    await assert.rejects(connect(ungranted));
     assert.equal(await statusOf(audience, 'POST', await tokenFor(writer)), 401, 'a token for our own API');
   });
 });
