@@ -39,11 +39,12 @@ const mark = (...ids: string[]) => t.sql('insert into faults.marked select unnes
 const unmark = () => t.sql('delete from faults.marked');
 beforeEach(unmark);
 
-/** Every row of every table, to compare before and after. */
+/** Every row of every table, to compare before and after. The times of last use are written on their own, without an event. */
 async function allRows(): Promise<Record<string, string[]>> {
   const tables = await t.sql<{ name: string }>(
     `select oid::regclass::text as name from pg_class
-     where relnamespace = 'public'::regnamespace and relkind in ('r', 'p') and not relispartition order by 1`,
+     where relnamespace = 'public'::regnamespace and relkind in ('r', 'p') and not relispartition
+       and relname <> 'credential_uses' order by 1`,
   );
   const contents: Record<string, string[]> = {};
   for (const { name } of tables) {
