@@ -57,7 +57,7 @@ const list = (query: Record<string, string>, as = token) =>
 const cases: [string, Record<string, string>, Name[]][] = [
   ['the e-mail address', { email: 'sender@talent.example' }, ['sender']],
   ['the e-mail address in another case', { email: 'SCREENER.eu@Talent.Example' }, ['screener']],
-  ['an unused e-mail address', { email: 'nobody@talent.example' }, []],
+  ['an unused e-mail address', { email: 'unused@talent.example' }, []],
   ['a part of an e-mail address', { email: 'ender@talent.example' }, []],
   ["another organization's e-mail address", { email: 'screener@foreign.example' }, []],
   ['a prefix of e-mail address or owner, in any case', { q: 'SCREEN' }, ['sender', 'screener']],

@@ -27,6 +27,13 @@ const creations = async (t: App) => {
   return [
     { url: '/agents', payload: newAgent(), secret: false, id: 'agentId', event: 'agent.created' },
     {
+      url: '/resources',
+      payload: { identifier: `https://${randomUUID()}.example`, name: 'A', scopes: [{ name: 'read' }] },
+      secret: false,
+      id: 'resourceId',
+      event: 'resource.created',
+    },
+    {
       url: '/organizations',
       payload: { name: 'A', slug },
       secret: false,

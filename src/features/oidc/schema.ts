@@ -125,7 +125,9 @@ export const NewTrustPolicy = Type.Object(
     issuer: Type.Optional(Address),
     jwksUri: Type.Optional(Nullable(Address)),
     audiences: Audiences,
-    subject: Type.Optional(Nullable(Subject)),
+    subject: Type.Optional(
+      Type.Union([Subject, Type.Null()], { examples: ['repo:talent/screener:ref:refs/heads/main'] }),
+    ),
     conditions: Type.Optional(Conditions),
     scopes: Scopes,
     resources: Type.Optional(Resources),

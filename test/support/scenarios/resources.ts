@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { organizationScopes, resourceScopes } from '../../../src/contract/scopes.ts';
+import type { Resource } from '../../../src/features/resources/schema.ts';
 import type { Answer, TestApp } from '../harness.ts';
 
 export interface TestAgent {
@@ -56,8 +57,7 @@ export function createResourceClient(t: TestApp) {
       assert.equal(answer.status, 201, answer.text);
       return agentIn(answer.json.organizationId);
     },
-    // biome-ignore lint/suspicious/noExplicitAny: a resource, as the API answers it
-    async resource(owner: { token: string }, changes: Record<string, unknown> = {}): Promise<any> {
+    async resource(owner: { token: string }, changes: Record<string, unknown> = {}): Promise<Resource> {
       const answer = await call('POST', '/resources', owner.token, newResource(changes));
       assert.equal(answer.status, 201, answer.text);
       return answer.json;
