@@ -48,7 +48,8 @@ export type Checkout = Static<typeof Checkout>;
 
 export const NewPortal = Type.Object(
   { organization_id: OfOrganization },
-  { title: 'NewPortal', additionalProperties: false },
+  // Of the caller's own organization.
+  { title: 'NewPortal', additionalProperties: false, examples: [{}] },
 );
 
 export const Portal = Type.Object({ portalUrl: Type.String() }, { title: 'Portal' });

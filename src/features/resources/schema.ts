@@ -37,6 +37,8 @@ const ScopeName = Type.String({
   pattern: '^[!#-\\[\\]-~]+$',
   description: `1 to ${maxScopeLength} printable ASCII characters without blanks, " and \\`,
 });
+/** The resource that one example registers is the one that the others share and grant. */
+const exampleScope = 'resumes:read';
 const TokenLifetime = Type.Integer({
   minimum: minTokenSeconds,
   maximum: maxTokenSeconds,
@@ -49,7 +51,7 @@ const Claims = Type.Array(literals(resourceClaims), {
 });
 
 const ResourceScope = Type.Object(
-  { name: Type.String(), description: Nullable(Type.String()) },
+  { name: Type.String({ examples: [exampleScope] }), description: Nullable(Type.String()) },
   { title: 'ResourceScope' },
 );
 
@@ -76,7 +78,7 @@ export const ResourcePage = PageOf(Resource, 'ResourcePage');
 const NewScopes = Type.Array(
   Type.Object(
     {
-      name: ScopeName,
+      name: Type.Unsafe<string>({ ...ScopeName, examples: [exampleScope] }),
       description: Type.Optional(Nullable(Type.String({ maxLength: 256 }))),
     },
     { title: 'NewResourceScope', additionalProperties: false },
@@ -132,6 +134,7 @@ export const ScopeNames = Type.Object(
       minItems: 1,
       maxItems: maxScopes,
       uniqueItems: true,
+      examples: [[exampleScope]],
       description: 'names of scopes of the resource',
     }),
   },

@@ -70,6 +70,7 @@ export const SecretRotation = Type.Object(
       Type.Integer({
         minimum: 0,
         maximum: limits.webhookSecretOverlapSeconds.max,
+        examples: [limits.webhookSecretOverlapSeconds.default],
         description:
           'how long the replaced secret signs deliveries too; 0 ends it at once. By default as the instance is configured: 24 hours',
       }),
