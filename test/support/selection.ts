@@ -22,6 +22,7 @@ const slowest = [
   'test/scaffold/python.test.ts',
   'test/scaffold/typescript.test.ts',
   'test/openapi/lint.test.ts',
+  'test/openapi/reference-page.test.ts',
   'test/faults/webhooks-killed.test.ts',
   'test/audit-trail.test.ts',
   'test/processes/commands.test.ts',
