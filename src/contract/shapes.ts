@@ -1,6 +1,7 @@
 /** Wire shapes that several features share. A feature's own shapes live in its schema.ts. */
 import Type, { type Static, type TSchema } from 'typebox';
 import { limits, type PageSize } from './limits.ts';
+import { httpsUrl, httpsUrlWithoutQuery } from './patterns.ts';
 
 /** Stricter than JSON Schema's `uuid` format, which also allows a `urn:uuid:` prefix that SQL refuses. */
 export const Uuid = Type.String({
@@ -30,8 +31,18 @@ export const ScopeName = Type.String({
   description: 'a scope: 1 to 64 printable ASCII characters without blanks, quotation marks and backslashes',
 });
 
-/** A URL of another server; `urlProblem` in kernel/ports/external-tokens.ts validates it. */
-export const Address = Type.String({ minLength: 1, maxLength: 1024 });
+const address = { minLength: 1, maxLength: 1024 };
+/** URLs of another server; `urlProblem` in kernel/ports/external-tokens.ts validates them. */
+export const Address = Type.String({
+  ...address,
+  documentedPattern: httpsUrl,
+  description: 'an absolute https:// URL in ASCII, without credentials or fragment',
+});
+export const IssuerAddress = Type.String({
+  ...address,
+  documentedPattern: httpsUrlWithoutQuery,
+  description: 'an absolute https:// URL in ASCII, without credentials, query or fragment',
+});
 
 export const Nullable = <T extends TSchema>(schema: T) => Type.Union([schema, Type.Null()]);
 

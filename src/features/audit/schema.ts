@@ -1,5 +1,6 @@
 import Type, { type Static } from 'typebox';
 import { pageSizes } from '../../contract/limits.ts';
+import { dayOrLocalTime } from '../../contract/patterns.ts';
 import { literals, Nullable, PageOf, pageQuery, Timestamp, Uuid } from '../../contract/shapes.ts';
 
 export const outcomes = ['success', 'failure'] as const;
@@ -25,6 +26,7 @@ export const AuditPage = PageOf(AuditEvent, 'AuditPage');
 const AuditDate = (meaning: string) =>
   Type.String({
     maxLength: 40,
+    documentedPattern: dayOrLocalTime,
     description: `${meaning}: an ISO 8601 date or time (of UTC, unless it names a zone), such as 2030-01-31T12:00:00Z`,
   });
 

@@ -1,5 +1,6 @@
 import Type, { type Static } from 'typebox';
 import { limits, pageSizes } from '../../contract/limits.ts';
+import { audienceUri } from '../../contract/patterns.ts';
 import { literals, Nullable, PageOf, pageQuery, ScopeName, Timestamp, Uuid } from '../../contract/shapes.ts';
 
 export const chainStatuses = ['active', 'expired', 'revoked'] as const;
@@ -76,7 +77,7 @@ export const NewDelegation = Type.Object(
     expiresIn: Type.Integer({ minimum: minSeconds, maximum: maxSeconds, default: defaultSeconds }),
     resource: Type.Optional(
       Nullable(
-        Type.Array(Type.String({ maxLength: 1024 }), {
+        Type.Array(Type.String({ maxLength: 1024, documentedPattern: audienceUri }), {
           minItems: 1,
           maxItems: 10,
           uniqueItems: true,

@@ -1,6 +1,6 @@
 import Type, { type Static } from 'typebox';
 import { type ExternalTokenReason, externalTokenReasons } from '../../contract/external-tokens.ts';
-import { Address, literals, Name, Timestamp, Uuid } from '../../contract/shapes.ts';
+import { Address, IssuerAddress, literals, Name, Timestamp, Uuid } from '../../contract/shapes.ts';
 
 export const Partner = Type.Object(
   {
@@ -18,13 +18,13 @@ export type Partner = Static<typeof Partner>;
 export const Partners = Type.Array(Partner);
 
 export const NewPartner = Type.Object(
-  { name: Name, issuer: Address, jwksUri: Address },
+  { name: Name, issuer: IssuerAddress, jwksUri: Address },
   { title: 'NewFederationPartner', additionalProperties: false },
 );
 export type NewPartner = Static<typeof NewPartner>;
 
 export const PartnerChange = Type.Object(
-  { name: Type.Optional(Name), issuer: Type.Optional(Address), jwksUri: Type.Optional(Address) },
+  { name: Type.Optional(Name), issuer: Type.Optional(IssuerAddress), jwksUri: Type.Optional(Address) },
   { title: 'FederationPartnerChange', additionalProperties: false },
 );
 export type PartnerChange = Static<typeof PartnerChange>;

@@ -1,6 +1,7 @@
 import Type, { type Static } from 'typebox';
 import { agentTypes } from '../../contract/identity.ts';
 import { pageSizes } from '../../contract/limits.ts';
+import { httpsUrl } from '../../contract/patterns.ts';
 import {
   controls,
   literals,
@@ -29,8 +30,8 @@ const line = (maxLength: number) =>
   });
 const HttpsUrl = Type.String({
   maxLength: 2_048,
-  pattern: `^https://[^\\s${controls}]+$`,
-  description: 'an https:// address',
+  documentedPattern: httpsUrl,
+  description: 'an absolute https:// URL in ASCII, without credentials or fragment',
 });
 const word = (maxLength: number) =>
   Type.String({

@@ -1,8 +1,10 @@
 import Type, { type Static } from 'typebox';
 import { limits, pageSizes } from '../../contract/limits.ts';
+import { audienceUri } from '../../contract/patterns.ts';
 import { scopes } from '../../contract/scopes.ts';
 import {
   Address,
+  IssuerAddress,
   literals,
   Name,
   Nullable,
@@ -71,6 +73,7 @@ const PolicyResource = Type.Object(
     identifier: Type.String({
       minLength: 1,
       maxLength: limits.resource.maxIdentifierLength,
+      documentedPattern: audienceUri,
       description: 'the identifier of a registered resource; each once',
     }),
     scopes: Type.Array(ScopeName, {
@@ -122,7 +125,7 @@ export const NewTrustPolicy = Type.Object(
     agentId: Uuid,
     name: Name,
     provider: literals(providers),
-    issuer: Type.Optional(Address),
+    issuer: Type.Optional(IssuerAddress),
     jwksUri: Type.Optional(Nullable(Address)),
     audiences: Audiences,
     subject: Type.Optional(
@@ -142,7 +145,7 @@ export type NewTrustPolicy = Static<typeof NewTrustPolicy>;
 export const TrustPolicyChange = Type.Object(
   {
     name: Type.Optional(Name),
-    issuer: Type.Optional(Address),
+    issuer: Type.Optional(IssuerAddress),
     jwksUri: Type.Optional(Nullable(Address)),
     audiences: Type.Optional(Audiences),
     subject: Type.Optional(Nullable(Subject)),

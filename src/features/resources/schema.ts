@@ -1,5 +1,6 @@
 import Type, { type Static } from 'typebox';
 import { limits, pageSizes } from '../../contract/limits.ts';
+import { resourceIdentifier } from '../../contract/patterns.ts';
 import {
   Grant,
   imitating,
@@ -19,6 +20,7 @@ const { maxIdentifierLength, maxScopes, maxScopeLength, minTokenSeconds, maxToke
 const Identifier = Type.String({
   minLength: 1,
   maxLength: maxIdentifierLength,
+  documentedPattern: resourceIdentifier,
   description:
     "the API's address, which becomes the audience of its tokens: an absolute https:// URI in canonical form, without fragment, query or credentials (http:// for localhost and loopback addresses only)",
 });

@@ -1,15 +1,19 @@
 import Type, { type Static } from 'typebox';
 import { limitTypes, planTiers } from '../../contract/limits.ts';
+import { dayOrTime } from '../../contract/patterns.ts';
 import { literals, Nullable, Timestamp, Uuid } from '../../contract/shapes.ts';
 import { usageMetrics } from '../../contract/usage.ts';
 
 const Day = Type.String({ description: 'a day of UTC such as 2030-01-31' });
 
+/** Parsed by period.ts. A time stands for its day of UTC. */
+const day = { maxLength: 40, documentedPattern: dayOrTime };
+
 const filterFields = {
   from: Type.Optional(
-    Type.String({ maxLength: 40, description: 'the first day (UTC); 30 days up to `to` when absent' }),
+    Type.String({ ...day, description: 'the first day (UTC); 30 days up to `to` when absent' }),
   ),
-  to: Type.Optional(Type.String({ maxLength: 40, description: 'the last day (UTC); today when absent' })),
+  to: Type.Optional(Type.String({ ...day, description: 'the last day (UTC); today when absent' })),
   metric: Type.Optional(literals(usageMetrics)),
 };
 

@@ -1,11 +1,13 @@
 import Type, { type Static } from 'typebox';
 import { webhookEvents } from '../../contract/events.ts';
 import { limits, pageSizes, unlimited } from '../../contract/limits.ts';
+import { httpsUrl } from '../../contract/patterns.ts';
 import { literals, Name, Nullable, Timestamp, Uuid } from '../../contract/shapes.ts';
 
 const EndpointUrl = Type.String({
   minLength: 1,
   maxLength: 2_048,
+  documentedPattern: httpsUrl,
   description: 'an https:// URL in ASCII, without credentials or fragment',
 });
 const eventNames = ['*', ...webhookEvents] as const;

@@ -60,8 +60,9 @@ export const IdTokenRequest = Type.Object(
     }),
     ttl: Type.Optional(
       Type.String({
-        pattern: '^[1-9][0-9]{1,3}$',
-        description: `how long it lives: a whole number of seconds from ${idTokenSeconds.min} to ${idTokenSeconds.max}`,
+        // A form field, so a text: 60 to 3600.
+        pattern: '^(?:[6-9][0-9]|[1-9][0-9]{2}|[12][0-9]{3}|3[0-5][0-9]{2}|3600)$',
+        description: `a whole number of seconds from ${idTokenSeconds.min} to ${idTokenSeconds.max}: how long the token lives`,
       }),
     ),
   },

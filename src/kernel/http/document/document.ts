@@ -164,6 +164,10 @@ function nameComponents(source: OpenApi): { document: OpenApi; schemas: Record<s
         ['example', 'examples', 'default', 'enum', 'const'].includes(key) ? value : visit(value),
       ]),
     );
+    if ('documentedPattern' in copy) {
+      copy.pattern = copy.documentedPattern;
+      delete copy.documentedPattern;
+    }
     if (copy.description === 'Default Response') copy.description = 'Success';
     if (typeof copy.description === 'string' && 'type' in copy) copy.description = sentence(copy.description);
     if (Array.isArray(copy.required)) {
