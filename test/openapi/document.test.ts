@@ -32,6 +32,7 @@ await app.close();
 
 const ajv = new Ajv({ allErrors: true, strict: false, useDefaults: true });
 (addFormats as unknown as (ajv: Ajv) => void)(ajv);
+ajv.addKeyword({ keyword: 'documentedPattern', macro: (pattern: string) => ({ pattern }) });
 
 const problemsOf = (schema: Schema, value: unknown): string[] =>
   // A copy: validation fills in defaults.
