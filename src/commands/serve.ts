@@ -1,7 +1,7 @@
 /** `countersign serve`: HTTP and (without --no-worker) the background loops, in one process or several. */
 import cluster from 'node:cluster';
 import { lookup } from 'node:dns/promises';
-import { type App, createApp } from '../app.ts';
+import type { App } from '../app.ts';
 import { type Config, type Environment, loadConfig } from '../kernel/config/config.ts';
 import { createLifecycle, type Lifecycle } from '../kernel/lifecycle.ts';
 import { createLog, type Log } from '../kernel/observability/log.ts';
@@ -42,6 +42,8 @@ export async function startServer(
     beforeListening = async () => {},
   }: ServeOptions & { beforeListening?: (app: App) => Promise<void> },
 ): Promise<App> {
+  // Imported here: the supervisor and a refused configuration do not need it, and it takes half of the start time.
+  const { createApp } = await import('../app.ts');
   const app = await createApp({
     config,
     log,

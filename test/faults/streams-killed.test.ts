@@ -71,7 +71,7 @@ async function startVersionUpdates(url: () => string, headers: Record<string, st
       );
       // Setting the same version again creates no event, so a retry after a lost response is safe.
       if (done) raised += 1;
-      await sleep(5);
+      await sleep(25);
     }
   };
   const raising = raise();

@@ -152,7 +152,7 @@ test('a replay of many deliveries continues after kills of the worker: all are s
 });
 
 /** Larger with WEBHOOK_TEST_DELIVERIES=100000 WEBHOOK_TEST_KILLS=20. */
-const deliveries = Number(process.env.WEBHOOK_TEST_DELIVERIES || 5_000);
+const deliveries = Number(process.env.WEBHOOK_TEST_DELIVERIES || 2_500);
 const kills = Number(process.env.WEBHOOK_TEST_KILLS || 4);
 const receivers = 20;
 /** Long enough for larger runs. */

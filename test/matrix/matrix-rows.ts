@@ -667,7 +667,8 @@ export const rows: Readonly<Record<string, Row>> = {
     answers: ofOrganizationAdmins('200'),
   },
   cancelSubscription: {
-    request: ({ organizationId }) => ({
+    // The payment event is about the subscription.
+    request: ({ organizationId, paymentEvent: _ }) => ({
       method: 'DELETE',
       url: `${api}/billing/subscription?organization_id=${organizationId}`,
     }),

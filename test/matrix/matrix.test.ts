@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { describe, it } from 'node:test';
 import { startApp } from '../support/harness.ts';
-import { createMatrixFixture, send } from '../support/principals.ts';
+import { createMatrixFixture, fieldsOf, send } from '../support/principals.ts';
 import { type Principal, principals, type Row, rows, showsForeign, type Target } from './matrix-rows.ts';
 
 const t = await startApp({
@@ -46,7 +46,8 @@ async function answerTo(
 /** A request that changes state gets a new target and principal; the shared ones stay unchanged. */
 async function answerToOwn(row: Row, who: Principal): Promise<string> {
   const kept = shared;
-  const target = await makeTarget();
+  const { target: sample } = await untouched();
+  const target = await makeTarget(...fieldsOf(row.request, sample));
   const { answer } = await answerTo(row, target, await tokenOf(who, target.organizationId));
   shared = kept;
   return answer;

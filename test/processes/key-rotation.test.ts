@@ -23,9 +23,9 @@ import {
 } from '../support/programs.ts';
 
 const workers = 3;
-/** Per node, before and after each restart. The API allows thirty verifications a minute. */
-const usesPerPhase = 30;
-const verificationsPerPhase = 2;
+/** Per node, before and after each restart. The API allows thirty verifications a minute: more would wait for the next. */
+const usesPerPhase = 15;
+const verificationsPerPhase = 1;
 
 interface Node {
   service: Service;
@@ -76,7 +76,7 @@ function createLoad(nodes: readonly Node[], operator: Client) {
     for (const token of [issued, earlier]) jsonOf(await get(node, '/api/v1/agents?limit=1', token));
     node.uses += 1;
     // The load never stops, but leaves CPU for a starting node.
-    await sleep(20);
+    await sleep(50);
   };
   const verify = async () => {
     for (const node of ready().filter(({ verifications }) => verifications < verificationsPerPhase)) {

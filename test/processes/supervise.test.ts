@@ -11,49 +11,52 @@ import {
 } from '../support/processes.ts';
 import { freePort, startCountersign, until } from '../support/programs.ts';
 
-test('/metrics of each process covers all processes', async (t) => {
+const sum = (counts: Map<number, number>) => counts.values().reduce((total, count) => total + count, 0);
+
+test('two processes behind one port', async (t) => {
   const two = await startTwoProcesses(t);
   if (!two) return;
   const { service, headers } = two;
-  const answers = await Promise.all(
-    Array.from({ length: 60 }, () => getOnNewConnection(service, '/api/v1/agents', headers)),
+
+  await t.test('/metrics of each process covers all processes', async () => {
+    const answers = await Promise.all(
+      Array.from({ length: 60 }, () => getOnNewConnection(service, '/api/v1/agents', headers)),
+    );
+    assert.ok(answers.every(({ status }) => status === 200));
+    // A request is counted after its response is sent, so a client may see the response earlier.
+    await until('the last is counted', async () => {
+      const { body } = await getOnNewConnection(service, '/metrics');
+      return requestCount(body, '/api/v1/agents') === 60 || undefined;
+    });
+    const before = requestsByProcess(service);
+    const repeated: string[] = [];
+    while (repeated.length < 20) repeated.push((await getOnNewConnection(service, '/metrics')).body);
+    for (const body of repeated) assert.equal(requestCount(body, '/api/v1/agents'), 60);
+    await until('the lines', async () => sum(requestsByProcess(service)) >= sum(before) + 20 || undefined);
+    for (const [pid, count] of requestsByProcess(service))
+      assert.ok(count > (before.get(pid) ?? 0), 'both were asked');
+    assert.match(repeated[0] ?? '', /^service_db_pool_active_connections \d+$/m);
+  });
+
+  await t.test(
+    'the supervisor replaces a killed process while the other serves; SIGTERM ends all',
+    async () => {
+      const [victim = 0] = requestsByProcess(service).keys();
+      process.kill(victim, 'SIGKILL');
+      const seen = /serving process exited; starting another/;
+      await until('the loss is seen', async () => seen.test(service.program.output()) || undefined);
+      const statuses: unknown[] = [];
+      await until('a third process', async () => {
+        statuses.push(await getOnNewConnection(service, '/health').then(({ status }) => status, String));
+        return requestsByProcess(service).size === 3 || undefined;
+      });
+      assert.deepEqual(new Set(statuses), new Set([200]));
+      service.program.kill('SIGTERM');
+      // All processes have closed their output.
+      assert.equal(await service.program.gone(), 0, service.program.output());
+      await assert.rejects(getOnNewConnection(service, '/health'));
+    },
   );
-  assert.ok(answers.every(({ status }) => status === 200));
-  // A request is counted after its response is sent, so a client may see the response earlier.
-  await until('the last is counted', async () => {
-    const { body } = await getOnNewConnection(service, '/metrics');
-    return requestCount(body, '/api/v1/agents') === 60 || undefined;
-  });
-  const before = requestsByProcess(service);
-  const repeated: string[] = [];
-  while (repeated.length < 20) repeated.push((await getOnNewConnection(service, '/metrics')).body);
-  for (const body of repeated) assert.equal(requestCount(body, '/api/v1/agents'), 60);
-  await until('the lines', async () => sum(requestsByProcess(service)) >= sum(before) + 20 || undefined);
-  for (const [pid, count] of requestsByProcess(service))
-    assert.ok(count > (before.get(pid) ?? 0), 'both were asked');
-  assert.match(repeated[0] ?? '', /^service_db_pool_active_connections \d+$/m);
-});
-
-const sum = (counts: Map<number, number>) => counts.values().reduce((total, count) => total + count, 0);
-
-test('the supervisor replaces a killed process while the other serves; SIGTERM ends all', async (t) => {
-  const two = await startTwoProcesses(t);
-  if (!two) return;
-  const { service } = two;
-  const [victim = 0] = requestsByProcess(service).keys();
-  process.kill(victim, 'SIGKILL');
-  const seen = /serving process exited; starting another/;
-  await until('the loss is seen', async () => seen.test(service.program.output()) || undefined);
-  const statuses: unknown[] = [];
-  await until('a third process', async () => {
-    statuses.push(await getOnNewConnection(service, '/health').then(({ status }) => status, String));
-    return requestsByProcess(service).size === 3 || undefined;
-  });
-  assert.deepEqual(new Set(statuses), new Set([200]));
-  service.program.kill('SIGTERM');
-  // All processes have closed their output.
-  assert.equal(await service.program.gone(), 0, service.program.output());
-  await assert.rejects(getOnNewConnection(service, '/health'));
 });
 
 test('the supervisor retries a replacement that cannot start; the other processes keep serving', async (t) => {

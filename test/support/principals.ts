@@ -14,7 +14,8 @@ import { createDelegationClient } from './scenarios/delegations.ts';
 export interface MatrixFixture {
   readonly operatorToken: string;
   readonly paymentEvents: PaymentEvents;
-  makeTarget(): Promise<Target>;
+  /** With all fields, or at least those that are named: each takes requests. */
+  makeTarget(...fields: readonly (keyof Target)[]): Promise<Target>;
   /** In the same organization as the target, so that only the principal differs. */
   tokenOf(principal: Principal, organizationId: string): Promise<string | undefined>;
   /** An agent with these scopes and a token of it. */
@@ -197,28 +198,26 @@ export async function createMatrixFixture(t: TestApp): Promise<MatrixFixture> {
     return { resourceId, recipientId, granteeId };
   };
 
-  const makeTarget = async (): Promise<Target> => {
-    const organizationId = await makeOrganization();
-    const agentId = await makeAgent(organizationId, ['agents:read']);
-    await asOperator('POST', `/organizations/${organizationId}/members`, { agentId, role: 'member' });
-    const credential = await asOperator('POST', `/agents/${agentId}/credentials`);
-    const { credentialId, clientSecret } = credential;
-    const token = await t.token(undefined, credential);
-    const { data } = await asOperator('GET', `/audit?agentId=${agentId}&limit=1`);
+  const makeDelegation = async (organizationId: string, token: string) => {
     const outsiderId = await makeAgent(organizationId, []);
-    const [{ eventId }] = data;
     const delegation = await t.call('POST', '/api/v1/delegations', {
       token,
       payload: { delegateeId: outsiderId, scopes: ['agents:read'] },
     });
     assert.equal(delegation.status, 201, delegation.text);
     const { chainId, delegationToken } = delegation.json;
+    return { outsiderId, chainId, delegationToken };
+  };
+
+  const makePartner = async () => {
     const name = randomUUID();
-    const { id: partnerId } = await asOperator('POST', '/federation/trust', {
-      name,
-      issuer: `https://${name}.example`,
-      jwksUri: `https://${name}.example/jwks`,
-    });
+    const issuer = `https://${name}.example`;
+    const { id } = await asOperator('POST', '/federation/trust', { name, issuer, jwksUri: `${issuer}/jwks` });
+    return { partnerId: id };
+  };
+
+  const makePolicy = async (agentId: string) => {
+    const name = randomUUID();
     const { policyId } = await asOperator('POST', '/oidc/trust-policies', {
       agentId,
       name,
@@ -228,25 +227,55 @@ export async function createMatrixFixture(t: TestApp): Promise<MatrixFixture> {
       subject: name,
       scopes: ['agents:read'],
     });
-    const outsideToken = await outsideIssuer.sign({ sub: name });
-    const registry = { organizationId, agentId, credentialId, clientSecret, token, outsiderId, eventId };
-    const { listingId } = await asOperator('POST', '/marketplace/listings', {
-      agentId,
-      title: 'Some agent',
-      summary: 'Does something.',
-    });
+    return { policyId, outsideToken: await outsideIssuer.sign({ sub: name }) };
+  };
+
+  const makeListing = async (agentId: string) => {
+    const listing = { agentId, title: 'Some agent', summary: 'Does something.' };
+    const { listingId } = await asOperator('POST', '/marketplace/listings', listing);
     await asOperator('PATCH', `/marketplace/listings/${listingId}`, { status: 'published' });
+    return { listingId };
+  };
+
+  const findEvent = async (agentId: string) => {
+    const { data } = await asOperator('GET', `/audit?agentId=${agentId}&limit=1`);
+    return { eventId: data[0].eventId };
+  };
+
+  const makeTarget: MatrixFixture['makeTarget'] = async (...fields) => {
+    const organizationId = await makeOrganization();
+    const agentId = await makeAgent(organizationId, ['agents:read']);
+    await asOperator('POST', `/organizations/${organizationId}/members`, { agentId, role: 'member' });
+    const credential = await asOperator('POST', `/agents/${agentId}/credentials`);
+    const { credentialId, clientSecret } = credential;
+    const token = await t.token(undefined, credential);
+    const needs = (...of: (keyof Target)[]) =>
+      fields.length === 0 || of.some((field) => fields.includes(field));
     return {
-      ...registry,
-      ...(await makeBilling(organizationId)),
-      ...{ chainId, delegationToken, colleagueId },
-      ...{ partnerId, policyId, outsideToken, listingId },
-      ...(await makeWebhook(organizationId)),
-      ...(await makeResource(organizationId)),
-    };
+      ...{ organizationId, agentId, credentialId, clientSecret, token, colleagueId },
+      ...(needs('eventId') && (await findEvent(agentId))),
+      ...(needs('outsiderId', 'chainId', 'delegationToken') && (await makeDelegation(organizationId, token))),
+      ...(needs('partnerId') && (await makePartner())),
+      ...(needs('policyId', 'outsideToken') && (await makePolicy(agentId))),
+      ...(needs('listingId') && (await makeListing(agentId))),
+      ...(needs('checkoutToken', 'portalToken', 'paymentEvent') && (await makeBilling(organizationId))),
+      ...(needs('webhookId', 'deliveryId') && (await makeWebhook(organizationId))),
+      ...(needs('resourceId', 'recipientId', 'granteeId') && (await makeResource(organizationId))),
+    } as Target;
   };
 
   return { operatorToken, paymentEvents, makeTarget, tokenOf, agentIn };
+}
+
+/** The fields of the target that a request is made of. */
+export function fieldsOf(request: (target: Target) => TestRequest, target: Target): (keyof Target)[] {
+  const fields = new Set<keyof Target>();
+  const get = (of: Target, field: keyof Target) => {
+    fields.add(field);
+    return of[field];
+  };
+  request(new Proxy(target, { get } as ProxyHandler<Target>));
+  return [...fields, 'organizationId'];
 }
 
 export function send(

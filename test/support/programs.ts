@@ -71,13 +71,16 @@ export function startProgram(
   };
 }
 
+/** A tenth of the time to load the modules is the search for links in their paths, and there are none. */
+const cheapStart = ['--liftoff-only', '--preserve-symlinks'];
+
 /** `countersign …` with exactly these variables, besides PATH and HOME. */
 export const startCountersign = (
   args: readonly string[],
   env: Record<string, string>,
   cwd?: string,
 ): Program =>
-  startProgram(process.execPath, ['--liftoff-only', bin, ...args], {
+  startProgram(process.execPath, [...cheapStart, bin, ...args], {
     env: { PATH: process.env.PATH, HOME: process.env.HOME, ...env },
     ...(cwd !== undefined && { cwd }),
   });

@@ -230,7 +230,7 @@ describe('GET /agents/{agentId}/did', () => {
   });
 
   it('follows the organization: no authentication methods while suspended, deactivated when deleted', async () => {
-    const { organizationId, agentId } = await makeTarget();
+    const { organizationId, agentId } = await makeTarget('organizationId');
     await register(agentId, [await publicJwk('ec')]);
     const organization = `${api}/organizations/${organizationId}`;
     await t.call('PATCH', organization, { token, payload: { status: 'suspended' } });
@@ -244,7 +244,7 @@ describe('GET /agents/{agentId}/did', () => {
 
 describe('GET /agents/{agentId}/did/resolve', () => {
   it('200 with the resolution profile, for any agent of the organization', async () => {
-    const { organizationId, agentId } = await makeTarget();
+    const { organizationId, agentId } = await makeTarget('organizationId');
     const { token: plain } = await agentIn(organizationId, []);
     const answer = await resolve(agentId, plain);
     assert.equal(answer.status, 200, answer.text);
@@ -258,7 +258,10 @@ describe('GET /agents/{agentId}/did/resolve', () => {
   });
 
   it('404 AGENT_NOT_FOUND for the agent of another organization, 401 without a token', async () => {
-    const [{ agentId }, { organizationId }] = [await makeTarget(), await makeTarget()];
+    const [{ agentId }, { organizationId }] = [
+      await makeTarget('organizationId'),
+      await makeTarget('organizationId'),
+    ];
     const { token: foreign } = await agentIn(organizationId, ['agents:read', 'agents:write'], 'admin');
     assert.equal((await resolve(agentId, foreign)).json.code, 'AGENT_NOT_FOUND');
     assert.equal((await t.call('GET', `${api}/agents/${agentId}/did/resolve`)).status, 401);
@@ -300,7 +303,7 @@ describe('a signed format', () => {
   };
 
   it('200: names the organization by its id and registered name; the owner is a separate field', async () => {
-    const { organizationId } = await makeTarget();
+    const { organizationId } = await makeTarget('organizationId');
     const organization = `${api}/organizations/${organizationId}`;
     const { agentId } = await make({ organization_id: organizationId, owner: 'Another Company' });
     for (const name of ['Some team', 'Renamed <team>']) {

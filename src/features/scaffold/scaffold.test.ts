@@ -39,7 +39,7 @@ async function ask(agentId: string, token: string | undefined, query = '') {
 
 /** A new organization each time, since the limit is ten archives a minute per organization. */
 async function member(scopes: string[] = []) {
-  const { organizationId, agentId } = await makeTarget();
+  const { organizationId, agentId } = await makeTarget('organizationId');
   return { organizationId, agentId, token: (await agentIn(organizationId, scopes)).token };
 }
 
