@@ -4,20 +4,19 @@
  * REQUIRE_ALL=1 turns a skip into a failure.
  */
 import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { enableCompileCache } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join, relative } from 'node:path';
 import { run } from 'node:test';
 import { spec } from 'node:test/reporters';
 import { fileURLToPath } from 'node:url';
-import { startEmbeddedPostgres } from '../src/adapters/embedded-postgres/embedded-postgres.ts';
-import { createApp } from '../src/app.ts';
-import { loadConfig } from '../src/kernel/config/config.ts';
-import { generateKeyPair } from '../src/kernel/config/keypair.ts';
-import { createLog } from '../src/kernel/observability/log.ts';
 import { groupFiles } from './support/groups.ts';
 import { selectFiles } from './support/selection.ts';
 
 const started = performance.now();
+const compileCache = fileURLToPath(new URL('../node_modules/.cache/countersign', import.meta.url));
+// Before our modules are imported, so that they come from the cache too.
+enableCompileCache(compileCache);
 const folder = mkdtempSync(join(tmpdir(), 'countersign-test-'));
 // Under root, PostgreSQL runs as another user that must be able to enter the folder.
 chmodSync(folder, 0o755);
@@ -27,6 +26,7 @@ mkdirSync(ports);
 const files = selectFiles(process.argv.slice(2));
 
 console.log('Starting PostgreSQL…');
+const { startEmbeddedPostgres } = await import('../src/adapters/embedded-postgres/embedded-postgres.ts');
 // Without fsync only a machine crash loses data, and the tests are twice as fast.
 const postgres = await startEmbeddedPostgres({
   dataDir: join(folder, 'postgres'),
@@ -44,6 +44,7 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const) {
 }
 let exitCode = 1;
 try {
+  const { generateKeyPair } = await import('../src/kernel/config/keypair.ts');
   const { privatePem, publicPem } = generateKeyPair();
   const env = {
     DATABASE_URL: postgres.url,
@@ -70,6 +71,9 @@ console.log(`${files.length} test files in ${Math.round((performance.now() - sta
 process.exit(exitCode);
 
 async function migrateTemplate(env: Record<string, string>) {
+  const { createApp } = await import('../src/app.ts');
+  const { loadConfig } = await import('../src/kernel/config/config.ts');
+  const { createLog } = await import('../src/kernel/observability/log.ts');
   const app = await createApp({ config: loadConfig(env), log: createLog({ level: 'warn' }) });
   await app.prepare();
   await app.close();
@@ -77,7 +81,6 @@ async function migrateTemplate(env: Record<string, string>) {
 
 /** Returns an exit code. The test processes share one compile cache and inherit these variables. */
 async function runTests(variables: NodeJS.ProcessEnv): Promise<number> {
-  const compileCache = fileURLToPath(new URL('../node_modules/.cache/countersign', import.meta.url));
   Object.assign(process.env, variables, { NODE_COMPILE_CACHE: compileCache });
   const groups = groupFiles(files, folder);
   const grouped = new Set(
@@ -88,7 +91,8 @@ async function runTests(variables: NodeJS.ProcessEnv): Promise<number> {
   const tests = run({
     files: groups.map(({ module }) => module),
     // Cedar's WebAssembly without the optimizing compiler, as in `npm run serve`: saves a third of the start time.
-    execArgv: ['--liftoff-only'],
+    // The modules' paths have no links to search for, which saves a tenth of the time to load them.
+    execArgv: ['--liftoff-only', '--preserve-symlinks'],
     concurrency: 4,
     timeout: 600_000,
     signal: stopping.signal,
