@@ -19,8 +19,6 @@ const t = await startApp({
   WEBHOOK_ALLOW_PRIVATE_TARGETS: 'true',
 });
 const { makeTarget, agentIn } = await createMatrixFixture(t);
-/** An agent with a secret; the other fields of a target are not needed. */
-const makeClient = () => makeTarget('clientSecret');
 /** Holds every scope, as the operator does. */
 const marked = await agentIn(t.operator.organizationId, scopes);
 
@@ -103,7 +101,7 @@ describe('a change whose audit event cannot be written', () => {
   }
 
   it('500 server_error when the refusal of a token request cannot be recorded', async () => {
-    const target = await makeClient();
+    const target = await makeTarget();
     await mark(target.agentId);
     const { form, ...request } = validTokenRequest(target);
     for (const changes of [{ client_secret: 'cs_wrong' }, { scope: 'admin:orgs' }])
@@ -111,7 +109,7 @@ describe('a change whose audit event cannot be written', () => {
   });
 
   it('500 INTERNAL_SERVER_ERROR when a refusal by policy cannot be recorded', async () => {
-    const { organizationId } = await makeClient();
+    const { organizationId } = await makeTarget();
     const member = await agentIn(organizationId, [], 'member');
     await mark(member.agentId);
     const payload = { name: 'Mine', slug: 'mine' };
@@ -134,9 +132,9 @@ describe('concurrent token requests in one batch', () => {
       .sort();
 
   it('200 for valid clients, 401 for wrong secrets, 500 for marked agents; one event and one count each', async () => {
-    const others = await Promise.all(Array.from({ length: 20 }, makeClient));
-    const wrong = await Promise.all(Array.from({ length: 5 }, makeClient));
-    const markedTargets = await Promise.all(Array.from({ length: 3 }, makeClient));
+    const others = await Promise.all(Array.from({ length: 20 }, () => makeTarget()));
+    const wrong = await Promise.all(Array.from({ length: 5 }, () => makeTarget()));
+    const markedTargets = await Promise.all(Array.from({ length: 3 }, () => makeTarget()));
     await mark(...markedTargets.map(({ agentId }) => agentId));
     startOfMinute(t.clock);
     const windowsBefore = (await Promise.all(others.map((target) => ask(target)))).map(remaining);

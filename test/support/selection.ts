@@ -40,6 +40,10 @@ const slowest = [
   'src/features/streams/streams.test.ts',
   'src/features/audit/verify/tamper.test.ts',
   'src/features/scaffold/scaffold.test.ts',
+  'src/kernel/http/connections/unread-responses.test.ts',
+  'src/features/webhooks/replays/replays.test.ts',
+  'src/adapters/outbound/outbound.test.ts',
+  'src/kernel/http/input/allowed-methods.test.ts',
 ];
 
 export const isSlow = (file: string): boolean => slowest.includes(file);

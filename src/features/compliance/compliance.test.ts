@@ -33,7 +33,7 @@ const counted = async () =>
 
 /** An organization with an agent that calls the API, and further agents. */
 async function makeHome(agents: number) {
-  const { organizationId } = await makeTarget('organizationId');
+  const { organizationId } = await makeTarget();
   const caller = await agentIn(organizationId, ['agents:read', 'audit:read']);
   const more = await Promise.all(Array.from({ length: agents }, () => agentIn(organizationId, [])));
   // The target has two agents of its own.

@@ -11,9 +11,9 @@ const api = '/api/v1';
 const own = `${api}/marketplace/listings`;
 const open = `${api}/marketplace/agents`;
 
-const { organizationId } = await makeTarget('organizationId');
+const { organizationId } = await makeTarget();
 const { token } = await agentIn(organizationId, organizationScopes);
-const elsewhere = (await makeTarget('organizationId')).organizationId;
+const elsewhere = (await makeTarget()).organizationId;
 const { token: foreign } = await agentIn(elsewhere, organizationScopes, 'admin');
 
 const makeAgent = async (changes: Record<string, unknown> = {}, bearer = token) =>
@@ -325,7 +325,7 @@ describe('GET /marketplace/agents', () => {
   });
 
   it('200: hidden while its organization is suspended', async () => {
-    const home = (await makeTarget('organizationId')).organizationId;
+    const home = (await makeTarget()).organizationId;
     const member = await agentIn(home, organizationScopes);
     const { listingId } = (await post(body(member.agentId), member.token)).json;
     await patch(listingId, { status: 'published' }, member.token);
