@@ -17,6 +17,7 @@ import { createLoops, type Loop } from './kernel/concurrency/loops.ts';
 import type { Config } from './kernel/config/config.ts';
 import { createClockSkewGuard } from './kernel/data/clock-skew-guard.ts';
 import { migrate } from './kernel/data/migrations.ts';
+import { resourceMetadataOf } from './kernel/http/access/challenges.ts';
 import { createRateWindow } from './kernel/http/rate-window.ts';
 import type { RouteEntry } from './kernel/http/route.ts';
 import { createHttp, type Http } from './kernel/http/server.ts';
@@ -94,7 +95,7 @@ export async function createApp({
     countCall: tiers.countCall,
     requirePermission,
     idempotencyKeys: events.idempotency.keys,
-    resourceMetadata: `${config.baseUrl}/.well-known/oauth-protected-resource`,
+    resourceMetadata: resourceMetadataOf(config.baseUrl),
     routes,
   });
   const loops = createLoops(

@@ -77,11 +77,11 @@ program
   )
   .option(
     '--client-id <id>',
-    "client that downloads the project: one of the agent's organization, or an operator (default: COUNTERSIGN_CLIENT_ID, else the operator of the dev instance)",
+    "client that downloads the project: one of the agent's organization, or an operator (default: COUNTERSIGN_CLIENT_ID, else the operator of the dev instance, for its own address only)",
   )
   .option(
     '--client-secret <secret>',
-    'secret of that client; other users of the machine can see it here, but not in COUNTERSIGN_CLIENT_SECRET (default: COUNTERSIGN_CLIENT_SECRET, else the operator of the dev instance)',
+    'secret of that client; other users of the machine can see it here, but not in COUNTERSIGN_CLIENT_SECRET (default: COUNTERSIGN_CLIENT_SECRET, else the operator of the dev instance, for its own address only)',
   )
   .option('--data <folder>', 'data folder of a `countersign dev` instance', '.countersign')
   .option('--force', 'write into a folder that is not empty, and replace files of the same name')

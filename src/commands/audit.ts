@@ -2,9 +2,10 @@
 import { createWriteStream, readFileSync } from 'node:fs';
 import { open as openPath } from 'node:fs/promises';
 import { createInterface } from 'node:readline';
+import type { Writable } from 'node:stream';
 import { finished } from 'node:stream/promises';
 import { createStatementReader, describePublicKey } from '../adapters/keys/keys.ts';
-import { type Finding, finding, openAudit, verifyExport } from '../audit-app.ts';
+import { type Finding, finding, openAudit, statementTypes, verifyExport } from '../audit-app.ts';
 import { type Environment, loadVariable } from '../kernel/config/config.ts';
 import { keysMatch } from '../kernel/config/keypair.ts';
 import { isUuid } from '../kernel/ids.ts';
@@ -37,20 +38,20 @@ export async function exportAudit(
 ): Promise<void> {
   const organizationId = organizationIn(options);
   const { audit, close } = await open(env);
-  const out =
-    options.output === undefined ? process.stdout : createWriteStream(options.output, { mode: 0o600 });
-  const writeFailure = new Promise<never>((_, reject) => out.on('error', reject));
-  writeFailure.catch(() => {});
+  const sink = createSink(options.output);
+  const start: object[] = [];
   const write = async (line: object) => {
-    if (out.write(`${JSON.stringify(line)}\n`)) return;
-    await Promise.race([new Promise((resolve) => out.once('drain', resolve)), writeFailure]);
+    start.push(line);
+    // Nothing is written before it is certain that there is something to export.
+    if (organizationId !== undefined && !('organizationId' in line)) {
+      if ('chains' in line && line.chains === 0) throw unknownOrganization(organizationId);
+      if (!('chains' in line)) return;
+    }
+    for (const each of start.splice(0)) await sink.write(each);
   };
   try {
     const events = await audit.export({ organizationId, write, onProgress: progress('exported') });
-    if (out !== process.stdout) {
-      out.end();
-      await Promise.race([finished(out), writeFailure]);
-    }
+    await sink.end();
     printError(`${events} events exported`);
     const keyId = await audit.otherKey();
     if (keyId !== undefined)
@@ -59,12 +60,38 @@ export async function exportAudit(
       );
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException;
-    if (code === 'ENOENT' || code === 'EACCES' || code === 'EISDIR')
-      throw new CommandError(`cannot write: ${message}`);
+    if (code === 'EISDIR') throw new CommandError(`${options.output} is a folder; name a file`);
+    if (code === 'ENOENT' || code === 'EACCES') throw new CommandError(`cannot write: ${message}`);
     throw error;
   } finally {
     await close();
   }
+}
+
+/** The file is created with the first line. */
+function createSink(output: string | undefined) {
+  let out: Writable | undefined;
+  let failure: Promise<never> | undefined;
+  const opened = () => {
+    if (out && failure) return { out, failure };
+    out = output === undefined ? process.stdout : createWriteStream(output, { mode: 0o600 });
+    failure = new Promise<never>((_, reject) => out?.on('error', reject));
+    failure.catch(() => {});
+    return { out, failure };
+  };
+  return {
+    async write(line: object): Promise<void> {
+      const { out, failure } = opened();
+      if (out.write(`${JSON.stringify(line)}\n`)) return;
+      await Promise.race([new Promise((resolve) => out.once('drain', resolve)), failure]);
+    },
+    async end(): Promise<void> {
+      if (output === undefined) return;
+      const { out, failure } = opened();
+      out.end();
+      await Promise.race([finished(out), failure]);
+    },
+  };
 }
 
 async function verifyDatabase(
@@ -76,7 +103,7 @@ async function verifyDatabase(
   try {
     const all = await audit.organizations();
     if (organizationId !== undefined && !all.includes(organizationId))
-      throw new CommandError(`the audit log has no events of organization ${organizationId}`);
+      throw unknownOrganization(organizationId);
     const chains = organizationId === undefined ? all : [organizationId];
     const onProgress = progress('checked');
     let events = 0;
@@ -128,10 +155,19 @@ async function verifyFile(
   return undefined;
 }
 
-const openFile = (file: string) =>
-  openPath(file).catch((error) => {
-    throw new CommandError(`cannot read the export: ${error.message}`);
-  });
+async function openFile(file: string) {
+  try {
+    const handle = await openPath(file);
+    if (!(await handle.stat()).isDirectory()) return handle;
+    await handle.close();
+  } catch (error) {
+    throw new CommandError(`cannot read the export: ${(error as Error).message}`);
+  }
+  throw new CommandError(`${file} is a folder; name the file that \`countersign audit export\` wrote`);
+}
+
+const unknownOrganization = (organizationId: string) =>
+  new CommandError(`the audit log has no events of organization ${organizationId}`);
 
 function open(env: Environment) {
   const signingKeys = {
@@ -156,18 +192,38 @@ function readCheckpoint(file: string): string {
   try {
     text = readFileSync(file, 'utf8').trim();
   } catch (error) {
-    throw new CommandError(`cannot read the checkpoint: ${(error as Error).message}`);
+    const { code, message } = error as NodeJS.ErrnoException;
+    throw new CommandError(
+      code === 'EISDIR'
+        ? `${file} is a folder; name the file with the checkpoint`
+        : `cannot read the checkpoint: ${message}`,
+    );
   }
-  if (!text.startsWith('{')) return text;
-  try {
-    const { signed } = JSON.parse(text);
-    if (typeof signed === 'string') return signed;
-  } catch {
-    // Refused below.
-  }
+  const signed = text.startsWith('{') ? signedIn(text) : text;
+  if (signed !== undefined && isCheckpoint(signed)) return signed;
   throw new CommandError(
-    `${file} is not a checkpoint: it must hold the signed text, or a JSON object with the text in "signed"`,
+    `${file} is not a checkpoint: it must hold one entry of GET /api/v1/audit/checkpoints, or the text in its field "signed"`,
   );
+}
+
+function signedIn(entry: string): string | undefined {
+  try {
+    const { signed } = JSON.parse(entry);
+    return typeof signed === 'string' ? signed : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** By its form; the verification checks the signature. */
+function isCheckpoint(text: string): boolean {
+  const [header] = /^([\w-]+)\.[\w-]+\.[\w-]+$/.exec(text)?.slice(1) ?? [];
+  try {
+    const { typ } = JSON.parse(Buffer.from(header ?? '', 'base64url').toString());
+    return typ === statementTypes.checkpoint;
+  } catch {
+    return false;
+  }
 }
 
 function organizationIn({ organization }: { organization?: string }): string | undefined {

@@ -11,7 +11,7 @@ import { createLog } from '../kernel/observability/log.ts';
 import { createOperator, type Operator } from './bootstrap.ts';
 import { CommandError } from './command-error.ts';
 import { startServer } from './serve.ts';
-import { print } from './terminal.ts';
+import { print, quoted } from './terminal.ts';
 
 type Admin = Operator & { readonly baseUrl: string };
 
@@ -19,6 +19,7 @@ const overridden = ['DATABASE_URL', 'REDIS_URL', 'JWT_PRIVATE_KEY', 'JWT_PUBLIC_
 
 export async function dev(env: Environment, options: { port?: string; data: string }): Promise<void> {
   const data = resolve(options.data);
+  requirePort(options.port);
   const log = createLog({ level: env.LOG_LEVEL ?? 'warn' });
   const lifecycle = createLifecycle(log);
   // For root, PostgreSQL runs as another user, which must be able to traverse the folder; each secret file is 0600.
@@ -59,6 +60,16 @@ export async function dev(env: Environment, options: { port?: string; data: stri
     throw error;
   }
   if (admin) print(banner(admin, options.data));
+}
+
+/** Before PostgreSQL starts. The configuration would name the variable PORT, which the user did not set. */
+function requirePort(port: string | undefined): void {
+  if (port === undefined) return;
+  try {
+    loadVariable('port', { PORT: port });
+  } catch {
+    throw new CommandError(`--port must be a number from 1 to 65535; it is "${quoted(port)}"`);
+  }
 }
 
 function signingKeys(data: string): Environment {

@@ -80,24 +80,33 @@ function requireEmpty(out: string, force: boolean): void {
     );
 }
 
-/** Options, then the environment, then the admin.json of `dev`; each of the three values is looked up separately. */
+/**
+ * Options, then the environment, then the admin.json of `dev`; each of the three values is looked up separately. The operator's
+ * credentials in admin.json are sent to the instance of that file only.
+ */
 function accountFrom(env: Environment, options: ScaffoldOptions): Account {
   const file = join(options.data, 'admin.json');
   const admin = readAdmin(file);
-  const account = {
-    url: options.url ?? env.COUNTERSIGN_URL ?? admin.baseUrl,
-    clientId: options.clientId ?? env.COUNTERSIGN_CLIENT_ID ?? admin.clientId,
-    clientSecret: options.clientSecret ?? env.COUNTERSIGN_CLIENT_SECRET ?? admin.clientSecret,
-  };
-  const { url, clientId, clientSecret } = account;
-  if (!url || !clientId || !clientSecret)
-    throw new CommandError(
-      `no credentials: give --url, --client-id and --client-secret, or set COUNTERSIGN_URL, COUNTERSIGN_CLIENT_ID and COUNTERSIGN_CLIENT_SECRET, or run this where \`countersign dev\` has written ${file}`,
-    );
-  if (!/^https?:$/.test(URL.parse(url)?.protocol ?? ''))
+  const url = options.url ?? env.COUNTERSIGN_URL ?? admin.baseUrl;
+  if (url && !/^https?:$/.test(URL.parse(url)?.protocol ?? ''))
     throw new CommandError(`${url} is not the address of a server; it must start with http:// or https://`);
-  return { url: url.replace(/\/+$/, ''), clientId, clientSecret };
+  const own = isSameOrigin(url, admin.baseUrl) ? admin : {};
+  const clientId = options.clientId ?? env.COUNTERSIGN_CLIENT_ID ?? own.clientId;
+  const clientSecret = options.clientSecret ?? env.COUNTERSIGN_CLIENT_SECRET ?? own.clientSecret;
+  if (url && clientId && clientSecret) return { url: url.replace(/\/+$/, ''), clientId, clientSecret };
+  if (url && admin.baseUrl && own !== admin)
+    throw new CommandError(
+      `no credentials for ${url}: give --client-id and --client-secret; those in ${file} are for ${admin.baseUrl} only`,
+    );
+  throw new CommandError(
+    `no credentials: give --url, --client-id and --client-secret, or set COUNTERSIGN_URL, COUNTERSIGN_CLIENT_ID and COUNTERSIGN_CLIENT_SECRET, or run this where \`countersign dev\` has written ${file}`,
+  );
 }
+
+const isSameOrigin = (url: string | undefined, other: string | undefined): boolean => {
+  const origin = URL.parse(url ?? '')?.origin;
+  return origin !== undefined && origin === URL.parse(other ?? '')?.origin;
+};
 
 function readAdmin(file: string): Partial<Record<string, string>> {
   try {

@@ -13,6 +13,7 @@ import type { Resources } from '../features/resources/deps.ts';
 import { createResources } from '../features/resources/feature.ts';
 import type { Caller } from '../kernel/caller.ts';
 import type { Tx } from '../kernel/data/db.ts';
+import { resourceMetadataOf } from '../kernel/http/access/challenges.ts';
 import { createMayGrant, createRequirePermission } from '../kernel/policy.ts';
 import type { Events } from './events.ts';
 import type { Foundations } from './foundations.ts';
@@ -30,6 +31,7 @@ export function createRegistry(base: Foundations, { ledger, cache, recordRefusal
     // Each needs the other: a policy asks for the caller's role, and the routes of organizations ask for permission.
     roleOf: (caller) => organizations.roleOf(caller),
     recordRefusal: recordPolicyRefusal,
+    resourceMetadata: resourceMetadataOf(config.baseUrl),
   });
   const organizations: Organizations = createOrganizations({
     ...shared,

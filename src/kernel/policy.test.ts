@@ -23,6 +23,11 @@ async function memberOf(t: TestApp, role: 'member' | 'admin') {
   return { organizationId, token: await t.token(undefined, credential) };
 }
 
+const challengeIn = ({ headers }: { headers: Readonly<Record<string, unknown>> }) =>
+  headers['www-authenticate'];
+const challengeFor = (scope: string): string =>
+  `Bearer error="insufficient_scope", scope="${scope}", resource_metadata="http://countersign.test/.well-known/oauth-protected-resource"`;
+
 describe('403 FORBIDDEN names the missing scope or role', () => {
   it('scope admin:orgs for an action of operators', async () => {
     const t = await startApp();
@@ -32,6 +37,7 @@ describe('403 FORBIDDEN names the missing scope or role', () => {
       [created.status, created.json.code, created.json.message, created.json.details],
       [403, 'FORBIDDEN', 'Needs scope admin:orgs.', { action: 'organizations:create' }],
     );
+    assert.equal(challengeIn(created), challengeFor('admin:orgs'));
   });
   it('the role admin for the own organization; the same text for foreign and missing organizations', async () => {
     const t = await startApp();
@@ -40,6 +46,8 @@ describe('403 FORBIDDEN names the missing scope or role', () => {
     const messageFor = async (organizationId: string) => {
       const answer = await t.call('GET', `${url}/${organizationId}`, { token: member.token });
       assert.deepEqual([answer.status, answer.json.code], [403, 'FORBIDDEN']);
+      const isRoleEnough = organizationId === member.organizationId;
+      assert.equal(challengeIn(answer), isRoleEnough ? undefined : challengeFor('admin:orgs'));
       return answer.json.message;
     };
     assert.equal(
@@ -71,17 +79,20 @@ describe('403 FORBIDDEN names the missing scope or role', () => {
     const token = await t.token('agents:read');
     const listed = await t.call('GET', url, { token });
     assert.deepEqual([listed.status, listed.json.message], [403, 'Needs scope audit:read.']);
+    assert.equal(challengeIn(listed), challengeFor('audit:read'));
     const created = await t.call('POST', url, { token, payload: { name: 'x', slug: 'x' } });
     assert.deepEqual(
       [created.status, created.json.message],
       [403, 'Your token is valid, but the policies do not permit this action.'],
     );
+    assert.equal(challengeIn(created), undefined);
   });
   it('for a delegated token: it does not carry the role', async () => {
     const requirePermission = createRequirePermission({
       engine: { allows: ({ role }) => role === 'admin' },
       roleOf: async () => 'none',
       recordRefusal: async () => {},
+      resourceMetadata: 'https://id.example/.well-known/oauth-protected-resource',
     });
     const [agentId, organizationId] = [randomUUID(), randomUUID()];
     const delegation = { subjectId: randomUUID(), actorIds: [agentId], chainIds: [randomUUID()] };

@@ -4,9 +4,10 @@
  */
 import { neverDelegated, type PolicyAction } from '../contract/actions.ts';
 import type { ErrorCode } from '../contract/errors.ts';
-import { scopes as allScopes } from '../contract/scopes.ts';
+import { scopes as allScopes, operatorScope, type Scope } from '../contract/scopes.ts';
 import type { Caller } from './caller.ts';
 import { fail } from './fail.ts';
+import { scopeChallenge } from './http/access/challenges.ts';
 import { nilUuid } from './ids.ts';
 
 export type Role = 'admin' | 'member' | 'none';
@@ -66,8 +67,10 @@ export function createRequirePermission(deps: {
   /** The caller's membership in its own organization. */
   roleOf(caller: Caller): Promise<Role>;
   recordRefusal(caller: Caller, action: PolicyAction): Promise<void>;
+  /** URL of the protected resource metadata (RFC 9728). */
+  resourceMetadata: string;
 }): RequirePermission {
-  const { engine, roleOf, recordRefusal } = deps;
+  const { engine, roleOf, recordRefusal, resourceMetadata } = deps;
   return async (caller, action, resource, { foreign, message, refuse } = {}) => {
     const { agentId, organizationId } = caller;
     if (caller.delegation && neverDelegated.has(action)) {
@@ -88,10 +91,13 @@ export function createRequirePermission(deps: {
     )
       fail(foreign);
     refuse?.();
-    const sentences = [message, missingPermission(engine, request, caller)].filter(Boolean);
+    const missing = missingPermission(engine, request);
+    const sentences = [message, describeMissing(missing, caller)].filter(Boolean);
+    const scope = missingScope(missing);
     fail('FORBIDDEN', {
       details: { action },
       ...(sentences.length > 0 && { message: sentences.join(' ') }),
+      ...(scope && { headers: scopeChallenge(scope, resourceMetadata) }),
     });
   };
 }
@@ -122,23 +128,30 @@ export const createMayGrant =
 /** Equal requests need equal text: the engine caches its decisions by it. */
 const sorted = (scopes: Iterable<string>): string[] => [...scopes].sort();
 
+interface MissingPermission {
+  readonly role: boolean;
+  readonly scopes: readonly Scope[];
+}
+
 /**
- * Names the role or scopes, any one of which would permit the request. The engine is asked, because an operator may replace the
- * policies. The answer depends on the request alone: the engine does not know which organizations exist.
+ * The role or scopes, any one of which would permit the request. The engine is asked, because an operator may replace the policies.
+ * The answer depends on the request alone: the engine does not know which organizations exist.
  */
-function missingPermission(
-  engine: PolicyEngine,
-  request: PolicyRequest,
-  { delegation }: Caller,
-): string | undefined {
-  const role = delegation
+const missingPermission = (engine: PolicyEngine, request: PolicyRequest): MissingPermission => ({
+  role: engine.allows({ ...request, role: 'admin' }),
+  scopes: allScopes.filter((scope) =>
+    engine.allows({ ...request, scopes: sorted(new Set([...request.scopes, scope])) }),
+  ),
+});
+
+function describeMissing({ role, scopes }: MissingPermission, { delegation }: Caller): string | undefined {
+  const admin = delegation
     ? 'the role admin in the organization, which a delegated token does not carry'
     : 'the role admin in the organization';
-  const alternatives = [
-    ...(engine.allows({ ...request, role: 'admin' }) ? [role] : []),
-    ...allScopes
-      .filter((scope) => engine.allows({ ...request, scopes: sorted(new Set([...request.scopes, scope])) }))
-      .map((scope) => `scope ${scope}`),
-  ];
+  const alternatives = [...(role ? [admin] : []), ...scopes.map((scope) => `scope ${scope}`)];
   return alternatives.length === 0 ? undefined : `Needs ${alternatives.join(', or ')}.`;
 }
+
+/** A scope is what is missing only if the role would not help. The scope of operators comes last: the smallest that is enough is named. */
+const missingScope = ({ role, scopes }: MissingPermission): Scope | undefined =>
+  role ? undefined : (scopes.find((scope) => scope !== operatorScope) ?? scopes[0]);

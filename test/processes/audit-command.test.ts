@@ -1,7 +1,7 @@
 /** `countersign audit …`, with the database and without. */
 import assert from 'node:assert/strict';
 import { createPrivateKey, createPublicKey } from 'node:crypto';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, describe, it } from 'node:test';
@@ -98,6 +98,45 @@ describe('audit export and verify', () => {
     assert.match(output, /^countersign: the audit log has no events of organization [\w-]+$/m);
   });
 
+  it('exit 1: an export of an unknown organization; no file is written', async () => {
+    const file = join(folder, 'unknown.jsonl');
+    const args = ['--organization', t.app.ids.uuid(), '--output', file];
+    const { code, output } = await audit(online, 'export', ...args);
+    assert.equal(code, 1);
+    assert.match(output, /^countersign: the audit log has no events of organization [\w-]+$/m);
+    assert.ok(!existsSync(file));
+  });
+
+  it('exit 1: a file that is no checkpoint', async () => {
+    const [, claims, signature] = (newest?.signed ?? '').split('.');
+    const otherType = Buffer.from('{"alg":"RS256","typ":"audit-key+jwt"}').toString('base64url');
+    const files: readonly string[] = [
+      'hello',
+      '{"signed":5}',
+      `{"data":[{"signed":"${newest?.signed}"}]}`,
+      `${otherType}.${claims}.${signature}`,
+    ];
+    for (const [number, text] of files.entries()) {
+      const file = write(`no-checkpoint-${number}`, [text]);
+      const { code, output } = await audit(offline, 'verify', exported, '--checkpoint', file);
+      assert.equal(code, 1, text);
+      assert.match(output, /^countersign: \S+ is not a checkpoint: it must hold one entry of GET /m, text);
+    }
+  });
+
+  it('exit 1: a folder instead of a file', async () => {
+    for (const args of [
+      ['verify', folder],
+      ['verify', exported, '--checkpoint', folder],
+      ['export', '--output', folder],
+    ]) {
+      const { code, output } = await audit(online, ...args);
+      assert.equal(code, 1, args.join(' '));
+      assert.match(output, /^countersign: \S+ is a folder; name /m);
+      assert.doesNotMatch(output, /EISDIR/);
+    }
+  });
+
   it('exit 1: an unlinked event was changed, in an organization without a chain', async () => {
     const young = t.app.ids.uuid();
     await recordEvents(t, young, 3);
@@ -165,6 +204,10 @@ describe('audit export and verify', () => {
         1,
       ),
       'no JSON': lines.with(link, '{'),
+      'a field twice': lines.with(
+        link,
+        (lines[link] as string).replace('"sequence":7', '"sequence":8,"sequence":7'),
+      ),
     };
     for (const [what, changed] of Object.entries(changes)) {
       const { code, stdout } = await audit(offline, 'verify', write('changed.jsonl', changed));

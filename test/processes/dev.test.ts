@@ -241,6 +241,19 @@ describe('dev', () => {
   });
 });
 
+test('an invalid --port is refused in one line, before anything is created', async () => {
+  const folder = newFolder();
+  for (const value of ['abc', '0', '70000', '1e3']) {
+    const program = startCountersign(['dev', '--port', value, '--data', join(folder, 'data')], {}, folder);
+    assert.equal(await program.gone(), 1, program.output());
+    assert.equal(
+      program.output(),
+      `countersign: --port must be a number from 1 to 65535; it is "${value}"\n`,
+    );
+  }
+  assert.ok(!existsSync(join(folder, 'data')));
+});
+
 test('npm start starts dev, and ends all its processes on SIGTERM', async (t) => {
   const npm = process.env.npm_execpath;
   if (!npm) return skipWithout(t, 'npm');

@@ -86,7 +86,29 @@ describe('countersign scaffold', () => {
     assert.equal(code, 0, output);
     assert.ok(readdirSync(join(folder, 'by-dev')).includes('package.json'));
     rmSync(join(folder, '.countersign'), { recursive: true });
-    assert.match(await refusal([agentId, '--out', 'nobody']), /no credentials: give --url/);
+    assert.match(await refusal([agentId, '--out', 'empty']), /no credentials: give --url/);
+  });
+
+  it('sends the credentials of dev to the address of dev only', async () => {
+    const asked: string[] = [];
+    const other = createServer((request, response) => {
+      request.on('data', (chunk) => asked.push(String(chunk)));
+      request.on('end', () => response.writeHead(401).end());
+    });
+    await once(other.listen(0, '127.0.0.1'), 'listening');
+    after(() => other.close());
+    const elsewhere = `http://127.0.0.1:${(other.address() as AddressInfo).port}`;
+    const { clientId, clientSecret } = operator;
+    mkdirSync(join(folder, 'dev-data'));
+    const admin = JSON.stringify({ baseUrl: url, clientId, clientSecret });
+    writeFileSync(join(folder, 'dev-data/admin.json'), admin);
+    const args = [agentId, '--out', 'elsewhere', '--data', 'dev-data'];
+    const refused = /no credentials for http:\/\/127\.0\.0\.1:\d+: give --client-id and --client-secret/;
+    assert.match(await refusal([...args, '--url', elsewhere]), refused);
+    assert.match(await refusal([...args, '--url', elsewhere, '--client-id', clientId]), refused);
+    assert.match(await refusal(args, { COUNTERSIGN_URL: elsewhere }), refused);
+    assert.deepEqual(asked, []);
+    assert.equal((await scaffold([...args, '--url', `${url}/`])).code, 0);
   });
 
   it('refuses a folder that is not empty, unless forced', async () => {
@@ -104,7 +126,7 @@ describe('countersign scaffold', () => {
     const wrong = ['--url', url, '--client-id', operator.clientId, '--client-secret', 'cs_wrong'];
     const away = `http://127.0.0.1:${await freePort()}`;
     const cases: [string[], RegExp][] = [
-      [['nobody', '--out', 'x', ...account], /nobody is not an agent id/],
+      [['not-a-uuid', '--out', 'x', ...account], /not-a-uuid is not an agent id/],
       [[crypto.randomUUID(), '--out', 'x', ...account], /answered 404 AGENT_NOT_FOUND: /],
       [
         [agentId, '--out', 'x', '--language', 'cobol', ...account],

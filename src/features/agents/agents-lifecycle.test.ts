@@ -267,7 +267,7 @@ describe('no amplification', () => {
     assert.equal((await patch(weak.agentId, { allowedScopes: ['agents:read'] }, as)).status, 200);
     assert.equal((await patch(weak.agentId, { allowedScopes: [] }, as)).status, 200);
     // Unchanged scopes need no authorization.
-    const same = { owner: 'somebody else', allowedScopes: ['audit:read', 'agents:read'] };
+    const same = { owner: 'another team', allowedScopes: ['audit:read', 'agents:read'] };
     assert.equal((await patch(strong.agentId, same, as)).status, 200);
   });
   it('a narrowed agent loses the scopes at once, in live tokens too, and cannot restore them', async () => {

@@ -60,7 +60,7 @@ describe('POST /agents', () => {
     ...required.flatMap((field): [string, unknown][] =>
       [undefined, null, 7, {}].map((value) => [field, value]),
     ),
-    ...['', 'nobody', 'a@', '@b.example', 'a b@c.example', `${'a'.repeat(250)}@b.example`].map(
+    ...['', 'no-at-sign', 'a@', '@b.example', 'a b@c.example', `${'a'.repeat(250)}@b.example`].map(
       (value): [string, unknown] => ['email', value],
     ),
     ...['robot', 'Screener', ''].map((value): [string, unknown] => ['agentType', value]),

@@ -72,6 +72,11 @@ const sentences = {
   EXPORT_VERSION_UNKNOWN: ({ version }: { version: number }) =>
     `the export has the unknown version ${version}`,
   EXPORT_LINE_INVALID: () => 'a line of the export is not valid',
+  EXPORT_HEADER_INVALID: () => 'the export does not begin with one line of the kind "export"',
+  EXPORT_FIELD_REPEATED: ({ field }: { field: string }) =>
+    `a line of the export has the field ${field} twice: programs may read different values`,
+  EXPORT_FIELD_UNKNOWN: ({ field }: { field: string }) =>
+    `a line of the export has the field ${field}, which an export does not have: nothing proves its value`,
   EXPORT_TRUNCATED: () => 'the export is not complete: its last line is missing',
   EXPORT_CONTINUES: () => 'the export has lines after its last line',
   EXPORT_NOT_SIGNED: () => 'the last line of the export has no valid signature by a trusted key',

@@ -321,7 +321,7 @@ describe('agents of a chain', () => {
     const { agentId } = await t.agent({ allowedScopes: [] });
     const answer = await t.call('PATCH', `/api/v1/agents/${agentId}`, {
       token: String(link?.token),
-      payload: { owner: 'somebody' },
+      payload: { owner: 'another team' },
     });
     assert.equal(answer.status, 200);
     const [event] = await t.sql<{ metadata: Record<string, unknown> }>(

@@ -191,9 +191,9 @@ describe('POST /delegations', () => {
   });
 
   it('404 AGENT_NOT_FOUND when the delegatee does not exist, or elsewhere, also for the operator', async () => {
-    const stranger = await foreigner();
+    const foreign = await foreigner();
     for (const token of [aliceToken, operator]) {
-      for (const delegateeId of [crypto.randomUUID(), stranger.agentId])
+      for (const delegateeId of [crypto.randomUUID(), foreign.agentId])
         assertFailed(await delegate(token, { ...wanted, delegateeId }), 404, 'AGENT_NOT_FOUND');
     }
   });
@@ -273,10 +273,10 @@ describe('GET /delegations/{chainId}', () => {
       assert.deepEqual(chain, [link]);
       assert.ok(!('delegationToken' in json) && !('organizationId' in json));
     }
-    const stranger = await t.token(undefined, await foreigner());
+    const foreign = await t.token(undefined, await foreigner());
     for (const [token, id] of [
       [carolToken, chainId],
-      [stranger, chainId],
+      [foreign, chainId],
       [aliceToken, crypto.randomUUID()],
     ] as const)
       assertFailed(await get(token, id), 404, 'DELEGATION_NOT_FOUND');
@@ -370,8 +370,8 @@ describe('POST /delegations/verify', () => {
       `${head}.${body}.${signature?.slice(0, -2)}AA`,
     ])
       assertFailed(await verify(aliceToken, token), 404, 'DELEGATION_NOT_FOUND');
-    const stranger = await t.token(undefined, await foreigner());
-    assertFailed(await verify(stranger, delegationToken), 404, 'DELEGATION_NOT_FOUND');
+    const foreign = await t.token(undefined, await foreigner());
+    assertFailed(await verify(foreign, delegationToken), 404, 'DELEGATION_NOT_FOUND');
     assert.equal((await verify(operator, delegationToken)).status, 200);
   });
   for (const payload of [
@@ -434,8 +434,8 @@ describe('DELETE /delegations/{chainId}', () => {
     const byDelegation = await redeem(bob, lent);
     for (const token of [bobToken, carolToken, byDelegation])
       assertFailed(await revoke(token, lent.chainId), 403, 'FORBIDDEN');
-    const stranger = await t.token(undefined, await foreigner());
-    assertFailed(await revoke(stranger, lent.chainId), 404, 'DELEGATION_NOT_FOUND');
+    const foreign = await t.token(undefined, await foreigner());
+    assertFailed(await revoke(foreign, lent.chainId), 404, 'DELEGATION_NOT_FOUND');
     assertFailed(await revoke(aliceToken, crypto.randomUUID()), 404, 'DELEGATION_NOT_FOUND');
     assertFailed(await revoke(aliceToken, 'x'), 400, 'VALIDATION_ERROR');
     assert.equal(await listAgents(byDelegation), '200');

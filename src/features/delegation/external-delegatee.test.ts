@@ -204,7 +204,7 @@ describe('refused, with one event', () => {
     ['another audience', /audience/, (policy) => policy.sign({ aud: 'https://other.example' })],
     ['an old token', /age/, (policy) => policy.sign({ iat: seconds() - 700 })],
     ['an expired token', /^expired$/, (policy) => policy.sign({ exp: seconds() - 1 })],
-    ["a stranger's key", /^unknown_key$/, async (policy) => policy.sign({}, { key: await makeKey() })],
+    ['a key of another issuer', /^unknown_key$/, async (policy) => policy.sign({}, { key: await makeKey() })],
     [
       'an issuer that no policy trusts',
       /no trust policy/,

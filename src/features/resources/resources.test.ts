@@ -8,7 +8,7 @@ import { createResourceClient, newResource, outcome } from '../../../test/suppor
 const t = await startApp();
 const { call, agentIn, tenant, resource, share, grant, events } = createResourceClient(t);
 const owner = await tenant();
-const stranger = await tenant();
+const otherTenant = await tenant();
 
 describe('POST /resources', () => {
   it('201 with the defaults, and the audit event resource.created', async () => {
@@ -107,7 +107,7 @@ describe('POST /resources', () => {
 
   it('409 RESOURCE_ALREADY_EXISTS for the same API, also with a slash at the end and in another organization', async () => {
     const { identifier } = await resource(owner);
-    for (const by of [owner, stranger])
+    for (const by of [owner, otherTenant])
       for (const same of [identifier, `${identifier}/`])
         assert.equal(
           outcome(await call('POST', '/resources', by.token, newResource({ identifier: same }))),
@@ -121,7 +121,7 @@ describe('POST /resources', () => {
       call(
         'POST',
         '/resources',
-        (index % 2 ? owner : stranger).token,
+        (index % 2 ? owner : otherTenant).token,
         newResource({ identifier: index % 3 ? identifier : `${identifier}/` }),
       ),
     );
@@ -192,7 +192,7 @@ describe('GET /resources', () => {
 describe('another organization', () => {
   it('404 RESOURCE_NOT_FOUND for every operation on a resource that is not shared with it', async () => {
     const { resourceId } = await resource(owner);
-    const { token, agentId, organizationId } = stranger;
+    const { token, agentId, organizationId } = otherTenant;
     const at = `/resources/${resourceId}`;
     const scopes = { scopes: ['orders:read'] };
     for (const answer of [
@@ -211,15 +211,15 @@ describe('another organization', () => {
 
   it('403 FORBIDDEN to change, share or see the shares of a resource that is shared with it', async () => {
     const { resourceId } = await resource(owner);
-    await share(owner, resourceId, stranger.organizationId, ['refund']);
+    await share(owner, resourceId, otherTenant.organizationId, ['refund']);
     const at = `/resources/${resourceId}`;
     const third = await tenant();
     for (const answer of [
-      await call('PATCH', at, stranger.token, { name: 'Mine' }),
-      await call('DELETE', at, stranger.token),
-      await call('GET', `${at}/shares`, stranger.token),
-      await call('PUT', `${at}/shares/${third.organizationId}`, stranger.token, { scopes: ['refund'] }),
-      await call('DELETE', `${at}/shares/${stranger.organizationId}`, stranger.token),
+      await call('PATCH', at, otherTenant.token, { name: 'Mine' }),
+      await call('DELETE', at, otherTenant.token),
+      await call('GET', `${at}/shares`, otherTenant.token),
+      await call('PUT', `${at}/shares/${third.organizationId}`, otherTenant.token, { scopes: ['refund'] }),
+      await call('DELETE', `${at}/shares/${otherTenant.organizationId}`, otherTenant.token),
     ])
       assert.equal(outcome(answer), '403 FORBIDDEN');
     assert.equal((await call('GET', at, owner.token)).json.name, 'Orders');
@@ -276,7 +276,7 @@ describe('DELETE /resources/{resourceId}', () => {
   it('204 with its shares and grants; the identifier stays reserved for its former owner', async () => {
     const own = await tenant();
     const { resourceId, identifier } = await resource(own);
-    await share(own, resourceId, stranger.organizationId, ['refund']);
+    await share(own, resourceId, otherTenant.organizationId, ['refund']);
     await grant(own, own.agentId, resourceId, ['orders:read']);
     assert.equal((await call('DELETE', `/resources/${resourceId}`, own.token)).status, 204);
     for (const [method, path] of [
@@ -291,7 +291,7 @@ describe('DELETE /resources/{resourceId}', () => {
     assert.equal((await call('GET', `/agents/${own.agentId}/grants`, own.token)).json.total, 0);
     for (const same of [identifier, `${identifier}/`])
       assert.equal(
-        outcome(await call('POST', '/resources', stranger.token, newResource({ identifier: same }))),
+        outcome(await call('POST', '/resources', otherTenant.token, newResource({ identifier: same }))),
         '409 RESOURCE_ALREADY_EXISTS',
       );
     const again = await call('POST', '/resources', own.token, newResource({ identifier }));

@@ -15,7 +15,7 @@ const pairs = {
   ES256: generateKeyPairSync('ec', { namedCurve: 'P-256' }),
   EdDSA: generateKeyPairSync('ed25519'),
 };
-const stranger = generateKeyPairSync('ed25519');
+const unregistered = generateKeyPairSync('ed25519');
 
 async function keyedAgent() {
   const agent = await t.agent({ allowedScopes: ['agents:read'] });
@@ -109,7 +109,7 @@ describe('private_key_jwt', () => {
   });
   const now = () => Math.floor(t.clock.now() / 1000);
   const refused: [string, () => Promise<string>, Record<string, string>?][] = [
-    ['a key that is not registered', () => sign(claims(), 'EdDSA', stranger.privateKey)],
+    ['a key that is not registered', () => sign(claims(), 'EdDSA', unregistered.privateKey)],
     ['another kid', () => sign(claims(), 'EdDSA', pairs.EdDSA.privateKey, { kid: 'other' })],
     ['another issuer', () => sign(claims({ iss: t.operator.agentId }))],
     ['another subject', () => sign(claims({ sub: t.operator.agentId }))],

@@ -110,10 +110,10 @@ describe('a token whose status is cached', () => {
 
   it('is shown to its own organization and the operator only', async () => {
     const { own } = await cast();
-    const stranger = (await cast()).own;
+    const otherTenant = (await cast()).own;
     for (let time = 0; time < 4; time += 1) {
       assert.equal((await introspect(own, own)).active, true);
-      assert.deepEqual(await introspect(own, stranger), { active: false });
+      assert.deepEqual(await introspect(own, otherTenant), { active: false });
       assert.equal((await introspect(own, await operator())).active, true);
     }
   });

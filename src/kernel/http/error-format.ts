@@ -91,6 +91,11 @@ function toClientError(error: FrameworkError, accepts: BodyFormat): ApiError {
       message: `This operation reads ${mediaTypes[accepts]} only; send that Content-Type.`,
       cause: error,
     });
+  if (frameworkCode === 'FST_ERR_BAD_URL')
+    return new ApiError(code, {
+      message: 'The path is not valid percent-encoded UTF-8; write a literal % as %25.',
+      cause: error,
+    });
   const isSafe = code === 'VALIDATION_ERROR' && /^FST_/.test(frameworkCode);
   return new ApiError(code, { ...(isSafe && { message }), cause: error });
 }

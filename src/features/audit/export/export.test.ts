@@ -1,6 +1,7 @@
 /** An export is signed as a whole: a chain that was removed or added is found. */
 import assert from 'node:assert/strict';
 import { createPublicKey } from 'node:crypto';
+import { Readable } from 'node:stream';
 import { describe, it } from 'node:test';
 import { environment, startApp } from '../../../../test/support/harness.ts';
 import { createForger, recordEvents } from '../../../../test/support/scenarios/audit-log.ts';
@@ -147,6 +148,50 @@ describe('an export that differs from its signed manifest', () => {
         'a line of the export is not valid',
         `${kind} ${JSON.stringify(change)}`,
       );
+  });
+
+  it('a line has a field twice, of which a program may read the first', async () => {
+    const texts = whole.map((line) => JSON.stringify(line));
+    const at = whole.findIndex(({ kind }) => kind === 'link');
+    const repeat = (pattern: RegExp, text: string) => texts.with(at, texts[at]?.replace(pattern, text) ?? '');
+    for (const [field, changed] of Object.entries({
+      sequence: repeat(/"sequence":/, '"sequence":99,"sequence":'),
+      canonical: repeat(/"canonical":/, '"canonical":"{}","c\\u0061nonical":'),
+      kind: repeat(/"kind":/, '"kind":"checkpoint", "kind":'),
+    })) {
+      const { finding } = await verifyExport(Readable.from(changed), { roots, read });
+      assert.equal(
+        finding?.problem,
+        `a line of the export has the field ${field} twice: programs may read different values`,
+      );
+    }
+    const spaced = texts.map((text) => text.replaceAll('","', '" , "'));
+    assert.equal((await verifyExport(Readable.from(spaced), { roots, read })).finding, undefined);
+  });
+
+  it('a line has a field that an export does not have', async () => {
+    for (const kind of ['export', 'key', 'link', 'checkpoint', 'end']) {
+      const at = whole.findIndex((line) => line.kind === kind);
+      const { finding } = await verified(whole.with(at, { ...(whole[at] as Line), approved: true } as Line));
+      assert.equal(finding?.code, 'EXPORT_FIELD_UNKNOWN', kind);
+      assert.match(finding.problem, /has the field approved, which an export does not have/);
+    }
+    const at = whole.findIndex(({ event }) => event);
+    const link = whole[at] as Line;
+    const event = { ...(link.event as object), action: 'agent.created' };
+    assert.equal((await verified(whole.with(at, { ...link, event }))).finding?.code, 'EXPORT_FIELD_UNKNOWN');
+  });
+
+  it('the first line is missing, repeated or moved; a key comes after the chains', async () => {
+    const header = whole[0] as Line;
+    for (const lines of [
+      whole.slice(1),
+      [header, ...whole],
+      [...whole.slice(1, 3), header, ...whole.slice(3)],
+    ])
+      assert.equal(await problemIn(lines), 'the export does not begin with one line of the kind "export"');
+    const key = whole.find(({ kind }) => kind === 'key') as Line;
+    assert.equal(await problemIn(whole.toSpliced(-1, 0, key)), 'a line of the export is not valid');
   });
 
   it('the last line is missing', async () => {

@@ -1,4 +1,5 @@
 /** Offline verification of an export: the rules of the chain (chain/rules.ts), line by line, with public keys alone. */
+import { duplicateField } from '../../../kernel/http/input/duplicate-field.ts';
 import type { PublicKey, ReadStatement } from '../../../kernel/ports/signer.ts';
 import { type KeyRow, type Trust, trustFrom } from '../chain/keys/trusted-keys.ts';
 import {
@@ -25,7 +26,7 @@ import {
   type LinkLine,
 } from '../export/lines.ts';
 import { emptyManifest, manifestFinding, withChain, withEvent } from '../export/manifest.ts';
-import { type Finding, finding } from '../findings.ts';
+import { type Finding, type FindingPlace, finding } from '../findings.ts';
 
 export interface OfflineOptions {
   /** The configured public keys. */
@@ -59,6 +60,7 @@ export async function verifyExport(
   let chain: OpenChain | undefined;
   let manifest = emptyManifest;
   let hasExternalCheckpoint = externalCheckpoint === undefined;
+  let isBegun = false;
   let isEnded = false;
   let statement: ExportStatement | undefined;
 
@@ -115,11 +117,16 @@ export async function verifyExport(
 
   const acceptLine = async (line: ExportLine): Promise<Finding | undefined> => {
     if (isEnded) return finding('EXPORT_CONTINUES');
+    const isFirst = !isBegun;
+    isBegun = true;
+    if (isFirst !== (line.kind === 'export')) return finding('EXPORT_HEADER_INVALID');
     if (line.kind === 'export')
       return line.version === exportVersion
         ? undefined
         : finding('EXPORT_VERSION_UNKNOWN', { version: line.version });
     if (line.kind === 'key') {
+      // After the first chain it would not count.
+      if (trust) return finding('EXPORT_LINE_INVALID', openOrganization());
       keyRows.push(line);
       return undefined;
     }
@@ -147,7 +154,9 @@ export async function verifyExport(
   for await (const text of lines) {
     if (text === '') continue;
     const line = parse(text);
-    const problem = line ? await acceptLine(line) : finding('EXPORT_LINE_INVALID', openOrganization());
+    const problem = line
+      ? (fieldFinding(text, line, openOrganization()) ?? (await acceptLine(line)))
+      : finding('EXPORT_LINE_INVALID', openOrganization());
     if (problem) return verdict(problem);
   }
   if (!isEnded) return verdict(finding('EXPORT_TRUNCATED', openOrganization()));
@@ -178,6 +187,26 @@ const requiredFields: Readonly<Record<ExportLine['kind'], Readonly<Record<string
   },
   end: {},
 };
+
+/** Fields beside the required ones. Signatures and hashes cover the values of all fields, so a line has no other. */
+const optionalFields: Readonly<Partial<Record<ExportLine['kind'], readonly string[]>>> = {
+  link: ['event'],
+  checkpoint: ['previous', 'keyId', 'takenOn'],
+  end: ['chains', 'events', 'signed'],
+};
+const eventFields = ['canonical', 'appendedIn', 'seal'];
+
+/** A repeated or unknown field: another program may read a value here that was not verified. */
+function fieldFinding(text: string, line: ExportLine, place: FindingPlace): Finding | undefined {
+  const repeated = JSON.stringify(line) === text ? undefined : duplicateField(text);
+  if (repeated !== undefined) return finding('EXPORT_FIELD_REPEATED', { field: repeated }, place);
+  const known = ['kind', ...Object.keys(requiredFields[line.kind]), ...(optionalFields[line.kind] ?? [])];
+  const inEvent = line.kind === 'link' && line.event ? Object.keys(line.event) : [];
+  const unknown =
+    Object.keys(line).find((field) => !known.includes(field)) ??
+    inEvent.find((field) => !eventFields.includes(field));
+  return unknown === undefined ? undefined : finding('EXPORT_FIELD_UNKNOWN', { field: unknown }, place);
+}
 
 function parse(text: string): ExportLine | undefined {
   try {

@@ -107,7 +107,7 @@ describe('a refused token: a uniform answer, the reason in the audit log', () =>
   const cases: [string, RegExp, (policy: Awaited<ReturnType<typeof createPolicy>>) => Promise<string>][] = [
     ['garbage', /^malformed$/, async () => 'garbage'],
     ['an unknown issuer', /no trust policy/, (policy) => policy.sign({ iss: 'https://unknown.example' })],
-    ['another subject', /no trust policy/, (policy) => policy.sign({ sub: 'somebody' })],
+    ['another subject', /no trust policy/, (policy) => policy.sign({ sub: 'another-subject' })],
     [
       'a token that an actor holds on behalf of the subject',
       /no trust policy matches: actor/,

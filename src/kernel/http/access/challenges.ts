@@ -52,8 +52,15 @@ export function requireScope(
   fail('INSUFFICIENT_SCOPE', {
     message: `This operation needs the scope ${needed}, which ${lack}.`,
     details: { required: needed, held: [...scopes] },
-    headers: {
-      'www-authenticate': `Bearer error="insufficient_scope", scope="${needed}", resource_metadata="${metadata}"`,
-    },
+    headers: scopeChallenge(needed, metadata),
   });
 }
+
+/** RFC 6750 §3.1, for a refusal that a token with this scope would not get. */
+export const scopeChallenge = (needed: Scope, metadata: string) => ({
+  'www-authenticate': `Bearer error="insufficient_scope", scope="${needed}", resource_metadata="${metadata}"`,
+});
+
+/** The address that every challenge names (RFC 9728). */
+export const resourceMetadataOf = (baseUrl: string): string =>
+  `${baseUrl}/.well-known/oauth-protected-resource`;

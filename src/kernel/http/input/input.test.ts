@@ -222,6 +222,11 @@ describe('every response has rate-limit headers, security headers and a request 
       assertRefused(await t.call(method as 'GET', url, options), status, code);
     });
   }
+  it('400 VALIDATION_ERROR says how to write a percent sign in a path', async () => {
+    const { status, json } = await t.call('GET', '/api/v1/agents/%zz', { token });
+    assert.equal(status, 400);
+    assert.equal(json.message, 'The path is not valid percent-encoded UTF-8; write a literal % as %25.');
+  });
   it('403 INSUFFICIENT_SCOPE when the scope is missing', async () => {
     const narrow = await t.token('tokens:read');
     assertRefused(await t.call('GET', '/api/v1/agents', { token: narrow }), 403, 'INSUFFICIENT_SCOPE');
