@@ -1,6 +1,7 @@
 /** The scopes that the subject of a chain may hold now, which depend on the audience: our own API, or a registered resource. */
 import { delegableScopes } from '../../contract/scopes.ts';
 import type { Queryable } from '../../kernel/data/db.ts';
+import { audienceScopesOf, type NoAudienceScopes } from '../../kernel/ports/resources.ts';
 import { type Chain, delegatedAudiences, delegatedScopes, lastLink } from './chain.ts';
 import type { ChainAgent, DelegationDeps } from './deps.ts';
 
@@ -9,6 +10,12 @@ export interface SubjectScopes {
   /** Why no token is issued for the audience, with any scope. */
   readonly problem?: string;
 }
+
+const problems: Readonly<Record<NoAudienceScopes, string>> = {
+  unregistered: 'the audience is no registered resource',
+  deleted: 'the resource was deleted',
+  ungranted: 'the subject has no grant for this resource',
+};
 
 /** Of our own API. The operator's scope is never delegated. */
 export const ownScopes = (subject: ChainAgent | undefined): string[] =>
@@ -26,16 +33,11 @@ export function createSubjectScopes({
   ): Promise<SubjectScopes> => {
     if (!subject || audience === issuer) return { scopes: ownScopes(subject) };
     const grant = await findGrant(db, subject.agentId, audience);
-    if (grant?.resource.deleted) return { scopes: [], problem: 'the resource was deleted' };
-    if (grant) {
-      const scopes = Object.keys(grant.scopes);
-      return scopes.length > 0
-        ? { scopes }
-        : { scopes, problem: 'the subject has no grant for this resource' };
-    }
-    return unregisteredResources === 'allow'
-      ? { scopes: ownScopes(subject) }
-      : { scopes: [], problem: 'the audience is no registered resource' };
+    const found = audienceScopesOf(grant, unregisteredResources);
+    if (found.kind === 'own') return { scopes: ownScopes(subject) };
+    return found.kind === 'granted'
+      ? { scopes: found.scopes }
+      : { scopes: [], problem: problems[found.kind] };
   };
 
   return {

@@ -3,7 +3,7 @@ import { isScope, scopes as knownScopes } from '../../contract/scopes.ts';
 import { audienceOf } from '../../kernel/audience.ts';
 import type { Queryable } from '../../kernel/data/db.ts';
 import { type FieldProblem, validationError } from '../../kernel/http/input/validation.ts';
-import type { AgentGrant } from '../../kernel/ports/resources.ts';
+import { type AgentGrant, grantedScopes } from '../../kernel/ports/resources.ts';
 import type { ChainAgent, DelegationDeps } from './deps.ts';
 import type { NewDelegation } from './schema.ts';
 import { ownScopes } from './subject-scopes.ts';
@@ -74,8 +74,8 @@ export function createDelegationTargets({
         field: 'resource',
         message: 'must name a registered resource alone, without other audiences',
       });
-    const { identifier, deleted } = registered.resource;
-    return { resource, registered: identifier, heldBySubject: deleted ? [] : Object.keys(registered.scopes) };
+    const { identifier } = registered.resource;
+    return { resource, registered: identifier, heldBySubject: grantedScopes(registered) };
   };
 }
 

@@ -2,6 +2,7 @@
 import { limits } from '../../contract/limits.ts';
 import type { Caller } from '../../kernel/caller.ts';
 import { fail } from '../../kernel/fail.ts';
+import { readPrefixFilter } from '../../kernel/http/input/prefix-filter.ts';
 import { validationError } from '../../kernel/http/input/validation.ts';
 import type { EventStreamDeps } from './deps.ts';
 import type { Hub } from './hub.ts';
@@ -91,9 +92,8 @@ const invalidPosition = ({ in: part, field }: GivenPosition, message: string) =>
 /** A `*` at the end makes it a prefix. */
 function matcherOf(action: string | undefined): (action: string) => boolean {
   if (action === undefined) return () => true;
-  if (!action.endsWith('*')) return (other) => other === action;
-  const prefix = action.slice(0, -1);
-  return (other) => other.startsWith(prefix);
+  const filter = readPrefixFilter(action);
+  return 'prefix' in filter ? (other) => other.startsWith(filter.prefix) : (other) => other === filter.name;
 }
 
 const refuse = (owner: string, limit: number): never =>

@@ -3,7 +3,7 @@ import type { Delegation } from '../../kernel/caller.ts';
 import type { Queryable } from '../../kernel/data/db.ts';
 import { failToken } from '../../kernel/fail.ts';
 import type { AuthorizedToken } from '../../kernel/ports/grant.ts';
-import type { ResourceClaim } from '../../kernel/ports/resources.ts';
+import { type AudienceScopes, audienceScopes, type ResourceClaim } from '../../kernel/ports/resources.ts';
 import type { TokenDeps } from './deps.ts';
 import type { ResourceContents, TokenContents } from './draft-token.ts';
 import {
@@ -46,11 +46,12 @@ export const createLimitScopes =
     const contents = { ...token, otherAgents };
     if (audience === issuer) return { ...contents, scope: within(ownScopes(), authorized).join(' ') };
     const target = await targetOf(tx, client, ownerId, token);
+    const found = audienceScopes(target, unregisteredResources);
     if (target) {
-      const carried = resourceScopes(target, authorized, exact);
+      const carried = resourceScopes(target, found, authorized, exact);
       return { ...contents, scope: carried.join(' '), resource: resourceContents(target, carried) };
     }
-    if (unregisteredResources === 'refuse') return refuseTarget('not a registered resource');
+    if (found.kind !== 'own') return refuseTarget('not a registered resource');
     if (await isRegisteredUnder(tx, canonicalSpellings(audience), client.agentId))
       return refuseTarget('another spelling of a registered resource');
     const allowed = ownScopes();
@@ -106,14 +107,15 @@ const refuseTarget = (reason: string): never =>
   );
 
 function resourceScopes(
-  { deleted, ownerActive, held }: ResourceTarget,
+  { ownerActive }: ResourceTarget,
+  found: AudienceScopes,
   authorized: AuthorizedToken['scopes'],
   exact: boolean,
 ): readonly string[] {
-  if (deleted) return refuseTarget('the resource was deleted');
+  if (found.kind === 'deleted') return refuseTarget('the resource was deleted');
   if (!ownerActive) return refuseTarget('the organization of the resource is not active');
-  const limit = Object.keys(held).toSorted();
-  if (limit.length === 0) return refuseTarget('no grant for the resource');
+  if (found.kind !== 'granted') return refuseTarget('no grant for the resource');
+  const limit = found.scopes.toSorted();
   if (exact) requireAll(limit, authorized);
   const carried = within(limit, authorized);
   if (carried.length > 0) return carried;

@@ -26,6 +26,39 @@ export interface AgentGrant {
   readonly scopes: HeldScopes;
 }
 
+/**
+ * The scopes of a token for an audience other than our own API. `own`: the audience is not registered, and tokens for it have scopes of
+ * our own API. The last three kinds: no token.
+ */
+export type AudienceScopes =
+  | { readonly kind: 'own' }
+  | { readonly kind: 'granted'; readonly scopes: readonly string[] }
+  | { readonly kind: NoAudienceScopes };
+export type NoAudienceScopes = 'unregistered' | 'deleted' | 'ungranted';
+
+export function audienceScopes(
+  resource: { readonly deleted: boolean; readonly held: HeldScopes } | null | undefined,
+  unregisteredResources: 'allow' | 'refuse',
+): AudienceScopes {
+  if (!resource) return { kind: unregisteredResources === 'allow' ? 'own' : 'unregistered' };
+  if (resource.deleted) return { kind: 'deleted' };
+  const scopes = Object.keys(resource.held);
+  return scopes.length > 0 ? { kind: 'granted', scopes } : { kind: 'ungranted' };
+}
+
+/** The same for an agent's grant. */
+export const audienceScopesOf = (
+  grant: AgentGrant | undefined,
+  unregisteredResources: 'allow' | 'refuse',
+): AudienceScopes =>
+  audienceScopes(grant && { deleted: grant.resource.deleted, held: grant.scopes }, unregisteredResources);
+
+/** None for a resource that does not exist or was deleted. */
+export function grantedScopes(grant: AgentGrant | undefined): readonly string[] {
+  const found = audienceScopesOf(grant, 'refuse');
+  return found.kind === 'granted' ? found.scopes : [];
+}
+
 export interface GrantQuery {
   readonly agentId: string;
   readonly identifier: string;

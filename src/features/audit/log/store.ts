@@ -3,6 +3,7 @@ import type { Queryable, Tx } from '../../../kernel/data/db.ts';
 import { lockGlobal } from '../../../kernel/data/locks.ts';
 import { join, listOf, prepared, sql } from '../../../kernel/data/sql.ts';
 import type { DomainEvent } from '../../../kernel/domain-event.ts';
+import { readPrefixFilter } from '../../../kernel/http/input/prefix-filter.ts';
 import { offsetOf } from '../../../kernel/http/page.ts';
 import type { AuditEvent, AuditQuery } from '../schema.ts';
 import type { Period } from './period.ts';
@@ -66,8 +67,10 @@ const belongsTo = (organizationId: string | undefined) =>
 const actedBy = (actorId: string) =>
   sql`strpos(canonical, ${actorId}) > 0 and coalesce(metadata ->> 'actorId', agent_id::text) = ${actorId}`;
 
-const isAction = (action: string) =>
-  action.endsWith('*') ? sql`starts_with(action, ${action.slice(0, -1)})` : sql`action = ${action}`;
+const isAction = (action: string) => {
+  const filter = readPrefixFilter(action);
+  return 'prefix' in filter ? sql`starts_with(action, ${filter.prefix})` : sql`action = ${filter.name}`;
+};
 
 /** The bounds of time limit both queries to the partitions of those days, and to an index on tenant or time. */
 export async function listEvents(

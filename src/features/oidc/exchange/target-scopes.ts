@@ -2,6 +2,7 @@
 import type { TokenErrorCode } from '../../../contract/errors.ts';
 import type { Tx } from '../../../kernel/data/db.ts';
 import { failToken } from '../../../kernel/fail.ts';
+import { audienceScopesOf, type NoAudienceScopes } from '../../../kernel/ports/resources.ts';
 import type { OidcDeps, RefusalCodes } from '../deps.ts';
 import { entryOf } from '../policies/resource-entries.ts';
 import type { TrustPolicy } from '../schema.ts';
@@ -13,6 +14,12 @@ export interface TargetScopes {
 }
 
 const noTarget = 'this agent gets no token for this resource';
+
+const reasons: Readonly<Record<NoAudienceScopes, string>> = {
+  unregistered: 'the audience is no registered resource',
+  deleted: 'the resource was deleted',
+  ungranted: 'the agent has no grant for the resource',
+};
 
 export function createTargetScopes({
   issuer,
@@ -31,13 +38,12 @@ export function createTargetScopes({
     const own = { scopes: policy.scopes, code: codes.scope };
     if (audience === undefined || audience === issuer) return own;
     const grant = await findGrant(tx, policy.agentId, audience);
-    if (!grant)
-      return unregisteredResources === 'allow' ? own : refuse('the audience is no registered resource');
+    const found = audienceScopesOf(grant, unregisteredResources);
+    if (found.kind === 'own') return own;
     const entry = entryOf(policy, audience);
-    if (!entry) return refuse('the trust policy does not name the resource');
-    if (grant.resource.deleted) return refuse('the resource was deleted');
-    if (Object.keys(grant.scopes).length === 0) return refuse('the agent has no grant for the resource');
-    const scopes = entry.scopes.filter((scope) => Object.hasOwn(grant.scopes, scope));
+    if (grant && !entry) return refuse('the trust policy does not name the resource');
+    if (found.kind !== 'granted') return refuse(reasons[found.kind]);
+    const scopes = (entry?.scopes ?? []).filter((scope) => found.scopes.includes(scope));
     if (scopes.length === 0)
       failToken(
         'invalid_scope',

@@ -2,6 +2,7 @@
 import { audienceOf } from '../../../kernel/audience.ts';
 import type { Queryable } from '../../../kernel/data/db.ts';
 import { type FieldProblem, validationError } from '../../../kernel/http/input/validation.ts';
+import { grantedScopes } from '../../../kernel/ports/resources.ts';
 import type { OidcDeps } from '../deps.ts';
 import type { PolicyResource, TrustPolicy } from '../schema.ts';
 
@@ -32,9 +33,8 @@ export async function heldScopes(
   agentId: string,
   identifier: string,
   findGrant: OidcDeps['findGrant'],
-): Promise<string[]> {
-  const grant = await findGrant(db, agentId, identifier);
-  return grant && !grant.resource.deleted ? Object.keys(grant.scopes) : [];
+): Promise<readonly string[]> {
+  return grantedScopes(await findGrant(db, agentId, identifier));
 }
 
 /** VALIDATION_ERROR unless the agent holds all of these; the same for a resource that does not exist. */
