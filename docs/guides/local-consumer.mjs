@@ -7,7 +7,8 @@
 import { randomUUID } from 'node:crypto';
 
 const address = process.argv[2] ?? '';
-const print = (where, event) => console.log(`${event.timestamp} ${event.type} ${event.data.agentId} from ${where}`);
+const print = (where, event) =>
+  console.log(`${event.timestamp} ${event.type} ${event.data.agentId} from ${where}`);
 
 async function readNats() {
   const { jetstream } = await import('@nats-io/jetstream');
