@@ -9,7 +9,7 @@ import httpx
 
 # A token this close to its end is renewed before it is used.
 RENEWAL_MARGIN_SECONDS = 60
-# Rate windows last a minute; whoever is told to wait longer is out of quota for the day.
+# A rate window lasts a minute. A longer Retry-After means that the quota of the day is used up.
 LONGEST_WAIT_SECONDS = 65
 REQUEST_TIMEOUT_SECONDS = 10
 ATTEMPTS = 4

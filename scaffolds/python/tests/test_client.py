@@ -100,7 +100,7 @@ def test_a_full_rate_window_is_waited_out() -> None:
     assert world.slept == [30]
 
 
-def test_nobody_waits_for_tomorrow() -> None:
+def test_does_not_wait_for_the_next_day() -> None:
     answers = iter([issued("one"), httpx.Response(429, headers={"Retry-After": "40000"})])
     world = World(lambda _: next(answers))
     with pytest.raises(ApiError) as refusal:

@@ -14,7 +14,7 @@ use crate::outside::{Outside, Request, Response};
 
 /// A token this close to its end is renewed before it is used.
 const RENEWAL_MARGIN_SECONDS: u64 = 60;
-/// Rate windows last a minute; whoever is told to wait longer is out of quota for the day.
+/// A rate window lasts a minute. A longer Retry-After means that the quota of the day is used up.
 const LONGEST_WAIT_SECONDS: u64 = 65;
 const ATTEMPTS: u32 = 4;
 
@@ -328,7 +328,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_waits_for_tomorrow() {
+    fn does_not_wait_for_the_next_day() {
         let stage = Stage::new(|request: &Request| {
             if asks_for_token(request) {
                 return issued("one");

@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 
 /** A token this close to its end is renewed before it is used. */
 const renewalMarginMs = 60_000;
-/** Rate windows last a minute; whoever is told to wait longer than this is out of quota for the day. */
+/** A rate window lasts a minute. A longer Retry-After means that the quota of the day is used up. */
 const longestWaitMs = 65_000;
 const requestTimeoutMs = 10_000;
 const attempts = 4;

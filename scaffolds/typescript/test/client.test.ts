@@ -94,7 +94,7 @@ test('a full rate window is waited out', async (t) => {
   assert.deepEqual(time.slept, [30_000]);
 });
 
-test('nobody waits for tomorrow', async (t) => {
+test('does not wait for the next day', async (t) => {
   const { client, time } = await start(t, (request) =>
     request.method === 'POST'
       ? issued('one')

@@ -17,7 +17,7 @@ import (
 const (
 	// A token this close to its end is renewed before it is used.
 	renewalMargin = time.Minute
-	// Rate windows last a minute; whoever is told to wait longer is out of quota for the day.
+	// A rate window lasts a minute. A longer Retry-After means that the quota of the day is used up.
 	longestWait    = 65 * time.Second
 	requestTimeout = 10 * time.Second
 	attempts       = 4
@@ -44,7 +44,7 @@ type Client struct {
 	now   func() time.Time
 	sleep func(context.Context, time.Duration) error
 
-	// renewing holds one place: whoever has it may look at and replace the token.
+	// renewing is a semaphore of one: its holder may read and replace the token.
 	renewing  chan struct{}
 	token     string
 	expiresAt time.Time

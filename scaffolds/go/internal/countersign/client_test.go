@@ -139,7 +139,7 @@ func TestFullRateWindowIsWaitedOut(t *testing.T) {
 	}
 }
 
-func TestNobodyWaitsForTomorrow(t *testing.T) {
+func TestDoesNotWaitForTheNextDay(t *testing.T) {
 	w := newWorld(t, func(response http.ResponseWriter, request *http.Request) {
 		if request.Method == http.MethodPost {
 			issue(response, "one")

@@ -27,7 +27,7 @@ public final class Client {
   /** A token this close to its end is renewed before it is used. */
   private static final Duration RENEWAL_MARGIN = Duration.ofMinutes(1);
 
-  /** Rate windows last a minute; whoever is told to wait longer is out of quota for the day. */
+  /** A rate window lasts a minute. A longer Retry-After means that the quota of the day is used up. */
   private static final Duration LONGEST_WAIT = Duration.ofSeconds(65);
 
   private static final Duration SHORTEST_WAIT = Duration.ofSeconds(1);

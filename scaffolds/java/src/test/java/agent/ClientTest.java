@@ -173,7 +173,7 @@ class ClientTest {
   }
 
   @Test
-  void nobodyWaitsForTomorrow() throws Exception {
+  void doesNotWaitForTheNextDay() throws Exception {
     Client client =
         start(
             exchange ->
