@@ -68,7 +68,7 @@ try {
     const bench = benches[name];
     if (!bench) throw new Error(`unknown bench ${name}; choose from: ${Object.keys(benches).join(', ')}`);
     console.log(`${name}:`);
-    results.push(...(await bench({ databaseUrl: socketUrl.href, folder, log })));
+    results.push(...(await bench({ databaseUrl: socketUrl.href, postgresPid: postgres.pid, folder, log })));
   }
 } finally {
   await postgres.stop();

@@ -6,6 +6,7 @@ import { type Agent, agentsPerOrganization, secretOf, someAgents } from '../supp
 import type { BenchContext, Result } from '../support/bench.ts';
 import { prepareDatabase, requireDurable, withClient, withDatabase } from '../support/database.ts';
 import { createLoad, type Load } from '../support/load.ts';
+import { cpuRow, medianCpu, microsecondsText, runMetered } from '../support/metered.ts';
 import { accessToken, basicTokenRequest, tokenPath } from '../support/requests.ts';
 import { compare, seconds, whole } from '../support/rounds.ts';
 import { type Serving, serveOurs, serveProgram, whileServing } from '../support/serving.ts';
@@ -13,7 +14,7 @@ import { callers, connections, warmUp } from './tokens.ts';
 
 const floor = 1.5;
 
-export const peers = ({ databaseUrl, folder, log }: BenchContext): Promise<Result[]> =>
+export const peers = ({ databaseUrl, postgresPid, folder, log }: BenchContext): Promise<Result[]> =>
   withDatabase(databaseUrl, 'bench_peers', async (database) => {
     const keys = generateKeyPair();
     await prepareDatabase(database, keys, callers / agentsPerOrganization);
@@ -36,12 +37,16 @@ export const peers = ({ databaseUrl, folder, log }: BenchContext): Promise<Resul
       requireRs256(await accessToken(provider.url, basicTokenRequest('/token', ...firstOf(agents))));
       log('warming up');
       for (const load of [providerLoad, ourLoad, minimalLoad]) await warmUp(load);
-      const compareWithProvider = (load: Load) =>
-        compare({ ours: () => load.run(seconds), baseline: () => providerLoad.run(seconds), log });
-      const comparison = await compareWithProvider(ourLoad);
+      const compareWithProvider = (load: Load, { pid }: Serving) =>
+        compare({
+          ours: () => runMetered(load, { server: pid, postgres: postgresPid }, seconds),
+          baseline: () => runMetered(providerLoad, { server: provider.pid }, seconds),
+          log,
+        });
+      const comparison = await compareWithProvider(ourLoad, ours);
       await requireDurable(database, since, ourLoad.answers());
       log('minimal server');
-      const minimalComparison = await compareWithProvider(minimalLoad);
+      const minimalComparison = await compareWithProvider(minimalLoad, minimalServer);
       return [
         {
           metric: 'tokens per second, durable ÷ oidc-provider, in memory',
@@ -57,6 +62,16 @@ export const peers = ({ databaseUrl, folder, log }: BenchContext): Promise<Resul
           target: 'none: an upper bound for the row above',
           met: true,
         },
+        cpuRow({
+          metric: 'token: ours, server and PostgreSQL',
+          microseconds: medianCpu(comparison.ourRounds, 'total'),
+          baseline: `oidc-provider ${microsecondsText(medianCpu(comparison.baselineRounds, 'total'))}`,
+        }),
+        cpuRow({
+          metric: 'token: the minimal server and PostgreSQL',
+          microseconds: medianCpu(minimalComparison.ourRounds, 'total'),
+          baseline: `oidc-provider ${microsecondsText(medianCpu(minimalComparison.baselineRounds, 'total'))}`,
+        }),
       ];
     });
   });

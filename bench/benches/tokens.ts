@@ -1,11 +1,24 @@
-/** Tokens per second compared with the RSA signatures that all cores could make; tokens for a resource compared with those for our API. */
+/**
+ * CPU time per token by thread; tokens per second compared with the RSA signatures that all cores could make; tokens for a resource
+ * compared with those for our API.
+ */
 import { generateKeyPair } from '../../src/kernel/config/keypair.ts';
 import { agentsPerOrganization, grantResource, someAgents } from '../support/agents.ts';
 import type { BenchContext, Result } from '../support/bench.ts';
+import { notMeasured } from '../support/cpu-time.ts';
 import { prepareDatabase, requireDurable, withClient, withDatabase } from '../support/database.ts';
 import { createLoad, type Load } from '../support/load.ts';
+import { memoryOf } from '../support/memory.ts';
+import {
+  type CpuPerRequest,
+  cpuRow,
+  type MeteredResult,
+  medianCpu,
+  microsecondsText,
+  runMetered,
+} from '../support/metered.ts';
 import { resourceTokenRequest, tokenRequest } from '../support/requests.ts';
-import { compare, fromEnvironment, quantile, seconds, whole } from '../support/rounds.ts';
+import { compare, fromEnvironment, median, quantile, seconds, whole } from '../support/rounds.ts';
 import { serveOurs, whileServing } from '../support/serving.ts';
 import { signaturesPerSecond } from '../support/signatures.ts';
 
@@ -18,8 +31,10 @@ const floor = 0.5;
 const ceilingMs = 50;
 /** A token for a resource joins two more tables and carries more claims. */
 const resourceFloor = 0.85;
+const mainCeiling = 220;
+const postgresCeiling = 110;
 
-export const tokens = ({ databaseUrl, log }: BenchContext): Promise<Result[]> =>
+export const tokens = ({ databaseUrl, postgresPid, log }: BenchContext): Promise<Result[]> =>
   withDatabase(databaseUrl, 'bench_tokens', async (database) => {
     const keys = generateKeyPair();
     log(`${whole(callers)} agents`);
@@ -31,11 +46,12 @@ export const tokens = ({ databaseUrl, log }: BenchContext): Promise<Result[]> =>
       const load = createLoad({ url: server.url, connections, requests: agents.map(tokenRequest) });
       log(`warming up, with ${connections} connections`);
       await warmUp(load);
-      const { ratio, ours, baseline, ourRounds } = await compare({
-        ours: () => load.run(seconds),
+      const { ratio, ours, baseline, ourRounds, baselineRounds } = await compare({
+        ours: () => runMetered(load, { server: server.pid, postgres: postgresPid }, seconds),
         baseline: () => signaturesPerSecond(keys.privatePem, seconds),
         log,
       });
+      const memory = memoryOf(server.pid);
       const served = await requireDurable(database, since, load.answers());
       const requests = agents.map((agent) => resourceTokenRequest(agent, resource));
       const resourceLoad = createLoad({ url: server.url, connections, requests });
@@ -72,6 +88,33 @@ export const tokens = ({ databaseUrl, log }: BenchContext): Promise<Result[]> =>
           target: `at least ${resourceFloor}`,
           met: forResource.ratio >= resourceFloor,
         },
+        ...cpuRows(ourRounds, median(baselineRounds.map(({ microseconds }) => microseconds))),
+        {
+          metric: 'resident memory of the server after that load',
+          result: memory ? `${Math.round(memory.residentMegabytes)} MB` : notMeasured,
+          baseline: memory
+            ? `${Math.round(memory.proportionalMegabytes)} MB if shared pages count in part`
+            : '–',
+          target: 'none',
+          met: true,
+        },
       ];
     });
   });
+
+function cpuRows(rounds: readonly MeteredResult[], signature: number): Result[] {
+  const total = `of ${microsecondsText(medianCpu(rounds, 'total'))} in all`;
+  const row = (metric: string, part: keyof CpuPerRequest, baseline: string, ceiling?: number) =>
+    cpuRow({ metric, microseconds: medianCpu(rounds, part), baseline, ...(ceiling && { ceiling }) });
+  return [
+    row('token: main thread', 'main', total, mainCeiling),
+    row('token: PostgreSQL', 'postgres', total, postgresCeiling),
+    row('token: signing threads', 'pool', `one signature without other work ${microsecondsText(signature)}`),
+    row('token: garbage collection and compiler threads', 'v8', total),
+    row(
+      'token: server and PostgreSQL',
+      'total',
+      `the server alone ${microsecondsText(medianCpu(rounds, 'server'))}`,
+    ),
+  ];
+}

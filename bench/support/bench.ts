@@ -11,6 +11,8 @@ export interface Result {
 
 export interface BenchContext {
   readonly databaseUrl: string;
+  /** The process id of the PostgreSQL server. */
+  readonly postgresPid: number;
   /** For temporary files. */
   readonly folder: string;
   /** Logs progress. */

@@ -24,17 +24,18 @@ export interface ComparisonInput<Ours extends Rate, Baseline extends Rate> {
   log(line: string): void;
 }
 
-export interface Comparison<Ours> {
+export interface Comparison<Ours, Baseline = Rate> {
   /** The median of the ratios of each round. */
   readonly ratio: number;
   readonly ours: number;
   readonly baseline: number;
   readonly ourRounds: readonly Ours[];
+  readonly baselineRounds: readonly Baseline[];
 }
 
 export async function compare<Ours extends Rate, Baseline extends Rate>(
   input: ComparisonInput<Ours, Baseline>,
-): Promise<Comparison<Ours>> {
+): Promise<Comparison<Ours, Baseline>> {
   const ourRounds: Ours[] = [];
   const baselineRounds: Baseline[] = [];
   const measureOurs = async () => ourRounds.push(await afterDelay(input.ours));
@@ -55,6 +56,7 @@ export async function compare<Ours extends Rate, Baseline extends Rate>(
     ours: median(ourRounds.map(({ perSecond }) => perSecond)),
     baseline: median(baselineRounds.map(({ perSecond }) => perSecond)),
     ourRounds,
+    baselineRounds,
   };
 }
 

@@ -12,6 +12,7 @@ export const serve = ['--liftoff-only', bin, 'serve'];
 
 export interface Serving {
   readonly url: string;
+  readonly pid: number;
   stop(): Promise<void>;
 }
 
@@ -38,9 +39,9 @@ export const serveOurs = (
     RATE_LIMIT_PER_MINUTE: '1000000000',
   });
 
-/** A program of this folder that listens on PORT and answers /health. */
+/** A program of the folder servers/ that listens on PORT and answers /health. */
 export const serveProgram = (file: string, env: Record<string, string>): Promise<Serving> =>
-  startServer([fileURLToPath(new URL(file, import.meta.url))], env);
+  startServer([fileURLToPath(new URL(`servers/${file}`, import.meta.url))], env);
 
 async function startServer(args: string[], env: Record<string, string>): Promise<Serving> {
   const port = await freePort();
@@ -65,7 +66,7 @@ async function startServer(args: string[], env: Record<string, string>): Promise
     await stop();
     throw error;
   });
-  return { url: `http://127.0.0.1:${port}`, stop };
+  return { url: `http://127.0.0.1:${port}`, pid: child.pid ?? 0, stop };
 }
 
 export async function endServer(child: ChildProcess): Promise<void> {

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
 
-const file = (name: string) => readFileSync(new URL(`../../test/fixtures/tls/${name}`, import.meta.url));
+const file = (name: string) => readFileSync(new URL(`../../../test/fixtures/tls/${name}`, import.meta.url));
 let count = 0;
 let lastAt = 0;
 

@@ -8,7 +8,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import { text } from 'node:stream/consumers';
 import { CompactSign } from 'jose';
 import pg from 'pg';
-import { createBatcher } from '../../src/kernel/concurrency/batcher.ts';
+import { createBatcher } from '../../../src/kernel/concurrency/batcher.ts';
 
 const { PORT, PRIVATE_KEY = '', CLIENTS = '', DATABASE_URL } = process.env;
 const issuer = `http://127.0.0.1:${PORT}`;
