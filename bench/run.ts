@@ -10,6 +10,8 @@ import { analytics } from './benches/analytics.ts';
 import { audit } from './benches/audit.ts';
 import { cards } from './benches/cards.ts';
 import { lists } from './benches/lists.ts';
+import { latency } from './benches/load/latency.ts';
+import { overload } from './benches/load/overload.ts';
 import { marketplace } from './benches/marketplace.ts';
 import { peers } from './benches/peers.ts';
 import { reads } from './benches/reads.ts';
@@ -33,6 +35,8 @@ const benches: Record<string, (bench: BenchContext) => Promise<Result[]>> = {
   cards,
   audit,
   webhooks,
+  latency,
+  overload,
   scale,
 };
 

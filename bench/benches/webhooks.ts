@@ -4,7 +4,6 @@ import { readFileSync } from 'node:fs';
 import { createServer as createTlsServer } from 'node:https';
 import { createServer } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { fileURLToPath } from 'node:url';
 import type pg from 'pg';
 import { Pool } from 'undici';
 import { signedHeaders } from '../../src/features/webhooks/delivery/signature.ts';
@@ -12,11 +11,18 @@ import { generateKeyPair } from '../../src/kernel/config/keypair.ts';
 import { someAgents } from '../support/agents.ts';
 import type { BenchContext, Result } from '../support/bench.ts';
 import { prepareDatabase, withClient, withDatabase } from '../support/database.ts';
+import {
+  deliveringLocally,
+  insertDeliveries,
+  payload,
+  signingSecret,
+  subscribe,
+  tlsFixture,
+} from '../support/deliveries.ts';
 import { send, tokenRequest } from '../support/requests.ts';
 import { compare, fromEnvironment, median, whole } from '../support/rounds.ts';
 import { freePort, type Serving, serveOurs, serveProgram, whileServing } from '../support/serving.ts';
 
-const fixture = (name: string) => fileURLToPath(new URL(`../../test/fixtures/tls/${name}`, import.meta.url));
 const each = fromEnvironment('BENCH_DELIVERIES', 5_000);
 const events = fromEnvironment('BENCH_WEBHOOK_EVENTS', 200);
 const pending = 10_000;
@@ -24,17 +30,12 @@ const pending = 10_000;
 const concurrency = 5;
 const floor = 0.3;
 const ceilingMs = 100;
-const secret = `whsec_${Buffer.alloc(32, 1).toString('base64')}`;
 
 export const webhooks = ({ databaseUrl, log }: BenchContext): Promise<Result[]> =>
   withDatabase(databaseUrl, 'bench_webhooks', async (database) => {
     const keys = generateKeyPair();
     await prepareDatabase(database, keys, 1);
-    const serving = () =>
-      serveOurs(database, keys, {
-        WEBHOOK_ALLOW_PRIVATE_TARGETS: 'true',
-        NODE_EXTRA_CA_CERTS: fixture('ca.pem'),
-      });
+    const serving = () => serveOurs(database, keys, deliveringLocally);
     return withClient(database, async (client) => [
       await measureRate(client, serving, log),
       await measureDelay(client, serving, log),
@@ -53,9 +54,9 @@ async function measureRate(
   return whileServing([serving(), receiver], async ([, { url: counter }]) => {
     const bare = new Pool(url, {
       connections: concurrency,
-      connect: { ca: readFileSync(fixture('ca.pem')) },
+      connect: { ca: readFileSync(tlsFixture('ca.pem')) },
     });
-    const measureOurs = () => rateOf(counter, () => fill(client, subscription, each));
+    const measureOurs = () => rateOf(counter, () => insertDeliveries(client, subscription, each));
     const measureBare = () => rateOf(counter, () => postAll(bare));
     log('warming up');
     await measureBare();
@@ -78,11 +79,10 @@ interface Received {
 }
 
 /** From the commit of the deliveries, or the first post, until the last one has arrived. */
-async function rateOf(counter: string, begin: () => Promise<void>) {
+async function rateOf(counter: string, begin: () => Promise<number>) {
   const readCounter = async () => (await (await fetch(`${counter}/health`)).json()) as Received;
   const { count } = await readCounter();
-  await begin();
-  const begun = startedAt;
+  const begun = await begin();
   for (;;) {
     const now = await readCounter();
     if (now.count >= count + each) return { perSecond: each / ((now.lastAt - begun) / 1000) };
@@ -90,52 +90,23 @@ async function rateOf(counter: string, begin: () => Promise<void>) {
   }
 }
 
-let startedAt = 0;
-
-/** Inserts rows and the notification as the outbox does. */
-async function fill(client: pg.Client, subscription: string, count: number): Promise<void> {
-  await client.query('begin');
-  await client.query(
-    `insert into webhook_deliveries
-       (delivery_id, subscription_id, event_id, event_type, payload, status, due_at, created_at, updated_at)
-     select gen_random_uuid(), $1::uuid, gen_random_uuid(), 'token.revoked', $3, 'pending', now(), now(), now()
-     from generate_series(1, $2::int)`,
-    [subscription, count, body],
-  );
-  await client.query("select pg_notify('webhook_deliveries', '')");
-  startedAt = Date.now();
-  await client.query('commit');
-}
-
 /** Signs each delivery as the worker does, so that the comparison measures the queue. */
-async function postAll(pool: Pool): Promise<void> {
-  startedAt = Date.now();
+async function postAll(pool: Pool): Promise<number> {
+  const started = Date.now();
   let left = each;
   const post = async () => {
     while (left > 0) {
       left -= 1;
       const timestamp = Math.floor(Date.now() / 1000);
-      const delivered = { deliveryId: randomUUID(), eventType: 'token.revoked', payload: body, timestamp };
-      const headers = signedHeaders(delivered, { current: secret });
-      const { body: answer } = await pool.request({ method: 'POST', path: '/', headers, body });
+      const delivered = { deliveryId: randomUUID(), eventType: 'token.revoked', payload, timestamp };
+      const headers = signedHeaders(delivered, { current: signingSecret });
+      const { body: answer } = await pool.request({ method: 'POST', path: '/', headers, body: payload });
       await answer.dump();
     }
   };
   await Promise.all(Array.from({ length: concurrency }, post));
+  return started;
 }
-
-const body = JSON.stringify({
-  id: randomUUID(),
-  type: 'token.revoked',
-  organizationId: randomUUID(),
-  timestamp: new Date().toISOString(),
-  data: {
-    agentId: randomUUID(),
-    tokenId: randomUUID(),
-    scope: 'agents:read',
-    expiresAt: new Date().toISOString(),
-  },
-});
 
 async function measureDelay(
   client: pg.Client,
@@ -148,7 +119,7 @@ async function measureDelay(
   await new Promise<void>((resolve) => hanging.listen(0, '127.0.0.1', resolve));
   const delays: number[] = [];
   const responsive = createTlsServer(
-    { cert: readFileSync(fixture('server.pem')), key: readFileSync(fixture('server-key.pem')) },
+    { cert: readFileSync(tlsFixture('server.pem')), key: readFileSync(tlsFixture('server-key.pem')) },
     async (request, response) => {
       const arrivedAt = Date.now();
       let text = '';
@@ -159,7 +130,7 @@ async function measureDelay(
   );
   await new Promise<void>((resolve) => responsive.listen(0, '127.0.0.1', resolve));
   const portOf = (server: { address(): unknown }) => (server.address() as { port: number }).port;
-  await fill(
+  await insertDeliveries(
     client,
     await subscribe(client, `https://127.0.0.1:${portOf(hanging)}`, 'token.revoked'),
     pending,
@@ -188,15 +159,4 @@ async function measureDelay(
     responsive.close();
     hanging.close();
   }
-}
-
-async function subscribe(client: pg.Client, url: string, event: string): Promise<string> {
-  const { rows } = await client.query<{ id: string }>(
-    `insert into webhook_subscriptions
-       (subscription_id, organization_id, name, url, events, active, signing_secret, created_at, updated_at)
-     select gen_random_uuid(), organization_id, 'bench', $1, array[$2], true, $3, now(), now()
-     from organizations where slug = 'bench-1' returning subscription_id as id`,
-    [url, event, secret],
-  );
-  return rows[0]?.id ?? '';
 }

@@ -6,7 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { fromEnvironment } from './rounds.ts';
 
-const bin = fileURLToPath(new URL('../../bin/countersign.js', import.meta.url));
+export const bin = fileURLToPath(new URL('../../bin/countersign.js', import.meta.url));
 /** The flags of `npm run serve`; docs/decisions/004-policy-engine.md has the reason. */
 export const serve = ['--liftoff-only', bin, 'serve'];
 
