@@ -16,7 +16,9 @@ import { marketplace } from './benches/marketplace.ts';
 import { peers } from './benches/peers.ts';
 import { reads } from './benches/reads.ts';
 import { scaffold } from './benches/scaffold.ts';
-import { scale } from './benches/scale.ts';
+import { scale } from './benches/scale/full-database.ts';
+import { processes } from './benches/scale/processes.ts';
+import { storage } from './benches/scale/storage.ts';
 import { startup } from './benches/startup.ts';
 import { tokens } from './benches/tokens.ts';
 import { webhooks } from './benches/webhooks.ts';
@@ -37,6 +39,8 @@ const benches: Record<string, (bench: BenchContext) => Promise<Result[]>> = {
   webhooks,
   latency,
   overload,
+  processes,
+  storage,
   scale,
 };
 

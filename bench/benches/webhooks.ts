@@ -18,7 +18,7 @@ import {
   signingSecret,
   subscribe,
   tlsFixture,
-} from '../support/deliveries.ts';
+} from '../support/generators/deliveries.ts';
 import { send, tokenRequest } from '../support/requests.ts';
 import { compare, fromEnvironment, median, whole } from '../support/rounds.ts';
 import { freePort, type Serving, serveOurs, serveProgram, whileServing } from '../support/serving.ts';

@@ -80,3 +80,22 @@ export async function grantResource(client: pg.Client): Promise<string> {
   await client.query('analyze resource_grants');
   return identifier;
 }
+
+/** `each` agents of each of the first organizations, in random order. */
+export async function agentsOfFirst(
+  client: pg.Client,
+  organizations: number,
+  each: number,
+): Promise<Agent[]> {
+  const { rows } = await client.query<Agent>(
+    `select agent_id as "agentId", organization_id as "organizationId"
+     from (select agent_id, organization_id, row_number() over (partition by organization_id) as n
+           from agents join organizations o using (organization_id)
+           where o.slug in (select 'bench-' || i from generate_series(1, $1::int) i)) numbered
+     where n <= $2 order by random()`,
+    [organizations, each],
+  );
+  if (rows.length !== organizations * each)
+    throw new Error(`there are ${rows.length} agents instead of ${organizations * each}`);
+  return rows;
+}

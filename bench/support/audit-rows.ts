@@ -23,6 +23,10 @@ export async function fillAudit(client: pg.Client, rows: number, log: BenchConte
     done = next;
     log(`${whole(done)} of ${whole(rows)} audit rows`);
   }
+  // Marks the rows as linked: the sequencer continues after them.
+  await client.query(
+    'update audit_progress set (settled_before, reached) = (select xid, xid from pg_snapshot_xmax(pg_current_snapshot()) xid)',
+  );
 }
 
 /** Rows `$1` to `$2` of `$3`, oldest first, evenly over `$4` days until now; in the format of the audit log. */

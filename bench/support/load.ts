@@ -2,7 +2,7 @@
  * The load generator: keep-alive connections on loopback, each sending its next request after the last response. Requests are serialized
  * beforehand, and responses are parsed only for their status and end: the generator's CPU time is taken from the server it measures.
  */
-import { bytesOf, type Connection, openConnection, type Request } from './connection.ts';
+import { bytesOf, type Connection, openConnection, type Request } from './generators/connection.ts';
 import type { Rate } from './rounds.ts';
 
 export type { Request };

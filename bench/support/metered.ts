@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Result } from './bench.ts';
 import { type CpuTime, cpuTimeOf, difference, notMeasured, totalOf } from './cpu-time.ts';
 import type { Load, LoadResult } from './load.ts';
-import { median } from './rounds.ts';
+import { type Comparison, median } from './rounds.ts';
 
 /** Process ids; `postgres` is undefined for a server that does not use it. */
 export interface Metered {
@@ -69,6 +69,38 @@ export const medianCpu = (
   rounds: readonly { readonly cpu: CpuPerRequest | undefined }[],
   part: keyof CpuPerRequest,
 ): number => median(rounds.flatMap(({ cpu }) => cpu?.[part] ?? []));
+
+/** Of each round: other work on the machine affects both sides. */
+export const cpuRatio = (
+  {
+    ourRounds,
+    baselineRounds,
+  }: Pick<Comparison<MeteredResult, MeteredResult>, 'ourRounds' | 'baselineRounds'>,
+  part: keyof CpuPerRequest,
+): number =>
+  median(
+    ourRounds.flatMap(({ cpu }, round) => {
+      const baseline = baselineRounds[round]?.cpu;
+      return cpu && baseline ? cpu[part] / baseline[part] : [];
+    }),
+  );
+
+export function cpuRatioRow(
+  metric: string,
+  comparison: Pick<Comparison<MeteredResult, MeteredResult>, 'ourRounds' | 'baselineRounds'>,
+  ceiling: number,
+): Result {
+  const ratio = cpuRatio(comparison, 'total');
+  const text = (part: keyof CpuPerRequest) =>
+    `${microsecondsText(medianCpu(comparison.ourRounds, part))} ÷ ${microsecondsText(medianCpu(comparison.baselineRounds, part))}`;
+  return {
+    metric,
+    result: Number.isNaN(ratio) ? notMeasured : ratio.toFixed(2),
+    baseline: `${text('total')}; of PostgreSQL ${text('postgres')}`,
+    target: `at most ${ceiling}`,
+    met: !(ratio > ceiling),
+  };
+}
 
 export interface CpuRow {
   readonly metric: string;

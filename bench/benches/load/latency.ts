@@ -6,9 +6,9 @@ import { type Agent, agentsPerOrganization, someAgents } from '../../support/age
 import type { BenchContext, Result } from '../../support/bench.ts';
 import { runCommand } from '../../support/command.ts';
 import { prepareDatabase, withClient, withDatabase } from '../../support/database.ts';
-import { deliveringLocally, insertDeliveries, subscribe } from '../../support/deliveries.ts';
+import { deliveringLocally, insertDeliveries, subscribe } from '../../support/generators/deliveries.ts';
+import { createOpenLoad } from '../../support/generators/open-load.ts';
 import { createLoad } from '../../support/load.ts';
-import { createOpenLoad } from '../../support/open-load.ts';
 import { accessToken, send, tokenRequest } from '../../support/requests.ts';
 import { fromEnvironment, median, quantile, rounds, seconds, whole } from '../../support/rounds.ts';
 import {

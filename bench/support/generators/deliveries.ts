@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url';
 import type pg from 'pg';
 
 export const tlsFixture = (name: string): string =>
-  fileURLToPath(new URL(`../../test/fixtures/tls/${name}`, import.meta.url));
+  fileURLToPath(new URL(`../../../test/fixtures/tls/${name}`, import.meta.url));
 export const signingSecret = `whsec_${Buffer.alloc(32, 1).toString('base64')}`;
 
 /** The settings of a server that delivers to a receiver of the bench. */
