@@ -16,6 +16,8 @@ import { marketplace } from './benches/marketplace.ts';
 import { peers } from './benches/peers.ts';
 import { reads } from './benches/reads.ts';
 import { scaffold } from './benches/scaffold.ts';
+import { checkpoints } from './benches/scale/checkpoints.ts';
+import { exports } from './benches/scale/exports.ts';
 import { scale } from './benches/scale/full-database.ts';
 import { processes } from './benches/scale/processes.ts';
 import { storage } from './benches/scale/storage.ts';
@@ -41,6 +43,8 @@ const benches: Record<string, (bench: BenchContext) => Promise<Result[]>> = {
   overload,
   processes,
   storage,
+  checkpoints,
+  exports,
   scale,
 };
 

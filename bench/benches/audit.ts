@@ -18,7 +18,7 @@ export const audit = ({ databaseUrl, log }: BenchContext): Promise<Result[]> =>
     const app = await openApp(database);
     try {
       const organizationId = app.ids.uuid();
-      const linking = await fill(app, organizationId, log);
+      const linking = await fillEvents(app, organizationId, events, log);
       await withClient(database, (client) => client.query('vacuum analyze'));
       const texts = await hashedTexts(database);
       const memory: number[] = [];
@@ -58,23 +58,37 @@ export const audit = ({ databaseUrl, log }: BenchContext): Promise<Result[]> =>
   });
 
 /** Writes the events of token issuance and links them every few thousand. Returns the events linked per second. */
-async function fill(app: App, organizationId: string, log: BenchContext['log']): Promise<number> {
-  const ledger = createLedger({ clock: systemClock, ids: app.ids, listeners: [app.audit.listener] });
+export async function fillEvents(
+  app: App,
+  organizationId: string,
+  count: number,
+  log: BenchContext['log'],
+): Promise<number> {
+  const { recordEvents } = createRecorder(app);
   let linkingMs = 0;
-  for (let done = batchSize; done <= events; done += batchSize) {
-    await app.db.transaction((tx) =>
-      ledger.recordAll(
-        tx,
-        Array.from({ length: batchSize }, () => tokenIssued(app, organizationId)),
-      ),
-    );
-    if (done % (2 * batchSize) !== 0 && done < events) continue;
+  for (let done = batchSize; done <= count; done += batchSize) {
+    await recordEvents(Array.from({ length: batchSize }, () => organizationId));
+    if (done % (2 * batchSize) !== 0 && done < count) continue;
     const started = performance.now();
     await app.audit.linkAll();
     linkingMs += performance.now() - started;
-    if (done % 100_000 === 0) log(`${whole(done)} of ${whole(events)} events`);
+    if (done % 100_000 === 0) log(`${whole(done)} of ${whole(count)} events`);
   }
-  return (events / linkingMs) * 1000;
+  return (count / linkingMs) * 1000;
+}
+
+/** Records one issued token per organization id, in one transaction. */
+export function createRecorder(app: App) {
+  const ledger = createLedger({ clock: systemClock, ids: app.ids, listeners: [app.audit.listener] });
+  return {
+    recordEvents: (organizationIds: readonly string[]): Promise<unknown> =>
+      app.db.transaction((tx) =>
+        ledger.recordAll(
+          tx,
+          organizationIds.map((organizationId) => tokenIssued(app, organizationId)),
+        ),
+      ),
+  };
 }
 
 const tokenIssued = ({ ids }: App, organizationId: string) => ({
