@@ -15,6 +15,7 @@ import { overload } from './benches/load/overload.ts';
 import { marketplace } from './benches/marketplace.ts';
 import { peers } from './benches/peers.ts';
 import { reads } from './benches/reads.ts';
+import { rivals } from './benches/rivals/rivals.ts';
 import { scaffold } from './benches/scaffold.ts';
 import { checkpoints } from './benches/scale/checkpoints.ts';
 import { exports } from './benches/scale/exports.ts';
@@ -48,6 +49,9 @@ const benches: Record<string, (bench: BenchContext) => Promise<Result[]>> = {
   scale,
 };
 
+/** Run only when named: they download other servers. */
+const onRequest: typeof benches = { rivals };
+
 const requested = process.argv.slice(2);
 const names = requested.length > 0 ? requested : Object.keys(benches);
 const folder = mkdtempSync(join(tmpdir(), 'countersign-bench-'));
@@ -77,8 +81,11 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const) {
 const results: Result[] = [];
 try {
   for (const name of names) {
-    const bench = benches[name];
-    if (!bench) throw new Error(`unknown bench ${name}; choose from: ${Object.keys(benches).join(', ')}`);
+    const bench = benches[name] ?? onRequest[name];
+    if (!bench)
+      throw new Error(
+        `unknown bench ${name}; choose from: ${Object.keys({ ...benches, ...onRequest }).join(', ')}`,
+      );
     console.log(`${name}:`);
     results.push(...(await bench({ databaseUrl: socketUrl.href, postgresPid: postgres.pid, folder, log })));
   }
