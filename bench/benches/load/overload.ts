@@ -83,9 +83,12 @@ const goodput = ({ overloaded }: Overload): number =>
   ).length / overloadSeconds;
 
 const describe = (arrivals: readonly Arrival[]): string => {
-  const counts = new Map<number, number>();
-  for (const { status } of arrivals) counts.set(status, (counts.get(status) ?? 0) + 1);
-  return [...counts].map(([status, count]) => `${whole(count)} × ${status || 'no response'}`).join(', ');
+  const counts = new Map<string, number>();
+  for (const { status, sent } of arrivals) {
+    const outcome = sent ? String(status || 'no response') : 'not sent';
+    counts.set(outcome, (counts.get(outcome) ?? 0) + 1);
+  }
+  return [...counts].map(([outcome, count]) => `${whole(count)} × ${outcome}`).join(', ');
 };
 
 function goodputRow(measured: readonly Overload[]): Result {
@@ -100,7 +103,9 @@ function goodputRow(measured: readonly Overload[]): Result {
 }
 
 function refusalRow(measured: readonly Overload[]): Result {
-  const others = measured.flatMap(({ overloaded }) => overloaded.filter((arrival) => !succeeded(arrival)));
+  const others = measured.flatMap(({ overloaded }) =>
+    overloaded.filter((arrival) => arrival.sent && !succeeded(arrival)),
+  );
   const refusals = others.filter(isRefusal);
   const milliseconds = others.map((arrival) => arrival.milliseconds);
   return {

@@ -8,9 +8,11 @@ import { bytesOf, type Connection, openConnection, type Request } from './connec
 export interface Arrival {
   /** Milliseconds after the start of the phase. */
   readonly at: number;
-  /** 0: no response. */
+  /** 0: the server closed the connection, or did not respond in time. */
   readonly status: number;
   readonly hasRetryAfter: boolean;
+  /** False: all connections were waiting for responses. */
+  readonly sent: boolean;
   readonly milliseconds: number;
 }
 
@@ -30,7 +32,7 @@ export interface OpenLoad {
 export interface OpenLoadOptions {
   readonly url: string;
   readonly requests: readonly Request[];
-  /** A request that would need one more gets no response. */
+  /** A request that would need one more is not sent. */
   readonly maxConnections: number;
 }
 
@@ -47,8 +49,8 @@ export function createOpenLoad({ url, requests, maxConnections }: OpenLoadOption
     return openConnection(hostname, Number(port));
   };
 
-  const exchange = async (): Promise<string> => {
-    if (inUse >= maxConnections) return '';
+  const exchange = async (): Promise<string | undefined> => {
+    if (inUse >= maxConnections) return undefined;
     inUse += 1;
     try {
       const connection = await take();
@@ -65,11 +67,13 @@ export function createOpenLoad({ url, requests, maxConnections }: OpenLoadOption
   };
 
   const arrive = async (started: number, at: number): Promise<Arrival> => {
-    const answer = await exchange();
+    const exchanged = await exchange();
+    const answer = exchanged ?? '';
     return {
       at,
       status: Number(statusLine.exec(answer)?.[1] ?? 0),
       hasRetryAfter: retryAfter.test(answer),
+      sent: exchanged !== undefined,
       milliseconds: performance.now() - started - at,
     };
   };
