@@ -28,6 +28,12 @@ export function cpuTimeOf(pid: number): CpuTime | undefined {
   return times;
 }
 
+/** Nanoseconds of the PostgreSQL processes that serve one database; their titles name it. Those that ended are not included. */
+export const databaseTimeOf = (postmaster: number, database: string): number =>
+  withDescendants(postmaster)
+    .filter((pid) => read(`/proc/${pid}/cmdline`).includes(` ${database} `))
+    .reduce((sum, pid) => sum + Number(read(`/proc/${pid}/schedstat`).split(' ')[0]), 0);
+
 export const totalOf = ({ main, pool, v8, other }: CpuTime): number => main + pool + v8 + other;
 
 export const difference = (after: CpuTime, before: CpuTime): CpuTime => ({

@@ -1,7 +1,7 @@
 /** CPU time per request of a load, of the server and of PostgreSQL. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Result } from './bench.ts';
-import { type CpuTime, cpuTimeOf, difference, notMeasured, totalOf } from './cpu-time.ts';
+import { type CpuTime, cpuTimeOf, databaseTimeOf, difference, notMeasured, totalOf } from './cpu-time.ts';
 import type { Load, LoadResult } from './load.ts';
 import { type Comparison, median } from './rounds.ts';
 
@@ -9,6 +9,8 @@ import { type Comparison, median } from './rounds.ts';
 export interface Metered {
   readonly server: number;
   readonly postgres?: number;
+  /** Only the PostgreSQL processes of this database, where another one in the same cluster also has work. */
+  readonly database?: string;
 }
 
 /** Microseconds per request. */
@@ -58,10 +60,12 @@ export function startMeter(metered: Metered): (requests: number) => CpuPerReques
   };
 }
 
-function snapshot({ server, postgres }: Metered) {
+function snapshot({ server, postgres, database }: Metered) {
   const time = cpuTimeOf(server);
-  const database = postgres === undefined ? undefined : cpuTimeOf(postgres);
-  return time && { server: time, postgres: database ? totalOf(database) : 0 };
+  if (!time || postgres === undefined) return time && { server: time, postgres: 0 };
+  if (database !== undefined) return { server: time, postgres: databaseTimeOf(postgres, database) };
+  const all = cpuTimeOf(postgres);
+  return { server: time, postgres: all ? totalOf(all) : 0 };
 }
 
 /** The median of the rounds; NaN where CPU time is not measured. */

@@ -50,8 +50,18 @@ export const scale = ({ databaseUrl, postgresPid, log }: BenchContext): Promise<
         await warmUp(emptyLoad);
         await warmUp(fullLoad);
         const comparison = await compare({
-          ours: () => runMetered(fullLoad, { server: ours.pid, postgres: postgresPid }, seconds),
-          baseline: () => runMetered(emptyLoad, { server: other.pid, postgres: postgresPid }, seconds),
+          ours: () =>
+            runMetered(
+              fullLoad,
+              { server: ours.pid, postgres: postgresPid, database: 'bench_full' },
+              seconds,
+            ),
+          baseline: () =>
+            runMetered(
+              emptyLoad,
+              { server: other.pid, postgres: postgresPid, database: 'bench_empty' },
+              seconds,
+            ),
           log,
         });
         await requireDurable(full, since, fullLoad.answers());
