@@ -1,6 +1,7 @@
 /** Verification of the audit log: rate compared with its hashes alone, and constant memory. */
 import { createHash } from 'node:crypto';
 import type { App } from '../../src/app.ts';
+import { canonicalOf } from '../../src/features/audit/log/canonical.ts';
 import { systemClock } from '../../src/kernel/clock.ts';
 import { createLedger } from '../../src/kernel/ledger.ts';
 import type { BenchContext, Result } from '../support/bench.ts';
@@ -120,9 +121,9 @@ async function verify(app: App, organizationId: string, memory: number[]): Promi
 const hashedTexts = (database: string): Promise<{ event: string; link: string }[]> =>
   withClient(database, async (client) => {
     const { rows } = await client.query(
-      `select appended_in || ' ' || encode(seal, 'hex') || ' ' || canonical as event,
+      `select appended_in || ' ' || encode(seal, 'hex') || ' ' || ${canonicalOf('e').sql} as event,
               encode(hash || int8send(sequence) || uuid_send(event_id) || timestamptz_send(l.occurred_at) || event_hash, 'hex') as link
-       from audit_events join audit_links l using (event_id) limit 20000`,
+       from audit_events e join audit_links l using (event_id) limit 20000`,
     );
     return rows;
   });

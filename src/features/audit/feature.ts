@@ -19,7 +19,7 @@ import { createFeed } from './log/feed.ts';
 import { createPartitions } from './log/partitions.ts';
 import { createAuditReader } from './log/read.ts';
 import { createRetention } from './log/retention.ts';
-import { append } from './log/store.ts';
+import { append, readTextsUntil } from './log/store.ts';
 import {
   createBacklogLoop,
   createPartitionLoop,
@@ -49,7 +49,9 @@ export function createAudit(deps: AuditDeps): Audit {
   const retain = createRetention({ ...deps, keyring, chainHeads, alarm, partitions });
   const watch = createWatch({ db, clock, readStatement, keyring, chainHeads, alarm, drain });
   const tag = sealTag(signer.keyId);
-  const seal = (canonical: string) => tag + signer.seal(canonical);
+  const sealOf = (canonical: string) => tag + signer.seal(canonical);
+  /** Until `prepare` has read it, rows store their text, which every version can read. */
+  let textsUntil = Number.POSITIVE_INFINITY;
   const organizations = async () => {
     await drain();
     return [...new Set([...(await db.transaction(findOrganizations)), ...pending.organizations()])];
@@ -65,8 +67,9 @@ export function createAudit(deps: AuditDeps): Audit {
     listener: {
       async inTransaction(tx, events) {
         // All events of one record have the same time.
-        await partitions.ensureFor(tx, events[0]?.timestamp ?? isoTime(clock));
-        await append(tx, events, seal);
+        const timestamp = events[0]?.timestamp ?? isoTime(clock);
+        await partitions.ensureFor(tx, timestamp);
+        append(tx, events, { sealOf, storesText: Date.parse(timestamp) < textsUntil });
       },
       afterCommit: pending.appended,
     },
@@ -79,6 +82,7 @@ export function createAudit(deps: AuditDeps): Audit {
     ],
     async prepare({ takeOver } = { takeOver: true }) {
       await partitions.ensure();
+      textsUntil = await readTextsUntil(db);
       await keyring.introduce(takeOver);
     },
     otherKey: keyring.otherKey,

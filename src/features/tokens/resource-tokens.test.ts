@@ -38,8 +38,8 @@ const assertRefused = ({ status, json }: Answer, error: string, code = 400) =>
   assert.deepEqual([status, json.error], [code, error], json.error_description);
 const refusalReason = async (agentId: string): Promise<unknown> => {
   const rows = await t.sql<{ metadata: { reason: string } }>(
-    `select canonical::jsonb -> 'metadata' as metadata from audit_events
-     where action = 'token.refused' and canonical::jsonb ->> 'agentId' = $1 order by occurred_at desc, event_id desc limit 1`,
+    `select metadata from audit_events
+     where action = 'token.refused' and agent_id = $1 order by occurred_at desc, event_id desc limit 1`,
     [agentId],
   );
   return rows[0]?.metadata.reason;
@@ -177,8 +177,7 @@ describe('POST /token with a registered resource', () => {
     const { jti } = decodeJwt(await issued(agent, identifier));
     assert.equal(await count(), before + 1);
     const [row] = await t.sql<{ metadata: Record<string, unknown> }>(
-      `select canonical::jsonb -> 'metadata' as metadata from audit_events
-       where action = 'token.issued' and canonical::jsonb -> 'metadata' ->> 'tokenId' = $1`,
+      `select metadata from audit_events where action = 'token.issued' and metadata ->> 'tokenId' = $1`,
       [jti],
     );
     assert.deepEqual([row?.metadata.audience, row?.metadata.scope], [identifier, 'read write']);

@@ -15,6 +15,7 @@ import {
   type StoredEvent,
 } from '../../../src/features/audit/chain/hashes.ts';
 import { createAudit } from '../../../src/features/audit/feature.ts';
+import { canonicalOf } from '../../../src/features/audit/log/canonical.ts';
 import { loadConfig } from '../../../src/kernel/config/config.ts';
 import type { Db, Tx } from '../../../src/kernel/data/db.ts';
 import type { Sql } from '../../../src/kernel/data/sql.ts';
@@ -22,6 +23,17 @@ import { createLedger } from '../../../src/kernel/ledger.ts';
 import { createLog } from '../../../src/kernel/observability/log.ts';
 import { createMetrics } from '../../../src/kernel/observability/metrics.ts';
 import { environment, execute, type TestApp } from '../harness.ts';
+
+/** SQL: the canonical text of a row. */
+export const canonical = canonicalOf('audit_events').sql;
+
+/** Stores the texts of an organization's events, as earlier versions did. */
+export const storeTexts = (t: TestApp, organizationId: string) =>
+  execute(
+    t.databaseUrl,
+    `set session_replication_role = replica;
+     update audit_events set canonical = ${canonical} where organization_id = '${organizationId}'`,
+  );
 
 /** Records events of several types for one organization, in one transaction. */
 export async function recordEvents(
@@ -102,7 +114,7 @@ const time = (column: string) => `to_char(${column}, 'YYYY-MM-DD"T"HH24:MI:SS.US
 /** Recomputes every hash of a chain from the current events, without signatures. */
 export async function recomputeHashes(session: TamperSession, organizationId: string): Promise<void> {
   const rows = await session.run<Link & StoredEvent>(
-    `select l.sequence::int, l.event_id as "eventId", ${time('e.occurred_at')} as time, e.canonical,
+    `select l.sequence::int, l.event_id as "eventId", ${time('e.occurred_at')} as time, ${canonicalOf('e').sql} as canonical,
             e.appended_in::text as "appendedIn", coalesce(encode(e.seal, 'hex'), '') as seal
      from audit_links l join audit_events e using (event_id) where l.organization_id = $1 order by l.sequence`,
     [organizationId],

@@ -1,6 +1,7 @@
 /** The rows that the sequencer reads and writes: its progress, events without a link, and links. */
 import type { Queryable, Tx } from '../../../kernel/data/db.ts';
 import { listOf, prepared, type Sql, sql } from '../../../kernel/data/sql.ts';
+import { canonicalOf } from '../log/canonical.ts';
 import type { Link } from './hashes.ts';
 
 export interface SequencerProgress {
@@ -128,7 +129,7 @@ export const findUnlinked = (
   tx.many(
     'audit.unlinked',
     sql`select e.event_id as "eventId", e.organization_id as "organizationId", e.occurred_at as timestamp,
-               e.occurred_at = date_trunc('milliseconds', e.occurred_at) as exact, e.canonical,
+               e.occurred_at = date_trunc('milliseconds', e.occurred_at) as exact, ${canonicalOf('e')} as canonical,
                e.appended_in::text as "appendedIn", coalesce(encode(e.seal, 'hex'), '') as seal
         from audit_events e
         left join lateral (${linkOf(reached)}) linked on true

@@ -1,46 +1,73 @@
 import canonicalize from 'canonicalize';
+import { byteas, jsons, texts, uuids } from '../../../kernel/data/binary-arrays.ts';
 import type { Queryable, Tx } from '../../../kernel/data/db.ts';
 import { lockGlobal } from '../../../kernel/data/locks.ts';
-import { join, listOf, prepared, sql } from '../../../kernel/data/sql.ts';
+import { join, prepared, sql } from '../../../kernel/data/sql.ts';
 import type { DomainEvent } from '../../../kernel/domain-event.ts';
 import { readPrefixFilter } from '../../../kernel/http/input/prefix-filter.ts';
 import { offsetOf } from '../../../kernel/http/page.ts';
 import type { AuditEvent, AuditQuery } from '../schema.ts';
+import { canonicalText, type EventFields } from './canonical.ts';
 import type { Period } from './period.ts';
 
-/**
- * SQL reads the columns out of the canonical text, so that a row cannot contradict itself. `offset 0` lets PostgreSQL parse
- * the text once, not once per column. The metadata keep their spelling.
- */
-export async function append(
+/** All events of one record have the same time. */
+export function append(
   tx: Tx,
   events: readonly DomainEvent[],
-  sealOf: (canonical: string) => string,
-): Promise<void> {
-  const metadata = events.map((event) => canonicalize(event.metadata) as string);
-  const texts = events.map((event, index) => canonicalText(event, metadata[index] as string));
-  tx.atCommit(
-    'audit.append',
-    prepared(sql`
-      insert into audit_events
-        (event_id, organization_id, agent_id, action, outcome, ip_address, user_agent, metadata, occurred_at, canonical,
-         seal)
-      select (event ->> 'eventId')::uuid, (event ->> 'organizationId')::uuid, (event ->> 'agentId')::uuid,
-             event ->> 'action', event ->> 'outcome', event ->> 'ipAddress', event ->> 'userAgent',
-             metadata::json, (event ->> 'timestamp')::timestamptz, canonical, decode(seal, 'hex')
-      from (select canonical, metadata, seal, canonical::jsonb as event
-            from unnest(${listOf(texts)}, ${listOf(metadata)}, ${listOf(texts.map(sealOf))})
-                 as appended (canonical, metadata, seal) offset 0) as parsed`),
-  );
+  { sealOf, storesText }: { sealOf(canonical: string): string; storesText: boolean },
+): void {
+  const rows = events.map(fieldsOf);
+  const canonical = rows.map(canonicalText);
+  const fields = sql`
+    ${uuids(rows.map(({ eventId }) => eventId))}::uuid[],
+    ${uuids(rows.map(({ organizationId }) => organizationId))}::uuid[],
+    ${uuids(rows.map(({ agentId }) => agentId))}::uuid[], ${texts(rows.map(({ type }) => type))}::text[],
+    ${texts(rows.map(({ outcome }) => outcome))}::text[], ${texts(rows.map(({ ipAddress }) => ipAddress))}::text[],
+    ${texts(rows.map(({ userAgent }) => userAgent))}::text[], ${jsons(rows.map(({ metadata }) => metadata))}::json[],
+    ${byteas(canonical.map(sealOf))}::bytea[]`;
+  const columns = sql`event_id, organization_id, agent_id, action, outcome, ip_address, user_agent, metadata, seal`;
+  const timestamp = rows[0]?.timestamp;
+  if (storesText)
+    tx.atCommit(
+      'audit.appendWithText',
+      prepared(sql`
+        insert into audit_events (${columns}, canonical, occurred_at)
+        select ${columns}, canonical, ${timestamp}::timestamptz
+        from unnest(${fields}, ${texts(canonical)}::text[]) as appended (${columns}, canonical)`),
+    );
+  else
+    tx.atCommit(
+      'audit.append',
+      prepared(sql`
+        insert into audit_events (${columns}, occurred_at)
+        select ${columns}, ${timestamp}::timestamptz from unnest(${fields}) as appended (${columns})`),
+    );
 }
 
-const quote = JSON.stringify;
+/** Spelt as PostgreSQL returns them, so that the text of the columns is the sealed one. */
+const fieldsOf = (event: DomainEvent): EventFields => ({
+  eventId: event.eventId,
+  organizationId: event.organizationId.toLowerCase(),
+  agentId: event.agentId.toLowerCase(),
+  type: event.type,
+  outcome: event.outcome,
+  ipAddress: event.ipAddress.toWellFormed(),
+  userAgent: event.userAgent.toWellFormed(),
+  timestamp: event.timestamp,
+  metadata: canonicalize(event.metadata) as string,
+});
 
-/** RFC 8785: members in this order, strings as JSON.stringify writes them. */
-const canonicalText = (event: DomainEvent, metadata: string): string =>
-  `{"action":${quote(event.type)},"agentId":${quote(event.agentId)},"eventId":${quote(event.eventId)},` +
-  `"ipAddress":${quote(event.ipAddress)},"metadata":${metadata},"organizationId":${quote(event.organizationId)},` +
-  `"outcome":${quote(event.outcome)},"timestamp":${quote(event.timestamp)},"userAgent":${quote(event.userAgent)}}`;
+/**
+ * Until this time rows also store their canonical text, for nodes of the previous version, which need it. In milliseconds
+ * since 1970.
+ */
+export async function readTextsUntil(db: Queryable): Promise<number> {
+  const row = await db.maybe<{ until: number }>(
+    'audit.textsUntil',
+    sql`select extract(epoch from texts_until)::float8 * 1000 as until from audit_progress`,
+  );
+  return row?.until ?? Number.NEGATIVE_INFINITY;
+}
 
 /** Under a lock: two nodes that attach the same day at once would fail. Returns the number of new partitions. */
 export async function createMissingPartitions(tx: Tx, days: readonly string[]): Promise<number> {
@@ -61,11 +88,12 @@ const belongsTo = (organizationId: string | undefined) =>
   organizationId === undefined ? sql`true` : sql`organization_id = ${organizationId}`;
 
 /**
- * The metadata name the actor only where it is not the agent that the event is about (kernel/ledger.ts). The canonical text has both:
- * searching it first is cheap, parsing the metadata of every event is not.
+ * The metadata name the actor only where it is not the agent that the event is about (kernel/ledger.ts). Searching their text
+ * first is cheap, parsing the metadata of every event is not.
  */
 const actedBy = (actorId: string) =>
-  sql`strpos(canonical, ${actorId}) > 0 and coalesce(metadata ->> 'actorId', agent_id::text) = ${actorId}`;
+  sql`(agent_id = ${actorId} or strpos(metadata::text, ${actorId}) > 0)
+      and coalesce(metadata ->> 'actorId', agent_id::text) = ${actorId}`;
 
 const isAction = (action: string) => {
   const filter = readPrefixFilter(action);

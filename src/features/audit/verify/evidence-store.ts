@@ -4,6 +4,7 @@
 import type { Queryable, Tx } from '../../../kernel/data/db.ts';
 import { prepared, sql } from '../../../kernel/data/sql.ts';
 import type { Link, StoredEvent } from '../chain/hashes.ts';
+import { canonicalOf, storedTextMatches } from '../log/canonical.ts';
 
 export const takeSnapshot = (tx: Tx): Promise<number> =>
   tx.run('audit.snapshot', sql`set transaction isolation level repeatable read, read only`);
@@ -49,7 +50,7 @@ export const readLinkBundle = (tx: Tx, { organizationId, after, through }: LinkR
 
 export interface EventBundle {
   readonly events: number;
-  /** Whether the searchable columns of every row say the same as its text: the rule of `columnFinding`, in SQL. */
+  /** Whether the columns of every row say the same as its stored text, if it has one: the rule of `columnFinding`, in SQL. */
   readonly columnsMatch: boolean | null;
   /** For each event its id and time: 48 hexadecimal digits. */
   readonly keys: string | null;
@@ -65,7 +66,7 @@ export interface EventCursor {
 /** Occurs in no JSON text. */
 export const separator = '\u001e';
 
-/** In the order of time. SQL builds the canonical text from the columns again and compares it. */
+/** In the order of time. Where a row stores its canonical text, SQL builds it from the columns again and compares it. */
 export const readEventBundle = (
   tx: Tx,
   organizationId: string,
@@ -77,12 +78,8 @@ export const readEventBundle = (
     prepared(sql`
       select count(*) as events, max(occurred_at)::text as "lastTime",
              encode(string_agg(uuid_send(event_id) || timestamptz_send(occurred_at), ''), 'hex') as keys,
-             string_agg(appended_in || ' ' || coalesce(encode(seal, 'hex'), '') || ' ' || canonical, ${separator}) as texts,
-             bool_and(canonical = concat(
-               '{"action":', to_json(action), ',"agentId":"', agent_id, '","eventId":"', event_id,
-               '","ipAddress":', to_json(ip_address), ',"metadata":', metadata, ',"organizationId":"', organization_id,
-               '","outcome":', to_json(outcome), ',"timestamp":"', to_char(occurred_at, 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'),
-               '","userAgent":', to_json(user_agent), '}')) as "columnsMatch"
+             string_agg(concat(appended_in, ' ', encode(seal, 'hex'), ' ', ${canonicalOf('e')}), ${separator}) as texts,
+             bool_and(${storedTextMatches('e')}) as "columnsMatch"
       from (
         select event_id, organization_id, agent_id, action, outcome, ip_address, user_agent, metadata, occurred_at,
                canonical, appended_in, seal
@@ -90,7 +87,7 @@ export const readEventBundle = (
         where organization_id = ${organizationId} and occurred_at >= ${after.time}::timestamptz
           and (occurred_at, event_id) > (${after.time}::timestamptz, ${after.eventId}::uuid)
         order by occurred_at, event_id limit ${limit}
-      ) ordered`),
+      ) e`),
   );
 
 export interface LinkRow {
@@ -106,7 +103,7 @@ export async function readLinks(tx: Queryable, range: LinkRange, limit: number):
                encode(l.hash, 'hex') as hash, l.linked_on as "linkedOn", e.event_id as "eventId",
                e.organization_id as "organizationId", e.agent_id as "agentId", e.action, e.outcome,
                e.ip_address as "ipAddress", e.user_agent as "userAgent", e.metadata::text as metadata,
-               to_char(e.occurred_at, 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as "eventTime", e.canonical,
+               to_char(e.occurred_at, 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as "eventTime", ${canonicalOf('e')} as canonical,
                e.appended_in::text as "appendedIn", coalesce(encode(e.seal, 'hex'), '') as seal
         from ${linksWithEvents(range)} order by l.sequence limit ${limit}`,
   );

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { after, it as test } from 'node:test';
 import { environment, execute, startApp, type TestApp } from '../../../../../test/support/harness.ts';
-import { recordEvents } from '../../../../../test/support/scenarios/audit-log.ts';
+import { canonical, recordEvents } from '../../../../../test/support/scenarios/audit-log.ts';
 import { createApp } from '../../../../app.ts';
 import { loadConfig } from '../../../../kernel/config/config.ts';
 import { generateKeyPair } from '../../../../kernel/config/keypair.ts';
@@ -31,9 +31,9 @@ const forged = '00000000-0000-7000-8000-00000000f0f0';
 const forge = `insert into audit_events (event_id, organization_id, agent_id, action, outcome, ip_address, user_agent, metadata,
                                          occurred_at, canonical, appended_in)
   select '${forged}', organization_id, agent_id, action, outcome, ip_address, user_agent, metadata, moment,
-         replace(replace(canonical, event_id::text, '${forged}'),
+         replace(replace(text, event_id::text, '${forged}'),
                  to_char(occurred_at, 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'), to_char(moment, 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')), '0'
-  from (select *, occurred_at - interval '1 day' as moment from audit_events where action = 'agent.created' limit 1) as copied`;
+  from (select *, ${canonical} as text, occurred_at - interval '1 day' as moment from audit_events where action = 'agent.created' limit 1) as copied`;
 
 /** Starts the service again. */
 async function restart(changes: Record<string, string> = {}) {

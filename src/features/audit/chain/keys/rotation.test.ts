@@ -8,7 +8,7 @@ import {
   environment,
   execute,
 } from '../../../../../test/support/harness.ts';
-import { createForger, recordEvents } from '../../../../../test/support/scenarios/audit-log.ts';
+import { canonical, createForger, recordEvents } from '../../../../../test/support/scenarios/audit-log.ts';
 import { createStatementReader, describePublicKey } from '../../../../adapters/keys/keys.ts';
 import { createApp } from '../../../../app.ts';
 import { loadConfig } from '../../../../kernel/config/config.ts';
@@ -105,7 +105,7 @@ const forgedRow = (organizationId: string, tag: string): string => {
   return `insert into audit_events (event_id, organization_id, agent_id, action, outcome, ip_address, user_agent, metadata,
                                     occurred_at, canonical, seal)
     select '${id}', organization_id, agent_id, action, outcome, ip_address, user_agent, metadata, occurred_at,
-           replace(canonical, event_id::text, '${id}'), decode('${tag}${'ab'.repeat(16)}', 'hex')
+           replace(${canonical}, event_id::text, '${id}'), decode('${tag}${'ab'.repeat(16)}', 'hex')
     from audit_events where organization_id = '${organizationId}' limit 1`;
 };
 
