@@ -64,6 +64,7 @@ export async function createEvents(base: Foundations, later: LaterParts) {
     // Listeners that may wait for a lock come first: a cache's invalidation must outlast all that follows it until the commit.
     listeners: [
       audit.listener,
+      usage.planListener,
       revokeChainsWithAgent,
       later.listings,
       idempotency.listener,

@@ -64,6 +64,7 @@ export function createIssuance(base: Foundations, events: Events, registry: Regi
       admit: (proof, issue) => oidc.exchange.admit(proof, grantRefusalCodes, issue),
     },
     checkPlans: tiers.checkTokens,
+    hasTokenLimit: tiers.hasTokenLimit,
     reachedPlanLimit: tiers.reachedTokenLimit,
     countIntrospection: ({ organizationId, agentId }) =>
       usage.count(organizationId, agentId, 'introspections'),

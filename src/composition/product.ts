@@ -41,10 +41,16 @@ export function createProduct(base: Foundations, events: Events, registry: Regis
     countAgents: agents.countAgainstPlan,
     callsOn: usage.callsOn,
     tokensAt: usage.tokensAt,
+    countIssued: usage.countIssued,
     countUsage: usage.count,
     checkout: billing.checkout,
   });
-  const analytics = createAnalytics({ db, clock, enabled: config.analyticsEnabled });
+  const analytics = createAnalytics({
+    db,
+    clock,
+    countIssued: usage.countIssued,
+    enabled: config.analyticsEnabled,
+  });
   const compliance = createCompliance({
     db,
     kv,

@@ -20,6 +20,8 @@ export interface DomainEvent {
   readonly data: Readonly<Record<string, unknown>>;
   /** `data` with the actor and the request id: the audit log stores this. */
   readonly metadata: Readonly<Record<string, unknown>>;
+  /** The organization has no limit of tokens, so its usage may be counted later; no part of the audit log. */
+  readonly unlimited?: boolean;
   /** Of the request that made the change; no part of the audit log. */
   readonly idempotencyKey?: IdempotencyKey;
 }
@@ -28,6 +30,8 @@ export interface Subject {
   readonly organizationId: string;
   readonly agentId: string;
   readonly outcome?: 'success' | 'failure';
+  /** See DomainEvent. */
+  readonly unlimited?: boolean;
   /** Ids, names, scopes, reasons; never a secret. */
   readonly metadata?: Record<string, unknown>;
 }

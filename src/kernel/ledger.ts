@@ -39,6 +39,7 @@ export function createLedger(deps: { clock: Clock; ids: Ids; listeners: readonly
       ...(actor.delegation && { delegation: delegationOf(actor.delegation) }),
       requestId: actor.requestId,
     },
+    ...(subject.unlimited && { unlimited: true }),
     ...(actor.idempotencyKey && { idempotencyKey: actor.idempotencyKey }),
   });
 

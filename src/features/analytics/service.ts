@@ -13,13 +13,18 @@ export interface AnalyticsService {
 const dayMs = 86_400_000;
 const maxAgents = 10_000;
 
-export function createAnalyticsService({ db, clock }: Pick<AnalyticsDeps, 'db' | 'clock'>): AnalyticsService {
+export function createAnalyticsService({
+  db,
+  clock,
+  countIssued,
+}: Pick<AnalyticsDeps, 'db' | 'clock' | 'countIssued'>): AnalyticsService {
   /** Midnight of the first day of a period that ends today. */
   const firstDayOf = (days: number) => new Date((Math.floor(clock.now() / dayMs) - days + 1) * dayMs);
 
   return {
     async tokens({ organizationId }, days) {
       const first = firstDayOf(days);
+      await countIssued();
       const rows = await tokensByDay(db, organizationId, first);
       const counts = new Map(rows.map(({ date, count }) => [date, count]));
       const data = Array.from({ length: days }, (_, day) => {
@@ -30,6 +35,7 @@ export function createAnalyticsService({ db, clock }: Pick<AnalyticsDeps, 'db' |
     },
 
     async activity({ organizationId }) {
+      await countIssued();
       const rows = await tokensByHourOfWeek(db, organizationId, firstDayOf(limits.analyticsDays.max));
       const counts = new Map(rows.map(({ dow, hour, count }) => [dow * 24 + hour, count]));
       const data = Array.from({ length: 7 * 24 }, (_, cell) => ({
@@ -41,6 +47,7 @@ export function createAnalyticsService({ db, clock }: Pick<AnalyticsDeps, 'db' |
     },
 
     async agents({ organizationId }) {
+      await countIssued();
       const month = new Date(clock.now()).toISOString().slice(0, 7);
       return {
         tenantId: organizationId,

@@ -30,6 +30,8 @@ export interface TierDeps {
     agentIds: readonly string[],
     now: number,
   ): Promise<ReadonlyMap<string, number>>;
+  /** Counts the issued tokens that are not in the counters yet: those of organizations without limits. */
+  countIssued(): Promise<void>;
   /** Starts the payment of a plan; TIER_UPGRADE_NOT_REQUIRED unless it is above the present one. */
   checkout(
     caller: Caller,
@@ -79,6 +81,7 @@ export interface Tiers extends CallQuota {
   readonly routes: readonly RouteEntry[];
   readonly checkTokens: CheckTokens;
   readonly reachedTokenLimit: ReachedTokenLimit;
+  hasTokenLimit(client: QuotaClient): boolean;
   /** Each limit of the caller's organization and of the caller itself, with its usage. */
   planUsage(caller: Caller): Promise<PlanUsage>;
 }

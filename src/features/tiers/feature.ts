@@ -6,7 +6,7 @@ import { createCallQuota } from './call-quota.ts';
 import type { TierDeps, Tiers } from './deps.ts';
 import { tierRoutes } from './routes.ts';
 import { createTierService } from './service.ts';
-import { createTokenLimitReader, createTokenQuota } from './token-quota.ts';
+import { createTokenLimitReader, createTokenQuota, hasTokenLimit } from './token-quota.ts';
 
 export function createTiers(deps: TierDeps): Tiers {
   const calls = createCallQuota(deps);
@@ -16,6 +16,7 @@ export function createTiers(deps: TierDeps): Tiers {
     planUsage: service.planUsage,
     checkTokens: createTokenQuota(deps),
     reachedTokenLimit: createTokenLimitReader(deps),
+    hasTokenLimit,
     routes: tierRoutes(service),
   };
 }

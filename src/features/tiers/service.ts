@@ -12,10 +12,11 @@ export interface TierService {
 }
 
 export function createTierService(deps: TierDeps, { usedToday }: CallQuota): TierService {
-  const { db, clock, planOf, countAgents, tokensAt, checkout } = deps;
+  const { db, clock, planOf, countAgents, countIssued, tokensAt, checkout } = deps;
 
   /** The caller is authenticated, so its organization exists. */
   const readPlan = async ({ organizationId, agentId }: Caller) => {
+    await countIssued();
     const [plan = fail('ORG_NOT_FOUND'), agents, calls, tokens] = await Promise.all([
       planOf(organizationId),
       countAgents(organizationId),

@@ -244,6 +244,7 @@ describe('the counts of tokens', () => {
       createTenant(t),
     ]);
     await concurrently(150, (index) => requestToken(t, tenants[index % 3] as Tenant));
+    await t.app.usage.countIssued();
     const differing = await t.sql(
       `select agent_id, to_char(occurred_at at time zone 'UTC', 'YYYY-MM-DD') as day, count(*)::int as n
        from audit_events where action = 'token.issued' group by 1, 2

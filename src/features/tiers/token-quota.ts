@@ -18,7 +18,7 @@ export function createTokenQuota({
   tokensAt,
 }: Pick<TierDeps, 'clock' | 'metrics' | 'tokensAt'>): CheckTokens {
   return async (tx, clients, { waiting }) => {
-    const limited = clients.filter(hasLimit);
+    const limited = clients.filter(hasTokenLimit);
     if (limited.length === 0) return clients.map(() => undefined);
     const now = clock.now();
     const locks = distinct(limited.map(lockOf));
@@ -35,7 +35,7 @@ export function createTokenQuota({
     const usedBy = (id: string) => used.get(id) ?? 0;
 
     const check = (client: QuotaClient) => {
-      if (!hasLimit(client)) return undefined;
+      if (!hasTokenLimit(client)) return undefined;
       const { agentId, organizationId, planTier } = client;
       const applicable = limitsFor(client);
       const reached = applicable.find(({ id, limit }) => usedBy(id) >= limit);
@@ -62,7 +62,7 @@ export function createTokenQuota({
 export const createTokenLimitReader =
   ({ clock, tokensAt }: Pick<TierDeps, 'clock' | 'tokensAt'>): ReachedTokenLimit =>
   async (db, client) => {
-    if (!hasLimit(client)) return undefined;
+    if (!hasTokenLimit(client)) return undefined;
     const now = clock.now();
     const used = await tokensAt(db, [client.organizationId], [client.agentId], now);
     const reached = limitsFor(client).find(({ id, limit }) => (used.get(id) ?? 0) >= limit);
@@ -79,7 +79,7 @@ function limitsFor(client: QuotaClient) {
   return checks.filter(({ limit }) => isLimited(limit));
 }
 
-const hasLimit = (client: QuotaClient): boolean => {
+export const hasTokenLimit = (client: QuotaClient): boolean => {
   const { tokens_per_day, tokens_per_month } = limitsOf(client);
   return isLimited(tokens_per_day) || isLimited(tokens_per_month);
 };

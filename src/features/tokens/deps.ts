@@ -46,6 +46,8 @@ export interface TokenDeps {
     clients: readonly AgentStatus[],
     options: { waiting: boolean },
   ): Promise<readonly (PlanLimit | 'busy' | undefined)[]>;
+  /** Whether the plan limits the tokens of this client or of its organization. */
+  hasTokenLimit(client: AgentStatus): boolean;
   /** The plan's limit that refuses a token of this client now. Counts nothing. */
   reachedPlanLimit(db: Queryable, client: AgentStatus): Promise<PlanLimit | undefined>;
   countIntrospection(caller: Caller): void;

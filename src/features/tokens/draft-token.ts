@@ -34,7 +34,12 @@ export type DraftToken = (
 ) => Decision;
 
 export const createDraftToken =
-  ({ clock, ids, signer }: Pick<TokenDeps, 'clock' | 'ids' | 'signer'>): DraftToken =>
+  ({
+    clock,
+    ids,
+    signer,
+    hasTokenLimit,
+  }: Pick<TokenDeps, 'clock' | 'ids' | 'signer' | 'hasTokenLimit'>): DraftToken =>
   (client, contents, origin, credentialId) => {
     const { agentId, organizationId } = client;
     const { audience, scope, otherAgents, resource, metadata } = contents;
@@ -57,6 +62,7 @@ export const createDraftToken =
         subject: {
           organizationId,
           agentId,
+          unlimited: !hasTokenLimit(client),
           metadata: { tokenId, scope, audience, expiresIn, credentialId, ...metadata },
         },
       },

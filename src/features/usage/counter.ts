@@ -1,6 +1,7 @@
 /**
  * Counts usage. API calls and the like are counted in memory and written every second: a killed process loses that second.
- * Tokens are counted in the transaction that records them, so none is lost.
+ * Tokens are counted in the transaction that records them, so none is lost. Those of organizations without limits are stored there, and
+ * counted later (uncounted.ts).
  */
 import { createBatcher } from '../../kernel/concurrency/batcher.ts';
 import type { Tx } from '../../kernel/data/db.ts';
@@ -8,6 +9,7 @@ import type { DomainEvent } from '../../kernel/domain-event.ts';
 import type { UsageCounter, UsageDeps } from './deps.ts';
 import { dayOf } from './period.ts';
 import { insertTokensAtCommit, insertUsage, type TokenRow, type UsageRow } from './store.ts';
+import { insertUncountedAtCommit } from './uncounted-store.ts';
 
 type MutableUsageRow = Omit<UsageRow, 'quantity'> & { quantity: number };
 
@@ -59,8 +61,13 @@ export function createUsageCounter({
     listener: {
       async inTransaction(tx, events) {
         const issued = events.filter(({ type }) => type === 'token.issued');
-        for (const [time, sameTime] of Map.groupBy(issued, ({ timestamp }) => timestamp))
-          countTokens(tx, time, sameTime);
+        for (const [time, sameTime] of Map.groupBy(issued, ({ timestamp }) => timestamp)) {
+          const limited = sameTime.filter(({ unlimited }) => !unlimited);
+          if (limited.length > 0) countTokens(tx, time, limited);
+          if (limited.length === sameTime.length) continue;
+          const uncounted = sameTime.filter(({ unlimited }) => unlimited);
+          insertUncountedAtCommit(tx, `${time.slice(0, 13)}:00:00Z`, uncounted);
+        }
       },
     },
     flush: () => flush(null),

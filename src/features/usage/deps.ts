@@ -26,11 +26,18 @@ export interface UsageCounter {
 }
 
 export interface Usage extends UsageCounter {
+  /** Counts tokens when a plan changes. It may wait for a lock. */
+  readonly planListener: LedgerListener;
+  /** Counts the tokens that were issued to organizations without limits. Call it before a read of the counters. */
+  countIssued(): Promise<void>;
   readonly routes: readonly RouteEntry[];
   readonly loops: readonly Loop[];
   /** Calls of the organization on the day of `now`, including the unwritten ones of this process. */
   callsOn(organizationId: string, now: number): Promise<number>;
-  /** Issued tokens by id: for each organization those of the day of `now`, for each agent those of its month. */
+  /**
+   * Issued tokens by id: for each organization those of the day of `now`, for each agent those of its month. Exact for
+   * organizations with a limit, and for others after `countIssued`.
+   */
   tokensAt(
     db: Queryable,
     organizationIds: readonly string[],

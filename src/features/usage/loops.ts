@@ -3,6 +3,7 @@ import type { Loop } from '../../kernel/concurrency/loops.ts';
 import { tryLockGlobal } from '../../kernel/data/locks.ts';
 import { type CountedTable, countedTables, deleteOld, mergeShards } from './compaction-store.ts';
 import type { UsageCounter, UsageDeps } from './deps.ts';
+import type { UncountedTokens } from './uncounted.ts';
 
 const dayMs = 86_400_000;
 
@@ -12,6 +13,13 @@ export const createFlushLoop = ({ flush }: UsageCounter): Loop => ({
   everyMs: 1_000,
   inEveryProcess: true,
   run: flush,
+});
+
+/** Rarely, because an agent's tokens of one round cost one update of its counters. */
+export const createCountLoop = ({ count }: UncountedTokens): Loop => ({
+  name: 'usage-count',
+  everyMs: 60_000,
+  run: count,
 });
 
 /** The age at which a table's rows no longer change, even when a clock lags by almost a day. */

@@ -21,7 +21,17 @@ export interface UsageFile {
 const maxRows = 10_000;
 const rowsPerPage = 2_000;
 
-export function createUsageService({ db, clock }: UsageDeps, { flush }: UsageCounter): UsageService {
+export function createUsageService(
+  { db, clock }: UsageDeps,
+  counter: UsageCounter,
+  countIssued: () => Promise<void>,
+): UsageService {
+  /** Writes all counters that a response reads. */
+  const flush = async () => {
+    await counter.flush();
+    await countIssued();
+  };
+
   const filterOf = (caller: Caller, query: UsageQuery | UsageExportQuery): UsageFilter => ({
     ...periodOf(query, clock.now()),
     organizationId: caller.organizationId,

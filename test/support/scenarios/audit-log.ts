@@ -15,7 +15,7 @@ import {
   type StoredEvent,
 } from '../../../src/features/audit/chain/hashes.ts';
 import { createAudit } from '../../../src/features/audit/feature.ts';
-import { canonicalOf } from '../../../src/features/audit/log/canonical.ts';
+import { canonicalOf } from '../../../src/features/audit/log/canonical-store.ts';
 import { loadConfig } from '../../../src/kernel/config/config.ts';
 import type { Db, Tx } from '../../../src/kernel/data/db.ts';
 import type { Sql } from '../../../src/kernel/data/sql.ts';

@@ -1,7 +1,7 @@
 /** The rows that the sequencer reads and writes: its progress, events without a link, and links. */
 import type { Queryable, Tx } from '../../../kernel/data/db.ts';
 import { listOf, prepared, type Sql, sql } from '../../../kernel/data/sql.ts';
-import { canonicalOf } from '../log/canonical.ts';
+import { canonicalOf } from '../log/canonical-store.ts';
 import type { Link } from './hashes.ts';
 
 export interface SequencerProgress {

@@ -7,7 +7,7 @@ import type { DomainEvent } from '../../../kernel/domain-event.ts';
 import { readPrefixFilter } from '../../../kernel/http/input/prefix-filter.ts';
 import { offsetOf } from '../../../kernel/http/page.ts';
 import type { AuditEvent, AuditQuery } from '../schema.ts';
-import { canonicalText, type EventFields } from './canonical.ts';
+import { canonicalText, type EventFields } from './canonical-store.ts';
 import type { Period } from './period.ts';
 
 /** All events of one record have the same time. */

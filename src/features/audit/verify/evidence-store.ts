@@ -4,7 +4,7 @@
 import type { Queryable, Tx } from '../../../kernel/data/db.ts';
 import { prepared, sql } from '../../../kernel/data/sql.ts';
 import type { Link, StoredEvent } from '../chain/hashes.ts';
-import { canonicalOf, storedTextMatches } from '../log/canonical.ts';
+import { canonicalOf, storedTextMatches } from '../log/canonical-store.ts';
 
 export const takeSnapshot = (tx: Tx): Promise<number> =>
   tx.run('audit.snapshot', sql`set transaction isolation level repeatable read, read only`);

@@ -14,3 +14,11 @@ begin
   end if;
 end $$;
 alter table audit_progress alter column texts_until set default '-infinity';
+
+-- Tokens of organizations without limits, one row for each batch of the token endpoint: adding a row costs less than three
+-- counters for each agent. A loop adds them to usage_days, token_hours and token_months, and deletes them.
+create table uncounted_tokens (
+  hour timestamptz not null,
+  organization_ids uuid[] not null,
+  agent_ids uuid[] not null
+);

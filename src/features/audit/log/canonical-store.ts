@@ -25,7 +25,7 @@ export const canonicalText = (event: EventFields): string =>
 
 type Alias = 'e' | 'audit_events';
 
-/** The same text from the columns. PostgreSQL escapes strings as JSON.stringify does (canonical.test.ts). */
+/** The same text from the columns. PostgreSQL escapes strings as JSON.stringify does (canonical-store.test.ts). */
 const textOfColumns = (of: Alias): string => `concat(
   '{"action":', to_json(${of}.action), ',"agentId":"', ${of}.agent_id, '","eventId":"', ${of}.event_id,
   '","ipAddress":', to_json(${of}.ip_address), ',"metadata":', ${of}.metadata, ',"organizationId":"', ${of}.organization_id,

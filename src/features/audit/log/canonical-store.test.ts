@@ -5,7 +5,7 @@ import fc from 'fast-check';
 import { execute, startApp } from '../../../../test/support/harness.ts';
 import { storeTexts } from '../../../../test/support/scenarios/audit-log.ts';
 import { createLedger } from '../../../kernel/ledger.ts';
-import { canonicalOf } from './canonical.ts';
+import { canonicalOf } from './canonical-store.ts';
 
 const t = await startApp();
 const { organizationId, agentId } = t.operator;

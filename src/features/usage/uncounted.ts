@@ -1,0 +1,65 @@
+/**
+ * Counts the tokens of organizations without limits. The transaction that issues them stores one row for all of them instead
+ * of three counters for each. A loop counts these rows every minute; readers of the counters count them first.
+ */
+import { createBatcher } from '../../kernel/concurrency/batcher.ts';
+import { DatabaseUnavailable, type Tx } from '../../kernel/data/db.ts';
+import { lockGlobal } from '../../kernel/data/locks.ts';
+import type { LedgerListener } from '../../kernel/domain-event.ts';
+import type { UsageDeps } from './deps.ts';
+import { countChunk, hasUncounted } from './uncounted-store.ts';
+
+export interface UncountedTokens {
+  /** Counts all tokens that were issued before the call. */
+  count(): Promise<void>;
+  /** The same for readers. While the database accepts no writes, the figures may lack the tokens of the last minute. */
+  countForReader(): Promise<void>;
+  /** Counts them when a plan changes: an organization may have a limit from then on. */
+  readonly planListener: LedgerListener;
+}
+
+/** Events of transactions that may change a plan. */
+const planChanges: ReadonlySet<string> = new Set([
+  'organization.updated',
+  'organization.suspended',
+  'organization.reactivated',
+  'billing.subscription_updated',
+]);
+
+export function createUncountedTokens({ db }: Pick<UsageDeps, 'db'>): UncountedTokens {
+  const countIn = async (tx: Tx): Promise<boolean> => {
+    await lockGlobal(tx, 'usageCompaction');
+    return countChunk(tx);
+  };
+
+  const countAll = async () => {
+    if (!(await hasUncounted(db))) return;
+    while (await db.transaction(countIn));
+  };
+
+  /** Concurrent callers share one round. */
+  const runShared = createBatcher({
+    run: async (callers: readonly null[]) => {
+      await countAll();
+      return callers.map(() => undefined);
+    },
+    maxBatch: 10_000,
+    concurrency: 1,
+    maxQueue: 10_000,
+  });
+  const count = () => runShared(null);
+
+  return {
+    count,
+    countForReader: () =>
+      count().catch((error) => {
+        if (!(error instanceof DatabaseUnavailable)) throw error;
+      }),
+    planListener: {
+      async inTransaction(tx, events) {
+        if (!events.some(({ type }) => planChanges.has(type))) return;
+        while (await countIn(tx));
+      },
+    },
+  };
+}
