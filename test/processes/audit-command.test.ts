@@ -147,6 +147,8 @@ describe('audit export and verify', () => {
     await change('success', 'failure');
     const { code, stdout } = await audit(online, 'verify');
     await change('failure', 'success');
+    // The sequencer did not link the changed rows, and looks at them again only after a reset.
+    await tamper("update audit_progress set settled_before = '0'");
     assert.equal(code, 1);
     assert.match(stdout, new RegExp(`^NOT INTACT: [\\s\\S]*organization {2}${young}`));
     assert.equal((await audit(online, 'verify')).code, 0);
