@@ -1,5 +1,6 @@
 /** Writes `token_revocations` and `used_assertions`; reads across agents, organizations, credentials, resources and grants. */
 import type { PlanTier } from '../../contract/limits.ts';
+import { byteas, uuids } from '../../kernel/data/binary-arrays.ts';
 import type { Queryable } from '../../kernel/data/db.ts';
 import { lockShared, tryLockShared } from '../../kernel/data/locks.ts';
 import { empty, listOf, prepared, sql } from '../../kernel/data/sql.ts';
@@ -60,9 +61,9 @@ interface SecretOfAgent {
 }
 
 const secretRows = (secrets: readonly SecretOfAgent[]) => sql`(
-    select agent_id, decode(secret_hash, 'hex') as secret_hash, position
-    from unnest(${listOf(secrets.map(({ agentId }) => agentId))}::uuid[],
-                ${listOf(secrets.map(({ secretHash }) => secretHash.toString('hex')))})
+    select agent_id, secret_hash, position
+    from unnest(${uuids(secrets.map(({ agentId }) => agentId))}::uuid[],
+                ${byteas(secrets.map(({ secretHash }) => secretHash.toString('hex')))}::bytea[])
       with ordinality as secrets (agent_id, secret_hash, position)
   )`;
 
