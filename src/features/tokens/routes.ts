@@ -46,6 +46,7 @@ export const tokenRoutes = (
     accepts: 'form',
     failures: 'oauth',
     malformed: endpoint.malformed,
+    isOverloaded: endpoint.isOverloaded,
     schema: { query: TokenQuery, body: tokenRequestOf(grants), response: { 200: AccessTokenResponse } },
     handler: ({ body, query, headers, origin, countAgainst }) =>
       endpoint.issue({ form: body, query, authorization: headers.authorization, origin, countAgainst }),

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { setImmediate as nextTick } from 'node:timers/promises';
+import { setImmediate as nextTick, setTimeout as sleep } from 'node:timers/promises';
 import { DatabaseUnavailable } from '../data/db.ts';
 import { formatError } from '../http/error-format.ts';
 import { type BatcherOptions, createBatcher } from './batcher.ts';
@@ -100,6 +100,49 @@ describe('batcher', () => {
     await finishAll();
     await results;
     assert.equal(peak(), 3);
+  });
+});
+
+describe('ready', () => {
+  it('a batch is formed when it resolves, of all items that have arrived by then', async () => {
+    let letGo = Promise.withResolvers<void>();
+    const { add, started, finishAll } = createBatches({ ready: () => letGo.promise });
+    const results = [add(1)];
+    await nextTick();
+    results.push(add(2));
+    assert.deepEqual(batches(started), []);
+    letGo.resolve();
+    await nextTick();
+    assert.deepEqual(batches(started), [[1, 2]]);
+    letGo = Promise.withResolvers();
+    results.push(add(3));
+    await finishAll();
+    assert.deepEqual(batches(started), [[1, 2]]);
+    letGo.resolve();
+    await finishAll();
+    assert.deepEqual(await Promise.all(results), ['#1', '#2', '#3']);
+  });
+});
+
+describe('a queue that is too slow', () => {
+  it('is full when a new item would wait longer than maxWaitMs, by the last full batch', async () => {
+    const { add, started, finishAll } = createBatches({ maxBatch: 2, maxWaitMs: 10 });
+    const results = upTo(4).map(add);
+    assert.equal(add.isFull(), false, 'the speed is not known yet');
+    await nextTick();
+    await sleep(30);
+    started[0]?.finish();
+    await nextTick();
+    assert.equal(add.isFull(), false, 'a queue that fits in one batch is not refused');
+    results.push(add(4), add(5));
+    assert.equal(add.isFull(), true);
+    await assert.rejects(add(6), Overloaded);
+    await finishAll();
+    assert.equal((await Promise.all(results)).length, 6);
+    results.push(...[7, 8, 9].map(add));
+    assert.equal(add.isFull(), false, 'the last full batch was fast');
+    await finishAll();
+    await Promise.all(results);
   });
 });
 

@@ -13,6 +13,17 @@ export interface BatcherOptions<Item, Result> {
   readonly concurrency: number;
   /** Items that may wait for a batch. */
   readonly maxQueue: number;
+  /** Items are refused when they would probably wait longer than this, by the speed of the last full batch. */
+  readonly maxWaitMs?: number;
+  /** Awaited before a batch is formed: items that arrive meanwhile join it. */
+  ready?(): Promise<void> | undefined;
+}
+
+export interface Batcher<Item, Result> {
+  /** Fails with `Overloaded` when the queue is full. */
+  (item: Item): Promise<Result>;
+  /** Whether it refuses items now; for a caller that would do work in vain. */
+  isFull(): boolean;
 }
 
 interface QueuedItem<Item, Result> {
@@ -21,12 +32,16 @@ interface QueuedItem<Item, Result> {
   reject(error: unknown): void;
 }
 
-export function createBatcher<Item, Result>(
-  options: BatcherOptions<Item, Result>,
-): (item: Item) => Promise<Result> {
-  const { run, maxBatch, concurrency, maxQueue } = options;
+export function createBatcher<Item, Result>(options: BatcherOptions<Item, Result>): Batcher<Item, Result> {
+  const { run, maxBatch, concurrency, maxQueue, maxWaitMs = Infinity, ready } = options;
   let queue: QueuedItem<Item, Result>[] = [];
   let inFlight = 0;
+  /** Of the last full batch. */
+  let msPerItem = 0;
+
+  // A queue that fits in one batch is never refused. So a batch is full under load, and `msPerItem` is learned anew each time.
+  const isFull = () =>
+    queue.length >= maxQueue || (queue.length >= maxBatch && queue.length * msPerItem > maxWaitMs);
 
   const runBatch = async (batch: readonly QueuedItem<Item, Result>[]): Promise<void> => {
     try {
@@ -49,20 +64,24 @@ export function createBatcher<Item, Result>(
 
   const drain = async () => {
     while (queue.length > 0) {
+      const started = performance.now();
+      await ready?.();
       const batch = queue.slice(0, maxBatch);
       queue = queue.slice(maxBatch);
       await runBatch(batch);
+      if (batch.length === maxBatch) msPerItem = (performance.now() - started) / (maxBatch * concurrency);
     }
     inFlight -= 1;
   };
 
-  return (item) =>
+  const add = (item: Item): Promise<Result> =>
     new Promise((resolve, reject) => {
-      if (queue.length >= maxQueue) return reject(new Overloaded());
+      if (isFull()) return reject(new Overloaded());
       queue.push({ item, resolve, reject });
       if (inFlight >= concurrency) return;
       inFlight += 1;
       // Requests that arrived in the same tick of the event loop join the first batch.
       setImmediate(drain);
     });
+  return Object.assign(add, { isFull });
 }

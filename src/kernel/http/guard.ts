@@ -8,6 +8,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { PlanTier } from '../../contract/limits.ts';
 import type { Scope } from '../../contract/scopes.ts';
 import type { Actor, Caller, Delegation, Origin } from '../caller.ts';
+import { Overloaded } from '../concurrency/overloaded.ts';
 import { fail } from '../fail.ts';
 import { anonymous, isUuid } from '../ids.ts';
 import type { Metrics } from '../observability/metrics.ts';
@@ -304,6 +305,7 @@ export function createGuard(deps: GuardDeps): Guard {
     },
 
     async authorize(request, reply, context, entry) {
+      if (entry?.isOverloaded?.()) throw new Overloaded();
       if (entry?.access.kind === 'clientOrScope' && mayCarryClientCredentials(request)) return;
       const token = bearerToken(request.headers.authorization);
       const authenticated = token === undefined ? undefined : await authenticate(token);

@@ -8,6 +8,7 @@ import { createFairQueue, type FairQueue } from '../../../kernel/concurrency/fai
 import type { UnbatchedGrant } from '../../../kernel/ports/grant.ts';
 import type { AuthenticatedRequest } from './authorize.ts';
 import type { Recorded } from './record.ts';
+import { createSigningBacklog } from './signing-backlog.ts';
 
 export interface IssueOptions {
   /** Whether the transaction waits for locks. */
@@ -22,17 +23,30 @@ export type IssueBatch = (
   options: IssueOptions,
 ) => Promise<Recorded[]>;
 
-const batches = { maxBatch: 100, concurrency: 1, maxQueue: 1_000 } as const;
+/** At most this many tokens are still being signed when the next batch starts: enough work for the signing threads until then. */
+const maxUnsigned = 8;
+
+/** Beyond `maxWaitMs` requests are refused before they cost anything, so that an overload takes no time from the requests in the queue. */
+const batches = { maxBatch: 100, concurrency: 1, maxQueue: 2_000, maxWaitMs: 1_000 } as const;
 
 /** An organization has one place, so it cannot take both. */
 const waitingRequests = { concurrency: 2, perKey: 1, maxQueue: 200, maxWaitMs: 30_000 } as const;
 
-export function createIssueQueues(
-  issueBatch: IssueBatch,
-  exchangeQueue: FairQueue,
-): (request: AuthenticatedRequest) => Promise<Recorded> {
+export interface IssueQueues {
+  issue(request: AuthenticatedRequest): Promise<Recorded>;
+  /** Whether a request that arrives now would wait too long. */
+  isOverloaded(): boolean;
+}
+
+export function createIssueQueues(issueBatch: IssueBatch, exchangeQueue: FairQueue): IssueQueues {
+  const backlog = createSigningBacklog(maxUnsigned);
   const issueTogether = createBatcher({
-    run: (requests: readonly AuthenticatedRequest[]) => issueBatch(requests, { waiting: false }),
+    async run(requests: readonly AuthenticatedRequest[]) {
+      const results = await issueBatch(requests, { waiting: false });
+      for (const result of results) if (result.kind === 'decided') backlog.add(result.response);
+      return results;
+    },
+    ready: backlog.ready,
     ...batches,
   });
   const waitingQueue = createFairQueue(waitingRequests);
@@ -50,12 +64,15 @@ export function createIssueQueues(
   const issueUnbatched = async (request: AuthenticatedRequest, grant: UnbatchedGrant) =>
     issueAlone(exchangeQueue, request, await grant.agentsToLock(request.form));
 
-  return async (request) => {
-    if (request.grant.transaction === 'own') return issueUnbatched(request, request.grant);
-    const result = await issueTogether(request);
-    if (result.kind === 'agentBusy') return issueAlone(waitingQueue, request);
-    if (result.kind === 'quotaBusy') return issueAlone(waitingQueue, withUsedAssertion(request));
-    return result;
+  return {
+    isOverloaded: issueTogether.isFull,
+    async issue(request) {
+      if (request.grant.transaction === 'own') return issueUnbatched(request, request.grant);
+      const result = await issueTogether(request);
+      if (result.kind === 'agentBusy') return issueAlone(waitingQueue, request);
+      if (result.kind === 'quotaBusy') return issueAlone(waitingQueue, withUsedAssertion(request));
+      return result;
+    },
   };
 }
 

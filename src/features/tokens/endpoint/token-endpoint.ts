@@ -21,6 +21,7 @@ export interface TokenEndpoint {
   issue(request: TokenHttpRequest): Promise<IssuedToken>;
   /** The code for a form that does not match the schema. */
   malformed(form: unknown): TokenErrorCode;
+  isOverloaded(): boolean;
 }
 
 export interface IssueSteps {
@@ -54,10 +55,11 @@ export function createTokenEndpoint(
       const withinQuota = await applyQuota(tx, authorized, { checkPlans, waiting });
       return record(tx, withinQuota, { ledger, draft });
     });
-  const issue = createIssueQueues(issueBatch, exchangeQueue);
+  const queues = createIssueQueues(issueBatch, exchangeQueue);
 
   return {
     malformed,
+    isOverloaded: queues.isOverloaded,
 
     async issue(httpRequest) {
       const parsed = parse(httpRequest);
@@ -67,7 +69,7 @@ export function createTokenEndpoint(
       await countAgainstClient(parsed, proof);
       // A proof of its own: the stages look up by it, and requests with the same secret share a cached one.
       const request = { ...parsed, proof: { ...proof } };
-      const result = await issue(request);
+      const result = await queues.issue(request);
       if (result.kind === 'unauthenticated') return refuse(parsed, proof, result);
       if (result.kind !== 'decided') throw new Error(`not decided while waiting for locks: ${result.kind}`);
       if (proof.kind === 'secret') recordUse(proof.credentialId);

@@ -1,0 +1,32 @@
+/**
+ * Signatures take more time than all other work of a token, so under load they queue for the threads that make them. A batch that
+ * starts earlier than its signatures could be made gains nothing: it only holds fewer requests.
+ */
+export interface SigningBacklog {
+  /** A token that is being signed. */
+  add(response: Promise<unknown>): void;
+  /** Resolves when few signatures are left; undefined when they are few now. */
+  ready(): Promise<void> | undefined;
+}
+
+export function createSigningBacklog(few: number): SigningBacklog {
+  let unsigned = 0;
+  let waiting: PromiseWithResolvers<void> | undefined;
+  const signed = () => {
+    unsigned -= 1;
+    if (unsigned > few) return;
+    waiting?.resolve();
+    waiting = undefined;
+  };
+  return {
+    add(response) {
+      unsigned += 1;
+      response.then(signed, signed);
+    },
+    ready() {
+      if (unsigned <= few) return undefined;
+      waiting ??= Promise.withResolvers();
+      return waiting.promise;
+    },
+  };
+}
