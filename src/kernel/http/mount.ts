@@ -9,8 +9,16 @@ import { endSignal } from './connections/end-signal.ts';
 import type { Guard, RequestContext } from './guard.ts';
 import { readForm, readJson } from './input/body.ts';
 import { idempotencyHeader, type RunIdempotent, replayedHeader } from './input/idempotency.ts';
-import { schemaOf } from './openapi.ts';
-import { type BodyFormat, mediaTypes, type RouteEntry, redirectTarget, successStatus } from './route.ts';
+import { validatorCompiler } from './input/validation.ts';
+import { type Compilers, schemaOf } from './openapi.ts';
+import {
+  type BodyFormat,
+  bodyFormats,
+  mediaTypes,
+  type RouteEntry,
+  redirectTarget,
+  successStatus,
+} from './route.ts';
 import { isStaticContent, sendStaticContent } from './static-content.ts';
 
 declare module 'fastify' {
@@ -42,6 +50,11 @@ const serializerCompiler: FastifySerializerCompiler<object> =
   (body) =>
     serializerOf(schema, { schema, method, url, httpStatus })(body);
 
+export const compilers = {
+  buildValidator: () => validatorCompiler,
+  buildSerializer: () => serializerCompiler,
+} as unknown as Compilers;
+
 interface MountDeps {
   readonly guard: Guard;
   readonly runIdempotent: RunIdempotent;
@@ -54,8 +67,7 @@ export async function mountRoutes(
   routes: readonly RouteEntry[],
   deps: MountDeps,
 ): Promise<void> {
-  server.setSerializerCompiler(serializerCompiler);
-  for (const format of ['json', 'form', 'raw'] as const) {
+  for (const format of bodyFormats) {
     await server.register(async (context) => {
       context.addContentTypeParser(
         mediaTypes[format],

@@ -86,6 +86,9 @@ export const mediaTypes: Readonly<Record<BodyFormat, string>> = {
   raw: '*',
 };
 
+/** The order in which routes are mounted, and documented. */
+export const bodyFormats = ['json', 'form', 'raw'] as const satisfies readonly BodyFormat[];
+
 type StaticOf<S> = S extends TSchema ? Static<S> : undefined;
 type CallerOf<A extends Access> = A extends { kind: 'bearer' | 'scope' | 'clientOrScope' | 'policy' }
   ? Caller

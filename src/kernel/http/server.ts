@@ -29,9 +29,8 @@ import {
   refuseUnsafe,
 } from './input/body.ts';
 import { createIdempotent, type IdempotencyDeps } from './input/idempotency.ts';
-import { validatorCompiler } from './input/validation.ts';
-import { mountRoutes } from './mount.ts';
-import { documentRoutes, type OpenApi } from './openapi.ts';
+import { compilers, mountRoutes } from './mount.ts';
+import { createDocument, type OpenApi } from './openapi.ts';
 import {
   createRequestContext,
   dropContentTypeOfEmptyBody,
@@ -91,7 +90,6 @@ export async function createHttp(deps: HttpDeps): Promise<Http> {
     },
   });
   server.decorateRequest('requestContext', null);
-  server.setValidatorCompiler(validatorCompiler);
   server.removeAllContentTypeParsers();
 
   requireEntries(server);
@@ -109,7 +107,6 @@ export async function createHttp(deps: HttpDeps): Promise<Http> {
   server.setErrorHandler(answerError);
   server.setNotFoundHandler(refuseUnknown);
 
-  const openapi = await documentRoutes(server, config.baseUrl, routes);
   await mountRoutes(server, routes, {
     guard,
     runIdempotent: createIdempotent(deps),
@@ -118,7 +115,11 @@ export async function createHttp(deps: HttpDeps): Promise<Http> {
   configureListener(server.server, unread);
   await server.ready();
 
-  return { server, openapi, close: (graceMs) => connections.close(server, graceMs) };
+  return {
+    server,
+    openapi: createDocument(config.baseUrl, routes),
+    close: (graceMs) => connections.close(server, graceMs),
+  };
 }
 
 const fastifyOptions = (config: HttpDeps['config'], log: Log) =>
@@ -139,6 +140,8 @@ const fastifyOptions = (config: HttpDeps['config'], log: Log) =>
       // Node's own refusal would lack our headers; requireValidHeaders refuses instead.
       requireHostHeader: false,
     },
+    // Given here and not set later: otherwise Fastify loads compilers of its own.
+    schemaController: { compilersFactory: compilers },
     return503OnClosing: false,
     // A long path parameter is refused as a malformed id; Node bounds the size of the request's headers.
     routerOptions: { maxParamLength: 16_384 },
