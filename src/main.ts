@@ -58,7 +58,8 @@ program
 
 program
   .command('keys')
-  .description('create an RSA-2048 key pair that signs tokens, and print it as PEM or write it into a folder')
+  .description('create a key pair that signs tokens, and print it as PEM or write it into a folder')
+  .option('--kind <kind>', 'rsa (RSA-2048, RS256), p-256 (ES256) or ed25519 (EdDSA)', 'rsa')
   .option(
     '--out <folder>',
     'folder for private.pem and public.pem, e.g. ./keys; created when missing (default: print the keys)',

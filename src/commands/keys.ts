@@ -3,25 +3,29 @@ import { createPublicKey } from 'node:crypto';
 import { chmodSync, existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describePublicKey } from '../adapters/keys/keys.ts';
-import { generateKeyPair } from '../kernel/config/keypair.ts';
+import { generateKeyPair, type KeyKind, keyKinds } from '../kernel/config/keypair.ts';
 import { CommandError } from './command-error.ts';
 import { print, printError } from './terminal.ts';
 
-export async function keys({ out }: { out?: string }): Promise<void> {
-  if (out !== undefined) return writeKeys(out);
-  const { privatePem, publicPem } = generateKeyPair();
+export async function keys({ out, kind }: { out?: string; kind: string }): Promise<void> {
+  if (!isKeyKind(kind))
+    throw new CommandError(`--kind must be one of ${keyKinds.join(', ')}, not ${JSON.stringify(kind)}`);
+  if (out !== undefined) return writeKeys(out, kind);
+  const { privatePem, publicPem } = generateKeyPair(kind);
   process.stdout.write(privatePem + publicPem);
   printError(
     'Set JWT_PRIVATE_KEY to the first block and JWT_PUBLIC_KEY to the second. Or store each in a file, and set JWT_PRIVATE_KEY_FILE and JWT_PUBLIC_KEY_FILE to the paths.',
   );
 }
 
-async function writeKeys(folder: string): Promise<void> {
+const isKeyKind = (text: string): text is KeyKind => (keyKinds as readonly string[]).includes(text);
+
+async function writeKeys(folder: string, kind: KeyKind): Promise<void> {
   const privateFile = join(folder, 'private.pem');
   const publicFile = join(folder, 'public.pem');
   // Check both before writing, so that the halves of two pairs never lie in one folder.
   for (const file of [privateFile, publicFile]) if (existsSync(file)) refuseOverwriting(file);
-  const { privatePem, publicPem } = generateKeyPair();
+  const { privatePem, publicPem } = generateKeyPair(kind);
   try {
     mkdirSync(folder, { recursive: true, mode: 0o700 });
     writeNew(privateFile, privatePem, 0o600);
@@ -30,12 +34,13 @@ async function writeKeys(folder: string): Promise<void> {
     if (error instanceof CommandError) throw error;
     throw new CommandError(`cannot write the keys: ${(error as Error).message}`);
   }
-  const { kid } = await describePublicKey(createPublicKey(publicPem));
+  const { kid, alg } = await describePublicKey(createPublicKey(publicPem));
   print(
     [
       `JWT_PRIVATE_KEY_FILE  ${privateFile}`,
       `JWT_PUBLIC_KEY_FILE   ${publicFile}`,
       `key id (kid)          ${kid}`,
+      `algorithm (alg)       ${alg}`,
     ].join('\n'),
   );
 }

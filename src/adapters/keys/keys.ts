@@ -1,7 +1,6 @@
 /** The signer port on `jose`. A token's header can select a key only by the `kid` of one of ours. */
 import { createPublicKey, type JsonWebKeyInput, type KeyObject } from 'node:crypto';
 import {
-  CompactSign,
   type CryptoKey,
   calculateJwkThumbprint,
   compactVerify,
@@ -23,25 +22,32 @@ import type {
   Signer,
   SignerOptions,
 } from '../../kernel/ports/signer.ts';
+import { algorithmOf, createJwsSigner, encodeHeader, signingAlgorithms } from './algorithms.ts';
 import { createSeals } from './seals.ts';
 
-const algorithm = 'RS256';
+const algorithmNames = signingAlgorithms.map(({ name }) => name);
 
 export async function createSigner(options: SignerOptions & { clock: Clock }): Promise<Signer> {
   const { privateKey, publicKey, previousPublicKeys, issuer, clock } = options;
-  const described = await Promise.all([publicKey, ...previousPublicKeys].map(describe));
+  const own = await describe(publicKey);
+  const described = [own, ...(await Promise.all(previousPublicKeys.map(describe)))];
   // Nodes may share one list of previous keys, which then contains each node's own key too.
   const byId = new Map(described.map((key) => [key.keyId, key]));
-  const keyId = described[0]?.keyId as string;
   const publicKeys = [...byId.values()].map(({ jwk }) => jwk);
-  const signingKey = privateKey.toCryptoKey({ name: 'RSASSA-PKCS1-v1_5', hash: 'SHA-256' }, false, ['sign']);
+  const { keyId, algorithm } = own;
+  const signJws = createJwsSigner(privateKey, algorithm);
+  const headers = new Map<string, string>();
+  /** The code has a few types of token only. */
+  const headerOf = (typ: string): string => {
+    const header = headers.get(typ) ?? encodeHeader({ alg: algorithm.name, typ, kid: keyId });
+    headers.set(typ, header);
+    return header;
+  };
 
   return {
     keyId,
-    sign: (claims, typ) =>
-      new CompactSign(Buffer.from(JSON.stringify({ iss: issuer, ...claims })))
-        .setProtectedHeader({ alg: algorithm, typ, kid: keyId })
-        .sign(signingKey),
+    algorithm: algorithm.name,
+    sign: (claims, typ) => signJws(headerOf(typ), JSON.stringify({ iss: issuer, ...claims })),
     async verify(token, { typ, requiredClaims, allowExpired = false }) {
       if (!isCanonical(token)) return undefined;
       try {
@@ -49,11 +55,12 @@ export async function createSigner(options: SignerOptions & { clock: Clock }): P
           token,
           (header) => {
             const key = header.kid === undefined ? undefined : byId.get(header.kid);
-            if (!key || !isOurHeader(header)) throw new Error('not a token of ours');
+            if (!key || !isOurHeader(header) || header.alg !== key.algorithm.name)
+              throw new Error('not a token of ours');
             return key.verifyingKey;
           },
           {
-            algorithms: [algorithm],
+            algorithms: algorithmNames,
             typ,
             issuer,
             requiredClaims,
@@ -66,31 +73,25 @@ export async function createSigner(options: SignerOptions & { clock: Clock }): P
         return allowExpired && error instanceof errors.JWTExpired ? error.payload : undefined;
       }
     },
-    attest: (text, header) =>
-      new CompactSign(Buffer.from(text)).setProtectedHeader({ alg: algorithm, ...header }).sign(signingKey),
+    attest: (text, header) => signJws(encodeHeader({ alg: algorithm.name, ...header }), text),
     publicKeys: () => publicKeys,
     ...createSeals(privateKey),
   };
 }
 
 export function createStatementReader(): ReadStatement {
-  const imported = new WeakMap<PublicKey, Promise<CryptoKey>>();
-  const verifyingKey = (key: PublicKey) => {
-    const known = imported.get(key) ?? (importJWK(key as JWK, algorithm) as Promise<CryptoKey>);
-    imported.set(key, known);
-    return known;
-  };
+  const verifyingKeyOf = createKeyImporter();
   return async (statement, typ, keys) => {
     try {
       if (!isCanonical(statement)) return undefined;
       const { payload, protectedHeader } = await compactVerify(
         statement,
-        ({ kid }) => {
+        ({ kid, alg }) => {
           const key = keys.find((candidate) => candidate.kid === kid);
-          if (!key) throw new Error('not a key of ours');
-          return verifyingKey(key);
+          if (!key || alg !== algorithmOf(key).name) throw new Error('not a key of ours');
+          return verifyingKeyOf(key);
         },
-        { algorithms: [algorithm] },
+        { algorithms: algorithmNames },
       );
       if (protectedHeader.typ !== typ) return undefined;
       return JSON.parse(Buffer.from(payload).toString());
@@ -101,19 +102,27 @@ export function createStatementReader(): ReadStatement {
 }
 
 export function createAttestationReader(): ReadAttestation {
-  const imported = new WeakMap<Claims, Promise<CryptoKey>>();
+  const verifyingKeyOf = createKeyImporter();
   return async (attestation, { typ, kid }, key) => {
-    const known = imported.get(key) ?? (importJWK(key as JWK, algorithm) as Promise<CryptoKey>);
-    imported.set(key, known);
     try {
-      const { payload, protectedHeader } = await compactVerify(attestation, await known, {
-        algorithms: [algorithm],
+      const { payload, protectedHeader } = await compactVerify(attestation, await verifyingKeyOf(key), {
+        algorithms: [algorithmOf(key).name],
       });
       const matches = protectedHeader.typ === typ && protectedHeader.kid === kid;
       return matches ? Buffer.from(payload).toString() : undefined;
     } catch {
       return undefined;
     }
+  };
+}
+
+/** Imports each key once, for its own algorithm only. */
+function createKeyImporter(): (key: Claims) => Promise<CryptoKey> {
+  const imported = new WeakMap<Claims, Promise<CryptoKey>>();
+  return (key) => {
+    const known = imported.get(key) ?? (importJWK(key as JWK, algorithmOf(key).name) as Promise<CryptoKey>);
+    imported.set(key, known);
+    return known;
   };
 }
 
@@ -124,7 +133,8 @@ const isOurHeader = (header: object): boolean => Object.keys(header).every((name
 
 /**
  * The same signature bytes have several base64url spellings (padding, unused bits of the last character). Only the canonical one is
- * accepted, so that a token has one text. The other two parts are signed as text.
+ * accepted. The other two parts are signed as text. An ES256 signature (r, s) has a second form, (r, n - s), that also verifies, so
+ * the text of a token identifies nothing: revocation and single use go by `jti`.
  */
 function isCanonical(token: string): boolean {
   const signature = token.slice(token.lastIndexOf('.') + 1);
@@ -133,9 +143,12 @@ function isCanonical(token: string): boolean {
 
 async function describe(key: KeyObject) {
   const jwk = await exportJWK(key);
+  const algorithm = algorithmOf(jwk);
+  if (jwk.kty === 'OKP') checkEdwardsPoint(jwk);
   const keyId = await calculateJwkThumbprint(jwk);
-  const verifyingKey = key.toCryptoKey({ name: 'RSASSA-PKCS1-v1_5', hash: 'SHA-256' }, false, ['verify']);
-  return { verifyingKey, keyId, jwk: { ...jwk, alg: algorithm, use: 'sig', kid: keyId } satisfies PublicKey };
+  const verifyingKey = key.toCryptoKey(algorithm.webCrypto, false, ['verify']);
+  const published = { ...jwk, alg: algorithm.name, use: 'sig', kid: keyId } satisfies PublicKey;
+  return { verifyingKey, algorithm, keyId, jwk: published };
 }
 
 /** One of our keys as its JWKS entry. */

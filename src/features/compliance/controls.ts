@@ -4,6 +4,7 @@
  */
 import { limits } from '../../contract/limits.ts';
 import { isoTime } from '../../kernel/clock.ts';
+import type { PublicKey } from '../../kernel/ports/signer.ts';
 import {
   commitsToDisk,
   endsAccessWithAgents,
@@ -35,8 +36,8 @@ const checksOf = (deps: ComplianceDeps): Check[] => {
     { id: 'CC6.1', name: 'Client secrets are kept as hashes only', holds: () => holdsHashesOnly(db) },
     {
       id: 'CC6.1-KEYS',
-      name: `Signing keys are RSA with at least ${minKeyBits} bits`,
-      holds: () => signer.publicKeys().every(({ n }) => bitsOf(n) >= minKeyBits),
+      name: `Signing keys are RSA with at least ${minKeyBits} bits, P-256 or Ed25519`,
+      holds: () => signer.publicKeys().every(isStrongKey),
     },
     {
       id: 'CC6.2',
@@ -107,6 +108,10 @@ export function createControls(deps: ComplianceDeps): Controls {
     },
   };
 }
+
+/** The service starts with P-256 and Ed25519 only, besides RSA. */
+const isStrongKey = ({ kty, crv, n }: PublicKey): boolean =>
+  kty === 'RSA' ? bitsOf(n) >= minKeyBits : crv === 'P-256' || crv === 'Ed25519';
 
 const bitsOf = (modulus: unknown): number => {
   const bytes = Buffer.from(String(modulus), 'base64url');

@@ -11,7 +11,7 @@ export interface DidDeps {
   readonly clock: Clock;
   readonly ids: Ids;
   readonly metrics: Metrics;
-  readonly signer: Pick<Signer, 'keyId' | 'attest' | 'publicKeys'>;
+  readonly signer: Pick<Signer, 'keyId' | 'algorithm' | 'attest' | 'publicKeys'>;
   readonly readAttestation: ReadAttestation;
   factsOf(agentId: string): Promise<AgentFacts | undefined>;
   /** Undefined when the organization does not exist. */

@@ -86,7 +86,7 @@ export function createDidService(
 
     async oasf(agentId) {
       const { facts, organization } = await findActive(agentId);
-      return signOasf(oasfRecord(identifiers, facts, organization), kid, isoTime(clock), signer.attest);
+      return signOasf(oasfRecord(identifiers, facts, organization), kid, isoTime(clock), signer);
     },
 
     async badge(agentId) {

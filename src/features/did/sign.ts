@@ -24,14 +24,14 @@ export async function signOasf(
   record: OasfRecord,
   kid: string,
   signedAt: string,
-  attest: Attest,
+  { attest, algorithm }: Pick<Signer, 'attest' | 'algorithm'>,
 ): Promise<OasfRecord> {
   const { header, signature } = splitJws(await attest(canonicalJson(record), { typ: 'JOSE', kid }));
   return {
     ...record,
     signature: {
       signed_at: signedAt,
-      algorithm: 'RS256',
+      algorithm,
       signature: Buffer.from(signature, 'base64url').toString('base64'),
       content_type: 'application/jose',
       content_bundle: Buffer.from(`${header}..${signature}`).toString('base64'),

@@ -5,7 +5,7 @@ const supportedScopes = [...scopes];
 const clientMethods = ['client_secret_basic', 'client_secret_post', 'private_key_jwt'];
 
 /** RFC 8414. Some clients require `authorization_endpoint`; we have none and answer 404 there. */
-export const authorizationServer = ({ issuer, assertionAlgorithms, grantTypes }: DiscoveryDeps) => ({
+export const authorizationServer = ({ issuer, assertionAlgorithms, grantTypes, signer }: DiscoveryDeps) => ({
   issuer,
   token_endpoint: `${issuer}/api/v1/token`,
   introspection_endpoint: `${issuer}/api/v1/token/introspect`,
@@ -21,6 +21,8 @@ export const authorizationServer = ({ issuer, assertionAlgorithms, grantTypes }:
   // Without this field, client_secret_basic would be the default.
   revocation_endpoint_auth_methods_supported: ['Bearer'],
   token_endpoint_auth_signing_alg_values_supported: [...assertionAlgorithms],
+  // Of the published keys, the current one first. Access tokens are signed with the same keys.
+  id_token_signing_alg_values_supported: [...new Set(signer.publicKeys().map(({ alg }) => alg))],
   service_documentation: `${issuer}/docs`,
 });
 
@@ -30,7 +32,6 @@ export const openidConfiguration = (deps: DiscoveryDeps) => ({
   response_types_supported: ['id_token'],
   claims_supported: ['iss', 'sub', 'aud', 'iat', 'exp', 'jti', 'organization_id'],
   subject_types_supported: ['public'],
-  id_token_signing_alg_values_supported: ['RS256'],
 });
 
 /** RFC 9728: this API as a protected resource. */

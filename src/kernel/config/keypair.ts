@@ -1,4 +1,4 @@
-/** The signing key pair, checked at start: RSA of at least 2048 bits, and the public key matches the private key. */
+/** The signing key pair, checked at start: its kind is allowed, and the public key matches the private key. */
 import { createPrivateKey, createPublicKey, generateKeyPairSync, type KeyObject } from 'node:crypto';
 
 export interface KeyPair {
@@ -8,22 +8,28 @@ export interface KeyPair {
 
 const minimumBits = 2048;
 
+/** The kind decides the algorithm of every signature: RS256, ES256, EdDSA. */
+export type KeyKind = 'rsa' | 'p-256' | 'ed25519';
+
+const generators: Readonly<Record<KeyKind, () => KeyPair>> = {
+  rsa: () => generateKeyPairSync('rsa', { modulusLength: minimumBits }),
+  'p-256': () => generateKeyPairSync('ec', { namedCurve: 'P-256' }),
+  ed25519: () => generateKeyPairSync('ed25519'),
+};
+export const keyKinds = Object.keys(generators) as readonly KeyKind[];
+
+const allowed = `RSA of at least ${minimumBits} bits (RS256), EC on the curve P-256 (ES256) and Ed25519 (EdDSA) are allowed`;
+
 /** PEM text with line breaks, or with `\n` written out, as environments carry it. */
 const pemText = (text: string) => text.replaceAll('\\n', '\n').trim();
 
 export function parsePrivateKey(text: string): KeyObject {
-  return checkRsa(
-    readKey(() => createPrivateKey(pemText(text)), 'private'),
-    'private',
-  );
+  return checkKind(readKey(() => createPrivateKey(pemText(text)), 'private'));
 }
 
 export function parsePublicKey(text: string): KeyObject {
   if (text.includes('PRIVATE KEY')) throw new Error('holds a private key; give the public half');
-  return checkRsa(
-    readKey(() => createPublicKey(pemText(text)), 'public'),
-    'public',
-  );
+  return checkKind(readKey(() => createPublicKey(pemText(text)), 'public'));
 }
 
 /** Several PEM blocks one after the other. */
@@ -36,8 +42,8 @@ export function parsePublicKeys(text: string): KeyObject[] {
 export const keysMatch = ({ privateKey, publicKey }: KeyPair): boolean =>
   createPublicKey(privateKey).equals(publicKey);
 
-export function generateKeyPair(): { privatePem: string; publicPem: string } {
-  const { privateKey, publicKey } = generateKeyPairSync('rsa', { modulusLength: minimumBits });
+export function generateKeyPair(kind: KeyKind = 'rsa'): { privatePem: string; publicPem: string } {
+  const { privateKey, publicKey } = generators[kind]();
   return {
     privatePem: privateKey.export({ type: 'pkcs8', format: 'pem' }).toString(),
     publicPem: publicKey.export({ type: 'spki', format: 'pem' }).toString(),
@@ -52,11 +58,19 @@ function readKey(read: () => KeyObject, half: string): KeyObject {
   }
 }
 
-function checkRsa(key: KeyObject, half: string): KeyObject {
-  if (key.asymmetricKeyType !== 'rsa')
-    throw new Error(`is of type ${key.asymmetricKeyType}; RS256 needs an RSA ${half} key`);
-  const bits = key.asymmetricKeyDetails?.modulusLength ?? 0;
-  if (bits < minimumBits)
-    throw new Error(`is an RSA key of ${bits} bits; at least ${minimumBits} are needed`);
-  return key;
+function checkKind(key: KeyObject): KeyObject {
+  const { modulusLength = 0, namedCurve } = key.asymmetricKeyDetails ?? {};
+  switch (key.asymmetricKeyType) {
+    case 'rsa':
+      if (modulusLength >= minimumBits) return key;
+      throw new Error(`is an RSA key of ${modulusLength} bits; ${allowed}`);
+    case 'ec':
+      // OpenSSL's name of P-256.
+      if (namedCurve === 'prime256v1') return key;
+      throw new Error(`is an EC key on the curve ${namedCurve ?? 'without a name'}; ${allowed}`);
+    case 'ed25519':
+      return key;
+    default:
+      throw new Error(`is of type ${key.asymmetricKeyType}; ${allowed}`);
+  }
 }

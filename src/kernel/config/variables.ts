@@ -100,7 +100,7 @@ export const variables = {
     env: 'JWT_PRIVATE_KEY',
     orFile: true,
     description:
-      'the RSA private key that signs tokens, as PEM text; at least 2048 bits (countersign keys makes a pair)',
+      'the private key that signs tokens, as PEM text. Its kind decides the algorithm: RSA of at least 2048 bits (RS256), EC on P-256 (ES256) or Ed25519 (EdDSA). `countersign keys` makes a pair',
   }),
   jwtPublicKey: required(parsePublicKey, {
     env: 'JWT_PUBLIC_KEY',
@@ -180,7 +180,7 @@ export const variables = {
     env: 'JWT_PREVIOUS_PUBLIC_KEYS',
     orFile: true,
     description:
-      'further public keys, earlier or later ones, as concatenated PEM blocks: their tokens are accepted, and they are published in jwks.json. A rotation without downtime needs it on all nodes: docs/guides/rotate-credentials-and-keys.md',
+      'further public keys, earlier or later ones, of any allowed kind, as concatenated PEM blocks: their tokens are accepted, and they are published in jwks.json. A rotation without downtime needs it on all nodes: docs/guides/rotate-credentials-and-keys.md',
   }),
   metricsToken: optional(asciiWord, '/metrics needs no authentication', {
     env: 'METRICS_TOKEN',

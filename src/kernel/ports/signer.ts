@@ -6,6 +6,8 @@ export type Claims = Readonly<Record<string, unknown>>;
 export interface Signer {
   /** RFC 7638 thumbprint of the current public key. */
   readonly keyId: string;
+  /** The `alg` of our signatures, which the current key decides: RS256, ES256 or EdDSA. */
+  readonly algorithm: string;
   /** Signs the claims unchanged; `typ` separates the kinds of token (`at+jwt`, `delegation+jwt`, …). */
   sign(claims: Claims, typ: string): Promise<string>;
   /**
