@@ -47,7 +47,7 @@ const pems = (type: 'rsa' | 'ec', modulusLength = 2048) => {
   const { privateKey, publicKey } =
     type === 'rsa'
       ? generateKeyPairSync('rsa', { modulusLength })
-      : generateKeyPairSync('ec', { namedCurve: 'P-256' });
+      : generateKeyPairSync('ec', { namedCurve: 'P-384' });
   return {
     JWT_PRIVATE_KEY: privateKey.export({ type: 'pkcs8', format: 'pem' }).toString(),
     JWT_PUBLIC_KEY: publicKey.export({ type: 'spki', format: 'pem' }).toString(),
@@ -182,9 +182,12 @@ describe('serve refuses to start', { concurrency: 3 }, () => {
       says: [/JWT_PRIVATE_KEY is an RSA key of 1024 bits/, /JWT_PUBLIC_KEY is an RSA key of 1024 bits/],
     },
     {
-      title: 'with a key that is not RSA',
+      title: 'with a key on another curve than P-256',
       env: { ...environment('postgres://db/x'), ...pems('ec') },
-      says: [/JWT_PRIVATE_KEY is of type ec; RS256 needs an RSA private key/, /JWT_PUBLIC_KEY is of type ec/],
+      says: [
+        /JWT_PRIVATE_KEY is an EC key on the curve secp384r1; RSA of at least 2048 bits/,
+        /JWT_PUBLIC_KEY is an EC key on the curve secp384r1/,
+      ],
     },
     {
       title: 'with a key file that cannot be read',
@@ -347,6 +350,35 @@ test('keys --out writes a private and a public file with their modes, and prints
     jwks.keys.map(({ kid }) => kid),
     [keyId],
   );
+});
+
+for (const [kind, algorithm] of [
+  ['rsa', 'RS256'],
+  ['p-256', 'ES256'],
+  ['ed25519', 'EdDSA'],
+] as const)
+  test(`keys --kind ${kind} makes a pair for ${algorithm}`, async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'countersign-keys-'));
+    after(() => rmSync(folder, { recursive: true }));
+    const keys = startCountersign(['keys', '--kind', kind, '--out', folder], {});
+    assert.equal(await keys.gone(), 0, keys.output());
+    assert.match(keys.stdout(), new RegExp(`^algorithm \\(alg\\) +${algorithm}$`, 'm'));
+    const { JWT_PRIVATE_KEY, JWT_PUBLIC_KEY, ...rest } = environment(await createDatabase());
+    const pair = {
+      JWT_PRIVATE_KEY_FILE: join(folder, 'private.pem'),
+      JWT_PUBLIC_KEY_FILE: join(folder, 'public.pem'),
+    };
+    const { url } = await startServe({ ...rest, ...pair });
+    const jwks = (await (await fetch(`${url}/.well-known/jwks.json`)).json()) as { keys: { alg: string }[] };
+    assert.deepEqual(
+      jwks.keys.map(({ alg }) => alg),
+      [algorithm],
+    );
+  });
+
+test('keys --kind refuses any other kind, and names those that exist', async () => {
+  const said = await refusalOf(startCountersign(['keys', '--kind', 'p-384'], {}));
+  assert.match(said, /--kind must be one of rsa, p-256, ed25519, not "p-384"/);
 });
 
 test('keys --out refuses to overwrite either file, and writes neither', async () => {

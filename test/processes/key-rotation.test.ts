@@ -122,12 +122,12 @@ function createLoad(nodes: readonly Node[], operator: Client) {
   };
 }
 
-test('200 for every request during a signing key rotation, one node at a time; the audit log verifies', async (t) => {
+test('200 for every request during a signing key rotation from RS256 to ES256, one node at a time; the audit log verifies', async (t) => {
   const redis = await startRedis();
   if (!redis) return skipWithout(t, 'redis-server');
   const databaseUrl = await createDatabase();
   const { JWT_PUBLIC_KEY } = environment('');
-  const fresh = generateKeyPair();
+  const fresh = generateKeyPair('p-256');
   const base = { REDIS_URL: redis.url, LOG_LEVEL: 'warn' };
   const withOld = environment(databaseUrl, base);
   const withNew = { ...withOld, JWT_PRIVATE_KEY: fresh.privatePem, JWT_PUBLIC_KEY: fresh.publicPem };

@@ -143,16 +143,17 @@ export const newAgent = (changes: Record<string, unknown> = {}) => ({
   ...changes,
 });
 
-export async function startApp(changes: Record<string, string> = {}): Promise<TestApp> {
-  const databaseUrl = await createDatabase();
-  const clock = createTestClock();
+/** With `other`: another node on its database, with the same clock and operator. */
+export async function startApp(changes: Record<string, string> = {}, other?: TestApp): Promise<TestApp> {
+  const databaseUrl = other?.databaseUrl ?? (await createDatabase());
+  const clock = other?.clock ?? createTestClock();
   const logs: string[] = [];
   const config = loadConfig(environment(withLongConnectTimeout(databaseUrl), changes));
   const log = createLog({ level: config.logLevel, destination: { write: (line) => void logs.push(line) } });
   const app = await createApp({ config, log, clock });
   after(() => app.close());
   await app.prepare();
-  const operator = await createOperator(app, false);
+  const operator = other?.operator ?? (await createOperator(app, false));
 
   const call: TestApp['call'] = async (method, url, { token, ...options } = {}) => {
     const response = await app.http.server.inject({

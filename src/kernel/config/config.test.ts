@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { after, describe, it } from 'node:test';
 import { ConfigProblems, type Environment, loadConfig } from './config.ts';
-import { generateKeyPair } from './keypair.ts';
+import { generateKeyPair, type KeyPair, keyKinds } from './keypair.ts';
 
 const pair = generateKeyPair();
 const good: Environment = {
@@ -25,16 +25,12 @@ function problemsWith(changes: Environment): readonly string[] {
   }
 }
 
-const pem = (type: 'rsa' | 'ec', bits = 2048) => {
-  const { privateKey, publicKey } =
-    type === 'ec'
-      ? generateKeyPairSync('ec', { namedCurve: 'P-256' })
-      : generateKeyPairSync('rsa', { modulusLength: bits });
-  return {
-    JWT_PRIVATE_KEY: privateKey.export({ type: 'pkcs8', format: 'pem' }).toString(),
-    JWT_PUBLIC_KEY: publicKey.export({ type: 'spki', format: 'pem' }).toString(),
-  };
-};
+const pems = ({ privateKey, publicKey }: KeyPair) => ({
+  JWT_PRIVATE_KEY: privateKey.export({ type: 'pkcs8', format: 'pem' }).toString(),
+  JWT_PUBLIC_KEY: publicKey.export({ type: 'spki', format: 'pem' }).toString(),
+});
+const allowedKinds =
+  /RSA of at least 2048 bits \(RS256\), EC on the curve P-256 \(ES256\) and Ed25519 \(EdDSA\) are allowed/;
 
 describe('configuration', () => {
   it('has the documented defaults', () => {
@@ -261,14 +257,48 @@ describe('configuration', () => {
     assert.deepEqual(odd.length, 2);
     assert.ok(!odd.join().includes('hidden'));
   });
+  for (const kind of keyKinds)
+    it(`accepts a signing key of the kind ${kind}, and further keys of every kind`, () => {
+      const { privatePem, publicPem } = generateKeyPair(kind);
+      const further = keyKinds.map((other) => generateKeyPair(other).publicPem).join('');
+      assert.deepEqual(
+        problemsWith({
+          JWT_PRIVATE_KEY: privatePem,
+          JWT_PUBLIC_KEY: publicPem,
+          JWT_PREVIOUS_PUBLIC_KEYS: further,
+        }),
+        [],
+      );
+    });
+  for (const [what, keys, message] of [
+    ['RSA of 1024 bits', generateKeyPairSync('rsa', { modulusLength: 1024 }), /is an RSA key of 1024 bits/],
+    ['RSA-PSS', generateKeyPairSync('rsa-pss', { modulusLength: 2048 }), /is of type rsa-pss/],
+    ['P-384', generateKeyPairSync('ec', { namedCurve: 'P-384' }), /is an EC key on the curve secp384r1/],
+    ['secp256k1', generateKeyPairSync('ec', { namedCurve: 'secp256k1' }), /on the curve secp256k1/],
+    ['Ed448', generateKeyPairSync('ed448'), /is of type ed448/],
+    ['X25519', generateKeyPairSync('x25519'), /is of type x25519/],
+    ['DSA', generateKeyPairSync('dsa', { modulusLength: 2048, divisorLength: 256 }), /is of type dsa/],
+    ['ML-DSA', generateKeyPairSync('ml-dsa-44'), /is of type ml-dsa-44/],
+  ] as const)
+    it(`refuses ${what}, and says what is allowed`, () => {
+      const { JWT_PRIVATE_KEY, JWT_PUBLIC_KEY } = pems(keys);
+      const problems = problemsWith({
+        JWT_PRIVATE_KEY,
+        JWT_PUBLIC_KEY,
+        JWT_PREVIOUS_PUBLIC_KEYS: pair.publicPem + JWT_PUBLIC_KEY,
+      });
+      assert.equal(problems.length, 3);
+      for (const problem of problems) {
+        assert.match(problem, message);
+        assert.match(problem, allowedKinds);
+      }
+    });
   for (const [what, changes, message] of [
     [
       'a key pair that does not match',
       { JWT_PUBLIC_KEY: generateKeyPair().publicPem },
       /do not belong together/,
     ],
-    ['a short key', pem('rsa', 1024), /1024 bits/],
-    ['an elliptic-curve key', pem('ec'), /is of type ec/],
     ['a private key given as the public one', { JWT_PUBLIC_KEY: pair.privatePem }, /holds a private key/],
     ['memory:// with several processes', { REDIS_URL: 'memory://', WEB_CONCURRENCY: '2' }, /WEB_CONCURRENCY/],
   ] as const) {

@@ -21,7 +21,8 @@ type Pair = ReturnType<typeof generateKeyPair>;
 const { JWT_PRIVATE_KEY, JWT_PUBLIC_KEY } = environment('');
 /** The first key of the log in every test database. */
 const old: Pair = { privatePem: JWT_PRIVATE_KEY, publicPem: JWT_PUBLIC_KEY };
-const [next, third] = [generateKeyPair(), generateKeyPair()];
+/** Of three kinds: RS256, then ES256, then EdDSA. */
+const [next, third] = [generateKeyPair('p-256'), generateKeyPair('ed25519')];
 const publicKeyOf = ({ publicPem }: Pair) => describePublicKey(createPublicKey(publicPem));
 const keyIdOf = async (pair: Pair) => (await publicKeyOf(pair)).kid;
 
@@ -110,40 +111,48 @@ const forgedRow = (organizationId: string, tag: string): string => {
 };
 
 describe('rolling rotation of the signing keys', () => {
-  it('true on two nodes with different keys: both seal, link and sign, and all seals are checked', async () => {
-    const cluster = await createCluster();
-    const organizationId = randomUUID();
-    const first = await cluster.start(old, next);
-    await first.record(organizationId, 3);
-    const second = await cluster.start(next, old);
-    // Longer than the hour in which seals of an earlier key are accepted without a check.
-    cluster.clock.advance(3_700_000);
-    for (let turn = 0; turn < 3; turn += 1)
-      for (const linking of [first, second]) {
-        await first.record(organizationId, 2);
-        await second.record(organizationId, 2);
-        await linking.audit.linkAll();
-        for (const node of [first, second]) {
-          assert.equal(await node.problemOf(organizationId), undefined);
-          assert.equal(await node.gauge(), '1');
+  for (const [kinds, former, following] of [
+    ['RSA and P-256', old, next],
+    ['P-256 and Ed25519', next, third],
+    ['Ed25519 and RSA', third, generateKeyPair()],
+    ['P-256 and P-256', next, generateKeyPair('p-256')],
+    ['Ed25519 and Ed25519', third, generateKeyPair('ed25519')],
+  ] as const)
+    it(`true on two nodes with different keys, ${kinds}: both seal, link and sign, and all seals are checked`, async () => {
+      const cluster = await createCluster();
+      const organizationId = randomUUID();
+      if (former !== old) await cluster.start(former, old);
+      const first = await cluster.start(former, following);
+      await first.record(organizationId, 3);
+      const second = await cluster.start(following, former);
+      // Longer than the hour in which seals of an earlier key are accepted without a check.
+      cluster.clock.advance(3_700_000);
+      for (let turn = 0; turn < 3; turn += 1)
+        for (const linking of [first, second]) {
+          await first.record(organizationId, 2);
+          await second.record(organizationId, 2);
+          await linking.audit.linkAll();
+          for (const node of [first, second]) {
+            assert.equal(await node.problemOf(organizationId), undefined);
+            assert.equal(await node.gauge(), '1');
+          }
         }
-      }
-    const ids = await Promise.all([old, next].map(keyIdOf));
-    assert.deepEqual(await cluster.linkedBy(organizationId), {
-      tags: ids.map(sealTag).sort(),
-      signers: ids.toSorted(),
-    });
-    assert.equal((await first.audit.verify(organizationId)).checked, 27);
-    for (const change of ["update audit_shared_seals set signed = ''", 'delete from audit_shared_seals'])
-      await assert.rejects(cluster.sql(change), /append-only/);
+      const ids = await Promise.all([former, following].map(keyIdOf));
+      assert.deepEqual(await cluster.linkedBy(organizationId), {
+        tags: ids.map(sealTag).sort(),
+        signers: ids.toSorted(),
+      });
+      assert.equal((await first.audit.verify(organizationId)).checked, 27);
+      for (const change of ["update audit_shared_seals set signed = ''", 'delete from audit_shared_seals'])
+        await assert.rejects(cluster.sql(change), /append-only/);
 
-    // Both exports verify for an auditor who has the newest key only.
-    for (const node of [first, second]) {
-      const { finding, statement } = await verifyWith(next, await node.export());
-      assert.deepEqual([finding, statement?.events], [undefined, 27]);
-    }
-    assert.deepEqual([...first.alarms, ...second.alarms], []);
-  });
+      // Both exports verify for an auditor who has the newest key only.
+      for (const node of [first, second]) {
+        const { finding, statement } = await verifyWith(following, await node.export());
+        assert.deepEqual([finding, statement?.events], [undefined, 27]);
+      }
+      assert.deepEqual([...first.alarms, ...second.alarms], []);
+    });
 
   it('true through restarts in any order: each key is added once, and a return to the old key adds nothing', async () => {
     const cluster = await createCluster();
