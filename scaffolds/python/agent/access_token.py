@@ -15,6 +15,8 @@ COOL_DOWN_SECONDS = 30
 # A key that is no longer published is refused after this time at the latest.
 KEYS_MAX_AGE_SECONDS = 600
 CLOCK_TOLERANCE_SECONDS = 5
+# The algorithms that an instance may have. The key decides which one it is.
+ALGORITHMS = ("RS256", "ES256", "EdDSA")
 MAX_ACTORS = 10
 UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 
@@ -78,10 +80,13 @@ class Verifier:
                 raise InvalidToken("this is not an access token")
             if "crit" in header:
                 raise InvalidToken("the token demands an extension that is not known here")
+            key = self._key(header.get("kid"))
+            if key.algorithm_name not in ALGORITHMS:
+                raise InvalidToken("the key is of a kind that is not known here")
             claims = jwt.decode(
                 token,
-                self._key(header.get("kid")),
-                algorithms=["RS256"],
+                key,
+                algorithms=[key.algorithm_name],
                 issuer=self._issuer,
                 audience=self._audience,
                 leeway=CLOCK_TOLERANCE_SECONDS,

@@ -2,7 +2,7 @@
 
 use std::sync::{Mutex, PoisonError};
 
-use jsonwebtoken::jwk::{Jwk, JwkSet};
+use jsonwebtoken::jwk::{AlgorithmParameters, EllipticCurve, Jwk, JwkSet};
 use jsonwebtoken::{Algorithm, DecodingKey, Validation, decode, decode_header};
 
 use crate::error::Error;
@@ -81,7 +81,9 @@ impl<'a, O: Outside> Verifier<'a, O> {
             ));
         }
         let key = self.key(&header.kid.unwrap_or_default())?;
-        let claims = decode(token, &DecodingKey::from_jwk(&key)?, &self.validation)?.claims;
+        let mut validation = self.validation.clone();
+        validation.algorithms = vec![algorithm_of(&key)?];
+        let claims = decode(token, &DecodingKey::from_jwk(&key)?, &validation)?.claims;
         let verified = VerifiedToken::read(claims)?;
         match &self.organization_id {
             Some(expected) if *expected != verified.organization_id => {
@@ -134,6 +136,22 @@ impl<'a, O: Outside> Verifier<'a, O> {
             )));
         }
         Ok(serde_json::from_slice(response.body())?)
+    }
+}
+
+/// The key decides the algorithm; the token does not.
+fn algorithm_of(key: &Jwk) -> Result<Algorithm, Error> {
+    match &key.algorithm {
+        AlgorithmParameters::RSA(_) => Ok(Algorithm::RS256),
+        AlgorithmParameters::EllipticCurve(ec) if ec.curve == EllipticCurve::P256 => {
+            Ok(Algorithm::ES256)
+        }
+        AlgorithmParameters::OctetKeyPair(okp) if okp.curve == EllipticCurve::Ed25519 => {
+            Ok(Algorithm::EdDSA)
+        }
+        _ => Err(Error::Untrusted(
+            "the key is of a kind that is not known here".to_owned(),
+        )),
     }
 }
 

@@ -33,6 +33,8 @@ export type VerifierOptions = {
     }
 );
 
+/** The algorithms that an instance may have. `jose` uses a key with its own algorithm only. */
+const algorithms = ['RS256', 'ES256', 'EdDSA'];
 const clockToleranceSeconds = 5;
 const maxActors = 10;
 const uuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
@@ -57,7 +59,7 @@ export function createVerifier(
     const { payload } = await jwtVerify(token, keys, {
       issuer,
       audience,
-      algorithms: ['RS256'],
+      algorithms,
       typ: 'at+jwt',
       requiredClaims: ['exp'],
       clockTolerance: clockToleranceSeconds,

@@ -12,13 +12,21 @@ export interface Verified {
   readonly organizationId: string;
 }
 
+/** Each is also the `kid` of the published key of that kind. */
+export type TokenKey = 'rsa' | 'ec' | 'ed25519';
+
 export interface TokenCase {
   readonly name: string;
   readonly acceptAnyOrganization: boolean;
   readonly header: object;
   readonly payload: unknown;
-  /** `private`: the published key. `other`: a key that is not published. `public`: HMAC keyed with the public key. */
-  readonly signedWith: 'private' | 'other' | 'public' | 'none';
+  /** The kind of the key that signs; `header.kid` may name another. */
+  readonly key: TokenKey;
+  /**
+   * `private`: the published key. `der`: the same, with an ECDSA signature in DER. `other`: a key that is not published. `public`:
+   * HMAC keyed with the public key.
+   */
+  readonly signedWith: 'private' | 'der' | 'other' | 'public' | 'none';
 }
 
 export interface AcceptedCase extends TokenCase {
@@ -44,7 +52,9 @@ const distantFuture = 4_102_444_800;
 
 type Changes = Record<string, unknown>;
 
-const header = { alg: 'RS256', typ: 'at+jwt', kid: 'k' };
+const header = { alg: 'RS256', typ: 'at+jwt', kid: 'rsa' };
+const ec = { header: { ...header, alg: 'ES256', kid: 'ec' }, key: 'ec' } as const;
+const ed25519 = { header: { ...header, alg: 'EdDSA', kid: 'ed25519' }, key: 'ed25519' } as const;
 
 const own = {
   iss: issuer,
@@ -84,6 +94,7 @@ const base = (name: string, payload: unknown): TokenCase => ({
   acceptAnyOrganization: false,
   header,
   payload,
+  key: 'rsa',
   signedWith: 'private',
 });
 
@@ -113,6 +124,9 @@ const any = { acceptAnyOrganization: true };
 
 export const accepted: readonly AcceptedCase[] = [
   accept('own token', own),
+  accept('ES256', own, {}, ec),
+  accept('EdDSA', own, {}, ed25519),
+  accept('delegated, ES256', delegated, {}, ec),
   accept('no scope', without(own, 'scope'), { scopes: [] }),
   accept('empty scope', { ...own, scope: '' }, { scopes: [] }),
   accept('media type in full', own, {}, { header: { ...header, typ: 'application/at+jwt' } }),
@@ -231,7 +245,49 @@ const signatures: readonly RefusedCase[] = [
   refuse('signature removed', '', own, { signedWith: 'none' }),
 ];
 
-export const refused: readonly RefusedCase[] = [...organizations, ...delegations, ...claims, ...signatures];
+/** A key is used with its own algorithm only. */
+const algorithms: readonly RefusedCase[] = [
+  ...[ec, ed25519].flatMap((kind) => [
+    refuse(`other key, ${kind.header.alg}`, '', own, { ...kind, signedWith: 'other' }),
+    refuse(`signature removed, ${kind.header.alg}`, '', own, { ...kind, signedWith: 'none' }),
+    refuse(`HMAC with the public key of ${kind.header.alg}`, '', own, {
+      key: kind.key,
+      header: { ...kind.header, alg: 'HS256' },
+      signedWith: 'public',
+    }),
+    refuse(`HMAC declared as ${kind.header.alg}`, '', own, { ...kind, signedWith: 'public' }),
+    refuse(`${kind.header.alg} under the id of the RSA key`, '', own, {
+      key: kind.key,
+      header: { ...kind.header, kid: 'rsa' },
+    }),
+    refuse(`RS256 under the id of the key of ${kind.header.alg}`, '', own, {
+      header: { ...header, kid: kind.header.kid },
+    }),
+    refuse(`the key of ${kind.header.alg}, declared as RS256`, '', own, {
+      key: kind.key,
+      header: { ...kind.header, alg: 'RS256' },
+    }),
+  ]),
+  refuse('the key of ES256, declared as EdDSA', '', own, {
+    key: 'ec',
+    header: { ...ec.header, alg: 'EdDSA' },
+  }),
+  refuse('the key of EdDSA, declared as ES256', '', own, {
+    key: 'ed25519',
+    header: { ...ed25519.header, alg: 'ES256' },
+  }),
+  refuse('ES256 with a signature in DER', '', own, { ...ec, signedWith: 'der' }),
+  refuse('expired, ES256', '', { ...own, exp: 1_700_003_600 }, ec),
+  refuse('expired, EdDSA', '', { ...own, exp: 1_700_003_600 }, ed25519),
+];
+
+export const refused: readonly RefusedCase[] = [
+  ...organizations,
+  ...delegations,
+  ...claims,
+  ...signatures,
+  ...algorithms,
+];
 
 function without(claims: object, name: string): object {
   return Object.fromEntries(Object.entries(claims).filter(([key]) => key !== name));

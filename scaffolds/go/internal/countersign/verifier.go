@@ -2,13 +2,10 @@ package countersign
 
 import (
 	"context"
-	"crypto/rsa"
-	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
-	"math/big"
 	"net/http"
 	"strings"
 	"sync"
@@ -46,7 +43,7 @@ type Verifier struct {
 	now    func() time.Time
 
 	mu          sync.Mutex
-	keys        map[string]*rsa.PublicKey
+	keys        map[string]verificationKey
 	fetchedAt   time.Time
 	attemptedAt time.Time
 }
@@ -58,7 +55,7 @@ func NewVerifier(config VerifierConfig) (*Verifier, error) {
 	}
 	verifier := &Verifier{config: config, http: newHTTPClient(), now: time.Now}
 	verifier.parser = jwt.NewParser(
-		jwt.WithValidMethods([]string{jwt.SigningMethodRS256.Alg()}),
+		jwt.WithValidMethods([]string{rs256, es256, edDSA}),
 		jwt.WithIssuer(config.Issuer),
 		jwt.WithAudience(config.Audience),
 		jwt.WithExpirationRequired(),
@@ -81,7 +78,15 @@ func (v *Verifier) Verify(ctx context.Context, token string) (*VerifiedToken, er
 			return nil, errors.New("the token demands an extension that is not known here")
 		}
 		kid, _ := token.Header["kid"].(string)
-		return v.key(ctx, kid)
+		key, err := v.key(ctx, kid)
+		if err != nil {
+			return nil, err
+		}
+		// The key decides the algorithm; the token does not.
+		if token.Method.Alg() != key.algorithm {
+			return nil, errors.New("the token names another algorithm than its key")
+		}
+		return key.public, nil
 	})
 	if err != nil {
 		return nil, err
@@ -97,30 +102,31 @@ func (v *Verifier) Verify(ctx context.Context, token string) (*VerifiedToken, er
 	return verified, nil
 }
 
-func (v *Verifier) key(ctx context.Context, kid string) (*rsa.PublicKey, error) {
+func (v *Verifier) key(ctx context.Context, kid string) (verificationKey, error) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	now := v.now()
 	fresh := now.Sub(v.fetchedAt) < keysMaxAge
-	known := fresh && v.keys[kid] != nil
+	_, there := v.keys[kid]
+	known := fresh && there
 	if !known && now.Sub(v.attemptedAt) >= coolDown {
 		v.attemptedAt = now
 		keys, err := v.fetch(ctx)
 		if err != nil {
-			return nil, err
+			return verificationKey{}, err
 		}
 		v.keys, v.fetchedAt, fresh = keys, now, true
 	}
 	if !fresh {
-		return nil, errors.New("the keys could not be fetched; the token cannot be checked")
+		return verificationKey{}, errors.New("the keys could not be fetched; the token cannot be checked")
 	}
-	if key := v.keys[kid]; key != nil {
+	if key, there := v.keys[kid]; there {
 		return key, nil
 	}
-	return nil, errors.New("the token is signed with an unknown key")
+	return verificationKey{}, errors.New("the token is signed with an unknown key")
 }
 
-func (v *Verifier) fetch(ctx context.Context) (map[string]*rsa.PublicKey, error) {
+func (v *Verifier) fetch(ctx context.Context) (map[string]verificationKey, error) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, v.config.Issuer+"/.well-known/jwks.json", nil)
 	if err != nil {
 		return nil, err
@@ -134,19 +140,16 @@ func (v *Verifier) fetch(ctx context.Context) (map[string]*rsa.PublicKey, error)
 		return nil, fmt.Errorf("the keys cannot be fetched: %s", response.Status)
 	}
 	var set struct {
-		Keys []struct{ Kty, Kid, N, E string }
+		Keys []jwk
 	}
 	if err := json.NewDecoder(io.LimitReader(response.Body, maxAnswer)).Decode(&set); err != nil {
 		return nil, err
 	}
-	keys := make(map[string]*rsa.PublicKey)
+	keys := make(map[string]verificationKey)
 	for _, key := range set.Keys {
-		n, errN := base64.RawURLEncoding.DecodeString(key.N)
-		e, errE := base64.RawURLEncoding.DecodeString(key.E)
-		if key.Kty != "RSA" || key.Kid == "" || errN != nil || errE != nil || len(e) == 0 || len(e) > 4 {
-			continue
+		if usable, ok := key.verificationKey(); ok && key.Kid != "" {
+			keys[key.Kid] = usable
 		}
-		keys[key.Kid] = &rsa.PublicKey{N: new(big.Int).SetBytes(n), E: int(new(big.Int).SetBytes(e).Int64())}
 	}
 	return keys, nil
 }

@@ -2,12 +2,10 @@ package agent;
 
 import com.nimbusds.jose.JOSEException;
 import com.nimbusds.jose.JOSEObjectType;
-import com.nimbusds.jose.JWSAlgorithm;
 import com.nimbusds.jose.jwk.source.JWKSource;
 import com.nimbusds.jose.jwk.source.JWKSourceBuilder;
 import com.nimbusds.jose.proc.BadJOSEException;
 import com.nimbusds.jose.proc.DefaultJOSEObjectTypeVerifier;
-import com.nimbusds.jose.proc.JWSVerificationKeySelector;
 import com.nimbusds.jose.proc.SecurityContext;
 import com.nimbusds.jwt.JWTClaimsSet;
 import com.nimbusds.jwt.proc.BadJWTException;
@@ -57,7 +55,8 @@ public final class AccessTokenVerifier {
     processor.setJWSTypeVerifier(
         new DefaultJOSEObjectTypeVerifier<>(
             new JOSEObjectType("at+jwt"), new JOSEObjectType("application/at+jwt")));
-    processor.setJWSKeySelector(new JWSVerificationKeySelector<>(JWSAlgorithm.RS256, keys));
+    processor.setJWSKeySelector(new SigningKeys(keys));
+    processor.setJWSVerifierFactory(new SignatureVerifiers());
     DefaultJWTClaimsVerifier<SecurityContext> claims =
         new DefaultJWTClaimsVerifier<>(
             audience, new JWTClaimsSet.Builder().issuer(issuer).build(), Set.of("exp"));
