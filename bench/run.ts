@@ -6,6 +6,7 @@ import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:f
 import { cpus, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { startEmbeddedPostgres } from '../src/adapters/embedded-postgres/embedded-postgres.ts';
+import { algorithms } from './benches/algorithms.ts';
 import { analytics } from './benches/analytics.ts';
 import { audit } from './benches/audit.ts';
 import { cards } from './benches/cards.ts';
@@ -31,6 +32,7 @@ import type { BenchContext, Result } from './support/bench.ts';
 const benches: Record<string, (bench: BenchContext) => Promise<Result[]>> = {
   startup,
   tokens,
+  algorithms,
   reads,
   peers,
   analytics,
