@@ -15,10 +15,12 @@ def verify(token: str) -> dict:
     header = jwt.get_unverified_header(token)
     if header.get("typ") != "at+jwt":
         raise jwt.InvalidTokenError("not an access token")
+    key = keys.get_signing_key_from_jwt(token)
     return jwt.decode(
         token,
-        keys.get_signing_key_from_jwt(token).key,
-        algorithms=["RS256"],
+        key.key,
+        # The key decides the algorithm (RS256, ES256 or EdDSA); the token does not.
+        algorithms=[key.algorithm_name],
         issuer=ISSUER,
         audience=AUDIENCE,
         options={"require": ["exp", "iss", "aud", "client_id", "scope"]},

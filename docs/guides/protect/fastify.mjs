@@ -5,8 +5,10 @@ import { createRemoteJWKSet, jwtVerify } from 'jose';
 const { ISSUER, AUDIENCE, PORT } = process.env;
 const keys = createRemoteJWKSet(new URL(`${ISSUER}/.well-known/jwks.json`));
 
+// jose uses each key with its own algorithm only.
+const algorithms = ['RS256', 'ES256', 'EdDSA'];
 const verify = (token) =>
-  jwtVerify(token, keys, { issuer: ISSUER, audience: AUDIENCE, algorithms: ['RS256'], typ: 'at+jwt' });
+  jwtVerify(token, keys, { issuer: ISSUER, audience: AUDIENCE, algorithms, typ: 'at+jwt' });
 
 /** 401 without a valid token for this API, 403 without the scope. */
 const requireScope = (scope) => async (request, reply) => {

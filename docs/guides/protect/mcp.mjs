@@ -18,7 +18,8 @@ const verifier = {
     const { payload } = await jwtVerify(token, keys, {
       issuer: ISSUER,
       audience: AUDIENCE,
-      algorithms: ['RS256'],
+      // jose uses each key with its own algorithm only.
+      algorithms: ['RS256', 'ES256', 'EdDSA'],
       typ: 'at+jwt',
     }).catch((error) => {
       throw new InvalidTokenError(error.message);

@@ -5,6 +5,8 @@ import { authorizationServer, openidConfiguration, protectedResource } from './d
 
 const KeySet = Type.Object({
   keys: Type.Array(Type.Object({}, { additionalProperties: true }), {
+    description:
+      'Public keys as JWKs (RFC 7517), the current one first. `alg` is the only algorithm of a key: RS256 (RSA), ES256 (EC P-256) or EdDSA (Ed25519).',
     examples: [[{ kty: 'RSA', use: 'sig', alg: 'RS256', kid: '8yVpAj2n', n: 'sXchDaQebHnPiGvy', e: 'AQAB' }]],
   }),
 });

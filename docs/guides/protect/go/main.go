@@ -23,7 +23,8 @@ type claims struct {
 func verify(keys keyfunc.Keyfunc, text string) (*claims, error) {
 	verified := &claims{}
 	token, err := jwt.ParseWithClaims(text, verified, keys.Keyfunc,
-		jwt.WithValidMethods([]string{"RS256"}),
+		// keyfunc uses each key with its own algorithm only.
+		jwt.WithValidMethods([]string{"RS256", "ES256", "EdDSA"}),
 		jwt.WithIssuer(os.Getenv("ISSUER")),
 		jwt.WithAudience(os.Getenv("AUDIENCE")),
 		jwt.WithExpirationRequired())
