@@ -10,15 +10,29 @@ import { promisify } from 'node:util';
 import { ClientCredentialsProvider } from '@modelcontextprotocol/sdk/client/auth-extensions.js';
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
+import { decodeProtectedHeader } from 'jose';
+import { generateKeyPair } from '../../src/kernel/config/keypair.ts';
 import { listen } from '../support/clients/listening.ts';
-import { skipWithout } from '../support/harness.ts';
+import { environment, skipWithout, startApp, type TestApp } from '../support/harness.ts';
 import { findProgram, freePort, type Program, startProgram, until } from '../support/programs.ts';
 
 const examples = fileURLToPath(new URL('../../docs/guides/protect/', import.meta.url));
 const exec = promisify(execFile);
 const buildMs = 600_000;
 
-const t = await listen();
+/** The RSA key signs; the others are published, too. */
+const [p256, ed25519] = [generateKeyPair('p-256'), generateKeyPair('ed25519')];
+const t = await listen({ JWT_PREVIOUS_PUBLIC_KEYS: p256.publicPem + ed25519.publicPem });
+/** Nodes of the same instance with another key, as in a rotation. */
+const nodeWith = ({ privatePem, publicPem }: typeof p256): Promise<TestApp> => {
+  const others = [environment('').JWT_PUBLIC_KEY, p256.publicPem, ed25519.publicPem].join('');
+  const keys = { JWT_PRIVATE_KEY: privatePem, JWT_PUBLIC_KEY: publicPem, JWT_PREVIOUS_PUBLIC_KEYS: others };
+  return startApp({ BASE_URL: t.issuer, ...keys }, t);
+};
+const rotating = [
+  ['ES256', await nodeWith(p256)],
+  ['EdDSA', await nodeWith(ed25519)],
+] as const;
 const operator = await t.token();
 
 interface Agent {
@@ -41,16 +55,16 @@ async function register(identifier: string): Promise<string> {
 const grant = ({ agentId }: Agent, resourceId: string, scopes: readonly string[]) =>
   succeed('PUT', `/agents/${agentId}/grants/${resourceId}`, { scopes });
 
-const askFor = ({ clientId, clientSecret }: Agent, resource?: string) =>
-  t.askToken({
+const askFor = ({ clientId, clientSecret }: Agent, resource?: string, node: TestApp = t) =>
+  node.askToken({
     grant_type: 'client_credentials',
     client_id: clientId,
     client_secret: clientSecret,
     ...(resource !== undefined && { resource }),
   });
 
-const tokenFor = async (agent: Agent, resource?: string): Promise<string> => {
-  const { status, text, json } = await askFor(agent, resource);
+const tokenFor = async (agent: Agent, resource?: string, node?: TestApp): Promise<string> => {
+  const { status, text, json } = await askFor(agent, resource, node);
   assert.equal(status, 200, text);
   return json.access_token;
 };
@@ -142,6 +156,16 @@ describe('an API protected as the guide says', { timeout: 900_000 }, () => {
       assert.equal(await statusOf(orders, 'GET', read), 200);
       assert.equal(await statusOf(orders, 'POST', read), 403);
       assert.equal(await statusOf(orders, 'POST', await tokenFor(writer, audience)), 200);
+      for (const [algorithm, node] of rotating) {
+        const other = await tokenFor(reader, audience, node);
+        assert.equal(decodeProtectedHeader(other).alg, algorithm);
+        assert.equal(await statusOf(orders, 'GET', other), 200, algorithm);
+        assert.equal(await statusOf(orders, 'POST', other), 403, algorithm);
+        const renamed = Buffer.from(JSON.stringify({ ...decodeProtectedHeader(other), alg: 'RS256' }));
+        const [, ...rest] = other.split('.');
+        const forged = [renamed.toString('base64url'), ...rest].join('.');
+        assert.equal(await statusOf(orders, 'GET', forged), 401, `${algorithm} declared as RS256`);
+      }
       assert.equal(await statusOf(orders, 'GET'), 401);
       assert.equal(await statusOf(orders, 'GET', 'garbage'), 401);
       assert.equal(await statusOf(orders, 'GET', await tokenFor(writer)), 401, 'a token for our own API');
@@ -177,6 +201,9 @@ describe('an API protected as the guide says', { timeout: 900_000 }, () => {
     const listed = await reading.callTool({ name: 'list_orders' });
     assert.deepEqual(listed.content, [{ type: 'text', text: `orders for ${reader.agentId}` }]);
     assert.equal((await reading.callTool({ name: 'create_order' })).isError, true);
+    // 400: the token is accepted, the empty request is not.
+    for (const [, node] of rotating)
+      assert.notEqual(await statusOf(audience, 'POST', await tokenFor(reader, audience, node)), 401);
     const written = await (await connect(writer)).callTool({ name: 'create_order' });
     assert.deepEqual(written.content, [{ type: 'text', text: `created for ${writer.agentId}` }]);
     await assert.rejects(connect(ungranted));

@@ -8,10 +8,10 @@ export interface Listening extends TestApp {
   readonly issuer: string;
 }
 
-export async function listen(): Promise<Listening> {
+export async function listen(changes: Record<string, string> = {}): Promise<Listening> {
   const port = await freePort();
   const issuer = `http://localhost:${port}`;
-  const t = await startApp({ BASE_URL: issuer });
+  const t = await startApp({ BASE_URL: issuer, ...changes });
   await t.app.http.server.listen({ port, host: '127.0.0.1' });
   return { ...t, issuer };
 }
