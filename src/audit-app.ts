@@ -8,8 +8,11 @@ import type { KeyPair } from './kernel/config/keypair.ts';
 import type { Log } from './kernel/observability/log.ts';
 import { createMetrics } from './kernel/observability/metrics.ts';
 
-export { statementTypes } from './features/audit/chain/statements.ts';
 export { type Finding, finding } from './features/audit/findings.ts';
+export {
+  type ExternalCheckpoint,
+  readExternalCheckpoint,
+} from './features/audit/verify/external-checkpoint.ts';
 export { verifyExport } from './features/audit/verify/offline.ts';
 
 export async function openAudit(options: {

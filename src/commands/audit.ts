@@ -5,7 +5,14 @@ import { createInterface } from 'node:readline';
 import type { Writable } from 'node:stream';
 import { finished } from 'node:stream/promises';
 import { createStatementReader, describePublicKey } from '../adapters/keys/keys.ts';
-import { type Finding, finding, openAudit, statementTypes, verifyExport } from '../audit-app.ts';
+import {
+  type ExternalCheckpoint,
+  type Finding,
+  finding,
+  openAudit,
+  readExternalCheckpoint,
+  verifyExport,
+} from '../audit-app.ts';
 import { type Environment, loadVariable } from '../kernel/config/config.ts';
 import { keysMatch } from '../kernel/config/keypair.ts';
 import { isUuid } from '../kernel/ids.ts';
@@ -96,7 +103,7 @@ function createSink(output: string | undefined) {
 
 async function verifyDatabase(
   env: Environment,
-  externalCheckpoint: string | undefined,
+  externalCheckpoint: ExternalCheckpoint | undefined,
   organizationId: string | undefined,
 ): Promise<Finding | undefined> {
   const { audit, close } = await open(env);
@@ -105,6 +112,8 @@ async function verifyDatabase(
     if (organizationId !== undefined && !all.includes(organizationId))
       throw unknownOrganization(organizationId);
     const chains = organizationId === undefined ? all : [organizationId];
+    const treeHeadProblem = organizationId === undefined ? await audit.verifyTreeHeads() : undefined;
+    if (treeHeadProblem) return treeHeadProblem;
     const onProgress = progress('checked');
     let events = 0;
     for (const chain of chains) {
@@ -126,7 +135,7 @@ async function verifyDatabase(
 
 async function verifyFile(
   env: Environment,
-  externalCheckpoint: string | undefined,
+  externalCheckpoint: ExternalCheckpoint | undefined,
   file: string,
 ): Promise<Finding | undefined> {
   const publicKeys = [
@@ -186,8 +195,8 @@ function open(env: Environment) {
   });
 }
 
-/** The file holds the signed text alone or an entry of GET /audit/checkpoints. */
-function readCheckpoint(file: string): string {
+/** The file has an entry of GET /audit/checkpoints; of a checkpoint that is signed itself, the signed text is enough. */
+function readCheckpoint(file: string): ExternalCheckpoint {
   let text: string;
   try {
     text = readFileSync(file, 'utf8').trim();
@@ -199,31 +208,11 @@ function readCheckpoint(file: string): string {
         : `cannot read the checkpoint: ${message}`,
     );
   }
-  const signed = text.startsWith('{') ? signedIn(text) : text;
-  if (signed !== undefined && isCheckpoint(signed)) return signed;
+  const checkpoint = readExternalCheckpoint(text);
+  if (checkpoint) return checkpoint;
   throw new CommandError(
-    `${file} is not a checkpoint: it must hold one entry of GET /api/v1/audit/checkpoints, or the text in its field "signed"`,
+    `${file} is not a checkpoint: it must hold one entry of GET /api/v1/audit/checkpoints, or the signed text of an earlier version`,
   );
-}
-
-function signedIn(entry: string): string | undefined {
-  try {
-    const { signed } = JSON.parse(entry);
-    return typeof signed === 'string' ? signed : undefined;
-  } catch {
-    return undefined;
-  }
-}
-
-/** By its form; the verification checks the signature. */
-function isCheckpoint(text: string): boolean {
-  const [header] = /^([\w-]+)\.[\w-]+\.[\w-]+$/.exec(text)?.slice(1) ?? [];
-  try {
-    const { typ } = JSON.parse(Buffer.from(header ?? '', 'base64url').toString());
-    return typ === statementTypes.checkpoint;
-  } catch {
-    return false;
-  }
 }
 
 function organizationIn({ organization }: { organization?: string }): string | undefined {

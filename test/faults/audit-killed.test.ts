@@ -1,4 +1,5 @@
 /** Kills the process repeatedly while it writes and links: no acknowledged event is lost, and verification succeeds. */
+
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -12,6 +13,7 @@ import {
   startServe,
   untilHealthy,
 } from '../support/programs.ts';
+import { auditLinks } from '../support/scenarios/audit-log.ts';
 
 const kills = 20;
 const clients = 12;
@@ -74,10 +76,10 @@ test(`every token has its event and the log verifies after ${kills} kills during
     [],
   );
   assert.ok(tokens.length >= events, `only ${tokens.length} tokens`);
-  const [links] = await execute(
+  const [linked] = await execute(
     databaseUrl,
     `select count(*) = count(distinct event_id) as once, count(*) = count(distinct (organization_id, sequence)) as straight
-     from audit_links`,
+     from ${auditLinks} l`,
   );
-  assert.deepEqual(links, { once: true, straight: true });
+  assert.deepEqual(linked, { once: true, straight: true });
 });

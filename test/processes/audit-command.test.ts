@@ -10,7 +10,7 @@ import { generateKeyPair } from '../../src/kernel/config/keypair.ts';
 import { createLog } from '../../src/kernel/observability/log.ts';
 import { environment, execute, startApp } from '../support/harness.ts';
 import { startCountersign } from '../support/programs.ts';
-import { recordEvents } from '../support/scenarios/audit-log.ts';
+import { auditLinks, recordEvents } from '../support/scenarios/audit-log.ts';
 
 const t = await startApp();
 const folder = mkdtempSync(join(tmpdir(), 'countersign-audit-'));
@@ -33,12 +33,15 @@ async function audit(env: Record<string, string>, ...args: string[]) {
 
 const tamper = (text: string) => execute(t.databaseUrl, `set session_replication_role = replica; ${text}`);
 
-const [newest] = await t.sql<{ signed: string }>(
-  'select signed from audit_checkpoints where organization_id = $1 order by number desc limit 1',
-  [organizationId],
+const { json: newest } = await t.call(
+  'GET',
+  `/api/v1/audit/checkpoints?limit=1&organizationId=${organizationId}`,
+  {
+    token: await t.token(),
+  },
 );
 const kept = join(folder, 'checkpoint');
-writeFileSync(kept, `${newest?.signed}\n`);
+writeFileSync(kept, `${JSON.stringify(newest.data[0])}\n`);
 
 const write = (name: string, lines: readonly string[]): string => {
   const file = join(folder, name);
@@ -158,7 +161,7 @@ describe('audit export and verify', () => {
     const orphaned = t.app.ids.uuid();
     await recordEvents(t, orphaned, 3);
     await t.app.audit.linkAll();
-    const evidence = ['audit_links', 'audit_checkpoints'];
+    const evidence = ['audit_segments'];
     const take = evidence.map(
       (table) =>
         `create table kept_${table} as select * from ${table} where organization_id = '${orphaned}';` +
@@ -250,8 +253,8 @@ describe('audit export and verify', () => {
 
   it('exit 1: an edited row in the database, naming the event', async () => {
     const [row] = await t.sql<{ id: string; action: string }>(
-      `select event_id as id, action from audit_links join audit_events using (event_id)
-       where audit_links.organization_id = $1 and sequence = 3`,
+      `select event_id as id, action from ${auditLinks} l join audit_events using (event_id)
+       where l.organization_id = $1 and sequence = 3`,
       [organizationId],
     );
     await tamper(`update audit_events set action = 'x' where event_id = '${row?.id}'`);
@@ -265,9 +268,8 @@ describe('audit export and verify', () => {
   it('exit 1: a chain truncated with its checkpoint, which only an external checkpoint shows', async () => {
     await tamper(
       `delete from audit_events where event_id in
-         (select event_id from audit_links where organization_id = '${organizationId}' and sequence > 6);
-       delete from audit_links where organization_id = '${organizationId}' and sequence > 6;
-       delete from audit_checkpoints where organization_id = '${organizationId}' and size > 6`,
+         (select event_id from ${auditLinks} l where organization_id = '${organizationId}' and sequence > 6);
+       delete from audit_segments where organization_id = '${organizationId}' and size > 6`,
     );
     assert.equal((await audit(online, 'verify')).code, 0);
     const { code, stdout } = await audit(online, 'verify', '--checkpoint', kept);

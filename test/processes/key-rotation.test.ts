@@ -2,6 +2,7 @@
  * The steps of docs/guides/rotate-credentials-and-keys.md: two `countersign serve` on one database and one Redis, restarted one at
  * a time under load. The load balancer removes a node before it stops.
  */
+
 import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -21,6 +22,7 @@ import {
   startServe,
   until,
 } from '../support/programs.ts';
+import { auditLinks } from '../support/scenarios/audit-log.ts';
 
 const workers = 3;
 /** Per node, before and after each restart. The API allows thirty verifications a minute: more would wait for the next. */
@@ -192,7 +194,7 @@ test('200 for every request during a signing key rotation from RS256 to ES256, o
   await until('checkpoints by both keys', async () => {
     const signers = await execute(
       databaseUrl,
-      `select distinct key_id from audit_checkpoints
+      `select distinct key_id from audit_tree_heads
        where taken_at > (select max(taken_at) from audit_keys)`,
     );
     return signers.length === 2 || undefined;
@@ -225,7 +227,7 @@ test('200 for every request during a signing key rotation from RS256 to ES256, o
   const [unlinked] = await execute(
     databaseUrl,
     `select count(*)::int as events from audit_events e
-     where not exists (select from audit_links l where l.event_id = e.event_id)`,
+     where not exists (select from ${auditLinks} l where l.event_id = e.event_id)`,
   );
   assert.deepEqual(unlinked, { events: 0 });
 });

@@ -10,6 +10,7 @@ import type { LinkingState } from './chain/backlog.ts';
 import type { ExportOptions } from './export/export.ts';
 import type { Finding } from './findings.ts';
 import type { AuditEvent } from './schema.ts';
+import type { ExternalCheckpoint } from './verify/external-checkpoint.ts';
 import type { Integrity } from './verify/integrity.ts';
 import type { Verifier } from './verify/verifier.ts';
 
@@ -58,6 +59,8 @@ export interface Audit {
   /** Links all events that were recorded so far. */
   linkAll(): Promise<void>;
   readonly verify: Verifier['verify'];
+  /** Verifies the tree heads of all organizations; undefined when there is no finding. */
+  verifyTreeHeads(): Promise<Finding | undefined>;
   readonly integrity: Integrity;
   /** Whether events are linked in time, as of the last round of the backlog loop. */
   linking(): LinkingState;
@@ -66,7 +69,7 @@ export interface Audit {
   /** Links all events, then lists every organization in the log. */
   organizations(): Promise<string[]>;
   /** Why an external checkpoint is not part of the log; undefined when it is. */
-  checkExternalCheckpoint(signed: string): Promise<Finding | undefined>;
+  checkExternalCheckpoint(external: ExternalCheckpoint): Promise<Finding | undefined>;
   /** Writes the log with its evidence, and returns the number of events. */
   export(options: ExportOptions): Promise<number>;
   readonly feed: AuditFeed;

@@ -1,8 +1,8 @@
 /**
  * Audit: the log of domain events. One row per event, written in the transaction of the change itself.
  * log/ appends and reads events and drops old days; chain/ links events into hash chains with signed heads; verify/ checks
- * the chains; export/ writes them to a file. It owns `audit_events` with its day partitions, and the evidence: links,
- * checkpoints, keys, anchors. The other features report events through the ledger.
+ * the chains; export/ writes them to a file. It owns `audit_events` with its day partitions, and the evidence: segments, tree
+ * heads, keys, anchors. The other features report events through the ledger.
  * docs/decisions/006-audit-chain.md says which tampering is detected.
  */
 import { isoTime } from '../../kernel/clock.ts';
@@ -13,6 +13,7 @@ import { sealTag } from './chain/hashes.ts';
 import { createKeyring } from './chain/keys/keyring.ts';
 import { createPending } from './chain/pending.ts';
 import { createSequencer } from './chain/sequencer.ts';
+import { createTreeHeads } from './chain/tree-heads.ts';
 import type { Audit, AuditDeps } from './deps.ts';
 import { exportLog } from './export/export.ts';
 import { createFeed } from './log/feed.ts';
@@ -32,6 +33,7 @@ import { findOrganizations } from './verify/completeness-store.ts';
 import { checkExternalCheckpoint } from './verify/external-checkpoint.ts';
 import { createIntegrity } from './verify/integrity.ts';
 import { createVerificationService } from './verify/service.ts';
+import { verifyAllTreeHeads } from './verify/tree-head-scan.ts';
 import { createVerifier } from './verify/verifier.ts';
 import { createWatch } from './verify/watch.ts';
 
@@ -42,12 +44,22 @@ export function createAudit(deps: AuditDeps): Audit {
   const chainHeads = createChainHeads({ keyring, readStatement });
   const partitions = createPartitions(deps);
   const backlog = createBacklog(deps);
-  const pending = createPending({ ...deps, alarm });
-  const sequencer = createSequencer({ db, clock, signer, keyring, chainHeads, alarm, partitions, pending });
+  const pending = createPending({ ...deps, alarm, chainHeads });
+  const treeHeads = createTreeHeads({ signer, keyring, readStatement });
+  const sequencer = createSequencer({
+    db,
+    clock,
+    keyring,
+    chainHeads,
+    treeHeads,
+    alarm,
+    partitions,
+    pending,
+  });
   const { drain } = sequencer;
   const verifier = createVerifier({ db, clock, readStatement, keyring, chainHeads, alarm, pending, drain });
   const retain = createRetention({ ...deps, keyring, chainHeads, alarm, partitions });
-  const watch = createWatch({ db, clock, readStatement, keyring, chainHeads, alarm, drain });
+  const watch = createWatch({ db, clock, readStatement, keyring, chainHeads, treeHeads, alarm, drain });
   const tag = sealTag(signer.keyId);
   const sealOf = (canonical: string) => tag + signer.seal(canonical);
   /** Until `prepare` has read it, rows store their text, which every version can read. */
@@ -57,13 +69,25 @@ export function createAudit(deps: AuditDeps): Audit {
     return [...new Set([...(await db.transaction(findOrganizations)), ...pending.organizations()])];
   };
 
+  const verifyTreeHeads = async () => {
+    const problem = await db.transaction(async (tx) => {
+      const { keys, finding: untrusted } = await keyring.trust(tx);
+      return untrusted ?? verifyAllTreeHeads(tx, { read: readStatement, keys });
+    });
+    if (problem) alarm.raise(problem);
+    return problem;
+  };
+
   const checkBacklog = async () => {
     await backlog.measure();
     await pending.check();
   };
 
   return {
-    routes: auditRoutes(createAuditReader(deps), createVerificationService({ db, verifier, organizations })),
+    routes: auditRoutes(
+      createAuditReader(deps),
+      createVerificationService({ db, verifier, organizations, verifyTreeHeads }),
+    ),
     listener: {
       async inTransaction(tx, events) {
         // All events of one record have the same time.
@@ -87,12 +111,13 @@ export function createAudit(deps: AuditDeps): Audit {
     },
     otherKey: keyring.otherKey,
     verify: verifier.verify,
+    verifyTreeHeads,
     integrity: createIntegrity({ db, clock, alarm, chainHeads, verifier, watch }),
     linking: backlog.state,
     checkBacklog,
     organizations,
-    checkExternalCheckpoint: (signed) =>
-      checkExternalCheckpoint({ db, readStatement, keyring, chainHeads }, signed),
+    checkExternalCheckpoint: (external) =>
+      checkExternalCheckpoint({ db, readStatement, keyring, chainHeads }, external),
     async export(options) {
       await drain();
       return exportLog({ db, clock, signer }, options);

@@ -12,7 +12,9 @@ const sentences = {
   LINK_HASH_MISMATCH: () => 'the hash of the link does not follow from the link before it',
   LINK_DAY_MISMATCH: () => 'the link is stored under another day than its checkpoint',
   LINKS_WITHOUT_CHECKPOINT: () => 'there are links that no checkpoint covers',
-  ROW_BEFORE_FIRST: () => 'a link or a checkpoint has a number below 1',
+  LINKS_INCONSISTENT: () =>
+    'links were inconsistent when an upgrade moved them; they are in audit_inconsistent_links',
+  ROW_BEFORE_FIRST: () => 'a segment has a size below 1',
   ROW_UNREADABLE: () => 'a row of the chain cannot be read',
   EVENT_MISSING: () => 'the event is missing, and retention did not drop its day',
   EVENT_CHANGED: () => 'the hash of the event is not the hash in its link',
@@ -27,7 +29,7 @@ const sentences = {
   EVENT_NOT_SEALED: () => 'the event has no valid seal: it was not recorded by this service',
   EVENT_DELETED: () => 'the event was recorded, and deleted before it was linked',
 
-  // Checkpoints and anchors
+  // Checkpoints, tree heads and anchors
   CHECKPOINT_NOT_FOLLOWING: ({ number }: { number: number }) =>
     `checkpoint ${number} is missing or does not follow from the one before it`,
   CHECKPOINT_HEAD_MISMATCH: ({ number }: { number: number }) =>
@@ -36,9 +38,20 @@ const sentences = {
     `checkpoint ${number} has no valid signature by a trusted key`,
   CHECKPOINT_LOST: ({ number }: { number: number }) =>
     `checkpoint ${number} was seen earlier, and is now missing or different`,
+  INCLUSION_PROOF_INVALID: ({ number }: { number: number }) =>
+    `checkpoint ${number} is not in the tree that its tree head signs`,
+  TREE_HEAD_MISSING: ({ number }: { number: number }) => `tree head ${number} is missing`,
+  TREE_HEAD_NOT_SIGNED: ({ number }: { number: number }) =>
+    `tree head ${number} has no valid signature by a trusted key`,
+  TREE_HEAD_NOT_FOLLOWING: ({ number }: { number: number }) =>
+    `tree head ${number} differs from its signed text, or does not follow from the one before it`,
+  TREE_HEAD_LOST: ({ number }: { number: number }) =>
+    `tree head ${number} was seen earlier, and is now missing or different`,
   ANCHOR_NOT_SIGNED: ({ number }: { number: number }) =>
     `anchor ${number} has no valid signature by a trusted key`,
   EXTERNAL_CHECKPOINT_NOT_SIGNED: () => 'the external checkpoint has no valid signature by a trusted key',
+  EXTERNAL_CHECKPOINT_INCOMPLETE: () =>
+    'the external checkpoint is a tree head alone; keep the whole entry of GET /audit/checkpoints as JSON',
   EXTERNAL_CHECKPOINT_DIFFERS: ({ number }: { number: number }) =>
     `checkpoint ${number} of the log is not the external checkpoint of that number`,
   EXTERNAL_CHECKPOINT_EXPIRED: ({ number }: { number: number }) =>

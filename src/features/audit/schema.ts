@@ -94,6 +94,24 @@ export const Verification = Type.Object(
 );
 export type Verification = Static<typeof Verification>;
 
+const CheckpointInclusion = Type.Object(
+  {
+    checkpoint: Type.String({
+      description: 'the leaf: canonical JSON with the hash of the checkpoint before it (`previous`)',
+    }),
+    treeHead: Type.Integer({ description: 'the number of the tree head' }),
+    treeSize: Type.Integer({ description: 'how many checkpoints are in the tree' }),
+    leafIndex: Type.Integer(),
+    proof: Type.Array(Type.String(), {
+      description: 'the inclusion proof of RFC 9162: hashes from the leaf to the root',
+    }),
+  },
+  {
+    title: 'AuditCheckpointInclusion',
+    description: 'where the checkpoint is in the Merkle tree that was signed; keep it with `signed`',
+  },
+);
+
 export const AuditCheckpoint = Type.Object(
   {
     number: Type.Integer(),
@@ -101,7 +119,11 @@ export const AuditCheckpoint = Type.Object(
     headHash: Type.String({ description: 'the hash of the last of them' }),
     time: Timestamp,
     keyId: Type.String(),
-    signed: Type.String({ description: 'what the instance signed, as a compact JWS; keep it elsewhere' }),
+    signed: Type.String({
+      description:
+        'what the instance signed, as a compact JWS: the tree head that includes the checkpoint, or, without an inclusion, the checkpoint itself',
+    }),
+    inclusion: Nullable(CheckpointInclusion),
   },
   { title: 'AuditCheckpoint' },
 );

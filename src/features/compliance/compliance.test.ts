@@ -8,6 +8,7 @@ import { exportJWK } from 'jose';
 import { execute, newAgent, startApp, type TestApp } from '../../../test/support/harness.ts';
 import { createMatrixFixture } from '../../../test/support/principals.ts';
 import { until } from '../../../test/support/programs.ts';
+import { auditLinks } from '../../../test/support/scenarios/audit-log.ts';
 
 const api = '/api/v1/compliance';
 const t = await startApp({
@@ -99,7 +100,7 @@ describe('GET /compliance/controls', () => {
       [
         'C1.2',
         "select audit_ensure_partition('2020-01-01')",
-        'drop table audit_events_20200101; drop table audit_links_20200101; drop table audit_checkpoints_20200101',
+        'drop table audit_events_20200101; drop table audit_segments_20200101; drop table audit_tree_heads_20200101',
       ],
     ];
     for (const [id, wrong, right] of cases) {
@@ -251,7 +252,7 @@ describe('a changed audit log', () => {
       asIntruder(
         t,
         `update audit_events set user_agent = ${value} where event_id =
-           (select event_id from audit_links where organization_id = '${victim.organizationId}' and sequence = 2)`,
+           (select event_id from ${auditLinks} l where organization_id = '${victim.organizationId}' and sequence = 2)`,
       );
     await set("user_agent || '!'");
     // One run takes a second at most, and the next run continues.

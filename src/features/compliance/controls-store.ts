@@ -32,7 +32,7 @@ export const refusesAuditChanges = (db: Queryable): Promise<boolean> =>
     db,
     'auditAppendOnly',
     sql`with evidence as (
-          select oid from unnest(array['audit_events', 'audit_links', 'audit_checkpoints', 'audit_keys', 'audit_anchors']::regclass[]) oid
+          select oid from unnest(array['audit_events', 'audit_segments', 'audit_tree_heads', 'audit_keys', 'audit_anchors']::regclass[]) oid
         ), tables as (
           select oid from evidence union all
           select i.inhrelid from pg_inherits i join evidence e on e.oid = i.inhparent

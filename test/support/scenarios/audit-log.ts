@@ -9,11 +9,12 @@ import type { EventType } from '../../../src/contract/events.ts';
 import {
   eventHash,
   firstHash,
-  type Link,
   linkHash,
   linkRecord,
   type StoredEvent,
 } from '../../../src/features/audit/chain/hashes.ts';
+import { leafHash } from '../../../src/features/audit/chain/merkle.ts';
+import { checkpointText } from '../../../src/features/audit/chain/statements.ts';
 import { createAudit } from '../../../src/features/audit/feature.ts';
 import { canonicalOf } from '../../../src/features/audit/log/canonical-store.ts';
 import { loadConfig } from '../../../src/kernel/config/config.ts';
@@ -109,31 +110,47 @@ export async function createTamperSession({ databaseUrl, clock }: TestApp) {
 }
 export type TamperSession = Awaited<ReturnType<typeof createTamperSession>>;
 
+/** The links in all segments, as a table for SQL. */
+export const auditLinks = `(
+  select organization_id, size - octet_length(records) / 56 + place as sequence, number,
+         encode(substr(records, 56 * place - 55, 16), 'hex')::uuid as event_id, taken_on as linked_on
+  from audit_segments, generate_series(1, octet_length(records) / 56) as place)`;
+
+/** The hexadecimal digits of each link in the records of a segment. */
+const recordsOf = (records: string): string[] => records.match(/.{112}/g) ?? [];
+
 const time = (column: string) => `to_char(${column}, 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"')`;
 
-/** Recomputes every hash of a chain from the current events, without signatures. */
+/** Recomputes every hash of a chain from the current events, and makes new trees, without signatures. */
 export async function recomputeHashes(session: TamperSession, organizationId: string): Promise<void> {
-  const rows = await session.run<Link & StoredEvent>(
-    `select l.sequence::int, l.event_id as "eventId", ${time('e.occurred_at')} as time, ${canonicalOf('e').sql} as canonical,
-            e.appended_in::text as "appendedIn", coalesce(encode(e.seal, 'hex'), '') as seal
-     from audit_links l join audit_events e using (event_id) where l.organization_id = $1 order by l.sequence`,
+  const segments = await session.run<{ number: number; records: string; at: string }>(
+    `select number::int, encode(records, 'hex') as records, taken_at as at from audit_segments
+     where organization_id = $1 order by number`,
     [organizationId],
   );
-  let previous = firstHash(organizationId);
-  for (const [index, row] of rows.entries()) {
-    const link = { ...row, sequence: index + 1, eventHash: eventHash(row) };
-    previous = linkHash(previous, linkRecord(link));
+  let head = firstHash(organizationId);
+  let size = 0;
+  for (const { number, records } of segments) {
+    const ids = recordsOf(records).map((record) => record.slice(0, 32));
+    const rows = await session.run<StoredEvent>(
+      `select e.event_id as "eventId", ${time('e.occurred_at')} as time, ${canonicalOf('e').sql} as canonical,
+              e.appended_in::text as "appendedIn", coalesce(encode(e.seal, 'hex'), '') as seal
+       from unnest($1::uuid[]) with ordinality as l (id, place) join audit_events e on e.event_id = l.id order by place`,
+      [ids],
+    );
+    let stored = '';
+    for (const row of rows) {
+      size += 1;
+      const record = linkRecord({ ...row, sequence: size, eventHash: eventHash(row) });
+      head = linkHash(head, record);
+      stored += record.slice(16);
+    }
     await session.run(
-      `update audit_links set sequence = $2, occurred_at = $3, event_hash = decode($4, 'hex'), hash = decode($5, 'hex')
-       where event_id = $1`,
-      [row.eventId, index + 1, row.time, link.eventHash, previous],
+      `update audit_segments set size = $3, head = decode($4, 'hex'), records = decode($5, 'hex')
+       where organization_id = $1 and number = $2`,
+      [organizationId, number, size, head, stored],
     );
   }
-  await session.run(
-    `update audit_checkpoints c set size = least(size, $2::bigint), head = l.hash from audit_links l
-     where c.organization_id = $1 and l.organization_id = $1 and l.sequence = least(c.size, $2::bigint)`,
-    [organizationId, rows.length],
-  );
 }
 
 /** Signs with a key that the service does not trust. */
@@ -154,28 +171,33 @@ export function createForger() {
   };
 }
 
-/** Signs all current checkpoints of a chain with the forger's key. */
+/** Signs all current checkpoints of a chain with the forger's key: each in a tree of its own, under the number it has. */
 export async function signAllCheckpoints(
   session: TamperSession,
   organizationId: string,
   forger: ReturnType<typeof createForger>,
   keyId?: string,
 ): Promise<void> {
-  const rows = await session.run<{ number: number; size: number; head: string; at: string }>(
-    `select number::int, size::int, encode(head, 'hex') as head, taken_at as at from audit_checkpoints
+  const rows = await session.run<{ number: number; size: number; head: string; at: string; tree: number }>(
+    `select number::int, size::int, encode(head, 'hex') as head, taken_at as at, tree::int from audit_segments
      where organization_id = $1 order by number`,
     [organizationId],
   );
   let previous: string | null = null;
-  for (const { at, ...row } of rows) {
-    const claims = { organizationId, ...row, at, previous };
-    const signed = forger.sign('audit-checkpoint+jwt', claims, keyId);
+  for (const { tree, ...row } of rows) {
+    const root = leafHash(checkpointText({ organizationId, ...row, previous }));
+    const claims = { number: tree, at: row.at, size: 1, root, previous: null };
     await session.run(
-      `update audit_checkpoints set signed = $3, previous = decode($4, 'hex'), key_id = $5
+      `update audit_segments set previous = decode($3, 'hex'), leaf_index = 0, proof = ''
        where organization_id = $1 and number = $2`,
-      [organizationId, row.number, signed, previous, keyId ?? forger.key.kid],
+      [organizationId, row.number, previous],
     );
-    previous = createHash('sha256').update(signed).digest('hex');
+    await session.run(
+      `update audit_tree_heads set size = 1, root = decode($2, 'hex'), previous = null, signed = $3, key_id = $4
+       where number = $1`,
+      [tree, root, forger.sign('audit-tree-head+jwt', claims, keyId), keyId ?? forger.key.kid],
+    );
+    previous = root;
   }
 }
 

@@ -142,25 +142,26 @@ describe('an event that was deleted before it was linked', () => {
 
   for (const [what, chain] of [
     ['in another chain', () => randomUUID()],
-    ['after the last checkpoint of its chain', (organizationId: string) => organizationId],
+    ['after the last segment of its chain', (organizationId: string) => organizationId],
   ] as const)
-    it(`gauge 0 when a forged link was inserted ${what}, before the event was deleted`, async () => {
+    it(`gauge 0 when a forged segment was inserted ${what}, before the event was deleted`, async () => {
       const t = await startApp();
       const organizationId = t.app.ids.uuid();
       await recordEvents(t, organizationId, 1);
       await execute(
         t.databaseUrl,
         `set session_replication_role = replica;
-         insert into audit_links (organization_id, sequence, event_id, occurred_at, event_hash, hash, linked_on)
-         select '${chain(organizationId)}', 7, event_id, occurred_at, '\\x00', '\\x00', current_date from audit_events
-         where organization_id = '${organizationId}'`,
+         insert into audit_segments (organization_id, number, size, taken_at, taken_on, head, records, first_appended_in, last_appended_in, tree, leaf_index, proof)
+         select '${chain(organizationId)}', 7, 7, occurred_at, current_date, sha256(''), uuid_send(event_id) || timestamptz_send(occurred_at) || sha256(''),
+                appended_in, appended_in, 1, 0, ''
+         from audit_events where organization_id = '${organizationId}'`,
       );
       t.clock.advance(5_000);
       await t.app.audit.checkBacklog();
       await remove(t, organizationId);
       await execute(
         t.databaseUrl,
-        'set session_replication_role = replica; delete from audit_links where sequence = 7',
+        'set session_replication_role = replica; delete from audit_segments where number = 7',
       );
       t.clock.advance(5_000);
       await t.app.audit.checkBacklog();
@@ -203,7 +204,15 @@ test('drops the oldest pending events beyond the maximum, counts them, and logs 
   const log = createLog({ level: 'warn', destination: { write: (line) => void lines.push(line) } });
   const { db, metrics } = t.app;
   const alarm = createAlarm({ log, metrics });
-  const pending = createPending({ db, clock: t.clock, log, metrics, alarm, maxEntries: 10 });
+  const pending = createPending({
+    db,
+    clock: t.clock,
+    log,
+    metrics,
+    alarm,
+    chainHeads: { newest: async () => new Map() },
+    maxEntries: 10,
+  });
   const organizationIds = Array.from({ length: 30 }, () => t.app.ids.uuid());
   const timestamp = new Date(t.clock.now()).toISOString();
   const append = (some: readonly string[]) =>

@@ -5,19 +5,19 @@
 import type { Queryable } from '../../../kernel/data/db.ts';
 import type { PublicKey, ReadStatement } from '../../../kernel/ports/signer.ts';
 import type { Finding } from '../findings.ts';
-import { findNewestCheckpoints, newestAnchor } from './checkpoints-store.ts';
 import type { Keyring } from './keys/keyring.ts';
 import {
   type ChainHead,
   emptyHead,
   headAtAnchor,
   headOf,
-  matchesStatement,
   readAnchor,
+  rowFinding,
   signatureFinding,
   truncationFinding,
 } from './rules.ts';
-import { type Anchor, type CheckpointRow, unverifiedClaims } from './statements.ts';
+import { findNewestCheckpoints, newestAnchor } from './segments-store.ts';
+import type { Anchor, CheckpointRow } from './statements.ts';
 
 /** A checked head, or the reason why it does not count. */
 export interface HeadResult {
@@ -52,8 +52,7 @@ export function createChainHeads(deps: { keyring: Keyring; readStatement: ReadSt
     seen: ChainHead | undefined,
   ): Promise<HeadResult> => {
     const head = headOf(row);
-    const isKnown =
-      seen?.hash === head.hash && matchesStatement(row, unverifiedClaims('checkpoint', row.signed));
+    const isKnown = seen?.hash === head.hash && !rowFinding(row);
     const finding =
       (isKnown ? undefined : await signatureFinding(readStatement, row, keys)) ??
       truncationFinding(row.organizationId, seen, head);
@@ -91,7 +90,9 @@ export function createChainHeads(deps: { keyring: Keyring; readStatement: ReadSt
     async newest(db, organizationIds, seen = subsetOf(seenHeads, organizationIds)) {
       const { keys } = await keyring.trust(db);
       const results = new Map<string, HeadResult>();
-      for (const row of await findNewestCheckpoints(db, organizationIds))
+      // A later checkpoint than the one seen is of its day or a later one.
+      const wanted = organizationIds.map((id) => ({ id, since: dayOf(seen.get(id)) }));
+      for (const row of wanted.length > 0 ? await findNewestCheckpoints(db, wanted) : [])
         results.set(row.organizationId, await checkHead(row, keys, seen.get(row.organizationId)));
       for (const organizationId of organizationIds) {
         if (results.has(organizationId)) continue;
@@ -102,6 +103,8 @@ export function createChainHeads(deps: { keyring: Keyring; readStatement: ReadSt
     },
   };
 }
+
+const dayOf = (seen: ChainHead | undefined): string => seen?.at.slice(0, 10) ?? '0001-01-01';
 
 /** A copy, taken before the query. */
 const subsetOf = (heads: ReadonlyMap<string, ChainHead>, ids: readonly string[]) =>

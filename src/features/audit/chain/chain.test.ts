@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { environment, execute, startApp } from '../../../../test/support/harness.ts';
 import {
+  auditLinks,
   canonical,
   createTamperSession,
   recordEvents,
@@ -12,6 +13,7 @@ import { generateKeyPair } from '../../../kernel/config/keypair.ts';
 import type { Tx } from '../../../kernel/data/db.ts';
 import { sql } from '../../../kernel/data/sql.ts';
 import { createLog } from '../../../kernel/observability/log.ts';
+import { leafHash, rootFrom } from './merkle.ts';
 
 const t = await startApp({ MULTI_TENANT: 'true' });
 const token = await t.token();
@@ -137,7 +139,7 @@ describe('GET /audit/verify', () => {
       mine.databaseUrl,
       `set session_replication_role = replica;
        delete from audit_events where event_id in
-         (select event_id from audit_links where organization_id = '${other}' and sequence = 2)`,
+         (select event_id from ${auditLinks} l where organization_id = '${other}' and sequence = 2)`,
     );
     for (const query of ['', since, `?organizationId=${other}`])
       assert.equal((await result(query)).verified, false, query);
@@ -146,6 +148,22 @@ describe('GET /audit/verify', () => {
 });
 
 describe('GET /audit/checkpoints', () => {
+  it('200: several chains share a tree head, and each checkpoint proves that it is in the tree', async () => {
+    const chains = Array.from({ length: 5 }, () => t.app.ids.uuid());
+    for (const organizationId of chains) await recordEvents(t, organizationId, 2);
+    await t.app.audit.linkAll();
+    const entries = await Promise.all(
+      chains.map(async (id) => (await get(`/checkpoints?organizationId=${id}`)).json.data[0]),
+    );
+    assert.equal(new Set(entries.map(({ signed }) => signed)).size, 1);
+    const { root, size } = JSON.parse(Buffer.from(entries[0].signed.split('.')[1], 'base64url').toString());
+    assert.ok(size >= 5);
+    for (const { inclusion } of entries)
+      assert.equal(rootFrom(leafHash(inclusion.checkpoint), inclusion), root);
+    const places = entries.map(({ inclusion }) => inclusion.leafIndex);
+    assert.equal(new Set(places).size, 5);
+  });
+
   it('200: newest first, with the text that the key of the instance signed', async () => {
     const { data, total } = (await get('/checkpoints?limit=2')).json;
     assert.equal(data.length, 2);
@@ -153,17 +171,39 @@ describe('GET /audit/checkpoints', () => {
     assert.equal(data[1].number, total - 1);
     assert.ok(data[0].size > data[1].size);
     const claims = JSON.parse(Buffer.from(data[0].signed.split('.')[1], 'base64url').toString());
-    assert.equal(claims.organizationId, home);
-    assert.equal(claims.head, data[0].headHash);
-    assert.equal(claims.at, data[0].time);
+    const { inclusion } = data[0];
+    assert.deepEqual(
+      [claims.number, claims.size, claims.at],
+      [inclusion.treeHead, inclusion.treeSize, data[0].time],
+    );
+    const { previous, ...checkpoint } = JSON.parse(inclusion.checkpoint);
+    assert.deepEqual(checkpoint, {
+      at: data[0].time,
+      head: data[0].headHash,
+      number: total,
+      organizationId: home,
+      size: data[0].size,
+    });
+    assert.equal(previous, leafHash(data[1].inclusion.checkpoint));
     assert.equal(data[0].keyId, (await t.call('GET', '/.well-known/jwks.json')).json.keys[0].kid);
   });
 });
 
 describe('the database', () => {
-  const tables = ['audit_events', 'audit_links', 'audit_checkpoints', 'audit_keys', 'audit_anchors'];
+  const tables = [
+    'audit_events',
+    'audit_segments',
+    'audit_tree_heads',
+    'audit_keys',
+    'audit_anchors',
+    'audit_inconsistent_links',
+  ];
   it('refuses update, delete and truncate of evidence, even by the owner of the tables', async () => {
     await t.sql(`insert into audit_anchors values ('${t.app.ids.uuid()}', 1, now(), 'x')`);
+    await t.sql(
+      `insert into audit_inconsistent_links select organization_id, 1, event_id, occurred_at, '', '', current_date
+       from audit_events limit 1`,
+    );
     const today = new Date(t.clock.now()).toISOString().slice(0, 10).replaceAll('-', '');
     const partitions = tables.slice(0, 3).map((table) => `${table}_${today}`);
     for (const table of [...tables, ...partitions]) {
@@ -231,7 +271,7 @@ describe('sequencers', () => {
     }
     const [links] = await t.sql(
       `select count(*)::int as count, count(distinct sequence)::int as different, max(sequence)::int as last
-       from audit_links where organization_id = $1`,
+       from ${auditLinks} l where organization_id = $1`,
       [organizationId],
     );
     assert.deepEqual(links, { count: 560, different: 560, last: 560 });
@@ -303,7 +343,8 @@ describe('a change of the signing key', () => {
       assert.deepEqual({ checked, finding }, { checked: events, finding: undefined });
     }
     const [newest] = await t.sql<{ key: string }>(
-      'select key_id as key from audit_checkpoints where organization_id = $1 order by number desc',
+      `select h.key_id as key from audit_segments s join audit_tree_heads h on h.number = s.tree
+       where organization_id = $1 order by s.number desc`,
       [organizationId],
     );
     const [introduced] = await t.sql<{ number: number; key: string }>(

@@ -32,6 +32,7 @@ export interface StoredEvent extends EventText {
 export interface Link {
   readonly sequence: number;
   readonly eventId: string;
+  /** With microseconds. */
   readonly time: string;
   readonly eventHash: string;
   readonly hash: string;
@@ -50,10 +51,16 @@ export const eventText = ({ appendedIn, seal, canonical }: EventText): string =>
 
 /**
  * A link as 128 hexadecimal digits: sequence (16), event id (32), time in microseconds since 2000 (16), hash of the event
- * (64). SQL writes the same.
+ * (64). A segment stores it without the sequence.
  */
 export const linkRecord = ({ sequence, eventId, time, eventHash }: Omit<Link, 'hash' | 'linkedOn'>): string =>
-  hex(sequence) + eventId.replaceAll('-', '') + hex(microsecondsSince2000(time)) + eventHash;
+  recordAt(sequence, eventId.replaceAll('-', '') + hex(microsecondsSince2000(time)) + eventHash);
+
+/** The hexadecimal digits of one link in the records of a segment. */
+export const storedLength = 112;
+
+/** The record of a link from the part that a segment stores. */
+export const recordAt = (sequence: number, stored: string): string => hex(sequence) + stored;
 
 export const linkHash = (previous: string, record: string): string => sha256(previous + record);
 
@@ -64,8 +71,19 @@ export const eventKeyIn = (record: string): string => record.slice(16, 64);
 /** In milliseconds since 1970. */
 export const timeIn = (record: string): number => millisecondsOf(record.slice(48, 64));
 export const eventHashIn = (record: string): string => record.slice(64);
+export const eventIdIn = (record: string): string =>
+  record.slice(16, 48).replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5');
+/** With microseconds; empty for a time that no Date can hold, which no genuine link has. */
+export function timeTextIn(record: string): string {
+  const microseconds = Number.parseInt(record.slice(48, 64), 16);
+  const date = new Date(Math.floor(microseconds / 1000) + year2000);
+  if (microseconds > maxMicroseconds) return '';
+  return `${date.toISOString().slice(0, -1)}${String(microseconds % 1000).padStart(3, '0')}Z`;
+}
 
 const year2000 = Date.UTC(2000, 0, 1);
+/** The end of the year 9999 minus some days. */
+const maxMicroseconds = (Date.UTC(9999, 11, 1) - year2000) * 1000;
 const hex = (number: number): string => number.toString(16).padStart(16, '0');
 const microsecondsSince2000 = (time: string): number =>
   (Date.parse(`${time.slice(0, 23)}Z`) - year2000) * 1000 + Number(time.slice(23, 26));

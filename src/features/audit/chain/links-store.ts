@@ -1,8 +1,7 @@
-/** The rows that the sequencer reads and writes: its progress, events without a link, and links. */
-import type { Queryable, Tx } from '../../../kernel/data/db.ts';
-import { listOf, prepared, type Sql, sql } from '../../../kernel/data/sql.ts';
+/** The rows that the sequencer reads and writes, apart from segments: its progress, and events without a link. */
+import type { Tx } from '../../../kernel/data/db.ts';
+import { prepared, type Sql, sql } from '../../../kernel/data/sql.ts';
 import { canonicalOf } from '../log/canonical-store.ts';
-import type { Link } from './hashes.ts';
 
 export interface SequencerProgress {
   /** The sequencer has processed every event of earlier transactions. */
@@ -110,14 +109,37 @@ export async function findEndOfBatch(
 }
 
 /**
- * The link of the event `e`; `yes` is null without one. A link is made on the day of its event or later, and a day is
- * allowed for clock skew. `limit 1` makes PostgreSQL look up each event, for any estimate of the planner.
+ * Common table expressions for events that may have a link. `candidates` is a query with the columns organization_id,
+ * event_id, occurred_at and appended_in. A link is in a segment of the event's organization whose transactions enclose that
+ * of the event; it is made on the day of its event or later, and a day is allowed for clock skew. Candidates are grouped by
+ * their transactions, so that one with a forged id does not make PostgreSQL read the whole chain.
  */
-export const linkOf = (reached: string | undefined): Sql => sql`
-  select true as yes from audit_links l
-  where ${reached === undefined ? sql`` : sql`e.appended_in <= ${reached}::xid8 and`}
-        l.event_id = e.event_id and l.linked_on >= (e.occurred_at at time zone 'UTC')::date - 1
-  limit 1`;
+export const withLinks = (candidates: Sql): Sql => sql`
+  candidates as materialized (${candidates}),
+  linked as materialized (
+    select s.organization_id, s.size, substr(s.records, 56 * place + 1, 24) as key
+    from (
+      select wanted.organization_id, found.size, found.records || ''::bytea as records
+      from (
+        select organization_id, (array_agg(appended_in order by appended_in))[1] as lowest,
+               (array_agg(appended_in order by appended_in desc))[1] as highest,
+               (min(occurred_at) at time zone 'UTC')::date - 1 as since
+        from candidates group by organization_id, div(appended_in::text::numeric, 10000)
+      ) wanted
+      cross join lateral (
+        select size, records from audit_segments
+        where organization_id = wanted.organization_id and last_appended_in >= wanted.lowest
+          and first_appended_in <= wanted.highest and taken_on >= wanted.since
+      ) found
+      offset 0
+    ) s
+    cross join lateral generate_series(0, octet_length(s.records) / 56 - 1) as place
+  )`;
+
+/** Whether the event `e` is among `withLinks`. */
+export const isLinked = sql`exists (
+  select from linked
+  where linked.organization_id = e.organization_id and linked.key = uuid_send(e.event_id) || timestamptz_send(e.occurred_at))`;
 
 /** Events after the cursor that have no link. */
 export const findUnlinked = (
@@ -125,47 +147,22 @@ export const findUnlinked = (
   after: AppendCursor,
   { before, last, reached }: TransactionBounds,
   limit: number,
-): Promise<UnlinkedEvent[]> =>
-  tx.many(
+): Promise<UnlinkedEvent[]> => {
+  const isInBatch = sql`${isAfter(after)}
+    ${before === undefined ? sql`` : sql`and e.appended_in < ${before}::xid8`}
+    ${last === undefined ? sql`` : sql`and e.appended_in <= ${last}::xid8`}`;
+  const mayBeLinked = sql`
+    select e.organization_id, e.event_id, e.occurred_at, e.appended_in from audit_events e
+    where ${isInBatch} ${reached === undefined ? sql`` : sql`and e.appended_in <= ${reached}::xid8`}`;
+  return tx.many(
     'audit.unlinked',
-    sql`select e.event_id as "eventId", e.organization_id as "organizationId", e.occurred_at as timestamp,
+    sql`with ${withLinks(mayBeLinked)}
+        select e.event_id as "eventId", e.organization_id as "organizationId", e.occurred_at as timestamp,
                e.occurred_at = date_trunc('milliseconds', e.occurred_at) as exact, ${canonicalOf('e')} as canonical,
                e.appended_in::text as "appendedIn", coalesce(encode(e.seal, 'hex'), '') as seal
         from audit_events e
-        left join lateral (${linkOf(reached)}) linked on true
-        where ${isAfter(after)}
-          ${before === undefined ? sql`` : sql`and e.appended_in < ${before}::xid8`}
-          ${last === undefined ? sql`` : sql`and e.appended_in <= ${last}::xid8`}
-          and linked.yes is null
+        where ${isInBatch} and not ${isLinked}
         order by e.appended_in, e.occurred_at, e.event_id
         limit ${limit}`,
   );
-
-export const findLastSequences = (
-  tx: Queryable,
-  organizationIds: readonly string[],
-): Promise<{ organizationId: string; sequence: number }[]> =>
-  tx.many(
-    'audit.lastSequences',
-    prepared(sql`
-      select wanted.id as "organizationId", l.sequence
-      from unnest(${organizationIds}::uuid[]) as wanted (id)
-      cross join lateral (
-        select sequence from audit_links where organization_id = wanted.id order by sequence desc limit 1
-      ) l`),
-  );
-
-export const insertLinks = (tx: Tx, links: readonly (Link & { organizationId: string })[]): Promise<number> =>
-  tx.run(
-    'audit.link',
-    prepared(sql`
-      insert into audit_links (organization_id, sequence, event_id, occurred_at, event_hash, hash, linked_on)
-      select organization_id, sequence, event_id, occurred_at, decode(event_hash, 'hex'), decode(hash, 'hex'), linked_on
-      from unnest(${listOf(links.map((link) => link.organizationId))}::uuid[],
-                  ${listOf(links.map((link) => String(link.sequence)))}::bigint[],
-                  ${listOf(links.map((link) => link.eventId))}::uuid[],
-                  ${listOf(links.map((link) => link.time))}::timestamptz[],
-                  ${listOf(links.map((link) => link.eventHash))}, ${listOf(links.map((link) => link.hash))},
-                  ${listOf(links.map((link) => link.linkedOn))}::date[])
-           as made (organization_id, sequence, event_id, occurred_at, event_hash, hash, linked_on)`),
-  );
+};

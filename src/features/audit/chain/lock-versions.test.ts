@@ -10,7 +10,12 @@ import {
   withLongConnectTimeout,
 } from '../../../../test/support/harness.ts';
 import { until } from '../../../../test/support/programs.ts';
-import { createReadOnlyRole, holdOpen, recordEvents } from '../../../../test/support/scenarios/audit-log.ts';
+import {
+  auditLinks,
+  createReadOnlyRole,
+  holdOpen,
+  recordEvents,
+} from '../../../../test/support/scenarios/audit-log.ts';
 import { createSigner, createStatementReader } from '../../../adapters/keys/keys.ts';
 import { createPostgres } from '../../../adapters/postgres/postgres.ts';
 import { loadConfig } from '../../../kernel/config/config.ts';
@@ -72,7 +77,7 @@ async function startPausing(t: TestApp, statement: string) {
 const linksOf = async (t: TestApp, organizationId: string) => {
   const [links] = await t.sql(
     `select count(*)::int as links, count(distinct sequence)::int as sequences, count(distinct event_id)::int as events
-     from audit_links where organization_id = $1`,
+     from ${auditLinks} l where organization_id = $1`,
     [organizationId],
   );
   return links;

@@ -3,7 +3,12 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { startApp, type TestApp } from '../../../../test/support/harness.ts';
 import { until } from '../../../../test/support/programs.ts';
-import { createReadOnlyRole, holdOpen, recordEvents } from '../../../../test/support/scenarios/audit-log.ts';
+import {
+  auditLinks,
+  createReadOnlyRole,
+  holdOpen,
+  recordEvents,
+} from '../../../../test/support/scenarios/audit-log.ts';
 import { DatabaseUnavailable } from '../../../kernel/data/db.ts';
 import { isLockTimeout } from './lock-store.ts';
 
@@ -15,7 +20,7 @@ const pass = async (t: TestApp) => {
 };
 const countLinks = async (t: TestApp, organizationId: string) => {
   const [row] = await t.sql<{ links: number }>(
-    'select count(*)::int as links from audit_links where organization_id = $1',
+    `select count(*)::int as links from ${auditLinks} l where organization_id = $1`,
     [organizationId],
   );
   return row?.links;

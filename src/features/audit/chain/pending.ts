@@ -11,6 +11,7 @@ import type { Alarm } from '../alarm.ts';
 import { type Finding, finding } from '../findings.ts';
 import { isWithin, type Period } from '../log/period.ts';
 import { findEventStates } from './backlog-store.ts';
+import type { ChainHeads } from './chain-heads.ts';
 
 export interface Pending {
   /** The transaction of these events has committed. */
@@ -38,6 +39,7 @@ export interface PendingDeps {
   readonly log: Log;
   readonly metrics: Metrics;
   readonly alarm: Alarm;
+  readonly chainHeads: Pick<ChainHeads, 'newest'>;
   /** Beyond this number the oldest entries are dropped: they are the most likely to be linked already. */
   readonly maxEntries?: number;
 }
@@ -48,7 +50,7 @@ const batchSize = 1_000;
 const remindMs = 60_000;
 
 export function createPending(deps: PendingDeps): Pending {
-  const { db, clock, log, metrics, alarm, maxEntries = 100_000 } = deps;
+  const { db, clock, log, metrics, alarm, chainHeads, maxEntries = 100_000 } = deps;
   /** In the order of appending, or of the last lookup. */
   const entries = new Map<string, Entry>();
   let droppedSinceLog = 0;
@@ -78,14 +80,20 @@ export function createPending(deps: PendingDeps): Pending {
 
   const lookUp = async (batch: readonly Entry[]): Promise<Finding | undefined> => {
     let deleted: Finding | undefined;
-    for (const { eventId, linked, present } of await findEventStates(db, batch)) {
+    const states = await findEventStates(db, batch);
+    // An attacker can insert a segment, and delete it together with the event. So a signature must cover the link.
+    const heads = await chainHeads.newest(db, [
+      ...new Set(batch.map(({ organizationId }) => organizationId)),
+    ]);
+    for (const { eventId, coveredAt, present } of states) {
       const entry = entries.get(eventId);
       if (!entry) continue;
+      const { organizationId } = entry;
       entries.delete(eventId);
-      if (linked && present) continue;
+      const size = heads.get(organizationId)?.head?.size ?? 0;
+      if (present && coveredAt !== null && coveredAt <= size) continue;
       entries.set(eventId, { ...entry, dueAt: clock.now() + dueMs });
       if (present) continue;
-      const { organizationId } = entry;
       deleted ??= finding('EVENT_DELETED', { organizationId, eventId });
     }
     if (deleted) alarm.raise(deleted);

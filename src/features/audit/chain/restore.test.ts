@@ -5,7 +5,7 @@
 import assert from 'node:assert/strict';
 import { it as test } from 'node:test';
 import { execute, startApp, type TestApp } from '../../../../test/support/harness.ts';
-import { recordEvents } from '../../../../test/support/scenarios/audit-log.ts';
+import { auditLinks, recordEvents } from '../../../../test/support/scenarios/audit-log.ts';
 
 let t: TestApp;
 const it = (what: string, work: () => Promise<void>) =>
@@ -30,7 +30,7 @@ const setTransactionIds = (organizationId: string, from: number) =>
     `set session_replication_role = replica;
      update audit_events e set appended_in = (${from} - 1 + place)::text::xid8
      from (select event_id, row_number() over (order by event_id) as place from audit_events
-           where organization_id = '${organizationId}' and not exists (select from audit_links l where l.event_id = audit_events.event_id)) numbered
+           where organization_id = '${organizationId}' and not exists (select from ${auditLinks} l where l.event_id = audit_events.event_id)) numbered
      where e.event_id = numbered.event_id`,
   );
 
@@ -50,7 +50,7 @@ async function assertWhole(organizationId: string, events: number): Promise<void
   const { checked, finding } = await t.app.audit.verify(organizationId);
   assert.deepEqual({ checked, finding }, { checked: events, finding: undefined });
   const [links] = await t.sql(
-    `select count(*)::int as links, count(distinct event_id)::int as different from audit_links where organization_id = $1`,
+    `select count(*)::int as links, count(distinct event_id)::int as different from ${auditLinks} l where organization_id = $1`,
     [organizationId],
   );
   assert.deepEqual(links, { links: events, different: events });

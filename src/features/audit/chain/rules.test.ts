@@ -73,8 +73,8 @@ function firstCode(rows: readonly Row[], droppedThrough?: string): FindingCode |
     const finding = acceptLink(state, evidenceOf(link, event, event));
     if (finding) return finding.code;
   }
-  const next = nextHead(state.checkpoint, createCheckpoint(rows));
-  return next ? acceptCheckpoint(state, next)?.code : 'CHECKPOINT_NOT_FOLLOWING';
+  const { head, finding } = nextHead(organizationId, state.checkpoint, createCheckpoint(rows));
+  return finding ? finding.code : acceptCheckpoint(state, head)?.code;
 }
 
 const rows = createRows();
@@ -138,15 +138,18 @@ describe('checkpoints', () => {
   ];
   for (const [what, changes] of faults)
     it(`does not follow: ${what}`, () =>
-      assert.equal(nextHead(start, { ...createCheckpoint(rows), ...changes }), undefined));
+      assert.equal(
+        nextHead(organizationId, start, { ...createCheckpoint(rows), ...changes }).finding?.code,
+        'CHECKPOINT_NOT_FOLLOWING',
+      ));
 
   it('CHECKPOINT_HEAD_MISMATCH: it has another size or head than its links', () => {
     for (const changes of [{ size: 2 }, { head: '0'.repeat(64) }]) {
       const state = startChain(organizationId, start, undefined);
       for (const { link, event } of rows) acceptLink(state, evidenceOf(link, event, event));
-      const next = nextHead(start, createCheckpoint(rows, changes));
-      assert.ok(next);
-      assert.equal(acceptCheckpoint(state, next)?.code, 'CHECKPOINT_HEAD_MISMATCH');
+      const { head } = nextHead(organizationId, start, createCheckpoint(rows, changes));
+      assert.ok(head);
+      assert.equal(acceptCheckpoint(state, head)?.code, 'CHECKPOINT_HEAD_MISMATCH');
     }
   });
 

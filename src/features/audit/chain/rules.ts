@@ -8,6 +8,7 @@ import { type Finding, type FindingPlace, finding } from '../findings.ts';
 import {
   type EventText,
   eventHashIn,
+  eventIdIn,
   eventText,
   firstHash,
   type Link,
@@ -15,17 +16,23 @@ import {
   linkRecord,
   type StoredEvent,
   sha256,
+  storedLength,
   timeIn,
   withMicroseconds,
 } from './hashes.ts';
+import { leafHash, rootFrom } from './merkle.ts';
 import {
   type Anchor,
   type AnchorRow,
   type Checkpoint,
   type CheckpointRow,
+  checkpointHash,
+  checkpointText,
   keyIdOf,
   readSigned,
   statementHash,
+  type TreeHead,
+  type TreeHeadRow,
   unverifiedClaims,
 } from './statements.ts';
 
@@ -37,7 +44,7 @@ export interface ChainHead {
   readonly size: number;
   /** The hash of the last link. */
   readonly head: string;
-  /** The hash of the checkpoint's text; null before the first. */
+  /** See `checkpointHash`; null before the first. */
   readonly hash: string | null;
   readonly at: string;
 }
@@ -50,13 +57,10 @@ export const emptyHead = (organizationId: string): ChainHead => ({
   at: new Date(0).toISOString(),
 });
 
-export const headOf = ({ number, size, head, at, signed }: CheckpointRow): ChainHead => ({
-  number,
-  size,
-  head,
-  at,
-  hash: statementHash(signed),
-});
+export const headOf = (row: CheckpointRow): ChainHead => {
+  const { number, size, head, at } = row;
+  return { number, size, head, at, hash: checkpointHash(row) };
+};
 
 export const headAtAnchor = ({ organizationId, checkpoint }: Anchor): ChainHead => ({
   ...emptyHead(organizationId),
@@ -96,7 +100,8 @@ export interface LinkEvidence {
   readonly sequence: number;
   /** See `linkRecord`. */
   readonly record: string;
-  readonly hash: string;
+  /** Exports have it. A segment stores only the hash of its last link, as the head of its checkpoint. */
+  readonly hash?: string;
   readonly linkedOn: string;
   /** See `eventText`; undefined when there is no event. */
   readonly text: string | undefined;
@@ -122,7 +127,8 @@ export function evidenceOf(link: Link, event: EventText | undefined, columns?: S
 export function acceptLink(state: ChainState, link: LinkEvidence): Finding | undefined {
   const expected = state.sequence + 1;
   if (link.sequence !== expected) return finding('LINK_MISSING', { expected }, placeOf(state));
-  if (linkHash(state.head, link.record) !== link.hash)
+  const hash = linkHash(state.head, link.record);
+  if (link.hash !== undefined && link.hash !== hash)
     return finding('LINK_HASH_MISMATCH', placeOf(state, link));
   if (link.text === undefined) {
     if (!(timeIn(link.record) < state.droppedBefore)) return finding('EVENT_MISSING', placeOf(state, link));
@@ -133,7 +139,7 @@ export function acceptLink(state: ChainState, link: LinkEvidence): Finding | und
   state.linkedOn ??= link.linkedOn;
   if (link.linkedOn !== state.linkedOn) return finding('LINK_DAY_MISMATCH', placeOf(state, link));
   state.sequence = expected;
-  state.head = link.hash;
+  state.head = hash;
   return undefined;
 }
 
@@ -168,20 +174,62 @@ function columnFinding(state: ChainState, link: LinkEvidence): Finding | undefin
   return isDeepStrictEqual(text, expected) ? undefined : finding('EVENT_TEXT_HAS_MORE', placeOf(state, link));
 }
 
-/** The head of this checkpoint, if it is the next after `before`: number, previous hash, time, and its row as signed. */
-export function nextHead(before: ChainHead, row: CheckpointRow & { takenOn: string }): ChainHead | undefined {
+/** The records of a segment are exactly the links since the checkpoint before. */
+export function recordsFinding(
+  { organizationId, sequence }: ChainState,
+  { size }: ChainHead,
+  records: string,
+): Finding | undefined {
+  const links = Math.floor(records.length / storedLength);
+  const missing = sequence + links + 1;
+  if (missing <= size)
+    return finding('LINK_MISSING', { expected: missing }, { organizationId, sequence: missing });
+  return records.length === (size - sequence) * storedLength
+    ? undefined
+    : finding('LINKS_WITHOUT_CHECKPOINT', { organizationId, sequence: size + 1 });
+}
+
+type DatedCheckpoint = CheckpointRow & { readonly takenOn: string };
+
+/**
+ * The head of this checkpoint, if it is the next after `before`: number, previous hash, time, and its row as signed. The
+ * signature itself is not checked.
+ */
+export function nextHead(
+  organizationId: string,
+  before: ChainHead,
+  row: DatedCheckpoint,
+): { head: ChainHead; finding?: undefined } | { head?: undefined; finding: Finding } {
+  const number = before.number + 1;
   const follows =
-    row.number === before.number + 1 &&
+    row.number === number &&
     row.previous === before.hash &&
     row.size > before.size &&
     row.at >= before.at &&
-    row.takenOn === row.at.slice(0, 10) &&
-    matchesStatement(row, unverifiedClaims('checkpoint', row.signed));
-  return follows ? headOf(row) : undefined;
+    row.takenOn === row.at.slice(0, 10);
+  const notFollowing = finding('CHECKPOINT_NOT_FOLLOWING', { number }, { organizationId });
+  if (!follows) return { finding: notFollowing };
+  if (!row.inclusion)
+    return matchesStatement(row, unverifiedClaims('checkpoint', row.signed))
+      ? { head: headOf(row) }
+      : { finding: notFollowing };
+  const problem = inclusionFinding(row, unverifiedClaims('treeHead', row.signed));
+  return problem ? { finding: problem } : { head: headOf(row) };
 }
 
-export const notFollowing = (organizationId: string, before: ChainHead): Finding =>
-  finding('CHECKPOINT_NOT_FOLLOWING', { number: before.number + 1 }, { organizationId });
+/** The checkpoint is a leaf of the tree. */
+export function inclusionFinding(row: CheckpointRow, treeHead: TreeHead | undefined): Finding | undefined {
+  const { organizationId, number, inclusion } = row;
+  if (!inclusion || row.signed === '')
+    return finding('TREE_HEAD_MISSING', { number: inclusion?.treeHead ?? 0 }, { organizationId });
+  const isIncluded =
+    inclusion.treeHead === treeHead?.number &&
+    inclusion.treeSize === treeHead.size &&
+    row.at === treeHead.at &&
+    row.keyId === keyIdOf(row.signed) &&
+    rootFrom(leafHash(checkpointText(row)), inclusion) === treeHead.root;
+  return isIncluded ? undefined : finding('INCLUSION_PROOF_INVALID', { number }, { organizationId });
+}
 
 /** The links so far have the size, head and day of a checkpoint. `next` is its `nextHead`. */
 export function acceptCheckpoint(state: ChainState, next: ChainHead): Finding | undefined {
@@ -216,8 +264,41 @@ export function truncationFinding(
   return finding('CHECKPOINT_LOST', { number: seen.number }, { organizationId });
 }
 
+/**
+ * The row of a tree head has the values of its text, and names the tree head before. After a gap, which retention leaves when
+ * clocks were wrong, `before` is undefined.
+ */
+export function treeHeadFinding(
+  row: TreeHeadRow & { takenOn: string },
+  before: TreeHeadRow | undefined,
+): Finding | undefined {
+  const { number } = row;
+  const text = unverifiedClaims('treeHead', row.signed);
+  const matches = matchesTreeHead(row, text) && row.takenOn === row.at.slice(0, 10);
+  const follows = before === undefined || row.previous === statementHash(before.signed);
+  return matches && follows ? undefined : finding('TREE_HEAD_NOT_FOLLOWING', { number });
+}
+
+const matchesTreeHead = (row: TreeHeadRow, statement: TreeHead | undefined): boolean =>
+  row.number === statement?.number &&
+  row.size === statement.size &&
+  row.root === statement.root &&
+  row.at === statement.at &&
+  row.previous === statement.previous &&
+  row.keyId === keyIdOf(row.signed);
+
+/** A trusted key signed the tree head. */
+export async function treeHeadSignatureFinding(
+  read: ReadStatement,
+  row: TreeHeadRow,
+  keys: readonly PublicKey[],
+): Promise<Finding | undefined> {
+  const isSigned = matchesTreeHead(row, await readSigned(read, 'treeHead', row.signed, keys));
+  return isSigned ? undefined : finding('TREE_HEAD_NOT_SIGNED', { number: row.number });
+}
+
 /** The row has the values of the statement. */
-export function matchesStatement(row: CheckpointRow, statement: Checkpoint | undefined): boolean {
+function matchesStatement(row: CheckpointRow, statement: Checkpoint | undefined): boolean {
   if (!statement) return false;
   const { organizationId, number, size, head, at, previous } = statement;
   return (
@@ -231,16 +312,34 @@ export function matchesStatement(row: CheckpointRow, statement: Checkpoint | und
   );
 }
 
-/** A trusted key signed the checkpoint. Each names the one before, so the last signature covers all of them. */
+/**
+ * A trusted key signed the checkpoint, or a tree head that includes it. Each names the one before, so the last signature
+ * covers all of them.
+ */
 export async function signatureFinding(
   read: ReadStatement,
   row: CheckpointRow,
   keys: readonly PublicKey[],
 ): Promise<Finding | undefined> {
-  const isSigned = matchesStatement(row, await readSigned(read, 'checkpoint', row.signed, keys));
-  const { organizationId, number } = row;
-  return isSigned ? undefined : finding('CHECKPOINT_NOT_SIGNED', { number }, { organizationId });
+  const { organizationId, number, inclusion } = row;
+  if (!inclusion) {
+    const isSigned = matchesStatement(row, await readSigned(read, 'checkpoint', row.signed, keys));
+    return isSigned ? undefined : finding('CHECKPOINT_NOT_SIGNED', { number }, { organizationId });
+  }
+  const treeHead = await readSigned(read, 'treeHead', row.signed, keys);
+  if (!treeHead && row.signed !== '')
+    return finding('TREE_HEAD_NOT_SIGNED', { number: inclusion.treeHead }, { organizationId });
+  return inclusionFinding(row, treeHead);
 }
+
+/** The row of a checkpoint whose signature was checked before: it still has the values of its text. */
+export const rowFinding = (row: CheckpointRow): Finding | undefined => {
+  const { organizationId, number } = row;
+  if (row.inclusion) return inclusionFinding(row, unverifiedClaims('treeHead', row.signed));
+  return matchesStatement(row, unverifiedClaims('checkpoint', row.signed))
+    ? undefined
+    : finding('CHECKPOINT_NOT_SIGNED', { number }, { organizationId });
+};
 
 /** The anchor, if a trusted key signed it for this organization. */
 export async function readAnchor(
@@ -258,7 +357,7 @@ export async function readAnchor(
 }
 
 function placeOf({ organizationId, sequence }: ChainState, link?: LinkEvidence): FindingPlace {
-  const eventId = link?.record.slice(16, 48).replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5');
+  const eventId = link && eventIdIn(link.record);
   return { organizationId, sequence: sequence + 1, ...(eventId !== undefined && { eventId }) };
 }
 

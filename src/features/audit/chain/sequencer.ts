@@ -1,27 +1,23 @@
 /**
- * The sequencer: links new events into the chains and signs the new heads. Links and their checkpoint are one transaction,
- * so a checkpoint covers every link. One sequencer runs at a time across all nodes. It extends only a chain whose head has a
- * valid signature; any other chain stays as it is, and verification reports it.
+ * The sequencer: links new events into the chains. For each chain a pass writes one segment, a checkpoint with the links that
+ * it covers, and for all of them one signed tree head. One sequencer runs at a time across all nodes. It extends only a chain
+ * whose head has a valid signature; any other chain stays as it is, and verification reports it.
  */
 import type { Clock } from '../../../kernel/clock.ts';
 import { createYield, type YieldToEventLoop } from '../../../kernel/concurrency/yield.ts';
 import type { Db, Tx } from '../../../kernel/data/db.ts';
 import { nilUuid } from '../../../kernel/ids.ts';
-import type { Signer } from '../../../kernel/ports/signer.ts';
 import type { Alarm } from '../alarm.ts';
 import { finding } from '../findings.ts';
 import type { Partitions } from '../log/partitions.ts';
 import type { ChainHeads } from './chain-heads.ts';
-import { insertCheckpoints } from './checkpoints-store.ts';
-import { eventHash, type Link, linkHash, linkRecord, withMicroseconds } from './hashes.ts';
+import { eventHash, linkHash, linkRecord, storedLength, withMicroseconds } from './hashes.ts';
 import type { Keyring, SigningStatus } from './keys/keyring.ts';
 import {
   type AppendCursor,
   findEndOfBatch,
   findHighestTransaction,
-  findLastSequences,
   findUnlinked,
-  insertLinks,
   readProgress,
   type SequencerProgress,
   type UnlinkedEvent,
@@ -29,15 +25,18 @@ import {
 } from './links-store.ts';
 import { confirmSequencerLock, isLockTimeout, lockSequencer } from './lock-store.ts';
 import type { Pending } from './pending.ts';
-import { type ChainHead, coverageFinding, emptyHead, headOf } from './rules.ts';
-import { type CheckpointRow, sign } from './statements.ts';
+import { type ChainHead, emptyHead, headOf } from './rules.ts';
+import { insertSegments, type NewSegment } from './segments-store.ts';
+import type { TreeHeadRow } from './statements.ts';
+import type { TreeHeads } from './tree-heads.ts';
+import { insertTreeHeads } from './tree-heads-store.ts';
 
 export interface SequencerDeps {
   readonly db: Db;
   readonly clock: Clock;
-  readonly signer: Signer;
   readonly keyring: Keyring;
   readonly chainHeads: ChainHeads;
+  readonly treeHeads: TreeHeads;
   readonly alarm: Alarm;
   readonly partitions: Pick<Partitions, 'ensureFor'>;
   readonly pending: Pick<Pending, 'linked'>;
@@ -76,7 +75,7 @@ interface RunState {
 const maxTransaction = (one: string, other: string): string => (BigInt(one) > BigInt(other) ? one : other);
 
 export function createSequencer(deps: SequencerDeps): Sequencer {
-  const { db, clock, signer, keyring, chainHeads, alarm, partitions, pending } = deps;
+  const { db, clock, keyring, chainHeads, treeHeads, alarm, partitions, pending } = deps;
 
   /** Batch by batch, each in its own transaction. Events that commit behind the cursor are left to the next run. */
   const run = async (options: { timeoutMs?: number; signal?: AbortSignal | undefined } = {}) => {
@@ -120,7 +119,8 @@ export function createSequencer(deps: SequencerDeps): Sequencer {
     }
     if (genuine.length < found.length)
       reportForged(found.find((event) => !genuine.includes(event)) as UnlinkedEvent);
-    await link(tx, genuine);
+    // Without progress: the events are linked when the tree head is restored.
+    if (!(await link(tx, genuine))) return { start, cursor: beginning, isLast: true };
 
     const isLast = last === undefined && found.length < batchSize;
     if (restored) {
@@ -147,28 +147,36 @@ export function createSequencer(deps: SequencerDeps): Sequencer {
   const reportForged = ({ organizationId, eventId }: UnlinkedEvent) =>
     alarm.raise(finding('EVENT_NOT_SEALED', { organizationId, eventId }));
 
-  const link = async (tx: Tx, events: readonly UnlinkedEvent[]) => {
-    if (events.length === 0) return;
+  /** False when the newest tree head is invalid: nothing may follow it. */
+  const link = async (tx: Tx, events: readonly UnlinkedEvent[]): Promise<boolean> => {
+    if (events.length === 0) return true;
+    const { row: newest, invalid, lost } = await treeHeads.newest(tx);
+    const problem = invalid ?? lost;
+    if (problem) alarm.raise(problem);
+    if (invalid) return false;
     const chains = Map.groupBy(events, (event) => event.organizationId);
     const heads = await validHeads(tx, [...chains.keys()]);
-    const links: (Link & { organizationId: string })[] = [];
-    const checkpoints: Promise<CheckpointRow>[] = [];
+    const now = clock.now();
+    const added: ExtendedChain[] = [];
     const yieldIfDue = createYield(eventsPerYield);
     for (const [organizationId, head] of heads) {
-      const at = new Date(Math.max(clock.now(), Date.parse(head.at))).toISOString();
-      await partitions.ensureFor(tx, at);
-      const added = await extendChain(head, chains.get(organizationId) ?? [], at.slice(0, 10), yieldIfDue);
-      for (const each of added) links.push({ ...each, organizationId });
-      const checkpoint = createCheckpoint(organizationId, head, added.at(-1) as Link, at);
-      checkpoint.catch(() => {});
-      checkpoints.push(checkpoint);
+      const at = new Date(Math.max(now, Date.parse(head.at))).toISOString();
+      added.push(await extendChain(organizationId, head, chains.get(organizationId) ?? [], at, yieldIfDue));
     }
-    const rows = await Promise.all(checkpoints);
-    await insertLinks(tx, links);
-    await insertCheckpoints(tx, rows);
+    if (added.length > 0) await store(tx, added, newest);
+    return true;
+  };
+
+  const store = async (tx: Tx, added: readonly ExtendedChain[], newest: TreeHeadRow | undefined) => {
+    const { treeHeads: rows, covered } = await treeHeads.cover(added, newest);
+    for (const { at } of rows) await partitions.ensureFor(tx, at);
+    await insertTreeHeads(tx, rows);
+    await insertSegments(tx, covered);
     tx.afterCommit(() => {
-      for (const row of rows) chainHeads.markSeen(row.organizationId, headOf(row));
-      pending.linked(links.map(({ eventId }) => eventId));
+      for (const segment of covered)
+        chainHeads.markSeen(segment.organizationId, headOf({ ...segment, keyId: '', signed: '' }));
+      for (const row of rows) treeHeads.markSeen(row);
+      for (const { eventIds } of covered) pending.linked(eventIds);
     });
   };
 
@@ -176,31 +184,12 @@ export function createSequencer(deps: SequencerDeps): Sequencer {
   const validHeads = async (tx: Tx, organizationIds: readonly string[]): Promise<Map<string, ChainHead>> => {
     const heads = new Map<string, ChainHead>();
     const newest = await chainHeads.newest(tx, organizationIds);
-    const lastSequences = new Map(
-      (await findLastSequences(tx, organizationIds)).map((row) => [row.organizationId, row.sequence]),
-    );
     for (const organizationId of organizationIds) {
-      const result = newest.get(organizationId);
-      const head = result?.head ?? emptyHead(organizationId);
-      const problem =
-        result?.finding ?? coverageFinding(organizationId, lastSequences.get(organizationId), head);
+      const { head = emptyHead(organizationId), finding: problem } = newest.get(organizationId) ?? {};
       if (problem) alarm.raise(problem);
       else heads.set(organizationId, head);
     }
     return heads;
-  };
-
-  const createCheckpoint = async (organizationId: string, head: ChainHead, newest: Link, at: string) => {
-    const checkpoint = {
-      organizationId,
-      number: head.number + 1,
-      size: newest.sequence,
-      head: newest.hash,
-      at,
-      previous: head.hash,
-    };
-    const signed = await sign(signer, 'checkpoint', checkpoint);
-    return { ...checkpoint, keyId: signer.keyId, signed };
   };
 
   return {
@@ -237,24 +226,36 @@ function matchesText({ canonical, eventId, organizationId, timestamp, exact }: U
   }
 }
 
+type ExtendedChain = Omit<NewSegment, 'inclusion'> & { readonly eventIds: readonly string[] };
+
+/** `events` in the order of their transactions. */
 async function extendChain(
-  head: ChainHead,
+  organizationId: string,
+  { number, size, head, hash }: ChainHead,
   events: readonly UnlinkedEvent[],
-  linkedOn: string,
+  at: string,
   yieldIfDue: YieldToEventLoop,
-): Promise<Link[]> {
-  const links: Link[] = [];
-  let previous = head.head;
+): Promise<ExtendedChain> {
+  const records: string[] = [];
+  let last = head;
   for (const event of events) {
-    const link = {
-      sequence: head.size + links.length + 1,
-      eventId: event.eventId,
-      time: withMicroseconds(event.timestamp),
-      eventHash: eventHash(event),
-    };
-    previous = linkHash(previous, linkRecord(link));
-    links.push({ ...link, hash: previous, linkedOn });
+    const { eventId, timestamp } = event;
+    const link = { sequence: size + records.length + 1, eventId, time: withMicroseconds(timestamp) };
+    const record = linkRecord({ ...link, eventHash: eventHash(event) });
+    last = linkHash(last, record);
+    records.push(record.slice(-storedLength));
     await yieldIfDue();
   }
-  return links;
+  return {
+    organizationId,
+    number: number + 1,
+    size: size + events.length,
+    head: last,
+    at,
+    previous: hash,
+    records: records.join(''),
+    firstAppendedIn: events[0]?.appendedIn ?? '0',
+    lastAppendedIn: events.at(-1)?.appendedIn ?? '0',
+    eventIds: events.map(({ eventId }) => eventId),
+  };
 }

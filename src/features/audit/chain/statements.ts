@@ -1,13 +1,16 @@
 /**
- * The signed statements: checkpoints (the head of a chain), keys (which key signed before), anchors (what retention
+ * The signed statements: tree heads (all checkpoints of a pass), keys (which key signed before), anchors (what retention
  * dropped), exports (which chains are in the file), and seals that keys share. Each is a compact JWS with its own `typ`.
- * A checkpoint or key statement names the hash of the one before it.
+ * Earlier versions signed each checkpoint (the head of a chain). A checkpoint, tree head or key statement names the hash of
+ * the one before it.
  */
 import type { Claims, PublicKey, ReadStatement, Signer } from '../../../kernel/ports/signer.ts';
 import { sha256 } from './hashes.ts';
+import { leafHash } from './merkle.ts';
 
 export const statementTypes = {
   checkpoint: 'audit-checkpoint+jwt',
+  treeHead: 'audit-tree-head+jwt',
   key: 'audit-key+jwt',
   anchor: 'audit-anchor+jwt',
   export: 'audit-export+jwt',
@@ -22,8 +25,34 @@ export interface Checkpoint {
   readonly size: number;
   readonly head: string;
   readonly at: string;
-  /** The hash of the checkpoint before; null in the first. */
+  /** The hash of the checkpoint before (see `checkpointHash`); null in the first. */
   readonly previous: string | null;
+}
+
+/** All checkpoints of a pass. */
+export interface TreeHead {
+  readonly number: number;
+  readonly at: string;
+  /** How many checkpoints are the leaves. */
+  readonly size: number;
+  readonly root: string;
+  /** The hash of the text of the tree head before; null in the first. */
+  readonly previous: string | null;
+}
+
+/** A tree head as stored. */
+export interface TreeHeadRow extends TreeHead {
+  readonly keyId: string;
+  readonly signed: string;
+}
+
+/** The place of a checkpoint in the tree of its tree head. */
+export interface Inclusion {
+  /** The number of the tree head. */
+  readonly treeHead: number;
+  readonly treeSize: number;
+  readonly leafIndex: number;
+  readonly proof: readonly string[];
 }
 
 /** The current signing key and the one before it. */
@@ -39,7 +68,9 @@ export interface KeyStatement {
 /** A checkpoint as stored. */
 export interface CheckpointRow extends Checkpoint {
   readonly keyId: string;
+  /** The signed text: of the tree head that covers it, or, without an inclusion, of the checkpoint itself. */
   readonly signed: string;
+  readonly inclusion?: Inclusion | null;
 }
 
 /** An anchor as stored. */
@@ -87,6 +118,7 @@ export interface SharedSeal {
 
 interface Statements {
   readonly checkpoint: Checkpoint;
+  readonly treeHead: TreeHead;
   readonly key: KeyStatement;
   readonly anchor: Anchor;
   readonly export: ExportStatement;
@@ -94,6 +126,14 @@ interface Statements {
 }
 
 export const statementHash = sha256;
+
+/** The leaf of a checkpoint in a tree: canonical JSON (RFC 8785). */
+export const checkpointText = ({ at, head, number, organizationId, previous, size }: Checkpoint): string =>
+  JSON.stringify({ at, head, number, organizationId, previous, size });
+
+/** The next checkpoint names it as `previous`. */
+export const checkpointHash = (row: CheckpointRow): string =>
+  row.inclusion ? leafHash(checkpointText(row)) : statementHash(row.signed);
 
 export const sign = <K extends keyof Statements>(
   signer: Signer,

@@ -140,6 +140,8 @@ describe('an export that differs from its signed manifest', () => {
       ['link', { event: { canonical: 1 } }],
       ['checkpoint', { at: { a: 1 } }],
       ['checkpoint', { head: null }],
+      ['checkpoint', { inclusion: null }],
+      ['checkpoint', { inclusion: { proof: [1] } }],
       ['key', { signed: 5 }],
     ];
     for (const [kind, change] of cases)
@@ -224,12 +226,12 @@ describe('an export that differs from its signed manifest', () => {
     const at = whole.findLastIndex((line) => line.kind === 'checkpoint' && line.organizationId === first);
     const row = whole[at] as Line;
     const forged = createForger().sign(
-      statementTypes.checkpoint,
-      unverifiedClaims('checkpoint', row.signed as string) as object,
+      statementTypes.treeHead,
+      unverifiedClaims('treeHead', row.signed as string) as object,
       roots[0]?.kid,
     );
     const { finding } = await verified(whole.with(at, { ...row, signed: forged }));
-    assert.match(finding?.problem ?? '', /^checkpoint \d+ has no valid signature by a trusted key$/);
+    assert.match(finding?.problem ?? '', /^tree head \d+ has no valid signature by a trusted key$/);
     assert.equal(finding?.organizationId, first);
   });
 });

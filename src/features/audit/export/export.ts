@@ -5,20 +5,22 @@
 import type { Clock } from '../../../kernel/clock.ts';
 import type { Db, Tx } from '../../../kernel/data/db.ts';
 import type { Signer } from '../../../kernel/ports/signer.ts';
+import { eventHashIn, eventIdIn, linkHash, recordAt, storedLength, timeTextIn } from '../chain/hashes.ts';
+import { readKeys } from '../chain/keys/keys-store.ts';
+import { emptyHead, headAtAnchor } from '../chain/rules.ts';
 import {
   findAnchoredOrganizations,
   findOrganizationsWithChain,
   newestAnchor,
-  readCheckpoints,
-} from '../chain/checkpoints-store.ts';
-import { readKeys } from '../chain/keys/keys-store.ts';
-import { emptyHead, headAtAnchor } from '../chain/rules.ts';
+  readSegments,
+  type SegmentRow,
+} from '../chain/segments-store.ts';
 import { sign, unverifiedClaims } from '../chain/statements.ts';
-import { readLinks, takeSnapshot } from '../verify/evidence-store.ts';
-import { type ExportLine, exportVersion } from './lines.ts';
+import { readLinkedEvents, takeSnapshot } from '../verify/evidence-store.ts';
+import { type ExportLine, exportVersion, type LinkLine } from './lines.ts';
 import { type ExportManifest, emptyManifest, withChain, withEvent } from './manifest.ts';
 
-const checkpointsPerPage = 200;
+const segmentsPerPage = 200;
 const linksPerPage = 1_000;
 
 export interface ExportOptions {
@@ -79,28 +81,53 @@ async function* linesOfChain(
   const anchor = await newestAnchor(tx, organizationId);
   if (anchor) yield { kind: 'anchor', organizationId, ...anchor };
   const claims = anchor && unverifiedClaims('anchor', anchor.signed);
-  let { number, size, head } = claims ? headAtAnchor(claims) : emptyHead(organizationId);
+  let from = claims ? headAtAnchor(claims) : emptyHead(organizationId);
+  let { head } = from;
   let manifest = before;
   for (;;) {
-    const page = await readCheckpoints(tx, organizationId, number, checkpointsPerPage);
-    for (const checkpoint of page) {
-      for (let after = size; after < checkpoint.size; after += linksPerPage) {
-        const through = Math.min(after + linksPerPage, checkpoint.size);
-        for (const { link, event } of await readLinks(tx, { organizationId, after, through }, linksPerPage)) {
-          const text = event && {
-            canonical: event.canonical,
-            appendedIn: event.appendedIn,
-            seal: event.seal,
-          };
-          yield { kind: 'link', organizationId, ...link, event: text ?? null };
-          manifest = withEvent(manifest);
-        }
+    const page = await readSegments(tx, organizationId, from, segmentsPerPage);
+    for (const segment of page) {
+      for await (const line of linksOf(tx, segment, head)) {
+        yield line;
+        head = line.hash;
+        manifest = withEvent(manifest);
       }
-      yield { kind: 'checkpoint', ...checkpoint };
-      ({ number, size, head } = checkpoint);
+      const { records, inclusion, ...checkpoint } = segment;
+      yield { kind: 'checkpoint', ...checkpoint, ...(inclusion && { inclusion }) };
+      from = { ...segment, hash: null };
     }
-    if (page.length < checkpointsPerPage) break;
+    if (page.length === 0) break;
   }
-  if (!anchor && number === 0) return before;
-  return withChain(manifest, { organizationId, droppedThrough: claims?.droppedThrough ?? '', head });
+  if (!anchor && from.number === 0) return before;
+  return withChain(manifest, {
+    organizationId,
+    droppedThrough: claims?.droppedThrough ?? '',
+    head: from.head,
+  });
+}
+
+/** The links of a segment with their events; `head` is the hash of the link before. */
+async function* linksOf(
+  tx: Tx,
+  { organizationId, size, takenOn, records }: SegmentRow,
+  head: string,
+): AsyncGenerator<LinkLine> {
+  const count = Math.floor(records.length / storedLength);
+  let previous = head;
+  for (let start = 0; start < count; start += linksPerPage) {
+    const links = Array.from({ length: Math.min(linksPerPage, count - start) }, (_, index) => {
+      const place = start + index;
+      const sequence = size - count + place + 1;
+      const record = recordAt(sequence, records.slice(place * storedLength, (place + 1) * storedLength));
+      previous = linkHash(previous, record);
+      const eventHash = eventHashIn(record);
+      return { sequence, eventId: eventIdIn(record), time: timeTextIn(record), eventHash, hash: previous };
+    });
+    const events = await readLinkedEvents(tx, organizationId, links);
+    for (const [index, link] of links.entries()) {
+      const event = events[index];
+      const text = event && { canonical: event.canonical, appendedIn: event.appendedIn, seal: event.seal };
+      yield { kind: 'link', organizationId, ...link, linkedOn: takenOn, event: text ?? null };
+    }
+  }
 }

@@ -32,7 +32,7 @@ const statuses = async (answers: readonly Promise<Answer>[]) =>
 
 describe('an organization with many requests for its log', () => {
   const requests: [string, string, string][] = [
-    ['verifies it', 'audit_links', '/api/v1/audit/verify'],
+    ['verifies it', 'audit_segments', '/api/v1/audit/verify'],
     ['lists it', 'audit_events', '/api/v1/audit?limit=200'],
   ];
   for (const [what, table, url] of requests) {

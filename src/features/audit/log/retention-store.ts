@@ -6,7 +6,10 @@ import { raw, sql } from '../../../kernel/data/sql.ts';
 export const setShortLockTimeout = (tx: Tx): Promise<number> =>
   tx.run('audit.retention.impatient', sql`set local lock_timeout = '2s'`);
 
-/** The partitions through a day: those of events, and those of links and checkpoints before that day. */
+/**
+ * The partitions through a day: those of events, and those of segments and tree heads before that day. The newest tree head
+ * stays: the next one names it.
+ */
 export async function findExpiredPartitions(tx: Tx, throughDay: string): Promise<string[]> {
   const rows = await tx.many<{ partition: string }>(
     'audit.retention.find',
@@ -15,11 +18,13 @@ export async function findExpiredPartitions(tx: Tx, throughDay: string): Promise
           from pg_inherits
           join pg_class parent on parent.oid = inhparent
           join pg_class child on child.oid = inhrelid
-          where inhparent in ('audit_events'::regclass, 'audit_links'::regclass, 'audit_checkpoints'::regclass)
+          where inhparent in ('audit_events'::regclass, 'audit_segments'::regclass, 'audit_tree_heads'::regclass)
         ) days
         where day ~ '^[0-9]{8}$' and partition = parent || '_' || day
           and (day < to_char(${throughDay}::date, 'YYYYMMDD')
                or day = to_char(${throughDay}::date, 'YYYYMMDD') and parent = 'audit_events')
+          and not (parent = 'audit_tree_heads'
+                   and day = (select to_char(taken_on, 'YYYYMMDD') from audit_tree_heads order by number desc limit 1))
         order by partition`,
   );
   return rows.map(({ partition }) => partition);

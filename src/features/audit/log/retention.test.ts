@@ -1,7 +1,11 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { startApp } from '../../../../test/support/harness.ts';
-import { createTamperSession, recordEvents } from '../../../../test/support/scenarios/audit-log.ts';
+import {
+  auditLinks,
+  createTamperSession,
+  recordEvents,
+} from '../../../../test/support/scenarios/audit-log.ts';
 
 const dayMs = 86_400_000;
 const t = await startApp();
@@ -69,7 +73,7 @@ describe('retention', () => {
     t.clock.advance(dayMs);
     await audit.prepare();
     await audit.retain();
-    assert.equal((await days('audit_links')).includes(compact(first)), false);
+    assert.equal((await days('audit_segments')).includes(compact(first)), false);
     assert.equal(await checked(busy), 10);
     await recordEvents(t, busy, 4);
     await recordEvents(t, quiet, 2);
@@ -85,7 +89,7 @@ describe('retention', () => {
     await recordEvents(t, busy, 3);
     assert.equal(await checked(busy), 3);
     const [row] = await t.sql<{ first: number }>(
-      'select min(sequence)::int as first from audit_links where organization_id = $1',
+      `select min(sequence)::int as first from ${auditLinks} l where organization_id = $1`,
       [busy],
     );
     assert.equal(row?.first, 35);

@@ -1,6 +1,6 @@
 /**
  * Retention: drops whole days when their last event is old enough, and signs an anchor for each chain in the same
- * transaction. The links and checkpoints of a day are dropped a day after its events, because the last events may have been
+ * transaction. The segments and tree heads of a day are dropped a day after its events, because the last events may have been
  * linked after midnight.
  */
 import { limits } from '../../../contract/limits.ts';
@@ -10,14 +10,14 @@ import type { Log } from '../../../kernel/observability/log.ts';
 import type { ReadStatement, Signer } from '../../../kernel/ports/signer.ts';
 import type { Alarm } from '../alarm.ts';
 import type { ChainHeads } from '../chain/chain-heads.ts';
+import type { Keyring } from '../chain/keys/keyring.ts';
+import { lockSequencer } from '../chain/lock-store.ts';
+import { type ChainHead, emptyHead, headOf, signatureFinding } from '../chain/rules.ts';
 import {
   findOrganizationsWithChain,
   insertAnchor,
   lastCheckpointBeforeDay,
-} from '../chain/checkpoints-store.ts';
-import type { Keyring } from '../chain/keys/keyring.ts';
-import { lockSequencer } from '../chain/lock-store.ts';
-import { type ChainHead, emptyHead, headOf, signatureFinding } from '../chain/rules.ts';
+} from '../chain/segments-store.ts';
 import { type Anchor, sign } from '../chain/statements.ts';
 import type { Partitions } from './partitions.ts';
 import { dropPartitions, findExpiredPartitions, setShortLockTimeout } from './retention-store.ts';

@@ -1,6 +1,7 @@
 /** Completeness: every event that the sequencer has processed must have a link, and every chain must be found. */
 import type { Tx } from '../../../kernel/data/db.ts';
 import { join, raw, type Sql, sql } from '../../../kernel/data/sql.ts';
+import { isLinked, withLinks } from '../chain/links-store.ts';
 import type { Period } from '../log/period.ts';
 
 /** Which events must have a link. */
@@ -62,11 +63,7 @@ export async function countDueWithin(
   return events;
 }
 
-/**
- * An event that must have a link and has none; in the period, if given. A link is looked up by the id of its event alone
- * (`offset 0` keeps the other conditions out of the look-up): before a table has statistics, the planner takes all links of
- * an organization for a handful, and reads them once for every event.
- */
+/** An event that must have a link and has none; in the period, if given. */
 export const findDueUnlinked = (
   tx: Tx,
   organizationId: string,
@@ -75,26 +72,36 @@ export const findDueUnlinked = (
 ): Promise<{ eventId: string } | undefined> =>
   tx.maybe(
     'audit.stray',
-    sql`select e.event_id as "eventId" from audit_events e
-        where e.organization_id = ${organizationId}
-          ${from === undefined ? sql`` : sql`and e.occurred_at >= ${isoOf(from)}`}
-          ${to === undefined ? sql`` : sql`and e.occurred_at <= ${isoOf(to)}`}
-          and not exists (
-            select from (
-              select l.organization_id, l.occurred_at from audit_links l where l.event_id = e.event_id offset 0
-            ) linked
-            where linked.organization_id = e.organization_id and linked.occurred_at = e.occurred_at
-          )
-          and ${mustBeLinked(cutoff)}
-        limit 1`,
+    sql`with ${withLinks(sql`
+          select organization_id, event_id, occurred_at, appended_in from audit_events
+          where organization_id = ${organizationId}
+            ${from === undefined ? sql`` : sql`and occurred_at >= ${isoOf(from)}`}
+            ${to === undefined ? sql`` : sql`and occurred_at <= ${isoOf(to)}`}
+            and ${mustBeLinked(cutoff)}`)}
+        select e.event_id as "eventId" from candidates e where not ${isLinked} limit 1`,
   );
 
-/** Numbers start at 1. A scan from the first link or checkpoint would skip rows below. */
+/** Sizes start at 1. A scan from the first segment would skip rows below. */
 export async function hasRowsBeforeFirst(tx: Tx, organizationId: string): Promise<boolean> {
   const { found } = await tx.one<{ found: boolean }>(
     'audit.uncounted',
-    sql`select exists (select from audit_links where organization_id = ${organizationId} and sequence < 1)
-            or exists (select from audit_checkpoints where organization_id = ${organizationId} and number < 1) as found`,
+    sql`select exists (select from audit_segments where organization_id = ${organizationId} and size < 1) as found`,
+  );
+  return found;
+}
+
+/** Links that were inconsistent when an upgrade moved them into segments, after the days that retention dropped. */
+export async function hasInconsistentLinks(
+  tx: Tx,
+  organizationId: string,
+  droppedThrough: string | undefined,
+): Promise<boolean> {
+  const { found } = await tx.one<{ found: boolean }>(
+    'audit.inconsistent',
+    sql`select exists (
+          select from audit_inconsistent_links
+          where organization_id = ${organizationId} and linked_on > ${droppedThrough ?? '-infinity'}::date
+        ) as found`,
   );
   return found;
 }
@@ -105,7 +112,7 @@ export async function findOrganizationAfter(
   organizationId: string | undefined,
 ): Promise<string | undefined> {
   const isNext = organizationId === undefined ? sql`true` : sql`organization_id > ${organizationId}`;
-  const first = ['audit_events', 'audit_links', 'audit_checkpoints'].map(
+  const first = ['audit_events', 'audit_segments', 'audit_inconsistent_links'].map(
     (table) =>
       sql`(select organization_id as id from ${raw(table)} where ${isNext} order by organization_id limit 1)`,
   );

@@ -2,51 +2,12 @@
  * The rows that verification and export read, in one snapshot: nothing is appended, linked or dropped while they read.
  */
 import type { Queryable, Tx } from '../../../kernel/data/db.ts';
-import { prepared, sql } from '../../../kernel/data/sql.ts';
+import { listOf, prepared, sql } from '../../../kernel/data/sql.ts';
 import type { Link, StoredEvent } from '../chain/hashes.ts';
 import { canonicalOf, storedTextMatches } from '../log/canonical-store.ts';
 
 export const takeSnapshot = (tx: Tx): Promise<number> =>
   tx.run('audit.snapshot', sql`set transaction isolation level repeatable read, read only`);
-
-/** The links of one chain after the sequence `after`, through the sequence `through`. */
-export interface LinkRange {
-  readonly organizationId: string;
-  readonly after: number;
-  readonly through: number;
-}
-
-const linksWithEvents = ({ organizationId, after, through }: LinkRange) => sql`
-  audit_links l left join audit_events e
-    on e.occurred_at = l.occurred_at and e.event_id = l.event_id and e.organization_id = l.organization_id
-  where l.organization_id = ${organizationId} and l.sequence > ${after} and l.sequence <= ${through}`;
-
-/** Empty for `infinity`, which no genuine link has. */
-const time = sql`coalesce(to_char(l.occurred_at, 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"'), '')`;
-
-/**
- * Many links in one text. Reading millions of rows costs more CPU than their hashes, so SQL joins them into a few long
- * texts. Links and events are read apart, because a join of each link with its event costs the most.
- */
-export interface LinkBundle {
-  readonly links: number;
-  readonly firstDay: string | null;
-  readonly lastDay: string | null;
-  /** For each link its record (see `linkRecord`) and its hash: 192 hexadecimal digits. */
-  readonly records: string | null;
-}
-
-export const readLinkBundle = (tx: Tx, { organizationId, after, through }: LinkRange): Promise<LinkBundle> =>
-  tx.one(
-    'audit.links.bundle',
-    prepared(sql`
-      select count(*) as links, min(linked_on) as "firstDay", max(linked_on) as "lastDay",
-             encode(string_agg(int8send(sequence) || uuid_send(event_id) || timestamptz_send(occurred_at) || event_hash || hash,
-                               ''), 'hex') as records
-      from (select sequence, event_id, occurred_at, event_hash, hash, linked_on from audit_links
-            where organization_id = ${organizationId} and sequence > ${after} and sequence <= ${through}
-            order by sequence) ordered`),
-  );
 
 export interface EventBundle {
   readonly events: number;
@@ -66,7 +27,10 @@ export interface EventCursor {
 /** Occurs in no JSON text. */
 export const separator = '\u001e';
 
-/** In the order of time. Where a row stores its canonical text, SQL builds it from the columns again and compares it. */
+/**
+ * Many events in one text, in the order of time. Reading millions of rows costs more CPU than their hashes, so SQL joins them
+ * into a few long texts. Where a row stores its canonical text, SQL builds it from the columns again and compares it.
+ */
 export const readEventBundle = (
   tx: Tx,
   organizationId: string,
@@ -90,25 +54,27 @@ export const readEventBundle = (
       ) e`),
   );
 
-export interface LinkRow {
-  readonly link: Link;
-  readonly event: StoredEvent | undefined;
-}
-
-/** Links with their events, row by row: to find the exact fault, and for export. */
-export async function readLinks(tx: Queryable, range: LinkRange, limit: number): Promise<LinkRow[]> {
-  const rows = await tx.many<Record<string, unknown> & { canonical: string | null }>(
+/**
+ * The event of each link, in the order of the links; undefined when there is none. Row by row: to find the exact fault, and
+ * for export.
+ */
+export async function readLinkedEvents(
+  tx: Queryable,
+  organizationId: string,
+  links: readonly Pick<Link, 'eventId' | 'time'>[],
+): Promise<(StoredEvent | undefined)[]> {
+  const rows = await tx.many<StoredEvent & { eventId: string | null }>(
     'audit.links.read',
-    sql`select l.sequence, l.event_id as "linkedEventId", ${time} as time, encode(l.event_hash, 'hex') as "eventHash",
-               encode(l.hash, 'hex') as hash, l.linked_on as "linkedOn", e.event_id as "eventId",
-               e.organization_id as "organizationId", e.agent_id as "agentId", e.action, e.outcome,
+    sql`select e.event_id as "eventId", e.organization_id as "organizationId", e.agent_id as "agentId", e.action, e.outcome,
                e.ip_address as "ipAddress", e.user_agent as "userAgent", e.metadata::text as metadata,
-               to_char(e.occurred_at, 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as "eventTime", ${canonicalOf('e')} as canonical,
+               to_char(e.occurred_at, 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as time, ${canonicalOf('e')} as canonical,
                e.appended_in::text as "appendedIn", coalesce(encode(e.seal, 'hex'), '') as seal
-        from ${linksWithEvents(range)} order by l.sequence limit ${limit}`,
+        from unnest(${listOf(links.map(({ eventId }) => eventId))}::uuid[],
+                    ${listOf(links.map(({ time }) => time || '-infinity'))}::timestamptz[])
+             with ordinality as l (event_id, occurred_at, place)
+        left join audit_events e
+          on e.occurred_at = l.occurred_at and e.event_id = l.event_id and e.organization_id = ${organizationId}
+        order by l.place`,
   );
-  return rows.map(({ sequence, linkedEventId, time, eventHash, hash, linkedOn, eventTime, ...event }) => ({
-    link: { sequence, eventId: linkedEventId, time, eventHash, hash, linkedOn } as Link,
-    event: event.canonical === null ? undefined : ({ ...event, time: eventTime } as unknown as StoredEvent),
-  }));
+  return rows.map((row) => (row.eventId === null ? undefined : row));
 }

@@ -11,12 +11,11 @@ import {
   evidenceOf,
   headAtAnchor,
   nextHead,
-  notFollowing,
   readAnchor,
   signatureFinding,
   startChain,
 } from '../chain/rules.ts';
-import { type CheckpointRow, type ExportStatement, readSigned } from '../chain/statements.ts';
+import { type CheckpointRow, type ExportStatement, type Inclusion, readSigned } from '../chain/statements.ts';
 import {
   type AnchorLine,
   type CheckpointLine,
@@ -27,13 +26,14 @@ import {
 } from '../export/lines.ts';
 import { emptyManifest, manifestFinding, withChain, withEvent } from '../export/manifest.ts';
 import { type Finding, type FindingPlace, finding } from '../findings.ts';
+import { type ExternalCheckpoint, externalHash } from './external-checkpoint.ts';
 
 export interface OfflineOptions {
   /** The configured public keys. */
   readonly roots: readonly PublicKey[];
   readonly read: ReadStatement;
-  /** The signed text of an external checkpoint, which must be in the export. */
-  readonly externalCheckpoint?: string | undefined;
+  /** It must be in the export. */
+  readonly externalCheckpoint?: ExternalCheckpoint | undefined;
   onProgress?(events: number): void;
 }
 
@@ -59,7 +59,8 @@ export async function verifyExport(
   let trust: Trust | undefined;
   let chain: OpenChain | undefined;
   let manifest = emptyManifest;
-  let hasExternalCheckpoint = externalCheckpoint === undefined;
+  const wanted = externalCheckpoint && externalHash(externalCheckpoint);
+  let hasExternalCheckpoint = wanted === undefined;
   let isBegun = false;
   let isEnded = false;
   let statement: ExportStatement | undefined;
@@ -109,10 +110,11 @@ export async function verifyExport(
       if (manifest.events % 1_000 === 0) onProgress?.(manifest.events);
       return acceptLink(chain.state, evidenceOf(line, line.event ?? undefined));
     }
-    if (line.signed === externalCheckpoint) hasExternalCheckpoint = true;
     chain.lastCheckpoint = line;
-    const next = nextHead(chain.state.checkpoint, line);
-    return next ? acceptCheckpoint(chain.state, next) : notFollowing(organizationId, chain.state.checkpoint);
+    const { head, finding: notNext } = nextHead(organizationId, chain.state.checkpoint, line);
+    if (notNext) return notNext;
+    if (head.hash === wanted) hasExternalCheckpoint = true;
+    return acceptCheckpoint(chain.state, head);
   };
 
   const acceptLine = async (line: ExportLine): Promise<Finding | undefined> => {
@@ -191,10 +193,11 @@ const requiredFields: Readonly<Record<ExportLine['kind'], Readonly<Record<string
 /** Fields beside the required ones. Signatures and hashes cover the values of all fields, so a line has no other. */
 const optionalFields: Readonly<Partial<Record<ExportLine['kind'], readonly string[]>>> = {
   link: ['event'],
-  checkpoint: ['previous', 'keyId', 'takenOn'],
+  checkpoint: ['previous', 'keyId', 'takenOn', 'inclusion'],
   end: ['chains', 'events', 'signed'],
 };
 const eventFields = ['canonical', 'appendedIn', 'seal'];
+const inclusionFields = ['treeHead', 'treeSize', 'leafIndex', 'proof'];
 
 /** A repeated or unknown field: another program may read a value here that was not verified. */
 function fieldFinding(text: string, line: ExportLine, place: FindingPlace): Finding | undefined {
@@ -202,9 +205,11 @@ function fieldFinding(text: string, line: ExportLine, place: FindingPlace): Find
   if (repeated !== undefined) return finding('EXPORT_FIELD_REPEATED', { field: repeated }, place);
   const known = ['kind', ...Object.keys(requiredFields[line.kind]), ...(optionalFields[line.kind] ?? [])];
   const inEvent = line.kind === 'link' && line.event ? Object.keys(line.event) : [];
+  const inInclusion = line.kind === 'checkpoint' && line.inclusion ? Object.keys(line.inclusion) : [];
   const unknown =
     Object.keys(line).find((field) => !known.includes(field)) ??
-    inEvent.find((field) => !eventFields.includes(field));
+    inEvent.find((field) => !eventFields.includes(field)) ??
+    inInclusion.find((field) => !inclusionFields.includes(field));
   return unknown === undefined ? undefined : finding('EXPORT_FIELD_UNKNOWN', { field: unknown }, place);
 }
 
@@ -214,9 +219,17 @@ function parse(text: string): ExportLine | undefined {
     if (!Object.hasOwn(requiredFields, line?.kind)) return undefined;
     const fields = Object.entries(requiredFields[line.kind as ExportLine['kind']]);
     const hasFields = fields.every(([name, type]) => typeof line[name] === type);
+    const hasInclusion = line.inclusion === undefined || isInclusion(line.inclusion);
     const hasEvent = line.kind !== 'link' || line.event === null || typeof line.event?.canonical === 'string';
-    return hasFields && hasEvent ? line : undefined;
+    return hasFields && hasEvent && hasInclusion ? line : undefined;
   } catch {
     return undefined;
   }
 }
+
+const isInclusion = (value: Partial<Inclusion> | null): boolean =>
+  typeof value?.treeHead === 'number' &&
+  typeof value.treeSize === 'number' &&
+  typeof value.leafIndex === 'number' &&
+  Array.isArray(value.proof) &&
+  value.proof.every((node) => typeof node === 'string');

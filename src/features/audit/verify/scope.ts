@@ -4,32 +4,32 @@
  */
 import type { Tx } from '../../../kernel/data/db.ts';
 import type { PublicKey, ReadStatement } from '../../../kernel/ports/signer.ts';
-import { readCheckpoints } from '../chain/checkpoints-store.ts';
-import { eventKeyIn, sequenceIn, timeIn } from '../chain/hashes.ts';
+import {
+  eventIdIn,
+  eventKeyIn,
+  eventText,
+  recordAt,
+  storedLength,
+  timeIn,
+  timeTextIn,
+} from '../chain/hashes.ts';
 import {
   acceptCheckpoint,
   acceptLink,
   type ChainHead,
   type ChainState,
-  evidenceOf,
   type LinkEvidence,
   nextHead,
-  notFollowing,
+  recordsFinding,
   signatureFinding,
   startChain,
 } from '../chain/rules.ts';
-import type { CheckpointRow } from '../chain/statements.ts';
-import { type Finding, finding } from '../findings.ts';
+import { readSegments, type SegmentRow } from '../chain/segments-store.ts';
+import type { Finding } from '../findings.ts';
 import { isWithin, type Period } from '../log/period.ts';
 import { type LinkingCutoff, mustBeLinkedTest } from './completeness-store.ts';
 import { createEventStream, type EventStream, type TimeSpan } from './event-stream.ts';
-import {
-  type LinkBundle,
-  type LinkRange,
-  type LinkRow,
-  readLinkBundle,
-  readLinks,
-} from './evidence-store.ts';
+import { readLinkedEvents } from './evidence-store.ts';
 
 export interface VerificationScope {
   readonly organizationId: string;
@@ -48,19 +48,29 @@ export interface VerificationScope {
 
 /** Counts of events: all, those that must have a link by now, and those in the period. */
 interface Counts {
-  readonly events: number;
-  readonly due: number;
-  readonly inPeriod: number;
+  events: number;
+  due: number;
+  inPeriod: number;
 }
 
-export interface ScopeResult extends Counts {
+export interface ScopeResult extends Readonly<Counts> {
   readonly finding?: Finding;
   /** The last checkpoint that follows from the ones before. */
   readonly head: ChainHead;
 }
 
-const checkpointsPerPage = 500;
-const linksPerRange = 1_000;
+const segmentsPerPage = 500;
+/** More are checked in parts: between them other work gets its turn. */
+const linksPerPart = 1_000;
+
+interface ScopeCheck {
+  readonly tx: Tx;
+  readonly scope: VerificationScope;
+  readonly stream: EventStream;
+  readonly isDue: (appendedIn: string) => boolean;
+  readonly state: ChainState;
+  readonly counts: Counts;
+}
 
 export async function verifyScope(
   tx: Tx,
@@ -68,177 +78,123 @@ export async function verifyScope(
   scope: VerificationScope,
 ): Promise<ScopeResult> {
   const { organizationId, through = Number.MAX_SAFE_INTEGER } = scope;
-  const stream = createEventStream(tx, organizationId);
-  const state = startChain(organizationId, scope.from, scope.droppedThrough);
-  let counts: Counts = { events: 0, due: 0, inPeriod: 0 };
-  let head = scope.from;
-  let last: CheckpointRow | undefined;
-  let problem: Finding | undefined;
-
-  while (!problem && head.number < through) {
-    const limit = Math.min(checkpointsPerPage, through - head.number);
-    const page = await readCheckpoints(tx, organizationId, head.number, limit);
-    if (page.length === 0) break;
-    const heads = followingHeads(head, page);
-    const checked = await verifyLinks({ tx, scope, stream, state, heads }, counts);
-    counts = checked.counts;
-    last = page[heads.length - 1] ?? last;
-    head = heads.at(-1) ?? head;
-    problem = checked.finding;
-    if (!problem && heads.length < page.length) problem = notFollowing(organizationId, head);
-  }
-  await stream.close();
-  if (!problem && last) problem = await signatureFinding(read, last, scope.keys);
-  return { ...(problem && { finding: problem }), head, ...counts };
-}
-
-/** The heads of the checkpoints up to the first that does not follow from the one before. */
-function followingHeads(from: ChainHead, page: readonly (CheckpointRow & { takenOn: string })[]) {
-  const heads: ChainHead[] = [];
-  for (const row of page) {
-    const head = nextHead(heads.at(-1) ?? from, row);
-    if (!head) break;
-    heads.push(head);
-  }
-  return heads;
-}
-
-interface LinkCheck {
-  readonly tx: Tx;
-  readonly scope: VerificationScope;
-  readonly stream: EventStream;
-  readonly state: ChainState;
-  /** Of the checkpoints that cover the links. */
-  readonly heads: readonly ChainHead[];
-}
-
-/** The next range is requested before the current one is checked, so that PostgreSQL and this process work in parallel. */
-async function verifyLinks(
-  check: LinkCheck,
-  before: Counts,
-): Promise<{ counts: Counts; finding?: Finding | undefined }> {
-  const { tx, scope, stream, state, heads } = check;
-  const ranges = rangesOf(scope.organizationId, state.sequence, heads.at(-1)?.size ?? state.sequence);
-  const request = (range: LinkRange | undefined) => {
-    const bundle = range && !scope.rowByRow ? readLinkBundle(tx, range) : undefined;
-    bundle?.catch(() => {});
-    return bundle;
+  const check: ScopeCheck = {
+    tx,
+    scope,
+    stream: createEventStream(tx, organizationId),
+    isDue: mustBeLinkedTest(scope.cutoff),
+    state: startChain(organizationId, scope.from, scope.droppedThrough),
+    counts: { events: 0, due: 0, inPeriod: 0 },
   };
-  let counts = before;
-  let requested = request(ranges[0]);
-  for (const [index, range] of ranges.entries()) {
-    const bundle = await requested;
-    const span = bundle?.records ? timeSpanOf(bundle.records) : undefined;
-    const hasEvents = span !== undefined && (await stream.readThrough(span));
-    requested = request(ranges[index + 1]);
-    if (bundle) stream.readAhead();
-    const checked =
-      (hasEvents && bundle && verifyBundle(check, range, bundle)) || (await verifyRows(check, range));
-    counts = sumOf(counts, checked.counts);
-    scope.onProgress?.(counts.events);
-    if (checked.finding) {
-      await requested?.catch(() => {});
-      return { counts, finding: checked.finding };
+  let last: SegmentRow | undefined;
+  let problem: Finding | undefined;
+  // The next page is requested before the current one is checked, so that PostgreSQL and this process work in parallel.
+  const request = (after: Pick<ChainHead, 'size' | 'number' | 'at'>) => {
+    const page =
+      after.number < through ? readSegments(tx, organizationId, after, segmentsPerPage) : undefined;
+    page?.catch(() => {});
+    return page;
+  };
+  let requested = request(scope.from);
+  while (requested && !problem) {
+    const page: SegmentRow[] = (await requested).filter(({ number }) => number <= through);
+    const end = page.at(-1);
+    requested = end && isReadable(end) ? request(end) : undefined;
+    for (const segment of page) {
+      problem = await verifySegment(check, segment);
+      if (problem) break;
+      last = segment;
+    }
+    scope.onProgress?.(check.counts.events);
+  }
+  await requested?.catch(() => {});
+  await check.stream.close();
+  if (!problem && last) problem = await signatureFinding(read, last, scope.keys);
+  return { ...(problem && { finding: problem }), head: check.state.checkpoint, ...check.counts };
+}
+
+/** The rules find any other time. It cannot be the place from which to read on. */
+const isReadable = ({ at, takenOn }: SegmentRow): boolean => at.startsWith(takenOn);
+
+async function verifySegment(check: ScopeCheck, segment: SegmentRow): Promise<Finding | undefined> {
+  const { state } = check;
+  const { records, takenOn } = segment;
+  const { head, finding: notNext } = nextHead(state.organizationId, state.checkpoint, segment);
+  const problem = notNext ?? recordsFinding(state, head, records);
+  if (problem) return problem;
+  const partLength = linksPerPart * storedLength;
+  for (let start = 0; start < records.length; start += partLength) {
+    const invalid = await verifyPart(check, takenOn, records.slice(start, start + partLength));
+    if (invalid) return invalid;
+  }
+  return acceptCheckpoint(state, head as ChainHead);
+}
+
+/** In long texts. If they differ in any way, then row by row, which names the exact fault. */
+async function verifyPart(check: ScopeCheck, linkedOn: string, stored: string): Promise<Finding | undefined> {
+  const { tx, scope, stream, state } = check;
+  const records = recordsOf(state.sequence, stored);
+  if (!scope.rowByRow && (await stream.readThrough(timeSpanOf(records)))) {
+    stream.readAhead();
+    const quick = { ...check, state: { ...state }, counts: { ...check.counts } };
+    const problem = verifyLinks(quick, records, (record) => ({
+      record,
+      linkedOn,
+      text: stream.take(eventKeyIn(record)),
+    }));
+    if (!problem) {
+      Object.assign(state, quick.state);
+      Object.assign(check.counts, quick.counts);
+      return undefined;
     }
   }
-  return { counts };
-}
-
-function rangesOf(organizationId: string, after: number, through: number): LinkRange[] {
-  const ranges: LinkRange[] = [];
-  for (let from = after; from < through; from += linksPerRange)
-    ranges.push({ organizationId, after: from, through: Math.min(from + linksPerRange, through) });
-  return ranges;
-}
-
-const sumOf = (one: Counts, other: Counts): Counts => ({
-  events: one.events + other.events,
-  due: one.due + other.due,
-  inPeriod: one.inPeriod + other.inPeriod,
-});
-
-interface RangeResult {
-  readonly counts: Counts;
-  readonly finding?: Finding;
-}
-
-/** Undefined for any finding: `verifyRows` then reads the range again and names the exact fault. */
-function verifyBundle(check: LinkCheck, range: LinkRange, bundle: LinkBundle): RangeResult | undefined {
-  const { links, records, firstDay, lastDay } = bundle;
-  const isComplete = links === range.through - range.after && records?.length === links * lineLength;
-  if (!isComplete || firstDay === null || firstDay !== lastDay) return undefined;
-  const state = { ...check.state };
-  const result = verifyRange({ ...check, state }, range, (index) => {
-    const start = index * lineLength;
-    const record = records.slice(start, start + recordLength);
-    const text = check.stream.take(eventKeyIn(record));
-    const hash = records.slice(start + recordLength, start + lineLength);
-    // Without its text the row decides whether the event is missing.
-    return text === undefined
-      ? undefined
-      : { sequence: sequenceIn(record), record, hash, linkedOn: firstDay, text };
+  const links = records.map((record) => ({ eventId: eventIdIn(record), time: timeTextIn(record) }));
+  const events = await readLinkedEvents(tx, scope.organizationId, links);
+  return verifyLinks(check, records, (record, index) => {
+    const event = events[index];
+    const { eventId, time } = links[index] as (typeof links)[number];
+    const rest = event && {
+      text: eventText(event),
+      identity: { eventId, time, canonical: event.canonical },
+      columns: event,
+    };
+    return { record, linkedOn, text: undefined, ...rest };
   });
-  if (result.finding) return undefined;
-  Object.assign(check.state, state);
-  return result;
 }
 
-async function verifyRows(check: LinkCheck, range: LinkRange): Promise<RangeResult> {
-  const count = range.through - range.after;
-  const rows: (LinkRow | undefined)[] = await readLinks(check.tx, range, count + 1);
-  const result = verifyRange(check, range, (index) => {
-    const row = rows[index];
-    return row && evidenceOf(row.link, row.event, row.event);
-  });
-  if (result.finding || rows.length <= count) return result;
-  const { organizationId, through: sequence } = range;
-  return { ...result, finding: finding('LINK_DUPLICATE', { organizationId, sequence }) };
-}
-
-/** Applies the rules to one range of links, from either source, and counts their events. */
-function verifyRange(
-  { scope, state, heads }: LinkCheck,
-  { after, through }: LinkRange,
-  linkAt: (index: number) => LinkEvidence | undefined,
-): RangeResult {
-  const { organizationId, period } = scope;
-  const isDue = mustBeLinkedTest(scope.cutoff);
-  const counts = { events: 0, due: 0, inPeriod: 0 };
-  let covering = heads.findIndex(({ size }) => size > after);
-  for (let sequence = after + 1; sequence <= through; sequence += 1) {
-    const link = linkAt(sequence - after - 1);
-    if (!link)
-      return {
-        counts,
-        finding: finding('LINK_MISSING', { expected: sequence }, { organizationId, sequence }),
-      };
+/** Applies the rules to some links, from either source, and counts their events. */
+function verifyLinks(
+  { scope, state, isDue, counts }: ScopeCheck,
+  records: readonly string[],
+  evidenceAt: (record: string, index: number) => Omit<LinkEvidence, 'sequence'>,
+): Finding | undefined {
+  const { period } = scope;
+  for (const [index, record] of records.entries()) {
+    const link = { ...evidenceAt(record, index), sequence: state.sequence + 1 };
     const problem = acceptLink(state, link);
-    if (problem) return { counts, finding: problem };
-    const { text, record } = link;
-    if (text !== undefined) {
-      counts.events += 1;
-      if (isDue(text.slice(0, text.indexOf(' ')))) counts.due += 1;
-      if (period && isWithin(period, timeIn(record))) counts.inPeriod += 1;
-    }
-    const checkpoint = heads[covering];
-    if (checkpoint?.size !== sequence) continue;
-    const mismatch = acceptCheckpoint(state, checkpoint);
-    if (mismatch) return { counts, finding: mismatch };
-    covering += 1;
+    if (problem) return problem;
+    const { text } = link;
+    if (text === undefined) continue;
+    counts.events += 1;
+    if (isDue(text.slice(0, text.indexOf(' ')))) counts.due += 1;
+    if (period && isWithin(period, timeIn(record))) counts.inPeriod += 1;
   }
-  return { counts };
+  return undefined;
 }
 
-const recordLength = 128;
-/** Record and hash. */
-const lineLength = 192;
+function recordsOf(after: number, stored: string): string[] {
+  const records: string[] = [];
+  for (let start = 0; start < stored.length; start += storedLength)
+    records.push(recordAt(after + records.length + 1, stored.slice(start, start + storedLength)));
+  return records;
+}
 
 /** The times of the events, as the records spell them. */
-function timeSpanOf(records: string): TimeSpan {
+function timeSpanOf(records: readonly string[]): TimeSpan {
   let earliest = 'g';
   let latest = '';
-  for (let at = 48; at < records.length; at += lineLength) {
-    const time = records.slice(at, at + 16);
+  for (const record of records) {
+    const time = record.slice(48, 64);
     if (time > latest) latest = time;
     if (time < earliest) earliest = time;
   }

@@ -4,7 +4,9 @@ import { createFairQueue } from '../../../kernel/concurrency/fair-queue.ts';
 import type { Db } from '../../../kernel/data/db.ts';
 import { fail } from '../../../kernel/fail.ts';
 import { type Page, pageOf } from '../../../kernel/http/page.ts';
-import { listCheckpoints } from '../chain/checkpoints-store.ts';
+import { listCheckpoints } from '../chain/segments-store.ts';
+import { checkpointText } from '../chain/statements.ts';
+import type { Finding } from '../findings.ts';
 import { clampTime, openPeriod, type Period, type PeriodQuery } from '../log/period.ts';
 import type { AuditCheckpoint, CheckpointQuery, Verification } from '../schema.ts';
 import type { Verifier } from './verifier.ts';
@@ -24,6 +26,7 @@ export interface VerificationServiceDeps {
   readonly verifier: Verifier;
   /** Every organization that has events or evidence. */
   organizations(): Promise<string[]>;
+  verifyTreeHeads(): Promise<Finding | undefined>;
 }
 
 /** Each verification holds a connection. The queue has room for the requests of one organization in two minutes. */
@@ -33,6 +36,7 @@ export function createVerificationService({
   db,
   verifier,
   organizations,
+  verifyTreeHeads,
 }: VerificationServiceDeps): VerificationService {
   const runQueued = createFairQueue(verificationLimits);
 
@@ -53,9 +57,11 @@ export function createVerificationService({
       const all = query.organizationId === undefined && tenantOf(caller) === undefined;
       const one = all ? undefined : organizationOf(caller, query.organizationId);
       const whole = period.from === undefined && period.to === undefined;
-      const verdict = await runQueued(caller.organizationId, async () =>
-        verifyAll(one ? [one] : await organizations(), whole ? undefined : { ...allTime, ...period }),
-      );
+      const verdict = await runQueued(caller.organizationId, async () => {
+        const chains = one ? [one] : await organizations();
+        if (!one && (await verifyTreeHeads())) return { verified: false, checkedCount: 0 };
+        return verifyAll(chains, whole ? undefined : { ...allTime, ...period });
+      });
       return {
         ...verdict,
         fromDate: isoOrNull(period.from),
@@ -65,13 +71,16 @@ export function createVerificationService({
     async checkpoints(caller, query) {
       const organizationId = organizationOf(caller, query.organizationId);
       const { rows, total } = await listCheckpoints(db, organizationId, query);
-      const data = rows.map(({ number, size, head, at, keyId, signed }) => ({
-        number,
-        size,
-        headHash: head,
-        time: at,
-        keyId,
-        signed,
+      const data = rows.map((row) => ({
+        number: row.number,
+        size: row.size,
+        headHash: row.head,
+        time: row.at,
+        keyId: row.keyId,
+        signed: row.signed,
+        inclusion: row.inclusion
+          ? { checkpoint: checkpointText(row), ...row.inclusion, proof: [...row.inclusion.proof] }
+          : null,
       }));
       return pageOf(query, data, total);
     },

@@ -4,6 +4,7 @@ import { after, describe, it } from 'node:test';
 import { startApp } from '../../../../test/support/harness.ts';
 import { until } from '../../../../test/support/programs.ts';
 import {
+  auditLinks,
   canonical,
   createForger,
   createTamperSession,
@@ -77,7 +78,7 @@ const finds = (what: string, tamper: Tampering, times = places, by?: 'running') 
 
 const eventAt = async (sequence: number): Promise<string> => {
   const [row] = await tamperSession.run<{ id: string }>(
-    'select event_id as id from audit_links where organization_id = $1 and sequence = $2',
+    `select event_id as id from ${auditLinks} l where organization_id = $1 and sequence = $2`,
     [organizationId, sequence],
   );
   return row?.id as string;
@@ -88,22 +89,46 @@ const editEvent = (assignment: string) => async () =>
     await eventAt(anySequence()),
   ]);
 
-const editLink = (assignment: string) => () =>
-  tamperSession.run(`update audit_links set ${assignment} where organization_id = $1 and sequence = $2`, [
-    organizationId,
-    anySequence(),
-  ]);
+/** The segment with this link, and the place of the first byte of its record. */
+const segmentOf = async (sequence: number): Promise<{ number: number; start: number }> => {
+  const [row] = await tamperSession.run<{ number: number; start: number }>(
+    `select number::int, (56 * (octet_length(records) / 56 - size + $2::bigint - 1) + 1)::int as start from audit_segments
+     where organization_id = $1 and size >= $2::bigint order by size limit 1`,
+    [organizationId, sequence],
+  );
+  return row as { number: number; start: number };
+};
 
-const editCheckpoint = (assignment: string) => () =>
-  tamperSession.run(`update audit_checkpoints set ${assignment} where organization_id = $1 and number = $2`, [
+/** `replacement` is SQL for the whole record of a link, `record`. */
+const replaceLink = async (sequence: number, replacement: string) => {
+  const { number, start } = await segmentOf(sequence);
+  await tamperSession.run(
+    `update audit_segments set records = (
+       select overlay(records placing ${replacement} from $3::int for 56)
+       from (select substr(records, $3::int, 56) as record) as found)
+     where organization_id = $1 and number = $2`,
+    [organizationId, number, start],
+  );
+};
+const editLink = (replacement: string) => () => replaceLink(anySequence(), replacement);
+
+const editSegment = (assignment: string) => () =>
+  tamperSession.run(`update audit_segments set ${assignment} where organization_id = $1 and number = $2`, [
     organizationId,
     anyCheckpoint(),
   ]);
 
+const editTreeHead = (assignment: string) => () =>
+  tamperSession.run(
+    `update audit_tree_heads set ${assignment}
+     where number = (select tree from audit_segments where organization_id = $1 and number = $2)`,
+    [organizationId, anyCheckpoint()],
+  );
+
 const remove = async (sequence: number, what: { event?: boolean; link?: boolean }) => {
   const id = await eventAt(sequence);
   if (what.event) await tamperSession.run('delete from audit_events where event_id = $1', [id]);
-  if (what.link) await tamperSession.run('delete from audit_links where event_id = $1', [id]);
+  if (what.link) await replaceLink(sequence, "''::bytea");
 };
 
 const columns =
@@ -152,7 +177,8 @@ describe('an edited event', () => {
   };
   for (const [what, assignment] of Object.entries(edits)) finds(what, editEvent(assignment));
   finds('time, in text, column and link alike', async () => {
-    const id = await eventAt(anySequence());
+    const sequence = anySequence();
+    const id = await eventAt(sequence);
     const later = `occurred_at + interval '1 second'`;
     await tamperSession.run(
       `update audit_events set occurred_at = ${later}, canonical = replace(${canonical},
@@ -160,7 +186,11 @@ describe('an edited event', () => {
        where event_id = $1`,
       [id],
     );
-    await tamperSession.run(`update audit_links set occurred_at = ${later} where event_id = $1`, [id]);
+    const [row] = await tamperSession.run<{ time: string }>(
+      `select encode(timestamptz_send(occurred_at), 'hex') as time from audit_events where event_id = $1`,
+      [id],
+    );
+    await replaceLink(sequence, `overlay(record placing '\\x${row?.time}'::bytea from 17)`);
   });
 });
 
@@ -178,28 +208,33 @@ describe('something removed', () => {
     const from = anySequence();
     await tamperSession.run(
       `delete from audit_events where event_id in
-         (select event_id from audit_links where organization_id = $1 and sequence >= $2)`,
+         (select event_id from ${auditLinks} l where organization_id = $1 and sequence >= $2)`,
       [organizationId, from],
     );
-    await tamperSession.run('delete from audit_links where organization_id = $1 and sequence >= $2', [
-      organizationId,
-      from,
-    ]);
+    const { number, start } = await segmentOf(from);
+    await tamperSession.run(
+      `update audit_segments set records = case number when $2 then substr(records, 1, $3::int - 1) else '' end
+       where organization_id = $1 and number >= $2`,
+      [organizationId, number, start],
+    );
   });
   finds(
-    'the tail with its checkpoints, in a process that has seen them',
+    'the tail with its segments and tree heads, in a process that has seen them',
     async () => {
       const number = anyCheckpoint();
       const values = [organizationId, number];
-      const rest = `coalesce((select size from audit_checkpoints where organization_id = $1 and number = $2::bigint - 1), 0)`;
-      const cut = `organization_id = $1 and sequence > ${rest}`;
       await tamperSession.run(
-        `delete from audit_events where event_id in (select event_id from audit_links where ${cut})`,
+        `delete from audit_events where event_id in
+           (select event_id from ${auditLinks} l where organization_id = $1 and number >= $2)`,
         values,
       );
-      await tamperSession.run(`delete from audit_links where ${cut}`, values);
       await tamperSession.run(
-        'delete from audit_checkpoints where organization_id = $1 and number >= $2',
+        `delete from audit_tree_heads where number >=
+           (select tree from audit_segments where organization_id = $1 and number = $2)`,
+        values,
+      );
+      await tamperSession.run(
+        'delete from audit_segments where organization_id = $1 and number >= $2',
         values,
       );
     },
@@ -209,8 +244,7 @@ describe('something removed', () => {
   finds(
     'all evidence',
     async () => {
-      await tamperSession.run('delete from audit_links where organization_id = $1', [organizationId]);
-      await tamperSession.run('delete from audit_checkpoints where organization_id = $1', [organizationId]);
+      await tamperSession.run('delete from audit_segments where organization_id = $1', [organizationId]);
     },
     3,
   );
@@ -242,11 +276,12 @@ describe('something added', () => {
       [otherId, random(2 * checkpoints)],
     ),
   );
-  finds('a link twice', () =>
+  finds('a segment twice', () =>
     tamperSession.run(
-      `insert into audit_links select organization_id, sequence, gen_random_uuid(), occurred_at, event_hash, hash, linked_on + 1
-       from audit_links where organization_id = $1 and sequence = $2`,
-      [organizationId, anySequence()],
+      `insert into audit_segments (organization_id, number, size, taken_at, taken_on, head, previous, records, tree, leaf_index, proof)
+       select organization_id, number, size, taken_at, taken_on + 1, head, previous, records, tree, leaf_index, proof
+       from audit_segments where organization_id = $1 and number = $2`,
+      [organizationId, anyCheckpoint()],
     ),
   );
 });
@@ -272,21 +307,37 @@ describe('something moved', () => {
   finds('two links swapped', async () => {
     const first = anySequence();
     const second = 1 + ((first + random(size - 1)) % size);
-    const move = 'update audit_links set sequence = $3 where organization_id = $1 and sequence = $2';
-    await tamperSession.run(move, [organizationId, first, 1_000_000]);
-    await tamperSession.run(move, [organizationId, second, first]);
-    await tamperSession.run(move, [organizationId, 1_000_000, second]);
+    const recordOf = async (sequence: number) => {
+      const { number, start } = await segmentOf(sequence);
+      const [row] = await tamperSession.run<{ record: string }>(
+        `select encode(substr(records, $3::int, 56), 'hex') as record from audit_segments
+         where organization_id = $1 and number = $2`,
+        [organizationId, number, start],
+      );
+      return `'\\x${row?.record}'::bytea`;
+    };
+    const records = [await recordOf(first), await recordOf(second)] as const;
+    await replaceLink(first, records[1]);
+    await replaceLink(second, records[0]);
   });
-  for (const assignment of [
-    'sequence = sequence + 1000',
-    'event_id = gen_random_uuid()',
-    "occurred_at = occurred_at - interval '100 days'",
-    'event_hash = sha256(event_hash)',
-    'hash = sha256(hash)',
-    'linked_on = linked_on + 1',
-    `organization_id = '00000000-0000-7000-8000-000000000002'`,
-  ])
-    finds(`a link: ${assignment}`, editLink(assignment));
+  finds('two segments swapped', () => {
+    const first = anyCheckpoint();
+    const second = 1 + (first % checkpoints);
+    return tamperSession.run(
+      `update audit_segments a set records = b.records from audit_segments b
+       where a.organization_id = $1 and b.organization_id = $1
+         and (a.number, b.number) in (($2::bigint, $3::bigint), ($3::bigint, $2::bigint))`,
+      [organizationId, first, second],
+    );
+  });
+  for (const [what, replacement] of Object.entries({
+    'another event': 'overlay(record placing uuid_send(gen_random_uuid()) from 1)',
+    'another time': 'overlay(record placing int8send(5) from 17)',
+    'another hash': 'overlay(record placing sha256(record) from 25)',
+    twice: 'record || record',
+    'one byte less': 'substr(record, 2)',
+  }))
+    finds(`a link: ${what}`, editLink(replacement));
 });
 
 describe('a chain with new hashes', () => {
@@ -330,10 +381,7 @@ describe('a chain with new hashes', () => {
   finds(
     'covered by an anchor of the attacker',
     async () => {
-      await tamperSession.run('delete from audit_links where organization_id = $1 and sequence = 1', [
-        organizationId,
-      ]);
-      await tamperSession.run('delete from audit_checkpoints where organization_id = $1 and number = 1', [
+      await tamperSession.run('delete from audit_segments where organization_id = $1 and number = 1', [
         organizationId,
       ]);
       const forger = createForger();
@@ -353,28 +401,59 @@ describe('a chain with new hashes', () => {
   );
 });
 
-describe('checkpoints and keys', () => {
-  const removeCheckpoint = (number: number) =>
-    tamperSession.run('delete from audit_checkpoints where organization_id = $1 and number = $2', [
+describe('segments, tree heads and keys', () => {
+  const removeSegment = (number: number) =>
+    tamperSession.run('delete from audit_segments where organization_id = $1 and number = $2', [
       organizationId,
       number,
     ]);
-  finds('the first checkpoint removed', () => removeCheckpoint(1), 3);
-  finds('the last checkpoint removed', () => removeCheckpoint(checkpoints), 3);
-  finds('a checkpoint removed', () => removeCheckpoint(anyCheckpoint()));
+  finds('the first segment removed', () => removeSegment(1), 3);
+  finds('the last segment removed', () => removeSegment(checkpoints), 3);
+  finds('a segment removed', () => removeSegment(anyCheckpoint()));
   for (const assignment of [
+    'number = number + 1000',
     'size = size + 1',
     'head = sha256(head)',
     'previous = sha256(head)',
     "taken_at = taken_at + interval '1 second'",
     'taken_on = taken_on + 1',
+    `organization_id = '00000000-0000-7000-8000-000000000002'`,
+    'tree = tree + 1',
+    'tree = tree + 1000',
+    'tree = null',
+    'leaf_index = 1 - leaf_index',
+    'leaf_index = leaf_index + 2',
+    'leaf_index = null',
+    'proof = sha256(proof)',
+    "proof = ''",
+    'proof = proof || sha256(proof)',
+    "signed = 'nothing', tree = null",
+  ])
+    finds(`a segment edited: ${assignment}`, editSegment(assignment));
+  finds("with another pass's tree and proof", async () => {
+    const number = anyCheckpoint();
+    await tamperSession.run(
+      `update audit_segments a set tree = b.tree, leaf_index = b.leaf_index, proof = b.proof from audit_segments b
+       where a.organization_id = $1 and b.organization_id = $1 and a.number = $2 and b.number = $3`,
+      [organizationId, number, 1 + (number % checkpoints)],
+    );
+  });
+  finds('the tree head removed', () =>
+    tamperSession.run(
+      `delete from audit_tree_heads where number = (select tree from audit_segments where organization_id = $1 and number = $2)`,
+      [organizationId, anyCheckpoint()],
+    ),
+  );
+  for (const assignment of [
+    'number = number + 1000',
+    'size = size + 1',
+    "taken_at = taken_at + interval '1 second', signed = replace(signed, '.', '.e')",
+    'taken_on = taken_on + 1',
     "key_id = 'another'",
     "signed = replace(signed, '.', '.e')",
-    // A letter other than the present one: a fixed letter would sometimes change nothing.
-    "signed = overlay(signed placing case substr(signed, length(signed) - 9, 1) when 'A' then 'B' else 'A' end from length(signed) - 9 for 1)",
     "signed = 'nothing'",
   ])
-    finds(`a checkpoint edited: ${assignment}`, editCheckpoint(assignment));
+    finds(`a tree head edited: ${assignment}`, editTreeHead(assignment));
   finds('the key removed', () => tamperSession.run('delete from audit_keys'), 3);
   for (const assignment of [
     'number = 2',

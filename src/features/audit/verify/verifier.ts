@@ -4,25 +4,24 @@ import type { Db, Tx } from '../../../kernel/data/db.ts';
 import type { ReadStatement } from '../../../kernel/ports/signer.ts';
 import type { Alarm } from '../alarm.ts';
 import type { ChainHeads } from '../chain/chain-heads.ts';
-import { firstCheckpointSince, lastCheckpointBefore } from '../chain/checkpoints-store.ts';
 import type { Keyring } from '../chain/keys/keyring.ts';
-import { findLastSequences } from '../chain/links-store.ts';
 import type { Pending } from '../chain/pending.ts';
 import {
   type ChainHead,
-  coverageFinding,
   emptyHead,
   headAtAnchor,
   headOf,
   signatureFinding,
   truncationFinding,
 } from '../chain/rules.ts';
+import { firstCheckpointSince, lastCheckpointBefore } from '../chain/segments-store.ts';
 import { type Finding, finding } from '../findings.ts';
 import { clampTime, type Period } from '../log/period.ts';
 import {
   countDue,
   countDueWithin,
   findDueUnlinked,
+  hasInconsistentLinks,
   hasRowsBeforeFirst,
   type LinkingCutoff,
   readLinkingCutoff,
@@ -86,6 +85,8 @@ export function createVerifier(deps: VerifierDeps): Verifier {
       if (invalidAnchor) return { checked: 0, finding: invalidAnchor };
       if (await hasRowsBeforeFirst(tx, organizationId))
         return { checked: 0, finding: finding('ROW_BEFORE_FIRST', { organizationId }) };
+      if (await hasInconsistentLinks(tx, organizationId, anchor?.droppedThrough))
+        return { checked: 0, finding: finding('LINKS_INCONSISTENT', { organizationId }) };
       const whole = {
         organizationId,
         from: anchor ? headAtAnchor(anchor) : emptyHead(organizationId),
@@ -128,10 +129,7 @@ export function createVerifier(deps: VerifierDeps): Verifier {
     cutoff: LinkingCutoff,
     { lastSeen }: StateBeforeSnapshot,
   ): Promise<Finding | undefined> => {
-    const [last] = await findLastSequences(tx, [organizationId]);
-    const problem =
-      coverageFinding(organizationId, last?.sequence, head) ??
-      truncationFinding(organizationId, lastSeen, head);
+    const problem = truncationFinding(organizationId, lastSeen, head);
     if (problem || (await countDue(tx, organizationId, cutoff)) <= due) return problem;
     const event = await findDueUnlinked(tx, organizationId, cutoff);
     return finding('EVENT_NOT_LINKED', { organizationId, eventId: event?.eventId });

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { it as test } from 'node:test';
 import { execute, startApp, type TestApp } from '../../../../test/support/harness.ts';
-import { recordEvents } from '../../../../test/support/scenarios/audit-log.ts';
+import { auditLinks, recordEvents } from '../../../../test/support/scenarios/audit-log.ts';
 
 let t: TestApp;
 /** Each test has its own log, with few chains. */
@@ -19,7 +19,7 @@ const asIntruder = (text: string) =>
   execute(t.databaseUrl, `set session_replication_role = replica; ${text}`);
 const edited = (organizationId: string, sequence: number) =>
   asIntruder(`update audit_events set user_agent = 'edited' where event_id =
-    (select event_id from audit_links where organization_id = '${organizationId}' and sequence = ${sequence})`);
+    (select event_id from ${auditLinks} l where organization_id = '${organizationId}' and sequence = ${sequence})`);
 
 /** A chain with the given number of events per checkpoint. */
 const chainOf = (...perCheckpoint: number[]) => chainOfOrganization(t.app.ids.uuid(), perCheckpoint);
@@ -46,7 +46,7 @@ it('reads an intact log in bundles, never row by row', async () => {
   assert.equal(await gauge(), '1');
   const read = (name: string) =>
     metric(new RegExp(`^service_db_query_duration_seconds_count{operation="${name}"} (\\d+)$`, 'm'));
-  assert.ok(Number(await read('audit.links.bundle')) > 0);
+  assert.ok(Number(await read('audit.events.bundle')) > 0);
   assert.equal(await read('audit.links.read'), undefined);
 });
 
@@ -77,8 +77,8 @@ it('raises the alarm when the checkpoint where it would start has no valid signa
   t.clock.advance(3_600_000);
   const last = 'ffffffff-ffff-4fff-bfff-ffffffffffff';
   const organizationId = await chainOfOrganization(last, [1_000, 1_000, 6_000, 6_000]);
-  await asIntruder(`update audit_checkpoints set signed = left(signed, -4) || 'AAAA'
-    where organization_id = '${organizationId}' and number = 2`);
+  await asIntruder(`update audit_tree_heads set signed = left(signed, -4) || 'AAAA'
+    where number = (select tree from audit_segments where organization_id = '${organizationId}' and number = 2)`);
   // The newest ten thousand links start after it.
   await rounds(1);
   assert.deepEqual(problems(), ['checkpoint 2 has no valid signature by a trusted key']);
@@ -90,7 +90,7 @@ it('verifies the other chains though a checkpoint of one is missing', async () =
   await rounds(8);
   assert.equal(await gauge(), '1');
   t.clock.advance(3_600_000);
-  await asIntruder(`delete from audit_checkpoints where organization_id = '${held}' and number = 2`);
+  await asIntruder(`delete from audit_segments where organization_id = '${held}' and number = 2`);
   await rounds(12);
   await edited(other, 2);
   await rounds(12);
@@ -123,18 +123,21 @@ it('finds a row that was inserted among the processed transactions', async () =>
   assert.deepEqual(problems(), ['the event has no link: it was not recorded by this service']);
 });
 
-for (const [what, table, assignment] of [
-  ['the time of a link is infinite', 'audit_links', "occurred_at = 'infinity'"],
-  ['the time of a link is infinitely long ago', 'audit_links', "occurred_at = '-infinity'"],
-  ['a checkpoint was taken in the year 290000', 'audit_checkpoints', "taken_at = '290000-01-01'"],
-  ['a checkpoint was never taken', 'audit_checkpoints', "taken_at = 'infinity'"],
+const timeOfLink = (time: string) =>
+  `records = overlay(records placing timestamptz_send(${time}) from 17 for 8)`;
+
+for (const [what, assignment] of [
+  ['the time of a link is infinite', timeOfLink("timestamptz 'infinity'")],
+  ['the time of a link is infinitely long ago', timeOfLink("timestamptz '-infinity'")],
+  ['a checkpoint was taken in the year 290000', "taken_at = '290000-01-01'"],
+  ['a checkpoint was never taken', "taken_at = 'infinity'"],
 ] as const)
   it(`verifies the other chains when ${what}`, async () => {
     const organizationId = await chainOf(3, 3);
     const other = await chainOf(3);
     await rounds(6);
     assert.equal(await gauge(), '1');
-    await asIntruder(`update ${table} set ${assignment} where organization_id = '${organizationId}'`);
+    await asIntruder(`update audit_segments set ${assignment} where organization_id = '${organizationId}'`);
     await edited(other, 2);
     await rounds(10);
     assert.equal(await gauge(), '0');
@@ -163,18 +166,28 @@ const copyOf = (organizationId: string, sequence: number, changes: Record<string
     ...changes,
   };
   return `insert into audit_events (${Object.keys(columns).join()}) select ${Object.values(columns).join()}
-    from audit_events e join audit_links l on l.event_id = e.event_id
+    from audit_events e join ${auditLinks} l on l.event_id = e.event_id
     where l.organization_id = '${organizationId}' and l.sequence = ${sequence};`;
 };
 
 const forged = '00000000-0000-7000-8000-00000000f0f0';
+const withForged = (records: string) => `uuid_send('${forged}') || substr(${records}, 17, 40)`;
+
+/** A copy of the first segment of a chain with some columns changed. */
+const copySegment = (organizationId: string, changes: Record<string, string>) => {
+  const columns =
+    'organization_id, number, size, taken_at, first_appended_in, last_appended_in, tree, leaf_index, taken_on, head, previous, proof, records'.split(
+      ', ',
+    );
+  return `insert into audit_segments (${columns}) select ${columns.map((column) => changes[column] ?? column)}
+    from audit_segments where organization_id = '${organizationId}' and number = 1`;
+};
+
 for (const [what, tampering] of [
   [
-    'a forged event has a link with the sequence 0',
+    'a forged event has a link in a segment of the size 0',
     (id: string) => `${copyOf(id, 2, { event_id: `'${forged}'` })}
-      insert into audit_links (organization_id, sequence, event_id, occurred_at, event_hash, hash, linked_on)
-      select organization_id, 0, '${forged}', occurred_at, event_hash, hash, linked_on
-      from audit_links where organization_id = '${id}' and sequence = 2`,
+      ${copySegment(id, { number: '0', size: '0', records: withForged('records') })}`,
   ],
   [
     'a forged event has a time of tomorrow',
@@ -188,19 +201,16 @@ for (const [what, tampering] of [
        ${copyOf(id, 2, { event_id: `'${forged}'`, occurred_at: "'1969-07-20T20:17:40Z'" })}`,
   ],
   [
-    'a link follows the last checkpoint of an idle chain',
+    'a segment without a signature follows the last one of an idle chain',
     (id: string) =>
-      `insert into audit_links (organization_id, sequence, event_id, occurred_at, event_hash, hash, linked_on)
-       select organization_id, 4, '${forged}', occurred_at, event_hash, hash, linked_on
-       from audit_links where organization_id = '${id}' and sequence = 3`,
+      copySegment(id, {
+        number: 'number + 1',
+        size: 'size + 1',
+        records: withForged('records'),
+        tree: 'null',
+      }),
   ],
-  [
-    'there is a checkpoint with the number 0',
-    (id: string) =>
-      `insert into audit_checkpoints (organization_id, number, size, head, previous, taken_at, taken_on, key_id, signed)
-       select organization_id, 0, 0, head, null, taken_at, taken_on, key_id, signed
-       from audit_checkpoints where organization_id = '${id}' and number = 1`,
-  ],
+  ['there is a checkpoint with the number 0', (id: string) => copySegment(id, { number: '0' })],
 ] as const)
   it(`raises the alarm when ${what}, as verification does`, async () => {
     const organizationId = await chainOf(3);
@@ -216,14 +226,12 @@ for (const [what, tampering] of [
 it('events recorded while a chain was broken are linked once it is repaired and the progress is reset', async () => {
   const organizationId = await chainOf(3);
   await asIntruder(
-    `insert into audit_links (organization_id, sequence, event_id, occurred_at, event_hash, hash, linked_on)
-     select organization_id, 4, '${forged}', occurred_at, event_hash, hash, linked_on
-     from audit_links where organization_id = '${organizationId}' and sequence = 3`,
+    copySegment(organizationId, { number: 'number + 1', size: 'size + 1', records: withForged('records') }),
   );
   await recordEvents(t, organizationId, 2);
   await t.app.audit.linkAll();
   assert.ok((await t.app.audit.verify(organizationId)).finding);
-  await asIntruder(`delete from audit_links where event_id = '${forged}'`);
+  await asIntruder(`delete from audit_segments where organization_id = '${organizationId}' and number = 2`);
   await t.sql("update audit_progress set settled_before = '0'");
   const { checked, finding } = await t.app.audit.verify(organizationId);
   assert.deepEqual([checked, finding], [5, undefined]);

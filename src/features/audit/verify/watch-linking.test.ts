@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import { execute, startApp } from '../../../../test/support/harness.ts';
-import { recordEvents } from '../../../../test/support/scenarios/audit-log.ts';
+import { auditLinks, recordEvents } from '../../../../test/support/scenarios/audit-log.ts';
 
 const t = await startApp({ LOG_LEVEL: 'error' });
 const { audit } = t.app;
@@ -57,7 +57,7 @@ it('the watch verifies every chain that grows, for any number of chains', async 
     t.databaseUrl,
     `set session_replication_role = replica;
      update audit_events set user_agent = 'edited' where (organization_id, event_id) in
-       (select organization_id, event_id from audit_links where sequence = 2
+       (select organization_id, event_id from ${auditLinks} l where sequence = 2
         and organization_id in (${organizations.map((id) => `'${id}'`).join()}))`,
   );
   await sevenRounds();

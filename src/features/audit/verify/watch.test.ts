@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { execute, startApp } from '../../../../test/support/harness.ts';
-import { recordEvents } from '../../../../test/support/scenarios/audit-log.ts';
+import { auditLinks, recordEvents } from '../../../../test/support/scenarios/audit-log.ts';
 
 const t = await startApp({ LOG_LEVEL: 'error' });
 const { audit } = t.app;
@@ -86,7 +86,7 @@ describe('the gauge', () => {
     const set = (value: string) =>
       asIntruder(
         `update audit_events set user_agent = ${value} where event_id =
-           (select event_id from audit_links where organization_id = $1 and sequence = 4)`,
+           (select event_id from ${auditLinks} l where organization_id = $1 and sequence = 4)`,
         [second],
       );
     await set("user_agent || '!'");
@@ -134,9 +134,8 @@ describe('the gauge', () => {
 
   it('is 0 after a chain was truncated together with its checkpoint', async () => {
     await asIntruder(
-      `delete from audit_events where event_id in (select event_id from audit_links where organization_id = $1 and sequence > 30);
-       delete from audit_links where organization_id = $1 and sequence > 30;
-       delete from audit_checkpoints where organization_id = $1 and size > 30`,
+      `delete from audit_events where event_id in (select event_id from ${auditLinks} l where organization_id = $1 and sequence > 30);
+       delete from audit_segments where organization_id = $1 and size > 30`,
       [second],
     );
     await audit.watch();

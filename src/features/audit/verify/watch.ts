@@ -5,30 +5,26 @@
 import { createBatcher } from '../../../kernel/concurrency/batcher.ts';
 import { DatabaseUnavailable, type Tx } from '../../../kernel/data/db.ts';
 import type { PublicKey } from '../../../kernel/ports/signer.ts';
+import { type ChainHead, emptyHead, headAtAnchor, headOf, signatureFinding } from '../chain/rules.ts';
 import {
   findChainsGrownSince,
   firstCheckpointFromSize,
   lastCheckpointUpToSize,
-} from '../chain/checkpoints-store.ts';
-import { findLastSequences } from '../chain/links-store.ts';
-import {
-  type ChainHead,
-  coverageFinding,
-  emptyHead,
-  headAtAnchor,
-  headOf,
-  signatureFinding,
-} from '../chain/rules.ts';
+} from '../chain/segments-store.ts';
+import type { TreeHeadRow } from '../chain/statements.ts';
+import type { TreeHeads } from '../chain/tree-heads.ts';
 import { type Finding, finding } from '../findings.ts';
 import {
   findDueUnlinked,
   findOrganizationAfter,
+  hasInconsistentLinks,
   hasRowsBeforeFirst,
   type LinkingCutoff,
   readLinkingCutoff,
 } from './completeness-store.ts';
 import { takeSnapshot } from './evidence-store.ts';
 import { verifyScope } from './scope.ts';
+import { verifyTreeHeads } from './tree-head-scan.ts';
 import { isInvalidData, type VerifierDeps } from './verifier.ts';
 
 /** Per round: a fraction of a second of work, for any number of chains. The last checkpoint is verified to its end. */
@@ -36,11 +32,13 @@ const maxNewLinks = 10_000;
 const maxOldLinks = 2_500;
 const maxOldChains = 20;
 const maxNewChains = 100;
+const maxTreeHeads = 1_000;
 
 interface Round {
   readonly tx: Tx;
   /** From before the snapshot: chains grow, and heads that were seen later are not in it. */
   readonly seenHeads: ReadonlyMap<string, ChainHead>;
+  readonly seenTreeHead: TreeHeadRow | undefined;
   readonly keys: readonly PublicKey[];
   readonly cutoff: LinkingCutoff;
   readonly rowByRow: boolean;
@@ -55,13 +53,17 @@ interface ScanCursor {
 }
 
 /** Each round returns whether the scan of old links reached the last chain; the next round starts at the first. */
-export function createWatch(deps: Omit<VerifierDeps, 'pending'>): () => Promise<boolean> {
-  const { db, clock, readStatement, keyring, chainHeads, alarm, drain } = deps;
+export function createWatch(
+  deps: Omit<VerifierDeps, 'pending'> & { readonly treeHeads: TreeHeads },
+): () => Promise<boolean> {
+  const { db, clock, readStatement, keyring, chainHeads, treeHeads, alarm, drain } = deps;
   const verifiedTo = new Map<string, ChainHead>();
   let lastRoundAt: number | undefined;
   let cursor: ScanCursor = { organizationId: undefined, head: undefined };
   /** The index of the next seen chain whose head is checked. */
   let nextSeen = 0;
+  /** The last tree head that the scan has verified; undefined at the start. */
+  let lastTreeHead: TreeHeadRow | undefined;
   /** Chains with new links, in the order in which they were found. */
   const grownChains = new Set<string>();
 
@@ -171,7 +173,7 @@ export function createWatch(deps: Omit<VerifierDeps, 'pending'>): () => Promise<
     { from, isStart, maxLinks }: { from: ChainHead; isStart: boolean; maxLinks: number },
   ) => {
     const { tx, cutoff } = round;
-    const goal = await firstCheckpointFromSize(tx, organizationId, from.number, from.size + maxLinks);
+    const goal = await firstCheckpointFromSize(tx, organizationId, from.size + maxLinks);
     const to = await verifyFrom(round, organizationId, from, goal?.number);
     // The first part includes events from before the chain, and the last part events of the future.
     const event = await findDueUnlinked(tx, organizationId, cutoff, {
@@ -181,8 +183,9 @@ export function createWatch(deps: Omit<VerifierDeps, 'pending'>): () => Promise<
     if (event) alarm.raise(finding('EVENT_NOT_LINKED', { organizationId, eventId: event.eventId }));
     if (await hasRowsBeforeFirst(tx, organizationId))
       alarm.raise(finding('ROW_BEFORE_FIRST', { organizationId }));
-    const [last] = goal ? [] : await findLastSequences(tx, [organizationId]);
-    raise(coverageFinding(organizationId, last?.sequence, to));
+    const { anchor } = await chainHeads.anchor(tx, organizationId);
+    if (await hasInconsistentLinks(tx, organizationId, anchor?.droppedThrough))
+      alarm.raise(finding('LINKS_INCONSISTENT', { organizationId }));
     return { to, isEnd: !goal || to.number <= from.number };
   };
 
@@ -204,15 +207,32 @@ export function createWatch(deps: Omit<VerifierDeps, 'pending'>): () => Promise<
     for (const result of (await chainHeads.newest(tx, some, seenHeads)).values()) raise(result.finding);
   };
 
+  /** The newest tree head, and the next of the old ones. */
+  const checkTreeHeads = async ({ tx, keys, seenTreeHead }: Round) => {
+    const { row, invalid, lost } = await treeHeads.newest(tx, seenTreeHead);
+    raise(lost ?? invalid);
+    if (row && !invalid) treeHeads.markSeen(row);
+    const { last, finding: problem } = await verifyTreeHeads(
+      tx,
+      { read: readStatement, keys },
+      lastTreeHead,
+      maxTreeHeads,
+    );
+    raise(problem);
+    lastTreeHead = last;
+  };
+
   const runInSnapshot = (processed: string, since: string, rowByRow: boolean) => {
     const seenHeads = chainHeads.allSeen();
+    const seenTreeHead = treeHeads.lastSeen();
     return db.transaction(async (tx) => {
       await takeSnapshot(tx);
       const cutoff = await readLinkingCutoff(tx, processed);
       const { keys, finding: untrusted } = await keyring.trust(tx);
       if (untrusted) return alarm.raise(untrusted);
       alarm.clear(undefined);
-      const round = { tx, seenHeads, keys, cutoff, rowByRow };
+      const round = { tx, seenHeads, seenTreeHead, keys, cutoff, rowByRow };
+      await checkTreeHeads(round);
       await checkSeenHeads(round);
       for (const organizationId of await findChainsGrownSince(tx, since)) grownChains.add(organizationId);
       await verifyOldChains(round);

@@ -24,7 +24,7 @@ const asIntruder = (...statements: string[]) =>
   execute(t.databaseUrl, ['set session_replication_role = replica', ...statements].join(';'));
 
 const empty = (...tables: string[]) => tables.map((table) => `delete from ${table}`);
-const evidence = ['audit_keys', 'audit_links', 'audit_checkpoints', 'audit_anchors'];
+const evidence = ['audit_keys', 'audit_segments', 'audit_tree_heads', 'audit_anchors'];
 
 const forged = '00000000-0000-7000-8000-00000000f0f0';
 /** Well-formed, of yesterday, and without a seal. */
@@ -88,9 +88,9 @@ async function assertRefused(problem: RegExp, changes?: Record<string, string>) 
 }
 
 for (const [beside, removed] of [
-  ['links, checkpoints and sealed events', ['audit_keys']],
-  ['links and sealed events', ['audit_keys', 'audit_checkpoints', 'audit_anchors']],
-  ['checkpoints and sealed events', ['audit_keys', 'audit_links', 'audit_anchors']],
+  ['segments, tree heads and sealed events', ['audit_keys']],
+  ['segments and sealed events', ['audit_keys', 'audit_tree_heads', 'audit_anchors']],
+  ['tree heads and sealed events', ['audit_keys', 'audit_segments', 'audit_anchors']],
   ['sealed events alone', evidence],
 ] as const)
   it(`200, verified false: the keys were emptied beside ${beside}, and an unsealed event was inserted`, async () => {
@@ -126,17 +126,16 @@ it('200, verified false: the row of the current key was removed, so that it woul
   await assertRefused(/^the row of audit_keys for the signing key [\w-]+ was removed/, keys);
 });
 
-it('200, verified false: the row of the current key was removed with its links and checkpoints', async () => {
+it('200, verified false: the row of the current key was removed with its segments and tree heads', async () => {
   const { privatePem, publicPem } = generateKeyPair();
   const keys = { JWT_PRIVATE_KEY: privatePem, JWT_PUBLIC_KEY: publicPem };
   const second = await restart(keys);
   await second.app.audit.linkAll();
   assert.equal(await second.verified(), true);
   await asIntruder(
-    `delete from audit_links l where l.sequence > coalesce(
-       (select max(size) from audit_checkpoints c
-        where c.organization_id = l.organization_id and c.key_id = (select key_id from audit_keys where number = 1)), 0)`,
-    'delete from audit_checkpoints where key_id = (select key_id from audit_keys where number = 2)',
+    `delete from audit_segments where tree in
+       (select number from audit_tree_heads where key_id = (select key_id from audit_keys where number = 2))`,
+    'delete from audit_tree_heads where key_id = (select key_id from audit_keys where number = 2)',
     'delete from audit_keys where number = 2',
     "update audit_progress set settled_before = '0'",
   );

@@ -13,7 +13,7 @@ export async function hasKeysTable(db: Queryable): Promise<boolean> {
 
 /** The tables of the log, apart from audit_keys, that have any row. */
 export async function findTablesWithRows(tx: Tx): Promise<string[]> {
-  const tables = ['audit_events', 'audit_links', 'audit_checkpoints', 'audit_anchors'];
+  const tables = ['audit_events', 'audit_segments', 'audit_tree_heads', 'audit_anchors'];
   const rows = await tx.many<{ name: string }>(
     'audit.recorded',
     join(
@@ -24,11 +24,16 @@ export async function findTablesWithRows(tx: Tx): Promise<string[]> {
   return rows.map(({ name }) => name);
 }
 
-/** The key that signed the newest checkpoint of all chains. */
+/** The key that signed last: the newest tree head, or, before the first, the newest checkpoint. */
 export async function newestCheckpointKey(tx: Tx): Promise<string | undefined> {
   const newest = await tx.maybe<{ keyId: string }>(
     'audit.checkpoints.key',
-    sql`select key_id as "keyId" from audit_checkpoints order by taken_at desc limit 1`,
+    sql`select key_id as "keyId" from (
+          (select 1 as place, key_id from audit_tree_heads order by number desc limit 1)
+          union all
+          (select 2, key_id from audit_segments
+           where key_id is not null and not exists (select from audit_tree_heads) order by taken_at desc limit 1)
+        ) signed order by place limit 1`,
   );
   return newest?.keyId;
 }

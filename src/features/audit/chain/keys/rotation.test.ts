@@ -8,7 +8,12 @@ import {
   environment,
   execute,
 } from '../../../../../test/support/harness.ts';
-import { canonical, createForger, recordEvents } from '../../../../../test/support/scenarios/audit-log.ts';
+import {
+  auditLinks,
+  canonical,
+  createForger,
+  recordEvents,
+} from '../../../../../test/support/scenarios/audit-log.ts';
 import { createStatementReader, describePublicKey } from '../../../../adapters/keys/keys.ts';
 import { createApp } from '../../../../app.ts';
 import { loadConfig } from '../../../../kernel/config/config.ts';
@@ -79,12 +84,13 @@ async function createCluster() {
     /** Linked events, by the tags of their seals and by the keys that signed the checkpoints. */
     async linkedBy(organizationId: string) {
       const seals = await sql<{ tag: string }>(
-        `select distinct encode(substr(e.seal, 1, 4), 'hex') as tag from audit_events e join audit_links l using (event_id)
+        `select distinct encode(substr(e.seal, 1, 4), 'hex') as tag from audit_events e join ${auditLinks} l using (event_id)
          where e.organization_id = $1`,
         [organizationId],
       );
       const signers = await sql<{ id: string }>(
-        'select distinct key_id as id from audit_checkpoints where organization_id = $1',
+        `select distinct h.key_id as id from audit_segments s join audit_tree_heads h on h.number = s.tree
+         where organization_id = $1`,
         [organizationId],
       );
       return { tags: seals.map(({ tag }) => tag).sort(), signers: signers.map(({ id }) => id).sort() };

@@ -1,0 +1,42 @@
+/** The rows of tree heads. */
+import type { Queryable, Tx } from '../../../kernel/data/db.ts';
+import { listOf, prepared, sql } from '../../../kernel/data/sql.ts';
+import type { TreeHeadRow } from './statements.ts';
+
+const columns = sql`
+  number, taken_at as at, size, encode(root, 'hex') as root, encode(previous, 'hex') as previous, key_id as "keyId", signed`;
+
+export const insertTreeHeads = (tx: Tx, rows: readonly TreeHeadRow[]): Promise<number> => {
+  const list = (value: (row: TreeHeadRow) => string | number) =>
+    listOf(rows.map((row) => String(value(row))));
+  return tx.run(
+    'audit.treeHeads.insert',
+    prepared(sql`
+      insert into audit_tree_heads (number, taken_at, taken_on, size, root, previous, key_id, signed)
+      select number, taken_at, (taken_at at time zone 'UTC')::date, size, decode(root, 'hex'),
+             decode(nullif(previous, '-'), 'hex'), key_id, signed
+      from unnest(${list((row) => row.number)}::bigint[], ${list((row) => row.at)}::timestamptz[],
+                  ${list((row) => row.size)}::integer[], ${list((row) => row.root)}, ${list((row) => row.previous ?? '-')},
+                  ${list((row) => row.keyId)}, ${list((row) => row.signed)})
+           as made (number, taken_at, size, root, previous, key_id, signed)`),
+  );
+};
+
+export const findNewestTreeHead = (db: Queryable): Promise<TreeHeadRow | undefined> =>
+  db.maybe(
+    'audit.treeHeads.newest',
+    prepared(sql`select ${columns} from audit_tree_heads order by number desc, taken_on desc limit 1`),
+  );
+
+/** In the order of their numbers. */
+export const readTreeHeads = (
+  db: Queryable,
+  after: number,
+  limit: number,
+): Promise<(TreeHeadRow & { takenOn: string })[]> =>
+  db.many(
+    'audit.treeHeads.read',
+    prepared(sql`
+      select ${columns}, taken_on as "takenOn" from audit_tree_heads
+      where number > ${after} order by number, taken_on limit ${limit}`),
+  );
