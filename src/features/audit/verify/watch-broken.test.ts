@@ -81,7 +81,10 @@ it('raises the alarm when the checkpoint where it would start has no valid signa
     where number = (select tree from audit_segments where organization_id = '${organizationId}' and number = 2)`);
   // The newest ten thousand links start after it.
   await rounds(1);
-  assert.deepEqual(problems(), ['checkpoint 2 has no valid signature by a trusted key']);
+  assert.deepEqual(problems(), [
+    'tree head 4 differs from its signed text, or does not follow from the one before it',
+    'tree head 3 has no valid signature by a trusted key',
+  ]);
 });
 
 it('verifies the other chains though a checkpoint of one is missing', async () => {
