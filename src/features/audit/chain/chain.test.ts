@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
 import { describe, it } from 'node:test';
 import { environment, execute, startApp } from '../../../../test/support/harness.ts';
 import {
@@ -186,6 +187,47 @@ describe('GET /audit/checkpoints', () => {
     });
     assert.equal(previous, leafHash(data[1].inclusion.checkpoint));
     assert.equal(data[0].keyId, (await t.call('GET', '/.well-known/jwks.json')).json.keys[0].kid);
+  });
+});
+
+describe('the lines of the guide that verify a checkpoint', async () => {
+  const guide = readFileSync(new URL('../../../../docs/guides/audit-log.md', import.meta.url), 'utf8');
+  const code = /```js\n([\s\S]*?)```/.exec(guide)?.[1] ?? '';
+  const { verifyCheckpoint } = await import(`data:text/javascript,${encodeURIComponent(code)}`);
+  const jwks = (await t.call('GET', '/.well-known/jwks.json')).json;
+  const shared = Array.from({ length: 7 }, () => t.app.ids.uuid());
+  for (const events of [1, 2]) {
+    for (const organizationId of shared) await recordEvents(t, organizationId, events);
+    await t.app.audit.linkAll();
+  }
+  const entriesOf = async (organizationId: string) =>
+    (await get(`/checkpoints?organizationId=${organizationId}`)).json.data;
+
+  it('accept every checkpoint, and the hashes connect them', async () => {
+    for (const organizationId of shared) {
+      const [second, first] = (await entriesOf(organizationId)).map((entry: unknown) =>
+        verifyCheckpoint(entry, jwks),
+      );
+      assert.deepEqual([first.organizationId, first.size, second.size], [organizationId, 1, 3]);
+      assert.equal(first.previous, null);
+      assert.equal(second.previous, first.hash);
+    }
+  });
+
+  it('refuse an edited checkpoint, another proof, place or signature', async () => {
+    const [entry, other] = await entriesOf(shared[0] as string);
+    const { inclusion } = entry;
+    const edit = (change: object) => ({ ...entry, inclusion: { ...inclusion, ...change } });
+    for (const edited of [
+      edit({ checkpoint: inclusion.checkpoint.replace('"size":3', '"size":4') }),
+      edit({ proof: inclusion.proof.slice(1) }),
+      edit({ proof: [...inclusion.proof, inclusion.proof[0]] }),
+      edit({ treeSize: inclusion.treeSize + 1 }),
+      { ...entry, inclusion: other.inclusion },
+      { ...entry, signed: other.signed },
+      { ...entry, signed: `${entry.signed.slice(0, -8)}AAAAAAAA` },
+    ])
+      assert.throws(() => verifyCheckpoint(edited, jwks), /not signed by this instance/);
   });
 });
 
