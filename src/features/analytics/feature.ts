@@ -1,7 +1,6 @@
 /**
  * Analytics: tokens of an organization's agents over time. A read model: it owns no table and reads `token_hours` and `token_months`,
- * which the usage feature writes. So the cost of a response does not grow with the number of
- * tokens.
+ * which the usage feature writes. So the cost of a response does not grow with the number of tokens.
  */
 
 import { fail } from '../../kernel/fail.ts';

@@ -1,7 +1,7 @@
 /**
  * Counts usage. API calls and the like are counted in memory and written every second: a killed process loses that second.
- * Tokens are counted in the transaction that records them, so none is lost. Those of organizations without limits are stored there, and
- * counted later (uncounted.ts).
+ * Tokens are counted in the transaction that records them, so none is lost. For organizations without limits, that transaction
+ * stores the tokens, and they are counted later (uncounted.ts).
  */
 import { createBatcher } from '../../kernel/concurrency/batcher.ts';
 import type { Tx } from '../../kernel/data/db.ts';

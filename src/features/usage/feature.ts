@@ -1,6 +1,7 @@
 /**
  * Usage: counts API calls, tokens and other metrics for each organization and agent. Owns `usage_days`, `token_hours` and
- * `token_months`, which quotas and analytics read, and `uncounted_tokens`, which are added to them. The limits of a plan belong to the tiers feature.
+ * `token_months`, which quotas and analytics read, and `uncounted_tokens`, whose rows are added to them. The limits of a plan
+ * belong to the tiers feature.
  */
 import type { Ids } from '../../kernel/ids.ts';
 import { createUsageCounter } from './counter.ts';

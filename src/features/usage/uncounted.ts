@@ -18,12 +18,11 @@ export interface UncountedTokens {
   readonly planListener: LedgerListener;
 }
 
-/** Events of transactions that may change a plan. */
+/** Every change of a plan or of an organization's own limit is one of these, a change by a payment too. */
 const planChanges: ReadonlySet<string> = new Set([
   'organization.updated',
   'organization.suspended',
   'organization.reactivated',
-  'billing.subscription_updated',
 ]);
 
 export function createUncountedTokens({ db }: Pick<UsageDeps, 'db'>): UncountedTokens {

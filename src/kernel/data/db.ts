@@ -17,8 +17,7 @@ export interface Queryable {
 export interface Tx extends Queryable {
   /**
    * A write without a result: it is sent together with the commit, which saves a round trip. If the database refuses it, the
-   * transaction is rolled back. Its values must be texts or buffers, which the driver can always
-   * serialize.
+   * transaction is rolled back. Its values must be texts or buffers, which the driver can always serialize.
    */
   atCommit(name: string, query: Sql): void;
   /** Runs after a successful commit. Must not throw. */
