@@ -126,11 +126,11 @@ describe('ready', () => {
 
 describe('a queue that is too slow', () => {
   it('is full when a new item would wait longer than maxWaitMs, by the last full batch', async () => {
-    const { add, started, finishAll } = createBatches({ maxBatch: 2, maxWaitMs: 10 });
+    const { add, started, finishAll } = createBatches({ maxBatch: 2, maxWaitMs: 100 });
     const results = upTo(4).map(add);
     assert.equal(add.isFull(), false, 'the speed is not known yet');
     await nextTick();
-    await sleep(30);
+    await sleep(200);
     started[0]?.finish();
     await nextTick();
     assert.equal(add.isFull(), false, 'a queue that fits in one batch is not refused');

@@ -33,4 +33,9 @@ describe('binary arrays', () => {
     ])
       assert.throws(() => uuids([text]), TypeError, text);
   });
+
+  it('throw for a text that is not hexadecimal', () => {
+    for (const text of ['0', 'gg', '0x', '-ab-cd', 'ab-cd-'])
+      assert.throws(() => byteas([text]), TypeError, text);
+  });
 });

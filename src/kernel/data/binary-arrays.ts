@@ -41,7 +41,10 @@ export function byteas(texts: readonly string[]): Buffer {
   let at = headerBytes;
   for (const text of texts) {
     at = buffer.writeInt32BE(text.length / 2, at);
-    at = writeHex(buffer, text, at);
+    const end = writeHex(buffer, text, at);
+    // A hyphen would leave bytes of the buffer unwritten.
+    if (end !== at + text.length / 2) throw new TypeError(`${text} is not hexadecimal`);
+    at = end;
   }
   return buffer;
 }
