@@ -6,16 +6,16 @@
 export interface SigningBacklog {
   /** A token that is being signed. */
   add(response: Promise<unknown>): void;
-  /** Resolves when few signatures are left; undefined when they are few now. */
+  /** Resolves when at most `maxUnsigned` are left; undefined when this is so now. */
   ready(): Promise<void> | undefined;
 }
 
-export function createSigningBacklog(few: number): SigningBacklog {
+export function createSigningBacklog(maxUnsigned: number): SigningBacklog {
   let unsigned = 0;
   let waiting: PromiseWithResolvers<void> | undefined;
   const signed = () => {
     unsigned -= 1;
-    if (unsigned > few) return;
+    if (unsigned > maxUnsigned) return;
     waiting?.resolve();
     waiting = undefined;
   };
@@ -25,7 +25,7 @@ export function createSigningBacklog(few: number): SigningBacklog {
       response.then(signed, signed);
     },
     ready() {
-      if (unsigned <= few) return undefined;
+      if (unsigned <= maxUnsigned) return undefined;
       waiting ??= Promise.withResolvers();
       return waiting.promise;
     },
