@@ -46,15 +46,15 @@ export async function exportAudit(
   const organizationId = organizationIn(options);
   const { audit, close } = await open(env);
   const sink = createSink(options.output);
-  const start: object[] = [];
+  // The header and the keys wait until it is certain that the organization has events. So a refusal leaves no file.
+  const waiting: object[] = [];
+  let hasEvents = organizationId === undefined;
   const write = async (line: object) => {
-    start.push(line);
-    // Nothing is written before it is certain that there is something to export.
-    if (organizationId !== undefined && !('organizationId' in line)) {
-      if ('chains' in line && line.chains === 0) throw unknownOrganization(organizationId);
-      if (!('chains' in line)) return;
-    }
-    for (const each of start.splice(0)) await sink.write(each);
+    waiting.push(line);
+    if (organizationId !== undefined && 'chains' in line && line.chains === 0)
+      throw unknownOrganization(organizationId);
+    hasEvents ||= 'organizationId' in line || 'chains' in line;
+    if (hasEvents) for (const each of waiting.splice(0)) await sink.write(each);
   };
   try {
     const events = await audit.export({ organizationId, write, onProgress: progress('exported') });
