@@ -138,7 +138,7 @@ describe('sequencers of two versions', async () => {
     await isOneChain(t, organizationId, 270);
   });
 
-  for (const statement of ['audit.link', 'audit.progress'])
+  for (const statement of ['audit.segments.insert', 'audit.progress'])
     for (const [when, aheadMs] of [
       ['on one day', 0],
       ['on two days', dayMs],
