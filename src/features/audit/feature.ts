@@ -20,7 +20,7 @@ import { createFeed } from './log/feed.ts';
 import { createPartitions } from './log/partitions.ts';
 import { createAuditReader } from './log/read.ts';
 import { createRetention } from './log/retention.ts';
-import { append, readTextsUntil } from './log/store.ts';
+import { append } from './log/store.ts';
 import {
   createBacklogLoop,
   createPartitionLoop,
@@ -62,8 +62,6 @@ export function createAudit(deps: AuditDeps): Audit {
   const watch = createWatch({ db, clock, readStatement, keyring, chainHeads, treeHeads, alarm, drain });
   const tag = sealTag(signer.keyId);
   const sealOf = (canonical: string) => tag + signer.seal(canonical);
-  /** Until `prepare` has read it, rows store their text, which every version can read. */
-  let textsUntil = Number.POSITIVE_INFINITY;
   const organizations = async () => {
     await drain();
     return [...new Set([...(await db.transaction(findOrganizations)), ...pending.organizations()])];
@@ -93,7 +91,7 @@ export function createAudit(deps: AuditDeps): Audit {
         // All events of one record have the same time.
         const timestamp = events[0]?.timestamp ?? isoTime(clock);
         await partitions.ensureFor(tx, timestamp);
-        append(tx, events, { sealOf, storesText: Date.parse(timestamp) < textsUntil });
+        append(tx, events, sealOf);
       },
       afterCommit: pending.appended,
     },
@@ -106,7 +104,6 @@ export function createAudit(deps: AuditDeps): Audit {
     ],
     async prepare({ takeOver } = { takeOver: true }) {
       await partitions.ensure();
-      textsUntil = await readTextsUntil(db);
       await keyring.introduce(takeOver);
     },
     otherKey: keyring.otherKey,

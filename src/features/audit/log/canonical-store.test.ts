@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import canonicalize from 'canonicalize';
 import fc from 'fast-check';
-import { execute, startApp } from '../../../../test/support/harness.ts';
+import { startApp } from '../../../../test/support/harness.ts';
 import { storeTexts } from '../../../../test/support/scenarios/audit-log.ts';
 import { createLedger } from '../../../kernel/ledger.ts';
 import { canonicalOf } from './canonical-store.ts';
@@ -79,22 +79,15 @@ describe('the canonical text of an event', () => {
     assert.equal(finding, undefined);
   });
 
-  it('is stored, too, while nodes of the previous version may run, and both forms verify in one chain', async () => {
+  it('verifies in one chain with rows of earlier versions, which store it', async () => {
     const owner = t.app.ids.uuid();
-    await record('before', '192.0.2.1', {}, owner);
-    const until = new Date(t.clock.now() + 60_000).toISOString();
-    await execute(t.databaseUrl, `update audit_progress set texts_until = '${until}'`);
-    await t.app.audit.prepare();
-    await record('during', '192.0.2.1', { text: '"\u001f' }, owner);
-    const during = await lastRow();
-    assert.equal(during.stored, canonicalize({ ...during.fields, timestamp: during.at.toISOString() }));
-    t.clock.advance(60_000);
+    await record('before', '192.0.2.1', { text: '"\u001f' }, owner);
+    await storeTexts(t, owner);
+    assert.notEqual((await lastRow()).stored, null);
     await record('after', '192.0.2.1', {}, owner);
     assert.equal((await lastRow()).stored, null);
     const { checked, finding } = await t.app.audit.verify(owner);
-    assert.deepEqual([checked, finding], [3, undefined]);
-    await storeTexts(t, owner);
-    assert.equal((await t.app.audit.verify(owner)).finding, undefined);
+    assert.deepEqual([checked, finding], [2, undefined]);
   });
 
   it('stores an id in lower case and a lone surrogate as a replacement character, as sealed', async () => {

@@ -11,37 +11,23 @@ import { canonicalText, type EventFields } from './canonical-store.ts';
 import type { Period } from './period.ts';
 
 /** All events of one record have the same time. */
-export function append(
-  tx: Tx,
-  events: readonly DomainEvent[],
-  { sealOf, storesText }: { sealOf(canonical: string): string; storesText: boolean },
-): void {
+export function append(tx: Tx, events: readonly DomainEvent[], sealOf: (canonical: string) => string): void {
   const rows = events.map(fieldsOf);
-  const canonical = rows.map(canonicalText);
   const fields = sql`
     ${uuids(rows.map(({ eventId }) => eventId))}::uuid[],
     ${uuids(rows.map(({ organizationId }) => organizationId))}::uuid[],
     ${uuids(rows.map(({ agentId }) => agentId))}::uuid[], ${texts(rows.map(({ type }) => type))}::text[],
     ${texts(rows.map(({ outcome }) => outcome))}::text[], ${texts(rows.map(({ ipAddress }) => ipAddress))}::text[],
     ${texts(rows.map(({ userAgent }) => userAgent))}::text[], ${jsons(rows.map(({ metadata }) => metadata))}::json[],
-    ${byteas(canonical.map(sealOf))}::bytea[]`;
+    ${byteas(rows.map((row) => sealOf(canonicalText(row))))}::bytea[]`;
   const columns = sql`event_id, organization_id, agent_id, action, outcome, ip_address, user_agent, metadata, seal`;
   const timestamp = rows[0]?.timestamp;
-  if (storesText)
-    tx.atCommit(
-      'audit.appendWithText',
-      prepared(sql`
-        insert into audit_events (${columns}, canonical, occurred_at)
-        select ${columns}, canonical, ${timestamp}::timestamptz
-        from unnest(${fields}, ${texts(canonical)}::text[]) as appended (${columns}, canonical)`),
-    );
-  else
-    tx.atCommit(
-      'audit.append',
-      prepared(sql`
-        insert into audit_events (${columns}, occurred_at)
-        select ${columns}, ${timestamp}::timestamptz from unnest(${fields}) as appended (${columns})`),
-    );
+  tx.atCommit(
+    'audit.append',
+    prepared(sql`
+      insert into audit_events (${columns}, occurred_at)
+      select ${columns}, ${timestamp}::timestamptz from unnest(${fields}) as appended (${columns})`),
+  );
 }
 
 /** Spelt as PostgreSQL returns them, so that the text of the columns is the sealed one. */
@@ -56,18 +42,6 @@ const fieldsOf = (event: DomainEvent): EventFields => ({
   timestamp: event.timestamp,
   metadata: canonicalize(event.metadata) as string,
 });
-
-/**
- * Until this time rows also store their canonical text, for nodes of the previous version, which need it. In milliseconds
- * since 1970.
- */
-export async function readTextsUntil(db: Queryable): Promise<number> {
-  const row = await db.maybe<{ until: number }>(
-    'audit.textsUntil',
-    sql`select extract(epoch from texts_until)::float8 * 1000 as until from audit_progress`,
-  );
-  return row?.until ?? Number.NEGATIVE_INFINITY;
-}
 
 /** Under a lock: two nodes that attach the same day at once would fail. Returns the number of new partitions. */
 export async function createMissingPartitions(tx: Tx, days: readonly string[]): Promise<number> {
