@@ -42,7 +42,7 @@ export function createIssuance(base: Foundations, events: Events, registry: Regi
     ...resources,
     findGrants,
     // Each needs the other: redeeming a delegation mints a token, and the token endpoint offers the delegation's grant.
-    verifyAccessToken: (token) => tokens.verify(token),
+    verifyAccessToken: async (token) => tokens.verify(token),
     findAgents: agents.findAll,
     lockAgents: agents.lockAll,
     organizationStatusOf: organizations.statusOf,

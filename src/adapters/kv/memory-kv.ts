@@ -34,7 +34,7 @@ export function createMemoryKv(clock: Clock): Kv {
     async get(key) {
       return getLive(key)?.value ?? null;
     },
-    async getMany(keys) {
+    getMany(keys) {
       const now = clock.now();
       return keys.map((key) => getLive(key, now)?.value ?? null);
     },
@@ -46,7 +46,7 @@ export function createMemoryKv(clock: Clock): Kv {
     async delete(key) {
       entries.delete(key);
     },
-    async increment(key, { ttlMs, by = 1 }) {
+    increment(key, { ttlMs, by = 1 }) {
       const entry = getLive(key);
       const next = Number(entry?.value ?? 0) + by;
       if (entry) entry.value = String(next);

@@ -79,10 +79,10 @@ describe('a Redis that accepts reads but no writes counts as unavailable', { con
         withRedis(redis.port, (client) => client.call(name, ...rest));
       await kv.set('kept', 'before', { ttlMs: 60_000 });
       await command(begin);
-      await assert.rejects(kv.increment('n', { ttlMs: 60_000 }), KvUnavailable);
+      await assert.rejects(async () => kv.increment('n', { ttlMs: 60_000 }), KvUnavailable);
       for (const refused of [
         () => kv.get('kept'),
-        () => kv.getMany(['kept']),
+        async () => kv.getMany(['kept']),
         () => kv.take('n', { max: 1 }),
         () => kv.ping(),
       ])
@@ -113,7 +113,7 @@ describe('a Redis that accepts reads but no writes counts as unavailable', { con
     const { redis, kv, logged } = opened;
     await withRedis(redis.port, (client) => client.lpush('countersign:odd', 'x'));
     await assert.rejects(kv.get('odd'), KvUnavailable);
-    await assert.rejects(kv.increment('odd', { ttlMs: 1_000 }), KvUnavailable);
+    await assert.rejects(async () => kv.increment('odd', { ttlMs: 1_000 }), KvUnavailable);
     assert.equal(await kv.get('even'), null);
     assert.deepEqual(logged, []);
   });

@@ -1,4 +1,5 @@
 /** Read-through cache of agents, invalidated by the ledger: `GET /agents/{agentId}` is the most frequent read of a registry. */
+import { andThen, type MaybePromise } from '../../kernel/concurrency/maybe-promise.ts';
 import type { InvalidatingCache } from '../../kernel/data/invalidating-cache.ts';
 import type { LedgerListener } from '../../kernel/domain-event.ts';
 import type { AgentDeps } from './deps.ts';
@@ -12,15 +13,19 @@ export function createAgentCache(
   find: (agentId: string) => Promise<Agent | undefined>,
 ) {
   /** A hidden agent takes the same steps as a missing one: response times must not differ. */
-  return async (agentId: string, isVisible: (agent: Agent) => boolean): Promise<Agent | undefined> => {
+  return (agentId: string, isVisible: (agent: Agent) => boolean): MaybePromise<Agent | undefined> => {
     const key = keyOf(agentId);
-    const [cached] = (await cache.getMany([key])) as readonly (Agent | null)[];
-    if (cached && isVisible(cached)) return cached;
-    const readAt = clock.now();
-    const agent = await find(agentId);
-    if (!agent || !isVisible(agent)) return undefined;
-    await cache.putIfAbsent([[key, agent]], readAt);
-    return agent;
+    const readThrough = async () => {
+      const readAt = clock.now();
+      const agent = await find(agentId);
+      if (!agent || !isVisible(agent)) return undefined;
+      await cache.putIfAbsent([[key, agent]], readAt);
+      return agent;
+    };
+    return andThen(cache.getMany([key]), (values) => {
+      const [cached] = values as readonly (Agent | null)[];
+      return cached && isVisible(cached) ? cached : readThrough();
+    });
   };
 }
 

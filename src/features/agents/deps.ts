@@ -2,6 +2,7 @@ import type { AgentFacts } from '../../contract/identity.ts';
 import type { Scope } from '../../contract/scopes.ts';
 import type { Actor, Caller } from '../../kernel/caller.ts';
 import type { Clock } from '../../kernel/clock.ts';
+import type { MaybePromise } from '../../kernel/concurrency/maybe-promise.ts';
 import type { Db, Queryable, Tx } from '../../kernel/data/db.ts';
 import type { InvalidatingCache } from '../../kernel/data/invalidating-cache.ts';
 import type { Page } from '../../kernel/http/page.ts';
@@ -38,7 +39,7 @@ export interface AgentService {
   create(caller: Caller, wanted: NewAgent): Promise<Agent>;
   list(caller: Caller, query: AgentQuery): Promise<Page<Agent>>;
   /** The agent, if the caller may see it; AGENT_NOT_FOUND otherwise. */
-  get(caller: Caller, agentId: string): Promise<Agent>;
+  get(caller: Caller, agentId: string): MaybePromise<Agent>;
   /** Without authorization: for features that check access to agents of other organizations themselves. */
   find(agentId: string): Promise<Agent | undefined>;
   update(caller: Caller, agentId: string, change: AgentChange): Promise<Agent>;
@@ -66,5 +67,6 @@ export interface AgentService {
 }
 
 export interface Agents extends AgentService {
+  get(caller: Caller, agentId: string): Promise<Agent>;
   readonly routes: readonly RouteEntry[];
 }

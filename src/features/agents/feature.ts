@@ -11,5 +11,9 @@ export { invalidateAgents } from './agent-cache.ts';
 
 export function createAgents(deps: AgentDeps): Agents {
   const service = createAgentService(deps);
-  return { ...service, routes: agentRoutes(service) };
+  return {
+    ...service,
+    get: async (caller, agentId) => service.get(caller, agentId),
+    routes: agentRoutes(service),
+  };
 }

@@ -5,6 +5,7 @@ import { type Caller, isOperator, refuseEscalation, tenantOf } from '../../kerne
 import { isoTime } from '../../kernel/clock.ts';
 import { createBatcher } from '../../kernel/concurrency/batcher.ts';
 import { createFairQueue } from '../../kernel/concurrency/fair-queue.ts';
+import { andThen } from '../../kernel/concurrency/maybe-promise.ts';
 import type { Tx } from '../../kernel/data/db.ts';
 import { fail } from '../../kernel/fail.ts';
 import { type FieldProblem, validationError } from '../../kernel/http/input/validation.ts';
@@ -162,10 +163,10 @@ export function createAgentService(deps: AgentDeps): AgentService {
       return pageOf(query, rows, total);
     },
 
-    async get(caller, agentId) {
+    get(caller, agentId) {
       const tenant = tenantOf(caller);
       const isVisible = (agent: Agent) => tenant === undefined || agent.organizationId === tenant;
-      return (await readCached(agentId, isVisible)) ?? fail('AGENT_NOT_FOUND');
+      return andThen(readCached(agentId, isVisible), (agent) => agent ?? fail('AGENT_NOT_FOUND'));
     },
 
     find: findAgent,

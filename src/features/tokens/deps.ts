@@ -2,6 +2,7 @@ import type { Caller, Delegation } from '../../kernel/caller.ts';
 import type { Clock } from '../../kernel/clock.ts';
 import type { FairQueue } from '../../kernel/concurrency/fair-queue.ts';
 import type { Loop } from '../../kernel/concurrency/loops.ts';
+import type { MaybePromise } from '../../kernel/concurrency/maybe-promise.ts';
 import type { Db, Queryable, Tx } from '../../kernel/data/db.ts';
 import type { GuardDeps, Identity } from '../../kernel/http/guard.ts';
 import type { RouteEntry } from '../../kernel/http/route.ts';
@@ -89,7 +90,7 @@ export interface VerifiedToken {
  * Undefined for a token that is not ours, expired or revoked, or whose agent is not active; a delegated token whose chain has
  * ended says so. With an audience, tokens for other audiences are undefined too.
  */
-export type VerifyToken = (token: string, audience?: string) => Promise<VerifiedToken | undefined>;
+export type VerifyToken = (token: string, audience?: string) => MaybePromise<VerifiedToken | undefined>;
 
 export interface TokenVerifier extends Pick<GuardDeps, 'authenticate' | 'explain'> {
   readonly verify: VerifyToken;

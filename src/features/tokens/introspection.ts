@@ -2,6 +2,7 @@
 import { operatorScope } from '../../contract/scopes.ts';
 import { type Caller, isOperator } from '../../kernel/caller.ts';
 import { isoTime } from '../../kernel/clock.ts';
+import { andThen, type MaybePromise } from '../../kernel/concurrency/maybe-promise.ts';
 import { deepFreeze } from '../../kernel/data/deep-freeze.ts';
 import { memoize } from '../../kernel/data/memoize.ts';
 import { fail } from '../../kernel/fail.ts';
@@ -10,7 +11,7 @@ import type { Introspection } from './schema.ts';
 import { type AgentStatus, insertRevocation } from './store.ts';
 
 export interface IntrospectionService {
-  introspect(caller: Caller, token: string): Promise<Introspection>;
+  introspect(caller: Caller, token: string): MaybePromise<Introspection>;
   revoke(caller: Caller, token: string): Promise<void>;
 }
 
@@ -44,14 +45,15 @@ export function createIntrospection(deps: TokenDeps, verify: VerifyToken): Intro
 
   return {
     /** A token of another organization looks like an unknown one, unless it is for a resource of the caller's organization. */
-    async introspect(caller, token) {
+    introspect(caller, token) {
       countIntrospection(caller);
-      const verified = await verify(token);
-      if (!verified || verified.ended || verified.status.organizationStatus !== 'active')
-        return { active: false };
-      const { organizationId, target } = verified.status;
-      const concerned = [organizationId, target?.organizationId].includes(caller.organizationId);
-      return concerned || isOperator(caller) ? describe(verified) : { active: false };
+      return andThen(verify(token), (verified) => {
+        if (!verified || verified.ended || verified.status.organizationStatus !== 'active')
+          return { active: false };
+        const { organizationId, target } = verified.status;
+        const concerned = [organizationId, target?.organizationId].includes(caller.organizationId);
+        return concerned || isOperator(caller) ? describe(verified) : { active: false };
+      });
     },
 
     /** Succeeds for a token that is unknown, malformed, expired or revoked already (RFC 7009 §2.2). */

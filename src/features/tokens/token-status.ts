@@ -7,6 +7,7 @@
 import type { EventType } from '../../contract/events.ts';
 import type { Delegation } from '../../kernel/caller.ts';
 import type { Clock } from '../../kernel/clock.ts';
+import { andThen, type MaybePromise } from '../../kernel/concurrency/maybe-promise.ts';
 import type { Db } from '../../kernel/data/db.ts';
 import type { InvalidatingCache } from '../../kernel/data/invalidating-cache.ts';
 import type { DomainEvent, LedgerListener } from '../../kernel/domain-event.ts';
@@ -73,7 +74,7 @@ export type TokenStatus = AgentStatus & {
 
 export interface TokenStatuses {
   /** Undefined when its agent, or a part of its chain, does not exist. */
-  get(query: StatusQuery): Promise<TokenStatus | 'revoked' | undefined>;
+  get(query: StatusQuery): MaybePromise<TokenStatus | 'revoked' | undefined>;
   /** Whether the organization exists and is active. */
   isActive(organizationId: string): Promise<boolean>;
   /** Invalidates the cache on every event that changes a status. */
@@ -211,21 +212,21 @@ export function createTokenStatuses(deps: {
     return status;
   };
 
+  const readThrough = async (query: StatusQuery) => {
+    const readAt = clock.now();
+    const found = await find(query);
+    if (!found) return undefined;
+    const values = valuesOf(query, found);
+    await cache.putIfAbsent(
+      query.keys.map((key, index) => [key, values[index]]),
+      readAt,
+    );
+    return found.revoked ? revoked : found;
+  };
+
   return {
-    async get(query) {
-      const { keys } = query;
-      const cached = assembleOnce(query, await cache.getMany(keys));
-      if (cached) return cached;
-      const readAt = clock.now();
-      const found = await find(query);
-      if (!found) return undefined;
-      const values = valuesOf(query, found);
-      await cache.putIfAbsent(
-        keys.map((key, index) => [key, values[index]]),
-        readAt,
-      );
-      return found.revoked ? revoked : found;
-    },
+    get: (query) =>
+      andThen(cache.getMany(query.keys), (values) => assembleOnce(query, values) ?? readThrough(query)),
     async isActive(organizationId) {
       const key = organizationKey(organizationId);
       const [cached] = await cache.getMany([key]);

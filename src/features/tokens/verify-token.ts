@@ -1,5 +1,6 @@
 /** Verifies access tokens: the signature shows that we issued the token, its current status that it is still valid. */
 import { isScope } from '../../contract/scopes.ts';
+import { andThen, type MaybePromise } from '../../kernel/concurrency/maybe-promise.ts';
 import { deepFreeze } from '../../kernel/data/deep-freeze.ts';
 import { createLru } from '../../kernel/data/lru.ts';
 import { memoize } from '../../kernel/data/memoize.ts';
@@ -81,12 +82,18 @@ export function createTokenVerifier({ clock, signer, statuses, issuer }: TokenDe
     return verified;
   };
 
-  const verify: VerifyToken = async (token, audience) => {
-    const signed = signedTokens.get(token) ?? (await readSigned(token));
-    if (!signed || (audience !== undefined && signed.claims.aud !== audience)) return undefined;
-    const { tokenId, delegation } = signed.query;
-    if (isExpired(signed) && !delegation) return undefined;
-    const status = await statuses.get(signed.query);
+  const verify: VerifyToken = (token, audience) =>
+    andThen(signedTokens.get(token) ?? readSigned(token), (signed) => {
+      if (!signed || (audience !== undefined && signed.claims.aud !== audience)) return undefined;
+      if (isExpired(signed) && !signed.query.delegation) return undefined;
+      return andThen(statuses.get(signed.query), (status) => verifyStatus(signed, status));
+    });
+
+  const verifyStatus = (
+    signed: SignedToken,
+    status: TokenStatus | 'revoked' | undefined,
+  ): MaybePromise<VerifiedToken | undefined> => {
+    const { tokenId } = signed.query;
     if (!status || status === 'revoked') return undefined;
     const ended = status.chain && chainEnd(tokenId, status, status.chain);
     if (!ended && (status.credential?.revoked || !isValidFor(tokenId, status))) return undefined;
@@ -94,10 +101,11 @@ export function createTokenVerifier({ clock, signer, statuses, issuer }: TokenDe
     const verified = verifiedToken(signed, status);
     if (ended) return { ...verified, ended };
     if (!status.target) return verified;
+    if (verified.scopes.length === 0) return undefined;
     const { organizationId: ownerId } = status.target;
     // The status has the organization of the agent; a shared resource belongs to another one.
-    const isOwnerActive = ownerId === status.organizationId || (await statuses.isActive(ownerId));
-    return isOwnerActive && verified.scopes.length > 0 ? verified : undefined;
+    if (ownerId === status.organizationId) return verified;
+    return statuses.isActive(ownerId).then((isOwnerActive) => (isOwnerActive ? verified : undefined));
   };
 
   return {
@@ -185,8 +193,5 @@ function createAuthenticate(verify: VerifyToken, issuer: string): GuardDeps['aut
       ...(ended && { ended }),
     });
   });
-  return async (token) => {
-    const verified = await verify(token, issuer);
-    return verified && identityOf(verified);
-  };
+  return (token) => andThen(verify(token, issuer), (verified) => verified && identityOf(verified));
 }

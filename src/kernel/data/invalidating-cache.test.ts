@@ -22,7 +22,7 @@ const start = () => {
   };
   const kv: Kv = {
     ...store,
-    getMany: (keys) => whenAvailable(() => store.getMany(keys)),
+    getMany: (keys) => whenAvailable(async () => store.getMany(keys)),
     set: (key, value, options) => whenAvailable(() => store.set(key, value, options)),
   };
   const cache = createInvalidatingCache({ kv, clock });

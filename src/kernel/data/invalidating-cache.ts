@@ -8,6 +8,7 @@
  */
 import type { Clock } from '../clock.ts';
 import type { Loop } from '../concurrency/loops.ts';
+import { andThen, type MaybePromise } from '../concurrency/maybe-promise.ts';
 import type { DomainEvent, LedgerListener } from '../domain-event.ts';
 import { type Kv, unlessUnavailable } from '../ports/kv.ts';
 import { deepFreeze } from './deep-freeze.ts';
@@ -39,7 +40,7 @@ export interface InvalidatingCache {
    * The cached value of each key; null where PostgreSQL has to be read. Values are shared and frozen; an unchanged entry gives
    * the same object again.
    */
-  getMany(keys: readonly string[]): Promise<readonly unknown[]>;
+  getMany(keys: readonly string[]): MaybePromise<readonly unknown[]>;
   /** Caches values that were just read, as JSON, unless the key exists. `readAt` is when the read began, by the clock. */
   putIfAbsent(entries: readonly (readonly [key: string, value: unknown])[], readAt: number): Promise<void>;
   /** Caches a value that cannot change any more. */
@@ -91,16 +92,22 @@ export function createInvalidatingCache({ kv, clock }: { kv: Kv; clock: Clock })
     await writeTombstones([...pendingInvalidations.keys()]);
   };
 
+  const readAll = (keys: readonly string[], texts: readonly (string | null)[]) => {
+    const now = clock.now();
+    return keys.map((key, index) => {
+      const text = texts[index];
+      if (!text || pendingInvalidations.has(key)) return null;
+      const { until, value } = parseCached(key, text);
+      return until > now ? value : null;
+    });
+  };
+
   return {
-    async getMany(keys) {
-      const texts = await unlessUnavailable(kv.getMany(keys), []);
-      const now = clock.now();
-      return keys.map((key, index) => {
-        const text = texts[index];
-        if (!text || pendingInvalidations.has(key)) return null;
-        const { until, value } = parseCached(key, text);
-        return until > now ? value : null;
-      });
+    getMany(keys) {
+      const texts = kv.getMany(keys);
+      return andThen(texts instanceof Promise ? unlessUnavailable(texts, []) : texts, (found) =>
+        readAll(keys, found),
+      );
     },
 
     async putIfAbsent(entries, readAt) {

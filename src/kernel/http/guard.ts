@@ -8,6 +8,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { PlanTier } from '../../contract/limits.ts';
 import type { Scope } from '../../contract/scopes.ts';
 import type { Actor, Caller, Delegation, Origin } from '../caller.ts';
+import type { MaybePromise } from '../concurrency/maybe-promise.ts';
 import { Overloaded } from '../concurrency/overloaded.ts';
 import { fail } from '../fail.ts';
 import { anonymous, isUuid } from '../ids.ts';
@@ -62,7 +63,7 @@ export interface TokenRefusal {
 
 export interface GuardDeps {
   /** Undefined unless the token is ours and live. */
-  authenticate(token: string): Promise<Identity | undefined>;
+  authenticate(token: string): MaybePromise<Identity | undefined>;
   /** The reason why `authenticate` gave undefined. */
   explain(token: string): Promise<TokenRefusal>;
   /**
@@ -124,7 +125,10 @@ export function createGuard(deps: GuardDeps): Guard {
   } = deps;
   const countAgainst = async (reply: FastifyReply, context: RequestContext, clientId: string | undefined) => {
     // A handler may call this twice: its batch is retried item by item when another item fails.
-    context.counted ??= await window.count(subjectOf(context, clientId));
+    if (!context.counted) {
+      const state = window.count(subjectOf(context, clientId));
+      context.counted = state instanceof Promise ? await state : state;
+    }
     applyWindow(reply, context.counted, clientId);
   };
 
@@ -251,7 +255,8 @@ export function createGuard(deps: GuardDeps): Guard {
     identity: Identity,
   ) => {
     const access: Access = entry?.access ?? { kind: 'open' };
-    if (entry?.quota !== 'free') await countCall(identity);
+    const counted = entry?.quota === 'free' ? undefined : countCall(identity);
+    if (counted) await counted;
     if (access.kind === 'scope' || access.kind === 'clientOrScope')
       requireScope(identity, access.scope, resourceMetadata);
     if (access.kind === 'bearer' && access.scopedParameter) {
@@ -262,7 +267,7 @@ export function createGuard(deps: GuardDeps): Guard {
     if (access.kind === 'bearer' && access.ownOnly && caller.delegation) await refuseDelegated(caller, entry);
     if (access.kind === 'policy') await requirePolicy(access, caller, identity, request);
     // Last: a refused request must not use up a window that an organization shares.
-    await countInOwnWindow(reply, context, entry, identity);
+    if (typeof entry?.limit === 'object') await countInOwnWindow(reply, context, entry, identity);
     context.caller = caller;
   };
 
@@ -300,7 +305,7 @@ export function createGuard(deps: GuardDeps): Guard {
     async stillAllows({ headers }, { access }) {
       const token = bearerToken(headers.authorization);
       const identity = token === undefined ? undefined : await authenticate(token);
-      if (identity?.organizationStatus !== 'active' || identity.ended) return false;
+      if (!identity || !isUsable(identity)) return false;
       return access.kind === 'scope' && identity.scopes.has(access.scope);
     },
 
@@ -308,7 +313,8 @@ export function createGuard(deps: GuardDeps): Guard {
       if (entry?.isOverloaded?.()) throw new Overloaded();
       if (entry?.access.kind === 'clientOrScope' && mayCarryClientCredentials(request)) return;
       const token = bearerToken(request.headers.authorization);
-      const authenticated = token === undefined ? undefined : await authenticate(token);
+      const known = token === undefined ? undefined : authenticate(token);
+      const authenticated = known instanceof Promise ? await known : known;
 
       if (entry?.limit !== 'afterVerification') await countAgainst(reply, context, authenticated?.agentId);
 
@@ -317,17 +323,23 @@ export function createGuard(deps: GuardDeps): Guard {
       if (entry && access.kind === 'secret') await requireSecret(context, entry, access.secret, token);
       if (access.kind === 'open' || access.kind === 'client' || access.kind === 'secret') {
         // On open routes a handler may show more to an authenticated caller.
-        if (access.kind === 'open' && authenticated?.organizationStatus === 'active' && !authenticated.ended)
+        if (access.kind === 'open' && authenticated && isUsable(authenticated))
           context.caller = callerOf(authenticated, context);
         return countInOwnWindow(reply, context, entry, authenticated);
       }
 
       const hasHeader = request.headers.authorization !== undefined;
-      const identity = await requireIdentity(context, entry, { hasHeader, token }, authenticated);
+      const identity =
+        authenticated && isUsable(authenticated)
+          ? authenticated
+          : await requireIdentity(context, entry, { hasHeader, token }, authenticated);
       await admit(request, reply, context, entry, identity);
     },
   };
 }
+
+const isUsable = ({ organizationStatus, ended }: Identity): boolean =>
+  organizationStatus === 'active' && !ended;
 
 const callerOf = (
   { agentId, organizationId, scopes, grantableScopes, tokenId, trustPolicyId, delegation }: Identity,

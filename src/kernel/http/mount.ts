@@ -111,8 +111,12 @@ function mount(
         });
       const { caller } = requestContext;
       const header = request.headers[idempotencyHeader];
-      if (!entry.idempotent || header === undefined || !caller)
-        return respond(await handle(caller), request, reply);
+      if (!entry.idempotent || header === undefined || !caller) {
+        const result = handle(caller);
+        respond(result instanceof Promise ? await result : result, request, reply);
+        // A promise of a reply takes three more microtasks.
+        return reply.sent ? undefined : reply;
+      }
       const result = await runIdempotent(
         { entry, caller, header, path: pathOf(request), body: request.body },
         {

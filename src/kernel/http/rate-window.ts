@@ -4,6 +4,7 @@
  */
 import { limits } from '../../contract/limits.ts';
 import type { Clock } from '../clock.ts';
+import { andThen, type MaybePromise } from '../concurrency/maybe-promise.ts';
 import { type Kv, KvUnavailable } from '../ports/kv.ts';
 
 export interface WindowState {
@@ -17,7 +18,7 @@ export interface WindowState {
 
 export interface RateWindow {
   /** Counts one request against the subject. `perMinute` overrides the limit of the instance. */
-  count(subject: string, perMinute?: number): Promise<WindowState>;
+  count(subject: string, perMinute?: number): MaybePromise<WindowState>;
   /** Reads the window without counting. `exceeded` means that the next request would be too many. */
   peek(subject: string): Promise<WindowState>;
 }
@@ -33,13 +34,13 @@ export interface RateWindowDeps {
 export function createRateWindow({ kv, fallback, clock, perMinute }: RateWindowDeps): RateWindow {
   const windowMs = limits.rateWindowSeconds * 1000;
 
-  const withFallback = async <T>(work: (store: Kv) => Promise<T>): Promise<T> => {
-    try {
-      return await work(kv);
-    } catch (error) {
+  const withFallback = <T>(work: (store: Kv) => MaybePromise<T>): MaybePromise<T> => {
+    const result = work(kv);
+    if (!(result instanceof Promise)) return result;
+    return result.catch((error) => {
       if (!(error instanceof KvUnavailable)) throw error;
       return work(fallback);
-    }
+    });
   };
 
   const stateAt = (now: number, limit: number, used: number, exceeded: boolean): WindowState => {
@@ -56,11 +57,11 @@ export function createRateWindow({ kv, fallback, clock, perMinute }: RateWindowD
   const keyAt = (now: number, subject: string) => `window:${Math.floor(now / windowMs)}:${subject}`;
 
   return {
-    async count(subject, limit = perMinute) {
+    count(subject, limit = perMinute) {
       const now = clock.now();
       const key = keyAt(now, subject);
-      const used = await withFallback((store) => store.increment(key, { ttlMs: windowMs }));
-      return stateAt(now, limit, used, used > limit);
+      const used = withFallback((store) => store.increment(key, { ttlMs: windowMs }));
+      return andThen(used, (total) => stateAt(now, limit, total, total > limit));
     },
     async peek(subject) {
       const now = clock.now();

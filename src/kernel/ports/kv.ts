@@ -2,16 +2,17 @@
  * The key-value port: Redis (adapters/kv/redis.ts) or this process's memory (adapters/kv/memory-kv.ts), both tested by
  * adapters/kv/kv.test.ts. Its data is fast, shared and may be lost; PostgreSQL is the source of truth.
  */
+import type { MaybePromise } from '../concurrency/maybe-promise.ts';
 import type { Metrics } from '../observability/metrics.ts';
 
 export interface Kv {
   get(key: string): Promise<string | null>;
-  getMany(keys: readonly string[]): Promise<(string | null)[]>;
+  getMany(keys: readonly string[]): MaybePromise<(string | null)[]>;
   /** Returns false only with `onlyIfAbsent`, when the key existed. */
   set(key: string, value: string, options: { ttlMs: number; onlyIfAbsent?: boolean }): Promise<boolean>;
   delete(key: string): Promise<void>;
   /** Adds to a counter that expires `ttlMs` after its first increment; returns the new value. */
-  increment(key: string, options: { ttlMs: number; by?: number }): Promise<number>;
+  increment(key: string, options: { ttlMs: number; by?: number }): MaybePromise<number>;
   /** Adds one to an existing counter below `max` and returns it; otherwise returns the reason and changes nothing. */
   take(key: string, options: { max: number }): Promise<number | 'full' | 'absent'>;
   /** Raises a counter to at least `to`; a new one expires after `ttlMs`. */
@@ -43,24 +44,27 @@ export const unlessUnavailable = <T, Fallback>(
 
 /** Observes `service_redis_command_duration_seconds` for either adapter, failed commands included. */
 export function timedKv(kv: Kv, metrics: Metrics): Kv {
-  const timed = async <T>(command: string, work: Promise<T>): Promise<T> => {
+  const observe = (command: string, started: number) =>
+    metrics.observe(
+      'service_redis_command_duration_seconds',
+      { command },
+      (performance.now() - started) / 1000,
+    );
+  const timed = <T>(command: string, work: Promise<T>): Promise<T> => {
     const started = performance.now();
-    try {
-      return await work;
-    } finally {
-      metrics.observe(
-        'service_redis_command_duration_seconds',
-        { command },
-        (performance.now() - started) / 1000,
-      );
-    }
+    return work.finally(() => observe(command, started));
+  };
+  const timedMaybe = <T>(command: string, started: number, work: MaybePromise<T>): MaybePromise<T> => {
+    if (work instanceof Promise) return timed(command, work);
+    observe(command, started);
+    return work;
   };
   return {
     get: (key) => timed('get', kv.get(key)),
-    getMany: (keys) => timed('mget', kv.getMany(keys)),
+    getMany: (keys) => timedMaybe('mget', performance.now(), kv.getMany(keys)),
     set: (key, value, options) => timed('set', kv.set(key, value, options)),
     delete: (key) => timed('del', kv.delete(key)),
-    increment: (key, options) => timed('incr', kv.increment(key, options)),
+    increment: (key, options) => timedMaybe('incr', performance.now(), kv.increment(key, options)),
     take: (key, options) => timed('take', kv.take(key, options)),
     raise: (key, to, options) => timed('raise', kv.raise(key, to, options)),
     ping: () => timed('ping', kv.ping()),
