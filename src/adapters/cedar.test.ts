@@ -4,10 +4,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, describe, it } from 'node:test';
 import { fileURLToPath } from 'node:url';
+import { validate } from '@cedar-policy/cedar-wasm/nodejs';
 import { policyActions } from '../contract/actions.ts';
 import { createLog } from '../kernel/observability/log.ts';
 import type { PolicyRequest } from '../kernel/policy.ts';
-import { createCedar } from './cedar.ts';
+import { createCedar, digestOf, readPolicies, shippedPolicies } from './cedar.ts';
 
 const shipped = fileURLToPath(new URL('../../policies/', import.meta.url));
 const schemaFile = join(shipped, 'schema.cedarschema');
@@ -111,6 +112,22 @@ describe('the default policies', () => {
     const schema = readFileSync(schemaFile, 'utf8');
     for (const action of policyActions) assert.ok(schema.includes(`"${action}"`), action);
   });
+  it('are valid, and cedar.ts has their digest: a start does not validate them again', () => {
+    const schema = readFileSync(schemaFile, 'utf8');
+    const policies = readPolicies(shipped);
+    const answer = validate({ schema, policies: { staticPolicies: Object.values(policies).join('\n') } });
+    assert.deepEqual(answer, {
+      type: 'success',
+      validationErrors: [],
+      validationWarnings: [],
+      otherWarnings: [],
+    });
+    assert.equal(
+      shippedPolicies,
+      digestOf(schema, policies),
+      'put the digest of the changed policies into cedar.ts',
+    );
+  });
   it('every file of the folder is loaded', () => {
     assert.ok(readdirSync(shipped).filter((file) => file.endsWith('.cedar')).length >= 2);
   });
@@ -159,6 +176,10 @@ describe('the policy engine', () => {
     const yes = engineWith({ 'a.cedar': 'permit (principal, action, resource);' }).engine;
     const no = engineWith({ 'a.cedar': 'forbid (principal, action, resource);' }).engine;
     assert.deepEqual([yes.allows(question()), no.allows(question())], [true, false]);
+  });
+  it('refuses to start when a shipped file was edited and is invalid', () => {
+    const edited = { ...readPolicies(shipped), 'operator.cedar': 'permit (' };
+    assert.throws(() => engineWith(edited), /operator\.cedar is not a valid policy file/);
   });
   for (const [what, files, complaint] of [
     ['no policy at all', {}, /no \.cedar file/],
