@@ -51,11 +51,13 @@ export async function migrate(deps: {
 }): Promise<string[]> {
   const { db, log, clock, migrations = readMigrations() } = deps;
   const applied: string[] = [];
-  await db.transaction(prepareHistory);
-  for (const migration of migrations) {
+  // One query for all: a transaction for each would take 120 round trips and 3 % of the CPU time of a start.
+  const history = await db.transaction(readHistory);
+  const checksums = new Map(history.map(({ version, checksum }) => [version, checksum]));
+  for (const migration of migrations.filter((each) => !isApplied(each, checksums.get(each.version)))) {
     const isNew = await db.transaction(async (tx) => {
       await lockGlobal(tx, 'migrations');
-      if (await isApplied(tx, migration)) return false;
+      if (isApplied(migration, await findChecksum(tx, migration.version))) return false;
       await tx.run('migrations.apply', raw(migration.text));
       await tx.run(
         'migrations.insert',
@@ -69,17 +71,24 @@ export async function migrate(deps: {
       log.info({ migration: migration.name }, 'migration applied');
     }
   }
-  await warnOfUnknown(db, log, migrations);
+  warnOfUnknown(log, history, migrations);
   return applied;
 }
 
+interface AppliedMigration {
+  readonly version: number;
+  readonly name: string;
+  readonly checksum: string;
+}
+
 /** After a rollback or during a rolling update, an older version runs on a newer schema, which is supported. */
-async function warnOfUnknown(db: Db, log: Log, migrations: readonly Migration[]): Promise<void> {
-  const known = migrations.map(({ version }) => version);
-  const unknown = await db.many<{ name: string }>(
-    'migrations.unknown',
-    sql`select name from schema_migrations where not version = any (${known}) order by version`,
-  );
+function warnOfUnknown(
+  log: Log,
+  history: readonly AppliedMigration[],
+  migrations: readonly Migration[],
+): void {
+  const known = new Set(migrations.map(({ version }) => version));
+  const unknown = history.filter(({ version }) => !known.has(version));
   if (unknown.length === 0) return;
   log.warn(
     { migrations: unknown.map(({ name }) => name) },
@@ -94,7 +103,8 @@ const historyColumns: Readonly<Record<string, string>> = {
   applied_at: 'timestamp with time zone',
 };
 
-async function prepareHistory(tx: Tx) {
+/** Creates the table when it is missing. */
+async function readHistory(tx: Tx): Promise<AppliedMigration[]> {
   await lockGlobal(tx, 'migrations');
   await tx.run(
     'migrations.prepare',
@@ -116,17 +126,24 @@ async function prepareHistory(tx: Tx) {
     throw new MigrationProblem(
       'the database has a table schema_migrations that is not ours; give us a database, or a schema, of our own',
     );
+  return tx.many(
+    'migrations.history',
+    sql`select version, name, checksum from schema_migrations order by version`,
+  );
 }
 
-async function isApplied(tx: Tx, migration: Migration): Promise<boolean> {
+function isApplied({ name, checksum }: Migration, appliedChecksum: string | undefined): boolean {
+  if (appliedChecksum !== undefined && appliedChecksum !== checksum)
+    throw new MigrationProblem(
+      `migration ${name} was changed after it had been applied to this database; add a new migration instead`,
+    );
+  return appliedChecksum !== undefined;
+}
+
+async function findChecksum(tx: Tx, version: number): Promise<string | undefined> {
   const row = await tx.maybe<{ checksum: string }>(
     'migrations.find',
-    sql`select checksum from schema_migrations where version = ${migration.version}`,
+    sql`select checksum from schema_migrations where version = ${version}`,
   );
-  if (row && row.checksum !== migration.checksum) {
-    throw new MigrationProblem(
-      `migration ${migration.name} was changed after it had been applied to this database; add a new migration instead`,
-    );
-  }
-  return row !== undefined;
+  return row?.checksum;
 }
