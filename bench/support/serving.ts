@@ -8,7 +8,7 @@ import { fromEnvironment } from './rounds.ts';
 
 export const bin = fileURLToPath(new URL('../../bin/countersign.js', import.meta.url));
 /** The flags of `npm run serve`; docs/decisions/004-policy-engine.md has the reason. */
-export const serve = ['--liftoff-only', bin, 'serve'];
+export const serve = ['--liftoff-only', '--preserve-symlinks', bin, 'serve'];
 
 export interface Serving {
   readonly url: string;

@@ -90,7 +90,7 @@ async function whileLinking<T>(
   { privatePem, publicPem }: KeyPems,
   work: (pid: number) => Promise<T>,
 ): Promise<T> {
-  const child = spawn(process.execPath, ['--liftoff-only', bin, 'worker'], {
+  const child = spawn(process.execPath, ['--liftoff-only', '--preserve-symlinks', bin, 'worker'], {
     env: {
       PATH: process.env.PATH,
       NODE_ENV: 'production',
