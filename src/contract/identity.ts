@@ -1,5 +1,6 @@
 /** The public facts about an agent, used by identity documents, reports and listings. */
-import Type, { type Static } from 'typebox';
+import type { Static } from 'typebox';
+import Type from './json-schema.ts';
 import { Timestamp } from './shapes.ts';
 
 export const agentTypes = [

@@ -1,5 +1,6 @@
 /** Wire shapes that several features share. A feature's own shapes live in its schema.ts. */
-import Type, { type Static, type TSchema } from 'typebox';
+import type { Static, TSchema } from 'typebox';
+import Type from './json-schema.ts';
 import { limits, type PageSize } from './limits.ts';
 import { httpsUrl, httpsUrlWithoutQuery } from './patterns.ts';
 

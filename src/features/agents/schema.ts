@@ -1,5 +1,6 @@
-import Type, { type Static } from 'typebox';
+import type { Static } from 'typebox';
 import { agentTypes, serviceFragments } from '../../contract/identity.ts';
+import Type from '../../contract/json-schema.ts';
 import { pageSizes } from '../../contract/limits.ts';
 import { scopes } from '../../contract/scopes.ts';
 import { literals, PageOf, pageQuery, Timestamp, Uuid } from '../../contract/shapes.ts';

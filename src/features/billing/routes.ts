@@ -1,4 +1,4 @@
-import Type from 'typebox';
+import Type from '../../contract/json-schema.ts';
 import { bearer, open, ownBearer, type RouteEntry, rootRoute, route } from '../../kernel/http/route.ts';
 import type { EmbeddedPages } from './embedded-pages.ts';
 import { pagePolicy, returnPage } from './pages.ts';

@@ -1,5 +1,5 @@
-import Type from 'typebox';
 import { AgentCard } from '../../contract/identity.ts';
+import Type from '../../contract/json-schema.ts';
 import { limits } from '../../contract/limits.ts';
 import { fail } from '../../kernel/fail.ts';
 import { bearer, open, type RouteEntry, route } from '../../kernel/http/route.ts';

@@ -1,4 +1,5 @@
-import Type, { type Static } from 'typebox';
+import type { Static } from 'typebox';
+import Type from '../../contract/json-schema.ts';
 import { literals, Timestamp } from '../../contract/shapes.ts';
 
 export const Control = Type.Object(

@@ -1,4 +1,5 @@
-import Type, { type Static } from 'typebox';
+import type { Static } from 'typebox';
+import Type from '../../contract/json-schema.ts';
 import { limits, pageSizes } from '../../contract/limits.ts';
 import { audienceUri } from '../../contract/patterns.ts';
 import { literals, Nullable, PageOf, pageQuery, ScopeName, Timestamp, Uuid } from '../../contract/shapes.ts';

@@ -1,5 +1,5 @@
 /** The grant token exchange (RFC 8693): the delegatee exchanges a delegation token for an access token. */
-import Type from 'typebox';
+import Type from '../../contract/json-schema.ts';
 import { limits } from '../../contract/limits.ts';
 import { failToken } from '../../kernel/fail.ts';
 import type { AuthorizedToken, Grant, GrantRequest } from '../../kernel/ports/grant.ts';

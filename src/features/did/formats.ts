@@ -3,7 +3,8 @@
  * record, and the AGNTCY Agent Badge as a W3C Verifiable Credential 2.0. They filter responses, and the conformance check
  * validates cards against them.
  */
-import Type, { type Static } from 'typebox';
+import type { Static } from 'typebox';
+import Type from '../../contract/json-schema.ts';
 import { Timestamp, Uuid } from '../../contract/shapes.ts';
 
 const Text = Type.String({ minLength: 1 });

@@ -1,5 +1,5 @@
-import Type from 'typebox';
 import { AgentCard } from '../../contract/identity.ts';
+import Type from '../../contract/json-schema.ts';
 import { open, policy, type RouteEntry, rootRoute, route } from '../../kernel/http/route.ts';
 import { organization } from '../../kernel/policy.ts';
 import { A2aCard, Badge, OasfRecord } from './formats.ts';

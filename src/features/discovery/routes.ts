@@ -1,4 +1,5 @@
-import Type, { type TSchema } from 'typebox';
+import type { TSchema } from 'typebox';
+import Type from '../../contract/json-schema.ts';
 import { open, type RouteEntry, rootRoute } from '../../kernel/http/route.ts';
 import type { DiscoveryDeps } from './deps.ts';
 import { authorizationServer, openidConfiguration, protectedResource } from './documents.ts';

@@ -1,4 +1,5 @@
-import Type, { type Static } from 'typebox';
+import type { Static } from 'typebox';
+import Type from '../../contract/json-schema.ts';
 
 export const EventsQuery = Type.Object({
   action: Type.Optional(

@@ -1,4 +1,4 @@
-import Type from 'typebox';
+import Type from '../../contract/json-schema.ts';
 import { bearer, policy, type RouteEntry, route } from '../../kernel/http/route.ts';
 import { instance } from '../../kernel/policy.ts';
 import {

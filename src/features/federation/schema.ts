@@ -1,5 +1,6 @@
-import Type, { type Static } from 'typebox';
+import type { Static } from 'typebox';
 import { type ExternalTokenReason, externalTokenReasons } from '../../contract/external-tokens.ts';
+import Type from '../../contract/json-schema.ts';
 import { Address, IssuerAddress, literals, Name, Timestamp, Uuid } from '../../contract/shapes.ts';
 
 export const Partner = Type.Object(

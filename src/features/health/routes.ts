@@ -1,4 +1,4 @@
-import Type from 'typebox';
+import Type from '../../contract/json-schema.ts';
 import { literals } from '../../contract/shapes.ts';
 import { open, type RouteEntry, rootRoute, secret } from '../../kernel/http/route.ts';
 import { metricsContentType } from '../../kernel/observability/metrics.ts';

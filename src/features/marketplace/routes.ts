@@ -1,4 +1,4 @@
-import Type from 'typebox';
+import Type from '../../contract/json-schema.ts';
 import { open, type RouteEntry, route, scope } from '../../kernel/http/route.ts';
 import {
   immutableFields,

@@ -1,5 +1,6 @@
-import Type, { type Static } from 'typebox';
+import type { Static } from 'typebox';
 import { agentTypes } from '../../contract/identity.ts';
+import Type from '../../contract/json-schema.ts';
 import { pageSizes } from '../../contract/limits.ts';
 import { httpsUrl } from '../../contract/patterns.ts';
 import {

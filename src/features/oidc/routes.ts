@@ -1,4 +1,4 @@
-import Type from 'typebox';
+import Type from '../../contract/json-schema.ts';
 import { namesSeveralTargets } from '../../kernel/audience.ts';
 import { client, ownBearer, type RouteEntry, route, scope } from '../../kernel/http/route.ts';
 import type { Exchange } from './deps.ts';

@@ -1,4 +1,5 @@
-import Type, { type Static } from 'typebox';
+import type { Static } from 'typebox';
+import Type from '../../contract/json-schema.ts';
 import { limits, pageSizes } from '../../contract/limits.ts';
 import { audienceUri } from '../../contract/patterns.ts';
 import { scopes } from '../../contract/scopes.ts';

@@ -1,4 +1,4 @@
-import Type from 'typebox';
+import Type from '../../contract/json-schema.ts';
 import { apiVersion } from '../../kernel/http/openapi.ts';
 import { open, type RouteEntry, redirect, rootRoute } from '../../kernel/http/route.ts';
 import { createStaticContent, type StaticContent } from '../../kernel/http/static-content.ts';

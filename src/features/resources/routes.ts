@@ -1,4 +1,4 @@
-import Type from 'typebox';
+import Type from '../../contract/json-schema.ts';
 import { type RouteEntry, route, scope } from '../../kernel/http/route.ts';
 import type { GrantService, ResourceService, ShareService } from './deps.ts';
 import {

@@ -1,4 +1,4 @@
-import Type from 'typebox';
+import Type from '../../contract/json-schema.ts';
 import { literals, Uuid } from '../../contract/shapes.ts';
 
 export const languages = ['typescript', 'python', 'go', 'java', 'rust'] as const;

@@ -1,4 +1,5 @@
-import Type, { type Static } from 'typebox';
+import type { Static } from 'typebox';
+import Type from '../../contract/json-schema.ts';
 import { limits } from '../../contract/limits.ts';
 import { Uuid } from '../../contract/shapes.ts';
 import type { Grant } from '../../kernel/ports/grant.ts';

@@ -1,4 +1,5 @@
-import Type, { type Static } from 'typebox';
+import type { Static } from 'typebox';
+import Type from '../../contract/json-schema.ts';
 import { limitTypes, planTiers } from '../../contract/limits.ts';
 import { dayOrTime } from '../../contract/patterns.ts';
 import { literals, Nullable, Timestamp, Uuid } from '../../contract/shapes.ts';

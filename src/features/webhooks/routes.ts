@@ -1,4 +1,4 @@
-import Type from 'typebox';
+import Type from '../../contract/json-schema.ts';
 import type { Caller } from '../../kernel/caller.ts';
 import { policy, type RouteEntry, route } from '../../kernel/http/route.ts';
 import { organization } from '../../kernel/policy.ts';

@@ -1,5 +1,6 @@
-import Type, { type Static } from 'typebox';
+import type { Static } from 'typebox';
 import { webhookEvents } from '../../contract/events.ts';
+import Type from '../../contract/json-schema.ts';
 import { limits, pageSizes, unlimited } from '../../contract/limits.ts';
 import { httpsUrl } from '../../contract/patterns.ts';
 import { literals, Name, Nullable, Timestamp, Uuid } from '../../contract/shapes.ts';

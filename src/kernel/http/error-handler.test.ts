@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import Type from 'typebox';
 import { routeAt, startHttp } from '../../../test/support/bare-http.ts';
+import Type from '../../contract/json-schema.ts';
 import { createFairQueue } from '../concurrency/fair-queue.ts';
 
 const ok = Type.Object({});

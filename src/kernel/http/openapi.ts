@@ -1,6 +1,6 @@
 /** Route entries as Fastify schemas, and the OpenAPI document made from them (served at /openapi.json, committed as openapi.json). */
 import Fastify, { type FastifySchema, type FastifyServerOptions } from 'fastify';
-import Type from 'typebox';
+import Type from '../../contract/json-schema.ts';
 import { limits } from '../../contract/limits.ts';
 import { ErrorEnvelope, TokenErrorBody } from '../../contract/shapes.ts';
 import type { OpenApi } from './document/document.ts';

@@ -2,9 +2,9 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { InjectOptions } from 'fastify';
-import Type from 'typebox';
 import { startHttp } from '../../../test/support/bare-http.ts';
 import { createMemoryKv } from '../../adapters/kv/memory-kv.ts';
+import Type from '../../contract/json-schema.ts';
 import type { Scope } from '../../contract/scopes.ts';
 import type { Identity } from './guard.ts';
 import { createRateWindow } from './rate-window.ts';

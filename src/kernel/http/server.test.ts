@@ -3,10 +3,10 @@ import { once } from 'node:events';
 import { type AddressInfo, connect, type Socket } from 'node:net';
 import { after, describe, it } from 'node:test';
 import { decodeJwt } from 'jose';
-import Type from 'typebox';
 import { routeAt as at, startHttp } from '../../../test/support/bare-http.ts';
 import { startApp, startOfMinute } from '../../../test/support/harness.ts';
 import { until } from '../../../test/support/programs.ts';
+import Type from '../../contract/json-schema.ts';
 import { deepFreeze } from '../data/deep-freeze.ts';
 import type { HttpDeps } from './server.ts';
 

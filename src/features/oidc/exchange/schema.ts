@@ -1,5 +1,6 @@
 /** The forms of the token routes. Unknown parameters are ignored there, as RFC 6749 §3.2 demands. */
-import Type, { type Static } from 'typebox';
+import type { Static } from 'typebox';
+import Type from '../../../contract/json-schema.ts';
 import { limits } from '../../../contract/limits.ts';
 
 const { maxScopes, maxScopeLength } = limits.resource;

@@ -3,9 +3,9 @@ import { once } from 'node:events';
 import { connect } from 'node:net';
 import { after, describe, it } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import Type from 'typebox';
 import { startHttp } from '../../../../test/support/bare-http.ts';
 import { until } from '../../../../test/support/programs.ts';
+import Type from '../../../contract/json-schema.ts';
 import { open, rootRoute } from '../route.ts';
 import type { HttpDeps } from '../server.ts';
 
