@@ -118,6 +118,28 @@ describe('GET /agents/{agentId}/access', () => {
     assert.deepEqual((await accessOf(middle.agentId)).delegated, []);
   });
 
+  it('200 without the resources of an organization that is suspended or deleted', async () => {
+    const { organizationId } = await createTenant(t);
+    const resource = await register({ organizationId });
+    const agent = await t.agent({ allowedScopes: own });
+    const giver = await t.agent({ allowedScopes: own });
+    for (const { agentId } of [agent, giver]) await grant(agentId, resource, ['read']);
+    const { identifier } = resource;
+    await createDelegation(await t.token(undefined, giver), agent, ['read'], { resource: [identifier] });
+    await createPolicy({ agentId: agent.agentId, resources: [{ identifier, scopes: ['read'] }] });
+    const shown = async () => {
+      const { grants, delegated, trustPolicies } = await accessOf(agent.agentId);
+      return [grants.length, delegated[0].scopes, trustPolicies[0].resources.length];
+    };
+    assert.deepEqual(await shown(), [1, ['read'], 1]);
+    await change(`/organizations/${organizationId}`, { status: 'suspended' });
+    assert.deepEqual(await shown(), [0, [], 0]);
+    await change(`/organizations/${organizationId}`, { status: 'active' });
+    assert.deepEqual(await shown(), [1, ['read'], 1]);
+    await t.call('DELETE', `/api/v1/organizations/${organizationId}`, { token: operator });
+    assert.deepEqual(await shown(), [0, [], 0]);
+  });
+
   it('200 shows narrowing and removal at once', async () => {
     const agent = await t.agent({ allowedScopes: own });
     const { agentId } = agent;

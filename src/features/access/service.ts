@@ -1,4 +1,5 @@
 import { fail } from '../../kernel/fail.ts';
+import { grantedScopes } from '../../kernel/ports/resources.ts';
 import type { AccessDeps, AccessService } from './deps.ts';
 import { maxEntries, type PolicyAccess } from './schema.ts';
 
@@ -17,11 +18,8 @@ export function createAccessService(deps: AccessDeps): AccessService {
     const named = policies.flatMap(({ resources }) => resources.map(({ identifier }) => identifier));
     const identifiers = [...new Set(named)];
     const grants = await findGrants(identifiers.map((identifier) => ({ agentId, identifier })));
-    const held = new Map(identifiers.map((identifier, index) => [identifier, grants[index]]));
-    const isHeld = (identifier: string, scope: string) => {
-      const grant = held.get(identifier);
-      return grant !== undefined && !grant.resource.deleted && Object.hasOwn(grant.scopes, scope);
-    };
+    const held = new Map(identifiers.map((identifier, index) => [identifier, grantedScopes(grants[index])]));
+    const isHeld = (identifier: string, scope: string) => held.get(identifier)?.includes(scope) ?? false;
     return policies.map(({ policyId, name, issuer, subject, scopes, resources }) => ({
       policyId,
       name,

@@ -15,6 +15,7 @@ const problems: Readonly<Record<NoAudienceScopes, string>> = {
   unregistered: 'the audience is no registered resource',
   deleted: 'the resource was deleted',
   ungranted: 'the subject has no grant for this resource',
+  ownerInactive: 'the organization that owns this resource is not active',
 };
 
 /** Of our own API. The operator's scope is never delegated. */

@@ -5,7 +5,9 @@ import type { AgentGrant, GrantQuery, HeldScopes, RegisteredResource } from '../
 
 const columns = sql`
   r.resource_id as "resourceId", r.organization_id as "organizationId", r.identifier,
-  r.deleted_at is not null as deleted, r.token_lifetime_seconds as "tokenLifetimeSeconds", r.claims,
+  r.deleted_at is not null as deleted,
+  (select status = 'active' from organizations where organization_id = r.organization_id) as "ownerActive",
+  r.token_lifetime_seconds as "tokenLifetimeSeconds", r.claims,
   coalesce(g.scopes, '{}') as scopes`;
 
 type GrantRow = RegisteredResource & { readonly scopes: HeldScopes };

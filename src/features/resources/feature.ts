@@ -8,7 +8,7 @@ import { compareGrants, findAgentGrant, findAgentGrants } from './access-store.t
 import type { ResourceDeps, Resources } from './deps.ts';
 import { createGrantingRule } from './granting-rule.ts';
 import { createGrantService } from './grants.ts';
-import { listAgentGrants } from './grants-store.ts';
+import { listUsableGrants } from './grants-store.ts';
 import { resourceRoutes } from './routes.ts';
 import { createResourceService } from './service.ts';
 import { createShareService } from './shares.ts';
@@ -30,6 +30,6 @@ export function createResources(deps: ResourceDeps): Resources {
         if (grants.length > 0) await refuseGranting(tx, caller, organizationId, grants);
       },
     },
-    listGrants: async (agentId, limit) => (await listAgentGrants(deps.db, agentId, { page: 1, limit })).rows,
+    listGrants: (agentId, limit) => listUsableGrants(deps.db, agentId, limit),
   };
 }

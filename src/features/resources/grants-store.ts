@@ -29,14 +29,25 @@ async function listWhere(db: Queryable, name: string, matches: Sql, order: Sql, 
   return { rows, total };
 }
 
+const newestFirst = sql`g.created_at desc, g.resource_id desc`;
+
 export const listAgentGrants = (db: Queryable, agentId: string, query: ListQuery) =>
-  listWhere(
+  listWhere(db, 'listAgentGrants', sql`g.agent_id = ${agentId}`, newestFirst, query);
+
+/** Without the grants for resources of organizations that are suspended or deleted: no token is issued for those. */
+export const listUsableGrants = async (db: Queryable, agentId: string, limit: number): Promise<Grant[]> => {
+  const ownerActive = sql`exists (
+    select from resources r join organizations o on o.organization_id = r.organization_id
+    where r.resource_id = g.resource_id and o.status = 'active')`;
+  const { rows } = await listWhere(
     db,
-    'listAgentGrants',
-    sql`g.agent_id = ${agentId}`,
-    sql`g.created_at desc, g.resource_id desc`,
-    query,
+    'listUsableGrants',
+    sql`g.agent_id = ${agentId} and ${ownerActive}`,
+    newestFirst,
+    { page: 1, limit },
   );
+  return rows;
+};
 
 /** `tenant`: the organization whose agents are listed; undefined for operators, who see all. */
 export const listResourceGrants = (

@@ -275,6 +275,29 @@ describe('GET /resources/{resourceId}/grants', () => {
   });
 });
 
+describe('a resource of another organization', () => {
+  it('200 while that organization is suspended; 404 RESOURCE_NOT_FOUND and not listed once it is deleted', async () => {
+    const other = await tenant();
+    const { resourceId } = await resource(other);
+    await share(other, resourceId, home, ['refund']);
+    const { agentId } = await agentIn(home);
+    const operator = await t.token();
+    const path = `/organizations/${other.organizationId}`;
+    const lists = async (token: string) =>
+      (await call('GET', '/resources?limit=100', token)).json.data.some(
+        (each: { resourceId: string }) => each.resourceId === resourceId,
+      );
+    await call('PATCH', path, operator, { status: 'suspended' });
+    const put = async () => outcome(await grant({ token: operator }, agentId, resourceId, ['refund']));
+    assert.equal(await put(), '200');
+    assert.deepEqual([await lists(owner.token), await lists(operator)], [true, true]);
+    assert.equal((await call('DELETE', path, operator)).status, 204);
+    assert.equal(await put(), '404 RESOURCE_NOT_FOUND');
+    assert.deepEqual([await lists(owner.token), await lists(operator)], [false, false]);
+    assert.equal((await revoke(owner, agentId, resourceId)).status, 204);
+  });
+});
+
 describe('races', () => {
   it('a grant against a narrowing never keeps a scope that the resource has lost', async () => {
     const agents = await concurrently(4, () => agentIn(home, []));

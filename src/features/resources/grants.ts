@@ -18,19 +18,24 @@ import {
   upsertGrant,
 } from './grants-store.ts';
 import type { Grant, Resource } from './schema.ts';
-import { findResource } from './store.ts';
+import { findGrantedResource, findResource } from './store.ts';
 import { requireScopes, requireVisible, usableScopes } from './visibility.ts';
 
 export function createGrantService(deps: ResourceDeps, refuseGranting: RefuseGranting): GrantService {
   const { db, clock, ledger, agentFor, lockAgent, recordRefusal } = deps;
 
   /** The resource as the agent's organization sees it: an operator cannot grant what is neither owned nor shared. */
-  const lockForGrant = async (tx: Tx, caller: Caller, { agentId, resourceId }: GrantPath) => {
+  const lockForGrant = async (
+    tx: Tx,
+    caller: Caller,
+    { agentId, resourceId }: GrantPath,
+    find = findResource,
+  ) => {
     // Read first: a caller cannot lock resources that it may not see.
-    const visible = await findResource(tx, tenantOf(caller), resourceId);
+    const visible = await find(tx, tenantOf(caller), resourceId);
     if (visible) await lockShared(tx, 'resource', [visible.resourceId]);
     const agent = await lockAgent(tx, caller, agentId);
-    const resource = visible && (await findResource(tx, agent.organizationId, resourceId));
+    const resource = visible && (await find(tx, agent.organizationId, resourceId));
     return { agent, resource: resource ?? fail('RESOURCE_NOT_FOUND') };
   };
 
@@ -94,7 +99,7 @@ export function createGrantService(deps: ResourceDeps, refuseGranting: RefuseGra
 
     remove: (caller, path) =>
       db.transaction(async (tx) => {
-        const { agent, resource } = await lockForGrant(tx, caller, path);
+        const { agent, resource } = await lockForGrant(tx, caller, path, findGrantedResource);
         const { resourceId } = resource;
         const [grant] = await deleteGrants(tx, { resourceId, agentId: agent.agentId });
         if (!grant) fail('GRANT_NOT_FOUND');

@@ -22,12 +22,20 @@ const visibleTo = (tenant: string | undefined, matches: Sql): Sql =>
           from resources r left join resource_shares s on s.resource_id = r.resource_id and s.organization_id = ${tenant}
           where r.deleted_at is null and (r.organization_id = ${tenant} or s.resource_id is not null) and ${matches}`;
 
+/** A suspended organization can come back, a deleted one cannot. */
+const ownerExists = sql`
+  not exists (select from organizations where organization_id = r.organization_id and status = 'deleted')`;
+
 export const findResource = (
   db: Queryable,
   tenant: string | undefined,
   resourceId: string,
 ): Promise<VisibleResource | undefined> =>
-  db.maybe('resources.find', visibleTo(tenant, sql`r.resource_id = ${resourceId}`));
+  db.maybe('resources.find', visibleTo(tenant, sql`r.resource_id = ${resourceId} and ${ownerExists}`));
+
+/** Also a resource of a deleted organization: its grants can be removed. */
+export const findGrantedResource: typeof findResource = (db, tenant, resourceId) =>
+  db.maybe('resources.findGranted', visibleTo(tenant, sql`r.resource_id = ${resourceId}`));
 
 /** Those that the organization owns come first, so that others cannot push them off the first page by sharing. */
 export async function listResources(
@@ -36,7 +44,7 @@ export async function listResources(
   query: ResourceQuery,
 ): Promise<{ rows: VisibleResource[]; total: number }> {
   const q = (query.q ?? '').toLowerCase();
-  const contains = sql`(strpos(lower(r.name), ${q}) > 0 or strpos(lower(r.identifier), ${q}) > 0)`;
+  const contains = sql`(strpos(lower(r.name), ${q}) > 0 or strpos(lower(r.identifier), ${q}) > 0) and ${ownerExists}`;
   // By index: the rows of all other organizations are not read.
   const known =
     tenant === undefined

@@ -418,6 +418,7 @@ describe('a resource whose owner is suspended or deleted', () => {
     await set('suspended');
     assert.equal(await isActive(), false);
     assertRefused(await ask(agent, resource.identifier), 'invalid_target');
+    assert.equal(await refusalReason(agent.agentId), 'the organization that owns the resource is not active');
     await set('active');
     assert.equal(await isActive(), true);
     assert.equal((await ask(agent, resource.identifier)).status, 200);

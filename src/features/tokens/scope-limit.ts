@@ -48,7 +48,7 @@ export const createLimitScopes =
     const target = await targetOf(tx, client, ownerId, token);
     const found = audienceScopes(target, unregisteredResources);
     if (target) {
-      const carried = resourceScopes(target, found, authorized, exact);
+      const carried = resourceScopes(found, authorized, exact);
       return { ...contents, scope: carried.join(' '), resource: resourceContents(target, carried) };
     }
     if (found.kind !== 'own') return refuseTarget('not a registered resource');
@@ -98,6 +98,9 @@ async function isRegisteredUnder(
   return found.some((target) => target !== null);
 }
 
+/** Only for agents with a grant: their administrators can read it in the audit log and in a preview. */
+export const ownerInactiveReason = 'the organization that owns the resource is not active';
+
 /** The same description for all reasons: whether another organization has registered an identifier is not the client's to know. */
 const refuseTarget = (reason: string): never =>
   failToken(
@@ -107,13 +110,12 @@ const refuseTarget = (reason: string): never =>
   );
 
 function resourceScopes(
-  { ownerActive }: ResourceTarget,
   found: AudienceScopes,
   authorized: AuthorizedToken['scopes'],
   exact: boolean,
 ): readonly string[] {
   if (found.kind === 'deleted') return refuseTarget('the resource was deleted');
-  if (!ownerActive) return refuseTarget('the organization of the resource is not active');
+  if (found.kind === 'ownerInactive') return refuseTarget(ownerInactiveReason);
   if (found.kind !== 'granted') return refuseTarget('no grant for the resource');
   const limit = found.scopes.toSorted();
   if (exact) requireAll(limit, authorized);

@@ -29,10 +29,8 @@ const statusColumns = sql`
 export interface ResourceTarget
   extends Pick<
     RegisteredResource,
-    'identifier' | 'organizationId' | 'deleted' | 'tokenLifetimeSeconds' | 'claims'
+    'identifier' | 'organizationId' | 'deleted' | 'ownerActive' | 'tokenLifetimeSeconds' | 'claims'
   > {
-  /** Whether the organization that owns the resource is active. */
-  readonly ownerActive: boolean;
   /** The scopes that the owner of the token holds; empty without a grant. */
   readonly held: HeldScopes;
   /** The fields of the client that can become claims. */

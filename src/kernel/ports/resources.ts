@@ -13,6 +13,8 @@ export interface RegisteredResource {
   readonly identifier: string;
   /** Its identifier stays reserved, and no token is issued for it. */
   readonly deleted: boolean;
+  /** No token is issued for a resource of an organization that is suspended or deleted. */
+  readonly ownerActive: boolean;
   readonly tokenLifetimeSeconds: number;
   readonly claims: readonly ResourceClaim[];
 }
@@ -28,22 +30,27 @@ export interface AgentGrant {
 
 /**
  * The scopes of a token for an audience other than our own API. `own`: the audience is not registered, and tokens for it have scopes of
- * our own API. The last three kinds: no token.
+ * our own API. The other kinds: no token.
  */
 export type AudienceScopes =
   | { readonly kind: 'own' }
   | { readonly kind: 'granted'; readonly scopes: readonly string[] }
   | { readonly kind: NoAudienceScopes };
-export type NoAudienceScopes = 'unregistered' | 'deleted' | 'ungranted';
+export type NoAudienceScopes = 'unregistered' | 'deleted' | 'ungranted' | 'ownerInactive';
 
 export function audienceScopes(
-  resource: { readonly deleted: boolean; readonly held: HeldScopes } | null | undefined,
+  resource:
+    | (Pick<RegisteredResource, 'deleted' | 'ownerActive'> & { readonly held: HeldScopes })
+    | null
+    | undefined,
   unregisteredResources: 'allow' | 'refuse',
 ): AudienceScopes {
   if (!resource) return { kind: unregisteredResources === 'allow' ? 'own' : 'unregistered' };
   if (resource.deleted) return { kind: 'deleted' };
   const scopes = Object.keys(resource.held);
-  return scopes.length > 0 ? { kind: 'granted', scopes } : { kind: 'ungranted' };
+  // First: the status of the owner is only for organizations that have a grant.
+  if (scopes.length === 0) return { kind: 'ungranted' };
+  return resource.ownerActive ? { kind: 'granted', scopes } : { kind: 'ownerInactive' };
 }
 
 /** The same for an agent's grant. */
@@ -51,9 +58,9 @@ export const audienceScopesOf = (
   grant: AgentGrant | undefined,
   unregisteredResources: 'allow' | 'refuse',
 ): AudienceScopes =>
-  audienceScopes(grant && { deleted: grant.resource.deleted, held: grant.scopes }, unregisteredResources);
+  audienceScopes(grant && { ...grant.resource, held: grant.scopes }, unregisteredResources);
 
-/** None for a resource that does not exist or was deleted. */
+/** None for a resource that does not exist or was deleted, or whose owner is not active. */
 export function grantedScopes(grant: AgentGrant | undefined): readonly string[] {
   const found = audienceScopesOf(grant, 'refuse');
   return found.kind === 'granted' ? found.scopes : [];

@@ -19,6 +19,7 @@ const reasons: Readonly<Record<NoAudienceScopes, string>> = {
   unregistered: 'the audience is no registered resource',
   deleted: 'the resource was deleted',
   ungranted: 'the agent has no grant for the resource',
+  ownerInactive: 'the organization that owns the resource is not active',
 };
 
 export function createTargetScopes({

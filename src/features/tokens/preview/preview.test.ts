@@ -79,6 +79,22 @@ describe('POST /tokens/preview', () => {
     await t.call('PATCH', path, { token: operator, payload: { status: 'suspended' } });
     await refused({}, 'unauthorized_client');
   });
+  it('200 says that the owner of the resource is not active, to holders of a grant only', async () => {
+    const { organizationId } = await createTenant(t);
+    const resource = await register({ organizationId });
+    const [holder, other] = [await t.agent(), await t.agent()];
+    await grant(holder.agentId, resource, ['read']);
+    const path = `/api/v1/organizations/${organizationId}`;
+    await t.call('PATCH', path, { token: operator, payload: { status: 'suspended' } });
+    const request = { resource: resource.identifier };
+    assert.deepEqual(await preview({ agentId: holder.agentId, ...request }), {
+      allowed: false,
+      error: 'invalid_target',
+      reason: 'the organization that owns the resource is not active',
+    });
+    assert.match((await ask(holder, request)).json.error_description, /there is no grant/);
+    assert.match((await assertAgrees(other, request)).reason, /there is no grant/);
+  });
   it('200 says that the quota of the plan is used up, and takes none of it', async () => {
     const tenant = await createTenant(t);
     for (let n = 0; n < 3; n++) await preview({ agentId: tenant.agentId });

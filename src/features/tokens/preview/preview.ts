@@ -12,7 +12,7 @@ import { grantClient } from '../endpoint/authorize.ts';
 import { readAudience } from '../endpoint/parse.ts';
 import { quotaRefusal } from '../endpoint/quota.ts';
 import type { PreviewRequest, TokenPreview } from '../schema.ts';
-import type { LimitScopes } from '../scope-limit.ts';
+import { type LimitScopes, ownerInactiveReason } from '../scope-limit.ts';
 import { type AgentStatus, findAgentStatuses } from '../store.ts';
 
 export type PreviewToken = (caller: Caller, request: PreviewRequest) => Promise<TokenPreview>;
@@ -47,7 +47,9 @@ export function createPreview(
       return { allowed: true, claims: await claimsFor(client, request) };
     } catch (error) {
       if (!(error instanceof TokenError)) throw error;
-      return { allowed: false, error: error.code, reason: error.message };
+      // Without this the answer would advise a grant, which the agent has.
+      const reason = error.reason === ownerInactiveReason ? error.reason : error.message;
+      return { allowed: false, error: error.code, reason };
     }
   };
 }
