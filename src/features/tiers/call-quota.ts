@@ -86,7 +86,7 @@ export function createCallQuota(deps: CallQuotaDeps): CallQuota {
       org_id: organizationId,
       limit_type: limitType,
     });
-    const { resetsAt, description } = limitReached(limitType, limit, planTier, now);
+    const { resetsAt, description } = limitReached(limitType, limit, { planTier }, now);
     const resetAt = Math.ceil((resetOf(limitType, now) ?? now) / 1000);
     return fail('tier_limit_exceeded', {
       message: `${description}.`,

@@ -48,10 +48,15 @@ const sentences: Readonly<Record<Exclude<LimitType, 'max_agents'>, (limit: numbe
 export function limitReached(
   limitType: Exclude<LimitType, 'max_agents'>,
   limit: number,
-  tier: PlanTier,
+  { planTier, maxTokensPerMonth = null }: Pick<Plan, 'planTier'> & Partial<Plan>,
   now: number,
 ): LimitReached {
   const resetsAt = new Date(resetOf(limitType, now) ?? now).toISOString();
-  const description = `${sentences[limitType](limit)} (plan: ${tier}); the count starts anew at ${resetsAt}. A higher plan allows more: POST /api/v1/tiers/upgrade`;
+  // A limit of the organization's own stays when its plan changes.
+  const remedy =
+    limitType === 'tokens_per_month' && maxTokensPerMonth !== null
+      ? "The limit is the organization's own: an operator can raise its maxTokensPerMonth"
+      : 'A higher plan allows more: POST /api/v1/tiers/upgrade';
+  const description = `${sentences[limitType](limit)} (plan: ${planTier}); the count starts anew at ${resetsAt}. ${remedy}`;
   return { limitType, limit, resetsAt, description };
 }

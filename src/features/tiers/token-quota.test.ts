@@ -134,6 +134,14 @@ describe('the monthly limit of a client', () => {
     assert.match((await requestToken(t, tenant)).json.error_description, /of this month/);
     assert.match((await requestToken(t, colleague)).json.error_description, /of today/);
   });
+  it("403 unauthorized_client names the remedy: a higher plan, or the organization's own limit", async () => {
+    const tenant = await createTenant(t);
+    await insertMonthUsage(t.sql, tenant, perMonth, t.clock.now());
+    const description = async () => (await requestToken(t, tenant)).json.error_description;
+    assert.match(await description(), /A higher plan allows more: POST \/api\/v1\/tiers\/upgrade$/);
+    await patch(tenant, { planTier: 'enterprise', maxTokensPerMonth: 5 });
+    assert.match(await description(), /: an operator can raise its maxTokensPerMonth$/);
+  });
   for (const planTier of ['free', 'pro', 'enterprise']) {
     it(`is the organization's own limit where it has one, on ${planTier}`, async () => {
       const tenant = await createTenant(t, { planTier, maxTokensPerMonth: 4 });

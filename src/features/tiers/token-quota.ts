@@ -36,7 +36,7 @@ export function createTokenQuota({
 
     const check = (client: QuotaClient) => {
       if (!hasTokenLimit(client)) return undefined;
-      const { agentId, organizationId, planTier } = client;
+      const { agentId, organizationId } = client;
       const applicable = limitsFor(client);
       const reached = applicable.find(({ id, limit }) => usedBy(id) >= limit);
       if (reached) {
@@ -47,7 +47,7 @@ export function createTokenQuota({
             limit_type: limitType,
           }),
         );
-        return limitReached(limitType, limit, planTier, now);
+        return limitReached(limitType, limit, client, now);
       }
       const isClose = applicable.some(({ id, limit }) => limit - usedBy(id) <= lockThreshold);
       if (isClose && unavailable.has(lockOf(client))) return 'busy';
@@ -66,7 +66,7 @@ export const createTokenLimitReader =
     const now = clock.now();
     const used = await tokensAt(db, [client.organizationId], [client.agentId], now);
     const reached = limitsFor(client).find(({ id, limit }) => (used.get(id) ?? 0) >= limit);
-    return reached && limitReached(reached.limitType, reached.limit, client.planTier, now);
+    return reached && limitReached(reached.limitType, reached.limit, client, now);
   };
 
 /** In the order in which they are checked; `id` is the client's or the organization's. */
