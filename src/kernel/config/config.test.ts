@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { generateKeyPairSync } from 'node:crypto';
+import { createPrivateKey, generateKeyPairSync } from 'node:crypto';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
@@ -191,6 +191,17 @@ describe('configuration', () => {
       problemsWith({ JWT_PRIVATE_KEY: '', JWT_PRIVATE_KEY_FILE: join(folder, 'none') })[0] ?? '',
       /ENOENT/,
     );
+  });
+  it('refuses an encrypted private key, and says how to decrypt it', () => {
+    const key = createPrivateKey(pair.privatePem);
+    const cipher = { cipher: 'aes-256-cbc', passphrase: 'hidden', format: 'pem' } as const;
+    for (const type of ['pkcs8', 'pkcs1'] as const) {
+      const pem = String(key.export({ ...cipher, type }));
+      for (const text of [pem, pem.replaceAll('\n', '\\n')])
+        assert.deepEqual(problemsWith({ JWT_PRIVATE_KEY: text }), [
+          'JWT_PRIVATE_KEY is an encrypted private key; decrypt it first: openssl pkey -in key.pem -out decrypted.pem',
+        ]);
+    }
   });
   it('refuses ambiguous values', () => {
     const key = Buffer.alloc(32, 0xfb).toString('base64');

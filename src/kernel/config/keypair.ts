@@ -24,6 +24,11 @@ const allowed = `RSA of at least ${minimumBits} bits (RS256), EC on the curve P-
 const pemText = (text: string) => text.replaceAll('\\n', '\n').trim();
 
 export function parsePrivateKey(text: string): KeyObject {
+  // PKCS#8, or the older form of `openssl genrsa -aes256 -traditional`.
+  if (/BEGIN ENCRYPTED PRIVATE KEY|^Proc-Type: 4,ENCRYPTED/m.test(pemText(text)))
+    throw new Error(
+      'is an encrypted private key; decrypt it first: openssl pkey -in key.pem -out decrypted.pem',
+    );
   return checkKind(readKey(() => createPrivateKey(pemText(text)), 'private'));
 }
 
