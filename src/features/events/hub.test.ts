@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { setImmediate as turn } from 'node:timers/promises';
 import fc from 'fast-check';
+import type { AccessCheck } from '../../kernel/http/route.ts';
 import { createLog } from '../../kernel/observability/log.ts';
 import type { FeedEntry } from './deps.ts';
 import { createHub } from './hub.ts';
@@ -33,7 +34,7 @@ function createFakeFeed() {
 async function follow(
   feed: ReturnType<typeof createFakeFeed>,
   start: number,
-  recheckAccess = async () => true,
+  recheckAccess = async (): Promise<AccessCheck> => 'allowed',
 ) {
   const hub = createHub({ feed, log });
   const ended = new AbortController();

@@ -4,6 +4,7 @@
  * further behind, reads a page of its own.
  */
 import { createFairQueue } from '../../kernel/concurrency/fair-queue.ts';
+import type { AccessCheck } from '../../kernel/http/route.ts';
 import type { EventStreamDeps, Position } from './deps.ts';
 import { endText, heartbeatText, type Message, messageOf, openingText, positionId } from './messages.ts';
 
@@ -15,7 +16,7 @@ export interface Subscription {
   matches(action: string): boolean;
   /** Aborted when the response has ended. */
   readonly ended: AbortSignal;
-  recheckAccess(): Promise<boolean>;
+  recheckAccess(): Promise<AccessCheck>;
 }
 
 export interface Hub {
@@ -110,8 +111,14 @@ export function createHub({ feed, log }: EventStreamDeps): Hub {
   /** Also before each chunk: no event is sent that was recorded after the token had ended. Ends the stream otherwise. */
   const isAllowed = async (stream: Stream): Promise<boolean> => {
     try {
-      if (await stream.recheckAccess()) return true;
-      endStream(stream, 'the access token is no longer valid');
+      const check = await stream.recheckAccess();
+      if (check === 'allowed') return true;
+      endStream(
+        stream,
+        check === 'noScope'
+          ? 'the agent may no longer read the audit log'
+          : 'the access token is no longer valid',
+      );
     } catch {
       // Fails closed; the client gets the reason when it reconnects.
       endStream(stream, 'the server cannot check the access token now');

@@ -4,6 +4,7 @@ import type { Caller } from '../../kernel/caller.ts';
 import { fail } from '../../kernel/fail.ts';
 import { readPrefixFilter } from '../../kernel/http/input/prefix-filter.ts';
 import { validationError } from '../../kernel/http/input/validation.ts';
+import type { AccessCheck } from '../../kernel/http/route.ts';
 import type { EventStreamDeps } from './deps.ts';
 import type { Hub } from './hub.ts';
 import { parsePositionId } from './messages.ts';
@@ -15,7 +16,7 @@ export interface OpenRequest {
   readonly headers: Readonly<Record<string, string | string[] | undefined>>;
   /** Aborted when the response has ended, for any reason. */
   readonly ended: AbortSignal;
-  recheckAccess(): Promise<boolean>;
+  recheckAccess(): Promise<AccessCheck>;
 }
 
 export interface EventStreamService {

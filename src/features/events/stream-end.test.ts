@@ -52,10 +52,11 @@ describe('an event stream ends', () => {
     const streams = [
       await openStream(base, await t.token(undefined, suspended)),
       await openStream(base, await t.token(undefined, narrowed)),
-    ];
+    ] as const;
     await call('PATCH', `/agents/${suspended.agentId}`, { status: 'suspended' });
     await call('PATCH', `/agents/${narrowed.agentId}`, { allowedScopes: [] });
-    for (const stream of streams) await endsCleanly(stream, invalid);
+    await endsCleanly(streams[0], invalid);
+    await endsCleanly(streams[1], /\n: the agent may no longer read the audit log\n\n$/);
   });
 
   it('after its organization is suspended; then 403 ORG_SUSPENDED', async () => {

@@ -30,7 +30,7 @@ import {
 import { networkOf } from './address.ts';
 import { validationError } from './input/validation.ts';
 import type { RateWindow, WindowState } from './rate-window.ts';
-import type { Access, CountAgainst, RouteEntry } from './route.ts';
+import type { Access, AccessCheck, CountAgainst, RouteEntry } from './route.ts';
 
 /**
  * The content of a verified access token, or the scopes of an authenticated client, and the current state of its organization.
@@ -108,7 +108,7 @@ export interface Guard {
   ): Promise<void>;
   countAgainst(reply: FastifyReply, context: RequestContext, clientId: string | undefined): Promise<void>;
   /** Whether the token of a request in progress would be let in again; for routes with access by scope. Counts nothing. */
-  stillAllows(request: FastifyRequest, entry: RouteEntry): Promise<boolean>;
+  recheck(request: FastifyRequest, entry: RouteEntry): Promise<AccessCheck>;
 }
 
 export function createGuard(deps: GuardDeps): Guard {
@@ -302,11 +302,11 @@ export function createGuard(deps: GuardDeps): Guard {
       await admit(request, reply, context, entry, identity);
     },
 
-    async stillAllows({ headers }, { access }) {
+    async recheck({ headers }, { access }) {
       const token = bearerToken(headers.authorization);
       const identity = token === undefined ? undefined : await authenticate(token);
-      if (!identity || !isUsable(identity)) return false;
-      return access.kind === 'scope' && identity.scopes.has(access.scope);
+      if (!identity || !isUsable(identity)) return 'invalidToken';
+      return access.kind === 'scope' && identity.scopes.has(access.scope) ? 'allowed' : 'noScope';
     },
 
     async authorize(request, reply, context, entry) {

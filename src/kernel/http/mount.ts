@@ -107,7 +107,7 @@ function mount(
           countAgainst: (subject) =>
             guard.countAgainst(reply, requestContext, subject === 'address' ? undefined : subject.clientId),
           endSignal: () => endSignal(request.raw, reply.raw, closing),
-          recheckAccess: () => guard.stillAllows(request, entry),
+          recheckAccess: () => guard.recheck(request, entry),
         });
       const { caller } = requestContext;
       const header = request.headers[idempotencyHeader];

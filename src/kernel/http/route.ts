@@ -111,8 +111,11 @@ export interface Input<S extends RouteSchema, A extends Access> {
   /** For `longLived` responses: aborted when the client has gone or the server closes. */
   endSignal(): AbortSignal;
   /** For `longLived` responses: whether the token still opens this route. Only with access by scope. */
-  recheckAccess(): Promise<boolean>;
+  recheckAccess(): Promise<AccessCheck>;
 }
+
+/** `noScope`: the token is valid, but its agent may no longer hold the scope of the route. */
+export type AccessCheck = 'allowed' | 'invalidToken' | 'noScope';
 
 /** The values are runtime expressions of OpenAPI, such as `$response.body#/access_token`. */
 export interface RouteLink {
