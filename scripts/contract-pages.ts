@@ -59,6 +59,7 @@ export function limitsPage(notice: string): string {
     ['open event streams (`GET /events`) per agent, in each process', limits.eventStreams.perAgent],
     ['open event streams per organization, in each process', limits.eventStreams.perOrganization],
     ['open event streams in each process', limits.eventStreams.perProcess],
+    ['requests that may wait on one connection', limits.pipelinedRequests],
     ['webhook subscriptions per organization', limits.webhooksPerOrganization],
     ['attempts per webhook delivery (`WEBHOOK_MAX_RETRIES`)', limits.webhookAttempts],
     [

@@ -81,7 +81,7 @@ export const PageParams = Type.Object({
     minLength: 1,
     maxLength: 128,
     pattern: '^[A-Za-z0-9_-]+$',
-    description: 'from the URL',
+    description: '1 to 128 letters, digits, hyphens and underscores; from the URL',
   }),
 });
 

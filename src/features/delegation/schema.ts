@@ -124,7 +124,13 @@ export const DelegationQuery = Type.Object({
 export type DelegationQuery = Static<typeof DelegationQuery>;
 
 export const DelegationQuestion = Type.Object(
-  { token: Type.String({ pattern: '^.', maxLength: limits.delegation.maxTokenLength }) },
+  {
+    token: Type.String({
+      pattern: '^.',
+      maxLength: limits.delegation.maxTokenLength,
+      description: 'a delegation token, or an access token of a delegation',
+    }),
+  },
   { title: 'DelegationQuestion', additionalProperties: false },
 );
 

@@ -186,6 +186,7 @@ describe('GET /events', () => {
     assert.equal(future.answer, '400 VALIDATION_ERROR');
     const filter = await refusedStream(base, operator, { query: '?action=a*b' });
     assert.equal(filter.answer, '400 VALIDATION_ERROR');
+    assert.match(filter.message, /^action must be a type of event such as token.issued, or /);
   });
 
   it('401 UNAUTHORIZED without a token, 403 INSUFFICIENT_SCOPE without audit:read', async () => {

@@ -8,7 +8,7 @@ export const EventsQuery = Type.Object({
       maxLength: 64,
       pattern: '^[^*]*\\*?$',
       description:
-        'only events of this type, such as token.issued; with * at the end a prefix, such as agent.*',
+        'a type of event such as token.issued, or the beginning of types and a * at its end, such as agent.*',
     }),
   ),
   lastEventId: Type.Optional(

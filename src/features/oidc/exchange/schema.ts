@@ -57,7 +57,7 @@ export const IdTokenRequest = Type.Object(
     audience: Type.String({
       maxLength: 1024,
       pattern: '^[!-~]+$',
-      description: 'whom the token is for: 1 to 1024 printable ASCII characters without spaces',
+      description: '1 to 1024 printable ASCII characters without spaces; the receiver of the token',
     }),
     ttl: Type.Optional(
       Type.String({

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { routeAt, startHttp } from '../../../../test/support/bare-http.ts';
 import Type from '../../../contract/json-schema.ts';
+import { Uuid } from '../../../contract/shapes.ts';
 
 const Body = Type.Object(
   {
@@ -16,6 +17,9 @@ const Body = Type.Object(
     labels: Type.Optional(
       Type.Object({}, { additionalProperties: true, minProperties: 1, maxProperties: 2 }),
     ),
+    agentId: Type.Optional(Type.Unsafe<string>({ ...Uuid, description: 'the agent that acted' })),
+    since: Type.Optional(Type.String({ format: 'date-time', description: 'created at this time or later' })),
+    code: Type.Optional(Type.String({ pattern: '^[a-z]+$', description: 'lower-case letters; not unique' })),
     note: Type.Optional(Type.Union([Type.String({ minLength: 1 }), Type.Null()])),
   },
   { additionalProperties: false },
@@ -42,6 +46,9 @@ describe('400 VALIDATION_ERROR names the constraint in positive words', () => {
     [{ labels: {} }, 'labels', 'must not be empty'],
     [{ labels: { a: 1, b: 2, c: 3 } }, 'labels', 'must have at most 2 fields'],
     [{ note: '' }, 'note', 'must not be empty'],
+    [{ agentId: 'x' }, 'agentId', 'must be a UUID'],
+    [{ since: 'x' }, 'since', 'must be an ISO 8601 time such as 2030-01-31T12:00:00Z'],
+    [{ code: '1' }, 'code', 'must be lower-case letters'],
     [{ unknown: 1 }, 'unknown', 'is not a field of this operation'],
   ] as const)
     it(`${JSON.stringify(payload)}: ${field} ${message}`, async () => {

@@ -203,10 +203,22 @@ function constraintMessage({ keyword, params, parentSchema, message }: ErrorObje
       return `must be ${JSON.stringify(params.allowedValue)}`;
     case 'pattern':
     case 'format':
-      return parentSchema?.description ? `must be ${parentSchema.description}` : (message ?? 'is malformed');
+      return formMessage(parentSchema) ?? message ?? 'is malformed';
     default:
       return 'is not valid';
   }
+}
+
+/** A field may describe its purpose instead of its form: the forms that many fields share have names here. */
+const namedForms: Readonly<Record<string, string>> = {
+  uuid: 'a UUID',
+  'date-time': 'an ISO 8601 time such as 2030-01-31T12:00:00Z',
+};
+
+/** A description begins with the form; the part after a semicolon is a remark. */
+function formMessage({ format, description }: ErrorObject['parentSchema'] = {}): string | undefined {
+  const form = namedForms[format] ?? description?.split('; ')[0];
+  return form && `must be ${form}`;
 }
 
 const plural = (count: number, noun: string): string => `${count} ${noun}${count === 1 ? '' : 's'}`;
