@@ -34,6 +34,11 @@ export const metrics = {
     help: 'Requests refused by the rate limit; `anonymous` for unauthenticated requests.',
     labels: ['client_id'],
   },
+  service_overload_rejections_total: {
+    type: 'counter',
+    help: 'Requests refused with 503 because a queue was full or the wait too long: `work` for a queue of requests, `database_connections` for the wait for a connection.',
+    labels: ['queue'],
+  },
   service_webhook_dead_letters_total: {
     type: 'counter',
     help: 'Webhook deliveries that failed after the last attempt, in all processes of the instance.',

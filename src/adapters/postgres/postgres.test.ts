@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { after, describe, it } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createDatabase, execute } from '../../../test/support/harness.ts';
+import { Overloaded } from '../../kernel/concurrency/overloaded.ts';
 import { DatabaseUnavailable } from '../../kernel/data/db.ts';
 import { raw, sql } from '../../kernel/data/sql.ts';
 import { createLog } from '../../kernel/observability/log.ts';
@@ -182,7 +183,6 @@ describe('the database port', () => {
           throw new DatabaseUnavailable('another error');
         }),
       last: () => db.transaction(async (tx) => tx.atCommit('test.last', insert)),
-      ping: () => db.ping(),
     };
     for (const [which, write] of Object.entries(writes)) {
       await execute(elsewhere, `alter database ${name} set default_transaction_read_only = on`);
@@ -196,6 +196,56 @@ describe('the database port', () => {
       await db.ping();
       await db.transaction((tx) => tx.run('test.insert', insert));
     }
+  });
+  it('Overloaded when every connection is in use for too long; ping has its own; works again afterwards', async () => {
+    const url = `${await createDatabase()}?connectionTimeoutMillis=2500`;
+    const metrics = createMetrics();
+    const db = createPostgres({ url, poolSize: 2, log: createLog({ level: 'silent' }), metrics });
+    after(() => db.close());
+    const { promise: ended, resolve: end } = Promise.withResolvers<void>();
+    const holders = [0, 1].map(() =>
+      db.transaction(async (tx) => {
+        await tx.run('test.hold', sql`select 1`);
+        await ended;
+      }),
+    );
+    const refused = assert.rejects(db.many('test.query', sql`select 1`), Overloaded);
+    const alsoRefused = assert.rejects(
+      db.transaction(async () => {}),
+      Overloaded,
+    );
+    assert.match(await metrics.text(), /^service_db_pool_waiting_requests 2$/m);
+    await Promise.all([db.ping(), db.ping()]);
+    await Promise.all([refused, alsoRefused]);
+    await db.ping();
+    const waited = db.one('test.query', sql`select 1 as n`);
+    end();
+    assert.deepEqual(await waited, { n: 1 });
+    await Promise.all(holders);
+    assert.deepEqual(
+      await Promise.all([1, 2, 3].map((n) => db.one('test.query', sql`select ${n}::int as n`))),
+      [1, 2, 3].map((n) => ({ n })),
+    );
+  });
+  it('a connection that is lost or cannot be opened gives its place back', async () => {
+    const { url, db } = await open();
+    for (let round = 0; round < 3; round += 1) {
+      await assert.rejects(
+        db.run('test.lost', sql`select pg_terminate_backend(pg_backend_pid())`),
+        DatabaseUnavailable,
+      );
+      await assert.rejects(
+        db.transaction((tx) => tx.run('test.lost', sql`select pg_terminate_backend(pg_backend_pid())`)),
+        DatabaseUnavailable,
+      );
+    }
+    const name = new URL(url).pathname.slice(1);
+    const elsewhere = new URL('/postgres', url).href;
+    await execute(elsewhere, `alter database ${name} allow_connections false`);
+    for (let round = 0; round < 3; round += 1)
+      await assert.rejects(db.many('test.query', sql`select 1`), DatabaseUnavailable);
+    await execute(elsewhere, `alter database ${name} allow_connections true`);
+    await Promise.all([1, 2, 3].map(() => db.one('test.query', sql`select 1`)));
   });
   it('DatabaseUnavailable for temporary errors only', async () => {
     const { db } = await open();

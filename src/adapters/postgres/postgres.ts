@@ -1,12 +1,14 @@
 /** The database port on `pg`: named and timed queries, transactions, and a pool that reconnects after an outage. */
 
-import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
+import { Overloaded } from '../../kernel/concurrency/overloaded.ts';
+import { createSemaphore } from '../../kernel/concurrency/semaphore.ts';
 import { DatabaseUnavailable, type Db, type Queryable, type Tx } from '../../kernel/data/db.ts';
 import { isPrepared, type Sql } from '../../kernel/data/sql.ts';
 import type { Log } from '../../kernel/observability/log.ts';
 import type { Metrics } from '../../kernel/observability/metrics.ts';
 import { listenTo } from './listen.ts';
+import { createPing, pingTimeoutMs, readOnly } from './ping.ts';
 
 export interface PostgresOptions {
   readonly url: string;
@@ -21,7 +23,9 @@ export interface PostgresOptions {
 
 const connectTimeoutMs = 5_000;
 const statementTimeoutMs = 20_000;
-const pingTimeoutMs = 2_000;
+/** The part of the connect timeout that a request waits for one of the pool's connections: 2 of 5 seconds. */
+const waitShare = 0.4;
+const maxWaitingPerConnection = 100;
 
 export function createPostgres(options: PostgresOptions): Db {
   const {
@@ -32,11 +36,12 @@ export function createPostgres(options: PostgresOptions): Db {
     noStatementTimeout = false,
     separatePool = noStatementTimeout,
   } = options;
-  const pool = new pg.Pool({
+  const connectTimeout = connectTimeoutOf(url);
+  const poolConfig: pg.PoolConfig = {
     connectionString: url,
     max: poolSize,
     application_name: 'countersign',
-    connectionTimeoutMillis: connectTimeoutOf(url),
+    connectionTimeoutMillis: connectTimeout,
     // A frozen or unreachable server does not enforce its timeout, so the client has one too.
     ...(!noStatementTimeout && {
       statement_timeout: statementTimeoutMs,
@@ -48,18 +53,41 @@ export function createPostgres(options: PostgresOptions): Db {
     pipeline: true,
     idle_in_transaction_session_timeout: 60_000,
     types: { getTypeParser: wireParser as typeof pg.types.getTypeParser },
+  };
+  const pool = new pg.Pool(poolConfig);
+  /** Opened by the first ping, and kept: when the server has no connection left, the health check still has its own. */
+  const pingPool = new pg.Pool({
+    ...poolConfig,
+    max: 1,
+    idleTimeoutMillis: 0,
+    connectionTimeoutMillis: pingTimeoutMs,
+    query_timeout: pingTimeoutMs,
+  });
+  let connecting = 0;
+  /** One permit per connection. A wait for one is an overload; only a failure to open a connection is an outage. */
+  const permits = createSemaphore({
+    permits: poolSize,
+    maxQueue: poolSize * maxWaitingPerConnection,
+    maxWaitMs: separatePool ? connectTimeout : connectTimeout * waitShare,
+    refusal: () =>
+      connecting === poolSize
+        ? new DatabaseUnavailable(new Error('no connection could be opened'))
+        : new Overloaded('database_connections'),
   });
   // Without a listener a lost connection would end the process. pg attaches the whole client to the error, so only its message is
   // logged.
   let closing = false;
-  pool.on('error', ({ message, code }: Error & { code?: string }) => {
-    if (!closing)
-      log.warn({ code, reason: message }, 'idle database connection lost; the pool opens another');
-  });
-  pool.on('connect', (client) => client.on('error', () => {}));
+  for (const opened of [pool, pingPool]) {
+    opened.on('error', ({ message, code }: Error & { code?: string }) => {
+      if (!closing)
+        log.warn({ code, reason: message }, 'idle database connection lost; the pool opens another');
+    });
+    opened.on('connect', (client) => client.on('error', () => {}));
+  }
+  pool.on('release', permits.release);
   if (!separatePool) {
     metrics.gaugeFrom('service_db_pool_active_connections', () => pool.totalCount - pool.idleCount);
-    metrics.gaugeFrom('service_db_pool_waiting_requests', () => pool.waitingCount);
+    metrics.gaugeFrom('service_db_pool_waiting_requests', permits.waiting);
   }
 
   /** The change is committed: a failure here must not look like a failed change. */
@@ -89,13 +117,30 @@ export function createPostgres(options: PostgresOptions): Db {
   };
 
   /** Every failure to connect is an outage, with any error code. */
-  const connect = () =>
-    pool.connect().catch((error) => {
+  const connectTo = (chosen: pg.Pool) =>
+    chosen.connect().catch((error) => {
       throw new DatabaseUnavailable(error);
     });
 
-  const queryOnce = async (query: pg.QueryConfig, check?: (result: pg.QueryResult) => void) => {
-    const client = await connect();
+  /** Fails with `Overloaded` while all connections are in use for too long. */
+  const connect = async () => {
+    await permits.acquire();
+    connecting += 1;
+    try {
+      return await connectTo(pool);
+    } catch (error) {
+      permits.release();
+      throw error;
+    } finally {
+      connecting -= 1;
+    }
+  };
+
+  const queryOn = async (
+    client: pg.PoolClient,
+    query: pg.QueryConfig,
+    check?: (result: pg.QueryResult) => void,
+  ) => {
     try {
       const result = await client.query(query);
       check?.(result);
@@ -106,6 +151,10 @@ export function createPostgres(options: PostgresOptions): Db {
       throw error;
     }
   };
+
+  const ping = createPing((query, check) =>
+    timed('ping', async () => queryOn(await connectTo(pingPool), query, check)),
+  );
 
   const queryable = (run: (query: pg.QueryConfig) => Promise<pg.QueryResult>): Queryable => {
     const query = (name: string, statement: Sql) => timed(name, () => run(configOf(name, statement)));
@@ -123,7 +172,7 @@ export function createPostgres(options: PostgresOptions): Db {
   };
 
   return {
-    ...queryable(queryOnce),
+    ...queryable(async (query) => queryOn(await connect(), query)),
     async transaction(work) {
       const client = await timed('connect', connect);
       const afterCommit: (() => void)[] = [];
@@ -183,19 +232,11 @@ export function createPostgres(options: PostgresOptions): Db {
       for (const callback of afterCommit) runAfterCommit(callback);
       return result;
     },
-    async ping() {
-      const timer = new AbortController();
-      const timeout = sleep(pingTimeoutMs, undefined, { signal: timer.signal }).then(() => {
-        throw new DatabaseUnavailable(new Error(`no answer within ${pingTimeoutMs} ms`));
-      });
-      const answer = timed('ping', () => queryOnce(readOnlyCheck, rejectReadOnly));
-      answer.catch(() => {});
-      await Promise.race([answer, timeout]).finally(() => timer.abort());
-    },
+    ping,
     listen: (channel, onNotification) => listenTo({ url, channel, onNotification, log }),
-    close() {
+    async close() {
       closing = true;
-      return pool.end();
+      await Promise.all([pool.end(), pingPool.end()]);
     },
   };
 }
@@ -203,16 +244,6 @@ export function createPostgres(options: PostgresOptions): Db {
 /** The URL may set the driver's own parameter, as tests do on a busy machine. */
 const connectTimeoutOf = (url: string): number =>
   Number(/[?&]connectionTimeoutMillis=(\d+)/.exec(url)?.[1]) || connectTimeoutMs;
-
-/** A standby, a demoted primary or a database with a full disk accepts connections and reads, but no writes. */
-const readOnlyCheck: pg.QueryConfig = {
-  text: `select current_setting('transaction_read_only') as read_only`,
-};
-
-function rejectReadOnly({ rows }: pg.QueryResult): void {
-  if (rows[0]?.read_only === 'on')
-    throw Object.assign(new Error('the database is read-only'), { code: readOnly });
-}
 
 /**
  * Sends the queries of this event-loop turn in one write instead of one per query. pg offers no option for it, so this corks the
@@ -282,9 +313,6 @@ const networkErrors = new Set([
  * (25006), deadlocks and lock timeouts (40, 55P03).
  */
 const outageCodes = /^(08|28|3D000|57P0|57014|25P03|53|58030|25006|40001|40P01|55P03)/;
-
-/** A connection may stay read-only after a failover; a new one reaches the writable server. */
-const readOnly = '25006';
 
 function isOutage(error: unknown): boolean {
   if (!(error instanceof Error)) return false;

@@ -4,8 +4,7 @@
  * so is each counter once a minute. While the store is unavailable, each process counts alone and reads the count of the others
  * from SQL every few seconds.
  */
-import { Overloaded } from '../../kernel/concurrency/overloaded.ts';
-import { DatabaseUnavailable } from '../../kernel/data/db.ts';
+import { isTemporary } from '../../kernel/data/db.ts';
 import { createLru } from '../../kernel/data/lru.ts';
 import { fail } from '../../kernel/fail.ts';
 import type { Identity } from '../../kernel/http/guard.ts';
@@ -57,7 +56,7 @@ export function createCallQuota(deps: CallQuotaDeps): CallQuota {
     reconciledAt.set(key, now);
     await raiseFromSql(kv, organizationId, now).catch((error) => {
       // The counter exists, so this can wait for the next minute.
-      if (!(error instanceof DatabaseUnavailable || error instanceof Overloaded)) throw error;
+      if (!isTemporary(error)) throw error;
     });
   };
 

@@ -3,7 +3,7 @@
  * of three counters for each. A loop counts these rows every minute; readers of the counters count them first.
  */
 import { createBatcher } from '../../kernel/concurrency/batcher.ts';
-import { DatabaseUnavailable, type Tx } from '../../kernel/data/db.ts';
+import { isTemporary, type Tx } from '../../kernel/data/db.ts';
 import { lockGlobal } from '../../kernel/data/locks.ts';
 import type { LedgerListener } from '../../kernel/domain-event.ts';
 import type { UsageDeps } from './deps.ts';
@@ -52,7 +52,7 @@ export function createUncountedTokens({ db }: Pick<UsageDeps, 'db'>): UncountedT
     count,
     countForReader: () =>
       count().catch((error) => {
-        if (!(error instanceof DatabaseUnavailable)) throw error;
+        if (!isTemporary(error)) throw error;
       }),
     planListener: {
       async inTransaction(tx, events) {

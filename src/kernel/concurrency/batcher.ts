@@ -2,7 +2,7 @@
  * A batcher: items that arrive while a batch is in flight form the next batch. Concurrent requests share a round trip or a commit
  * this way. When the queue is full, further items are refused at once (backpressure).
  */
-import { DatabaseUnavailable } from '../data/db.ts';
+import { isTemporary } from '../data/db.ts';
 import { Overloaded } from './overloaded.ts';
 
 export interface BatcherOptions<Item, Result> {
@@ -53,7 +53,7 @@ export function createBatcher<Item, Result>(options: BatcherOptions<Item, Result
       });
     } catch (error) {
       // One bad item must not fail the others: each is then run alone. Without a database all would fail again.
-      const isUnavailable = error instanceof DatabaseUnavailable || error instanceof Overloaded;
+      const isUnavailable = isTemporary(error);
       if (batch.length > 1 && !isUnavailable) {
         for (const queued of batch) await runBatch([queued]);
         return;

@@ -3,9 +3,8 @@
  * running, so no round is cut in half.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { DatabaseUnavailable } from '../data/db.ts';
+import { isTemporary } from '../data/db.ts';
 import type { Log } from '../observability/log.ts';
-import { Overloaded } from './overloaded.ts';
 
 export interface Loop {
   readonly name: string;
@@ -48,7 +47,7 @@ export function createLoops(
     const end = loop.begin?.(delay.wake);
     let outageLoggedAt = Number.NEGATIVE_INFINITY;
     const logFailure = (error: unknown) => {
-      if (!(error instanceof DatabaseUnavailable || error instanceof Overloaded)) {
+      if (!isTemporary(error)) {
         log.error({ err: error, loop: loop.name }, 'background loop failed; it runs again after its delay');
       } else if (performance.now() - outageLoggedAt >= remindMs) {
         outageLoggedAt = performance.now();

@@ -163,7 +163,7 @@ export const variables = {
   databasePoolSize: defaulted(integer(1, 500), 10, {
     env: 'DATABASE_POOL_SIZE',
     description:
-      'database connections per process for requests and background loops. One more listens for webhook deliveries; with streams, one more per stream and one more for all of them',
+      'database connections per process for requests and background loops. One more listens for webhook deliveries, and one more checks the health; with streams, one more per stream and one more for all of them',
   }),
   dataEncryptionKey: optional(
     encryptionKey,

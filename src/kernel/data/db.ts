@@ -3,6 +3,7 @@
  * `service_db_query_duration_seconds`) and transactions. The driver is adapters/postgres/postgres.ts.
  * Rows come back ready for the wire: timestamps as ISO strings in UTC, counts as numbers.
  */
+import { Overloaded } from '../concurrency/overloaded.ts';
 import type { Sql } from './sql.ts';
 
 export interface Queryable {
@@ -31,7 +32,7 @@ export interface Db extends Queryable {
    * best effort: listeners also poll. The returned function stops listening.
    */
   listen(channel: string, onNotify: () => void): () => Promise<void>;
-  /** Throws DatabaseUnavailable unless the database answers now. */
+  /** Throws DatabaseUnavailable unless the database answers now. It has a connection of its own, apart from the pool's. */
   ping(): Promise<void>;
   close(): Promise<void>;
 }
@@ -51,3 +52,7 @@ export class DatabaseUnavailable extends Error {
     this.name = 'DatabaseUnavailable';
   }
 }
+
+/** Work that failed for this reason can be repeated later. */
+export const isTemporary = (error: unknown): error is DatabaseUnavailable | Overloaded =>
+  error instanceof DatabaseUnavailable || error instanceof Overloaded;

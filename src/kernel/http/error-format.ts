@@ -2,7 +2,7 @@
 
 import type { ErrorCode, TokenErrorCode } from '../../contract/errors.ts';
 import type { ErrorEnvelope } from '../../contract/shapes.ts';
-import { Overloaded } from '../concurrency/overloaded.ts';
+import { Overloaded, type OverloadedQueue } from '../concurrency/overloaded.ts';
 import { DatabaseUnavailable } from '../data/db.ts';
 import { ApiError, TokenError } from '../fail.ts';
 import { type BodyFormat, mediaTypes } from './route.ts';
@@ -60,6 +60,12 @@ const byStatus: Readonly<Record<number, ErrorCode>> = {
   431: 'HEADERS_TOO_LARGE',
 };
 
+const overloadMessages: Readonly<Record<OverloadedQueue, string>> = {
+  work: 'The service is overloaded: too many requests are queued. Nothing was done; try again in a second.',
+  database_connections:
+    'The service is overloaded: too many requests are waiting for the database. Try again in a second.',
+};
+
 interface FrameworkError {
   readonly statusCode: number;
   readonly code?: string;
@@ -72,8 +78,7 @@ function toApiError(error: unknown, accepts: BodyFormat): ApiError {
     return new ApiError('SERVICE_UNAVAILABLE', { headers: { 'retry-after': '1' }, cause: error });
   }
   if (error instanceof Overloaded) {
-    const message =
-      'The service is overloaded: too many requests are queued. Nothing was done; try again in a second.';
+    const message = overloadMessages[error.queue];
     return new ApiError('SERVICE_UNAVAILABLE', { message, headers: { 'retry-after': '1' }, cause: error });
   }
   const { statusCode = 500 } = (error ?? {}) as Partial<FrameworkError>;

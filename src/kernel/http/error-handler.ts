@@ -2,6 +2,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { Overloaded } from '../concurrency/overloaded.ts';
 import type { Log } from '../observability/log.ts';
+import type { Metrics } from '../observability/metrics.ts';
 import { formatError } from './error-format.ts';
 import type { Guard } from './guard.ts';
 
@@ -11,17 +12,24 @@ export type ErrorHandler = (
   reply: FastifyReply,
 ) => Promise<unknown>;
 
+export interface ErrorHandlerDeps {
+  readonly guard: Guard;
+  readonly log: Log;
+  readonly metrics: Metrics;
+}
+
 const overloadLogMs = 1_000;
 
-export function createErrorHandler({ guard, log }: { guard: Guard; log: Log }): ErrorHandler {
+export function createErrorHandler({ guard, log, metrics }: ErrorHandlerDeps): ErrorHandler {
   let overloadLoggedAt = Number.NEGATIVE_INFINITY;
 
   /** Throttled: an overload refuses hundreds of requests, and a line for each would add to it. */
   const logOverload = (error: Overloaded, { routeOptions }: FastifyRequest) => {
+    metrics.count('service_overload_rejections_total', { queue: error.queue });
     if (performance.now() - overloadLoggedAt < overloadLogMs) return;
     overloadLoggedAt = performance.now();
     log.warn(
-      { route: routeOptions?.url, reason: error.message },
+      { route: routeOptions?.url, queue: error.queue, reason: error.message },
       'overloaded: a queue is full; requests are refused with 503',
     );
   };

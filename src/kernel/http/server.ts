@@ -76,7 +76,7 @@ export async function createHttp(deps: HttpDeps): Promise<Http> {
   const connections = createConnections({ window, securityHeaders, closeDelayMs: config.closeDelayMs });
   const unread = createUnreadResponses({ log, ...limits.unreadResponses, ...config.unread });
   const hooks = createResponseHooks({ connections, unread, window, metrics, log });
-  const answerError = createErrorHandler({ guard, log });
+  const answerError = createErrorHandler({ guard, log, metrics });
 
   const server: FastifyInstance = Fastify({
     ...fastifyOptions(config, log),

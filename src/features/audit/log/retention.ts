@@ -5,7 +5,7 @@
  */
 import { limits } from '../../../contract/limits.ts';
 import type { Clock } from '../../../kernel/clock.ts';
-import { DatabaseUnavailable, type Db, type Tx } from '../../../kernel/data/db.ts';
+import { type Db, isTemporary, type Tx } from '../../../kernel/data/db.ts';
 import type { Log } from '../../../kernel/observability/log.ts';
 import type { ReadStatement, Signer } from '../../../kernel/ports/signer.ts';
 import type { Alarm } from '../alarm.ts';
@@ -97,7 +97,7 @@ export function createRetention(deps: RetentionDeps): () => Promise<void> {
       partitions.invalidate();
       log.info({ dropped }, 'dropped audit partitions past retention');
     } catch (error) {
-      if (!(error instanceof DatabaseUnavailable)) throw error;
+      if (!isTemporary(error)) throw error;
       log.warn({ err: error }, 'audit partitions past retention not dropped; the next round retries');
     }
   };

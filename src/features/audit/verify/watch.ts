@@ -3,7 +3,7 @@
  * part of the old ones. It remembers in this process how far it is, and limits the work of one round.
  */
 import { createBatcher } from '../../../kernel/concurrency/batcher.ts';
-import { DatabaseUnavailable, type Tx } from '../../../kernel/data/db.ts';
+import { isTemporary, type Tx } from '../../../kernel/data/db.ts';
 import type { PublicKey } from '../../../kernel/ports/signer.ts';
 import { type ChainHead, emptyHead, headAtAnchor, headOf, signatureFinding } from '../chain/rules.ts';
 import {
@@ -113,7 +113,7 @@ export function createWatch(
     try {
       return await work();
     } catch (error) {
-      if (error instanceof DatabaseUnavailable || (isInvalidData(error) && !rowByRow)) throw error;
+      if (isTemporary(error) || (isInvalidData(error) && !rowByRow)) throw error;
       alarm.raise(finding('ROW_UNREADABLE', { organizationId }));
       skip();
       throw error;
