@@ -13,6 +13,7 @@ import { createRegistry, type Registry } from './composition/registry.ts';
 import { createHealth } from './features/health/feature.ts';
 import { createReference } from './features/reference/feature.ts';
 import { type Clock, systemClock } from './kernel/clock.ts';
+import { createFairQueue } from './kernel/concurrency/fair-queue.ts';
 import { createLoops, type Loop } from './kernel/concurrency/loops.ts';
 import type { Config } from './kernel/config/config.ts';
 import { createClockSkewGuard } from './kernel/data/clock-skew-guard.ts';
@@ -26,6 +27,14 @@ import type { Metrics } from './kernel/observability/metrics.ts';
 import type { Outbound } from './kernel/ports/outbound.ts';
 
 const lastFlushMs = 3_000;
+
+/** Most of the database connections for the writes of one organization, but never all of them. */
+const writesPerOrganization = (poolSize: number) => ({
+  concurrency: Number.POSITIVE_INFINITY,
+  perKey: Math.max(Math.ceil(poolSize / 2), poolSize - 2),
+  maxQueue: 500,
+  maxWaitMs: 30_000,
+});
 
 export interface AppOptions {
   readonly config: Config;
@@ -97,6 +106,7 @@ export async function createApp({
     idempotencyKeys: events.idempotency.keys,
     resourceMetadata: resourceMetadataOf(config.baseUrl),
     routes,
+    writeQueue: createFairQueue(writesPerOrganization(config.databasePoolSize)),
   });
   const loops = createLoops(
     features.flatMap((feature) => feature.loops ?? []),

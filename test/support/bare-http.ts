@@ -29,6 +29,7 @@ export async function startHttp(
     recordRefusal: async () => {},
     requirePermission: async () => {},
     countCall() {},
+    writeQueue: (_organization, work) => work(),
     idempotencyKeys: { find: async () => undefined, storeResponse: async () => {} },
     resourceMetadata: 'http://countersign.test/metadata',
     ...others,

@@ -3,6 +3,7 @@ import { Readable } from 'node:stream';
 import serializers from '@fastify/fast-json-stringify-compiler';
 import type { FastifyInstance, FastifyReply, FastifyRequest, FastifySerializerCompiler } from 'fastify';
 import type { Caller } from '../caller.ts';
+import type { FairQueue } from '../concurrency/fair-queue.ts';
 import { isDeepFrozen } from '../data/deep-freeze.ts';
 import { memoize } from '../data/memoize.ts';
 import { endSignal } from './connections/end-signal.ts';
@@ -58,6 +59,7 @@ export const compilers = {
 interface MountDeps {
   readonly guard: Guard;
   readonly runIdempotent: RunIdempotent;
+  readonly writeQueue: FairQueue;
   /** Aborted when the server closes. */
   readonly closing: AbortSignal;
 }
@@ -84,9 +86,13 @@ const pathOf = ({ url }: FastifyRequest): string => url.split('?', 1)[0] as stri
 function mount(
   context: FastifyInstance,
   entry: RouteEntry,
-  { guard, runIdempotent, closing }: MountDeps,
+  { guard, runIdempotent, writeQueue, closing }: MountDeps,
 ): void {
   const respond = createResponder(entry);
+  // Introspection is a read in the form of a POST, and hot. Requests without a caller have no organization.
+  const isWrite = entry.method !== 'GET' && entry.access.kind !== 'clientOrScope';
+  const inTurn = <T>(caller: Caller | undefined, work: () => T | Promise<T>): T | Promise<T> =>
+    isWrite && caller ? writeQueue(caller.organizationId, async () => work()) : work();
   context.route({
     method: entry.method,
     url: entry.path,
@@ -112,18 +118,20 @@ function mount(
       const { caller } = requestContext;
       const header = request.headers[idempotencyHeader];
       if (!entry.idempotent || header === undefined || !caller) {
-        const result = handle(caller);
+        const result = inTurn(caller, () => handle(caller));
         respond(result instanceof Promise ? await result : result, request, reply);
         // A promise of a reply takes three more microtasks.
         return reply.sent ? undefined : reply;
       }
-      const result = await runIdempotent(
-        { entry, caller, header, path: pathOf(request), body: request.body },
-        {
-          create: async (idempotentCaller) => handle(idempotentCaller),
-          serialize: (body) =>
-            String(reply.serializeInput(body as Record<string, unknown>, String(successStatus(entry)))),
-        },
+      const result = await inTurn(caller, () =>
+        runIdempotent(
+          { entry, caller, header, path: pathOf(request), body: request.body },
+          {
+            create: async (idempotentCaller) => handle(idempotentCaller),
+            serialize: (body) =>
+              String(reply.serializeInput(body as Record<string, unknown>, String(successStatus(entry)))),
+          },
+        ),
       );
       if ('created' in result) return respond(result.created, request, reply);
       reply.header(replayedHeader, 'true').header('cache-control', 'no-store');

@@ -12,6 +12,7 @@ import Fastify, {
   LogController,
 } from 'fastify';
 import { limits } from '../../contract/limits.ts';
+import type { FairQueue } from '../concurrency/fair-queue.ts';
 import type { Config } from '../config/config.ts';
 import { ApiError } from '../fail.ts';
 import type { Log } from '../observability/log.ts';
@@ -53,6 +54,8 @@ export interface HttpDeps extends GuardDeps, IdempotencyDeps {
   };
   readonly log: Log;
   readonly routes: readonly RouteEntry[];
+  /** Runs the handlers of requests that are not reads, keyed by organization. */
+  readonly writeQueue: FairQueue;
 }
 
 export interface Http {
@@ -110,6 +113,7 @@ export async function createHttp(deps: HttpDeps): Promise<Http> {
   await mountRoutes(server, routes, {
     guard,
     runIdempotent: createIdempotent(deps),
+    writeQueue: deps.writeQueue,
     closing: connections.closing,
   });
   configureListener(server.server, unread);
