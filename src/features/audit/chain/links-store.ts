@@ -23,6 +23,10 @@ export interface SequencerProgress {
 export const isRestored = sql`
   (audit_progress.xmin <> written_in::xid or settled_before > pg_snapshot_xmax(now))`;
 
+/** Until the end of the transaction: planning for the partitions of 90 days costs more than most of these statements. */
+export const planOnce = (tx: Tx): Promise<number> =>
+  tx.run('audit.plan', sql`set local plan_cache_mode = force_generic_plan`);
+
 /** The row is no evidence. If it was deleted, a new one makes the sequencer process the whole log again. */
 export async function readProgress(tx: Tx): Promise<SequencerProgress> {
   const read = () =>
@@ -141,6 +145,9 @@ export const isLinked = sql`exists (
   select from linked
   where linked.organization_id = e.organization_id and linked.key = uuid_send(e.event_id) || timestamptz_send(e.occurred_at))`;
 
+/** The highest transaction id. */
+const highest = '18446744073709551615';
+
 /** Events after the cursor that have no link. */
 export const findUnlinked = (
   tx: Tx,
@@ -148,21 +155,19 @@ export const findUnlinked = (
   { before, last, reached }: TransactionBounds,
   limit: number,
 ): Promise<UnlinkedEvent[]> => {
-  const isInBatch = sql`${isAfter(after)}
-    ${before === undefined ? sql`` : sql`and e.appended_in < ${before}::xid8`}
-    ${last === undefined ? sql`` : sql`and e.appended_in <= ${last}::xid8`}`;
+  const isInBatch = sql`${isAfter(after)} and e.appended_in < ${before ?? highest}::xid8 and e.appended_in <= ${last ?? highest}::xid8`;
   const mayBeLinked = sql`
     select e.organization_id, e.event_id, e.occurred_at, e.appended_in from audit_events e
-    where ${isInBatch} ${reached === undefined ? sql`` : sql`and e.appended_in <= ${reached}::xid8`}`;
+    where ${isInBatch} and e.appended_in <= ${reached ?? highest}::xid8`;
   return tx.many(
     'audit.unlinked',
-    sql`with ${withLinks(mayBeLinked)}
+    prepared(sql`with ${withLinks(mayBeLinked)}
         select e.event_id as "eventId", e.organization_id as "organizationId", e.occurred_at as timestamp,
                e.occurred_at = date_trunc('milliseconds', e.occurred_at) as exact, ${canonicalOf('e')} as canonical,
                e.appended_in::text as "appendedIn", coalesce(encode(e.seal, 'hex'), '') as seal
         from audit_events e
         where ${isInBatch} and not ${isLinked}
         order by e.appended_in, e.occurred_at, e.event_id
-        limit ${limit}`,
+        limit ${limit}`),
   );
 };

@@ -37,12 +37,17 @@ const rows = textOf('rows.jsonl')
 
 const log = createLog({ level: 'silent' });
 
-/** The fixture in a database of the earlier version, tampered with, and migrated. */
-async function moved(tampering = 'select 1') {
-  const url = await createEmptyDatabase();
+const migrations = readMigrations();
+const migrateTo = async (url: string, count: number) => {
   const db = createPostgres({ url, poolSize: 1, log, metrics: createMetrics(), noStatementTimeout: true });
-  const migrations = readMigrations();
-  await migrate({ db, log, clock: systemClock, migrations: migrations.slice(0, 29) });
+  await migrate({ db, log, clock: systemClock, migrations: migrations.slice(0, count) });
+  await db.close();
+};
+
+/** A database of the earlier version with the fixture. */
+async function createEarlier(): Promise<string> {
+  const url = await createEmptyDatabase();
+  await migrateTo(url, 29);
   const days = new Set(
     rows.flatMap(({ row }) => [row.linked_on, row.taken_on, row.occurred_at?.slice(0, 10)]).filter(Boolean),
   );
@@ -58,11 +63,22 @@ async function moved(tampering = 'select 1') {
     url,
     `set session_replication_role = replica; update audit_events set metadata = canonical::json -> 'metadata'`,
   );
+  return url;
+}
+
+const earlier = await createEarlier();
+
+/** A copy of it, tampered with and migrated. */
+async function moved(tampering = 'select 1') {
+  const url = await createEmptyDatabase();
+  const nameOf = (database: string) => new URL(database).pathname.slice(1);
+  const maintenance = new URL('/postgres', url).href;
+  await execute(maintenance, `drop database ${nameOf(url)}`);
+  await execute(maintenance, `create database ${nameOf(url)} template ${nameOf(earlier)} strategy file_copy`);
   await execute(url, `set session_replication_role = replica; ${tampering}`);
   // As after a restore: the sequencer looks for the link of each event.
   await execute(url, `update audit_progress set settled_before = '0'`);
-  await migrate({ db, log, clock: systemClock, migrations });
-  await db.close();
+  await migrateTo(url, migrations.length);
   const config = loadConfig(environment(url, { JWT_PREVIOUS_PUBLIC_KEYS: publicPem }));
   const app = await createApp({ config, log });
   await app.prepare();

@@ -10,7 +10,7 @@ import { nilUuid } from '../../../kernel/ids.ts';
 import type { Alarm } from '../alarm.ts';
 import { finding } from '../findings.ts';
 import type { Partitions } from '../log/partitions.ts';
-import type { ChainHeads } from './chain-heads.ts';
+import type { ChainHeads, HeadResult } from './chain-heads.ts';
 import { eventHash, linkHash, linkRecord, storedLength, withMicroseconds } from './hashes.ts';
 import type { Keyring, SigningStatus } from './keys/keyring.ts';
 import {
@@ -18,6 +18,7 @@ import {
   findEndOfBatch,
   findHighestTransaction,
   findUnlinked,
+  planOnce,
   readProgress,
   type SequencerProgress,
   type UnlinkedEvent,
@@ -25,7 +26,7 @@ import {
 } from './links-store.ts';
 import { confirmSequencerLock, isLockTimeout, lockSequencer } from './lock-store.ts';
 import type { Pending } from './pending.ts';
-import { type ChainHead, emptyHead, headOf } from './rules.ts';
+import { type ChainHead, emptyHead } from './rules.ts';
 import { insertSegments, type NewSegment } from './segments-store.ts';
 import type { TreeHeadRow } from './statements.ts';
 import type { TreeHeads } from './tree-heads.ts';
@@ -77,12 +78,16 @@ const maxTransaction = (one: string, other: string): string => (BigInt(one) > Bi
 export function createSequencer(deps: SequencerDeps): Sequencer {
   const { db, clock, keyring, chainHeads, treeHeads, alarm, partitions, pending } = deps;
 
+  /** Our last tree head, and the heads of chains that we wrote while no other process linked. */
+  const own = { treeHead: undefined as string | undefined, heads: new Map<string, ChainHead>() };
+
   /** Batch by batch, each in its own transaction. Events that commit behind the cursor are left to the next run. */
   const run = async (options: { timeoutMs?: number; signal?: AbortSignal | undefined } = {}) => {
     let state: RunState | undefined;
     for (;;) {
       state = await db.transaction(async (tx) => {
         if (!(await lockSequencer(tx, clock, options.timeoutMs))) return undefined;
+        await planOnce(tx);
         const progress = await readProgress(tx);
         // The database was restored during the run: start again.
         if (progress.restored && !state?.start.restored) state = undefined;
@@ -155,12 +160,13 @@ export function createSequencer(deps: SequencerDeps): Sequencer {
     if (problem) alarm.raise(problem);
     if (invalid) return false;
     const chains = Map.groupBy(events, (event) => event.organizationId);
-    const heads = await validHeads(tx, [...chains.keys()]);
-    const now = clock.now();
+    const heads = await validHeads(tx, [...chains.keys()], newest);
+    const now = new Date(clock.now()).toISOString();
     const added: ExtendedChain[] = [];
     const yieldIfDue = createYield(eventsPerYield);
     for (const [organizationId, head] of heads) {
-      const at = new Date(Math.max(now, Date.parse(head.at))).toISOString();
+      // The time of a chain never decreases, also after a clock was wrong.
+      const at = head.at > now ? head.at : now;
       added.push(await extendChain(organizationId, head, chains.get(organizationId) ?? [], at, yieldIfDue));
     }
     if (added.length > 0) await store(tx, added, newest);
@@ -173,18 +179,37 @@ export function createSequencer(deps: SequencerDeps): Sequencer {
     await insertTreeHeads(tx, rows);
     await insertSegments(tx, covered);
     tx.afterCommit(() => {
-      for (const segment of covered)
-        chainHeads.markSeen(segment.organizationId, headOf({ ...segment, keyId: '', signed: '' }));
+      if (newest?.signed !== own.treeHead) own.heads.clear();
+      own.treeHead = rows.at(-1)?.signed;
+      for (const { organizationId, number, size, head, at, hash, eventIds } of covered) {
+        const written = { number, size, head, at, hash };
+        own.heads.set(organizationId, written);
+        chainHeads.markSeen(organizationId, written);
+        pending.linked(eventIds);
+      }
       for (const row of rows) treeHeads.markSeen(row);
-      for (const { eventIds } of covered) pending.linked(eventIds);
     });
   };
 
-  /** The head of each chain; chains with a finding are left out. */
-  const validHeads = async (tx: Tx, organizationIds: readonly string[]): Promise<Map<string, ChainHead>> => {
+  /**
+   * The head of each chain; chains with a finding are left out. While the newest tree head is our own, no other process has
+   * linked since, and the heads that we wrote are the newest.
+   */
+  const validHeads = async (
+    tx: Tx,
+    organizationIds: readonly string[],
+    treeHead: TreeHeadRow | undefined,
+  ): Promise<Map<string, ChainHead>> => {
+    const isOwn = treeHead !== undefined && treeHead.signed === own.treeHead;
     const heads = new Map<string, ChainHead>();
-    const newest = await chainHeads.newest(tx, organizationIds);
+    const unknown: string[] = [];
     for (const organizationId of organizationIds) {
+      const head = isOwn ? own.heads.get(organizationId) : undefined;
+      if (head) heads.set(organizationId, head);
+      else unknown.push(organizationId);
+    }
+    const newest = unknown.length > 0 ? await chainHeads.newest(tx, unknown) : new Map<string, HeadResult>();
+    for (const organizationId of unknown) {
       const { head = emptyHead(organizationId), finding: problem } = newest.get(organizationId) ?? {};
       if (problem) alarm.raise(problem);
       else heads.set(organizationId, head);

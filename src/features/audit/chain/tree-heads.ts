@@ -18,6 +18,9 @@ import {
 } from './statements.ts';
 import { findNewestTreeHead } from './tree-heads-store.ts';
 
+/** With its hash, which the next checkpoint names. */
+export type Covered<T extends Checkpoint> = T & { readonly hash: string; readonly inclusion: Inclusion };
+
 export interface TreeHeads {
   /**
    * The newest tree head. With `invalid`, no tree head may follow it; with `lost`, this process has seen a later one. `seen`
@@ -34,7 +37,7 @@ export interface TreeHeads {
   cover<T extends Checkpoint>(
     checkpoints: readonly T[],
     newest: TreeHeadRow | undefined,
-  ): Promise<{ treeHeads: TreeHeadRow[]; covered: (T & { inclusion: Inclusion })[] }>;
+  ): Promise<{ treeHeads: TreeHeadRow[]; covered: Covered<T>[] }>;
 }
 
 export function createTreeHeads(deps: {
@@ -60,7 +63,7 @@ export function createTreeHeads(deps: {
     lastSeen: () => lastSeen,
     async cover<T extends Checkpoint>(checkpoints: readonly T[], newest: TreeHeadRow | undefined) {
       const treeHeads: TreeHeadRow[] = [];
-      const covered: (T & { inclusion: Inclusion })[] = [];
+      const covered: Covered<T>[] = [];
       for (const [at, group] of Map.groupBy(checkpoints, (checkpoint) => checkpoint.at)) {
         const leaves = group
           .map((checkpoint) => ({ checkpoint, hash: leafHash(checkpointText(checkpoint)) }))
@@ -77,12 +80,14 @@ export function createTreeHeads(deps: {
         };
         const signed = await sign(signer, 'treeHead', statement);
         treeHeads.push({ ...statement, keyId: signer.keyId, signed });
-        for (const [leafIndex, { checkpoint }] of leaves.entries()) {
-          const proof = tree.proofOf(leafIndex);
-          covered.push({
-            ...checkpoint,
-            inclusion: { treeHead: number, treeSize: leaves.length, leafIndex, proof },
-          });
+        for (const [leafIndex, { checkpoint, hash }] of leaves.entries()) {
+          const inclusion = {
+            treeHead: number,
+            treeSize: leaves.length,
+            leafIndex,
+            proof: tree.proofOf(leafIndex),
+          };
+          covered.push({ ...checkpoint, hash, inclusion });
         }
       }
       return { treeHeads, covered };

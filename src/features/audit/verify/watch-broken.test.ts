@@ -1,8 +1,11 @@
 /** The watch on a log that was tampered with: the gauge is 0, and no chain blocks the verification of the others. */
 import assert from 'node:assert/strict';
-import { it as test } from 'node:test';
-import { execute, startApp, type TestApp } from '../../../../test/support/harness.ts';
+import { after, it as test } from 'node:test';
+import { environment, execute, startApp, type TestApp } from '../../../../test/support/harness.ts';
 import { auditLinks, recordEvents } from '../../../../test/support/scenarios/audit-log.ts';
+import { createApp } from '../../../app.ts';
+import { loadConfig } from '../../../kernel/config/config.ts';
+import { createLog } from '../../../kernel/observability/log.ts';
 
 let t: TestApp;
 /** Each test has its own log, with few chains. */
@@ -226,19 +229,37 @@ for (const [what, tampering] of [
     assert.ok((await t.app.audit.verify(organizationId)).finding);
   });
 
+const forgedSegment = (organizationId: string) =>
+  copySegment(organizationId, { number: 'number + 1', size: 'size + 1', records: withForged('records') });
+const removeForged = (organizationId: string) =>
+  asIntruder(`delete from audit_segments where organization_id = '${organizationId}' and size = 4`);
+
 it('events recorded while a chain was broken are linked once it is repaired and the progress is reset', async () => {
   const organizationId = await chainOf(3);
-  await asIntruder(
-    copySegment(organizationId, { number: 'number + 1', size: 'size + 1', records: withForged('records') }),
-  );
+  await asIntruder(forgedSegment(organizationId));
   await recordEvents(t, organizationId, 2);
-  await t.app.audit.linkAll();
-  assert.ok((await t.app.audit.verify(organizationId)).finding);
-  await asIntruder(`delete from audit_segments where organization_id = '${organizationId}' and number = 2`);
+  // A process that has not written the chain reads its head.
+  const config = loadConfig(environment(t.databaseUrl));
+  const other = await createApp({ config, log: createLog({ level: 'silent' }), clock: t.clock });
+  after(() => other.close());
+  await other.prepare();
+  await other.audit.linkAll();
+  assert.ok((await other.audit.verify(organizationId)).finding);
+  await removeForged(organizationId);
   await t.sql("update audit_progress set settled_before = '0'");
   const { checked, finding } = await t.app.audit.verify(organizationId);
   assert.deepEqual([checked, finding], [5, undefined]);
   await recordEvents(t, organizationId, 1);
   assert.equal((await t.app.audit.verify(organizationId)).checked, 6);
   assert.equal(await gauge(), '1');
+});
+
+it('a process that wrote a chain goes on from its own head, and the chain is whole again once it is repaired', async () => {
+  const organizationId = await chainOf(3);
+  await asIntruder(forgedSegment(organizationId));
+  await recordEvents(t, organizationId, 2);
+  assert.ok((await t.app.audit.verify(organizationId)).finding);
+  await removeForged(organizationId);
+  const { checked, finding } = await t.app.audit.verify(organizationId);
+  assert.deepEqual([checked, finding], [5, undefined]);
 });
