@@ -197,12 +197,13 @@ describe('the database port', () => {
       await db.transaction((tx) => tx.run('test.insert', insert));
     }
   });
-  it('Overloaded when every connection is in use for too long; ping has its own; works again afterwards', async () => {
+  it('Overloaded when every connection is in use for too long; ping has its own; works again afterwards', async (t) => {
     const url = `${await createDatabase()}?connectionTimeoutMillis=2500`;
     const metrics = createMetrics();
     const db = createPostgres({ url, poolSize: 2, log: createLog({ level: 'silent' }), metrics });
     after(() => db.close());
     const { promise: ended, resolve: end } = Promise.withResolvers<void>();
+    t.after(() => end());
     const holders = [0, 1].map(() =>
       db.transaction(async (tx) => {
         await tx.run('test.hold', sql`select 1`);
