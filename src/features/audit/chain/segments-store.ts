@@ -207,8 +207,8 @@ export const lastCheckpointUpToSize = (
   findRow(
     tx,
     'audit.checkpoints.upTo',
-    sql`select ${checkpointColumns} from audit_segments s ${withTreeHead}
-        where s.organization_id = ${organizationId} and s.size <= ${size} order by s.size desc limit 1`,
+    prepared(sql`select ${checkpointColumns} from audit_segments s ${withTreeHead}
+        where s.organization_id = ${organizationId} and s.size <= ${size} order by s.size desc limit 1`),
   );
 
 /** The first checkpoint that covers at least `size` links. */
@@ -220,8 +220,8 @@ export const firstCheckpointFromSize = (
   findRow(
     db,
     'audit.checkpoints.from',
-    sql`select ${checkpointColumns} from audit_segments s ${withTreeHead}
-        where s.organization_id = ${organizationId} and s.size >= ${size} order by s.size limit 1`,
+    prepared(sql`select ${checkpointColumns} from audit_segments s ${withTreeHead}
+        where s.organization_id = ${organizationId} and s.size >= ${size} order by s.size limit 1`),
   );
 
 /** The last checkpoint taken before that day. */
@@ -276,8 +276,8 @@ export async function findAnchoredOrganizations(tx: Tx): Promise<string[]> {
 export const newestAnchor = (db: Queryable, organizationId: string): Promise<AnchorRow | undefined> =>
   db.maybe(
     'audit.anchors.newest',
-    sql`select number, taken_at as at, signed from audit_anchors
-        where organization_id = ${organizationId} order by number desc limit 1`,
+    prepared(sql`select number, taken_at as at, signed from audit_anchors
+        where organization_id = ${organizationId} order by number desc limit 1`),
   );
 
 export const insertAnchor = (tx: Tx, organizationId: string, row: AnchorRow): Promise<number> =>

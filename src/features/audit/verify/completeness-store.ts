@@ -1,6 +1,6 @@
 /** Completeness: every event that the sequencer has processed must have a link, and every chain must be found. */
 import type { Tx } from '../../../kernel/data/db.ts';
-import { join, raw, type Sql, sql } from '../../../kernel/data/sql.ts';
+import { join, prepared, raw, type Sql, sql } from '../../../kernel/data/sql.ts';
 import { isLinked, withLinks } from '../chain/links-store.ts';
 import type { Period } from '../log/period.ts';
 
@@ -42,8 +42,10 @@ export function mustBeLinkedTest({
 export async function countDue(tx: Tx, organizationId: string, cutoff: LinkingCutoff): Promise<number> {
   const { events } = await tx.one<{ events: number }>(
     'audit.settled.count',
-    sql`select count(*) as events from audit_events where organization_id = ${organizationId}
-          and ${mustBeLinked(cutoff)}`,
+    prepared(
+      sql`select count(*) as events from audit_events where organization_id = ${organizationId}
+            and ${mustBeLinked(cutoff)}`,
+    ),
   );
   return events;
 }
@@ -72,20 +74,23 @@ export const findDueUnlinked = (
 ): Promise<{ eventId: string } | undefined> =>
   tx.maybe(
     'audit.stray',
-    sql`with ${withLinks(sql`
-          select organization_id, event_id, occurred_at, appended_in from audit_events
-          where organization_id = ${organizationId}
-            ${from === undefined ? sql`` : sql`and occurred_at >= ${isoOf(from)}`}
-            ${to === undefined ? sql`` : sql`and occurred_at <= ${isoOf(to)}`}
-            and ${mustBeLinked(cutoff)}`)}
-        select e.event_id as "eventId" from candidates e where not ${isLinked} limit 1`,
+    prepared(sql`
+      with ${withLinks(sql`
+        select organization_id, event_id, occurred_at, appended_in from audit_events
+        where organization_id = ${organizationId}
+          and occurred_at >= ${from === undefined ? '-infinity' : isoOf(from)}::timestamptz
+          and occurred_at <= ${to === undefined ? 'infinity' : isoOf(to)}::timestamptz
+          and ${mustBeLinked(cutoff)}`)}
+      select e.event_id as "eventId" from candidates e where not ${isLinked} limit 1`),
   );
 
 /** Sizes start at 1. A scan from the first segment would skip rows below. */
 export async function hasRowsBeforeFirst(tx: Tx, organizationId: string): Promise<boolean> {
   const { found } = await tx.one<{ found: boolean }>(
     'audit.uncounted',
-    sql`select exists (select from audit_segments where organization_id = ${organizationId} and size < 1) as found`,
+    prepared(
+      sql`select exists (select from audit_segments where organization_id = ${organizationId} and size < 1) as found`,
+    ),
   );
   return found;
 }

@@ -4,10 +4,13 @@
 import type { Queryable, Tx } from '../../../kernel/data/db.ts';
 import { listOf, prepared, sql } from '../../../kernel/data/sql.ts';
 import type { Link, StoredEvent } from '../chain/hashes.ts';
+import { planOnce } from '../chain/links-store.ts';
 import { canonicalOf, storedTextMatches } from '../log/canonical-store.ts';
 
-export const takeSnapshot = (tx: Tx): Promise<number> =>
-  tx.run('audit.snapshot', sql`set transaction isolation level repeatable read, read only`);
+export async function takeSnapshot(tx: Tx): Promise<void> {
+  await tx.run('audit.snapshot', sql`set transaction isolation level repeatable read, read only`);
+  await planOnce(tx);
+}
 
 export interface EventBundle {
   readonly events: number;
