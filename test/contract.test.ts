@@ -63,6 +63,7 @@ describe('the contract', () => {
       Object.entries(metrics).map(([name, { type, labels }]) => [name, { type, labels: [...labels] }]),
     );
     const added = {
+      service_overload_rejections_total: { type: 'counter', labels: ['queue'] },
       service_audit_linking_delayed: { type: 'gauge', labels: [] },
       service_audit_oldest_unlinked_seconds: { type: 'gauge', labels: [] },
       service_audit_pending_dropped_total: { type: 'counter', labels: [] },

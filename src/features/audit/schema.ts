@@ -95,16 +95,27 @@ export const Verification = Type.Object(
 );
 export type Verification = Static<typeof Verification>;
 
+const exampleLeaf = JSON.stringify({
+  at: '2030-01-31T12:00:00.000Z',
+  head: '9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08',
+  number: 12,
+  organizationId: '3f2504e0-4f89-41d3-9a0c-0305e82c3301',
+  previous: 'fcde2b2edba56bf408601fb721fe9b5c338d10ee429ea04fae5511b68fbf8fb9',
+  size: 128,
+});
+
 const CheckpointInclusion = Type.Object(
   {
     checkpoint: Type.String({
       description: 'the leaf: canonical JSON with the hash of the checkpoint before it (`previous`)',
+      examples: [exampleLeaf],
     }),
-    treeHead: Type.Integer({ description: 'the number of the tree head' }),
-    treeSize: Type.Integer({ description: 'how many checkpoints are in the tree' }),
-    leafIndex: Type.Integer(),
+    treeHead: Type.Integer({ description: 'the number of the tree head', examples: [4821] }),
+    treeSize: Type.Integer({ description: 'how many checkpoints are in the tree', examples: [2] }),
+    leafIndex: Type.Integer({ description: 'the place of the leaf in the tree, from 0', examples: [0] }),
     proof: Type.Array(Type.String(), {
       description: 'the inclusion proof of RFC 9162: hashes from the leaf to the root',
+      examples: [['2c26b46b68ffc68ff99b453c1d30413413422d706483bfa0f98a5e886266e7ae']],
     }),
   },
   {
