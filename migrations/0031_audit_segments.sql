@@ -105,45 +105,56 @@ from (
   where inhparent in ('audit_links'::regclass, 'audit_checkpoints'::regclass)
 ) days;
 
--- The links after `beyond` through `size` belong to the checkpoint.
-create temporary table audit_ranges on commit drop as
-select organization_id, number, taken_on, size,
-       coalesce(lag(size) over (partition by organization_id order by number, taken_on), 0) as beyond
-from audit_checkpoints;
-create unique index on audit_ranges (organization_id, taken_on, size, number);
-analyze audit_ranges;
+-- Each link with the checkpoint of its day that covers it: the first whose size is not below its sequence. The links that
+-- belong to the checkpoint are after `beyond`, the size of the checkpoint before. One sort, for any number of checkpoints.
+create temporary table audit_covered on commit drop as
+select organization_id, day, sequence, event_id, occurred_at, event_hash, hash,
+       first_value(number) over checkpoint as number, first_value(beyond) over checkpoint as beyond
+from (
+  select *, count(number) over (partition by organization_id, day order by sequence desc, number nulls last
+                                rows unbounded preceding) as place
+  from (
+    select organization_id, taken_on as day, size as sequence, number,
+           coalesce(lag(size) over (partition by organization_id order by number, taken_on), 0) as beyond,
+           null::uuid as event_id, null::timestamptz as occurred_at, null::bytea as event_hash, null::bytea as hash
+    from audit_checkpoints
+    union all
+    select organization_id, linked_on, sequence, null, null, event_id, occurred_at, event_hash, hash from audit_links
+  ) chain
+) placed
+window checkpoint as (partition by organization_id, day, place order by sequence desc, number nulls last
+                      rows unbounded preceding);
+analyze audit_covered;
 
--- Each checkpoint with the links of its day. A link that is missing or too much makes the number of records wrong, which
--- verification reports.
+-- A link that is missing or too much makes the number of records wrong, which verification reports.
 insert into audit_segments
   (organization_id, number, size, taken_at, first_appended_in, last_appended_in, taken_on, head, previous, key_id, signed, records)
 select c.organization_id, c.number, c.size, c.taken_at, covered.transactions[1],
        covered.transactions[array_length(covered.transactions, 1)], c.taken_on, c.head, c.previous, c.key_id, c.signed,
        coalesce(covered.records, '')
-from audit_checkpoints c join audit_ranges using (organization_id, number, taken_on, size)
-left join lateral (
-  select string_agg(uuid_send(l.event_id) || timestamptz_send(l.occurred_at) || l.event_hash, ''::bytea order by l.sequence) as records,
+from audit_checkpoints c
+left join (
+  select l.organization_id, l.day, l.number,
+         string_agg(uuid_send(l.event_id) || timestamptz_send(l.occurred_at) || l.event_hash, ''::bytea order by l.sequence) as records,
          array_agg(e.appended_in order by e.appended_in) filter (where e.appended_in is not null) as transactions
-  from audit_links l
+  from audit_covered l
   left join audit_events e
     on e.occurred_at = l.occurred_at and e.event_id = l.event_id and e.organization_id = l.organization_id
-  where l.organization_id = c.organization_id and l.linked_on = c.taken_on and l.sequence > beyond and l.sequence <= c.size
-) covered on true;
+  where l.event_id is not null and l.sequence > l.beyond
+  group by l.organization_id, l.day, l.number
+) covered on covered.organization_id = c.organization_id and covered.day = c.taken_on and covered.number = c.number;
 
 -- Links that no checkpoint of their day covers, and links whose hash does not follow from the link before.
 insert into audit_inconsistent_links (organization_id, sequence, event_id, occurred_at, event_hash, hash, linked_on)
-select organization_id, sequence, event_id, occurred_at, event_hash, hash, linked_on
+select organization_id, sequence, event_id, occurred_at, event_hash, hash, day
 from (
   select *, case
               when sequence = 1 then sha256(convert_to('countersign audit chain of ' || organization_id, 'UTF8'))
-              else lag(hash) over (partition by organization_id order by sequence, linked_on)
+              else lag(hash) over (partition by organization_id order by sequence, day)
             end as hash_before
-  from audit_links
+  from audit_covered where event_id is not null
 ) l
-where not exists (
-    select from audit_ranges r
-    where r.organization_id = l.organization_id and r.taken_on = l.linked_on and r.size >= l.sequence and r.beyond < l.sequence
-  )
+where number is null or sequence <= beyond
   or hash <> sha256(convert_to(
        encode(hash_before, 'hex')
          || encode(int8send(sequence) || uuid_send(event_id) || timestamptz_send(occurred_at) || event_hash, 'hex'),
