@@ -28,5 +28,5 @@ test('Schemathesis finds nothing that schemathesis.toml does not justify', async
     ],
     { env: { PATH: process.env.PATH, HOME: folder, PYTHONUNBUFFERED: '1' }, cwd: folder },
   );
-  assert.equal(await program.gone(540_000), 0, program.output());
+  assert.equal(await program.gone(900_000), 0, program.output());
 });
