@@ -1,4 +1,4 @@
-/** The envelope in which subscribers receive an event, by webhook or by stream. The webhooks feature makes it. */
+/** The envelope in which subscribers receive an event, by webhook or by stream. kernel/delivery makes it. */
 import type { DomainEvent } from '../domain-event.ts';
 
 export interface Envelope {

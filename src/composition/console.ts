@@ -1,0 +1,33 @@
+/** The console: its sessions, links and files. */
+import { fileURLToPath } from 'node:url';
+import { createConsoleFiles } from '../adapters/console-files.ts';
+import type { Console } from '../features/console/deps.ts';
+import { createConsole } from '../features/console/feature.ts';
+import type { Events } from './events.ts';
+import type { Foundations } from './foundations.ts';
+import type { Issuance } from './issuance.ts';
+import type { Registry } from './registry.ts';
+
+/** The build: `dist/console` of the checkout, or of the published package. */
+const build = fileURLToPath(new URL('../../dist/console/', import.meta.url));
+
+export function openConsole(
+  base: Foundations,
+  { ledger, recordRefusal }: Events,
+  { organizations, credentials, people }: Registry,
+  { tokens }: Issuance,
+  folder = build,
+): Console {
+  const { config, log, clock, ids, db, provider } = base;
+  const { baseUrl, multiTenant, nodeEnv } = config;
+  return createConsole({
+    ...{ db, clock, ids, log, ledger, recordRefusal, provider, people },
+    settings: { baseUrl, multiTenant, dev: nodeEnv !== 'production' },
+    files: createConsoleFiles(folder),
+    findCredential: credentials.findBySecret,
+    recordUse: credentials.recordUse,
+    findEligibility: tokens.findEligibility,
+    lockEligibility: tokens.lockEligibility,
+    roleOf: organizations.roleOf,
+  });
+}

@@ -1,0 +1,43 @@
+/**
+ * Ends sessions and links with their credential, agent, organization or person, in the same transaction. A reactivation does not restore
+ * them.
+ */
+import { isDeepStrictEqual } from 'node:util';
+import type { EventType } from '../../../contract/events.ts';
+import type { Person } from '../../../kernel/caller.ts';
+import type { DomainEvent, LedgerListener } from '../../../kernel/domain-event.ts';
+import type { SessionOwner, Sessions } from '../deps.ts';
+import { deleteLinksOf } from '../links/store.ts';
+
+const owners: Partial<Record<EventType, (event: DomainEvent) => SessionOwner | undefined>> = {
+  'agent.suspended': ({ agentId }) => ({ agentId }),
+  'agent.decommissioned': ({ agentId }) => ({ agentId }),
+  'organization.suspended': ({ organizationId }) => ({ organizationId }),
+  'organization.deleted': ({ organizationId }) => ({ organizationId }),
+  'credential.revoked': ({ data }) => ({ credentialId: String(data.credentialId) }),
+  'person.removed': ({ data }) => ({ personId: String(data.personId) }),
+  // The query of a session reads the name.
+  'person.updated': ({ data }) =>
+    isDeepStrictEqual(data.changed, ['name']) ? undefined : { personId: String(data.personId) },
+};
+
+const actorOf = ({ agentId, ipAddress, userAgent, metadata }: DomainEvent) => ({
+  requestId: String(metadata.requestId),
+  ipAddress,
+  userAgent,
+  agentId: metadata.actorId === undefined ? agentId : String(metadata.actorId),
+  // The ledger wrote it, by the same name.
+  ...(metadata.person !== undefined && { person: metadata.person as Person }),
+});
+
+export const createSessionsListener = ({ endAll }: Pick<Sessions, 'endAll'>): LedgerListener => ({
+  async inTransaction(tx, events) {
+    for (const event of events) {
+      const owner = owners[event.type]?.(event);
+      if (!owner) continue;
+      await deleteLinksOf(tx, owner);
+      // `agent suspended`, `credential revoked` and so on.
+      await endAll(tx, actorOf(event), owner, event.type.replace('.', ' '));
+    }
+  },
+});

@@ -1,0 +1,181 @@
+/** Sessions: begin, authenticate requests, and end. */
+import { limits } from '../../../contract/limits.ts';
+import { scopes as allScopes, type Scope } from '../../../contract/scopes.ts';
+import type { Actor, Caller, Person } from '../../../kernel/caller.ts';
+import type { Tx } from '../../../kernel/data/db.ts';
+import { fail } from '../../../kernel/fail.ts';
+import type { Identity } from '../../../kernel/http/access/identity.ts';
+import type { SessionDeps } from '../../../kernel/http/access/session-requests.ts';
+import { hashSecret } from '../../../kernel/secrets.ts';
+import type { ConsoleDeps, Sessions } from '../deps.ts';
+import type { Session } from '../schema.ts';
+import type { SessionCookie } from './cookie.ts';
+import {
+  deleteSession,
+  deleteSessionsOf,
+  type EndedSession,
+  findSession,
+  insertSession,
+  type StoredPerson,
+  type StoredSession,
+  type Times,
+  touchSession,
+} from './store.ts';
+
+export interface SessionService extends Sessions, Pick<SessionDeps, 'authenticateSession'> {
+  /** The session of the cookie. */
+  require(cookies: string): Promise<StoredSession>;
+  /** For the page: who has signed in. */
+  describe(caller: Caller, cookies: string): Promise<Session>;
+  /** Ends the session of the cookie, if there is one. Returns the value of `Set-Cookie`. */
+  signOut(actor: Actor, cookies: string | undefined): Promise<string>;
+}
+
+const { idleSeconds, sessionSeconds } = limits.console;
+/** `last_used_at` is written at most this often. */
+const touchMs = 60_000;
+
+export const timesAt = (now: number): Times => ({
+  now: new Date(now),
+  idleSince: new Date(now - idleSeconds * 1_000),
+});
+
+export function createSessionService(deps: ConsoleDeps, cookie: SessionCookie): SessionService {
+  const { db, clock, ids, ledger, recordRefusal, roleOf, settings } = deps;
+
+  const find = async (cookies: string): Promise<StoredSession | undefined> => {
+    const secret = cookie.read(cookies);
+    return secret === undefined ? undefined : findSession(db, hashSecret(secret), timesAt(clock.now()));
+  };
+
+  const recordEnd = (tx: Tx, actor: Actor, ended: readonly EndedSession[], reason: string) =>
+    ledger.recordAll(
+      tx,
+      ended.map((session) => ({ actor, type: 'session.ended', subject: subjectOf(session, { reason }) })),
+    );
+
+  const end = async (tx: Tx, actor: Actor, cookies: string | undefined, reason: string): Promise<void> => {
+    const secret = cookies === undefined ? undefined : cookie.read(cookies);
+    const ended = secret === undefined ? [] : await deleteSession(tx, hashSecret(secret));
+    const [first] = ended;
+    if (!first) return;
+    // The person of the session ends it, also by a sign-in as another.
+    const person = first.person ? personOf(first.person) : undefined;
+    await recordEnd(tx, { ...actor, agentId: first.agentId, person }, ended, reason);
+  };
+
+  /** After the guard has found the session, a moment ago. */
+  const require = async (cookies: string): Promise<StoredSession> =>
+    (await find(cookies)) ?? fail('UNAUTHORIZED');
+
+  return {
+    cookieProblem: cookie.problem,
+    require,
+
+    requireSafeCookies() {
+      if (cookie.problem !== undefined) fail('FORBIDDEN', { message: cookie.problem });
+    },
+
+    async create(tx, origin, session, cookies) {
+      const { method, agentId, organizationId, scopes, credentialId, person, maker } = session;
+      await end(tx, origin, cookies, 'signed in again');
+      const secret = ids.secret('');
+      const sessionId = ids.uuid();
+      const now = new Date(clock.now());
+      const expiresAt = new Date(maker?.expiresAt ?? clock.now() + sessionSeconds * 1_000);
+      await insertSession(tx, {
+        ...{ sessionId, method, agentId, organizationId, scopes, now, expiresAt },
+        secretHash: hashSecret(secret),
+        credentialId: credentialId ?? null,
+        personId: person?.personId ?? null,
+        madeBy: maker?.sessionId ?? null,
+      });
+      await ledger.record(
+        tx,
+        { ...origin, agentId, organizationId, person },
+        'session.created',
+        subjectOf(
+          { sessionId, method, agentId, organizationId },
+          {
+            ...{ scopes, expiresAt: expiresAt.toISOString() },
+            ...(credentialId !== undefined && { credentialId }),
+            ...(maker && { madeBy: maker.sessionId }),
+          },
+        ),
+      );
+      return cookie.set(secret);
+    },
+
+    async endAll(tx, actor, owner, reason) {
+      await recordEnd(tx, actor, await deleteSessionsOf(tx, owner), reason);
+    },
+
+    recordRefusal: (origin, { method, reason, agentId, organizationId }) =>
+      recordRefusal({
+        actor: origin,
+        type: 'session.refused',
+        subject: { agentId, organizationId, outcome: 'failure', metadata: { method, reason } },
+      }),
+
+    async authenticateSession(cookies, { isUse }) {
+      const session = await find(cookies);
+      if (!session) return undefined;
+      const now = clock.now();
+      if (isUse && now - Date.parse(session.lastUsedAt) >= touchMs)
+        await touchSession(db, session.sessionId, new Date(now));
+      return identityOf(session);
+    },
+
+    async describe(caller, cookies) {
+      const session = await require(cookies);
+      const { person } = session;
+      return {
+        ...{ agentId: session.agentId, agentName: session.agentName },
+        ...{ organizationId: session.organizationId, organizationName: session.organizationName },
+        planTier: session.planTier,
+        role: person?.role ?? (await roleOf(caller)),
+        scopes: scopesOf(session),
+        person: person && { personId: person.personId, name: person.name },
+        expiresAt: session.expiresAt,
+        ...{ multiTenant: settings.multiTenant, dev: settings.dev },
+      };
+    },
+
+    async signOut(actor, cookies) {
+      await db.transaction((tx) => end(tx, actor, cookies, 'signed out'));
+      return cookie.cleared;
+    },
+  };
+}
+
+const subjectOf = (
+  { sessionId, method, agentId, organizationId }: Omit<EndedSession, 'person'>,
+  facts: object,
+) => ({
+  organizationId,
+  agentId,
+  metadata: { sessionId, method, ...facts },
+});
+
+/** What the session began with, as far as the agent may hold it now; a viewer changes nothing. */
+function scopesOf({ scopes, allowedScopes, person }: StoredSession): Scope[] {
+  const held = allScopes.filter((scope) => scopes.includes(scope) && allowedScopes.includes(scope));
+  return person?.role === 'viewer' ? held.filter((scope) => scope.endsWith(':read')) : held;
+}
+
+export const personOf = ({ personId, name, role }: StoredPerson): Person => ({
+  personId,
+  name,
+  role: role === 'admin' ? 'admin' : 'none',
+});
+
+/** For the guard. The query finds sessions of active organizations only. */
+function identityOf(session: StoredSession): Identity {
+  const { agentId, organizationId, planTier, person } = session;
+  const scopes = new Set(scopesOf(session));
+  return {
+    ...{ agentId, organizationId, organizationStatus: 'active', planTier },
+    ...{ scopes, grantableScopes: scopes },
+    ...(person && { person: personOf(person) }),
+  };
+}

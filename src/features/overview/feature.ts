@@ -1,0 +1,14 @@
+/**
+ * Overview: the state of one organization in one answer, for the first page of the console. A read model: it owns no table and reads
+ * `audit_events`, `agents`, `credentials`, `webhook_subscriptions`, `webhook_deliveries` and `token_months`, which their features write.
+ * Each query reads a limited number of rows, so the cost does not grow with the log. The status of the audit log is the result of the
+ * audit feature's watch.
+ */
+import type { RouteEntry } from '../../kernel/http/route.ts';
+import type { OverviewDeps } from './deps.ts';
+import { overviewRoutes } from './routes.ts';
+import { createOverviewService } from './service.ts';
+
+export const createOverview = (deps: OverviewDeps): { readonly routes: readonly RouteEntry[] } => ({
+  routes: overviewRoutes(createOverviewService(deps)),
+});

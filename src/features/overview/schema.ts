@@ -1,0 +1,146 @@
+import type { Static } from 'typebox';
+import Type from '../../contract/json-schema.ts';
+import { limits } from '../../contract/limits.ts';
+import { Nullable, Timestamp, Uuid } from '../../contract/shapes.ts';
+
+const { tokenMinutes, refusalHours, maxReasons, maxEvents, expiryDays, maxCredentials, maxCount } =
+  limits.overview;
+
+export const OverviewQuery = Type.Object({
+  organizationId: Type.Optional(
+    Type.Unsafe<string>({
+      ...Uuid,
+      description: 'a UUID, for the operator: which organization; its own when none is named',
+    }),
+  ),
+});
+
+const truncatedBefore = Type.Union(
+  [
+    Type.Unsafe<string>({
+      ...Timestamp,
+      description: `an ISO 8601 time when the organization has more than ${maxEvents} events in this period: earlier ones are not counted`,
+    }),
+    Type.Null(),
+  ],
+  { examples: [null] },
+);
+
+const TokenMinutes = Type.Object(
+  {
+    data: Type.Array(
+      Type.Object({
+        minute: Timestamp,
+        issued: Type.Integer({ examples: [42] }),
+        refused: Type.Integer({ examples: [1] }),
+      }),
+      {
+        description: `each of the last ${tokenMinutes} minutes, oldest first, zero included; the last one is the current minute`,
+      },
+    ),
+    truncatedBefore,
+  },
+  { title: 'OverviewTokens' },
+);
+
+const Refusals = Type.Object(
+  {
+    since: Timestamp,
+    total: Type.Integer({ examples: [3] }),
+    data: Type.Array(
+      Type.Object({
+        action: Type.String({
+          description: 'the action of the audit events; refusals.suppressed counts refusals without an event',
+          examples: ['token.refused'],
+        }),
+        reason: Nullable(Type.String({ examples: ['wrong client secret'] })),
+        count: Type.Integer({ examples: [3] }),
+      }),
+      {
+        description: `refusals of the last ${refusalHours} hours by action and reason, the most frequent first; at most ${maxReasons}`,
+      },
+    ),
+    truncatedBefore,
+  },
+  { title: 'OverviewRefusals' },
+);
+
+const ExpiringCredentials = Type.Object(
+  {
+    data: Type.Array(
+      Type.Object({
+        agentId: Uuid,
+        email: Type.String({ description: 'of the agent' }),
+        credentialId: Uuid,
+        name: Nullable(Type.String({ description: 'of the credential', examples: ['ci'] })),
+        expiresAt: Timestamp,
+      }),
+      {
+        description: `active credentials that expire within ${expiryDays} days, the next one first; at most ${maxCredentials}`,
+      },
+    ),
+    total: Type.Integer({ description: `how many there are; ${maxCount} means as many or more` }),
+  },
+  { title: 'OverviewExpiringCredentials' },
+);
+
+const FailingWebhook = Type.Object(
+  {
+    id: Uuid,
+    name: Type.String(),
+    url: Type.String(),
+    active: Type.Boolean(),
+    failed: Type.Integer({
+      description: `deliveries that wait for another attempt; ${maxCount} means as many or more`,
+      examples: [2],
+    }),
+    deadLetter: Type.Integer({
+      description: `deliveries without another attempt; ${maxCount} means as many or more`,
+      examples: [0],
+    }),
+    lastError: Nullable(
+      Type.String({ description: 'of the newest of these deliveries', examples: ['HTTP status 503'] }),
+    ),
+    lastFailedAt: Nullable(Timestamp),
+  },
+  { title: 'OverviewFailingWebhook' },
+);
+
+const AuditStatus = Type.Object(
+  {
+    intact: Type.Boolean({
+      description: 'false while the watch of the audit log, or a verification, has found a change',
+    }),
+    checkedAt: Nullable(Timestamp),
+  },
+  { title: 'OverviewAudit', description: 'the last round of the background verification' },
+);
+
+const FirstSteps = Type.Object(
+  {
+    agents: Type.Boolean({ description: 'there is an agent besides the caller' }),
+    credentials: Type.Boolean({ description: 'such an agent has a credential, a public key, or a token' }),
+    tokens: Type.Boolean({ description: 'such an agent was issued a token' }),
+    agentId: Nullable(Type.Unsafe<string>({ ...Uuid, description: 'a UUID: the first of these agents' })),
+  },
+  { title: 'OverviewFirstSteps', description: 'for a guide to a new organization' },
+);
+
+export const Overview = Type.Object(
+  {
+    organizationId: Uuid,
+    generatedAt: Timestamp,
+    tokens: Nullable(TokenMinutes),
+    refusals: Nullable(Refusals),
+    expiringCredentials: ExpiringCredentials,
+    failingDeliveries: Nullable(
+      Type.Array(FailingWebhook, {
+        description: 'webhooks with failed or dead-lettered deliveries, the most recent failure first',
+      }),
+    ),
+    audit: Nullable(AuditStatus),
+    firstSteps: FirstSteps,
+  },
+  { title: 'Overview' },
+);
+export type Overview = Static<typeof Overview>;

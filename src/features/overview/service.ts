@@ -1,0 +1,104 @@
+import { limits } from '../../contract/limits.ts';
+import { type Caller, isOperator } from '../../kernel/caller.ts';
+import { fail } from '../../kernel/fail.ts';
+import type { OverviewDeps } from './deps.ts';
+import type { Overview } from './schema.ts';
+import {
+  type EventCounts,
+  findExpiring,
+  findFailingWebhooks,
+  findFirstSteps,
+  readRecentEvents,
+} from './store.ts';
+
+export interface OverviewService {
+  of(caller: Caller, organizationId: string | undefined): Promise<Overview>;
+}
+
+const { tokenMinutes, refusalHours, maxReasons, maxEvents, expiryDays, maxCredentials, maxCount } =
+  limits.overview;
+const minuteMs = 60_000;
+const hourMs = 60 * minuteMs;
+const isoOf = (time: number) => new Date(time).toISOString();
+
+export function createOverviewService({
+  db,
+  clock,
+  countIssued,
+  auditStatus,
+}: OverviewDeps): OverviewService {
+  const readFigures = async (organizationId: string, now: number) => {
+    const firstMinute = now - (now % minuteMs) - (tokenMinutes - 1) * minuteMs;
+    const since = now - refusalHours * hourMs;
+    const events = await readRecentEvents(db, organizationId, {
+      since: isoOf(since),
+      firstMinute: isoOf(firstMinute),
+      until: isoOf(now),
+      limit: maxEvents,
+    });
+    return {
+      tokens: tokensOf(events, firstMinute),
+      refusals: refusalsOf(events, isoOf(since)),
+    };
+  };
+
+  return {
+    async of(caller, requested) {
+      const organizationId = organizationOf(caller, requested);
+      const now = clock.now();
+      await countIssued();
+      const { exists, ...firstSteps } = await findFirstSteps(db, organizationId, caller.agentId);
+      if (!exists) fail('ORG_NOT_FOUND');
+      const maySeeAudit = caller.scopes.has('audit:read');
+      const figures = maySeeAudit ? await readFigures(organizationId, now) : { tokens: null, refusals: null };
+      const expiring = await findExpiring(db, organizationId, {
+        from: isoOf(now),
+        to: isoOf(now + expiryDays * 24 * hourMs),
+        maxCount,
+        limit: maxCredentials,
+      });
+      return {
+        organizationId,
+        generatedAt: isoOf(now),
+        ...figures,
+        expiringCredentials: {
+          data: expiring.map(({ total: _, ...credential }) => credential),
+          total: expiring[0]?.total ?? 0,
+        },
+        failingDeliveries: caller.scopes.has('webhooks:read')
+          ? await findFailingWebhooks(db, organizationId, maxCount)
+          : null,
+        audit: maySeeAudit ? auditStatus(organizationId) : null,
+        firstSteps,
+      };
+    },
+  };
+}
+
+function organizationOf(caller: Caller, requested: string | undefined): string {
+  const organizationId = requested?.toLowerCase() ?? caller.organizationId;
+  return organizationId === caller.organizationId || isOperator(caller)
+    ? organizationId
+    : fail('ORG_NOT_FOUND');
+}
+
+/** The time from which the events are complete, when that is after the start of the period. */
+const truncation = ({ read, oldest }: EventCounts, since: string): string | null =>
+  read >= maxEvents && oldest !== null && oldest > since ? oldest : null;
+
+function tokensOf(events: EventCounts, firstMinute: number): NonNullable<Overview['tokens']> {
+  const counts = new Map(events.minutes.map((row) => [Date.parse(row.minute), row]));
+  const data = Array.from({ length: tokenMinutes }, (_, index) => {
+    const minute = firstMinute + index * minuteMs;
+    const { issued = 0, refused = 0 } = counts.get(minute) ?? {};
+    return { minute: isoOf(minute), issued, refused };
+  });
+  return { data, truncatedBefore: truncation(events, isoOf(firstMinute)) };
+}
+
+const refusalsOf = (events: EventCounts, since: string): NonNullable<Overview['refusals']> => ({
+  since,
+  total: events.reasons.reduce((sum, { count }) => sum + count, 0),
+  data: events.reasons.slice(0, maxReasons),
+  truncatedBefore: truncation(events, since),
+});

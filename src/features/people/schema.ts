@@ -1,0 +1,83 @@
+import type { Static } from 'typebox';
+import Type from '../../contract/json-schema.ts';
+import { pageSizes } from '../../contract/limits.ts';
+import {
+  IssuerAddress,
+  imitating,
+  literals,
+  Nullable,
+  notBlankWithout,
+  PageOf,
+  pageQuery,
+  Timestamp,
+  Uuid,
+} from '../../contract/shapes.ts';
+
+export const personRoles = ['admin', 'viewer'] as const;
+export type PersonRole = (typeof personRoles)[number];
+
+const Role = literals(personRoles);
+
+/** The audit log shows it: control and bidirectional formatting characters could imitate another name. */
+const PersonName = Type.String({
+  minLength: 1,
+  maxLength: 100,
+  pattern: notBlankWithout(imitating),
+  description:
+    '1 to 100 characters, not all blank, none of them a control character, a bidirectional formatting character or U+FEFF; not unique',
+  examples: ['Ada Lovelace'],
+});
+
+/** OpenID Connect Core §2: at most 255 ASCII characters, compared as they are. */
+const Subject = Type.String({
+  minLength: 1,
+  maxLength: 255,
+  pattern: '^[ -~]+$',
+  description: 'the `sub` of the person at the provider: 1 to 255 printable ASCII characters',
+  examples: ['248289761001'],
+});
+
+export const Person = Type.Object(
+  {
+    personId: Uuid,
+    organizationId: Uuid,
+    issuer: Type.String({ description: 'of the OpenID provider' }),
+    subject: Type.String({
+      description: 'the `sub` of the person at the provider',
+      examples: ['248289761001'],
+    }),
+    name: Type.String({ examples: ['Ada Lovelace'] }),
+    role: Role,
+    agentId: Type.String({ ...Uuid, description: 'the agent through which the person acts' }),
+    createdAt: Timestamp,
+    updatedAt: Timestamp,
+    lastSignInAt: Nullable(Timestamp),
+  },
+  { title: 'Person' },
+);
+export type Person = Static<typeof Person>;
+
+export const PersonPage = PageOf(Person, 'PersonPage');
+
+export const NewPerson = Type.Object(
+  { issuer: IssuerAddress, subject: Subject, name: PersonName, role: Role, agentId: Uuid },
+  { title: 'NewPerson', additionalProperties: false },
+);
+export type NewPerson = Static<typeof NewPerson>;
+
+export const PersonChange = Type.Object(
+  { name: Type.Optional(PersonName), role: Type.Optional(Role), agentId: Type.Optional(Uuid) },
+  { title: 'PersonChange', additionalProperties: false },
+);
+export type PersonChange = Static<typeof PersonChange>;
+
+export const PeopleParams = Type.Object({ orgId: Uuid });
+
+export const PersonParams = Type.Object({ orgId: Uuid, personId: Uuid });
+export type PersonParams = Static<typeof PersonParams>;
+
+export const PeopleQuery = Type.Object({
+  ...pageQuery(pageSizes.standard),
+  role: Type.Optional(Role),
+});
+export type PeopleQuery = Static<typeof PeopleQuery>;

@@ -1,0 +1,98 @@
+/** Writes `people`. A sign-in also reads the agents and organizations of the invitations. */
+import type { Queryable } from '../../kernel/data/db.ts';
+import { sql } from '../../kernel/data/sql.ts';
+import { offsetOf } from '../../kernel/http/page.ts';
+import type { Invitation, SignedInPerson } from './deps.ts';
+import type { PeopleQuery, Person } from './schema.ts';
+
+const columns = sql`
+  person_id as "personId", organization_id as "organizationId", issuer, subject, name, role, agent_id as "agentId",
+  created_at as "createdAt", updated_at as "updatedAt", last_sign_in_at as "lastSignInAt"`;
+
+/** False when the person was invited to the organization already. */
+export async function insertPerson(db: Queryable, person: Person): Promise<boolean> {
+  const { personId, organizationId, issuer, subject, name, role, agentId, createdAt, updatedAt } = person;
+  const inserted = await db.run(
+    'people.insert',
+    sql`insert into people
+          (person_id, organization_id, issuer, subject, name, role, agent_id, created_at, updated_at)
+        values
+          (${personId}, ${organizationId}, ${issuer}, ${subject}, ${name}, ${role}, ${agentId}, ${createdAt}, ${updatedAt})
+        on conflict (issuer, subject, organization_id) do nothing`,
+  );
+  return inserted === 1;
+}
+
+export async function countPeople(db: Queryable, organizationId: string): Promise<number> {
+  const { total } = await db.one<{ total: number }>(
+    'people.count',
+    sql`select count(*) as total from people where organization_id = ${organizationId}`,
+  );
+  return total;
+}
+
+/** Changes of one organization are serialized by its lock, so the row needs none. */
+export const findPerson = (
+  db: Queryable,
+  organizationId: string,
+  personId: string,
+): Promise<Person | undefined> =>
+  db.maybe(
+    'people.find',
+    sql`select ${columns} from people where organization_id = ${organizationId} and person_id = ${personId}`,
+  );
+
+export async function listPeople(db: Queryable, organizationId: string, query: PeopleQuery) {
+  const { role } = query;
+  const matches =
+    role === undefined
+      ? sql`organization_id = ${organizationId}`
+      : sql`organization_id = ${organizationId} and role = ${role}`;
+  const rows = await db.many<Person>(
+    'people.list',
+    sql`select ${columns} from people where ${matches}
+        order by created_at desc, person_id desc limit ${query.limit} offset ${offsetOf(query)}`,
+  );
+  const { total } = await db.one<{ total: number }>(
+    'people.total',
+    sql`select count(*) as total from people where ${matches}`,
+  );
+  return { rows, total };
+}
+
+export async function updatePerson(db: Queryable, person: Person): Promise<void> {
+  const { personId, name, role, agentId, updatedAt } = person;
+  await db.run(
+    'people.update',
+    sql`update people set name = ${name}, role = ${role}, agent_id = ${agentId}, updated_at = ${updatedAt}
+        where person_id = ${personId}`,
+  );
+}
+
+export async function deletePerson(db: Queryable, { personId }: Person): Promise<void> {
+  await db.run('people.delete', sql`delete from people where person_id = ${personId}`);
+}
+
+export const updateLastSignIn = (
+  db: Queryable,
+  personId: string,
+  at: string,
+): Promise<SignedInPerson | undefined> =>
+  db.maybe(
+    'people.signedIn',
+    sql`update people set last_sign_in_at = ${at} where person_id = ${personId}
+        returning person_id as "personId", name, role, agent_id as "agentId", organization_id as "organizationId"`,
+  );
+
+export const findInvitations = (db: Queryable, issuer: string, subject: string): Promise<Invitation[]> =>
+  db.many(
+    'people.invitations',
+    sql`select p.person_id as "personId", p.name, p.role, p.agent_id as "agentId",
+          p.organization_id as "organizationId", o.name as "organizationName",
+          a.status = 'active' and o.status = 'active' as usable
+        from people p
+        join agents a on a.agent_id = p.agent_id
+        join organizations o on o.organization_id = p.organization_id
+        where p.issuer = ${issuer} and p.subject = ${subject}
+        order by o.name, p.person_id limit 100`,
+  );

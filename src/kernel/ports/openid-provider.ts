@@ -1,0 +1,52 @@
+/** The OpenID provider through which people sign in to the console. Implemented by adapters/openid-connect.ts. */
+import { urlProblem } from './external-tokens.ts';
+
+/** Secrets of one sign-in, known to the browser's cookie alone. */
+export interface SignInSecrets {
+  readonly state: string;
+  readonly nonce: string;
+  /** For PKCE. */
+  readonly codeVerifier: string;
+}
+
+export interface OpenIdProvider {
+  readonly issuer: string;
+  /** For the button of the sign-in page. */
+  readonly name: string;
+  /** The provider's page for the browser. */
+  authorizationUrl(secrets: SignInSecrets): Promise<string>;
+  /** Verifies the provider's answer, exchanges the code, and verifies the ID token. `query` is that of the callback. */
+  identify(query: URLSearchParams, secrets: SignInSecrets): Promise<{ issuer: string; subject: string }>;
+  close(): Promise<void>;
+}
+
+/**
+ * `unavailable`: the provider cannot be reached, or answers with nonsense. `refused`: the provider or the person has refused the sign-in.
+ * `invalid`: the answer does not belong to this sign-in, or is not a valid one for this client.
+ */
+export type ProviderReason = 'unavailable' | 'refused' | 'invalid';
+
+export class ProviderProblem extends Error {
+  readonly reason: ProviderReason;
+
+  constructor(reason: ProviderReason, message: string, options?: ErrorOptions) {
+    super(message, options);
+    this.name = 'ProviderProblem';
+    this.reason = reason;
+  }
+}
+
+const loopback = /^(localhost|127(\.\d{1,3}){3}|\[::1\])$/;
+
+/** Without TLS only a provider on this machine is acceptable. */
+export const isLoopback = (address: string): boolean =>
+  URL.canParse(address) && loopback.test(new URL(address).hostname);
+
+/** The problem with the issuer of a provider; undefined for a valid one. */
+export function providerAddressProblem(address: string): string | undefined {
+  const problem = urlProblem(address, { allowHttp: true, allowQuery: false });
+  if (problem !== undefined) return problem;
+  return new URL(address).protocol === 'https:' || isLoopback(address)
+    ? undefined
+    : 'must be an absolute https:// URL (http:// only for localhost)';
+}
