@@ -1,0 +1,173 @@
+/**
+ * The only place that calls fetch. It adds the CSRF header, turns failures into ApiError with the request id, waits once
+ * when the rate limit says so, and reports a lost session and a lost connection to listeners.
+ */
+import { ApiError } from './api-error.ts';
+import { type OperationId, type Operations, operations } from './generated.ts';
+
+type Operation<Id extends OperationId> = Operations[Id];
+
+/** Keys whose type has no required field may be left out. */
+type Part<Key extends string, Type> = Type extends undefined
+  ? { readonly [K in Key]?: undefined }
+  : Record<string, never> extends Type
+    ? { readonly [K in Key]?: Type }
+    : { readonly [K in Key]: Type };
+
+/** The input of an operation: `params` (of the path), `query` and `body`, as far as it has them. */
+export type Input<Id extends OperationId> = Part<'params', Operation<Id>['params']> &
+  Part<'query', Operation<Id>['query']> &
+  Part<'body', Operation<Id>['body']>;
+
+/** The JSON of the answer. `callRaw` is for answers that are none. */
+export type Output<Id extends OperationId> = Exclude<Operation<Id>['response'], Response>;
+
+/** An input of any operation. */
+export interface AnyInput {
+  readonly params?: Readonly<Record<string, unknown>> | undefined;
+  readonly query?: Readonly<Record<string, unknown>> | undefined;
+  readonly body?: unknown;
+}
+
+export interface CallOptions {
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** The longest time that a request waits after a 429. Otherwise the error is shown at once. */
+const longestWaitSeconds = 60;
+
+type Listener = (event: RequestEvent) => void;
+export type RequestEvent =
+  | { readonly type: 'unauthorized' }
+  | { readonly type: 'waiting'; readonly seconds: number }
+  | { readonly type: 'offline' }
+  | { readonly type: 'online' };
+
+const listeners = new Set<Listener>();
+
+/** Calls the listener on lost sessions, lost connections and waits. Returns a function that ends it. */
+export function onRequestEvent(listener: Listener): () => void {
+  listeners.add(listener);
+  return () => listeners.delete(listener);
+}
+
+const report = (event: RequestEvent): void => {
+  for (const listener of listeners) listener(event);
+};
+
+/** When the last answer arrived, in milliseconds. A session lives on with each request. */
+let lastAnswerAt = 0;
+export const timeOfLastAnswer = (): number => lastAnswerAt;
+
+/** The path and query of an operation below `/api/v1`, for requests and for "Copy as curl". */
+export function pathOf(id: OperationId, { params = {}, query = {} }: AnyInput = {}): string {
+  const path = operations[id].path.replace(/\{(\w+)\}/g, (_, name: string) =>
+    encodeURIComponent(String(params[name] ?? '')),
+  );
+  const search = new URLSearchParams();
+  for (const [name, value] of Object.entries(query))
+    if (value !== undefined && value !== null && value !== '') search.append(name, String(value));
+  const text = search.toString();
+  return text ? `${path}?${text}` : path;
+}
+
+/** Sends an operation of the API for the session's agent. */
+export async function call<Id extends OperationId>(
+  id: Id,
+  input: Input<Id>,
+  options: CallOptions = {},
+): Promise<Output<Id>> {
+  const response = await callRaw(id, input as AnyInput, options);
+  return readBody(response) as Promise<Output<Id>>;
+}
+
+/** The same, with the response as it is: for downloads and streams. It fails like `call`. */
+export const callRaw = (id: OperationId, input: AnyInput, options: CallOptions = {}): Promise<Response> =>
+  send(operations[id].method, `/console${pathOf(id, input)}`, input.body, options);
+
+/** A request to one of the console's own routes, such as `/console/api/session`. */
+export async function sendJson(
+  method: string,
+  path: string,
+  body?: unknown,
+  options: CallOptions = {},
+): Promise<unknown> {
+  return readBody(await send(method, path, body, options));
+}
+
+async function readBody(response: Response): Promise<unknown> {
+  const text = await response.text();
+  if (text === '') return undefined;
+  return /json/.test(response.headers.get('content-type') ?? '') ? JSON.parse(text) : text;
+}
+
+async function send(
+  method: string,
+  path: string,
+  body: unknown,
+  { signal }: CallOptions,
+  isRetry = false,
+): Promise<Response> {
+  const response = await fetchOnce(method, path, body, signal);
+  if (response.ok) return response;
+  const seconds = Number(response.headers.get('retry-after'));
+  if (response.status === 429 && !isRetry && seconds > 0 && seconds <= longestWaitSeconds) {
+    report({ type: 'waiting', seconds });
+    await pause(seconds * 1000, signal);
+    return send(method, path, body, { signal }, true);
+  }
+  // The sign-in page shows the refusal of a sign-in itself.
+  if (response.status === 401 && path.startsWith('/console/api/v1/')) report({ type: 'unauthorized' });
+  throw await errorOf(response);
+}
+
+async function fetchOnce(
+  method: string,
+  path: string,
+  body: unknown,
+  signal: AbortSignal | undefined,
+): Promise<Response> {
+  try {
+    const response = await fetch(path, {
+      method,
+      headers: {
+        accept: 'application/json',
+        'x-countersign-console': '1',
+        ...(body !== undefined && { 'content-type': 'application/json' }),
+      },
+      ...(body !== undefined && { body: JSON.stringify(body) }),
+      ...(signal && { signal }),
+      credentials: 'same-origin',
+      cache: 'no-store',
+    });
+    lastAnswerAt = Date.now();
+    report({ type: 'online' });
+    return response;
+  } catch (error) {
+    if (signal?.aborted) throw error;
+    report({ type: 'offline' });
+    throw new ApiError({
+      status: 0,
+      code: 'NO_CONNECTION',
+      message: 'The server did not answer. Check your connection; nothing you typed is lost.',
+    });
+  }
+}
+
+async function errorOf(response: Response): Promise<ApiError> {
+  const requestId = response.headers.get('x-request-id') ?? undefined;
+  const answer = await response.json().catch(() => ({}));
+  const code = answer.code ?? answer.error ?? `HTTP_${response.status}`;
+  const message =
+    answer.message ?? answer.error_description ?? `The server answered with status ${response.status}.`;
+  return new ApiError({ status: response.status, code, message, requestId, details: answer.details });
+}
+
+const pause = (milliseconds: number, signal: AbortSignal | undefined): Promise<void> =>
+  new Promise((resolve, reject) => {
+    const timer = setTimeout(resolve, milliseconds);
+    signal?.addEventListener('abort', () => {
+      clearTimeout(timer);
+      reject(signal.reason);
+    });
+  });

@@ -1,0 +1,76 @@
+/** The console's own routes: session and ways to sign in. */
+import { ApiError } from './api-error.ts';
+import { sendJson } from './request.ts';
+
+export interface Session {
+  readonly agentId: string;
+  readonly organizationId: string;
+  readonly role: 'admin' | 'member' | 'viewer' | 'none';
+  readonly scopes: readonly string[];
+  readonly person: { readonly personId: string; readonly name: string } | null;
+  /** The latest end; after half an hour without a request it ends earlier. */
+  readonly expiresAt: string;
+  /** The e-mail address of the agent. */
+  readonly agentName: string;
+  readonly organizationName: string;
+  readonly planTier: string;
+  readonly multiTenant: boolean;
+  /** True on an instance of `npm start`. */
+  readonly dev: boolean;
+}
+
+export interface SignInOptions {
+  readonly oidc: { readonly issuer: string; readonly name: string } | null;
+}
+
+export type SignIn = { readonly clientId: string; readonly clientSecret: string } | { readonly code: string };
+
+const path = '/console/api/session';
+
+/** Null: there is no session. */
+export async function fetchSession(signal?: AbortSignal): Promise<Session | null> {
+  try {
+    return (await sendJson('GET', path, undefined, { signal })) as Session;
+  } catch (error) {
+    if (error instanceof ApiError && error.status === 401) return null;
+    throw error;
+  }
+}
+
+export const signIn = (body: SignIn): Promise<unknown> => sendJson('POST', path, body);
+
+export const signOut = (): Promise<unknown> => sendJson('DELETE', path);
+
+export interface CommandLineCode {
+  readonly code: string;
+  readonly expiresIn: number;
+}
+
+/** A code with which the command line signs in, once. */
+export const createCommandLineCode = async (): Promise<CommandLineCode> =>
+  (await sendJson('POST', '/console/api/command-line-codes')) as CommandLineCode;
+
+export const fetchSignInOptions = async (signal?: AbortSignal): Promise<SignInOptions> =>
+  (await sendJson('GET', '/console/api/sign-in-options', undefined, { signal })) as SignInOptions;
+
+/** Where the browser goes to sign in at the OpenID provider. */
+export const oidcStart = (returnTo: string): string =>
+  `/console/api/oidc/start?${new URLSearchParams({ returnTo })}`;
+
+/** The identity that the provider has confirmed to this browser, and the organizations that invited it. */
+export interface ProviderIdentity {
+  readonly issuer: string;
+  readonly subject: string;
+  readonly choices: readonly {
+    readonly personId: string;
+    readonly organizationId: string;
+    readonly organizationName: string;
+    readonly role: 'admin' | 'viewer';
+  }[];
+}
+
+export const fetchProviderIdentity = async (signal?: AbortSignal): Promise<ProviderIdentity> =>
+  (await sendJson('GET', '/console/api/oidc/identity', undefined, { signal })) as ProviderIdentity;
+
+export const chooseOrganization = (personId: string): Promise<unknown> =>
+  sendJson('POST', '/console/api/oidc/identity', { personId });

@@ -1,0 +1,20 @@
+/** Which pages a session can open. */
+import type { Session } from '../api/session.ts';
+import { pages } from '../pages/registry.ts';
+import { navigationGroups, type Page } from './page.ts';
+
+export const mayOpen = (page: Page, session: Session): boolean =>
+  (!page.scope || session.scopes.includes(page.scope)) && (page.visible?.(session) ?? true);
+
+export const pagesFor = (session: Session): readonly Page[] => pages.filter((page) => mayOpen(page, session));
+
+/** The groups of the navigation that have pages, in order. */
+export const navigationFor = (session: Session) =>
+  navigationGroups
+    .map((group) => ({
+      group,
+      entries: pagesFor(session)
+        .filter(({ navigation }) => navigation?.group === group)
+        .sort((a, b) => (a.navigation?.order ?? 0) - (b.navigation?.order ?? 0)),
+    }))
+    .filter(({ entries }) => entries.length > 0);

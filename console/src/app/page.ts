@@ -1,0 +1,62 @@
+/** The description of a page: where it is, what it needs, and how it loads. */
+import type { ComponentType } from 'react';
+import type { Scope } from '../api/generated.ts';
+import type { Session } from '../api/session.ts';
+import type { IconName } from '../components/Icon.tsx';
+import type { SearchFields, SearchOf } from './search-params.ts';
+
+export const navigationGroups = ['Start', 'Identity', 'Evidence', 'Connections', 'Account'] as const;
+export type NavigationGroup = (typeof navigationGroups)[number];
+
+type Permissions = Pick<Session, 'multiTenant' | 'role' | 'scopes'>;
+
+/** Whether the session may manage its organization: members, people and billing. */
+export const isAdmin = ({ role, scopes }: Permissions): boolean =>
+  role === 'admin' || scopes.includes('admin:orgs');
+
+/** An entry of the palette that goes to a page, usually with a search parameter that opens a dialog. */
+export interface PageCommand {
+  readonly label: string;
+  /** More words that find it. */
+  readonly keywords?: string;
+  readonly scope?: Scope;
+  /** For an action that depends on the role. */
+  readonly visible?: (session: Permissions) => boolean;
+  /** Search parameters of the page, as they are in the URL. */
+  readonly search: Readonly<Record<string, string>>;
+}
+
+export interface PageOptions<Fields extends SearchFields> {
+  /** Below /console, such as `/agents` or `/agents/$agentId`. */
+  readonly path: string;
+  /** The `h1` and the title of the tab. */
+  readonly title: string;
+  /** Without it the page is not in the navigation. */
+  readonly navigation?: {
+    readonly group: NavigationGroup;
+    /** The place within the group; smaller numbers are first. */
+    readonly order: number;
+    readonly icon: IconName;
+    /** Shorter than the title, where necessary. */
+    readonly label?: string;
+  };
+  /** The session needs it. Without it the page shows "no permission" and is not in the navigation. */
+  readonly scope?: Scope;
+  /** Only where organizations are separate tenants, or only for the operator. */
+  readonly visible?: (session: Permissions) => boolean;
+  readonly search?: Fields;
+  readonly commands?: readonly PageCommand[];
+  /** Loads the component: `() => import('./AgentsPage.tsx').then(({ AgentsPage }) => AgentsPage)`. */
+  readonly load: () => Promise<ComponentType>;
+}
+
+export interface Page<Fields extends SearchFields = SearchFields> extends PageOptions<Fields> {
+  readonly search: Fields;
+}
+
+/** One entry of a page folder's `pages` in page.ts. */
+export const definePage = <const Fields extends SearchFields = Record<never, never>>(
+  options: PageOptions<Fields>,
+): Page<Fields> => ({ ...options, search: options.search ?? ({} as Fields) });
+
+export type PageSearch<P> = P extends Page<infer Fields> ? SearchOf<Fields> : never;

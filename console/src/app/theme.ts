@@ -1,0 +1,115 @@
+/** The look: one accent colour, small type, tight spacing, and texts with enough contrast in both schemes. */
+import { type CSSVariablesResolver, createTheme, type MantineColorsTuple } from '@mantine/core';
+
+/** The green of the seal. */
+const seal: MantineColorsTuple = [
+  '#e8f7f5',
+  '#d3ece9',
+  '#a5d9d4',
+  '#73c5be',
+  '#4bb4ab',
+  '#2c9f96',
+  '#12877f',
+  '#0b6e69',
+  '#085855',
+  '#054341',
+];
+
+/** Mantine's dark greys with a little of the seal's hue. Index 0 is text, 6 the inputs, 7 the body. */
+const dark: MantineColorsTuple = [
+  '#d5dbde',
+  '#b9c1c6',
+  '#98a2a8',
+  '#6f7a81',
+  '#3a4348',
+  '#2c3337',
+  '#20262a',
+  '#171b1e',
+  '#111416',
+  '#0c0e10',
+];
+
+export const theme = createTheme({
+  primaryColor: 'seal',
+  primaryShade: { light: 7, dark: 7 },
+  colors: { seal, dark },
+  autoContrast: true,
+  luminanceThreshold: 0.35,
+  defaultRadius: 'sm',
+  cursorType: 'pointer',
+  respectReducedMotion: true,
+  fontFamily: 'system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica Neue", Arial, sans-serif',
+  fontFamilyMonospace: 'ui-monospace, SFMono-Regular, Menlo, Consolas, "Liberation Mono", monospace',
+  fontSizes: { xs: '0.75rem', sm: '0.8125rem', md: '0.875rem', lg: '1rem', xl: '1.125rem' },
+  spacing: { xs: '0.5rem', sm: '0.625rem', md: '0.875rem', lg: '1.25rem', xl: '1.75rem' },
+  headings: {
+    fontWeight: '600',
+    sizes: {
+      h1: { fontSize: '1.25rem', lineHeight: '1.35' },
+      h2: { fontSize: '1rem', lineHeight: '1.4' },
+      h3: { fontSize: '0.875rem', lineHeight: '1.4' },
+    },
+  },
+  components: {
+    Button: { defaultProps: { size: 'xs' } },
+    ActionIcon: { defaultProps: { variant: 'subtle', color: 'gray' } },
+    TextInput: { defaultProps: { size: 'sm' } },
+    PasswordInput: { defaultProps: { size: 'sm' } },
+    Textarea: { defaultProps: { size: 'sm', autosize: true, minRows: 2 } },
+    Select: { defaultProps: { size: 'sm', checkIconPosition: 'right' } },
+    MultiSelect: { defaultProps: { size: 'sm' } },
+    NumberInput: { defaultProps: { size: 'sm' } },
+    Modal: {
+      defaultProps: {
+        centered: true,
+        transitionProps: { duration: 120 },
+        closeButtonProps: { 'aria-label': 'Close' },
+        styles: { title: { fontWeight: 600 } },
+      },
+    },
+    Tooltip: { defaultProps: { openDelay: 300, withArrow: true } },
+    Badge: { defaultProps: { variant: 'light', radius: 'sm', size: 'sm' } },
+    Paper: { defaultProps: { withBorder: true, p: 'md' } },
+    Drawer: { defaultProps: { closeButtonProps: { 'aria-label': 'Close' } } },
+    Alert: { defaultProps: { variant: 'light' } },
+  },
+});
+
+/** Mantine's grey for secondary text is too light for WCAG AA. */
+export const cssVariables: CSSVariablesResolver = () => ({
+  variables: {},
+  light: {
+    '--mantine-color-dimmed': '#555e68',
+    '--mantine-color-placeholder': '#666f79',
+    '--mantine-color-body': '#ffffff',
+    '--console-background': '#f6f8f8',
+    '--console-surface': '#ffffff',
+    '--console-border': '#dde3e4',
+    '--console-hover': '#eef3f3',
+    '--console-selected': '#dff1ef',
+    '--console-accent': '#0b6e69',
+    '--mantine-color-anchor': '#0b6e69',
+    '--mantine-color-error': '#c02424',
+    // Texts of badges and alerts on their tinted backgrounds.
+    '--mantine-color-green-light-color': '#1a5f2b',
+    '--mantine-color-yellow-light-color': '#6b4400',
+    '--mantine-color-orange-light-color': '#7d3a00',
+    '--mantine-color-red-light-color': '#9b1c1c',
+    '--mantine-color-blue-light-color': '#145591',
+    '--mantine-color-gray-light-color': '#3f474e',
+    '--mantine-color-seal-light-color': '#085855',
+  },
+  dark: {
+    '--mantine-color-dimmed': '#a3acb4',
+    '--mantine-color-placeholder': '#929ba3',
+    '--mantine-color-body': '#171b1e',
+    '--console-background': '#111416',
+    '--console-surface': '#171b1e',
+    '--console-border': '#2c3337',
+    '--console-hover': '#20262a',
+    '--console-selected': '#143533',
+    '--console-accent': '#5fd0c5',
+    '--mantine-color-anchor': '#5fd0c5',
+    '--mantine-color-error': '#ff8a8a',
+  },
+});

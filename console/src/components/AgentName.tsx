@@ -1,0 +1,31 @@
+import { useAgentById } from '../api/agent-names.ts';
+import { PageLink } from '../app/navigation.tsx';
+import classes from './AgentName.module.css';
+import { TenantText } from './TenantText.tsx';
+
+export interface AgentNameProps {
+  readonly agentId: string | null | undefined;
+  /** False: text instead of a link to the agent. */
+  readonly link?: boolean;
+}
+
+const idStart = 8;
+
+/** The name of an agent by its id. All names on display arrive with one request. */
+export function AgentName({ agentId, link = true }: AgentNameProps) {
+  const agent = useAgentById(agentId ?? undefined);
+  if (!agentId) return <TenantText text="" />;
+  // Of another organization, or still loading.
+  const name = agent ? (
+    <TenantText text={agent.email} />
+  ) : (
+    <code title={agentId}>{agentId.slice(0, idStart)}</code>
+  );
+  return link && agent ? (
+    <PageLink to="/agents/$agentId" params={{ agentId }} className={classes.link}>
+      {name}
+    </PageLink>
+  ) : (
+    name
+  );
+}

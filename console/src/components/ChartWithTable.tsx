@@ -1,0 +1,106 @@
+import { Group, Paper, SegmentedControl, Text, Title } from '@mantine/core';
+import { lazy, type ReactNode, Suspense, useState } from 'react';
+import classes from './ChartWithTable.module.css';
+import { DataTable } from './DataTable.tsx';
+import { EmptyState } from './EmptyState.tsx';
+import { LoadingState } from './LoadingState.tsx';
+
+export type ChartRow = Readonly<Record<string, string | number>>;
+
+export interface ChartSeries {
+  /** The key of a number in each row. */
+  readonly key: string;
+  readonly label: string;
+  /** The colour, by meaning. Default: `main`, then `second`, … */
+  readonly tone?: 'main' | 'second' | 'good' | 'bad' | 'neutral';
+}
+
+export interface ChartWithTableProps {
+  readonly title: string;
+  readonly rows: readonly ChartRow[];
+  /** The key of the category or time in each row. */
+  readonly x: { readonly key: string; readonly label: string; readonly format?: (value: string) => string };
+  readonly series: readonly ChartSeries[];
+  /** Bars lie on their side: for categories with long names. */
+  readonly horizontal?: boolean;
+  readonly stacked?: boolean;
+  readonly height?: number;
+  /** A click on a bar or point. In the table the same is a button. */
+  readonly onSelect?: ((row: ChartRow) => void) | undefined;
+  readonly actions?: ReactNode;
+  readonly emptyText?: string;
+  /** Small print below the figures. */
+  readonly note?: ReactNode;
+}
+
+// recharts is large: it loads with the first chart.
+const Chart = lazy(() => import('./Chart.tsx').then((module) => ({ default: module.Chart })));
+
+/** A chart and the same figures as a table. */
+export function ChartWithTable(props: ChartWithTableProps) {
+  const {
+    title,
+    rows,
+    x,
+    series,
+    height = 220,
+    onSelect,
+    actions,
+    emptyText = 'No figures in this time',
+    note,
+  } = props;
+  const [view, setView] = useState('Chart');
+  const columns = [
+    {
+      id: x.key,
+      header: x.label,
+      cell: (row: ChartRow) => x.format?.(String(row[x.key])) ?? String(row[x.key]),
+    },
+    ...series.map(({ key, label }) => ({
+      id: key,
+      header: label,
+      align: 'right' as const,
+      cell: (row: ChartRow) => Number(row[key] ?? 0).toLocaleString('en'),
+    })),
+  ];
+  return (
+    <Paper component="section" aria-label={title} p="md">
+      <Group justify="space-between" mb="xs" gap="xs">
+        <Title order={2}>{title}</Title>
+        <Group gap="xs">
+          {actions}
+          <SegmentedControl
+            size="xs"
+            data={['Chart', 'Table']}
+            value={view}
+            onChange={setView}
+            aria-label={`Show ${title} as`}
+          />
+        </Group>
+      </Group>
+      {rows.length === 0 ? (
+        <EmptyState title={emptyText} icon="chart" />
+      ) : view === 'Table' ? (
+        // biome-ignore lint/a11y/noNoninteractiveTabindex: a box that scrolls must be reachable by keyboard
+        <section className={classes.table} tabIndex={0} aria-label={`${title}, table`}>
+          <DataTable
+            label={title}
+            rows={rows}
+            columns={columns}
+            rowId={(row) => String(row[x.key])}
+            onSelect={onSelect}
+          />
+        </section>
+      ) : (
+        <Suspense fallback={<LoadingState label={`Loading ${title}`} rows={4} />}>
+          <Chart {...props} height={height} />
+        </Suspense>
+      )}
+      {note && rows.length > 0 && (
+        <Text size="xs" c="dimmed" mt="xs">
+          {note}
+        </Text>
+      )}
+    </Paper>
+  );
+}

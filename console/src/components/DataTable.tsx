@@ -1,0 +1,92 @@
+import { type ColumnDef, flexRender, getCoreRowModel, useReactTable } from '@tanstack/react-table';
+import { type CSSProperties, type KeyboardEvent, type ReactNode, useMemo } from 'react';
+import classes from './DataTable.module.css';
+
+export interface Column<Row> {
+  readonly id: string;
+  readonly header: string;
+  readonly cell: (row: Row) => ReactNode;
+  /** CSS width, such as `8rem`. Without it the column takes its share. */
+  readonly width?: string;
+  readonly align?: 'left' | 'right';
+}
+
+export interface DataTableProps<Row> {
+  /** For screen readers: "Agents". */
+  readonly label: string;
+  readonly rows: readonly Row[];
+  readonly columns: readonly Column<Row>[];
+  readonly rowId: (row: Row) => string;
+  /** Makes rows selectable: click, or Enter on the focused row. */
+  readonly onSelect?: ((row: Row) => void) | undefined;
+  readonly selectedId?: string | undefined;
+}
+
+/** A table. Below 700 px each row becomes a small list of its cells. */
+export function DataTable<Row>({ label, rows, columns, rowId, onSelect, selectedId }: DataTableProps<Row>) {
+  const definitions = useMemo<ColumnDef<Row>[]>(
+    () => columns.map(({ id, header, cell }) => ({ id, header, cell: ({ row }) => cell(row.original) })),
+    [columns],
+  );
+  const table = useReactTable({
+    data: rows as Row[],
+    columns: definitions,
+    getCoreRowModel: getCoreRowModel(),
+    getRowId: rowId,
+  });
+  const styleOf = (id: string) => {
+    const column = columns.find((one) => one.id === id);
+    return { '--width': column?.width, '--align': column?.align } as CSSProperties;
+  };
+  const selectByKey = (event: KeyboardEvent, row: Row) => {
+    if (event.target === event.currentTarget && (event.key === 'Enter' || event.key === ' ')) {
+      event.preventDefault();
+      onSelect?.(row);
+    }
+  };
+  return (
+    <div className={classes.box}>
+      <table className={classes.table} aria-label={label}>
+        <thead>
+          {table.getHeaderGroups().map((group) => (
+            <tr key={group.id}>
+              {group.headers.map((header) => (
+                <th key={header.id} scope="col" style={styleOf(header.id)}>
+                  {flexRender(header.column.columnDef.header, header.getContext())}
+                </th>
+              ))}
+            </tr>
+          ))}
+        </thead>
+        <tbody>
+          {table.getRowModel().rows.map((row) => (
+            <tr
+              key={row.id}
+              data-selected={row.id === selectedId || undefined}
+              data-selectable={onSelect !== undefined || undefined}
+              {...(onSelect && {
+                tabIndex: 0,
+                'aria-selected': row.id === selectedId,
+                onClick: (event) => {
+                  // Links and buttons inside the row keep their own meaning.
+                  if (!(event.target as Element).closest('a, button, input, label')) onSelect(row.original);
+                },
+                onKeyDown: (event) => selectByKey(event, row.original),
+              })}
+            >
+              {row.getVisibleCells().map((cell) => (
+                <td
+                  key={cell.id}
+                  style={styleOf(cell.column.id)}
+                  data-label={String(cell.column.columnDef.header)}
+                >
+                  {flexRender(cell.column.columnDef.cell, cell.getContext())}
+                </td>
+              ))}
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  );
+}

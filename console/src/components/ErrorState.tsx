@@ -1,0 +1,37 @@
+import { Alert, Button, Group } from '@mantine/core';
+import { toApiError } from '../api/api-error.ts';
+import { Icon } from './Icon.tsx';
+import { NoPermission } from './NoPermission.tsx';
+import { RequestId } from './RequestId.tsx';
+
+export interface ErrorStateProps {
+  readonly error: unknown;
+  readonly title?: string;
+  readonly onRetry?: (() => void) | undefined;
+  readonly retryLabel?: string;
+}
+
+/** A failed request: the API's message, the request id, and a way to try again. 403 shows "no permission". */
+export function ErrorState({
+  error,
+  title = 'This could not be loaded',
+  onRetry,
+  retryLabel = 'Try again',
+}: ErrorStateProps) {
+  const problem = toApiError(error);
+  if (problem.code === 'INSUFFICIENT_SCOPE' || problem.code === 'FORBIDDEN')
+    return <NoPermission text={problem.message} requestId={problem.requestId} />;
+  return (
+    <Alert color="red" role="alert" icon={<Icon name="warning" />} title={title}>
+      {problem.message}
+      <RequestId id={problem.requestId} />
+      {onRetry && (
+        <Group mt="xs">
+          <Button variant="default" onClick={onRetry}>
+            {retryLabel}
+          </Button>
+        </Group>
+      )}
+    </Alert>
+  );
+}

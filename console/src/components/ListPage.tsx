@@ -1,0 +1,191 @@
+import { ActionIcon, Group, Pagination, Text, Tooltip } from '@mantine/core';
+import type { ReactNode } from 'react';
+import { type Column, DataTable } from './DataTable.tsx';
+import { DetailPane } from './DetailPane.tsx';
+import { EmptyState, type EmptyStateProps } from './EmptyState.tsx';
+import { ErrorState } from './ErrorState.tsx';
+import { type Filter, FilterBar, type FilterValues } from './FilterBar.tsx';
+import { Icon } from './Icon.tsx';
+import classes from './ListPage.module.css';
+import { LoadingState } from './LoadingState.tsx';
+import { PageTitle } from './PageTitle.tsx';
+
+/** A page of the server. Lists that come whole have only `data`. */
+export interface ListData<Row> {
+  readonly data: readonly Row[];
+  readonly total?: number;
+  readonly page?: number;
+  readonly limit?: number;
+}
+
+/** The parts of a query that a list needs, so that a page can bring its data into this form. */
+export interface ListQuery<Row> {
+  readonly data: ListData<Row> | undefined;
+  readonly error: Error | null;
+  readonly isFetching: boolean;
+  readonly isPending: boolean;
+  readonly refetch: () => Promise<unknown>;
+}
+
+/** The search parameters that the list itself uses: `page`, `selected`, and those of the filters. */
+export type ListSearch = Readonly<Record<string, string | number | boolean | undefined>>;
+
+export interface ListPageProps<Row> {
+  readonly title: string;
+  readonly description?: ReactNode;
+  /** Plural, for counts and screen readers: "agents". */
+  readonly noun: string;
+  /** From `useApi(…, { keepPrevious: true })`. */
+  readonly query: ListQuery<Row>;
+  readonly columns: readonly Column<Row>[];
+  readonly rowId: (row: Row) => string;
+  /** Both from `usePageSearch(page)`. */
+  readonly search: ListSearch;
+  // biome-ignore lint/suspicious/noExplicitAny: a function that takes the search of one page is no function of ListSearch
+  readonly onSearch: (changes: any) => void;
+  readonly filters?: readonly Filter[];
+  /** Without filters and rows. With a filter the list says that nothing matches. */
+  readonly empty: EmptyStateProps;
+  /** Buttons beside the title: create, `<CopyAsCurl …>`. */
+  readonly actions?: ReactNode;
+  /** Makes rows selectable. `id` is the search parameter `selected`; the row is absent when it is on another page. */
+  readonly detail?: {
+    readonly title: (id: string, row: Row | undefined) => ReactNode;
+    readonly render: (id: string, row: Row | undefined) => ReactNode;
+  };
+  /** Instead of the detail pane: goes to the page of the row. */
+  readonly onOpen?: (row: Row) => void;
+  /** Between filters and table. */
+  readonly children?: ReactNode;
+  /** False inside another page: a heading of the second level without actions of its own. */
+  readonly withTitle?: boolean;
+}
+
+/** The one list pattern: title, filters with chips, table, pages of the server, detail pane. Everything is in the URL. */
+export function ListPage<Row>(props: ListPageProps<Row>) {
+  const {
+    title,
+    description,
+    noun,
+    query,
+    filters = [],
+    search,
+    onSearch,
+    actions,
+    detail,
+    children,
+  } = props;
+  const selected = typeof search.selected === 'string' ? search.selected : undefined;
+  const rows = query.data?.data ?? [];
+  const row = rows.find((one) => props.rowId(one) === selected);
+  const change = (changes: FilterValues) => onSearch({ ...changes, page: 1, selected: undefined });
+  return (
+    <>
+      {(props.withTitle ?? true) && <PageTitle title={title} description={description} actions={actions} />}
+      {filters.length > 0 && (
+        <FilterBar filters={filters} values={search as FilterValues} onChange={change} />
+      )}
+      {children}
+      <div className={classes.columns}>
+        <div className={classes.list}>
+          <ListContent {...props} selected={selected} />
+        </div>
+        {detail && selected !== undefined && (
+          <DetailPane
+            opened
+            onClose={() => onSearch({ selected: undefined })}
+            title={detail.title(selected, row)}
+          >
+            {detail.render(selected, row)}
+          </DetailPane>
+        )}
+      </div>
+      <span className="visually-hidden" role="status">
+        {query.data && !query.isFetching ? counted(query.data.total ?? rows.length, noun) : ''}
+      </span>
+    </>
+  );
+}
+
+function ListContent<Row>(props: ListPageProps<Row> & { readonly selected: string | undefined }) {
+  const {
+    query,
+    noun,
+    filters = [],
+    search,
+    onSearch,
+    columns,
+    rowId,
+    empty,
+    detail,
+    onOpen,
+    selected,
+  } = props;
+  if (query.isPending) return <LoadingState label={`Loading ${noun}`} />;
+  if (query.error && !query.data)
+    return <ErrorState error={query.error} onRetry={() => void query.refetch()} />;
+  const rows = query.data?.data ?? [];
+  const select = onOpen ?? (detail && ((row: Row) => onSearch({ selected: rowId(row) })));
+  const names = filters.flatMap((filter) => (filter.kind === 'time' ? ['from', 'to'] : [filter.name]));
+  const isFiltered = names.some((name) => search[name] !== undefined);
+  const total = query.data?.total ?? rows.length;
+  return (
+    <>
+      {query.error && <ErrorState error={query.error} onRetry={() => void query.refetch()} />}
+      {rows.length > 0 ? (
+        <div className={classes.table} data-fetching={query.isFetching || undefined}>
+          <DataTable
+            label={props.title}
+            rows={rows}
+            columns={columns}
+            rowId={rowId}
+            onSelect={select}
+            selectedId={selected}
+          />
+        </div>
+      ) : isFiltered || total > 0 ? (
+        <EmptyState title={`No ${noun} match`} text="Change or clear the filters." icon="filter" />
+      ) : (
+        <EmptyState {...empty} />
+      )}
+      <Footer {...props} total={total} />
+    </>
+  );
+}
+
+function Footer<Row>({ query, noun, onSearch, total }: ListPageProps<Row> & { readonly total: number }) {
+  const { page = 1, limit = 0 } = query.data ?? {};
+  const pageCount = limit > 0 ? Math.max(1, Math.ceil(total / limit)) : 1;
+  return (
+    <Group justify="space-between" mt="xs" gap="xs">
+      <Group gap="xs">
+        <Text size="xs" c="dimmed">
+          {counted(total, noun)}
+        </Text>
+        <Tooltip label="Load again">
+          <ActionIcon aria-label={`Load ${noun} again`} onClick={() => void query.refetch()} size="sm">
+            <Icon name="refresh" size={14} />
+          </ActionIcon>
+        </Tooltip>
+      </Group>
+      {pageCount > 1 && (
+        <Pagination
+          size="sm"
+          total={pageCount}
+          value={Math.min(page, pageCount)}
+          onChange={(next) => onSearch({ page: next, selected: undefined })}
+          getItemProps={(number) => ({ 'aria-label': `Page ${number}` })}
+          getControlProps={(control) => ({ 'aria-label': controlNames[control] ?? control })}
+        />
+      )}
+    </Group>
+  );
+}
+
+const controlNames: Readonly<Record<string, string>> = { previous: 'Previous page', next: 'Next page' };
+
+/** "1 agent", "2,500 agents". */
+function counted(count: number, noun: string): string {
+  const singular = noun === 'people' ? 'person' : noun.replace(/ies$/, 'y').replace(/s( with .+)?$/, '$1');
+  return `${count.toLocaleString('en')} ${count === 1 ? singular : noun}`;
+}

@@ -1,0 +1,68 @@
+import { useSyncExternalStore } from 'react';
+
+export interface RelativeTimeProps {
+  /** ISO 8601, as the API answers. */
+  readonly time: string | null | undefined;
+  /** Shown when there is no time. */
+  readonly fallback?: string;
+}
+
+const tickMilliseconds = 15_000;
+const units = [
+  ['year', 31_536_000],
+  ['month', 2_592_000],
+  ['day', 86_400],
+  ['hour', 3_600],
+  ['minute', 60],
+] as const;
+const words = new Intl.RelativeTimeFormat('en', { numeric: 'auto' });
+
+/** "3 minutes ago", with the exact time (UTC) in its title. It follows the clock. */
+export function RelativeTime({ time, fallback = 'never' }: RelativeTimeProps) {
+  const now = useSyncExternalStore(onTick, currentTick);
+  const at = time ? Date.parse(time) : Number.NaN;
+  if (!time || Number.isNaN(at)) return <>{fallback}</>;
+  return (
+    <time dateTime={time} title={exactTime(time)}>
+      {relativeText(at, now)}
+    </time>
+  );
+}
+
+/** `2026-11-17 03:12:45 UTC` */
+export const exactTime = (time: string): string => {
+  const iso = new Date(time).toISOString();
+  return `${iso.slice(0, 10)} ${iso.slice(11, 19)} UTC`;
+};
+
+export function relativeText(at: number, now: number): string {
+  const seconds = Math.round((at - now) / 1000);
+  for (const [unit, size] of units)
+    if (Math.abs(seconds) >= size) return words.format(Math.trunc(seconds / size), unit);
+  // Between two ticks the past can look like the near future.
+  return seconds * 1000 > tickMilliseconds ? 'in less than a minute' : 'just now';
+}
+
+let tick = Date.now();
+const tickListeners = new Set<() => void>();
+let timer: ReturnType<typeof setInterval> | undefined;
+
+function onTick(listener: () => void): () => void {
+  tickListeners.add(listener);
+  timer ??= setInterval(() => {
+    tick = Date.now();
+    for (const each of tickListeners) each();
+  }, tickMilliseconds);
+  return () => {
+    tickListeners.delete(listener);
+    if (tickListeners.size > 0) return;
+    clearInterval(timer);
+    timer = undefined;
+  };
+}
+
+/** Between ticks the value must not change; a stopped clock starts with the present. */
+function currentTick(): number {
+  if (!timer && Date.now() - tick > tickMilliseconds) tick = Date.now();
+  return tick;
+}

@@ -1,0 +1,69 @@
+import { Alert, Button, Group, Modal, Stack, Text } from '@mantine/core';
+import { CopyButton } from './CopyButton.tsx';
+import { downloadText } from './download.ts';
+import { Icon } from './Icon.tsx';
+import classes from './SecretOnce.module.css';
+
+export interface SecretOnceProps {
+  /** Undefined: closed. */
+  readonly secret: string | undefined;
+  readonly onClose: () => void;
+  /** "Client secret", "Signing secret". */
+  readonly name: string;
+  /** The lines of the .env file, such as `{ CLIENT_ID: …, CLIENT_SECRET: … }`. */
+  readonly variables: Readonly<Record<string, string>>;
+  /** The name of the downloaded file without `.env`. */
+  readonly fileName?: string;
+  /** Instead of the hint that the server has only a hash. */
+  readonly note?: string;
+}
+
+/** Shows a secret once, with ways to keep it. Only its button closes it. */
+export function SecretOnce({
+  secret,
+  onClose,
+  name,
+  variables,
+  fileName = 'countersign',
+  note = 'The server stores a hash of it. Copy it now, or download it.',
+}: SecretOnceProps) {
+  const file = Object.entries(variables)
+    .map(([variable, value]) => `${variable}=${value}\n`)
+    .join('');
+  return (
+    <Modal
+      opened={secret !== undefined}
+      onClose={onClose}
+      title={name}
+      withCloseButton={false}
+      closeOnClickOutside={false}
+      closeOnEscape={false}
+      size="lg"
+    >
+      <Stack>
+        <Alert color="yellow" icon={<Icon name="warning" />} title="This is shown only once">
+          {note}
+        </Alert>
+        <Text component="div" size="sm">
+          {name}
+          <code className={classes.secret} data-testid="secret">
+            {secret}
+          </code>
+        </Text>
+        <Group>
+          <CopyButton text={secret ?? ''} label="Copy secret" />
+          <Button
+            variant="default"
+            leftSection={<Icon name="download" size={14} />}
+            onClick={() => downloadText(`${fileName}.env`, file)}
+          >
+            Download .env
+          </Button>
+          <Button ml="auto" onClick={onClose}>
+            I have stored it
+          </Button>
+        </Group>
+      </Stack>
+    </Modal>
+  );
+}

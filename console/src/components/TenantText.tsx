@@ -1,0 +1,45 @@
+import { useState } from 'react';
+import classes from './TenantText.module.css';
+
+/** Characters that change the direction of the text around them or hide text: shown as a mark instead. */
+const invisible = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu;
+const kept = new Set(['\n', '\t', '\u200c', '\u200d']);
+const maxTitle = 1_000;
+const longText = 300;
+
+export interface TenantTextProps {
+  readonly text: string | null | undefined;
+  /** Several lines with a button for the rest, instead of one line that ends in "…". */
+  readonly multiline?: boolean | undefined;
+  readonly className?: string | undefined;
+  /** Shown when the text is empty. */
+  readonly fallback?: string | undefined;
+}
+
+/** Text from tenants: always text, never markup, isolated from the direction of its surroundings. */
+export function TenantText({ text, multiline = false, className = '', fallback = '–' }: TenantTextProps) {
+  const [all, setAll] = useState(false);
+  const safe = visibleText(text ?? '');
+  if (safe === '') return <span className={`${classes.empty} ${className}`}>{fallback}</span>;
+  if (!multiline)
+    return (
+      <bdi className={`${classes.line} ${className}`} title={safe.slice(0, maxTitle)}>
+        {safe.slice(0, maxTitle)}
+      </bdi>
+    );
+  const isLong = safe.length > longText;
+  return (
+    <span className={`${classes.block} ${className}`}>
+      <bdi>{isLong && !all ? `${safe.slice(0, longText)}…` : safe}</bdi>
+      {isLong && (
+        <button type="button" className={classes.more} aria-expanded={all} onClick={() => setAll(!all)}>
+          {all ? 'Show less' : `Show all ${safe.length.toLocaleString('en')} characters`}
+        </button>
+      )}
+    </span>
+  );
+}
+
+/** The text with a mark in place of each invisible character. For attributes such as `aria-label`. Joiners stay: scripts and emoji need them. */
+export const visibleText = (text: string): string =>
+  text.replace(invisible, (character) => (kept.has(character) ? character : '␣'));

@@ -1,0 +1,187 @@
+/** Grants scopes of a registered API to the agent. The API replaces the whole grant: unchecked scopes end. */
+import { Alert, Checkbox, ScrollArea, Select, Stack, Text, TextInput } from '@mantine/core';
+import type { UseFormReturnType } from '@mantine/form';
+import { useDebouncedValue } from '@mantine/hooks';
+import { useState } from 'react';
+import type { Agent, Grant, Resource } from '../../../api/generated.ts';
+import { useAction, useApi } from '../../../api/queries.ts';
+import { PageLink } from '../../../app/navigation.tsx';
+import { useCan } from '../../../app/session-context.tsx';
+import { CopyAsCurl } from '../../../components/CopyAsCurl.tsx';
+import { EarlierGrant } from '../../../components/EarlierGrant.tsx';
+import { ErrorState } from '../../../components/ErrorState.tsx';
+import { FormDialog } from '../../../components/FormDialog.tsx';
+import { Icon } from '../../../components/Icon.tsx';
+import { LoadingState } from '../../../components/LoadingState.tsx';
+import { showDone } from '../../../components/notices.tsx';
+import { TenantText, visibleText } from '../../../components/TenantText.tsx';
+
+interface Values extends Record<string, unknown> {
+  resourceId: string;
+  scopes: string[];
+}
+
+const most = 100;
+
+export function GrantScopes({
+  agent,
+  grant,
+  opened,
+  onClose,
+}: {
+  readonly agent: Agent;
+  /** Undefined: for an API of one's choice. */
+  readonly grant: Grant | undefined;
+  readonly opened: boolean;
+  readonly onClose: () => void;
+}) {
+  const [start, setStart] = useState(grant);
+  // The dialog keeps its content while it closes.
+  if (opened && start !== grant) setStart(grant);
+  const put = useAction('putAgentGrant', { refreshes: ['/agents', '/resources'] });
+  const mayReadApis = useCan()('resources:read');
+  const inputOf = ({ resourceId, scopes }: Values) => ({
+    params: { agentId: agent.agentId, resourceId },
+    body: { scopes },
+  });
+  return (
+    <FormDialog<Values>
+      key={start?.resourceId ?? 'new'}
+      opened={opened}
+      onClose={onClose}
+      title={start ? 'Change the grant' : 'Grant scopes of an API'}
+      submitLabel={start ? 'Save grant' : 'Grant scopes'}
+      size="lg"
+      initialValues={{ resourceId: start?.resourceId ?? '', scopes: start?.scopes ?? [] }}
+      validate={({ resourceId, scopes }) => ({
+        ...(resourceId === '' && { resourceId: 'Choose an API' }),
+        ...(resourceId !== '' && scopes.length === 0 && { scopes: 'Choose at least one scope' }),
+      })}
+      onSubmit={async (values) => {
+        await put.mutateAsync(inputOf(values));
+        showDone('Grant saved.');
+      }}
+      extra={(values) => <CopyAsCurl operation="putAgentGrant" input={inputOf(values)} mr="auto" />}
+    >
+      {(form) => {
+        if (!opened) return null;
+        if (!mayReadApis)
+          return (
+            <Alert color="yellow" icon={<Icon name="lock" />} title="You cannot list the APIs">
+              Choosing an API needs the scope <code>resources:read</code>.
+            </Alert>
+          );
+        return start ? <OneApi form={form} grant={start} /> : <ChosenApi form={form} agent={agent} />;
+      }}
+    </FormDialog>
+  );
+}
+
+type Form = UseFormReturnType<Values>;
+
+function OneApi({ form, grant }: { readonly form: Form; readonly grant: Grant }) {
+  const api = useApi('getResource', { params: { resourceId: grant.resourceId } });
+  return (
+    <Stack>
+      <Text size="sm">
+        API <TenantText text={grant.identifier} multiline />
+      </Text>
+      {api.data ? (
+        <ApiScopes form={form} api={api.data} />
+      ) : api.error ? (
+        <ErrorState error={api.error} onRetry={() => void api.refetch()} />
+      ) : (
+        <LoadingState label="Loading the API" rows={3} />
+      )}
+    </Stack>
+  );
+}
+
+function ChosenApi({ form, agent }: { readonly form: Form; readonly agent: Agent }) {
+  const [typed, setTyped] = useState('');
+  const [q] = useDebouncedValue(typed, 400);
+  const apis = useApi('listResources', { query: { limit: most, q: q || undefined } }, { keepPrevious: true });
+  if (apis.error) return <ErrorState error={apis.error} onRetry={() => void apis.refetch()} />;
+  if (!apis.data) return <LoadingState label="Loading the APIs" rows={3} />;
+  const { data, total } = apis.data;
+  if (total === 0 && q === '')
+    return (
+      <Alert icon={<Icon name="apis" />} title="No API is registered yet">
+        <PageLink to="/apis" search={{ create: '1' }}>
+          Register an API
+        </PageLink>{' '}
+        with its scopes. Then you can grant them here.
+      </Alert>
+    );
+  const chosen = data.find(({ resourceId }) => resourceId === form.values.resourceId);
+  const choose = (resourceId: string | null) => {
+    if ((resourceId ?? '') === form.values.resourceId) return;
+    form.setValues({ resourceId: resourceId ?? '', scopes: [] });
+    form.clearErrors();
+  };
+  return (
+    <Stack>
+      {(total > most || q !== '') && (
+        <TextInput
+          label="Find an API"
+          description={`A part of its name or identifier; ${Math.min(total, most)} of ${total.toLocaleString('en')} are listed below`}
+          value={typed}
+          onChange={(event) => setTyped(event.currentTarget.value)}
+          maxLength={512}
+        />
+      )}
+      <Select
+        label="API"
+        placeholder="Choose an API"
+        data={data.map(({ resourceId, name, identifier }) => ({
+          value: resourceId,
+          label: `${visibleText(name)} (${visibleText(identifier)})`,
+        }))}
+        searchable
+        required
+        data-autofocus
+        value={form.values.resourceId || null}
+        onChange={choose}
+        error={form.errors.resourceId}
+        nothingFoundMessage="No API has this name"
+      />
+      {form.values.resourceId !== '' && (
+        <EarlierGrant
+          key={form.values.resourceId}
+          agentId={agent.agentId}
+          resourceId={form.values.resourceId}
+          onScopes={(scopes) => form.setFieldValue('scopes', scopes)}
+        >
+          {() => chosen && <ApiScopes form={form} api={chosen} />}
+        </EarlierGrant>
+      )}
+    </Stack>
+  );
+}
+
+function ApiScopes({ form, api }: { readonly form: Form; readonly api: Resource }) {
+  return (
+    <Checkbox.Group
+      label="Scopes"
+      description="The grant has exactly the checked scopes. A scope that you uncheck ends at once, also in tokens."
+      {...form.getInputProps('scopes')}
+    >
+      <ScrollArea.Autosize
+        mah={320}
+        mt="xs"
+        viewportProps={{ tabIndex: 0, 'aria-label': 'Scopes of the API', role: 'region' }}
+      >
+        <Stack gap="xs">
+          {api.scopes.map(({ name, description }) => (
+            <Checkbox
+              key={name}
+              value={name}
+              label={visibleText(name)}
+              description={description ? <TenantText text={description} multiline /> : undefined}
+            />
+          ))}
+        </Stack>
+      </ScrollArea.Autosize>
+    </Checkbox.Group>
+  );
+}

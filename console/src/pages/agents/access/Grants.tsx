@@ -1,0 +1,123 @@
+/** The grants of an agent: scopes of registered APIs. */
+import { Anchor, Button, Group } from '@mantine/core';
+import { useState } from 'react';
+import type { Agent, Grant } from '../../../api/generated.ts';
+import { useApi } from '../../../api/queries.ts';
+import { PageLink, usePageSearch } from '../../../app/navigation.tsx';
+import { useCan } from '../../../app/session-context.tsx';
+import { AgentName } from '../../../components/AgentName.tsx';
+import { CopyAsCurl } from '../../../components/CopyAsCurl.tsx';
+import type { Column } from '../../../components/DataTable.tsx';
+import { Icon } from '../../../components/Icon.tsx';
+import { ListPage } from '../../../components/ListPage.tsx';
+import { RelativeTime } from '../../../components/RelativeTime.tsx';
+import { TenantText, visibleText } from '../../../components/TenantText.tsx';
+import { ScopeList } from '../agent/ScopeList.tsx';
+import { Section } from '../agent/Section.tsx';
+import { agentPage } from '../page.ts';
+import { GrantScopes } from './GrantScopes.tsx';
+import { RemoveGrant } from './RemoveGrant.tsx';
+
+const limit = 20;
+
+type Opened = { readonly grant?: Grant; readonly dialog: 'grant' | 'remove' };
+
+export function Grants({ agent }: { readonly agent: Agent }) {
+  const [{ page }, setSearch] = usePageSearch(agentPage);
+  const [opened, setOpened] = useState<Opened>();
+  const mayWrite = useCan()('agents:write');
+  const input = { params: { agentId: agent.agentId }, query: { page, limit } };
+  const grants = useApi('listAgentGrants', input, { keepPrevious: true });
+  const mayGrant = mayWrite && agent.status !== 'decommissioned';
+  const grantButton = mayGrant && (
+    <Button leftSection={<Icon name="plus" size={14} />} onClick={() => setOpened({ dialog: 'grant' })}>
+      Grant scopes
+    </Button>
+  );
+  const columns: readonly Column<Grant>[] = [
+    {
+      id: 'identifier',
+      header: 'API',
+      cell: ({ identifier, resourceId }) => (
+        <Anchor component={PageLink} to="/apis/$resourceId" params={{ resourceId }} inherit>
+          <TenantText text={identifier} />
+        </Anchor>
+      ),
+    },
+    { id: 'scopes', header: 'Scopes', cell: ({ scopes }) => <ScopeList scopes={scopes} /> },
+    { id: 'grantedBy', header: 'Granted by', cell: ({ grantedBy }) => <AgentName agentId={grantedBy} /> },
+    { id: 'updatedAt', header: 'Changed', cell: ({ updatedAt }) => <RelativeTime time={updatedAt} /> },
+    ...(mayWrite
+      ? [
+          {
+            id: 'actions',
+            header: 'Actions',
+            width: '11rem',
+            cell: (grant: Grant) => (
+              <Group gap="xs" wrap="nowrap">
+                {mayGrant && (
+                  <Button
+                    variant="default"
+                    size="compact-xs"
+                    aria-label={`Change the grant of ${visibleText(grant.identifier)}`}
+                    onClick={() => setOpened({ dialog: 'grant', grant })}
+                  >
+                    Change
+                  </Button>
+                )}
+                <Button
+                  variant="default"
+                  size="compact-xs"
+                  aria-label={`Remove the grant of ${visibleText(grant.identifier)}`}
+                  onClick={() => setOpened({ dialog: 'remove', grant })}
+                >
+                  Remove
+                </Button>
+              </Group>
+            ),
+          },
+        ]
+      : []),
+  ];
+  return (
+    <Section
+      title="Grants of your APIs"
+      description="The scopes of registered APIs that its tokens can carry"
+      actions={
+        <>
+          <CopyAsCurl operation="listAgentGrants" input={input} />
+          {grantButton}
+        </>
+      }
+    >
+      <ListPage
+        withTitle={false}
+        title="Grants"
+        noun="grants"
+        query={grants}
+        columns={columns}
+        rowId={({ resourceId }) => resourceId}
+        search={{}}
+        onSearch={setSearch}
+        empty={{
+          icon: 'apis',
+          title: 'No grants yet',
+          text: 'Grant scopes of a registered API, and the agent can ask for tokens for that API.',
+          action: grantButton || undefined,
+        }}
+      />
+      <GrantScopes
+        agent={agent}
+        grant={opened?.grant}
+        opened={opened?.dialog === 'grant'}
+        onClose={() => setOpened(undefined)}
+      />
+      <RemoveGrant
+        agent={agent}
+        grant={opened?.grant}
+        opened={opened?.dialog === 'remove'}
+        onClose={() => setOpened(undefined)}
+      />
+    </Section>
+  );
+}

@@ -1,0 +1,130 @@
+import { Anchor, Button, Group, Tabs } from '@mantine/core';
+import { useDocumentTitle } from '@mantine/hooks';
+import type { ComponentType } from 'react';
+import { toApiError } from '../../../api/api-error.ts';
+import type { Agent } from '../../../api/generated.ts';
+import { useApi } from '../../../api/queries.ts';
+import { PageLink, usePageSearch, usePathParam } from '../../../app/navigation.tsx';
+import { EmptyState } from '../../../components/EmptyState.tsx';
+import { ErrorState } from '../../../components/ErrorState.tsx';
+import { Icon } from '../../../components/Icon.tsx';
+import { LoadingState } from '../../../components/LoadingState.tsx';
+import { PageTitle } from '../../../components/PageTitle.tsx';
+import { StatusBadge } from '../../../components/StatusBadge.tsx';
+import { TenantText, visibleText } from '../../../components/TenantText.tsx';
+import { AccessTab } from '../access/AccessTab.tsx';
+import { ActivityTab } from '../activity/ActivityTab.tsx';
+import { CredentialsTab } from '../credentials/CredentialsTab.tsx';
+import { DelegationsTab } from '../delegations/DelegationsTab.tsx';
+import { IdentityTab } from '../identity/IdentityTab.tsx';
+import { type AgentTab, agentPage, agentTabs } from '../page.ts';
+import { AgentActions } from './AgentActions.tsx';
+import { StatusNotice } from './StatusNotice.tsx';
+
+const tabs: Readonly<Record<AgentTab, { label: string; Content: ComponentType<{ readonly agent: Agent }> }>> =
+  {
+    identity: { label: 'Identity', Content: IdentityTab },
+    credentials: { label: 'Credentials', Content: CredentialsTab },
+    access: { label: 'Access', Content: AccessTab },
+    delegations: { label: 'Delegations', Content: DelegationsTab },
+    activity: { label: 'Activity', Content: ActivityTab },
+  };
+
+/** The filters of one tab mean nothing on the next. */
+const fresh = {
+  page: 1,
+  selected: undefined,
+  credential: undefined,
+  role: undefined,
+  chain: undefined,
+  action: undefined,
+  outcome: undefined,
+  from: undefined,
+  to: undefined,
+};
+
+const back = (
+  <Anchor component={PageLink} to="/agents" size="sm">
+    <Group gap={4} component="span" display="inline-flex">
+      <Icon name="back" size={12} /> All agents
+    </Group>
+  </Anchor>
+);
+
+export function AgentPage() {
+  const agentId = usePathParam('agentId');
+  const agent = useApi('getAgent', { params: { agentId } });
+  if (agent.data) return <LoadedAgent key={agentId} agent={agent.data} />;
+  if (agent.isPending)
+    return (
+      <>
+        <PageTitle title="Agent" above={back} />
+        <LoadingState label="Loading the agent" />
+      </>
+    );
+  const { status } = toApiError(agent.error);
+  return (
+    <>
+      <PageTitle title="Agent" above={back} />
+      {status === 404 || status === 400 ? (
+        <EmptyState
+          icon="agents"
+          title="There is no such agent"
+          text="Your organization has no agent with this id. Check the address, or look for it in the list."
+          action={
+            <Button component={PageLink} to="/agents" variant="default">
+              Show all agents
+            </Button>
+          }
+        />
+      ) : (
+        <ErrorState error={agent.error} onRetry={() => void agent.refetch()} />
+      )}
+    </>
+  );
+}
+
+function LoadedAgent({ agent }: { readonly agent: Agent }) {
+  const [{ tab }, setSearch] = usePageSearch(agentPage);
+  useDocumentTitle(`${visibleText(agent.email)} · Countersign`);
+  return (
+    <>
+      <PageTitle
+        above={back}
+        title={<TenantText text={agent.email} multiline />}
+        description={
+          <Group gap="xs" component="span" display="inline-flex">
+            <StatusBadge status={agent.status} />
+            <span>
+              {agent.agentType} in {agent.deploymentEnv}
+            </span>
+          </Group>
+        }
+        actions={<AgentActions agent={agent} />}
+      />
+      <StatusNotice status={agent.status} />
+      <Tabs
+        value={tab}
+        onChange={(next) => setSearch({ ...fresh, tab: (next ?? 'identity') as AgentTab })}
+        keepMounted={false}
+        mt="sm"
+      >
+        <Tabs.List aria-label="About this agent">
+          {agentTabs.map((name) => (
+            <Tabs.Tab key={name} value={name}>
+              {tabs[name].label}
+            </Tabs.Tab>
+          ))}
+        </Tabs.List>
+        {agentTabs.map((name) => {
+          const { Content } = tabs[name];
+          return (
+            <Tabs.Panel key={name} value={name} pt="md">
+              <Content agent={agent} />
+            </Tabs.Panel>
+          );
+        })}
+      </Tabs>
+    </>
+  );
+}

@@ -1,0 +1,117 @@
+/** Suspend, reactivate and decommission, each with what it ends. */
+import { Alert, List, Stack, Text } from '@mantine/core';
+import type { ReactNode } from 'react';
+import type { Agent } from '../../../api/generated.ts';
+import { useAction } from '../../../api/queries.ts';
+import { useSession } from '../../../app/session-context.tsx';
+import { ConfirmEnding } from '../../../components/ConfirmEnding.tsx';
+import { CopyAsCurl } from '../../../components/CopyAsCurl.tsx';
+import { FormDialog } from '../../../components/FormDialog.tsx';
+import { Icon } from '../../../components/Icon.tsx';
+import { showDone } from '../../../components/notices.tsx';
+import { Endings } from './Endings.tsx';
+
+interface DialogProps {
+  readonly agent: Agent;
+  readonly opened: boolean;
+  readonly onClose: () => void;
+}
+
+const refreshes = ['/agents', '/delegations', '/audit', '/marketplace'];
+
+export function SuspendAgent({ agent, opened, onClose }: DialogProps) {
+  const update = useAction('updateAgent', { refreshes });
+  const input = { params: { agentId: agent.agentId }, body: { status: 'suspended' } } as const;
+  return (
+    <ConfirmEnding
+      opened={opened}
+      onClose={onClose}
+      title="Suspend this agent?"
+      confirmLabel="Suspend agent"
+      onConfirm={async () => {
+        await update.mutateAsync(input);
+        showDone('Agent suspended.');
+      }}
+      extra={<CopyAsCurl operation="updateAgent" input={input} mr="auto" />}
+    >
+      <Stack gap="xs">
+        <OwnAgentWarning agentId={agent.agentId}>
+          Your session ends at once, and you cannot reactivate the agent yourself. If no other agent or person
+          can, the organization has no access left.
+        </OwnAgentWarning>
+        <Text size="sm">It gets no tokens until you reactivate it. At once:</Text>
+        {opened && <Endings agentId={agent.agentId} for="suspend" />}
+      </Stack>
+    </ConfirmEnding>
+  );
+}
+
+export function DecommissionAgent({ agent, opened, onClose }: DialogProps) {
+  const remove = useAction('decommissionAgent', { refreshes });
+  const input = { params: { agentId: agent.agentId } };
+  return (
+    <ConfirmEnding
+      opened={opened}
+      onClose={onClose}
+      title="Decommission this agent for good?"
+      confirmLabel="Decommission agent"
+      onConfirm={async () => {
+        await remove.mutateAsync(input);
+        showDone('Agent decommissioned.');
+      }}
+      extra={<CopyAsCurl operation="decommissionAgent" input={input} mr="auto" />}
+    >
+      <Stack gap="xs">
+        <OwnAgentWarning agentId={agent.agentId}>
+          Your session ends at once. If no other agent or person can sign in, the organization has no access
+          left.
+        </OwnAgentWarning>
+        <Text size="sm">
+          This cannot be undone, and its e-mail address stays taken. Its history stays in the audit log. At
+          once:
+        </Text>
+        {opened && <Endings agentId={agent.agentId} for="decommission" />}
+      </Stack>
+    </ConfirmEnding>
+  );
+}
+
+/** For an operator the organization is the one that runs the instance. */
+function OwnAgentWarning({ agentId, children }: { readonly agentId: string; readonly children: ReactNode }) {
+  if (useSession().agentId !== agentId) return null;
+  return (
+    <Alert color="red" role="alert" icon={<Icon name="warning" />} title="You act as this agent">
+      {children}
+    </Alert>
+  );
+}
+
+/** Nothing ends, but the agent gets its power back. */
+export function ReactivateAgent({ agent, opened, onClose }: DialogProps) {
+  const update = useAction('updateAgent', { refreshes });
+  const input = { params: { agentId: agent.agentId }, body: { status: 'active' } } as const;
+  return (
+    <FormDialog
+      opened={opened}
+      onClose={onClose}
+      title="Reactivate this agent?"
+      submitLabel="Reactivate agent"
+      initialValues={{}}
+      onSubmit={async () => {
+        await update.mutateAsync(input);
+        showDone('Agent reactivated.');
+      }}
+      extra={() => <CopyAsCurl operation="updateAgent" input={input} mr="auto" />}
+    >
+      {() => (
+        <List size="sm" spacing={4}>
+          <List.Item>
+            Its active credentials get tokens again, with the scopes and grants that it holds.
+          </List.Item>
+          <List.Item>Tokens and delegations that ended with the suspension stay ended.</List.Item>
+          <List.Item>You need every scope that the agent may hold.</List.Item>
+        </List>
+      )}
+    </FormDialog>
+  );
+}

@@ -1,0 +1,192 @@
+import { Button, Group, Text } from '@mantine/core';
+import { useState } from 'react';
+import type { Agent, Credential } from '../../../api/generated.ts';
+import { useAction, useApi } from '../../../api/queries.ts';
+import { usePageSearch } from '../../../app/navigation.tsx';
+import { useCan, useSession } from '../../../app/session-context.tsx';
+import { ConfirmEnding } from '../../../components/ConfirmEnding.tsx';
+import { CopyAsCurl } from '../../../components/CopyAsCurl.tsx';
+import type { Column } from '../../../components/DataTable.tsx';
+import type { Filter } from '../../../components/FilterBar.tsx';
+import { Icon } from '../../../components/Icon.tsx';
+import { ListPage } from '../../../components/ListPage.tsx';
+import { showDone } from '../../../components/notices.tsx';
+import { RelativeTime } from '../../../components/RelativeTime.tsx';
+import { StatusBadge } from '../../../components/StatusBadge.tsx';
+import { TenantText, visibleText } from '../../../components/TenantText.tsx';
+import { agentPage } from '../page.ts';
+import { CredentialDialog } from './CredentialDialog.tsx';
+
+const limit = 20;
+const idStart = 8;
+
+const filters: readonly Filter[] = [
+  { kind: 'choice', name: 'credential', label: 'Status', options: ['active', 'revoked'] },
+];
+
+/** An active credential whose time has passed gets no tokens. */
+const statusOf = ({ status, expiresAt }: Credential): string =>
+  status === 'active' && expiresAt !== null && Date.parse(expiresAt) <= Date.now() ? 'expired' : status;
+
+const nameOf = ({ name, credentialId }: Credential): string =>
+  visibleText(name ?? credentialId.slice(0, idStart));
+
+const columns: readonly Column<Credential>[] = [
+  {
+    id: 'name',
+    header: 'Name',
+    cell: ({ name, credentialId }) => (
+      <div>
+        <TenantText text={name} fallback="Unnamed" />
+        <Text size="xs" c="dimmed">
+          <code title={credentialId}>{credentialId.slice(0, idStart)}</code>
+        </Text>
+      </div>
+    ),
+  },
+  { id: 'status', header: 'Status', width: '7rem', cell: (one) => <StatusBadge status={statusOf(one)} /> },
+  { id: 'lastUsedAt', header: 'Last used', cell: ({ lastUsedAt }) => <RelativeTime time={lastUsedAt} /> },
+  { id: 'expiresAt', header: 'Expires', cell: ({ expiresAt }) => <RelativeTime time={expiresAt} /> },
+  { id: 'createdAt', header: 'Created', cell: ({ createdAt }) => <RelativeTime time={createdAt} /> },
+];
+
+type Opened =
+  | { readonly dialog: 'create' }
+  | { readonly dialog: 'rotate' | 'revoke'; readonly credential: Credential };
+
+export function CredentialsTab({ agent }: { readonly agent: Agent }) {
+  const [{ credential: status, page }, setSearch] = usePageSearch(agentPage);
+  const [opened, setOpened] = useState<Opened>();
+  const mayWrite = useCan()('agents:write');
+  const input = { params: { agentId: agent.agentId }, query: { status, page, limit } };
+  const credentials = useApi('listCredentials', input, { keepPrevious: true });
+  const close = () => setOpened(undefined);
+  const isActive = agent.status === 'active';
+  const createButton = mayWrite && (
+    <Button
+      leftSection={<Icon name="plus" size={14} />}
+      onClick={() => setOpened({ dialog: 'create' })}
+      disabled={!isActive}
+    >
+      New credential
+    </Button>
+  );
+  const actionColumn: Column<Credential> = {
+    id: 'actions',
+    header: 'Actions',
+    width: '11rem',
+    cell: (one) =>
+      one.status === 'active' && (
+        <Group gap="xs" wrap="nowrap">
+          {isActive && (
+            <Button
+              variant="default"
+              size="compact-xs"
+              aria-label={`Rotate ${nameOf(one)}`}
+              onClick={() => setOpened({ dialog: 'rotate', credential: one })}
+            >
+              Rotate
+            </Button>
+          )}
+          <Button
+            variant="default"
+            size="compact-xs"
+            aria-label={`Revoke ${nameOf(one)}`}
+            onClick={() => setOpened({ dialog: 'revoke', credential: one })}
+          >
+            Revoke
+          </Button>
+        </Group>
+      ),
+  };
+  return (
+    <>
+      <Group justify="flex-end" gap="xs" mb="xs">
+        <CopyAsCurl operation="listCredentials" input={input} />
+        {createButton}
+      </Group>
+      <ListPage
+        withTitle={false}
+        title="Credentials"
+        noun="credentials"
+        query={credentials}
+        columns={mayWrite ? [...columns, actionColumn] : columns}
+        rowId={({ credentialId }) => credentialId}
+        search={{ credential: status }}
+        onSearch={setSearch}
+        filters={filters}
+        empty={{
+          icon: 'key',
+          title: 'No credentials yet',
+          text: isActive
+            ? 'With a credential the agent gets tokens. Create one, and put its secret where the agent runs.'
+            : 'Only an active agent can get a credential.',
+          action: (isActive && createButton) || undefined,
+        }}
+      />
+      {mayWrite && (
+        <>
+          <CredentialDialog agent={agent} opened={opened?.dialog === 'create'} onClose={close} />
+          <RotateCredential agent={agent} opened={opened} onClose={close} />
+          <RevokeCredential agent={agent} opened={opened} onClose={close} />
+        </>
+      )}
+    </>
+  );
+}
+
+interface OneCredentialProps {
+  readonly agent: Agent;
+  readonly opened: Opened | undefined;
+  readonly onClose: () => void;
+}
+
+/** The credential of the dialog stays on display while the dialog closes. */
+function useLastCredential(opened: Opened | undefined, dialog: 'rotate' | 'revoke'): Credential | undefined {
+  const current = opened?.dialog === dialog ? opened.credential : undefined;
+  const [last, setLast] = useState(current);
+  if (current && current !== last) setLast(current);
+  return current ?? last;
+}
+
+function RotateCredential({ agent, opened, onClose }: OneCredentialProps) {
+  const rotated = useLastCredential(opened, 'rotate');
+  if (!rotated) return null;
+  return (
+    <CredentialDialog
+      agent={agent}
+      rotated={rotated}
+      opened={opened?.dialog === 'rotate'}
+      onClose={onClose}
+    />
+  );
+}
+
+function RevokeCredential({ agent, opened, onClose }: OneCredentialProps) {
+  const session = useSession();
+  const revoked = useLastCredential(opened, 'revoke');
+  const revoke = useAction('revokeCredential', { refreshes: ['/agents', '/overview', '/audit'] });
+  if (!revoked) return null;
+  const input = { params: { agentId: agent.agentId, credentialId: revoked.credentialId } };
+  return (
+    <ConfirmEnding
+      opened={opened?.dialog === 'revoke'}
+      onClose={onClose}
+      title="Revoke this credential for good?"
+      confirmLabel="Revoke credential"
+      onConfirm={async () => {
+        await revoke.mutateAsync(input);
+        showDone('Credential revoked.');
+      }}
+      extra={<CopyAsCurl operation="revokeCredential" input={input} mr="auto" />}
+    >
+      The credential <b>{nameOf(revoked)}</b> gets no more tokens, and all tokens that were issued with it end
+      at once. It was last used <RelativeTime time={revoked.lastUsedAt} />. This cannot be undone.
+      {agent.agentId === session.agentId && (
+        <Text size="sm" mt="xs" fw={600}>
+          This is an agent of your own session. If you signed in with this credential, your session ends too.
+        </Text>
+      )}
+    </ConfirmEnding>
+  );
+}

@@ -1,0 +1,107 @@
+import { Button, Group } from '@mantine/core';
+import type { Agent, DelegationChain } from '../../../api/generated.ts';
+import { useApi } from '../../../api/queries.ts';
+import { PageLink, useGoTo, usePageSearch } from '../../../app/navigation.tsx';
+import { useCan, useSession } from '../../../app/session-context.tsx';
+import { AgentName } from '../../../components/AgentName.tsx';
+import { CopyAsCurl } from '../../../components/CopyAsCurl.tsx';
+import type { Column } from '../../../components/DataTable.tsx';
+import type { Filter } from '../../../components/FilterBar.tsx';
+import { ListPage } from '../../../components/ListPage.tsx';
+import { NoPermission } from '../../../components/NoPermission.tsx';
+import { RelativeTime } from '../../../components/RelativeTime.tsx';
+import { StatusBadge } from '../../../components/StatusBadge.tsx';
+import { TenantText } from '../../../components/TenantText.tsx';
+import { ScopeList } from '../agent/ScopeList.tsx';
+import { agentPage } from '../page.ts';
+
+const limit = 20;
+
+const filters: readonly Filter[] = [
+  {
+    kind: 'choice',
+    name: 'role',
+    label: 'Direction',
+    options: [
+      { value: 'delegator', label: 'given' },
+      { value: 'delegatee', label: 'received' },
+    ],
+  },
+  { kind: 'choice', name: 'chain', label: 'Status', options: ['active', 'expired', 'revoked'] },
+];
+
+const columnsFor = (agentId: string): readonly Column<DelegationChain>[] => [
+  {
+    id: 'direction',
+    header: 'Direction',
+    width: '6.5rem',
+    cell: ({ delegatorId, delegateeId }) =>
+      delegatorId === agentId ? 'given' : delegateeId === agentId ? 'received' : 'passed on',
+  },
+  { id: 'from', header: 'From', cell: ({ delegatorId }) => <AgentName agentId={delegatorId} /> },
+  { id: 'to', header: 'To', cell: ({ delegateeId }) => <AgentName agentId={delegateeId} /> },
+  { id: 'scopes', header: 'Scopes', cell: ({ scopes }) => <ScopeList scopes={scopes} /> },
+  {
+    id: 'resource',
+    header: 'API',
+    cell: ({ resource }) =>
+      resource === null ? "this server's own" : <TenantText text={resource.join(', ')} />,
+  },
+  { id: 'status', header: 'Status', width: '6.5rem', cell: ({ status }) => <StatusBadge status={status} /> },
+  {
+    id: 'expiresAt',
+    header: 'Expires',
+    width: '8.5rem',
+    cell: ({ expiresAt }) => <RelativeTime time={expiresAt} />,
+  },
+];
+
+/** Delegations of one's own agent are visible to it; those of others need audit:read. */
+export function DelegationsTab({ agent }: { readonly agent: Agent }) {
+  const { agentId } = useSession();
+  const mayRead = useCan()('audit:read') || agentId === agent.agentId;
+  return mayRead ? <DelegationList agent={agent} /> : <NoPermission scope="audit:read" />;
+}
+
+function DelegationList({ agent: { agentId } }: { readonly agent: Agent }) {
+  const [{ role, chain, page }, setSearch] = usePageSearch(agentPage);
+  const session = useSession();
+  const can = useCan();
+  const goTo = useGoTo();
+  const named = can('audit:read') || agentId !== session.agentId ? { agentId } : {};
+  const input = { query: { ...named, role: role ?? 'any', status: chain, page, limit } } as const;
+  const delegations = useApi('listDelegations', input, { keepPrevious: true });
+  const linkTo = (label: string) => (
+    <Button component={PageLink} to="/delegations" search={{ agentId, status: 'all' }} variant="default">
+      {label}
+    </Button>
+  );
+  return (
+    <>
+      <Group justify="flex-end" gap="xs" mb="xs">
+        <CopyAsCurl operation="listDelegations" input={input} />
+        {linkTo('Show on the delegations page')}
+      </Group>
+      <ListPage
+        withTitle={false}
+        title="Delegations"
+        noun="delegations"
+        query={delegations}
+        columns={columnsFor(agentId)}
+        rowId={({ chainId }) => chainId}
+        search={{ role, chain }}
+        onSearch={setSearch}
+        filters={filters}
+        onOpen={({ chainId }) =>
+          goTo({ to: '/delegations', search: { agentId, selected: chainId, status: 'all', view: 'table' } })
+        }
+        empty={{
+          icon: 'delegations',
+          title: 'No delegations',
+          text: 'An agent can lend scopes that it holds to another agent, for a limited time.',
+          action: linkTo('Go to the delegations page'),
+        }}
+      />
+    </>
+  );
+}

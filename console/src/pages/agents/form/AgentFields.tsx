@@ -1,0 +1,59 @@
+import { Select, SimpleGrid, Stack, TagsInput, TextInput } from '@mantine/core';
+import type { UseFormReturnType } from '@mantine/form';
+import type { Scope } from '../../../api/generated.ts';
+import { type AgentValues, agentTypes, deploymentEnvs } from './agent-form.ts';
+import { ScopeChecks } from './ScopeChecks.tsx';
+
+/** The fields that registering and editing share. The e-mail address cannot change later. */
+export function AgentFields({
+  form,
+  grantable,
+}: {
+  readonly form: UseFormReturnType<AgentValues>;
+  readonly grantable: readonly Scope[];
+}) {
+  return (
+    <Stack gap="md">
+      <SimpleGrid cols={{ base: 1, xs: 2 }} spacing="md" verticalSpacing="md">
+        <Select
+          label="Type"
+          data={[...agentTypes]}
+          allowDeselect={false}
+          {...form.getInputProps('agentType')}
+        />
+        <Select
+          label="Environment"
+          data={[...deploymentEnvs]}
+          allowDeselect={false}
+          {...form.getInputProps('deploymentEnv')}
+        />
+        <TextInput
+          label="Owner"
+          description="The team or person who answers for it"
+          required
+          {...form.getInputProps('owner')}
+        />
+        <TextInput
+          label="Version"
+          description="A semantic version such as 1.4.0"
+          required
+          {...form.getInputProps('version')}
+        />
+      </SimpleGrid>
+      <TagsInput
+        label="Capabilities"
+        description="Each of the form resource:action, such as resume:read. Press Enter after each."
+        required
+        splitChars={[',', ' ']}
+        acceptValueOnBlur
+        {...form.getInputProps('capabilities')}
+      />
+      <ScopeChecks
+        value={form.values.allowedScopes}
+        onChange={(scopes) => form.setFieldValue('allowedScopes', scopes)}
+        grantable={grantable}
+        error={form.errors.allowedScopes}
+      />
+    </Stack>
+  );
+}

@@ -1,0 +1,73 @@
+import { TextInput } from '@mantine/core';
+import { useRef } from 'react';
+import { useAction } from '../../../api/queries.ts';
+import { useGoTo } from '../../../app/navigation.tsx';
+import { useSession } from '../../../app/session-context.tsx';
+import { CopyAsCurl } from '../../../components/CopyAsCurl.tsx';
+import { FormDialog } from '../../../components/FormDialog.tsx';
+import { showDone } from '../../../components/notices.tsx';
+import { AgentFields } from './AgentFields.tsx';
+import { grantableScopes, newAgentValues, operatorScope, problemsOf, toNewAgent } from './agent-form.ts';
+
+/** Registers an agent and goes to its page, where the next step is a credential. */
+export function RegisterAgent({
+  opened,
+  onClose,
+}: {
+  readonly opened: boolean;
+  readonly onClose: () => void;
+}) {
+  const { organizationId, scopes, multiTenant } = useSession();
+  const create = useAction('createAgent', { refreshes: ['/agents', '/overview'] });
+  const goTo = useGoTo();
+  const registered = useRef<string>(undefined);
+  // Closing changes the URL of the list, and going to the agent must be the only change of the URL.
+  const close = () => {
+    const agentId = registered.current;
+    registered.current = undefined;
+    if (agentId === undefined) onClose();
+    else goTo({ to: '/agents/$agentId', params: { agentId }, search: { tab: 'credentials' }, replace: true });
+  };
+  return (
+    <FormDialog
+      opened={opened}
+      onClose={close}
+      title="Register an agent"
+      submitLabel="Register agent"
+      size="lg"
+      initialValues={newAgentValues(organizationId)}
+      validate={problemsOf}
+      onSubmit={async (values) => {
+        const { agentId } = await create.mutateAsync({ body: toNewAgent(values) });
+        registered.current = agentId;
+        showDone('Agent registered. Its next step is a credential.');
+      }}
+      extra={(values) => (
+        <CopyAsCurl operation="createAgent" input={{ body: toNewAgent(values) }} mr="auto" />
+      )}
+    >
+      {(form) => (
+        <>
+          <TextInput
+            label="E-mail address"
+            description="The name of the agent. It is unique on this server and cannot change later."
+            placeholder="screener@example.com"
+            type="email"
+            required
+            data-autofocus
+            {...form.getInputProps('email')}
+          />
+          {multiTenant && scopes.includes(operatorScope) && (
+            <TextInput
+              label="Organization id"
+              description="Your own unless you change it: operators register agents for every organization."
+              required
+              {...form.getInputProps('organization_id')}
+            />
+          )}
+          <AgentFields form={form} grantable={grantableScopes(scopes)} />
+        </>
+      )}
+    </FormDialog>
+  );
+}

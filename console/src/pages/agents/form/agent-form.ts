@@ -1,0 +1,115 @@
+/** The fields of an agent, as the dialogs for registering and editing hold them. */
+import {
+  type Agent,
+  type AgentChange,
+  type NewAgent,
+  type Scope,
+  scopeDescriptions,
+} from '../../../api/generated.ts';
+
+export const agentTypes = [
+  'screener',
+  'classifier',
+  'orchestrator',
+  'extractor',
+  'summarizer',
+  'router',
+  'monitor',
+  'custom',
+] as const satisfies readonly Agent['agentType'][];
+export const deploymentEnvs = [
+  'development',
+  'staging',
+  'production',
+] as const satisfies readonly Agent['deploymentEnv'][];
+export const agentStatuses = [
+  'active',
+  'suspended',
+  'decommissioned',
+] as const satisfies readonly Agent['status'][];
+
+/** In the order of the API. */
+export const scopeNames = Object.keys(scopeDescriptions) as Scope[];
+export const operatorScope: Scope = 'admin:orgs';
+
+/** An operator may give any scope; others give scopes that they hold. */
+export const grantableScopes = (held: readonly string[]): readonly Scope[] =>
+  held.includes(operatorScope) ? scopeNames : scopeNames.filter((scope) => held.includes(scope));
+
+/** The names are those of the API, so that its messages find their fields. */
+export interface AgentValues extends Record<string, unknown> {
+  email: string;
+  agentType: NewAgent['agentType'];
+  version: string;
+  capabilities: string[];
+  owner: string;
+  deploymentEnv: NewAgent['deploymentEnv'];
+  organization_id: string;
+  allowedScopes: string[];
+}
+
+/** A new agent holds no scope of this server's API unless it is chosen: most agents need only scopes of other APIs. */
+export const newAgentValues = (organizationId: string): AgentValues => ({
+  email: '',
+  agentType: 'custom',
+  version: '1.0.0',
+  capabilities: [],
+  owner: '',
+  deploymentEnv: 'development',
+  organization_id: organizationId,
+  allowedScopes: [],
+});
+
+export const valuesOf = (agent: Agent): AgentValues => ({
+  email: agent.email,
+  agentType: agent.agentType,
+  version: agent.version,
+  capabilities: [...agent.capabilities],
+  owner: agent.owner,
+  deploymentEnv: agent.deploymentEnv,
+  organization_id: agent.organizationId,
+  allowedScopes: [...agent.allowedScopes],
+});
+
+export const toNewAgent = (values: AgentValues): NewAgent => ({
+  email: values.email.trim(),
+  agentType: values.agentType,
+  version: values.version.trim(),
+  capabilities: values.capabilities,
+  owner: values.owner,
+  deploymentEnv: values.deploymentEnv,
+  organization_id: values.organization_id,
+  allowedScopes: values.allowedScopes as NonNullable<NewAgent['allowedScopes']>,
+});
+
+/** Only the fields that differ: narrowing scopes needs more rights than a new version. */
+export function toChange(values: AgentValues, agent: Agent): AgentChange {
+  const wanted: AgentChange = {
+    agentType: values.agentType,
+    version: values.version.trim(),
+    capabilities: values.capabilities,
+    owner: values.owner,
+    deploymentEnv: values.deploymentEnv,
+    allowedScopes: values.allowedScopes as NonNullable<AgentChange['allowedScopes']>,
+  };
+  const differs = ([field, value]: [string, unknown]) =>
+    JSON.stringify(comparable(value)) !== JSON.stringify(comparable(agent[field as keyof Agent]));
+  return Object.fromEntries(Object.entries(wanted).filter(differs));
+}
+
+/** The order of scopes and capabilities has no meaning. */
+const comparable = (value: unknown): unknown => (Array.isArray(value) ? value.toSorted() : value);
+
+type Problems = Partial<Record<keyof AgentValues, string>>;
+
+/** What can be said before the request. The API has the last word. */
+export function problemsOf(values: AgentValues): Problems {
+  return {
+    ...(values.email.trim() === '' && { email: 'Enter an e-mail address; it becomes the name of the agent' }),
+    ...(values.version.trim() === '' && { version: 'Enter a version such as 1.0.0' }),
+    ...(values.owner.trim() === '' && { owner: 'Enter who answers for the agent' }),
+    ...(values.capabilities.length === 0 && {
+      capabilities: 'Enter at least one, such as resume:read, and press Enter',
+    }),
+  };
+}

@@ -1,0 +1,75 @@
+import { SimpleGrid, Text } from '@mantine/core';
+import type { Agent, DidDocument } from '../../../api/generated.ts';
+import { useApi } from '../../../api/queries.ts';
+import { CopyAsCurl } from '../../../components/CopyAsCurl.tsx';
+import { ErrorState } from '../../../components/ErrorState.tsx';
+import { JsonView } from '../../../components/JsonView.tsx';
+import { LoadingState } from '../../../components/LoadingState.tsx';
+import { exactTime } from '../../../components/RelativeTime.tsx';
+import { TenantText } from '../../../components/TenantText.tsx';
+import { Facts } from '../agent/Facts.tsx';
+import { ScopeList } from '../agent/ScopeList.tsx';
+import { Section } from '../agent/Section.tsx';
+import { Cards } from './Cards.tsx';
+
+export function IdentityTab({ agent }: { readonly agent: Agent }) {
+  const params = { agentId: agent.agentId };
+  const isGone = agent.status === 'decommissioned';
+  const did = useApi('getDid', { params }, { enabled: !isGone });
+  return (
+    <>
+      <SimpleGrid cols={{ base: 1, lg: 2 }} spacing="md" verticalSpacing={0}>
+        <Section title="Facts">
+          <Facts
+            facts={{
+              'E-mail address': <TenantText text={agent.email} multiline />,
+              'Agent id': <code>{agent.agentId}</code>,
+              Organization: <code>{agent.organizationId}</code>,
+              Owner: <TenantText text={agent.owner} multiline />,
+              Version: <TenantText text={agent.version} multiline />,
+              Capabilities: <ScopeList scopes={agent.capabilities} />,
+              'Scopes of this server': <ScopeList scopes={agent.allowedScopes} />,
+              'Public keys': isGone ? 'none any more' : <OwnKeys document={did.data} did={did.data?.id} />,
+              Registered: exactTime(agent.createdAt),
+              'Last change': exactTime(agent.updatedAt),
+            }}
+          />
+        </Section>
+        <Section
+          title="DID document"
+          description="The agent's decentralized identifier, and the keys that speak for it"
+          actions={<CopyAsCurl operation="getDid" input={{ params }} />}
+        >
+          {isGone ? (
+            <Text size="sm">
+              The DID of a decommissioned agent is deactivated: it resolves to no document.
+            </Text>
+          ) : did.data ? (
+            <JsonView value={did.data} label="DID document" maxHeight={320} />
+          ) : did.error ? (
+            <ErrorState error={did.error} onRetry={() => void did.refetch()} />
+          ) : (
+            <LoadingState label="Loading the DID document" />
+          )}
+        </Section>
+      </SimpleGrid>
+      <Cards agent={agent} did={did.data?.id} />
+    </>
+  );
+}
+
+/** The agent's own keys. The document also has those of the instance, which signs the cards. */
+function OwnKeys({
+  document,
+  did,
+}: {
+  readonly document: DidDocument | undefined;
+  readonly did: string | undefined;
+}) {
+  if (!document) return '…';
+  const own = document.verificationMethod.filter(({ controller }) => controller === did);
+  if (own.length === 0) return 'none: it authenticates with client secrets or through trust policies';
+  return (
+    <ScopeList scopes={own.map(({ publicKeyJwk: { kid, kty, crv } }) => `${kid ?? ''} (${crv ?? kty})`)} />
+  );
+}

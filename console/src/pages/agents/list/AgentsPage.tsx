@@ -1,0 +1,118 @@
+import { Anchor, Button, Group } from '@mantine/core';
+import type { Agent } from '../../../api/generated.ts';
+import { useApi } from '../../../api/queries.ts';
+import { PageLink, useGoTo, usePageSearch } from '../../../app/navigation.tsx';
+import { useCan, useSession } from '../../../app/session-context.tsx';
+import { CopyAsCurl } from '../../../components/CopyAsCurl.tsx';
+import type { Column } from '../../../components/DataTable.tsx';
+import type { Filter } from '../../../components/FilterBar.tsx';
+import { Icon } from '../../../components/Icon.tsx';
+import { ListPage } from '../../../components/ListPage.tsx';
+import { RelativeTime } from '../../../components/RelativeTime.tsx';
+import { StatusBadge } from '../../../components/StatusBadge.tsx';
+import { TenantText } from '../../../components/TenantText.tsx';
+import { agentStatuses, agentTypes, deploymentEnvs, operatorScope } from '../form/agent-form.ts';
+import { RegisterAgent } from '../form/RegisterAgent.tsx';
+import { agentsPage } from '../page.ts';
+
+const limit = 25;
+const idStart = 8;
+
+const filters: readonly Filter[] = [
+  {
+    kind: 'text',
+    name: 'q',
+    label: 'Name or owner begins with',
+    placeholder: 'Name or owner begins with…',
+    maxLength: 254,
+  },
+  { kind: 'choice', name: 'status', label: 'Status', options: agentStatuses },
+  { kind: 'choice', name: 'agentType', label: 'Type', options: agentTypes },
+  { kind: 'choice', name: 'deploymentEnv', label: 'Environment', options: deploymentEnvs },
+  {
+    kind: 'text',
+    name: 'capability',
+    label: 'Capability',
+    placeholder: 'Capability, such as resume:read',
+    maxLength: 128,
+  },
+];
+
+const columns: readonly Column<Agent>[] = [
+  {
+    id: 'email',
+    header: 'Agent',
+    cell: ({ agentId, email }) => (
+      <Anchor component={PageLink} to="/agents/$agentId" params={{ agentId }} inherit>
+        <TenantText text={email} />
+      </Anchor>
+    ),
+  },
+  { id: 'status', header: 'Status', width: '8.5rem', cell: ({ status }) => <StatusBadge status={status} /> },
+  { id: 'agentType', header: 'Type', width: '7.5rem', cell: ({ agentType }) => agentType },
+  { id: 'deploymentEnv', header: 'Environment', width: '8rem', cell: ({ deploymentEnv }) => deploymentEnv },
+  { id: 'owner', header: 'Owner', cell: ({ owner }) => <TenantText text={owner} /> },
+  { id: 'version', header: 'Version', width: '7rem', cell: ({ version }) => <TenantText text={version} /> },
+  {
+    id: 'createdAt',
+    header: 'Registered',
+    width: '8.5rem',
+    cell: ({ createdAt }) => <RelativeTime time={createdAt} />,
+  },
+];
+
+/** An operator sees the agents of all organizations. */
+const organizationColumn: Column<Agent> = {
+  id: 'organizationId',
+  header: 'Organization',
+  width: '7.5rem',
+  cell: ({ organizationId }) => <code title={organizationId}>{organizationId.slice(0, idStart)}</code>,
+};
+const operatorColumns = [...columns.slice(0, 2), organizationColumn, ...columns.slice(2)];
+
+export function AgentsPage() {
+  const [search, setSearch] = usePageSearch(agentsPage);
+  const { scopes, multiTenant } = useSession();
+  const can = useCan();
+  const goTo = useGoTo();
+  const { register, page, ...filtered } = search;
+  const input = { query: { ...filtered, page, limit } };
+  const agents = useApi('listAgents', input, { keepPrevious: true });
+  const mayRegister = can('agents:write');
+  const registerButton = mayRegister && (
+    <Button leftSection={<Icon name="plus" size={14} />} onClick={() => setSearch({ register: true })}>
+      Register agent
+    </Button>
+  );
+  return (
+    <>
+      <ListPage
+        title="Agents"
+        description="The identities of your agents. Each can hold credentials, scopes of APIs, and delegations."
+        noun="agents"
+        query={agents}
+        columns={multiTenant && scopes.includes(operatorScope) ? operatorColumns : columns}
+        rowId={({ agentId }) => agentId}
+        search={filtered}
+        onSearch={setSearch}
+        filters={filters}
+        onOpen={({ agentId }) => goTo({ to: '/agents/$agentId', params: { agentId } })}
+        empty={{
+          icon: 'agents',
+          title: 'No agents yet',
+          text: mayRegister
+            ? 'Register the first one. Then give it a credential, and watch its first token arrive.'
+            : 'Registering one needs the scope agents:write.',
+          action: registerButton || undefined,
+        }}
+        actions={
+          <Group gap="xs">
+            <CopyAsCurl operation="listAgents" input={input} />
+            {registerButton}
+          </Group>
+        }
+      />
+      {mayRegister && <RegisterAgent opened={register} onClose={() => setSearch({ register: false })} />}
+    </>
+  );
+}

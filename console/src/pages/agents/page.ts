@@ -1,0 +1,53 @@
+import { definePage } from '../../app/page.ts';
+import { flag, oneOf, oneOfOr, text, wholeNumber } from '../../app/search-params.ts';
+import { agentStatuses, agentTypes, deploymentEnvs } from './form/agent-form.ts';
+
+export const agentsPage = definePage({
+  path: '/agents',
+  title: 'Agents',
+  navigation: { group: 'Identity', order: 1, icon: 'agents' },
+  scope: 'agents:read',
+  search: {
+    q: text(),
+    status: oneOf(agentStatuses),
+    agentType: oneOf(agentTypes),
+    deploymentEnv: oneOf(deploymentEnvs),
+    capability: text(),
+    page: wholeNumber(1),
+    register: flag(),
+  },
+  commands: [
+    {
+      label: 'Register an agent',
+      keywords: 'new create add',
+      scope: 'agents:write',
+      search: { register: '1' },
+    },
+  ],
+  load: () => import('./list/AgentsPage.tsx').then(({ AgentsPage }) => AgentsPage),
+});
+
+export const agentTabs = ['identity', 'credentials', 'access', 'delegations', 'activity'] as const;
+export type AgentTab = (typeof agentTabs)[number];
+
+/** `page`, `selected` and the filters are those of the list on the open tab. */
+export const agentPage = definePage({
+  path: '/agents/$agentId',
+  title: 'Agent',
+  scope: 'agents:read',
+  search: {
+    tab: oneOfOr(agentTabs, 'identity'),
+    page: wholeNumber(1),
+    selected: text(),
+    credential: oneOf(['active', 'revoked']),
+    role: oneOf(['delegator', 'delegatee']),
+    chain: oneOf(['active', 'expired', 'revoked']),
+    action: text(),
+    outcome: oneOf(['success', 'failure']),
+    from: text(),
+    to: text(),
+  },
+  load: () => import('./agent/AgentPage.tsx').then(({ AgentPage }) => AgentPage),
+});
+
+export const pages = [agentsPage, agentPage];

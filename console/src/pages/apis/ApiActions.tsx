@@ -1,0 +1,121 @@
+import { Button, List } from '@mantine/core';
+import { useQueryClient } from '@tanstack/react-query';
+import { useState } from 'react';
+import type { Resource } from '../../api/generated.ts';
+import { useAction, useApi } from '../../api/queries.ts';
+import { useGoTo, usePageSearch } from '../../app/navigation.tsx';
+import { useCan } from '../../app/session-context.tsx';
+import { ConfirmEnding } from '../../components/ConfirmEnding.tsx';
+import { CopyAsCurl } from '../../components/CopyAsCurl.tsx';
+import { Icon } from '../../components/Icon.tsx';
+import { showDone } from '../../components/notices.tsx';
+import { TenantText } from '../../components/TenantText.tsx';
+import { ApiDialog } from './dialogs/ApiDialog.tsx';
+import { GrantDialog } from './dialogs/GrantDialog.tsx';
+import { apiPage } from './page.ts';
+
+export interface ApiActionsProps {
+  readonly resource: Resource;
+  readonly mayChange: boolean;
+}
+
+export function ApiActions({ resource, mayChange }: ApiActionsProps) {
+  const { resourceId } = resource;
+  const [open, setOpen] = useState<'edit' | 'delete'>();
+  const [search, setSearch] = usePageSearch(apiPage);
+  const mayGrant = useCan()('agents:write');
+  const close = () => setOpen(undefined);
+  return (
+    <>
+      <CopyAsCurl operation="getResource" input={{ params: { resourceId } }} />
+      {mayChange && (
+        <>
+          <Button
+            variant="default"
+            leftSection={<Icon name="trash" size={14} />}
+            onClick={() => setOpen('delete')}
+          >
+            Delete
+          </Button>
+          <Button
+            variant="default"
+            leftSection={<Icon name="edit" size={14} />}
+            onClick={() => setOpen('edit')}
+          >
+            Edit
+          </Button>
+        </>
+      )}
+      {mayGrant && (
+        <Button leftSection={<Icon name="plus" size={14} />} onClick={() => setSearch({ grant: true })}>
+          Grant to an agent
+        </Button>
+      )}
+      {open === 'edit' && <ApiDialog resource={resource} onClose={close} />}
+      {open === 'delete' && <DeleteDialog resource={resource} onClose={close} />}
+      {search.grant && mayGrant && (
+        <GrantDialog
+          resource={resource}
+          onClose={() => setSearch({ grant: false })}
+          onGranted={() => setSearch({ tab: 'holders', scope: undefined, page: 1 })}
+        />
+      )}
+    </>
+  );
+}
+
+interface DeleteDialogProps {
+  readonly resource: Resource;
+  readonly onClose: () => void;
+}
+
+function DeleteDialog({ resource, onClose }: DeleteDialogProps) {
+  const { resourceId, name } = resource;
+  const goTo = useGoTo();
+  const params = { resourceId };
+  const holders = useApi('listResourceGrants', { params, query: { limit: 1 } }, { staleTime: 0 });
+  const shares = useApi('listResourceShares', { params, query: { limit: 100 } }, { staleTime: 0 });
+  const client = useQueryClient();
+  // Only the lists: the page of the deleted one would load again, too.
+  const remove = useAction('deleteResource', {
+    onSuccess: () => {
+      for (const id of ['listResources', 'listAgentGrants', 'getAgentAccess'])
+        void client.invalidateQueries({ queryKey: [id] });
+    },
+  });
+  const theirAgents = shares.data?.data.reduce((sum, { agentCount }) => sum + agentCount, 0) ?? 0;
+  return (
+    <ConfirmEnding
+      opened
+      onClose={onClose}
+      title="Delete this API?"
+      confirmLabel="Delete"
+      ready={!holders.isPending && !shares.isPending}
+      onConfirm={async () => {
+        await remove.mutateAsync({ params });
+        showDone('API deleted');
+        goTo({ to: '/apis' });
+      }}
+      extra={<CopyAsCurl operation="deleteResource" input={{ params }} />}
+    >
+      With <TenantText text={name} /> this ends:
+      <List size="sm" mt="xs">
+        <List.Item>
+          {holders.data
+            ? `The grants of ${agents(holders.data.total)}, and their tokens for it at once.`
+            : 'The grants of your agents, and their tokens for it at once.'}
+        </List.Item>
+        <List.Item>
+          {shares.data
+            ? `The shares with ${organizations(shares.data.total)}, with the grants of ${agents(theirAgents)} there.`
+            : 'Its shares with other organizations, with the grants of their agents.'}
+        </List.Item>
+        <List.Item>The identifier stays reserved: only your organization can register it again.</List.Item>
+      </List>
+    </ConfirmEnding>
+  );
+}
+
+const agents = (count: number): string => `${count.toLocaleString('en')} ${count === 1 ? 'agent' : 'agents'}`;
+const organizations = (count: number): string =>
+  `${count.toLocaleString('en')} ${count === 1 ? 'organization' : 'organizations'}`;

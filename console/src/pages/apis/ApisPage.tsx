@@ -1,0 +1,112 @@
+import { Anchor, Badge, Button, Text } from '@mantine/core';
+import { type ReactNode, useMemo } from 'react';
+import type { Resource } from '../../api/generated.ts';
+import { useApi } from '../../api/queries.ts';
+import type { Session } from '../../api/session.ts';
+import { PageLink, useGoTo, usePageSearch } from '../../app/navigation.tsx';
+import { useCan, useSession } from '../../app/session-context.tsx';
+import { CopyAsCurl } from '../../components/CopyAsCurl.tsx';
+import type { Column } from '../../components/DataTable.tsx';
+import type { Filter } from '../../components/FilterBar.tsx';
+import { Icon } from '../../components/Icon.tsx';
+import { ListPage } from '../../components/ListPage.tsx';
+import { RelativeTime } from '../../components/RelativeTime.tsx';
+import { TenantText } from '../../components/TenantText.tsx';
+import { ApiDialog } from './dialogs/ApiDialog.tsx';
+import { ownershipOf, ownershipWords } from './ownership.ts';
+import { apisPage } from './page.ts';
+import { ScopeBadges } from './ScopeBadges.tsx';
+
+const filters: readonly Filter[] = [
+  { kind: 'text', name: 'q', label: 'Search', placeholder: 'Part of name or identifier', maxLength: 512 },
+];
+const shownScopes = 3;
+
+const columnsFor = (session: Session): readonly Column<Resource>[] => [
+  {
+    id: 'name',
+    header: 'Name',
+    cell: ({ resourceId, name }) => (
+      <Anchor component={PageLink} inherit to="/apis/$resourceId" params={{ resourceId }}>
+        <TenantText text={name} />
+      </Anchor>
+    ),
+  },
+  { id: 'identifier', header: 'Identifier', cell: ({ identifier }) => <TenantText text={identifier} /> },
+  {
+    id: 'scopes',
+    header: 'Scopes',
+    cell: ({ scopes }) => <ScopeBadges scopes={scopes.map(({ name }) => name)} max={shownScopes} />,
+  },
+  {
+    id: 'owner',
+    header: 'Owner',
+    width: '10rem',
+    cell: (resource) => {
+      const ownership = ownershipOf(resource, session);
+      return ownership === 'own' ? (
+        <Text size="sm">{ownershipWords.own}</Text>
+      ) : (
+        <Badge color={ownership === 'shared' ? 'blue' : 'gray'} tt="none">
+          {ownershipWords[ownership]}
+        </Badge>
+      );
+    },
+  },
+  {
+    id: 'updated',
+    header: 'Changed',
+    width: '9rem',
+    cell: ({ updatedAt }) => <RelativeTime time={updatedAt} />,
+  },
+];
+
+export function ApisPage(): ReactNode {
+  const session = useSession();
+  const [search, setSearch] = usePageSearch(apisPage);
+  const goTo = useGoTo();
+  const mayWrite = useCan()('resources:write');
+  const input = { query: { q: search.q, page: search.page } };
+  const query = useApi('listResources', input, { keepPrevious: true });
+  const columns = useMemo(() => columnsFor(session), [session]);
+  const open = (resourceId: string) => goTo({ to: '/apis/$resourceId', params: { resourceId } });
+  const register = mayWrite && (
+    <Button leftSection={<Icon name="plus" size={14} />} onClick={() => setSearch({ create: true })}>
+      Register an API
+    </Button>
+  );
+  return (
+    <>
+      <ListPage
+        title="APIs"
+        description="Your own APIs and those shared with your organization. Agents get tokens for an API when they hold a grant of its scopes."
+        noun="APIs"
+        query={query}
+        columns={columns}
+        rowId={({ resourceId }) => resourceId}
+        search={search}
+        onSearch={setSearch}
+        filters={filters}
+        onOpen={({ resourceId }) => open(resourceId)}
+        empty={{
+          icon: 'apis',
+          title: 'No APIs yet',
+          text: 'Register an API of yours with its scopes. Then grant scopes to agents, and verify their tokens in your API.',
+          action: register,
+        }}
+        actions={
+          <>
+            <CopyAsCurl operation="listResources" input={input} />
+            {register}
+          </>
+        }
+      />
+      {search.create && mayWrite && (
+        <ApiDialog
+          onClose={() => setSearch({ create: false })}
+          onRegistered={({ resourceId }) => open(resourceId)}
+        />
+      )}
+    </>
+  );
+}

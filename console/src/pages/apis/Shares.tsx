@@ -1,0 +1,132 @@
+import { Button, Group, List, Text } from '@mantine/core';
+import { useMemo, useState } from 'react';
+import type { ListedResourceShare, Resource } from '../../api/generated.ts';
+import { useAction, useApi } from '../../api/queries.ts';
+import { usePageSearch } from '../../app/navigation.tsx';
+import { ConfirmEnding } from '../../components/ConfirmEnding.tsx';
+import { CopyAsCurl } from '../../components/CopyAsCurl.tsx';
+import type { Column } from '../../components/DataTable.tsx';
+import { Icon } from '../../components/Icon.tsx';
+import { ListPage } from '../../components/ListPage.tsx';
+import { showDone } from '../../components/notices.tsx';
+import { RelativeTime } from '../../components/RelativeTime.tsx';
+import { ShareDialog } from './dialogs/ShareDialog.tsx';
+import { apiPage } from './page.ts';
+import { ScopeBadges } from './ScopeBadges.tsx';
+
+type Share = ListedResourceShare;
+type Open =
+  | { readonly dialog: 'new' }
+  | { readonly dialog: 'change' | 'remove'; readonly share: Share }
+  | undefined;
+
+const columnsFor = (open: (open: Open) => void): readonly Column<Share>[] => [
+  { id: 'organization', header: 'Organization', cell: ({ organizationId }) => <code>{organizationId}</code> },
+  { id: 'scopes', header: 'Scopes', cell: ({ scopes }) => <ScopeBadges scopes={scopes} max={8} /> },
+  {
+    id: 'agents',
+    header: 'Agents with a grant',
+    width: '10rem',
+    align: 'right',
+    cell: ({ agentCount }) => agentCount.toLocaleString('en'),
+  },
+  {
+    id: 'updated',
+    header: 'Changed',
+    width: '9rem',
+    cell: ({ updatedAt }) => <RelativeTime time={updatedAt} />,
+  },
+  {
+    id: 'actions',
+    header: 'Actions',
+    width: '12.5rem',
+    cell: (share) => (
+      <Group gap={4} wrap="nowrap">
+        <Button variant="default" size="compact-xs" onClick={() => open({ dialog: 'change', share })}>
+          Change
+        </Button>
+        <Button variant="default" size="compact-xs" onClick={() => open({ dialog: 'remove', share })}>
+          End share
+        </Button>
+      </Group>
+    ),
+  },
+];
+
+/** The organizations that an API is shared with. */
+export function Shares({ resource }: { readonly resource: Resource }) {
+  const { resourceId } = resource;
+  const [search, setSearch] = usePageSearch(apiPage);
+  const [open, setOpen] = useState<Open>();
+  const input = { params: { resourceId }, query: { page: search.page } };
+  const query = useApi('listResourceShares', input, { keepPrevious: true });
+  const remove = useAction('deleteResourceShare', { refreshes: ['/resources'] });
+  const columns = useMemo(() => columnsFor(setOpen), []);
+  const close = () => setOpen(undefined);
+  const shareButton = (
+    <Button leftSection={<Icon name="plus" size={14} />} onClick={() => setOpen({ dialog: 'new' })}>
+      Share with an organization
+    </Button>
+  );
+  return (
+    <>
+      <Group justify="space-between" mb="sm">
+        <Text size="sm" c="dimmed" maw="40rem">
+          An admin of the other organization can grant the shared scopes to its own agents. You see how many
+          agents hold a grant, not which.
+        </Text>
+        {shareButton}
+      </Group>
+      <ListPage
+        title="Shares"
+        withTitle={false}
+        noun="shares"
+        query={query}
+        columns={columns}
+        rowId={({ organizationId }) => organizationId}
+        search={search}
+        onSearch={setSearch}
+        empty={{
+          icon: 'organization',
+          title: 'Not shared',
+          text: 'Only agents of your organization can get tokens for this API.',
+        }}
+      />
+      <Group mt="xs">
+        <CopyAsCurl operation="listResourceShares" input={input} size="compact-xs" />
+      </Group>
+      {open?.dialog === 'new' && <ShareDialog resource={resource} onClose={close} />}
+      {open?.dialog === 'change' && <ShareDialog resource={resource} share={open.share} onClose={close} />}
+      {open?.dialog === 'remove' && (
+        <ConfirmEnding
+          opened
+          onClose={close}
+          title="End this share?"
+          confirmLabel="End share"
+          onConfirm={async () => {
+            const { organizationId } = open.share;
+            await remove.mutateAsync({ params: { resourceId, organizationId } });
+            showDone('Share ended');
+          }}
+          extra={
+            <CopyAsCurl
+              operation="deleteResourceShare"
+              input={{ params: { resourceId, organizationId: open.share.organizationId } }}
+            />
+          }
+        >
+          For organization <code>{open.share.organizationId}</code> this ends:
+          <List size="sm" mt="xs">
+            <List.Item>
+              The scopes <ScopeBadges scopes={open.share.scopes} />
+            </List.Item>
+            <List.Item>
+              The grants of {open.share.agentCount.toLocaleString('en')} of its agents, and their tokens for
+              this API.
+            </List.Item>
+          </List>
+        </ConfirmEnding>
+      )}
+    </>
+  );
+}

@@ -1,0 +1,45 @@
+import { Anchor, Group, Stack, Tabs, Text } from '@mantine/core';
+import type { Resource } from '../../api/generated.ts';
+import { CopyButton } from '../../components/CopyButton.tsx';
+import { visibleText } from '../../components/TenantText.tsx';
+import classes from './Apis.module.css';
+import { snippetsFor } from './snippets.ts';
+
+/** How the API verifies tokens: code to copy. */
+export function Verification({ resource }: { readonly resource: Resource }) {
+  const snippets = snippetsFor(resource, location.origin);
+  return (
+    <Stack gap="sm">
+      <Text size="sm" maw="48rem">
+        Your API checks the signature with the published keys, and that the token is an access token (
+        <code>typ</code>) of this issuer, for this audience, not expired, and with the scope that the call
+        needs. Complete programs for Fastify, Express, FastAPI, Go and MCP servers are in the guide{' '}
+        <code>docs/guides/protecting-your-api.md</code>; the{' '}
+        <Anchor href="/docs/" inherit underline="always">
+          API reference
+        </Anchor>{' '}
+        has every operation.
+      </Text>
+      <Tabs defaultValue="node" variant="outline" keepMounted={false}>
+        <Tabs.List mb="sm">
+          {snippets.map(({ id, label }) => (
+            <Tabs.Tab key={id} value={id}>
+              {label}
+            </Tabs.Tab>
+          ))}
+        </Tabs.List>
+        {snippets.map(({ id, label, text }) => (
+          <Tabs.Panel key={id} value={id}>
+            <Group justify="flex-end" mb="xs">
+              <CopyButton text={text} label="Copy code" />
+            </Group>
+            {/* biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls, so the keyboard must reach it */}
+            <section className={classes.snippet} tabIndex={0} aria-label={`${label} code`}>
+              <pre>{visibleText(text)}</pre>
+            </section>
+          </Tabs.Panel>
+        ))}
+      </Tabs>
+    </Stack>
+  );
+}

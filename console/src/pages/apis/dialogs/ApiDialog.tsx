@@ -1,0 +1,130 @@
+import { Alert, Checkbox, NumberInput, Textarea, TextInput } from '@mantine/core';
+import type { Resource } from '../../../api/generated.ts';
+import { useAction } from '../../../api/queries.ts';
+import { CopyAsCurl } from '../../../components/CopyAsCurl.tsx';
+import { FormDialog } from '../../../components/FormDialog.tsx';
+import { Icon } from '../../../components/Icon.tsx';
+import { showDone } from '../../../components/notices.tsx';
+import { type ApiValues, changeOf, newResourceOf, problemsOf, valuesOf } from './api-values.ts';
+import { ScopesInput } from './ScopesInput.tsx';
+
+/** Facts about the agent that tokens can carry, with the name of the claim. */
+const claims = [
+  { value: 'agentType', label: 'Type', claim: 'agent_type' },
+  { value: 'capabilities', label: 'Capabilities', claim: 'capabilities' },
+  { value: 'owner', label: 'Owner', claim: 'owner' },
+  { value: 'deploymentEnv', label: 'Environment', claim: 'deployment_env' },
+  { value: 'version', label: 'Version', claim: 'agent_version' },
+] as const;
+
+export interface ApiDialogProps {
+  readonly onClose: () => void;
+  /** Absent: a new API. */
+  readonly resource?: Resource;
+  readonly onRegistered?: (resource: Resource) => void;
+}
+
+/** Registers or changes an API. Mounted while it is open. */
+export function ApiDialog({ onClose, resource, onRegistered }: ApiDialogProps) {
+  const create = useAction('createResource', { refreshes: ['/resources'] });
+  const update = useAction('updateResource', { refreshes: ['/resources', '/agents'] });
+  const submit = async (values: ApiValues) => {
+    if (!resource) {
+      const registered = await create.mutateAsync({ body: newResourceOf(values) });
+      showDone('API registered');
+      return onRegistered?.(registered);
+    }
+    await update.mutateAsync({ params: { resourceId: resource.resourceId }, body: changeOf(values) });
+    showDone('API changed');
+  };
+  return (
+    <FormDialog
+      opened
+      onClose={onClose}
+      title={resource ? 'Edit API' : 'Register an API'}
+      submitLabel={resource ? 'Save' : 'Register'}
+      size="lg"
+      initialValues={valuesOf(resource)}
+      validate={problemsOf}
+      onSubmit={submit}
+      extra={(values) =>
+        resource ? (
+          <CopyAsCurl
+            operation="updateResource"
+            input={{ params: { resourceId: resource.resourceId }, body: changeOf(values) }}
+          />
+        ) : (
+          <CopyAsCurl operation="createResource" input={{ body: newResourceOf(values) }} />
+        )
+      }
+    >
+      {(form) => (
+        <>
+          <TextInput label="Name" maxLength={128} data-autofocus {...form.getInputProps('name')} />
+          <TextInput
+            label="Identifier"
+            description={
+              resource
+                ? 'The audience of its tokens. It cannot be changed.'
+                : 'The address of your API. It becomes the audience of its tokens and cannot be changed later.'
+            }
+            placeholder="https://orders.example.com"
+            maxLength={512}
+            inputMode="url"
+            readOnly={resource !== undefined}
+            {...form.getInputProps('identifier')}
+          />
+          <Textarea label="Description" maxLength={1024} {...form.getInputProps('description')} />
+          <ScopesInput form={form} />
+          <LostScopes resource={resource} values={form.values} />
+          <NumberInput
+            label="Token lifetime in seconds"
+            description="From 60 to 3,600. A shorter time closes the gap between a change and its effect in APIs that verify offline."
+            min={60}
+            max={3600}
+            step={60}
+            clampBehavior="none"
+            allowDecimal={false}
+            {...form.getInputProps('tokenLifetimeSeconds')}
+          />
+          <Checkbox.Group
+            label="Facts about the agent in its tokens"
+            description="Each becomes a claim."
+            {...form.getInputProps('claims')}
+          >
+            {claims.map(({ value, label, claim }) => (
+              <Checkbox
+                key={value}
+                mt="xs"
+                value={value}
+                label={
+                  <>
+                    {label} <code>{claim}</code>
+                  </>
+                }
+              />
+            ))}
+          </Checkbox.Group>
+        </>
+      )}
+    </FormDialog>
+  );
+}
+
+interface LostScopesProps {
+  readonly resource: Resource | undefined;
+  readonly values: ApiValues;
+}
+
+/** Says what ends when the change is saved. */
+function LostScopes({ resource, values }: LostScopesProps) {
+  const left = new Set(values.scopes.map(({ name }) => name.trim()));
+  const lost = (resource?.scopes ?? []).map(({ name }) => name).filter((name) => !left.has(name));
+  if (lost.length === 0) return null;
+  return (
+    <Alert color="yellow" icon={<Icon name="warning" />} title={`Ends with this change: ${lost.join(', ')}`}>
+      It is taken from all shares and grants at once, and tokens that have it end. Adding it again later
+      brings none of them back.
+    </Alert>
+  );
+}

@@ -1,0 +1,129 @@
+import { Alert, Checkbox, Stack, Text } from '@mantine/core';
+import type { Grant, Resource } from '../../../api/generated.ts';
+import { useAction } from '../../../api/queries.ts';
+import { AgentName } from '../../../components/AgentName.tsx';
+import { CopyAsCurl } from '../../../components/CopyAsCurl.tsx';
+import { EarlierGrant } from '../../../components/EarlierGrant.tsx';
+import { FormDialog } from '../../../components/FormDialog.tsx';
+import { Icon } from '../../../components/Icon.tsx';
+import { showDone } from '../../../components/notices.tsx';
+import { TenantText, visibleText } from '../../../components/TenantText.tsx';
+import { AgentSearch } from './AgentSearch.tsx';
+
+interface Values extends Record<string, unknown> {
+  agentId: string;
+  scopes: string[];
+}
+
+export interface GrantDialogProps {
+  readonly resource: Resource;
+  /** An existing grant to change; otherwise an agent is chosen. */
+  readonly grant?: Grant;
+  readonly onClose: () => void;
+  readonly onGranted?: () => void;
+}
+
+/** Sets which scopes of an API an agent may hold. Mounted while it is open. */
+export function GrantDialog({ resource, grant, onClose, onGranted }: GrantDialogProps) {
+  const { resourceId } = resource;
+  const put = useAction('putAgentGrant', { refreshes: ['/resources', '/agents'] });
+  const inputOf = ({ agentId, scopes }: Values) => ({ params: { agentId, resourceId }, body: { scopes } });
+  return (
+    <FormDialog<Values>
+      opened
+      onClose={onClose}
+      title={grant ? 'Change the grant' : 'Grant scopes to an agent'}
+      submitLabel={grant ? 'Save' : 'Grant'}
+      initialValues={{ agentId: grant?.agentId ?? '', scopes: grant?.scopes ?? [] }}
+      validate={({ agentId, scopes }) => ({
+        ...(agentId === '' && { agentId: 'Choose an agent.' }),
+        ...(agentId !== '' && scopes.length === 0 && { scopes: 'Choose at least one scope.' }),
+      })}
+      onSubmit={async (values) => {
+        await put.mutateAsync(inputOf(values));
+        showDone(grant ? 'Grant changed' : 'Scopes granted');
+        onGranted?.();
+      }}
+      extra={(values) => <CopyAsCurl operation="putAgentGrant" input={inputOf(values)} />}
+    >
+      {(form) => {
+        const { agentId } = form.values;
+        const scopeList = (
+          <Checkbox.Group
+            label="Scopes"
+            description="Its tokens for this API carry at most these."
+            {...form.getInputProps('scopes')}
+          >
+            <Stack gap="xs" mt="xs">
+              {resource.scopes.map(({ name, description }) => (
+                <Checkbox
+                  key={name}
+                  value={name}
+                  disabled={agentId === ''}
+                  label={<code>{visibleText(name)}</code>}
+                  description={description && <TenantText text={description} />}
+                />
+              ))}
+            </Stack>
+          </Checkbox.Group>
+        );
+        if (grant)
+          return (
+            <>
+              <Text size="sm">
+                Agent <AgentName agentId={agentId} link={false} />
+              </Text>
+              {scopeList}
+              <LostScopes before={grant.scopes} after={form.values.scopes} />
+            </>
+          );
+        return (
+          <>
+            <AgentSearch
+              value={agentId}
+              onChange={(next) => next !== agentId && form.setValues({ agentId: next, scopes: [] })}
+              error={form.errors.agentId as string | undefined}
+            />
+            {agentId === '' ? (
+              scopeList
+            ) : (
+              <EarlierGrant
+                key={agentId}
+                agentId={agentId}
+                resourceId={resourceId}
+                onScopes={(scopes) => form.setFieldValue('scopes', scopes)}
+              >
+                {(earlier) => (
+                  <>
+                    {earlier.length > 0 && (
+                      <Alert icon={<Icon name="key" />}>
+                        This agent holds a grant already. What you save replaces it.
+                        <LostScopes before={earlier} after={form.values.scopes} />
+                      </Alert>
+                    )}
+                    {scopeList}
+                  </>
+                )}
+              </EarlierGrant>
+            )}
+          </>
+        );
+      }}
+    </FormDialog>
+  );
+}
+
+interface LostScopesProps {
+  readonly before: readonly string[];
+  readonly after: readonly string[];
+}
+
+function LostScopes({ before, after }: LostScopesProps) {
+  const lost = before.filter((scope) => !after.includes(scope));
+  if (lost.length === 0) return null;
+  return (
+    <Text size="sm" mt="xs" role="status">
+      Ends at once: {lost.join(', ')}, with the tokens that have {lost.length === 1 ? 'it' : 'them'}.
+    </Text>
+  );
+}

@@ -1,0 +1,83 @@
+import { Checkbox, Stack, Text, TextInput } from '@mantine/core';
+import type { Resource, ResourceShare } from '../../../api/generated.ts';
+import { useAction } from '../../../api/queries.ts';
+import { CopyAsCurl } from '../../../components/CopyAsCurl.tsx';
+import { FormDialog } from '../../../components/FormDialog.tsx';
+import { showDone } from '../../../components/notices.tsx';
+import { TenantText, visibleText } from '../../../components/TenantText.tsx';
+
+interface Values extends Record<string, unknown> {
+  organizationId: string;
+  scopes: string[];
+}
+
+const isUuid = (text: string): boolean =>
+  /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i.test(text);
+
+export interface ShareDialogProps {
+  readonly resource: Resource;
+  /** An existing share to change. */
+  readonly share?: Pick<ResourceShare, 'organizationId' | 'scopes'>;
+  readonly onClose: () => void;
+}
+
+/** Shares scopes of an API with another organization. Mounted while it is open. */
+export function ShareDialog({ resource, share, onClose }: ShareDialogProps) {
+  const { resourceId } = resource;
+  const put = useAction('putResourceShare', { refreshes: ['/resources'] });
+  const inputOf = ({ organizationId, scopes }: Values) => ({
+    params: { resourceId, organizationId: organizationId.trim() },
+    body: { scopes },
+  });
+  const lostOf = (scopes: readonly string[]) =>
+    (share?.scopes ?? []).filter((scope) => !scopes.includes(scope));
+  return (
+    <FormDialog<Values>
+      opened
+      onClose={onClose}
+      title={share ? 'Change the share' : 'Share with an organization'}
+      submitLabel={share ? 'Save' : 'Share'}
+      initialValues={{ organizationId: share?.organizationId ?? '', scopes: share?.scopes ?? [] }}
+      validate={({ organizationId, scopes }) => ({
+        ...(!isUuid(organizationId.trim()) && { organizationId: 'The id of an organization is a UUID.' }),
+        ...(scopes.length === 0 && { scopes: 'Choose at least one scope.' }),
+      })}
+      onSubmit={async (values) => {
+        await put.mutateAsync(inputOf(values));
+        showDone(share ? 'Share changed' : 'API shared');
+      }}
+      extra={(values) => <CopyAsCurl operation="putResourceShare" input={inputOf(values)} />}
+    >
+      {(form) => (
+        <>
+          <TextInput
+            label="Organization id"
+            description="The other organization finds it on its Organization page."
+            placeholder="00000000-0000-0000-0000-000000000000"
+            maxLength={64}
+            readOnly={share !== undefined}
+            {...(share === undefined && { 'data-autofocus': true })}
+            {...form.getInputProps('organizationId')}
+          />
+          <Checkbox.Group label="Scopes" {...form.getInputProps('scopes')}>
+            <Stack gap="xs" mt="xs">
+              {resource.scopes.map(({ name, description }) => (
+                <Checkbox
+                  key={name}
+                  value={name}
+                  label={<code>{visibleText(name)}</code>}
+                  description={description && <TenantText text={description} />}
+                />
+              ))}
+            </Stack>
+          </Checkbox.Group>
+          {lostOf(form.values.scopes).length > 0 && (
+            <Text size="sm" role="status">
+              Ends at once in the grants of its agents: {lostOf(form.values.scopes).join(', ')}
+            </Text>
+          )}
+        </>
+      )}
+    </FormDialog>
+  );
+}

@@ -1,0 +1,71 @@
+/** The values of the form for an API, and the request that they make. */
+import type { NewResource, Resource } from '../../../api/generated.ts';
+
+export interface ScopeValues {
+  /** For React: rows can be removed in the middle. */
+  key: string;
+  name: string;
+  description: string;
+}
+
+export interface ApiValues extends Record<string, unknown> {
+  identifier: string;
+  name: string;
+  description: string;
+  scopes: ScopeValues[];
+  tokenLifetimeSeconds: number | string;
+  claims: string[];
+}
+
+let rows = 0;
+export const newScope = (name = '', description = ''): ScopeValues => {
+  rows += 1;
+  return { key: `scope-${rows}`, name, description };
+};
+
+export const valuesOf = (resource: Resource | undefined): ApiValues => ({
+  identifier: resource?.identifier ?? '',
+  name: resource?.name ?? '',
+  description: resource?.description ?? '',
+  scopes: resource?.scopes.map(({ name, description }) => newScope(name, description ?? '')) ?? [newScope()],
+  tokenLifetimeSeconds: resource?.tokenLifetimeSeconds ?? 3600,
+  claims: resource?.claims ?? [],
+});
+
+type Claim = NonNullable<NewResource['claims']>[number];
+
+/** Without the identifier, which cannot be changed. */
+export const changeOf = ({ name, description, scopes, tokenLifetimeSeconds, claims }: ApiValues) => ({
+  name: name.trim(),
+  description: description.trim() || null,
+  scopes: scopes.map((scope) => ({ name: scope.name.trim(), description: scope.description.trim() || null })),
+  tokenLifetimeSeconds: Number(tokenLifetimeSeconds),
+  claims: claims as Claim[],
+});
+
+export const newResourceOf = (values: ApiValues): NewResource => ({
+  identifier: values.identifier.trim(),
+  ...changeOf(values),
+});
+
+const isIdentifier = (text: string): boolean =>
+  /^https:\/\/.|^http:\/\/(localhost|127\.|\[::1\])/i.test(text);
+const scopeToken = /^[!#-[\]-~]{1,64}$/;
+
+/** Keys as the form names its inputs: `scopes.0.name`. */
+export function problemsOf(values: ApiValues): Record<string, string> {
+  const problems: Record<string, string> = {};
+  const seconds = Number(values.tokenLifetimeSeconds);
+  if (!isIdentifier(values.identifier.trim()))
+    problems.identifier = 'An address that starts with https:// (http:// for localhost only).';
+  if (values.name.trim() === '') problems.name = 'Give it a name.';
+  if (!Number.isInteger(seconds) || seconds < 60 || seconds > 3600)
+    problems.tokenLifetimeSeconds = 'From 60 to 3,600 seconds.';
+  const names = values.scopes.map(({ name }) => name.trim());
+  for (const [index, name] of names.entries()) {
+    if (!scopeToken.test(name))
+      problems[`scopes.${index}.name`] = '1 to 64 printable ASCII characters without blanks, " and \\';
+    else if (names.indexOf(name) < index) problems[`scopes.${index}.name`] = 'Each name once.';
+  }
+  return problems;
+}

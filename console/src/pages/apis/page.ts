@@ -1,0 +1,32 @@
+import { definePage } from '../../app/page.ts';
+import { flag, oneOfOr, text, wholeNumber } from '../../app/search-params.ts';
+
+export const apisPage = definePage({
+  path: '/apis',
+  title: 'APIs',
+  navigation: { group: 'Identity', order: 2, icon: 'apis' },
+  scope: 'resources:read',
+  search: { q: text(), page: wholeNumber(1), create: flag() },
+  commands: [
+    {
+      label: 'Register an API',
+      keywords: 'resource audience scopes create new',
+      scope: 'resources:write',
+      search: { create: '1' },
+    },
+  ],
+  load: () => import('./ApisPage.tsx').then(({ ApisPage }) => ApisPage),
+});
+
+export const apiTabs = ['scopes', 'holders', 'shares', 'verify'] as const;
+
+/** One registered API. */
+export const apiPage = definePage({
+  path: '/apis/$resourceId',
+  title: 'API',
+  scope: 'resources:read',
+  search: { tab: oneOfOr(apiTabs, 'scopes'), scope: text(), page: wholeNumber(1), grant: flag() },
+  load: () => import('./ApiPage.tsx').then(({ ApiPage }) => ApiPage),
+});
+
+export const pages = [apisPage, apiPage];

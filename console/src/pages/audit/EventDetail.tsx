@@ -1,0 +1,116 @@
+import { Button, Group, Stack } from '@mantine/core';
+import type { ReactNode } from 'react';
+import type { AuditEvent } from '../../api/generated.ts';
+import { useApi } from '../../api/queries.ts';
+import { personNameOf } from '../../components/ActorName.tsx';
+import { AgentName } from '../../components/AgentName.tsx';
+import { CopyAsCurl } from '../../components/CopyAsCurl.tsx';
+import { ErrorState } from '../../components/ErrorState.tsx';
+import { JsonView } from '../../components/JsonView.tsx';
+import { LoadingState } from '../../components/LoadingState.tsx';
+import { exactTime } from '../../components/RelativeTime.tsx';
+import { StatusBadge } from '../../components/StatusBadge.tsx';
+import { TenantText } from '../../components/TenantText.tsx';
+import classes from './Audit.module.css';
+import { actorIdOf } from './live-filter.ts';
+
+/** The agent that acted, where it is another than the one that the event is about. */
+export const actorOf = (event: AuditEvent): string | undefined => {
+  const actorId = actorIdOf(event);
+  return actorId === event.agentId ? undefined : actorId;
+};
+
+export interface EventDetailProps {
+  readonly eventId: string;
+  /** Absent when it is on another page. */
+  readonly event: AuditEvent | undefined;
+  readonly onSearch: (changes: {
+    from?: string | undefined;
+    to?: string | undefined;
+    agentId?: string | undefined;
+    actorId?: string | undefined;
+    action?: string | undefined;
+    outcome?: undefined;
+    page?: number;
+    live?: boolean;
+  }) => void;
+}
+
+const minuteMs = 60_000;
+const everything = { agentId: undefined, actorId: undefined, action: undefined, outcome: undefined, page: 1 };
+
+/** One event: its fields, the whole of it as JSON, and ways to go on from it. */
+export function EventDetail({ eventId, event: listed, onSearch }: EventDetailProps) {
+  const query = useApi('getAuditEvent', { params: { eventId } }, { enabled: !listed });
+  const event = listed ?? query.data;
+  if (!event)
+    return query.error ? (
+      <ErrorState error={query.error} onRetry={() => void query.refetch()} />
+    ) : (
+      <LoadingState label="Loading the event" rows={4} />
+    );
+  const time = Date.parse(event.timestamp);
+  const actorId = actorOf(event);
+  const person = personNameOf(event);
+  const showAround = () =>
+    onSearch({
+      ...everything,
+      from: new Date(time - minuteMs).toISOString(),
+      to: new Date(time + minuteMs).toISOString(),
+      live: false,
+    });
+  return (
+    <Stack gap="sm">
+      <dl className={classes.facts}>
+        <Fact name="Time">{exactTime(event.timestamp)}</Fact>
+        <Fact name="Outcome">
+          <StatusBadge status={event.outcome} />
+        </Fact>
+        <Fact name="Agent">
+          <AgentName agentId={event.agentId} />
+        </Fact>
+        {person !== undefined && (
+          <Fact name="Person">
+            <TenantText text={person} />
+          </Fact>
+        )}
+        {actorId && (
+          <Fact name="By">
+            <AgentName agentId={actorId} />
+          </Fact>
+        )}
+        <Fact name="Address">
+          <TenantText text={event.ipAddress} />
+        </Fact>
+        <Fact name="User agent">
+          <TenantText text={event.userAgent} multiline />
+        </Fact>
+        <Fact name="Event id">
+          <code>{event.eventId}</code>
+        </Fact>
+      </dl>
+      <Group gap="xs">
+        <Button variant="default" onClick={showAround}>
+          Around this event
+        </Button>
+        <Button
+          variant="default"
+          onClick={() => onSearch({ ...everything, agentId: event.agentId, from: undefined, to: undefined })}
+        >
+          Events of this agent
+        </Button>
+        <CopyAsCurl operation="getAuditEvent" input={{ params: { eventId } }} />
+      </Group>
+      <JsonView value={event} label="The event as JSON" />
+    </Stack>
+  );
+}
+
+function Fact({ name, children }: { readonly name: string; readonly children: ReactNode }) {
+  return (
+    <div>
+      <dt>{name}</dt>
+      <dd>{children}</dd>
+    </div>
+  );
+}

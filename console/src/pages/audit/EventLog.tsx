@@ -1,0 +1,198 @@
+import { Button, Group, Switch, Text } from '@mantine/core';
+import { useQuery } from '@tanstack/react-query';
+import { useCallback, useMemo, useState } from 'react';
+import { type AuditEvent, eventTypes } from '../../api/generated.ts';
+import { call } from '../../api/request.ts';
+import { useEvents, useStreamStatus } from '../../app/event-context.tsx';
+import { usePageSearch } from '../../app/navigation.tsx';
+import type { PageSearch } from '../../app/page.ts';
+import { useSession } from '../../app/session-context.tsx';
+import { ActorName } from '../../components/ActorName.tsx';
+import { AgentName } from '../../components/AgentName.tsx';
+import { CopyAsCurl } from '../../components/CopyAsCurl.tsx';
+import type { Column } from '../../components/DataTable.tsx';
+import type { Filter } from '../../components/FilterBar.tsx';
+import { Icon } from '../../components/Icon.tsx';
+import { ListPage } from '../../components/ListPage.tsx';
+import { RelativeTime } from '../../components/RelativeTime.tsx';
+import { StatusBadge } from '../../components/StatusBadge.tsx';
+import { TenantText } from '../../components/TenantText.tsx';
+import { actorOf, EventDetail } from './EventDetail.tsx';
+import { matches } from './live-filter.ts';
+import { auditPage } from './page.ts';
+import { rememberShown } from './shown-events.ts';
+
+type Search = PageSearch<typeof auditPage>;
+
+const limit = 50;
+const maxTail = 500;
+
+const columns: readonly Column<AuditEvent>[] = [
+  { id: 'time', header: 'Time', width: '8rem', cell: ({ timestamp }) => <RelativeTime time={timestamp} /> },
+  {
+    id: 'action',
+    header: 'Action',
+    cell: ({ action }) => (
+      <code>
+        <TenantText text={action} />
+      </code>
+    ),
+  },
+  {
+    id: 'outcome',
+    header: 'Outcome',
+    width: '6rem',
+    cell: ({ outcome }) => <StatusBadge status={outcome} />,
+  },
+  { id: 'agent', header: 'Agent', cell: ({ agentId }) => <AgentName agentId={agentId} /> },
+  { id: 'actor', header: 'By', cell: (event) => <ActorName event={event} agentId={actorOf(event)} /> },
+  {
+    id: 'address',
+    header: 'Address',
+    width: '9rem',
+    cell: ({ ipAddress }) => <TenantText text={ipAddress} />,
+  },
+];
+
+/** Beside the details there is little room. */
+const narrowColumns = columns.slice(0, 4);
+
+/** The families of events, as prefixes: `agent.*`. */
+const families = [...new Set(eventTypes.map((type) => `${type.split('.')[0]}.*`))];
+
+const filtersFor = (isOperator: boolean): readonly Filter[] => [
+  { kind: 'choice', name: 'action', label: 'Action', options: [...families, ...eventTypes].toSorted() },
+  { kind: 'choice', name: 'outcome', label: 'Outcome', options: ['success', 'failure'] },
+  { kind: 'text', name: 'agentId', label: 'Agent', placeholder: 'Agent id', maxLength: 36 },
+  { kind: 'text', name: 'actorId', label: 'Acted by', placeholder: 'Acted by: agent id', maxLength: 36 },
+  { kind: 'time' },
+  ...(isOperator
+    ? [
+        {
+          kind: 'text',
+          name: 'organizationId',
+          label: 'Organization',
+          placeholder: 'Organization id',
+          maxLength: 36,
+        } as const,
+      ]
+    : []),
+];
+
+const inputOf = ({ page, agentId, actorId, action, outcome, from, to, organizationId }: Search) => ({
+  query: {
+    page,
+    limit,
+    ...(agentId && { agentId }),
+    ...(actorId && { actorId }),
+    ...(action && { action }),
+    ...(outcome && { outcome }),
+    ...(from && { fromDate: from }),
+    ...(to && { toDate: to }),
+    ...(organizationId && { organizationId }),
+  },
+});
+
+/** The list stays as it is while events arrive, unless the reader follows them. */
+export function EventLog({ isOperator }: { readonly isOperator: boolean }) {
+  const [search, change] = usePageSearch(auditPage);
+  const input = useMemo(() => inputOf(search), [search]);
+  const list = useQuery({
+    queryKey: ['audit log', input],
+    queryFn: ({ signal }) => call('listAuditEvents', input, { signal }),
+    placeholderData: (previous) => previous,
+  });
+  const live = useLiveTail(search, list.dataUpdatedAt);
+  const filters = useMemo(() => filtersFor(isOperator), [isOperator]);
+
+  const listed = list.data;
+  const isFollowing = search.live && search.page === 1;
+  const known = useMemo(() => new Set(listed?.data.map(({ eventId }) => eventId)), [listed]);
+  const news = live.events.filter(({ eventId }) => !known.has(eventId));
+  const data =
+    listed && isFollowing
+      ? { ...listed, data: [...news, ...listed.data], total: listed.total + news.length }
+      : listed;
+  rememberShown(data?.data ?? []);
+
+  return (
+    <ListPage
+      title="Audit log"
+      withTitle={false}
+      noun="events"
+      query={{ ...list, data, refetch: list.refetch }}
+      columns={search.selected ? narrowColumns : columns}
+      rowId={({ eventId }) => eventId}
+      search={search}
+      onSearch={change}
+      filters={filters}
+      empty={{
+        title: 'No events yet',
+        text: 'Events appear here as soon as something happens.',
+        icon: 'audit',
+      }}
+      detail={{
+        title: (_, row) => (row ? <TenantText text={row.action} /> : 'Event'),
+        render: (id, row) => <EventDetail eventId={id} event={row} onSearch={change} />,
+      }}
+    >
+      <Group justify="space-between" mb="xs" gap="xs">
+        <Group gap="sm">
+          <Switch
+            label="Follow new events"
+            checked={search.live}
+            onChange={(event) => change({ live: event.currentTarget.checked, page: 1 })}
+            size="sm"
+          />
+          <LiveState isOn={search.live} page={search.page} />
+          {!isFollowing && news.length > 0 && search.page === 1 && (
+            <Button
+              variant="light"
+              size="compact-xs"
+              leftSection={<Icon name="refresh" size={12} />}
+              onClick={() => void list.refetch()}
+            >
+              {news.length === 1 ? '1 new event' : `${news.length} new events`}: show
+            </Button>
+          )}
+        </Group>
+        <CopyAsCurl operation="listAuditEvents" input={input} variant="subtle" />
+      </Group>
+    </ListPage>
+  );
+}
+
+function LiveState({ isOn, page }: { readonly isOn: boolean; readonly page: number }) {
+  const status = useStreamStatus();
+  if (!isOn) return null;
+  const text = page > 1 ? 'Go to page 1 to see new events.' : status === 'live' ? 'Following' : 'Connecting…';
+  return (
+    <Text size="xs" c="dimmed" role="status">
+      {text}
+    </Text>
+  );
+}
+
+/** The events of the stream that the filters select, newest first, since the list was loaded. */
+function useLiveTail(search: Search, loadedAt: number) {
+  const { organizationId } = useSession();
+  const [tail, setTail] = useState<{ readonly since: number; readonly events: readonly AuditEvent[] }>({
+    since: 0,
+    events: [],
+  });
+  // The stream has the events of the session's organization only.
+  const isOwn = !search.organizationId || search.organizationId.toLowerCase() === organizationId;
+  const add = useCallback(
+    (event: AuditEvent) => {
+      if (!isOwn || !matches(event, search)) return;
+      setTail(({ since, events }) => ({
+        since: loadedAt,
+        events: [event, ...(since === loadedAt ? events : [])].slice(0, maxTail),
+      }));
+    },
+    [search, loadedAt, isOwn],
+  );
+  useEvents('', add);
+  // Events of other filters do not count.
+  return { events: tail.since === loadedAt ? tail.events.filter((event) => matches(event, search)) : [] };
+}

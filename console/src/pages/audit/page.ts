@@ -1,0 +1,45 @@
+import { definePage } from '../../app/page.ts';
+import { flag, oneOf, oneOfOr, text, wholeNumber } from '../../app/search-params.ts';
+
+export const auditPage = definePage({
+  path: '/audit',
+  title: 'Audit log',
+  navigation: { group: 'Evidence', order: 1, icon: 'audit', label: 'Audit' },
+  scope: 'audit:read',
+  search: {
+    view: oneOfOr(['log', 'checkpoints'], 'log'),
+    agentId: text(),
+    actorId: text(),
+    action: text(),
+    outcome: oneOf(['success', 'failure']),
+    from: text(),
+    to: text(),
+    organizationId: text(),
+    page: wholeNumber(1),
+    selected: text(),
+    live: flag(),
+  },
+  commands: [
+    {
+      label: 'Verify the audit log',
+      keywords: 'proof chain intact tampering hash signature checkpoint',
+      scope: 'audit:read',
+      search: {},
+    },
+    {
+      label: 'Follow events live',
+      keywords: 'audit tail stream',
+      scope: 'audit:read',
+      search: { live: '1' },
+    },
+    {
+      label: 'Failed requests in the audit log',
+      keywords: 'refused failure why',
+      scope: 'audit:read',
+      search: { outcome: 'failure' },
+    },
+  ],
+  load: () => import('./AuditPage.tsx').then(({ AuditPage }) => AuditPage),
+});
+
+export const pages = [auditPage];

@@ -1,0 +1,123 @@
+/** Runs the verification in a worker, and asks the server for its own opinion besides. */
+import { useCallback, useEffect, useRef, useState } from 'react';
+import { ApiError } from '../../api/api-error.ts';
+import { call } from '../../api/request.ts';
+import { useSessionState } from '../../app/session-context.tsx';
+import type { RememberedCheckpoint } from './proof/evidence.ts';
+import type { Progress, Verdict } from './proof/verify.ts';
+import type { VerificationRequest, WorkerMessage } from './proof/worker.ts';
+import { readRemembered, remember } from './remembered.ts';
+import { shownEvents } from './shown-events.ts';
+
+/** What the server says: `undefined` while it has not answered, or when it could not. */
+export type ServerOpinion = boolean | undefined;
+
+export type VerificationState =
+  | { readonly step: 'idle' }
+  | {
+      readonly step: 'running';
+      readonly progress: Progress | undefined;
+      /** Until the rate limit lets it go on. */
+      readonly waitsSeconds: number | undefined;
+    }
+  | {
+      readonly step: 'done';
+      readonly verdict: Verdict;
+      readonly server: ServerOpinion;
+      readonly remembered: RememberedCheckpoint | undefined;
+      readonly demonstrated: boolean;
+      readonly at: string;
+    }
+  | { readonly step: 'failed'; readonly error: ApiError };
+
+/** A server that is busy, or whose rate limit is reached, does not delay the result for longer. */
+const opinionMilliseconds = 20_000;
+
+export function useVerification(organizationId: string) {
+  const [state, setState] = useState<VerificationState>({ step: 'idle' });
+  const worker = useRef<Worker>(undefined);
+  const { refresh } = useSessionState();
+
+  const stop = useCallback(() => {
+    worker.current?.terminate();
+    worker.current = undefined;
+  }, []);
+  useEffect(() => stop, [stop]);
+
+  const start = useCallback(
+    (demonstrate: boolean) => {
+      stop();
+      const remembered = readRemembered(organizationId);
+      const running = new Worker(new URL('./proof/worker.ts', import.meta.url), { type: 'module' });
+      worker.current = running;
+      setState({ step: 'running', progress: undefined, waitsSeconds: undefined });
+      const fail = (error: ApiError) => {
+        stop();
+        setState({ step: 'failed', error });
+        if (error.status === 401) void refresh().catch(() => undefined);
+      };
+      running.onerror = (event) => {
+        event.preventDefault();
+        fail(
+          new ApiError({
+            status: 0,
+            code: 'CONSOLE_ERROR',
+            message: 'The verification could not be started.',
+          }),
+        );
+      };
+      running.onmessage = async ({ data: message }: MessageEvent<WorkerMessage>) => {
+        if (message.type === 'progress')
+          setState({
+            step: 'running',
+            progress: { checked: message.checked, size: message.size },
+            waitsSeconds: undefined,
+          });
+        else if (message.type === 'waiting')
+          setState((before) => ({
+            step: 'running',
+            progress: before.step === 'running' ? before.progress : undefined,
+            waitsSeconds: message.seconds,
+          }));
+        else if (message.type === 'failed') fail(new ApiError(message.error));
+        else {
+          const { verdict } = message;
+          const server = await serverOpinion(organizationId);
+          // Cancelled, or started again, meanwhile.
+          if (worker.current !== running) return;
+          stop();
+          if (verdict.status === 'intact' && verdict.newest && !demonstrate)
+            remember(organizationId, verdict.newest);
+          setState({
+            step: 'done',
+            verdict,
+            server,
+            remembered,
+            demonstrated: demonstrate,
+            at: new Date().toISOString(),
+          });
+        }
+      };
+      const request: VerificationRequest = { organizationId, shown: shownEvents(), remembered, demonstrate };
+      running.postMessage(request);
+    },
+    [organizationId, refresh, stop],
+  );
+
+  const cancel = useCallback(() => {
+    stop();
+    setState({ step: 'idle' });
+  }, [stop]);
+
+  return { state, start, cancel };
+}
+
+/** For comparison only: the browser does not rely on it. */
+async function serverOpinion(organizationId: string): Promise<ServerOpinion> {
+  try {
+    const signal = AbortSignal.timeout(opinionMilliseconds);
+    return (await call('verifyAudit', { query: { organizationId } }, { signal })).verified;
+  } catch {
+    return undefined;
+  }
+}

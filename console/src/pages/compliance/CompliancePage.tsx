@@ -1,0 +1,69 @@
+import { Stack } from '@mantine/core';
+import { useApi } from '../../api/queries.ts';
+import { usePageSearch } from '../../app/navigation.tsx';
+import { CopyAsCurl } from '../../components/CopyAsCurl.tsx';
+import type { Column } from '../../components/DataTable.tsx';
+import { ListPage } from '../../components/ListPage.tsx';
+import { PageTitle } from '../../components/PageTitle.tsx';
+import { RelativeTime } from '../../components/RelativeTime.tsx';
+import { ControlDetail } from './ControlDetail.tsx';
+import { ControlStatus } from './ControlStatus.tsx';
+import { ExportMenu } from './ExportMenu.tsx';
+import type { Control } from './evidence.ts';
+import { compliancePage, controlStatuses } from './page.ts';
+import { Report } from './Report.tsx';
+
+const columns: readonly Column<Control>[] = [
+  { id: 'id', header: 'Control', cell: ({ id }) => <code>{id}</code>, width: '8rem' },
+  { id: 'name', header: 'Statement', cell: ({ name }) => name },
+  { id: 'status', header: 'Result', cell: ({ status }) => <ControlStatus status={status} />, width: '8rem' },
+  {
+    id: 'checked',
+    header: 'Checked',
+    cell: ({ lastChecked }) => <RelativeTime time={lastChecked} />,
+    width: '9rem',
+  },
+];
+
+export function CompliancePage() {
+  const [search, setSearch] = usePageSearch(compliancePage);
+  const controls = useApi('getControls', {});
+  const { data } = controls;
+  const matching = data?.controls.filter(({ status }) => !search.status || status === search.status);
+  return (
+    <>
+      <PageTitle
+        title="Compliance"
+        description="The report of your organization, and the SOC 2 controls of this instance. The server checks each control itself, at most once a minute."
+        actions={
+          <>
+            <ExportMenu />
+            <CopyAsCurl operation="getControls" input={{}} />
+          </>
+        }
+      />
+      <Stack gap="md">
+        <Report />
+        <div>
+          <ListPage
+            title="Controls"
+            withTitle={false}
+            noun="controls"
+            // The list comes whole; `refetch` has the type of the answer.
+            query={{ ...controls, data: matching && { data: matching }, refetch: controls.refetch as never }}
+            columns={columns}
+            rowId={({ id }) => id}
+            search={search}
+            onSearch={setSearch}
+            filters={[{ kind: 'choice', name: 'status', label: 'Result', options: controlStatuses }]}
+            empty={{ title: 'No controls', icon: 'compliance' }}
+            detail={{
+              title: (id, control) => control?.name ?? id,
+              render: (id, control) => <ControlDetail id={id} control={control} />,
+            }}
+          />
+        </div>
+      </Stack>
+    </>
+  );
+}

@@ -1,0 +1,174 @@
+import { Anchor, Button, Group, Stack, Text, Timeline } from '@mantine/core';
+import { useState } from 'react';
+import type { DelegationWithLinks } from '../../api/generated.ts';
+import { useApi } from '../../api/queries.ts';
+import { useSession } from '../../app/session-context.tsx';
+import { AgentName } from '../../components/AgentName.tsx';
+import { CopyAsCurl } from '../../components/CopyAsCurl.tsx';
+import { ErrorState } from '../../components/ErrorState.tsx';
+import { Icon } from '../../components/Icon.tsx';
+import { LoadingState } from '../../components/LoadingState.tsx';
+import { exactTime, RelativeTime } from '../../components/RelativeTime.tsx';
+import { StatusBadge } from '../../components/StatusBadge.tsx';
+import { TenantText } from '../../components/TenantText.tsx';
+import classes from './DelegationDetail.module.css';
+import { RevokeDelegation } from './RevokeDelegation.tsx';
+import { Scopes } from './Scopes.tsx';
+
+type Link = DelegationWithLinks['chain'][number];
+
+export interface DelegationDetailProps {
+  readonly chainId: string;
+  readonly onSelect: (chainId: string) => void;
+}
+
+/** A delegation with its whole chain, and what was passed on from it. */
+export function DelegationDetail({ chainId, onSelect }: DelegationDetailProps) {
+  const session = useSession();
+  const [revoking, setRevoking] = useState(false);
+  const { data, error, isPending, refetch } = useApi('getDelegation', { params: { chainId } });
+  if (isPending) return <LoadingState label="Loading the delegation" />;
+  if (!data)
+    return (
+      <ErrorState error={error} title="This delegation could not be loaded" onRetry={() => void refetch()} />
+    );
+  const isActive = data.status === 'active';
+  const mayRevoke =
+    session.role === 'admin' ||
+    session.scopes.includes('admin:orgs') ||
+    (session.role !== 'viewer' && data.chain.some(({ delegatorId }) => delegatorId === session.agentId));
+  return (
+    <Stack gap="sm">
+      <dl className={classes.facts}>
+        <Fact name="Status">
+          <StatusBadge status={data.status} />
+        </Fact>
+        <Fact name="On behalf of">
+          <AgentName agentId={data.subjectId} />
+        </Fact>
+        <Fact name="Effective now">
+          {data.effectiveScopes.length > 0 ? (
+            <Scopes scopes={data.effectiveScopes} shown={20} />
+          ) : (
+            <Text size="sm">
+              Nothing can be redeemed{isActive && ': the subject no longer holds these scopes'}.
+            </Text>
+          )}
+        </Fact>
+        <Fact name="API">
+          <TenantText text={data.resource?.join(', ') ?? 'Countersign'} multiline />
+        </Fact>
+        <Fact name="Purpose">
+          <TenantText text={data.purpose} multiline />
+        </Fact>
+        <Fact name="Passing on">{data.allowRedelegation ? 'allowed' : 'not allowed'}</Fact>
+        <Fact name="Created">
+          <time dateTime={data.createdAt}>{exactTime(data.createdAt)}</time>
+        </Fact>
+        <Fact name={data.status === 'revoked' ? 'Revoked' : isActive ? 'Expires' : 'Expired'}>
+          <RelativeTime time={data.revokedAt ?? data.expiresAt} />
+        </Fact>
+        <Fact name="Chain id">
+          <code>{data.chainId}</code>
+        </Fact>
+      </dl>
+      <Group gap="xs">
+        {mayRevoke && isActive && (
+          <Button
+            variant="default"
+            leftSection={<Icon name="close" size={14} />}
+            onClick={() => setRevoking(true)}
+          >
+            Revoke
+          </Button>
+        )}
+        <CopyAsCurl operation="getDelegation" input={{ params: { chainId } }} />
+      </Group>
+      <section aria-label="Chain">
+        <Text component="h3" fw={600} mb="xs">
+          Chain
+        </Text>
+        <Timeline bulletSize={20} lineWidth={2} active={data.chain.length} color="seal">
+          {data.chain.map((link) => (
+            <Timeline.Item key={link.chainId} bullet={<span className={classes.depth}>{link.depth}</span>}>
+              <ChainLink link={link} isShown={link.chainId === chainId} onSelect={onSelect} />
+            </Timeline.Item>
+          ))}
+        </Timeline>
+      </section>
+      <PassedOn chainId={chainId} onSelect={onSelect} />
+      <RevokeDelegation chainId={chainId} link={data} opened={revoking} onClose={() => setRevoking(false)} />
+    </Stack>
+  );
+}
+
+function Fact({ name, children }: { readonly name: string; readonly children: React.ReactNode }) {
+  return (
+    <div>
+      <dt>{name}</dt>
+      <dd>{children}</dd>
+    </div>
+  );
+}
+
+interface ChainLinkProps {
+  readonly link: Link;
+  readonly isShown: boolean;
+  readonly onSelect: (chainId: string) => void;
+}
+
+function ChainLink({ link, isShown, onSelect }: ChainLinkProps) {
+  return (
+    <div className={classes.link} aria-current={isShown || undefined}>
+      <div className={classes.agents}>
+        <AgentName agentId={link.delegatorId} />
+        <Icon name="forward" size={12} />
+        <AgentName agentId={link.delegateeId} />
+      </div>
+      <Scopes scopes={link.scopes} shown={20} />
+      <Group gap="xs">
+        <StatusBadge status={link.status} />
+        <Text size="xs" c="dimmed">
+          {link.status === 'revoked' ? 'ended' : 'ends'}{' '}
+          <RelativeTime time={link.revokedAt ?? link.expiresAt} />
+        </Text>
+        {!isShown && (
+          <Anchor component="button" type="button" size="xs" onClick={() => onSelect(link.chainId)}>
+            Show this link
+          </Anchor>
+        )}
+      </Group>
+    </div>
+  );
+}
+
+const shownDescendants = 20;
+
+/** The active links below: those that end with it. */
+function PassedOn({ chainId, onSelect }: DelegationDetailProps) {
+  const { data } = useApi('listDelegationDescendants', {
+    params: { chainId },
+    query: { limit: shownDescendants },
+  });
+  if (!data || data.total === 0) return null;
+  return (
+    <section aria-label="Passed on">
+      <Text component="h3" fw={600} mb="xs">
+        Passed on: {data.total.toLocaleString('en')} active {data.total === 1 ? 'delegation' : 'delegations'}
+      </Text>
+      <ul className={classes.below}>
+        {data.data.map(({ chainId: id, delegatorId, delegateeId }) => (
+          <li key={id}>
+            <AgentName agentId={delegatorId} link={false} />
+            <Icon name="forward" size={12} />
+            <AgentName agentId={delegateeId} link={false} />
+            <Anchor component="button" type="button" size="xs" onClick={() => onSelect(id)}>
+              Show
+            </Anchor>
+          </li>
+        ))}
+        {data.total > data.data.length && <li>and {data.total - data.data.length} more</li>}
+      </ul>
+    </section>
+  );
+}

@@ -1,0 +1,244 @@
+import { Alert, Button, SegmentedControl } from '@mantine/core';
+import { lazy, Suspense } from 'react';
+import type { DelegationChain } from '../../api/generated.ts';
+import { useApi } from '../../api/queries.ts';
+import { usePageSearch } from '../../app/navigation.tsx';
+import { useSession } from '../../app/session-context.tsx';
+import { AgentName } from '../../components/AgentName.tsx';
+import { AgentSelect } from '../../components/AgentSelect.tsx';
+import { CopyAsCurl } from '../../components/CopyAsCurl.tsx';
+import type { Column } from '../../components/DataTable.tsx';
+import { DetailPane } from '../../components/DetailPane.tsx';
+import { type Filter, FilterBar } from '../../components/FilterBar.tsx';
+import { Icon } from '../../components/Icon.tsx';
+import { ListPage } from '../../components/ListPage.tsx';
+import { PageTitle } from '../../components/PageTitle.tsx';
+import { RelativeTime } from '../../components/RelativeTime.tsx';
+import { StatusBadge } from '../../components/StatusBadge.tsx';
+import { TenantText } from '../../components/TenantText.tsx';
+import { DelegateDialog } from './DelegateDialog.tsx';
+import { DelegationDetail } from './DelegationDetail.tsx';
+import classes from './DelegationsPage.module.css';
+import { delegationsPage } from './page.ts';
+import { Scopes } from './Scopes.tsx';
+import type { LinkFilters } from './use-graph.ts';
+
+const GraphPanel = lazy(() =>
+  import('./GraphPanel.tsx').then(({ GraphPanel: panel }) => ({ default: panel })),
+);
+
+const columns: readonly Column<DelegationChain>[] = [
+  {
+    id: 'delegator',
+    header: 'Delegator',
+    cell: ({ delegatorId }) => <Name agentId={delegatorId} />,
+    width: '22%',
+  },
+  {
+    id: 'delegatee',
+    header: 'Delegatee',
+    cell: ({ delegateeId }) => <Name agentId={delegateeId} />,
+    width: '22%',
+  },
+  {
+    id: 'scopes',
+    header: 'Scopes',
+    cell: ({ scopes }) => <Scopes scopes={scopes} shown={2} />,
+    width: '14rem',
+  },
+  { id: 'api', header: 'API', cell: ({ resource }) => <TenantText text={apiOf(resource)} /> },
+  { id: 'depth', header: 'Depth', cell: ({ depth }) => depth, width: '4rem', align: 'right' },
+  { id: 'status', header: 'Status', cell: ({ status }) => <StatusBadge status={status} />, width: '6rem' },
+  { id: 'ends', header: 'Ends', cell: (link) => <Ends link={link} />, width: '9rem' },
+];
+
+/** Beside the detail pane, which has the rest. */
+const narrowColumns = columns.filter(({ id }) => id !== 'api' && id !== 'depth');
+
+const statusFilter: Filter = {
+  kind: 'choice',
+  name: 'status',
+  label: 'Status',
+  options: [
+    { value: 'active', label: 'Active' },
+    { value: 'expired', label: 'Expired' },
+    { value: 'revoked', label: 'Revoked' },
+  ],
+};
+const roleFilter: Filter = {
+  kind: 'choice',
+  name: 'role',
+  label: 'Role',
+  options: [
+    { value: 'delegator', label: 'Gave it' },
+    { value: 'delegatee', label: 'Was given it' },
+  ],
+};
+const organizationFilter: Filter = {
+  kind: 'text',
+  name: 'organizationId',
+  label: 'Organization id',
+  maxLength: 36,
+};
+
+export function DelegationsPage() {
+  const session = useSession();
+  const [search, setSearch] = usePageSearch(delegationsPage);
+  const readsAll = session.scopes.includes('audit:read');
+  const crossesOrganizations = session.multiTenant && session.scopes.includes('admin:orgs');
+  const { agentId, role, status, organizationId, page, selected, view, delegate } = search;
+  const query: LinkFilters = {
+    ...(readsAll && { organizationId: organizationId ?? session.organizationId }),
+    ...(readsAll && agentId !== undefined && { agentId }),
+    ...(role && { role }),
+    ...(status !== 'all' && { status }),
+  };
+  const list = useApi('listDelegations', { query: { ...query, page, limit: 20 } }, { keepPrevious: true });
+  const select = (chainId: string | undefined) => setSearch({ selected: chainId });
+  const filters = [
+    statusFilter,
+    ...(!readsAll || agentId !== undefined ? [roleFilter] : []),
+    ...(crossesOrganizations ? [organizationFilter] : []),
+  ];
+  const isFiltered =
+    agentId !== undefined || role !== undefined || organizationId !== undefined || status !== 'active';
+  const mayDelegate = session.role !== 'viewer';
+
+  return (
+    <>
+      <PageTitle
+        title="Delegations"
+        description="Who lends which scopes to whom, until when. Revoking a delegation also ends all that was passed on from it."
+        actions={
+          <>
+            <CopyAsCurl operation="listDelegations" input={{ query: { ...query, page, limit: 20 } }} />
+            {mayDelegate && (
+              <Button
+                leftSection={<Icon name="plus" size={14} />}
+                onClick={() => setSearch({ delegate: true })}
+              >
+                Delegate
+              </Button>
+            )}
+          </>
+        }
+      />
+      {!readsAll && (
+        <Alert mb="sm" icon={<Icon name="lock" />}>
+          These are the delegations of your own agent. The whole organization needs the scope audit:read.
+        </Alert>
+      )}
+      <div className={classes.filters}>
+        <FilterBar
+          filters={filters}
+          values={{ status: status === 'all' ? undefined : status, role, organizationId }}
+          onChange={(changes) =>
+            setSearch({
+              ...changes,
+              ...('status' in changes && { status: changes.status ?? 'all' }),
+              page: 1,
+              selected: undefined,
+            } as Partial<typeof search>)
+          }
+        />
+        {readsAll && (
+          <div className={classes.agent}>
+            <AgentSelect
+              aria-label="Agent"
+              placeholder="Agent"
+              value={agentId}
+              onChange={(next) =>
+                setSearch({
+                  agentId: next,
+                  page: 1,
+                  selected: undefined,
+                  ...(next === undefined && { role: undefined }),
+                })
+              }
+              clearable
+              size="xs"
+            />
+          </div>
+        )}
+        <SegmentedControl
+          className={classes.view ?? ''}
+          size="xs"
+          aria-label="View"
+          value={view}
+          onChange={(next) => setSearch({ view: next as typeof view })}
+          data={[
+            { value: 'graph', label: 'Graph and table' },
+            { value: 'table', label: 'Table' },
+          ]}
+        />
+      </div>
+      <div className={classes.columns}>
+        <div className={classes.list}>
+          {view === 'graph' && (
+            <Suspense
+              fallback={<div className={classes.placeholder} role="status" aria-label="Loading the graph" />}
+            >
+              <GraphPanel
+                query={query}
+                selectedId={selected}
+                onSelect={select}
+                onAgent={readsAll ? (id) => setSearch({ agentId: id, page: 1 }) : undefined}
+              />
+            </Suspense>
+          )}
+          <ListPage
+            title="Delegations"
+            withTitle={false}
+            noun="delegations"
+            query={list}
+            columns={selected === undefined ? columns : narrowColumns}
+            rowId={({ chainId }) => chainId}
+            search={search}
+            onSearch={setSearch}
+            onOpen={({ chainId }) => select(chainId)}
+            empty={
+              isFiltered
+                ? { title: 'No delegations match', text: 'Change or clear the filters.', icon: 'filter' }
+                : {
+                    title: 'No active delegations',
+                    text: 'A delegation lends scopes to another agent for a limited time. The delegatee needs none of them itself.',
+                    icon: 'delegations',
+                    action: mayDelegate ? (
+                      <Button onClick={() => setSearch({ delegate: true })}>Delegate</Button>
+                    ) : undefined,
+                  }
+            }
+          />
+        </div>
+        {selected !== undefined && (
+          <DetailPane opened onClose={() => select(undefined)} title="Delegation">
+            <DelegationDetail chainId={selected} onSelect={select} />
+          </DetailPane>
+        )}
+      </div>
+      <DelegateDialog
+        opened={delegate && mayDelegate}
+        onClose={() => setSearch({ delegate: false })}
+        onDone={select}
+      />
+    </>
+  );
+}
+
+/** The API that a delegation is for. */
+export const apiOf = (resource: readonly string[] | null): string => resource?.join(', ') ?? 'Countersign';
+
+/** As wide as its column: a long name does not take the room of the others. */
+const Name = ({ agentId }: { readonly agentId: string }) => (
+  <span className={classes.name}>
+    <AgentName agentId={agentId} />
+  </span>
+);
+
+function Ends({ link: { status, expiresAt, revokedAt } }: { readonly link: DelegationChain }) {
+  return (
+    <span className={classes.nowrap}>
+      <RelativeTime time={status === 'revoked' ? revokedAt : expiresAt} />
+    </span>
+  );
+}

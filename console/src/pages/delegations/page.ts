@@ -1,0 +1,32 @@
+import { definePage } from '../../app/page.ts';
+import { flag, oneOf, oneOfOr, text, wholeNumber } from '../../app/search-params.ts';
+
+export const delegationsPage = definePage({
+  path: '/delegations',
+  title: 'Delegations',
+  navigation: { group: 'Identity', order: 3, icon: 'delegations' },
+  search: {
+    agentId: text(),
+    role: oneOf(['delegator', 'delegatee']),
+    status: oneOfOr(['active', 'expired', 'revoked', 'all'], 'active'),
+    /** For the operator. */
+    organizationId: text(),
+    page: wholeNumber(1),
+    /** The chain in the detail pane. */
+    selected: text(),
+    view: oneOfOr(['graph', 'table'], 'graph'),
+    delegate: flag(),
+  },
+  commands: [
+    {
+      label: 'Delegate to an agent',
+      keywords: 'lend scopes delegation token',
+      visible: ({ role }) => role !== 'viewer',
+      search: { delegate: '1' },
+    },
+    { label: 'Revoked delegations', keywords: 'ended', search: { status: 'revoked' } },
+  ],
+  load: () => import('./DelegationsPage.tsx').then(({ DelegationsPage }) => DelegationsPage),
+});
+
+export const pages = [delegationsPage];

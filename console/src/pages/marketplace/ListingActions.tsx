@@ -1,0 +1,93 @@
+import { Button, Group, Text } from '@mantine/core';
+import { useState } from 'react';
+import type { Listing } from '../../api/generated.ts';
+import { useAction } from '../../api/queries.ts';
+import { useCan } from '../../app/session-context.tsx';
+import { ConfirmEnding } from '../../components/ConfirmEnding.tsx';
+import { CopyAsCurl } from '../../components/CopyAsCurl.tsx';
+import { showDone, showError } from '../../components/notices.tsx';
+import { TenantText } from '../../components/TenantText.tsx';
+import { ListingDialog } from './ListingDialog.tsx';
+
+export interface ListingActionsProps {
+  readonly listing: Listing;
+  readonly onDeleted: () => void;
+}
+
+type Dialog = 'edit' | 'withdraw' | 'delete' | undefined;
+
+/** Publish, withdraw, change, delete. */
+export function ListingActions({ listing, onDeleted }: ListingActionsProps) {
+  const can = useCan();
+  const [dialog, setDialog] = useState<Dialog>();
+  const update = useAction('updateListing', { refreshes: ['/marketplace'] });
+  const remove = useAction('deleteListing', { refreshes: ['/marketplace'] });
+  if (!can('agents:write')) return null;
+  const params = { listingId: listing.listingId };
+  const close = () => setDialog(undefined);
+  const isOnShow = listing.status === 'published';
+  const publish = () =>
+    update.mutate(
+      { params, body: { status: 'published' } },
+      { onSuccess: () => showDone('The listing is on show'), onError: showError },
+    );
+  return (
+    <Group gap="xs" mb="sm">
+      {(listing.status === 'draft' || listing.status === 'withdrawn') && (
+        <Button onClick={publish} loading={update.isPending}>
+          Publish
+        </Button>
+      )}
+      {isOnShow && (
+        <Button variant="default" onClick={() => setDialog('withdraw')}>
+          Withdraw
+        </Button>
+      )}
+      <Button variant="default" onClick={() => setDialog('edit')}>
+        Edit
+      </Button>
+      <Button variant="default" onClick={() => setDialog('delete')}>
+        Delete
+      </Button>
+      {!isOnShow && (
+        <CopyAsCurl operation="updateListing" input={{ params, body: { status: 'published' } }} />
+      )}
+      <ListingDialog opened={dialog === 'edit'} onClose={close} listing={listing} onSaved={close} />
+      <ConfirmEnding
+        opened={dialog === 'withdraw'}
+        onClose={close}
+        title="Withdraw this listing?"
+        confirmLabel="Withdraw"
+        onConfirm={async () => {
+          await update.mutateAsync({ params, body: { status: 'withdrawn' } });
+          showDone('The listing is withdrawn');
+        }}
+        extra={<CopyAsCurl operation="updateListing" input={{ params, body: { status: 'withdrawn' } }} />}
+      >
+        <Name listing={listing} /> is no longer found on the marketplace. Its texts stay, and you can publish
+        it again. The agent itself does not change.
+      </ConfirmEnding>
+      <ConfirmEnding
+        opened={dialog === 'delete'}
+        onClose={close}
+        title="Delete this listing?"
+        confirmLabel="Delete"
+        onConfirm={async () => {
+          await remove.mutateAsync({ params });
+          showDone('The listing is deleted');
+          onDeleted();
+        }}
+        extra={<CopyAsCurl operation="deleteListing" input={{ params }} />}
+      >
+        <Name listing={listing} /> and its texts are deleted. The agent itself does not change, and it can be
+        listed again.
+      </ConfirmEnding>
+    </Group>
+  );
+}
+
+const Name = ({ listing }: { readonly listing: Listing }) => (
+  <Text span fw={600} size="sm">
+    <TenantText text={listing.title} />
+  </Text>
+);

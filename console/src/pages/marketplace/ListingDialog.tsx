@@ -1,0 +1,110 @@
+import { Select, Stack, TagsInput, Textarea, TextInput } from '@mantine/core';
+import type { Listing } from '../../api/generated.ts';
+import { useAction } from '../../api/queries.ts';
+import { CopyAsCurl } from '../../components/CopyAsCurl.tsx';
+import { FormDialog } from '../../components/FormDialog.tsx';
+import { useFrozen } from '../../components/frozen.ts';
+import { AgentSelect } from './AgentSelect.tsx';
+import { changeOf, formOf, newListingOf, pricingModels, problemsOf, visibilities } from './listing.ts';
+
+export interface ListingDialogProps {
+  readonly opened: boolean;
+  readonly onClose: () => void;
+  /** Undefined: a new one. */
+  readonly listing: Listing | undefined;
+  readonly onSaved: (listing: Listing) => void;
+}
+
+/** Creates a listing as a draft, or changes one. */
+export function ListingDialog({ opened, onClose, listing: current, onSaved }: ListingDialogProps) {
+  const listing = useFrozen(current, opened ? 'listing' : undefined);
+  const create = useAction('createListing', { refreshes: ['/marketplace'] });
+  const update = useAction('updateListing', { refreshes: ['/marketplace'] });
+  return (
+    <FormDialog
+      key={listing ? `${listing.listingId} ${listing.updatedAt}` : 'new'}
+      opened={opened}
+      onClose={onClose}
+      title={listing ? 'Change the listing' : 'List an agent'}
+      submitLabel={listing ? 'Save' : 'Create a draft'}
+      size="lg"
+      initialValues={formOf(listing)}
+      validate={problemsOf}
+      onSubmit={async (form) => {
+        const saved = listing
+          ? await update.mutateAsync({ params: { listingId: listing.listingId }, body: changeOf(form) })
+          : await create.mutateAsync({ body: newListingOf(form) });
+        onSaved(saved);
+      }}
+      extra={(form) =>
+        listing ? (
+          <CopyAsCurl
+            operation="updateListing"
+            input={{ params: { listingId: listing.listingId }, body: changeOf(form) }}
+          />
+        ) : (
+          <CopyAsCurl operation="createListing" input={{ body: newListingOf(form) }} />
+        )
+      }
+    >
+      {(form) => (
+        <Stack gap="sm">
+          {!listing && <AgentSelect required data-autofocus {...form.getInputProps('agentId')} />}
+          <TextInput label="Title" required maxLength={120} {...form.getInputProps('title')} />
+          <TextInput label="Summary" required maxLength={280} {...form.getInputProps('summary')} />
+          <Textarea
+            label="Description"
+            description="Markdown, at most 8 KB. The console shows it as text."
+            maxLength={8_192}
+            maxRows={12}
+            {...form.getInputProps('description')}
+          />
+          <TagsInput
+            label="Categories"
+            description="Lower-case letters, digits and hyphens; at most 5"
+            maxTags={5}
+            {...form.getInputProps('categories')}
+          />
+          <TagsInput
+            label="Tags"
+            description="Lower-case letters, digits and hyphens; at most 20"
+            maxTags={20}
+            {...form.getInputProps('tags')}
+          />
+          <Textarea
+            label="Endpoints"
+            description="One in a line: a2a, mcp or http, and an https:// URL"
+            placeholder="a2a https://agent.example.com/a2a"
+            {...form.getInputProps('endpoints')}
+          />
+          <TextInput
+            label="Documentation"
+            placeholder="https://"
+            maxLength={2_048}
+            {...form.getInputProps('documentationUrl')}
+          />
+          <Select
+            label="Price"
+            data={pricingModels}
+            allowDeselect={false}
+            {...form.getInputProps('pricing')}
+          />
+          {form.values.pricing !== 'free' && (
+            <TextInput
+              label="Page about the price"
+              placeholder="https://"
+              maxLength={2_048}
+              {...form.getInputProps('pricingUrl')}
+            />
+          )}
+          <Select
+            label="Visible to"
+            data={visibilities}
+            allowDeselect={false}
+            {...form.getInputProps('visibility')}
+          />
+        </Stack>
+      )}
+    </FormDialog>
+  );
+}

@@ -1,0 +1,125 @@
+import { Button, Text } from '@mantine/core';
+import type { Listing } from '../../api/generated.ts';
+import { useApi } from '../../api/queries.ts';
+import { useCan } from '../../app/session-context.tsx';
+import { AgentName } from '../../components/AgentName.tsx';
+import { CopyAsCurl } from '../../components/CopyAsCurl.tsx';
+import type { Column } from '../../components/DataTable.tsx';
+import { ErrorState } from '../../components/ErrorState.tsx';
+import { Icon } from '../../components/Icon.tsx';
+import { ListPage } from '../../components/ListPage.tsx';
+import { LoadingState } from '../../components/LoadingState.tsx';
+import { RelativeTime } from '../../components/RelativeTime.tsx';
+import { StatusBadge } from '../../components/StatusBadge.tsx';
+import { TenantText } from '../../components/TenantText.tsx';
+import { ListingActions } from './ListingActions.tsx';
+import { ListingDialog } from './ListingDialog.tsx';
+import { ListingFacts } from './ListingFacts.tsx';
+import { listingStatuses } from './listing.ts';
+import classes from './Marketplace.module.css';
+import type { ViewProps } from './view.ts';
+
+const columns: readonly Column<Listing>[] = [
+  {
+    id: 'title',
+    header: 'Listing',
+    cell: ({ title, agentId }) => (
+      <div className={classes.cell}>
+        <Text fw={600} size="sm" component="div">
+          <TenantText text={title} />
+        </Text>
+        <Text size="xs" component="div">
+          <AgentName agentId={agentId} />
+        </Text>
+      </div>
+    ),
+  },
+  { id: 'status', header: 'Status', cell: ({ status }) => <StatusBadge status={status} />, width: '8rem' },
+  {
+    id: 'updated',
+    header: 'Changed',
+    cell: ({ updatedAt }) => <RelativeTime time={updatedAt} />,
+    width: '9rem',
+  },
+];
+
+/** The listings of the own organization, of any status. */
+export function OwnListings({ search, onSearch, tabs }: ViewProps) {
+  const can = useCan();
+  const { status, page } = search;
+  const query = { status, page };
+  const listings = useApi('listListings', { query }, { keepPrevious: true });
+  const create = can('agents:write') && (
+    <Button leftSection={<Icon name="plus" size={14} />} onClick={() => onSearch({ create: true })}>
+      List an agent
+    </Button>
+  );
+  return (
+    <>
+      <ListPage
+        title="Marketplace"
+        description="Listings of your organization. A draft is visible to your organization only; publish it to put it on show."
+        noun="listings"
+        query={listings}
+        columns={columns}
+        rowId={({ listingId }) => listingId}
+        search={search}
+        onSearch={onSearch}
+        filters={[{ kind: 'choice', name: 'status', label: 'Status', options: listingStatuses }]}
+        actions={
+          <>
+            {tabs}
+            {create}
+            <CopyAsCurl operation="listListings" input={{ query }} />
+          </>
+        }
+        empty={{
+          title: 'No listings yet',
+          text: 'A listing offers one of your agents to others.',
+          icon: 'marketplace',
+          ...(create && { action: create }),
+        }}
+        detail={{
+          title: (_, listing) => <TenantText text={listing?.title ?? 'Listing'} />,
+          render: (listingId, listing) => (
+            <OwnListing
+              listingId={listingId}
+              listing={listing}
+              onDeleted={() => onSearch({ selected: undefined })}
+            />
+          ),
+        }}
+      />
+      <ListingDialog
+        opened={search.create && can('agents:write')}
+        onClose={() => onSearch({ create: false })}
+        listing={undefined}
+        onSaved={({ listingId }) => onSearch({ create: false, selected: listingId })}
+      />
+    </>
+  );
+}
+
+interface OwnListingProps {
+  readonly listingId: string;
+  /** Undefined: it is on another page of the list. */
+  readonly listing: Listing | undefined;
+  readonly onDeleted: () => void;
+}
+
+function OwnListing({ listingId, listing, onDeleted }: OwnListingProps) {
+  const other = useApi('getListing', { params: { listingId } }, { enabled: listing === undefined });
+  const shown = listing ?? other.data;
+  if (shown)
+    return (
+      <>
+        <ListingActions listing={shown} onDeleted={onDeleted} />
+        <ListingFacts listing={shown} />
+      </>
+    );
+  return other.error ? (
+    <ErrorState error={other.error} onRetry={() => void other.refetch()} />
+  ) : (
+    <LoadingState label="Loading the listing" rows={4} />
+  );
+}

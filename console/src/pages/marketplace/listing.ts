@@ -1,0 +1,103 @@
+/** The words of a listing, and the form that creates or changes one. */
+import type { Agent, Listing, ListingChange, NewListing } from '../../api/generated.ts';
+
+export const listingStatuses = [
+  'draft',
+  'published',
+  'suspended',
+  'withdrawn',
+] as const satisfies readonly Listing['status'][];
+
+export const agentTypes = [
+  'screener',
+  'classifier',
+  'orchestrator',
+  'extractor',
+  'summarizer',
+  'router',
+  'monitor',
+  'custom',
+] as const satisfies readonly Agent['agentType'][];
+
+export const pricingModels = [
+  { value: 'free', label: 'Free' },
+  { value: 'contact', label: 'On request' },
+  { value: 'external', label: 'On a page of your own' },
+];
+
+export const visibilities = [
+  { value: 'public', label: 'Everyone' },
+  { value: 'organization', label: 'Agents of your organization' },
+];
+
+/** What the inputs hold. */
+export interface ListingForm extends Record<string, unknown> {
+  agentId: string;
+  title: string;
+  summary: string;
+  description: string;
+  categories: string[];
+  tags: string[];
+  /** One in a line: protocol and URL. */
+  endpoints: string;
+  documentationUrl: string;
+  pricing: string;
+  pricingUrl: string;
+  visibility: string;
+}
+
+export const formOf = (listing: Listing | undefined): ListingForm => ({
+  agentId: listing?.agentId ?? '',
+  title: listing?.title ?? '',
+  summary: listing?.summary ?? '',
+  description: listing?.description ?? '',
+  categories: [...(listing?.categories ?? [])],
+  tags: [...(listing?.tags ?? [])],
+  endpoints: (listing?.endpoints ?? []).map(({ protocol, url }) => `${protocol} ${url}`).join('\n'),
+  documentationUrl: listing?.documentationUrl ?? '',
+  pricing: listing?.pricing.model ?? 'free',
+  pricingUrl: listing?.pricing.url ?? '',
+  visibility: listing?.visibility ?? 'public',
+});
+
+const protocols: readonly string[] = ['a2a', 'mcp', 'http'];
+
+/** Checks that need no server. The API checks the rest. */
+export function problemsOf(form: ListingForm): Partial<Record<keyof ListingForm, string>> {
+  const wrongLine = linesOf(form.endpoints).find((line) => {
+    const [protocol = '', url] = line.split(/\s+/);
+    return !protocols.includes(protocol) || !url;
+  });
+  return {
+    ...(!form.agentId && { agentId: 'Choose the agent' }),
+    ...(!form.title.trim() && { title: 'Give it a title' }),
+    ...(!form.summary.trim() && { summary: 'Say in one line what it does' }),
+    ...(wrongLine && { endpoints: 'Each line needs a protocol (a2a, mcp or http) and a URL' }),
+  };
+}
+
+export function changeOf(form: ListingForm): ListingChange {
+  return {
+    title: form.title,
+    summary: form.summary,
+    description: form.description,
+    categories: form.categories,
+    tags: form.tags,
+    endpoints: linesOf(form.endpoints).map((line) => {
+      const [protocol = '', url = ''] = line.split(/\s+/);
+      return { protocol, url };
+    }) as NonNullable<ListingChange['endpoints']>,
+    documentationUrl: form.documentationUrl || null,
+    pricing: { model: form.pricing, url: form.pricingUrl || null } as NonNullable<ListingChange['pricing']>,
+    visibility: form.visibility as NonNullable<ListingChange['visibility']>,
+  };
+}
+
+export const newListingOf = (form: ListingForm): NewListing =>
+  ({ agentId: form.agentId, ...changeOf(form) }) as NewListing;
+
+const linesOf = (text: string): string[] =>
+  text
+    .split('\n')
+    .map((line) => line.trim())
+    .filter((line) => line !== '');

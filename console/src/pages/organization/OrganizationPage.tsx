@@ -1,0 +1,115 @@
+/** One organization: its name and plan, its members, and the people who sign in to the console. */
+import { Button, Group, Paper, Tabs } from '@mantine/core';
+import type { ReactNode } from 'react';
+import type { Organization } from '../../api/generated.ts';
+import { useApi } from '../../api/queries.ts';
+import { PageLink, usePageSearch } from '../../app/navigation.tsx';
+import { useSession } from '../../app/session-context.tsx';
+import { CopyAsCurl } from '../../components/CopyAsCurl.tsx';
+import { ErrorState } from '../../components/ErrorState.tsx';
+import { Icon } from '../../components/Icon.tsx';
+import { LoadingState } from '../../components/LoadingState.tsx';
+import { PageTitle } from '../../components/PageTitle.tsx';
+import { StatusBadge } from '../../components/StatusBadge.tsx';
+import { TenantText } from '../../components/TenantText.tsx';
+import { Facts } from './Facts.tsx';
+import { MembersTab } from './members/MembersTab.tsx';
+import { type OrganizationTab, operatorScope, organizationPage } from './page.ts';
+import { PeopleTab } from './people/PeopleTab.tsx';
+import { RenameOrganization } from './RenameOrganization.tsx';
+
+const unlimited = 2_147_483_647;
+const figure = (value: number): string =>
+  value >= unlimited ? 'unlimited' : `at most ${value.toLocaleString('en')}`;
+
+export function OrganizationPage(): ReactNode {
+  const [search, setSearch] = usePageSearch(organizationPage);
+  const session = useSession();
+  const isOperator = session.scopes.includes(operatorScope);
+  // An address with another organization shows what the API shows: to anyone but an operator, nothing.
+  const orgId = search.id ?? session.organizationId;
+  const input = { params: { orgId } };
+  const organization = useApi('getOrganization', input);
+  const { data } = organization;
+  return (
+    <>
+      <PageTitle
+        title="Organization"
+        description="Agents with a role, and people who sign in to this console."
+        above={
+          isOperator && (
+            <PageLink to="/organizations">
+              <Icon name="back" size={12} /> All organizations
+            </PageLink>
+          )
+        }
+        actions={
+          data && (
+            <Group gap="xs">
+              <CopyAsCurl operation="getOrganization" input={input} />
+              <Button
+                variant="default"
+                leftSection={<Icon name="edit" size={14} />}
+                onClick={() => setSearch({ rename: true })}
+              >
+                Rename
+              </Button>
+            </Group>
+          )
+        }
+      />
+      {organization.isPending && <LoadingState label="Loading the organization" rows={2} />}
+      {organization.error && (
+        <ErrorState error={organization.error} onRetry={() => void organization.refetch()} />
+      )}
+      {data && (
+        <>
+          <OrganizationFacts organization={data} />
+          <Tabs
+            value={search.tab}
+            onChange={(tab) =>
+              setSearch({ tab: (tab ?? 'members') as OrganizationTab, role: undefined, page: 1 })
+            }
+            mt="md"
+            keepMounted={false}
+          >
+            <Tabs.List mb="md">
+              <Tabs.Tab value="members">Members</Tabs.Tab>
+              <Tabs.Tab value="people">People</Tabs.Tab>
+            </Tabs.List>
+            <Tabs.Panel value="members">
+              <MembersTab organization={data} />
+            </Tabs.Panel>
+            <Tabs.Panel value="people">
+              <PeopleTab organization={data} />
+            </Tabs.Panel>
+          </Tabs>
+          <RenameOrganization
+            organization={data}
+            opened={search.rename}
+            onClose={() => setSearch({ rename: false })}
+          />
+        </>
+      )}
+    </>
+  );
+}
+
+function OrganizationFacts({ organization }: { readonly organization: Organization }) {
+  const { name, slug, planTier, status, maxAgents, maxTokensPerMonth, organizationId } = organization;
+  return (
+    <Paper component="section" aria-label="Name and plan">
+      <Facts
+        facts={{
+          Name: <TenantText text={name} />,
+          'Short name': <TenantText text={slug} />,
+          Status: <StatusBadge status={status} />,
+          Plan: planTier,
+          Agents: figure(maxAgents),
+          'Tokens per client and month': figure(maxTokensPerMonth),
+          Id: <code>{organizationId}</code>,
+        }}
+      />
+    </Paper>
+  );
+}

@@ -1,0 +1,119 @@
+import { Button, Group } from '@mantine/core';
+import type { Membership, Organization } from '../../../api/generated.ts';
+import { useAction, useApi } from '../../../api/queries.ts';
+import { usePageSearch } from '../../../app/navigation.tsx';
+import { useSession } from '../../../app/session-context.tsx';
+import { AgentName } from '../../../components/AgentName.tsx';
+import { ConfirmEnding } from '../../../components/ConfirmEnding.tsx';
+import { CopyAsCurl } from '../../../components/CopyAsCurl.tsx';
+import type { Column } from '../../../components/DataTable.tsx';
+import { useFrozen } from '../../../components/frozen.ts';
+import { Icon } from '../../../components/Icon.tsx';
+import { ListPage } from '../../../components/ListPage.tsx';
+import { showDone } from '../../../components/notices.tsx';
+import { RelativeTime } from '../../../components/RelativeTime.tsx';
+import { StatusBadge } from '../../../components/StatusBadge.tsx';
+import { organizationPage } from '../page.ts';
+import { RowActions } from '../RowActions.tsx';
+import { AddMember } from './AddMember.tsx';
+import { ChangeMember } from './ChangeMember.tsx';
+
+const limit = 50;
+
+/** The agents with a role in the organization. */
+export function MembersTab({ organization }: { readonly organization: Organization }) {
+  const [search, setSearch] = usePageSearch(organizationPage);
+  const { agentId: ownAgent } = useSession();
+  const { organizationId } = organization;
+  const role = search.role === 'viewer' ? undefined : search.role;
+  const input = { params: { orgId: organizationId }, query: { role, page: search.page, limit } };
+  const members = useApi('listMembers', input, { keepPrevious: true });
+  const remove = useAction('removeMember', {
+    refreshes: ['/organizations'],
+    onSuccess: () => showDone('Member removed.'),
+  });
+  const addButton = (
+    <Button leftSection={<Icon name="plus" size={14} />} onClick={() => setSearch({ add: true })}>
+      Add member
+    </Button>
+  );
+  const columns: readonly Column<Membership>[] = [
+    { id: 'agent', header: 'Agent', cell: ({ agentId }) => <AgentName agentId={agentId} /> },
+    { id: 'role', header: 'Role', width: '7rem', cell: (member) => <StatusBadge status={member.role} /> },
+    {
+      id: 'joined',
+      header: 'Since',
+      width: '9rem',
+      cell: ({ joinedAt }) => <RelativeTime time={joinedAt} />,
+    },
+    {
+      id: 'actions',
+      header: 'Actions',
+      width: '13rem',
+      cell: ({ agentId }) => (
+        <RowActions
+          of={`member ${agentId.slice(0, 8)}`}
+          changeLabel="Change role"
+          onChange={() => setSearch({ change: agentId })}
+          onRemove={() => setSearch({ remove: agentId })}
+        />
+      ),
+    },
+  ];
+  const shown = members.data?.data ?? [];
+  const byId = (id: string | undefined) => shown.find(({ agentId }) => agentId === id);
+  const changed = useFrozen(byId(search.change), search.change);
+  const removed = useFrozen(byId(search.remove), search.remove);
+  const removal = { params: { orgId: organizationId, agentId: removed?.agentId ?? '' } };
+  return (
+    <>
+      <Group justify="flex-end" gap="xs" mb="sm">
+        <CopyAsCurl operation="listMembers" input={input} />
+        {addButton}
+      </Group>
+      <ListPage
+        withTitle={false}
+        title="Members"
+        noun="members"
+        query={members}
+        columns={columns}
+        rowId={({ agentId }) => agentId}
+        search={{ role, page: search.page }}
+        onSearch={setSearch}
+        filters={[{ kind: 'choice', name: 'role', label: 'Role', options: ['admin', 'member'] }]}
+        empty={{
+          icon: 'agents',
+          title: 'No members yet',
+          text: 'An agent with the role admin manages this organization: its members, its people and its billing.',
+          action: addButton,
+        }}
+      />
+      <AddMember
+        organizationId={organizationId}
+        opened={search.add}
+        onClose={() => setSearch({ add: false })}
+      />
+      {changed && (
+        <ChangeMember
+          key={changed.agentId}
+          member={changed}
+          opened
+          onClose={() => setSearch({ change: undefined })}
+        />
+      )}
+      <ConfirmEnding
+        opened={removed !== undefined}
+        onClose={() => setSearch({ remove: undefined })}
+        title="Remove this member?"
+        confirmLabel="Remove member"
+        onConfirm={() => remove.mutateAsync(removal)}
+        extra={<CopyAsCurl operation="removeMember" input={removal} mr="auto" />}
+      >
+        <AgentName agentId={removed?.agentId} link={false} /> loses the role {removed?.role} on its next
+        request. The agent, its credentials and its scopes stay.
+        {removed?.agentId === ownAgent &&
+          ' This is the agent that you act through: you may lose access to this page.'}
+      </ConfirmEnding>
+    </>
+  );
+}

@@ -1,0 +1,68 @@
+import { definePage, isAdmin } from '../../app/page.ts';
+import { flag, oneOf, oneOfOr, text, wholeNumber } from '../../app/search-params.ts';
+
+export const operatorScope = 'admin:orgs';
+
+export const organizationTabs = ['members', 'people'] as const;
+export type OrganizationTab = (typeof organizationTabs)[number];
+
+/** The session's organization; for an operator also another one, by `id`. `role`, `page` and the dialogs belong to the open tab. */
+export const organizationPage = definePage({
+  path: '/organization',
+  title: 'Organization',
+  navigation: { group: 'Account', order: 4, icon: 'organization' },
+  search: {
+    id: text(),
+    tab: oneOfOr(organizationTabs, 'members'),
+    role: oneOf(['admin', 'member', 'viewer']),
+    page: wholeNumber(1),
+    /** The member or person in the open dialog. */
+    change: text(),
+    remove: text(),
+    add: flag(),
+    rename: flag(),
+  },
+  commands: [
+    {
+      label: 'Add a member',
+      keywords: 'organization role admin agent',
+      visible: isAdmin,
+      search: { add: '1' },
+    },
+    {
+      label: 'Invite a person',
+      keywords: 'organization people user admin viewer',
+      visible: isAdmin,
+      search: { tab: 'people', add: '1' },
+    },
+  ],
+  load: () => import('./OrganizationPage.tsx').then(({ OrganizationPage }) => OrganizationPage),
+});
+
+export const organizationStatuses = ['active', 'suspended', 'deleted'] as const;
+
+export const organizationsPage = definePage({
+  path: '/organizations',
+  title: 'Organizations',
+  navigation: { group: 'Account', order: 5, icon: 'organization' },
+  visible: ({ scopes }) => scopes.includes(operatorScope),
+  search: {
+    status: oneOf(organizationStatuses),
+    page: wholeNumber(1),
+    selected: text(),
+    create: flag(),
+    configure: text(),
+    suspend: text(),
+  },
+  commands: [
+    {
+      label: 'Create an organization',
+      keywords: 'new tenant add',
+      scope: operatorScope,
+      search: { create: '1' },
+    },
+  ],
+  load: () => import('./instance/OrganizationsPage.tsx').then(({ OrganizationsPage }) => OrganizationsPage),
+});
+
+export const pages = [organizationPage, organizationsPage];

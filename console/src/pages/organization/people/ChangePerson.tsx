@@ -1,0 +1,71 @@
+import { Text, TextInput } from '@mantine/core';
+import type { Person } from '../../../api/generated.ts';
+import { useAction } from '../../../api/queries.ts';
+import { CopyAsCurl } from '../../../components/CopyAsCurl.tsx';
+import { FormDialog } from '../../../components/FormDialog.tsx';
+import { showDone } from '../../../components/notices.tsx';
+import { AgentField } from '../AgentField.tsx';
+import { RoleField } from '../RoleField.tsx';
+import { personRoles } from './person-roles.ts';
+
+interface Values extends Record<string, unknown> {
+  name: string;
+  role: 'admin' | 'viewer';
+  agentId: string;
+}
+
+export function ChangePerson({
+  person,
+  opened,
+  onClose,
+}: {
+  readonly person: Person;
+  readonly opened: boolean;
+  readonly onClose: () => void;
+}) {
+  const { organizationId, personId, name, role, agentId } = person;
+  const update = useAction('updatePerson', { refreshes: ['/organizations'] });
+  /** Only the changed fields: a role or agent that stays needs no right to give it. */
+  const inputOf = (values: Values) => ({
+    params: { orgId: organizationId, personId },
+    body: {
+      ...(values.name !== name && { name: values.name }),
+      ...(values.role !== role && { role: values.role }),
+      ...(values.agentId !== agentId && { agentId: values.agentId }),
+    },
+  });
+  return (
+    <FormDialog<Values>
+      opened={opened}
+      onClose={onClose}
+      title="Change a person"
+      submitLabel="Save changes"
+      initialValues={{ name, role, agentId }}
+      validate={(values) => ({
+        ...(values.name.trim() === '' && { name: 'Enter a name' }),
+        ...(values.agentId === '' && { agentId: 'Choose an agent' }),
+      })}
+      onSubmit={async (values) => {
+        await update.mutateAsync(inputOf(values));
+        showDone('Changes saved.');
+      }}
+      extra={(values) => <CopyAsCurl operation="updatePerson" input={inputOf(values)} mr="auto" />}
+    >
+      {(form) => (
+        <>
+          <TextInput label="Name" required maxLength={100} data-autofocus {...form.getInputProps('name')} />
+          <RoleField roles={personRoles} {...form.getInputProps('role')} />
+          <AgentField
+            organizationId={organizationId}
+            label="Acts through"
+            description="The person has the scopes of this agent. You need all of them yourself."
+            {...form.getInputProps('agentId')}
+          />
+          <Text size="sm" c="dimmed">
+            Another role or agent ends the sessions of this person: they sign in again.
+          </Text>
+        </>
+      )}
+    </FormDialog>
+  );
+}

@@ -1,0 +1,13 @@
+import { definePage } from '../../app/page.ts';
+import { flag } from '../../app/search-params.ts';
+
+export const settingsPage = definePage({
+  path: '/settings',
+  title: 'Settings',
+  navigation: { group: 'Account', order: 9, icon: 'settings' },
+  scope: 'admin:orgs',
+  search: { all: flag() },
+  load: () => import('./SettingsPage.tsx').then(({ SettingsPage }) => SettingsPage),
+});
+
+export const pages = [settingsPage];

@@ -1,0 +1,62 @@
+import { Alert, Button, Group, Stack, Text } from '@mantine/core';
+import { useState } from 'react';
+import { type ApiError, toApiError } from '../../api/api-error.ts';
+import { signIn } from '../../api/session.ts';
+import { useSessionState } from '../../app/session-context.tsx';
+import { Icon } from '../../components/Icon.tsx';
+import { RequestId } from '../../components/RequestId.tsx';
+import { TenantText } from '../../components/TenantText.tsx';
+
+export interface LinkSignInProps {
+  readonly code: string;
+  /** The link was used, or the person does not want it. */
+  readonly onClose: () => void;
+}
+
+/** Asks before a one-time link signs in: any page can send a browser to a link of its own agent. */
+export function LinkSignIn({ code, onClose }: LinkSignInProps) {
+  const { session, refresh } = useSessionState();
+  const [error, setError] = useState<ApiError>();
+  const [busy, setBusy] = useState(false);
+  const use = async () => {
+    setBusy(true);
+    setError(undefined);
+    try {
+      await signIn({ code });
+      await refresh();
+      onClose();
+    } catch (failure) {
+      setError(toApiError(failure));
+      setBusy(false);
+    }
+  };
+  return (
+    <Stack gap="sm">
+      {session && (
+        <Text size="sm" component="div">
+          You are signed in as <TenantText text={session.person?.name ?? session.agentName} />. The link ends
+          this session and signs you in as its own agent.
+        </Text>
+      )}
+      <Text size="sm">
+        Use the link only if you asked for it: with <code>npm start</code>, with{' '}
+        <code>countersign console</code> or in a program of yours. A link from another source signs you in as
+        its agent, which then sees what you enter.
+      </Text>
+      {error && (
+        <Alert color="red" role="alert" icon={<Icon name="warning" />} title="Not signed in">
+          {error.message}
+          <RequestId id={error.requestId} />
+        </Alert>
+      )}
+      <Group justify="flex-end">
+        <Button variant="default" onClick={onClose}>
+          {session ? 'Do not use it' : 'Sign in another way'}
+        </Button>
+        <Button loading={busy} onClick={() => void use()} data-autofocus>
+          Sign in with this link
+        </Button>
+      </Group>
+    </Stack>
+  );
+}

@@ -1,0 +1,102 @@
+import { Alert, Button, Divider, PasswordInput, Stack, Text, TextInput } from '@mantine/core';
+import { useQuery } from '@tanstack/react-query';
+import { type FormEvent, useState } from 'react';
+import { type ApiError, toApiError } from '../../api/api-error.ts';
+import { fetchSignInOptions, oidcStart, signIn } from '../../api/session.ts';
+import { useSessionState } from '../../app/session-context.tsx';
+import { placeAfterSignIn } from '../../app/sign-in-address.ts';
+import { Icon } from '../../components/Icon.tsx';
+import { RequestId } from '../../components/RequestId.tsx';
+import { LinkSignIn } from './LinkSignIn.tsx';
+
+/** Client id and secret, a one-time link, or the OpenID provider. */
+export function SignInForm() {
+  const { ended, refresh, linkCode, dropLinkCode } = useSessionState();
+  const [clientId, setClientId] = useState('');
+  const [clientSecret, setClientSecret] = useState('');
+  const [error, setError] = useState<ApiError>();
+  const [busy, setBusy] = useState(false);
+  const options = useQuery({
+    queryKey: ['signInOptions'],
+    queryFn: ({ signal }) => fetchSignInOptions(signal),
+    retry: false,
+  });
+
+  const submit = async (event: FormEvent) => {
+    event.preventDefault();
+    setBusy(true);
+    setError(undefined);
+    try {
+      await signIn({ clientId: clientId.trim(), clientSecret });
+      await refresh();
+    } catch (failure) {
+      setError(toApiError(failure));
+    } finally {
+      setBusy(false);
+    }
+  };
+
+  if (linkCode) return <LinkSignIn code={linkCode} onClose={dropLinkCode} />;
+  return (
+    <Stack gap="md">
+      {error && (
+        <Alert color="red" role="alert" icon={<Icon name="warning" />} title="Not signed in">
+          {error.message}
+          <RequestId id={error.requestId} />
+        </Alert>
+      )}
+      {options.data?.oidc && (
+        <>
+          <Button
+            component="a"
+            href={oidcStart(placeAfterSignIn())}
+            size="sm"
+            leftSection={<Icon name="account" />}
+            // The page behind the dialog stays in this tab.
+            {...(ended && {
+              target: '_blank',
+              rel: 'noopener',
+              rightSection: <Icon name="external" size={14} />,
+              'aria-describedby': 'other-tab',
+            })}
+          >
+            Sign in with {options.data.oidc.name}
+          </Button>
+          {ended && (
+            <Text id="other-tab" size="sm" c="dimmed">
+              It opens in a new tab. Come back to this tab afterwards.
+            </Text>
+          )}
+          <Divider label="or with a credential" />
+        </>
+      )}
+      <form onSubmit={(event) => void submit(event)}>
+        <Stack gap="sm">
+          <TextInput
+            label="Client ID"
+            name="clientId"
+            autoComplete="username"
+            spellCheck={false}
+            required
+            maxLength={255}
+            value={clientId}
+            onChange={(event) => setClientId(event.currentTarget.value)}
+            data-autofocus
+          />
+          <PasswordInput
+            label="Client secret"
+            name="clientSecret"
+            autoComplete="current-password"
+            required
+            maxLength={1_024}
+            value={clientSecret}
+            onChange={(event) => setClientSecret(event.currentTarget.value)}
+          />
+          <Button type="submit" size="sm" loading={busy} fullWidth>
+            Sign in
+          </Button>
+        </Stack>
+      </form>
+    </Stack>
+  );
+}

@@ -1,0 +1,147 @@
+import { Button } from '@mantine/core';
+import type { TrustPolicy } from '../../api/generated.ts';
+import { useApi } from '../../api/queries.ts';
+import { usePageSearch } from '../../app/navigation.tsx';
+import { useCan } from '../../app/session-context.tsx';
+import { AgentName } from '../../components/AgentName.tsx';
+import { AgentSelect } from '../../components/AgentSelect.tsx';
+import { CopyAsCurl } from '../../components/CopyAsCurl.tsx';
+import type { Column } from '../../components/DataTable.tsx';
+import { type Filter, FilterBar } from '../../components/FilterBar.tsx';
+import { ListPage } from '../../components/ListPage.tsx';
+import { RelativeTime } from '../../components/RelativeTime.tsx';
+import { StatusBadge } from '../../components/StatusBadge.tsx';
+import { TenantText } from '../../components/TenantText.tsx';
+import { PolicyDetail } from './PolicyDetail.tsx';
+import { PolicyDialog } from './PolicyDialog.tsx';
+import { trustPage } from './page.ts';
+import { presets, providers } from './presets.ts';
+import classes from './Trust.module.css';
+
+const columns: readonly Column<TrustPolicy>[] = [
+  { id: 'name', header: 'Name', cell: ({ name }) => <Cell text={name} />, width: '20%' },
+  { id: 'provider', header: 'Provider', cell: ({ provider }) => presets[provider].label, width: '9rem' },
+  {
+    id: 'subject',
+    header: 'Subject',
+    cell: ({ subject }) => <Cell text={subject ?? 'by conditions'} />,
+    width: '26%',
+  },
+  {
+    id: 'agent',
+    header: 'Becomes agent',
+    cell: ({ agentId }) => (
+      <span className={classes.cell}>
+        <AgentName agentId={agentId} />
+      </span>
+    ),
+    width: '18%',
+  },
+  { id: 'status', header: 'Status', cell: ({ status }) => <StatusBadge status={status} />, width: '6rem' },
+  {
+    id: 'used',
+    header: 'Last used',
+    cell: ({ lastUsedAt }) => (
+      <span className={classes.nowrap}>
+        <RelativeTime time={lastUsedAt} />
+      </span>
+    ),
+    width: '8rem',
+  },
+];
+
+const Cell = ({ text }: { readonly text: string }) => (
+  <span className={classes.cell}>
+    <TenantText text={text} />
+  </span>
+);
+
+const filters: readonly Filter[] = [
+  {
+    kind: 'choice',
+    name: 'provider',
+    label: 'Provider',
+    options: providers.map((provider) => ({ value: provider, label: presets[provider].label })),
+  },
+  {
+    kind: 'choice',
+    name: 'status',
+    label: 'Status',
+    options: [
+      { value: 'active', label: 'Active' },
+      { value: 'disabled', label: 'Disabled' },
+    ],
+  },
+];
+
+export function Policies() {
+  const can = useCan();
+  const [search, setSearch] = usePageSearch(trustPage);
+  const { agentId, provider, status, page, create } = search;
+  const input = {
+    query: {
+      page,
+      limit: 20,
+      ...(agentId !== undefined && { agentId }),
+      ...(provider && { provider }),
+      ...(status && { status }),
+    },
+  };
+  const list = useApi('listTrustPolicies', input, { keepPrevious: true });
+  const mayChange = can('agents:write');
+  return (
+    <>
+      <div className={classes.filters}>
+        <FilterBar
+          filters={filters}
+          values={{ provider, status }}
+          onChange={(changes) =>
+            setSearch({ ...changes, page: 1, selected: undefined } as Partial<typeof search>)
+          }
+        />
+        <div className={classes.agent}>
+          <AgentSelect
+            aria-label="Agent"
+            placeholder="Agent"
+            value={agentId}
+            onChange={(next) => setSearch({ agentId: next, page: 1, selected: undefined })}
+            clearable
+            size="xs"
+          />
+        </div>
+        <CopyAsCurl operation="listTrustPolicies" input={input} ml="auto" />
+      </div>
+      <ListPage
+        title="Trust policies"
+        withTitle={false}
+        noun="trust policies"
+        query={list}
+        columns={search.selected === undefined ? columns : columns.filter(({ id }) => id !== 'used')}
+        rowId={({ policyId }) => policyId}
+        search={search}
+        onSearch={setSearch}
+        empty={
+          agentId === undefined && provider === undefined && status === undefined
+            ? {
+                title: 'No trust policies yet',
+                text: 'With a trust policy a workload, such as a GitHub workflow or a Kubernetes pod, gets tokens of an agent without a secret.',
+                icon: 'trust',
+                action: mayChange && (
+                  <Button onClick={() => setSearch({ create: true })}>Create policy</Button>
+                ),
+              }
+            : { title: 'No trust policies match', text: 'Change or clear the filters.', icon: 'filter' }
+        }
+        detail={{
+          title: (_, row) => (row ? <TenantText text={row.name} /> : 'Trust policy'),
+          render: (id) => <PolicyDetail policyId={id} onGone={() => setSearch({ selected: undefined })} />,
+        }}
+      />
+      <PolicyDialog
+        opened={create && mayChange}
+        onClose={() => setSearch({ create: false })}
+        onDone={(policyId) => setSearch({ create: false, selected: policyId })}
+      />
+    </>
+  );
+}

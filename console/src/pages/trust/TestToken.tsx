@@ -1,0 +1,127 @@
+import { Alert, Button, Group, Stack, Text, Textarea } from '@mantine/core';
+import { useState } from 'react';
+import { toApiError } from '../../api/api-error.ts';
+import type { TrustCheck, TrustTest } from '../../api/generated.ts';
+import { useAction } from '../../api/queries.ts';
+import { CopyAsCurl } from '../../components/CopyAsCurl.tsx';
+import { Icon } from '../../components/Icon.tsx';
+import { JsonView } from '../../components/JsonView.tsx';
+import { RequestId } from '../../components/RequestId.tsx';
+import { TenantText, visibleText } from '../../components/TenantText.tsx';
+import classes from './Trust.module.css';
+
+/** Tries a token of the other platform against the policy, condition by condition. Nothing is issued. */
+export function TestToken({ policyId }: { readonly policyId: string }) {
+  const [token, setToken] = useState('');
+  const test = useAction('testTrustPolicy');
+  const send = () => test.mutate({ params: { policyId }, body: { token: token.trim() } });
+  const problem = test.error ? toApiError(test.error) : undefined;
+  return (
+    <section aria-label="Test a token">
+      <Text component="h3" fw={600} mb={4}>
+        Test a token
+      </Text>
+      <form
+        onSubmit={(event) => {
+          event.preventDefault();
+          if (token.trim() !== '') send();
+        }}
+      >
+        <Stack gap="xs">
+          <Textarea
+            label="Token of the other platform"
+            description="A JWT. The test issues nothing and does not use the token up."
+            autoComplete="off"
+            spellCheck={false}
+            minRows={3}
+            maxRows={6}
+            value={token}
+            onChange={(event) => setToken(event.currentTarget.value)}
+          />
+          <Group gap="xs">
+            <Button type="submit" loading={test.isPending} disabled={token.trim() === ''}>
+              Test token
+            </Button>
+            <CopyAsCurl
+              operation="testTrustPolicy"
+              input={{ params: { policyId }, body: { token: token.trim() } }}
+            />
+          </Group>
+        </Stack>
+      </form>
+      {problem && (
+        <Alert color="red" role="alert" mt="sm" icon={<Icon name="warning" />} title="The test did not work">
+          {problem.message}
+          <RequestId id={problem.requestId} />
+        </Alert>
+      )}
+      {test.data && <Result result={test.data} />}
+    </section>
+  );
+}
+
+function Result({ result: { matched, checks, claims, resources } }: { readonly result: TrustTest }) {
+  const failed = checks.filter(({ ok }) => !ok).length;
+  return (
+    <Stack gap="sm" mt="sm">
+      <Alert
+        role="status"
+        color={matched ? 'green' : 'red'}
+        icon={<Icon name={matched ? 'check' : 'warning'} />}
+        title={matched ? 'The token matches' : 'The token does not match'}
+      >
+        {matched
+          ? 'A workload with this token becomes the agent.'
+          : `${failed} of ${checks.length} checks failed.`}
+      </Alert>
+      <div className={classes.checkBox}>
+        <table className={classes.checks} aria-label="Checks">
+          <thead>
+            <tr>
+              <th scope="col">Check</th>
+              <th scope="col">Expected</th>
+              <th scope="col">Actual</th>
+              <th scope="col">Result</th>
+            </tr>
+          </thead>
+          <tbody>
+            {checks.map((check, index) => (
+              // biome-ignore lint/suspicious/noArrayIndexKey: two conditions can have the same name
+              <CheckRow key={index} check={check} />
+            ))}
+          </tbody>
+        </table>
+      </div>
+      {resources && resources.length > 0 && (
+        <Text size="sm">
+          It can get tokens for{' '}
+          {resources
+            .map(({ identifier, scopes }) => visibleText(`${identifier} (${scopes.join(' ')})`))
+            .join(', ')}
+          .
+        </Text>
+      )}
+      <JsonView value={claims} label="Claims of the token" maxHeight={260} />
+    </Stack>
+  );
+}
+
+function CheckRow({ check: { name, expected, actual, ok } }: { readonly check: TrustCheck }) {
+  return (
+    <tr data-ok={ok}>
+      <th scope="row">{visibleText(name)}</th>
+      <td data-label="Expected">
+        <TenantText text={expected} multiline />
+      </td>
+      <td data-label="Actual">
+        <TenantText text={actual} multiline fallback="nothing" />
+      </td>
+      <td>
+        <span className={ok ? classes.ok : classes.failed}>
+          <Icon name={ok ? 'check' : 'close'} size={14} />
+          {ok ? 'ok' : 'failed'}
+        </span>
+      </td>
+    </tr>
+  );
+}

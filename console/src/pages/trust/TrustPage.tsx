@@ -1,0 +1,54 @@
+import { Button, Tabs } from '@mantine/core';
+import { usePageSearch } from '../../app/navigation.tsx';
+import { useCan } from '../../app/session-context.tsx';
+import { Icon } from '../../components/Icon.tsx';
+import { PageTitle } from '../../components/PageTitle.tsx';
+import { Partners } from './Partners.tsx';
+import { Policies } from './Policies.tsx';
+import { trustPage } from './page.ts';
+
+const descriptions = {
+  policies: 'Workloads of other platforms become agents with a token of their platform, without a secret.',
+  partners:
+    'Other identity providers whose tokens this instance can verify. Their tokens give no access here.',
+};
+
+export function TrustPage() {
+  const can = useCan();
+  const [search, setSearch] = usePageSearch(trustPage);
+  const { tab } = search;
+  const mayCreate = can(tab === 'policies' ? 'agents:write' : 'admin:orgs');
+  return (
+    <>
+      <PageTitle
+        title="Trust"
+        description={descriptions[tab]}
+        actions={
+          mayCreate && (
+            <Button leftSection={<Icon name="plus" size={14} />} onClick={() => setSearch({ create: true })}>
+              {tab === 'policies' ? 'Create policy' : 'Add partner'}
+            </Button>
+          )
+        }
+      />
+      <Tabs
+        value={tab}
+        onChange={(next) =>
+          setSearch({ tab: next as typeof tab, selected: undefined, create: false, page: 1 })
+        }
+        keepMounted={false}
+      >
+        <Tabs.List mb="sm">
+          <Tabs.Tab value="policies">Trust policies</Tabs.Tab>
+          <Tabs.Tab value="partners">Federation partners</Tabs.Tab>
+        </Tabs.List>
+        <Tabs.Panel value="policies">
+          <Policies />
+        </Tabs.Panel>
+        <Tabs.Panel value="partners">
+          <Partners />
+        </Tabs.Panel>
+      </Tabs>
+    </>
+  );
+}

@@ -1,0 +1,26 @@
+import { definePage } from '../../app/page.ts';
+import { flag, oneOf, oneOfOr, text, wholeNumber } from '../../app/search-params.ts';
+
+export const ranges = ['7', '30', '90'] as const;
+export const groupings = ['day', 'agent'] as const;
+
+export const usagePage = definePage({
+  path: '/usage',
+  title: 'Usage and plan',
+  navigation: { group: 'Account', order: 1, icon: 'usage' },
+  search: {
+    /** The last days; `from` and `to` (days of UTC) go before it. */
+    days: oneOfOr(ranges, '30'),
+    from: text(),
+    to: text(),
+    group: oneOfOr(groupings, 'day'),
+    page: wholeNumber(1),
+    /** Dialogs. */
+    upgrade: oneOf(['pro', 'enterprise']),
+    cancel: flag(),
+  },
+  commands: [{ label: 'Usage by agent', keywords: 'calls tokens quota', search: { group: 'agent' } }],
+  load: () => import('./UsagePage.tsx').then(({ UsagePage }) => UsagePage),
+});
+
+export const pages = [usagePage];

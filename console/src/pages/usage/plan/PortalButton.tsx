@@ -1,0 +1,42 @@
+import { Button, Group, Modal, Text } from '@mantine/core';
+import { useAction } from '../../../api/queries.ts';
+import { CopyAsCurl } from '../../../components/CopyAsCurl.tsx';
+import { Icon } from '../../../components/Icon.tsx';
+import { showError } from '../../../components/notices.tsx';
+
+/** The provider's page for payment and invoices. Its URL is made on request and opens in a new tab. */
+export function PortalButton() {
+  const portal = useAction('openBillingPortal');
+  return (
+    <>
+      <Button
+        variant="default"
+        loading={portal.isPending}
+        onClick={() => portal.mutate({ body: {} }, { onError: showError })}
+      >
+        Billing portal
+      </Button>
+      <Modal
+        opened={portal.data !== undefined}
+        onClose={portal.reset}
+        title="Billing portal"
+        closeButtonProps={{ 'aria-label': 'Close' }}
+      >
+        <Text size="sm">Payment, invoices and the plan are on a page of the payment provider.</Text>
+        <Group justify="flex-end" mt="md">
+          <CopyAsCurl operation="openBillingPortal" input={{ body: {} }} mr="auto" />
+          <Button
+            component="a"
+            href={portal.data?.portalUrl ?? '#'}
+            target="_blank"
+            rel="noopener noreferrer"
+            rightSection={<Icon name="external" size={14} />}
+            onClick={portal.reset}
+          >
+            Open the portal
+          </Button>
+        </Group>
+      </Modal>
+    </>
+  );
+}

@@ -1,0 +1,177 @@
+import { Button, List, Menu } from '@mantine/core';
+import { useQueryClient } from '@tanstack/react-query';
+import { useState } from 'react';
+import type { WebhookSubscription, WebhookSubscriptionWithSecret } from '../../api/generated.ts';
+import { useAction, useApi } from '../../api/queries.ts';
+import { useGoTo, usePageSearch } from '../../app/navigation.tsx';
+import { useCan } from '../../app/session-context.tsx';
+import { ConfirmEnding } from '../../components/ConfirmEnding.tsx';
+import { CopyAsCurl } from '../../components/CopyAsCurl.tsx';
+import { CopyAsCurlItem } from '../../components/CopyAsCurlItem.tsx';
+import { Icon } from '../../components/Icon.tsx';
+import { showDone, showError } from '../../components/notices.tsx';
+import { TenantText } from '../../components/TenantText.tsx';
+import { webhookPage } from './page.ts';
+import { RotateDialog } from './RotateDialog.tsx';
+import { SigningSecret } from './SigningSecret.tsx';
+import { SubscriptionDialog } from './SubscriptionDialog.tsx';
+
+type OpenDialog = 'edit' | 'rotate' | 'pause' | 'delete' | undefined;
+
+export interface SubscriptionActionsProps {
+  readonly subscription: WebhookSubscription;
+}
+
+/** What can be done with a subscription, and the dialogs for it. */
+export function SubscriptionActions({ subscription }: SubscriptionActionsProps) {
+  const { id, active } = subscription;
+  const [open, setOpen] = useState<OpenDialog>();
+  const [rotated, setRotated] = useState<WebhookSubscriptionWithSecret>();
+  const [, setSearch] = usePageSearch(webhookPage);
+  const mayWrite = useCan()('webhooks:write');
+  const test = useAction('testWebhook', { refreshes: ['/webhooks'] });
+  const update = useAction('updateWebhook', { refreshes: ['/webhooks'] });
+  const curl = <CopyAsCurl operation="getWebhook" input={{ params: { id } }} />;
+  if (!mayWrite) return curl;
+  const close = () => setOpen(undefined);
+  const sendTest = async () => {
+    try {
+      const delivery = await test.mutateAsync({ params: { id } });
+      showDone('Test delivery requested');
+      setSearch({ status: undefined, from: undefined, to: undefined, page: 1, selected: delivery.id });
+    } catch (error) {
+      showError(error);
+    }
+  };
+  const setActive = (next: boolean) => update.mutateAsync({ params: { id }, body: { active: next } });
+  const resume = async () => {
+    try {
+      await setActive(true);
+      showDone('Webhook resumed');
+    } catch (error) {
+      showError(error);
+    }
+  };
+  return (
+    <>
+      {curl}
+      <Button variant="default" onClick={() => setOpen('edit')} leftSection={<Icon name="edit" size={14} />}>
+        Edit
+      </Button>
+      <Button
+        onClick={() => void sendTest()}
+        loading={test.isPending}
+        leftSection={<Icon name="action" size={14} />}
+      >
+        Send test
+      </Button>
+      <Menu position="bottom-end">
+        <Menu.Target>
+          <Button variant="default" rightSection={<Icon name="down" size={14} />}>
+            More
+          </Button>
+        </Menu.Target>
+        <Menu.Dropdown>
+          <CopyAsCurlItem operation="testWebhook" input={{ params: { id } }} label="Copy test as curl" />
+          <Menu.Item
+            leftSection={<Icon name="refresh" size={14} />}
+            onClick={() => setSearch({ replay: true })}
+          >
+            Replay failed deliveries
+          </Menu.Item>
+          <Menu.Item leftSection={<Icon name="key" size={14} />} onClick={() => setOpen('rotate')}>
+            Rotate secret
+          </Menu.Item>
+          <Menu.Item
+            leftSection={<Icon name="clock" size={14} />}
+            onClick={() => (active ? setOpen('pause') : void resume())}
+          >
+            {active ? 'Pause' : 'Resume'}
+          </Menu.Item>
+          {!active && (
+            <CopyAsCurlItem
+              operation="updateWebhook"
+              input={{ params: { id }, body: { active: true } }}
+              label="Copy resume as curl"
+            />
+          )}
+          <Menu.Item
+            color="var(--mantine-color-error)"
+            leftSection={<Icon name="trash" size={14} />}
+            onClick={() => setOpen('delete')}
+          >
+            Delete
+          </Menu.Item>
+        </Menu.Dropdown>
+      </Menu>
+      {open === 'edit' && <SubscriptionDialog opened onClose={close} subscription={subscription} />}
+      {open === 'rotate' && (
+        <RotateDialog subscription={subscription} onClose={close} onRotated={setRotated} />
+      )}
+      <SigningSecret subscription={rotated} onClose={() => setRotated(undefined)} />
+      <ConfirmEnding
+        opened={open === 'pause'}
+        onClose={close}
+        title="Pause this webhook?"
+        confirmLabel="Pause"
+        onConfirm={async () => {
+          await setActive(false);
+          showDone('Webhook paused');
+        }}
+        extra={<CopyAsCurl operation="updateWebhook" input={{ params: { id }, body: { active: false } }} />}
+      >
+        Events that happen while it is paused are not delivered, also not later. Deliveries that wait now are
+        sent when it is resumed.
+      </ConfirmEnding>
+      {open === 'delete' && <DeleteDialog subscription={subscription} onClose={close} />}
+    </>
+  );
+}
+
+function DeleteDialog({
+  subscription,
+  onClose,
+}: SubscriptionActionsProps & { readonly onClose: () => void }) {
+  const { id, name } = subscription;
+  const goTo = useGoTo();
+  const counts = useApi('countWebhookDeliveries', { params: { id } }, { staleTime: 0 });
+  const client = useQueryClient();
+  // Only the list: the page of the deleted one would load again, too.
+  const remove = useAction('deleteWebhook', {
+    onSuccess: () => void client.invalidateQueries({ queryKey: ['listWebhooks'] }),
+  });
+  const { pending = 0, failed = 0, delivered = 0, dead_letter = 0 } = counts.data ?? {};
+  const waiting = pending + failed;
+  const recorded = waiting + delivered + dead_letter;
+  return (
+    <ConfirmEnding
+      opened
+      onClose={onClose}
+      title="Delete this webhook?"
+      confirmLabel="Delete"
+      ready={!counts.isPending}
+      onConfirm={async () => {
+        await remove.mutateAsync({ params: { id } });
+        showDone('Webhook deleted');
+        goTo({ to: '/webhooks' });
+      }}
+      extra={<CopyAsCurl operation="deleteWebhook" input={{ params: { id } }} />}
+    >
+      With <TenantText text={name} /> this ends:
+      <List size="sm" mt="xs">
+        <List.Item>Events are no longer sent to this address.</List.Item>
+        <List.Item>
+          {counts.data
+            ? `${waiting.toLocaleString('en')} deliveries that wait or would be retried are not sent.`
+            : 'Deliveries that wait or would be retried are not sent.'}
+        </List.Item>
+        <List.Item>
+          {counts.data
+            ? `The record of ${recorded.toLocaleString('en')} deliveries is deleted.`
+            : 'The record of its deliveries is deleted.'}
+        </List.Item>
+        <List.Item>Its signing secret is no longer valid.</List.Item>
+      </List>
+    </ConfirmEnding>
+  );
+}

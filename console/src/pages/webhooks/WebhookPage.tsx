@@ -1,0 +1,50 @@
+import { Anchor, Group } from '@mantine/core';
+import type { ReactNode } from 'react';
+import { useApi } from '../../api/queries.ts';
+import { PageLink, usePathParam } from '../../app/navigation.tsx';
+import { ErrorState } from '../../components/ErrorState.tsx';
+import { Icon } from '../../components/Icon.tsx';
+import { LoadingState } from '../../components/LoadingState.tsx';
+import { PageTitle } from '../../components/PageTitle.tsx';
+import { TenantText } from '../../components/TenantText.tsx';
+import { Deliveries } from './deliveries/Deliveries.tsx';
+import { SubscriptionActions } from './SubscriptionActions.tsx';
+import { SubscriptionFacts } from './SubscriptionFacts.tsx';
+
+const back = (
+  <Anchor component={PageLink} to="/webhooks" size="sm">
+    <Group gap={4} component="span" display="inline-flex">
+      <Icon name="back" size={12} /> All webhooks
+    </Group>
+  </Anchor>
+);
+
+/** One subscription: what it sends where, and its deliveries. */
+export function WebhookPage(): ReactNode {
+  const id = usePathParam('webhookId');
+  // The count of failures changes without an event.
+  const { data, error, refetch } = useApi('getWebhook', { params: { id } }, { refetchInterval: 15_000 });
+  if (!data)
+    return (
+      <>
+        <PageTitle title="Webhook" above={back} />
+        {error ? (
+          <ErrorState error={error} onRetry={() => void refetch()} />
+        ) : (
+          <LoadingState label="Loading webhook" />
+        )}
+      </>
+    );
+  return (
+    <>
+      <PageTitle
+        title={<TenantText text={data.name} />}
+        above={back}
+        actions={<SubscriptionActions subscription={data} />}
+      />
+      {error && <ErrorState error={error} onRetry={() => void refetch()} />}
+      <SubscriptionFacts subscription={data} />
+      <Deliveries subscription={data} />
+    </>
+  );
+}

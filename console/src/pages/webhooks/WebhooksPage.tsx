@@ -1,0 +1,99 @@
+import { Anchor, Button } from '@mantine/core';
+import { type ReactNode, useMemo, useState } from 'react';
+import type { WebhookSubscription, WebhookSubscriptionWithSecret } from '../../api/generated.ts';
+import { useApi } from '../../api/queries.ts';
+import { PageLink, useGoTo, usePageSearch } from '../../app/navigation.tsx';
+import { useCan } from '../../app/session-context.tsx';
+import { CopyAsCurl } from '../../components/CopyAsCurl.tsx';
+import type { Column } from '../../components/DataTable.tsx';
+import { Icon } from '../../components/Icon.tsx';
+import { ListPage } from '../../components/ListPage.tsx';
+import { RelativeTime } from '../../components/RelativeTime.tsx';
+import { TenantText } from '../../components/TenantText.tsx';
+import { describeEvents } from './event-groups.ts';
+import { webhooksPage } from './page.ts';
+import { SigningSecret } from './SigningSecret.tsx';
+import { SubscriptionDialog } from './SubscriptionDialog.tsx';
+import { SubscriptionStatus } from './SubscriptionStatus.tsx';
+
+const columns: readonly Column<WebhookSubscription>[] = [
+  {
+    id: 'name',
+    header: 'Name',
+    cell: ({ id, name }) => (
+      <Anchor component={PageLink} inherit to="/webhooks/$webhookId" params={{ webhookId: id }}>
+        <TenantText text={name} />
+      </Anchor>
+    ),
+  },
+  { id: 'url', header: 'URL', cell: ({ url }) => <TenantText text={url} /> },
+  { id: 'events', header: 'Events', width: '11rem', cell: ({ events }) => describeEvents(events) },
+  {
+    id: 'status',
+    header: 'Status',
+    width: '12rem',
+    cell: (row) => <SubscriptionStatus subscription={row} />,
+  },
+  {
+    id: 'created',
+    header: 'Created',
+    width: '9rem',
+    cell: ({ created_at }) => <RelativeTime time={created_at} />,
+  },
+];
+
+export function WebhooksPage(): ReactNode {
+  const [search, setSearch] = usePageSearch(webhooksPage);
+  const [created, setCreated] = useState<WebhookSubscriptionWithSecret>();
+  const goTo = useGoTo();
+  const mayWrite = useCan()('webhooks:write');
+  const query = useApi('listWebhooks', {});
+  // The list comes whole: at most 50 subscriptions.
+  const list = useMemo(() => ({ ...query, data: query.data && { data: query.data } }), [query]);
+  const create = mayWrite && (
+    <Button leftSection={<Icon name="plus" size={14} />} onClick={() => setSearch({ create: true })}>
+      Subscribe to events
+    </Button>
+  );
+  return (
+    <>
+      <ListPage
+        title="Webhooks"
+        description="A subscription sends the events of your organization to an address of yours, signed and with retries."
+        noun="webhooks"
+        query={list}
+        columns={columns}
+        rowId={({ id }) => id}
+        search={search}
+        onSearch={setSearch}
+        onOpen={({ id }) => goTo({ to: '/webhooks/$webhookId', params: { webhookId: id } })}
+        empty={{
+          icon: 'webhooks',
+          title: 'No webhooks yet',
+          text: 'Your service can get an HTTPS request for each change: a new agent, a revoked credential, an issued token.',
+          action: create,
+        }}
+        actions={
+          <>
+            <CopyAsCurl operation="listWebhooks" input={{}} />
+            {create}
+          </>
+        }
+      />
+      {mayWrite && (
+        <SubscriptionDialog
+          opened={search.create}
+          onClose={() => setSearch({ create: false })}
+          onCreated={setCreated}
+        />
+      )}
+      <SigningSecret
+        subscription={created}
+        onClose={() => {
+          if (created) goTo({ to: '/webhooks/$webhookId', params: { webhookId: created.id } });
+          setCreated(undefined);
+        }}
+      />
+    </>
+  );
+}

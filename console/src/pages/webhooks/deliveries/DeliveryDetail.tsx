@@ -1,0 +1,103 @@
+import { Button, Group, Stack, Text, Title } from '@mantine/core';
+import type { WebhookDelivery } from '../../../api/generated.ts';
+import { useAction, useApi } from '../../../api/queries.ts';
+import { CopyAsCurl } from '../../../components/CopyAsCurl.tsx';
+import { ErrorState } from '../../../components/ErrorState.tsx';
+import { Icon } from '../../../components/Icon.tsx';
+import { JsonView } from '../../../components/JsonView.tsx';
+import { LoadingState } from '../../../components/LoadingState.tsx';
+import { showDone, showError } from '../../../components/notices.tsx';
+import { exactTime, RelativeTime } from '../../../components/RelativeTime.tsx';
+import { StatusBadge } from '../../../components/StatusBadge.tsx';
+import { Attempts } from './Attempts.tsx';
+import { count, statusLabels } from './delivery-words.ts';
+
+export interface DeliveryDetailProps {
+  readonly webhookId: string;
+  readonly deliveryId: string;
+  /** From the list, which stays current. Absent when the delivery is on another page. */
+  readonly row: WebhookDelivery | undefined;
+  readonly mayReplay: boolean;
+}
+
+/** One delivery: its state, the attempts with their responses, the next retry, and the payload. */
+export function DeliveryDetail({ webhookId, deliveryId, row, mayReplay }: DeliveryDetailProps) {
+  const params = { id: webhookId, deliveryId };
+  const { data, error, refetch } = useApi(
+    'getWebhookDelivery',
+    { params },
+    { enabled: row === undefined, refetchInterval: 5_000 },
+  );
+  const replay = useAction('replayWebhookDelivery', { refreshes: ['/webhooks'] });
+  const delivery = row ?? data;
+  if (!delivery)
+    return error ? (
+      <ErrorState error={error} onRetry={() => void refetch()} />
+    ) : (
+      <LoadingState label="Loading delivery" rows={4} />
+    );
+  const sendAgain = async () => {
+    try {
+      await replay.mutateAsync({ params });
+      showDone('The delivery is sent again');
+    } catch (failure) {
+      showError(failure);
+    }
+  };
+  return (
+    <Stack gap="sm">
+      <Group gap="xs">
+        <StatusBadge status={delivery.status} label={statusLabels[delivery.status]} />
+        <Text size="sm" c="dimmed">
+          {count(delivery.attempt_count, 'attempt')}
+        </Text>
+      </Group>
+      <Outlook delivery={delivery} />
+      <Group gap="xs">
+        {mayReplay && (
+          <Button
+            variant="default"
+            leftSection={<Icon name="refresh" size={14} />}
+            onClick={() => void sendAgain()}
+            loading={replay.isPending}
+          >
+            Replay
+          </Button>
+        )}
+        <CopyAsCurl
+          operation={mayReplay ? 'replayWebhookDelivery' : 'getWebhookDelivery'}
+          input={{ params }}
+        />
+      </Group>
+      <Title order={3}>Attempts</Title>
+      <Attempts attempts={delivery.attempts} />
+      <Title order={3}>Payload</Title>
+      <JsonView value={delivery.payload} label="Payload" maxHeight={280} />
+      <Text size="xs" c="dimmed">
+        Delivery id <code>{delivery.id}</code>, created {exactTime(delivery.created_at)}
+      </Text>
+    </Stack>
+  );
+}
+
+/** What happens next, or how it ended. */
+function Outlook({ delivery }: { readonly delivery: WebhookDelivery }) {
+  const { status, next_retry_at: next, delivered_at: delivered } = delivery;
+  return (
+    <Text size="sm" data-testid="outlook">
+      {status === 'pending' && 'Waits to be sent.'}
+      {status === 'delivered' && delivered && (
+        <>
+          Accepted by the receiver <RelativeTime time={delivered} />.
+        </>
+      )}
+      {status === 'failed' && next && (
+        <>
+          Next retry <RelativeTime time={next} />, at {exactTime(next)}.
+        </>
+      )}
+      {status === 'dead_letter' &&
+        'All attempts failed. It is not retried; replay it when your receiver works again.'}
+    </Text>
+  );
+}

@@ -1,0 +1,39 @@
+import { definePage } from '../../app/page.ts';
+import { flag, oneOf, text, wholeNumber } from '../../app/search-params.ts';
+
+export const deliveryStatuses = ['pending', 'delivered', 'failed', 'dead_letter'] as const;
+
+export const webhooksPage = definePage({
+  path: '/webhooks',
+  title: 'Webhooks',
+  navigation: { group: 'Connections', order: 1, icon: 'webhooks' },
+  scope: 'webhooks:read',
+  search: { create: flag() },
+  commands: [
+    {
+      label: 'Subscribe to events',
+      keywords: 'webhook create new endpoint',
+      scope: 'webhooks:write',
+      search: { create: '1' },
+    },
+  ],
+  load: () => import('./WebhooksPage.tsx').then(({ WebhooksPage }) => WebhooksPage),
+});
+
+/** One subscription with its deliveries. */
+export const webhookPage = definePage({
+  path: '/webhooks/$webhookId',
+  title: 'Webhook',
+  scope: 'webhooks:read',
+  search: {
+    status: oneOf(deliveryStatuses),
+    from: text(),
+    to: text(),
+    page: wholeNumber(1),
+    selected: text(),
+    replay: flag(),
+  },
+  load: () => import('./WebhookPage.tsx').then(({ WebhookPage }) => WebhookPage),
+});
+
+export const pages = [webhooksPage, webhookPage];

@@ -1,0 +1,53 @@
+/** The console's typed client: the types of the SDK, the methods and paths of operations, and tables of the contract. */
+import { auditOnlyEvents, webhookEvents } from '../src/contract/events.ts';
+import { limits, plans, planTiers, unlimited } from '../src/contract/limits.ts';
+import { scopeDescriptions } from '../src/contract/scopes.ts';
+import { type OpenApi, operationsBelow } from './api-types.ts';
+
+/** The operations that the console can reach: its session stands for a Bearer token. */
+const prefix = '/api/v1/';
+
+export function consoleClient(document: OpenApi): string {
+  return [
+    '/** Generated from the route table by `npm run openapi`; do not edit. */',
+    '',
+    "export type * from '../../../sdk/typescript/src/generated.ts';",
+    '',
+    '/** The operations that a session can reach. */',
+    'export const operations = {',
+    ...operationsBelow(prefix, document).map(
+      ({ path, method, operation }) =>
+        `  ${operation.operationId}: { method: '${method.toUpperCase()}', path: '${path}' },`,
+    ),
+    '};',
+    '',
+    'export type OperationId = keyof typeof operations;',
+    '',
+    '/** The types of the events that GET /events sends. */',
+    `export const eventTypes = ${JSON.stringify([...webhookEvents, ...auditOnlyEvents], null, 2)} as const;`,
+    '',
+    'export type EventType = (typeof eventTypes)[number];',
+    '',
+    '/** The events that webhooks can receive. */',
+    `export const webhookEventTypes = ${JSON.stringify(webhookEvents, null, 2)} as const;`,
+    '',
+    '/** The scopes of the API with their meaning. */',
+    `export const scopeDescriptions = ${JSON.stringify(scopeDescriptions, null, 2)} as const;`,
+    '',
+    'export type Scope = keyof typeof scopeDescriptions;',
+    '',
+    `export const planTiers = ${JSON.stringify(planTiers)} as const;`,
+    '',
+    'export type PlanTier = (typeof planTiers)[number];',
+    '',
+    '/** Stands for no limit. */',
+    `export const unlimited = ${unlimited};`,
+    '',
+    '/** The limits of each plan. */',
+    `export const plans = ${JSON.stringify(plans, null, 2)} as const;`,
+    '',
+    '/** A session ends after this time without a request. */',
+    `export const sessionIdleSeconds = ${limits.console.idleSeconds};`,
+    '',
+  ].join('\n');
+}

@@ -1,0 +1,31 @@
+/**
+ * Builds the web console when a server starts from a checkout that has none yet. The published package contains the build, and no
+ * script to make it.
+ */
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+
+const root = new URL('../../', import.meta.url);
+const script = fileURLToPath(new URL('scripts/build-console.ts', root));
+const built = fileURLToPath(new URL('dist/console/index.html', root));
+
+/**
+ * Begins the build and calls `say` with what happens. The server starts meanwhile: it serves the console as soon as it is there, and
+ * the API without it. Resolves when the build has ended.
+ */
+export async function ensureConsole(say: (line: string) => void): Promise<void> {
+  if (existsSync(built) || !existsSync(script)) return;
+  say('Building the console…');
+  // Ends with this process: a signal of the terminal reaches both.
+  const child = spawn(process.execPath, [script], { stdio: 'ignore' });
+  const stop = () => child.kill();
+  process.once('exit', stop);
+  await once(child, 'close').catch(() => {});
+  process.off('exit', stop);
+  if (!existsSync(built))
+    say(
+      'The console could not be built; the API works without it. `npm run build:console` shows the reason.',
+    );
+}

@@ -1,0 +1,416 @@
+/** The audit page in a browser: the log, its filters and details, the live tail, and verification that needs no server's word. */
+import assert from 'node:assert/strict';
+import { createPublicKey } from 'node:crypto';
+import { readFile } from 'node:fs/promises';
+import type { Page } from 'playwright-core';
+import { createStatementReader, describePublicKey } from '../../src/adapters/keys/keys.ts';
+import { verifyExport } from '../../src/features/audit/verify/offline.ts';
+import {
+  assertAccessible,
+  assertNoSidewaysScroll,
+  browserTest,
+  startConsole,
+  tabTo,
+} from '../support/console.ts';
+import { environment, newAgent } from '../support/harness.ts';
+import { auditLinks, createAttacker, recomputeHashes, recordEvents } from '../support/scenarios/audit-log.ts';
+
+const server = await startConsole({ MULTI_TENANT: 'true' });
+const attacker = createAttacker(server);
+const hostile = '<img src=x onerror="document.title=\'owned\'">\u202Egnp.exe';
+
+/** An organization whose agent may read the log, with some events. */
+async function createTenant(scopes = ['audit:read', 'agents:read', 'agents:write'], events = 12) {
+  const token = await server.token();
+  const payload = { name: 'Team', slug: `team-${crypto.randomUUID().slice(0, 13)}`, planTier: 'enterprise' };
+  const created = await server.call('POST', '/api/v1/organizations', { token, payload });
+  const { organizationId } = created.json as { organizationId: string };
+  const reader = await server.agent({ organization_id: organizationId, allowedScopes: scopes });
+  if (events > 0) await recordEvents(server, organizationId, events);
+  return { organizationId, reader };
+}
+
+const list = (page: Page) => page.getByRole('table', { name: 'Audit log' });
+const rows = (page: Page) => list(page).locator('tbody tr');
+/** Not in the middle of the row, where the link to the agent is. */
+const openFirst = (page: Page) => rows(page).first().locator('td').nth(1).click();
+const panel = (page: Page) => page.getByRole('region', { name: 'Verification' });
+const verdict = (page: Page, text: string) => panel(page).getByText(text, { exact: true });
+const verify = (page: Page) =>
+  panel(page)
+    .getByRole('button', { name: /^Verify/ })
+    .click();
+
+/** The server says that all is well, also where it is not. */
+const sayIntact = (page: Page) =>
+  page.route('**/api/v1/audit/verify*', (route) =>
+    route.fulfill({ json: { verified: true, checkedCount: 1, fromDate: null, toDate: null } }),
+  );
+
+browserTest('the list: filters are in the URL, survive a reload, and can be removed', async (t) => {
+  const { reader } = await createTenant();
+  const page = await server.open(t, '/audit', { as: reader });
+  await page.getByRole('heading', { name: 'Audit log', level: 1 }).waitFor();
+  await rows(page).first().waitFor();
+  const all = await rows(page).count();
+  assert.ok(all >= 12);
+  await page
+    .getByRole('combobox', { name: 'Action' })
+    .or(page.getByLabel('Action', { exact: true }))
+    .first()
+    .click();
+  await page.getByRole('option', { name: 'credential.*' }).click();
+  await page.waitForURL(/action=credential/);
+  await page.getByRole('button', { name: 'Remove filter Action' }).waitFor();
+  await page.reload();
+  await rows(page).first().waitFor();
+  for (const text of await rows(page).locator('td:nth-child(2)').allTextContents())
+    assert.match(text, /^credential\./);
+  await page.goto(`/console/audit?outcome=failure`);
+  await page.getByRole('heading', { name: 'No events match' }).waitFor();
+  await page.getByRole('button', { name: 'Clear all' }).click();
+  await rows(page).first().waitFor();
+  await page.goto(`/console/audit?agentId=${reader.agentId}&action=session.*&from=2020-01-01T00:00:00Z`);
+  await page.getByText('is older than', { exact: false }).or(page.getByRole('alert')).first().waitFor();
+});
+
+browserTest('a row: the whole event as JSON, to copy; events around it; a link to it', async (t) => {
+  const { reader } = await createTenant();
+  const page = await server.open(t, '/audit?action=agent.created', { as: reader, width: 1440 });
+  await openFirst(page);
+  const json = page.getByRole('region', { name: 'The event as JSON' });
+  const event = JSON.parse(await json.innerText());
+  assert.equal(event.action, 'agent.created');
+  assert.match(page.url(), new RegExp(`selected=${event.eventId}`));
+  await assertAccessible(page);
+  await page.getByRole('button', { name: 'Around this event' }).click();
+  await page.waitForURL(/from=.*to=/);
+  assert.ok(!page.url().includes('action='));
+  await page.getByText('token.issued').first().waitFor();
+  assert.equal(JSON.parse(await json.innerText()).eventId, event.eventId);
+  // Also when the list does not show it.
+  await page.goto(`/console/audit?outcome=failure&selected=${event.eventId}`);
+  await json.waitFor();
+  await page.goto('/console/audit?selected=nothing');
+  await page.getByRole('complementary', { name: 'Details' }).getByRole('alert').waitFor();
+});
+
+browserTest('a failing API: the message with the request id, and another try', async (t) => {
+  const { reader } = await createTenant();
+  const page = await server.open(t, '/', { as: reader });
+  await page.route('**/api/v1/audit?*', (route) =>
+    route.fulfill({
+      status: 500,
+      headers: { 'x-request-id': 'request-77' },
+      json: { code: 'INTERNAL_SERVER_ERROR', message: 'An unexpected error occurred.' },
+    }),
+  );
+  await page.goto('/console/audit');
+  const alert = page.getByRole('alert').filter({ hasText: 'An unexpected error occurred.' });
+  await alert.getByText('request-77').waitFor();
+  await assertAccessible(page);
+  await page.unroute('**/api/v1/audit?*');
+  await alert.getByRole('button', { name: 'Try again' }).click();
+  await rows(page).first().waitFor();
+});
+
+browserTest('without audit:read there is no log', async (t) => {
+  const { reader } = await createTenant(['agents:read'], 0);
+  const page = await server.open(t, '/audit', { as: reader });
+  await page.getByText('You have no permission to see this').waitFor();
+  await page.getByText('audit:read').waitFor();
+  assert.equal(await page.getByRole('link', { name: 'Audit' }).count(), 0);
+});
+
+browserTest('another organization’s log looks nonexistent, also by editing the URL', async (t) => {
+  const own = await createTenant();
+  const other = await createTenant();
+  const page = await server.open(t, `/audit?organizationId=${other.organizationId}`, { as: own.reader });
+  await page.getByRole('alert').first().waitFor();
+  assert.equal(await rows(page).count(), 0);
+  await verify(page);
+  await panel(page).getByText('The log could not be read').waitFor();
+  const text = await page.locator('body').innerText();
+  assert.ok(!text.includes(other.reader.agentId.slice(0, 8)));
+});
+
+browserTest('an operator reads and verifies any organization', async (t) => {
+  const { organizationId } = await createTenant();
+  const page = await server.open(t, '/audit', { width: 1440 });
+  await page.getByLabel('Organization', { exact: true }).fill(organizationId);
+  await page.waitForURL(new RegExp(organizationId));
+  await page.getByText('agent.created').first().waitFor();
+  await verify(page);
+  await verdict(page, 'Intact').waitFor();
+});
+
+browserTest(
+  'verification in the browser: green, with what was checked; on a narrow screen too',
+  async (t) => {
+    const { organizationId, reader } = await createTenant(undefined, 2_500);
+    const page = await server.open(t, '/audit', { as: reader });
+    await rows(page).first().waitFor();
+    await verify(page);
+    await verdict(page, 'Intact').waitFor();
+    const text = await panel(page).innerText();
+    const [row] = await server.sql<{ events: number }>(
+      `select count(*)::int as events from ${auditLinks} l where organization_id = $1`,
+      [organizationId],
+    );
+    assert.match(text, new RegExp(`${row?.events.toLocaleString('en')} events: each hash computed again`));
+    assert.match(text, /\d checkpoints? in order, \d+ signatures valid for the published keys/);
+    assert.match(text, /The server’s own check agrees/);
+    await assertAccessible(page);
+    await page.setViewportSize({ width: 360, height: 800 });
+    await assertNoSidewaysScroll(page);
+    await assertAccessible(page);
+  },
+);
+
+const eventAt = (organizationId: string, sequence: number) =>
+  `(select event_id from ${auditLinks} l where organization_id = '${organizationId}' and sequence = ${sequence})`;
+const columns =
+  'event_id, organization_id, agent_id, action, outcome, ip_address, user_agent, metadata, occurred_at, appended_in, seal';
+
+const tamperings: Record<string, { tamper(organizationId: string): Promise<unknown>; says: RegExp }> = {
+  'an event edited': {
+    tamper: (id) =>
+      attacker.run(`update audit_events set outcome = 'failure' where event_id = ${eventAt(id, 5)}`),
+    says: /Position 5: The event was changed.*EVENT_CHANGED/s,
+  },
+  'an event deleted': {
+    tamper: (id) => attacker.run(`delete from audit_events where event_id = ${eventAt(id, 6)}`),
+    says: /Position 6: The event was deleted/,
+  },
+  'an event inserted': {
+    tamper: (id) =>
+      attacker.run(
+        `insert into audit_events (${columns}) select ${columns.replace('event_id', 'gen_random_uuid()')}
+         from audit_events where event_id = ${eventAt(id, 7)}`,
+      ),
+    says: /not in the chain: this service did not record it/,
+  },
+  'two events swapped': {
+    tamper: (id) =>
+      attacker.run(
+        `update audit_events a set agent_id = b.agent_id from audit_events b
+         where (a.event_id, b.event_id) in ((${eventAt(id, 5)}, ${eventAt(id, 8)}), (${eventAt(id, 8)}, ${eventAt(id, 5)}))`,
+      ),
+    says: /Position 5: The event was changed/,
+  },
+  'the whole chain computed again': {
+    tamper: async (id) => {
+      await attacker.run(
+        `update audit_events set action = 'nothing.happened' where event_id = ${eventAt(id, 5)}`,
+      );
+      await recomputeHashes(attacker, id);
+    },
+    says: /the chain was computed again/,
+  },
+};
+for (const [what, { tamper, says }] of Object.entries(tamperings))
+  browserTest(`red in the browser, also if the server says intact: ${what}`, async (t) => {
+    const { organizationId, reader } = await createTenant();
+    const page = await server.open(t, '/audit?action=session.*', { as: reader });
+    await sayIntact(page);
+    await rows(page).first().waitFor();
+    await server.app.audit.linkAll();
+    await tamper(organizationId);
+    await verify(page);
+    await verdict(page, 'Not intact').waitFor();
+    assert.match(await panel(page).innerText(), says);
+    await panel(page).getByText('This browser does not agree').waitFor();
+    if (what === 'an event edited') await assertAccessible(page);
+  });
+
+browserTest('red: the end was cut off with its checkpoints, in a browser that has seen it', async (t) => {
+  const { organizationId, reader } = await createTenant();
+  const page = await server.open(t, '/audit', { as: reader });
+  await sayIntact(page);
+  await rows(page).first().waitFor();
+  await verify(page);
+  await verdict(page, 'Intact').waitFor();
+  await attacker.run(
+    `delete from audit_events where event_id in (select event_id from ${auditLinks} l where organization_id = '${organizationId}'
+       and number = (select max(number) from audit_segments where organization_id = '${organizationId}'));
+     delete from audit_segments where organization_id = '${organizationId}'
+       and number = (select max(number) from audit_segments where organization_id = '${organizationId}')`,
+  );
+  await page.reload();
+  await verify(page);
+  await verdict(page, 'Not intact').waitFor();
+  assert.match(await panel(page).innerText(), /the end of the log was removed or replaced/);
+});
+
+browserTest('red: the browser finds nothing, but the server has seen events that are gone', async (t) => {
+  const { reader } = await createTenant();
+  const page = await server.open(t, '/audit', { as: reader });
+  await page.route('**/api/v1/audit/verify*', (route) =>
+    route.fulfill({ json: { verified: false, checkedCount: 1, fromDate: null, toDate: null } }),
+  );
+  await verify(page);
+  await verdict(page, 'Not intact').waitFor();
+  await panel(page).getByText('the server reports that it is not intact', { exact: false }).waitFor();
+});
+
+browserTest('the demonstration changes one event of the copy: red, and green without it', async (t) => {
+  const { reader } = await createTenant();
+  const page = await server.open(t, '/audit', { as: reader });
+  await page.getByRole('switch', { name: 'Demo: change one event' }).click();
+  await verify(page);
+  await verdict(page, 'Not intact').waitFor();
+  await panel(page).getByText('The log itself is as it was', { exact: false }).waitFor();
+  await page.getByRole('switch', { name: 'Demo: change one event' }).click();
+  await verify(page);
+  await verdict(page, 'Intact').waitFor();
+});
+
+browserTest('verification waits for the rate limit, can be cancelled, and shows a failure', async (t) => {
+  const { reader } = await createTenant();
+  const page = await server.open(t, '/audit', { as: reader });
+  await rows(page).first().waitFor();
+  const context = page.context();
+  let refused = 0;
+  await context.route('**/api/v1/audit/chain*', (route) => {
+    refused += 1;
+    return refused === 1
+      ? route.fulfill({
+          status: 429,
+          headers: { 'retry-after': '2' },
+          json: { code: 'RATE_LIMIT_EXCEEDED', message: 'Too many requests.' },
+        })
+      : route.continue();
+  });
+  await verify(page);
+  await panel(page).getByText('the rate limit is reached', { exact: false }).waitFor();
+  await verdict(page, 'Intact').waitFor();
+  await context.unroute('**/api/v1/audit/chain*');
+
+  await context.route('**/api/v1/audit/chain*', () => {});
+  await verify(page);
+  await panel(page).getByText('Fetching keys and events…').waitFor();
+  await panel(page).getByRole('button', { name: 'Cancel' }).click();
+  await panel(page).getByRole('button', { name: 'Verify in this browser' }).waitFor();
+  await context.unroute('**/api/v1/audit/chain*');
+
+  await context.route('**/api/v1/audit/chain*', (route) =>
+    route.fulfill({
+      status: 503,
+      headers: { 'x-request-id': 'request-78' },
+      json: { code: 'SERVICE_UNAVAILABLE', message: 'The service is not available now.' },
+    }),
+  );
+  await verify(page);
+  await panel(page).getByText('request-78').waitFor();
+  assert.equal(await verdict(page, 'Intact').count(), 0);
+});
+
+browserTest('the live tail: new events appear, as the filters select them', async (t) => {
+  const { organizationId, reader } = await createTenant();
+  const page = await server.open(t, '/audit?action=agent.*', { as: reader });
+  await rows(page).first().waitFor();
+  await page.getByRole('switch', { name: 'Follow new events' }).click();
+  await page.waitForURL(/live=1/);
+  await page.getByText('Following', { exact: true }).waitFor();
+  const payload = newAgent({ organization_id: organizationId });
+  await server.call('POST', '/api/v1/agents', { token: await server.token(), payload });
+  const arrived = rows(page).filter({ hasText: String(payload.email) });
+  await arrived.waitFor();
+  assert.equal(await rows(page).first().innerText(), await arrived.innerText());
+  await arrived.locator('td').nth(1).click();
+  await page.getByRole('button', { name: 'Around this event' }).waitFor();
+  await page.getByRole('button', { name: 'Close details' }).click();
+  await page.getByRole('switch', { name: 'Follow new events' }).click();
+  await server.call('POST', '/api/v1/agents', {
+    token: await server.token(),
+    payload: newAgent({ organization_id: organizationId }),
+  });
+  await page.getByRole('button', { name: '1 new event: show' }).click();
+});
+
+browserTest('checkpoints: a list, and each as a file to keep', async (t) => {
+  const { reader } = await createTenant();
+  const page = await server.open(t, '/audit', { as: reader, width: 1440 });
+  await page.getByRole('tab', { name: 'Checkpoints' }).click();
+  await page.waitForURL(/view=checkpoints/);
+  const first = page.getByRole('table', { name: 'Checkpoints' }).locator('tbody tr').first();
+  await first.waitFor();
+  await assertAccessible(page);
+  await first.click();
+  const downloading = page.waitForEvent('download');
+  await page.getByRole('button', { name: 'Download' }).click();
+  const file = JSON.parse(await readFile(await (await downloading).path(), 'utf8'));
+  assert.ok(file.signed && file.inclusion.proof);
+});
+
+browserTest('the export is the file that `countersign audit verify` reads', async (t) => {
+  const { organizationId, reader } = await createTenant();
+  const page = await server.open(t, '/audit', { as: reader });
+  const downloading = page.waitForEvent('download');
+  await page.getByRole('button', { name: 'Copy export as curl' }).waitFor();
+  await page.getByRole('button', { name: 'Export', exact: true }).click();
+  const download = await downloading;
+  assert.match(download.suggestedFilename(), new RegExp(`^audit-${organizationId}-.*\\.jsonl$`));
+  const text = await readFile(await download.path(), 'utf8');
+  const { JWT_PUBLIC_KEY } = environment(server.databaseUrl);
+  const roots = [await describePublicKey(createPublicKey(JWT_PUBLIC_KEY))];
+  const lines = (async function* () {
+    yield* text.split('\n');
+  })();
+  const { finding, statement } = await verifyExport(lines, { roots, read: createStatementReader() });
+  assert.equal(finding, undefined);
+  assert.equal(statement?.organizationId, organizationId);
+  await page.route('**/api/v1/audit/export*', (route) =>
+    route.fulfill({
+      status: 429,
+      headers: { 'x-request-id': 'request-79' },
+      json: { code: 'RATE_LIMIT_EXCEEDED', message: 'Your organization already runs an export.' },
+    }),
+  );
+  await page.getByRole('button', { name: 'Export', exact: true }).click();
+  await page.getByText('Your organization already runs an export.').waitFor();
+  await page.getByText('request-79').waitFor();
+});
+
+browserTest('hostile text of tenants is text, in the list and in the details', async (t) => {
+  const { reader } = await createTenant();
+  const credentials = { client_id: reader.clientId, client_secret: 'cs_wrong' };
+  await server.askToken(
+    { grant_type: 'client_credentials', ...credentials },
+    { 'user-agent': `<img src=x onerror="document.title='owned'">${'x'.repeat(10_000)}` },
+  );
+  await server.call('POST', '/api/v1/agents', {
+    token: await server.token(undefined, reader),
+    payload: newAgent({ owner: hostile }),
+  });
+  const page = await server.open(t, '/audit?outcome=failure', { as: reader, width: 1440 });
+  await openFirst(page);
+  await page
+    .getByRole('region', { name: 'The event as JSON' })
+    .getByText('<img src=x', { exact: false })
+    .waitFor();
+  await page.goto('/console/audit?action=agent.created');
+  await openFirst(page);
+  await page.getByRole('region', { name: 'The event as JSON' }).waitFor();
+  await page.goto(
+    `/console/audit?agentId=${encodeURIComponent(hostile)}&action=${encodeURIComponent(hostile)}`,
+  );
+  await page.getByRole('alert').first().waitFor();
+  assert.equal(await page.locator('img').count(), 0);
+  assert.match(await page.title(), /Audit log/);
+});
+
+browserTest('everything is reached with the keyboard', async (t) => {
+  const { reader } = await createTenant();
+  const page = await server.open(t, '/audit', { as: reader, width: 1440 });
+  await rows(page).first().waitFor();
+  await tabTo(page, panel(page).getByRole('button', { name: 'Verify in this browser' }));
+  await page.keyboard.press('Enter');
+  await verdict(page, 'Intact').waitFor();
+  await tabTo(page, rows(page).first());
+  await page.keyboard.press('Enter');
+  await page.getByRole('region', { name: 'The event as JSON' }).waitFor();
+  await tabTo(page, page.getByRole('button', { name: 'Close details' }), 200);
+  await page.keyboard.press('Enter');
+  await page.getByRole('region', { name: 'The event as JSON' }).waitFor({ state: 'detached' });
+});

@@ -1,0 +1,97 @@
+/** Compliance in a browser: controls with evidence, report, export. */
+import assert from 'node:assert/strict';
+import { readFile } from 'node:fs/promises';
+import { assertAccessible, assertNoSidewaysScroll, browserTest, startConsole } from '../support/console.ts';
+import { createTenant } from '../support/scenarios/plans.ts';
+
+const server = await startConsole({ MULTI_TENANT: 'true' });
+
+browserTest('controls with their evidence; filter and selection are in the URL', async (t) => {
+  const tenant = await createTenant(server);
+  const page = await server.open(t, '/compliance', { as: tenant, width: 1440 });
+  const table = page.getByRole('table', { name: 'Controls' });
+  const { controls } = (await server.call('GET', '/api/v1/compliance/controls')).json;
+  await table.getByRole('row').nth(controls.length).waitFor();
+  assert.equal(await table.getByRole('row').count(), controls.length + 1);
+  await table.getByRole('cell', { name: 'The audit log is intact' }).click();
+  const details = page.getByRole('complementary', { name: 'Details' });
+  await details.getByText('Verifies hashes and signatures').waitFor();
+  assert.match(page.url(), /selected=CC7\.2/);
+  await assertAccessible(page);
+
+  await page.goto('/console/compliance?status=fail&selected=CC6.7');
+  await details.getByText('Serve the instance over TLS').waitFor();
+  const failing = controls.filter(({ status }: { status: string }) => status === 'fail').length;
+  assert.equal(await table.getByRole('row').count(), failing + 1);
+});
+
+browserTest('the report of the own organization, at 360 px', async (t) => {
+  const [tenant, other] = [await createTenant(server), await createTenant(server)];
+  for (let count = 0; count < 3; count += 1) await server.agent({ organization_id: other.organizationId });
+  const page = await server.open(t, '/compliance', { as: tenant, width: 360 });
+  const report = page.getByRole('region', { name: 'Report' });
+  await report.getByText('intact', { exact: true }).waitFor();
+  const figures = await report.locator('dd').allInnerTexts();
+  assert.deepEqual(figures.slice(0, 2), ['1', '1']);
+  await assertAccessible(page);
+  await assertNoSidewaysScroll(page);
+});
+
+browserTest('exports report, controls and cards as files', async (t) => {
+  const tenant = await createTenant(server);
+  const page = await server.open(t, '/compliance', { as: tenant });
+  for (const [item, check] of [
+    ['Report (JSON)', (json: { tenantId: string }) => json.tenantId === tenant.organizationId],
+    ['Controls (JSON)', (json: { controls: unknown[] }) => json.controls.length > 5],
+    ['Cards of all active agents (JSON)', (json: unknown[]) => json.length === 1],
+  ] as const) {
+    await page.getByRole('button', { name: 'Export' }).click();
+    await page.getByRole('menuitem', { name: `Copy as curl: ${item}` }).waitFor();
+    const [download] = await Promise.all([
+      page.waitForEvent('download'),
+      page.getByRole('menuitem', { name: item, exact: true }).click(),
+    ]);
+    assert.ok(check(JSON.parse(await readFile(await download.path(), 'utf8'))), item);
+  }
+});
+
+browserTest('failed requests, a switched-off report, and no controls', async (t) => {
+  const tenant = await createTenant(server);
+  const page = await server.open(t, '/usage', { as: tenant });
+  await page.route('**/console/api/v1/compliance/controls', (route) =>
+    route.fulfill({
+      status: 500,
+      headers: { 'x-request-id': 'req-controls' },
+      json: { code: 'INTERNAL_SERVER_ERROR', message: 'No controls now.' },
+    }),
+  );
+  await page.route('**/console/api/v1/compliance/report', (route) =>
+    route.fulfill({
+      status: 404,
+      headers: { 'x-request-id': 'req-report' },
+      json: { code: 'COMPLIANCE_DISABLED', message: 'Compliance reports are switched off.' },
+    }),
+  );
+  await page.getByRole('link', { name: 'Compliance' }).click();
+  await page.getByText('No controls now.').waitFor();
+  await page.getByText('req-controls').waitFor();
+  await page.getByText('Compliance reports are switched off.').waitFor();
+  await assertAccessible(page);
+  await page.route('**/console/api/v1/compliance/controls', (route) =>
+    route.fulfill({
+      json: {
+        controls: [
+          {
+            id: '<b>1</b>',
+            name: '<img src=x onerror=alert(1)>',
+            status: 'pass',
+            lastChecked: '2030-01-31T12:00:00.000Z',
+          },
+        ],
+      },
+    }),
+  );
+  await page.getByRole('button', { name: 'Try again' }).last().click();
+  await page.getByText('<img src=x onerror=alert(1)>').waitFor();
+  assert.equal(await page.locator('img').count(), 0);
+});
