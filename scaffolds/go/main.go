@@ -82,7 +82,7 @@ func whoAmI(ctx context.Context) error {
 	}
 	fmt.Printf("I am %s (%s), a %s in %s.\n", me.Email, me.AgentID, me.AgentType, me.DeploymentEnv)
 
-	// What anybody does who is handed this token: it was issued for the API, so that is its audience.
+	// A service that receives this token checks it like this. It was issued for the API, so the API is its audience.
 	token, err := client.Token(ctx)
 	if err != nil {
 		return err

@@ -1,7 +1,14 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
-import { accepted, refused, type TokenCase } from '../support/scaffold/access-token-cases.ts';
+import {
+  accepted,
+  acceptedBySdks,
+  refused,
+  refusedBySdks,
+  type TokenCase,
+} from '../support/scaffold/access-token-cases.ts';
+import { webhookCases } from '../support/sdk/webhook-cases.ts';
 
 interface SignedCase {
   readonly name: string;
@@ -46,4 +53,29 @@ test('the signed tokens are the declared cases (npm run token-cases writes them)
 test('case names are unique', () => {
   for (const cases of [file.accepted, file.refused])
     assert.equal(new Set(cases.map(({ name }) => name)).size, cases.length);
+});
+
+test('sdk/vectors.json has these tokens, the further cases of the SDKs, and the declared webhooks', () => {
+  const { tokens, webhooks } = JSON.parse(
+    readFileSync(new URL('../../sdk/vectors.json', import.meta.url), 'utf8'),
+  );
+  const written = <T>(value: T): unknown => JSON.parse(JSON.stringify(value));
+  assert.deepEqual(tokens.accepted.slice(0, file.accepted.length), file.accepted);
+  assert.deepEqual(
+    tokens.accepted
+      .slice(file.accepted.length)
+      .map((each: SignedCase & TokenCase & { verified: object }) => ({
+        ...decode(each),
+        ...(written({ verified: each.verified, at: each.at, require: each.require }) as object),
+      })),
+    acceptedBySdks.map(({ verified, at, require, ...each }) => ({
+      ...declared(each),
+      ...(written({ verified, at, require }) as object),
+    })),
+  );
+  assert.deepEqual(
+    tokens.refused.map(({ name }: SignedCase) => name),
+    [...file.refused, ...refusedBySdks].map(({ name }) => name),
+  );
+  assert.deepEqual(webhooks, written(webhookCases));
 });

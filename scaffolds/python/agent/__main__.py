@@ -4,12 +4,8 @@ import os
 import sys
 from urllib.parse import quote
 
-import httpx
-
 from agent import identity
-from agent.access_token import InvalidToken, Verifier
-from agent.client import ApiError, Client
-from agent.webhook import InvalidDelivery, verify_webhook
+from countersign import Client, CountersignError, Verifier, verify_webhook
 
 USAGE = """usage:
   python -m agent                                      show who this agent is
@@ -36,9 +32,9 @@ def verifier(audience: str) -> Verifier:
     """Accepts tokens of the agent's own organization only, unless the settings say otherwise."""
     match os.environ.get("ACCEPT_ANY_ORGANIZATION") or "false":
         case "true":
-            return Verifier(api_url(), audience, accept_any_organization=True)
+            return Verifier(api_url(), audience, accept_any_organization=True, revocation="none")
         case "false":
-            return Verifier(api_url(), audience, setting("ORGANIZATION_ID"))
+            return Verifier(api_url(), audience, setting("ORGANIZATION_ID"), revocation="none")
         case _:
             raise BadSetting("ACCEPT_ANY_ORGANIZATION must be true or false")
 
@@ -51,7 +47,7 @@ def who_am_i() -> None:
             f"I am {me['email']} ({me['agentId']}), a {me['agentType']} in {me['deploymentEnv']}."
         )
 
-        # What anybody does who is handed this token: it was issued for the API.
+        # The check of an API that gets this token: it was issued for Countersign's own API.
         verified = verifier(api_url()).verify(client.token())
         print(f"My token is genuine and carries: {' '.join(verified.scopes) or 'no scope'}.")
 
@@ -84,7 +80,8 @@ def check_token(token: str) -> None:
 
 
 def check_webhook(timestamp: str, signature: str) -> None:
-    verify_webhook(setting("WEBHOOK_SECRET"), timestamp, signature, sys.stdin.buffer.read())
+    headers = {"X-Service-Timestamp": timestamp, "X-Service-Signature-256": signature}
+    verify_webhook(sys.stdin.buffer.read(), headers, setting("WEBHOOK_SECRET"))
     print("The delivery is genuine.")
 
 
@@ -100,14 +97,7 @@ def main(arguments: list[str]) -> int:
             case _:
                 print(USAGE, file=sys.stderr)
                 return 2
-    except (
-        ApiError,
-        BadSetting,
-        InvalidDelivery,
-        InvalidToken,
-        ValueError,
-        httpx.HTTPError,
-    ) as error:
+    except (BadSetting, CountersignError, ValueError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 1
     return 0

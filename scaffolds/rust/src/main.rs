@@ -69,7 +69,7 @@ fn who_am_i() -> Result<(), Error> {
         me.email, me.agent_id, me.agent_type, me.deployment_env
     );
 
-    // What anybody does who is handed this token: it was issued for the API, so that is its audience.
+    // A service that receives this token checks it like this. It was issued for the API, so the API is its audience.
     let verified = verify(&internet, &api_url, &client.token()?)?;
     println!(
         "My token is genuine and carries: {}.",

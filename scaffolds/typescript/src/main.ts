@@ -1,9 +1,7 @@
 import { buffer } from 'node:stream/consumers';
 import { isDeepStrictEqual } from 'node:util';
-import { createVerifier } from './access-token.ts';
 import { agent } from './agent.ts';
-import { Client } from './client.ts';
-import { verifyWebhook } from './webhook.ts';
+import { createClient, createVerifier, type Verifier, verifyWebhook } from './countersign/sdk.ts';
 
 const usage = `usage:
   npm start                                      show who this agent is
@@ -21,8 +19,8 @@ function setting(name: string): string {
 const apiUrl = () => setting('API_URL').replace(/\/+$/, '');
 
 /** Tokens of the agent's own organization only, unless the settings say otherwise. */
-function verifier(audience: string): ReturnType<typeof createVerifier> {
-  const tokens = { issuer: apiUrl(), audience };
+function verifier(audience: string): Verifier {
+  const tokens = { issuer: apiUrl(), audience, revocation: 'none' } as const;
   const acceptAny = process.env.ACCEPT_ANY_ORGANIZATION || 'false';
   if (acceptAny !== 'true' && acceptAny !== 'false') {
     throw new Error('ACCEPT_ANY_ORGANIZATION must be true or false');
@@ -36,16 +34,12 @@ function verifier(audience: string): ReturnType<typeof createVerifier> {
 
 async function whoAmI(): Promise<void> {
   const clientId = setting('CLIENT_ID');
-  const client = new Client({
-    apiUrl: apiUrl(),
-    clientId,
-    clientSecret: setting('CLIENT_SECRET'),
-  });
-  const me = await client.get<typeof agent>(`/agents/${encodeURIComponent(clientId)}`);
+  const client = createClient({ issuer: apiUrl(), clientId, auth: setting('CLIENT_SECRET') });
+  const me = await client.api.getAgent({ agentId: clientId });
   console.log(`I am ${me.email} (${me.agentId}), a ${me.agentType} in ${me.deploymentEnv}.`);
 
-  // What anybody does who is handed this token: it was issued for the API, so that is its audience.
-  const { scopes } = await verifier(apiUrl())(await client.token());
+  // As every receiver of this token does: it was issued for the API, so that is its audience.
+  const { scopes } = await verifier(apiUrl()).verify(await client.token());
   console.log(`My token is genuine and carries: ${scopes.join(' ') || 'no scope'}.`);
 
   const { name: _, ...known } = agent;
@@ -57,9 +51,8 @@ async function whoAmI(): Promise<void> {
 }
 
 async function checkToken(token: string): Promise<void> {
-  const { agentId, subject, actors, chainId, scopes, organizationId } = await verifier(
-    process.env.TOKEN_AUDIENCE || apiUrl(),
-  )(token);
+  const { verify } = verifier(process.env.TOKEN_AUDIENCE || apiUrl());
+  const { agentId, subject, actors, chainId, scopes, organizationId } = await verify(token);
   console.log(
     `The token is genuine. It was issued to ${agentId} of organization ${organizationId} and carries: ${scopes.join(' ') || 'no scope'}.`,
   );
@@ -70,7 +63,8 @@ async function checkToken(token: string): Promise<void> {
 
 async function checkWebhook(timestamp: string, signature: string): Promise<void> {
   const body = await buffer(process.stdin);
-  verifyWebhook(setting('WEBHOOK_SECRET'), { timestamp, signature, body });
+  const headers = { 'x-service-timestamp': timestamp, 'x-service-signature-256': signature };
+  await verifyWebhook(body, headers, setting('WEBHOOK_SECRET'));
   console.log('The delivery is genuine.');
 }
 
@@ -91,9 +85,7 @@ try {
     console.error(error.message);
     process.exitCode = 2;
   } else {
-    const cause =
-      error instanceof Error && error.cause instanceof Error ? `: ${error.cause.message}` : '';
-    console.error(`error: ${error instanceof Error ? error.message : error}${cause}`);
+    console.error(`error: ${error instanceof Error ? error.message : error}`);
     process.exitCode = 1;
   }
 }

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
+import { globSync, readFileSync } from 'node:fs';
 import { describe, it } from 'node:test';
 import { unzipSync } from 'fflate';
 import { newAgent, startApp, startOfMinute } from '../../../test/support/harness.ts';
@@ -103,6 +104,21 @@ describe('GET /sdk/scaffold/{agentId}', () => {
       assert.ok(differing.includes('.env.example'));
     });
   }
+
+  for (const [language, from, to, leftOut] of [
+    ['typescript', 'sdk/typescript/src', 'src/countersign', /^adapters\//],
+    ['python', 'sdk/python/src/countersign', 'countersign', /^(fastapi|mcp)\.py$/],
+  ] as const)
+    it(`200 ${language}: has the files of the SDK byte for byte`, async () => {
+      const { agentId, token } = await member();
+      const { files } = await ask(agentId, token, `?language=${language}`);
+      const folder = new URL(`../../../${from}/`, import.meta.url);
+      const expected = globSync('**/*.{ts,py}', { cwd: folder }).filter((path) => !leftOut.test(path));
+      const copied = Object.keys(files).filter((path) => path.startsWith(`${to}/`));
+      assert.deepEqual(copied.sort(), expected.map((path) => `${to}/${path}`).sort());
+      for (const path of expected)
+        assert.equal(files[`${to}/${path}`], readFileSync(new URL(path, folder), 'utf8'), path);
+    });
 
   it('200 the same bytes for the same agent, with the time 1980-01-01 in every entry', async () => {
     const { agentId, token } = await member();

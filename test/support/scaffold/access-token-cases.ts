@@ -1,6 +1,7 @@
 /**
- * The tokens that the verifiers of all five scaffolds must accept or refuse. `npm run token-cases` signs them and
- * writes scaffolds/shared/testdata/access-token-cases.json, which every generated project contains and its unit tests read.
+ * The tokens that the verifiers of all scaffolds and SDKs must accept or refuse. `npm run token-cases` signs them and
+ * writes scaffolds/shared/testdata/access-token-cases.json, which every generated project contains and its unit tests read. With
+ * the further cases of the SDKs they are `tokens` of sdk/vectors.json.
  */
 
 export interface Verified {
@@ -27,6 +28,10 @@ export interface TokenCase {
    * HMAC keyed with the public key.
    */
   readonly signedWith: 'private' | 'der' | 'other' | 'public' | 'none';
+  /** The time of the verification in Unix seconds; now when left out. Only the SDKs have cases with it. */
+  readonly at?: number;
+  /** The options of `verify`. Only the SDKs have cases with them. */
+  readonly require?: { readonly scopes?: readonly string[]; readonly maxDepth?: number };
 }
 
 export interface AcceptedCase extends TokenCase {
@@ -34,8 +39,10 @@ export interface AcceptedCase extends TokenCase {
 }
 
 export interface RefusedCase extends TokenCase {
-  /** Part of the message in all five languages; empty where the language's JWT library words the refusal. */
+  /** Part of the message in all languages; empty where the language's JWT library words the refusal. */
   readonly reason: string;
+  /** The OAuth error of the SDKs; `invalid_token` when left out. */
+  readonly code?: 'insufficient_scope';
 }
 
 const id = (number: number) => `00000000-0000-4000-8000-${String(number).padStart(12, '0')}`;
@@ -113,7 +120,7 @@ const refuse = (
   name: string,
   reason: string,
   payload: unknown,
-  more: Partial<TokenCase> = {},
+  more: Partial<RefusedCase> = {},
 ): RefusedCase => ({
   ...base(name, payload),
   ...more,
@@ -287,6 +294,67 @@ export const refused: readonly RefusedCase[] = [
   ...claims,
   ...signatures,
   ...algorithms,
+];
+
+const at = 1_800_000_000;
+const twice = { ...delegated, act: actOf([leaf, middle]) };
+const verifiedTwice = { actors: [leaf, middle] };
+
+/** Cases of the SDKs: clock tolerance (5 seconds), required scopes, depth of a delegation. */
+export const acceptedBySdks: readonly AcceptedCase[] = [
+  accept('expired within the clock tolerance', { ...own, exp: at - 3 }, {}, { at }),
+  accept('valid soon, within the clock tolerance', { ...own, nbf: at + 3 }, {}, { at }),
+  accept('has the required scope', own, {}, { require: { scopes: ['orders:read'] } }),
+  accept('has all required scopes', own, {}, { require: { scopes: ['orders:write', 'orders:read'] } }),
+  accept('no scope is required', without(own, 'scope'), { scopes: [] }, { require: { scopes: [] } }),
+  accept('not delegated, and it may not be', own, {}, { require: { maxDepth: 0 } }),
+  accept('delegated once, as it may be', delegated, {}, { require: { maxDepth: 1 } }),
+  accept('delegated twice, as it may be', twice, verifiedTwice, { require: { maxDepth: 2 } }),
+  accept('scope with several spaces', { ...own, scope: ' orders:read  orders:write ' }),
+];
+
+const insufficient = (require: TokenCase['require']): Partial<RefusedCase> => ({
+  require: require ?? {},
+  code: 'insufficient_scope',
+});
+
+export const refusedBySdks: readonly RefusedCase[] = [
+  refuse('expired beyond the clock tolerance', '', { ...own, exp: at - 60 }, { at }),
+  refuse('valid too late for the clock tolerance', '', { ...own, nbf: at + 60 }, { at }),
+  refuse('expiry is text', '', { ...own, exp: String(distantFuture) }),
+  refuse('lacks the scope', 'orders:delete', own, insufficient({ scopes: ['orders:delete'] })),
+  refuse(
+    'lacks one of the scopes',
+    'orders:delete',
+    own,
+    insufficient({ scopes: ['orders:read', 'orders:delete'] }),
+  ),
+  refuse(
+    'has only the beginning of the scope',
+    'orders:read:all',
+    own,
+    insufficient({ scopes: ['orders:read:all'] }),
+  ),
+  refuse('scope in capitals', 'ORDERS:READ', own, insufficient({ scopes: ['ORDERS:READ'] })),
+  refuse(
+    'no scope, and one is required',
+    'orders:read',
+    without(own, 'scope'),
+    insufficient({ scopes: ['orders:read'] }),
+  ),
+  refuse('delegated, but it may not be', 'delegated', delegated, insufficient({ maxDepth: 0 })),
+  refuse('delegated twice, once at most', 'delegated', twice, insufficient({ maxDepth: 1 })),
+  refuse('other organization, before scopes count', `organization ${otherOrganizationId}`, {
+    ...own,
+    organization_id: otherOrganizationId,
+    scope: '',
+  }),
+  refuse('no key id', '', own, { header: without(header, 'kid') }),
+  refuse('key id is a number', '', own, { header: { ...header, kid: 1 } }),
+  refuse('the key is in the header', '', own, {
+    header: { ...without(header, 'kid'), jwk: { kty: 'oct', k: 'AAAA' } },
+    signedWith: 'other',
+  }),
 ];
 
 function without(claims: object, name: string): object {

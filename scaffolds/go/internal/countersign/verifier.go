@@ -26,11 +26,11 @@ const (
 type VerifierConfig struct {
 	// Issuer is the API's address.
 	Issuer string
-	// Audience is whom tokens must be meant for.
+	// Audience is the audience that tokens must have.
 	Audience string
 	// OrganizationID is the organization whose tokens are accepted.
 	OrganizationID string
-	// AcceptAnyOrganization accepts tokens of every organization on the instance, whatever OrganizationID says: compare
+	// AcceptAnyOrganization accepts tokens of every organization on the instance, and ignores OrganizationID: compare
 	// VerifiedToken.OrganizationID yourself.
 	AcceptAnyOrganization bool
 }

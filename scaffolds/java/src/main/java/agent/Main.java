@@ -51,7 +51,7 @@ public final class Main {
         "I am %s (%s), a %s in %s.%n",
         me.get("email"), me.get("agentId"), me.get("agentType"), me.get("deploymentEnv"));
 
-    // What anybody does who is handed this token: it was issued for the API.
+    // A service that receives this token checks it like this. It was issued for the API.
     VerifiedToken verified = verifier(apiUrl).verify(client.token());
     System.out.printf("My token is genuine and carries: %s.%n", scopesOf(verified));
 

@@ -1,0 +1,39 @@
+"""Access tokens for AI agents: get them, attach them, verify them."""
+
+from countersign.async_client import AsyncClient
+from countersign.audit_export import AuditExport, async_verify_audit_export, verify_audit_export
+from countersign.client import Client
+from countersign.delegation import Delegation
+from countersign.errors import (
+    ApiError,
+    AuditExportError,
+    CountersignError,
+    NetworkError,
+    TokenError,
+    WebhookError,
+)
+from countersign.proof import PrivateKey
+from countersign.verified_token import VerifiedToken
+from countersign.verifier import AsyncVerifier, Verifier
+from countersign.webhook import WebhookDelivery, verify_webhook
+
+__all__ = [
+    "ApiError",
+    "AsyncClient",
+    "AsyncVerifier",
+    "AuditExport",
+    "AuditExportError",
+    "Client",
+    "CountersignError",
+    "Delegation",
+    "NetworkError",
+    "PrivateKey",
+    "TokenError",
+    "VerifiedToken",
+    "Verifier",
+    "WebhookDelivery",
+    "WebhookError",
+    "async_verify_audit_export",
+    "verify_audit_export",
+    "verify_webhook",
+]

@@ -1,0 +1,232 @@
+"""The client for asyncio."""
+
+import asyncio
+import inspect
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable, Generator, Iterable, Mapping
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import httpx
+
+from countersign.addresses import may_use_proxy
+from countersign.answer import (
+    MAX_SMALL_ANSWER_BYTES,
+    async_exchange,
+    async_lines_of,
+    async_read_bounded,
+    network_error,
+    read_json,
+    refusal,
+)
+from countersign.client_base import ClientBase
+from countersign.delegation import Delegation, delegation_request, read_delegation
+from countersign.flows import (
+    LONGEST_WAIT_SECONDS,
+    Acquire,
+    ApiCall,
+    Pause,
+    Prove,
+    Send,
+    Step,
+    api_flow,
+    api_url,
+    is_refused_token,
+    lines_request,
+)
+from countersign.pages import PageReader
+from countersign.proof import AsyncAuth
+from countersign.token_cache import AsyncTokenCache, TokenStore, token_key
+
+if TYPE_CHECKING:
+    from countersign.httpx import AsyncBearerAuth
+
+T = TypeVar("T")
+C = TypeVar("C", bound="AsyncClient")
+
+
+class AsyncClient(ClientBase):
+    """An agent: it gets access tokens and calls the API. The tasks of an event loop may share it.
+
+    `issuer` is the address of Countersign. `auth` is the agent's secret, its `PrivateKey`, or a
+    function that returns the token of the platform that the agent runs on (workload identity);
+    the function may be a coroutine function.
+    """
+
+    def __init__(
+        self,
+        issuer: str,
+        client_id: str,
+        auth: AsyncAuth,
+        *,
+        timeout: float = 10.0,
+        transport: httpx.AsyncBaseTransport | None = None,
+        monotonic: Callable[[], float] = time.monotonic,
+        sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+    ) -> None:
+        super().__init__(issuer, client_id, auth, monotonic)
+        self._http = httpx.AsyncClient(
+            timeout=timeout, transport=transport, trust_env=may_use_proxy(self.issuer)
+        )
+        self._sleep = sleep
+        self._tokens = AsyncTokenCache(TokenStore(monotonic))
+
+    async def __aenter__(self: C) -> C:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.aclose()
+
+    async def aclose(self) -> None:
+        """Closes the connections. Clients of `redeem` use those of the first client."""
+        if not self._delegation:
+            await self._http.aclose()
+
+    async def token(
+        self, *, resource: str | None = None, scope: str | Iterable[str] | None = None
+    ) -> str:
+        """An access token: for the API, or for the `resource` with this identifier.
+
+        It is cached, and renewed before it expires.
+        """
+        key = token_key(resource, scope, self._delegation)
+        return await self._tokens.get(
+            key, lambda has_token: self._run(self._token_flow(key, has_token))
+        )
+
+    def forget(self, access_token: str) -> None:
+        """Removes a token that was refused from the cache."""
+        self._tokens.discard(access_token)
+
+    def auth(
+        self,
+        resource: str,
+        *,
+        scope: str | Iterable[str] | None = None,
+        origin: str | None = None,
+    ) -> "AsyncBearerAuth":
+        """For `httpx.AsyncClient(auth=…)`: adds tokens for the resource to requests to its address.
+
+        Addresses below it get them, too. `origin` is the address of the service, if the identifier
+        of the resource is another one.
+        """
+        from countersign.httpx import AsyncBearerAuth
+
+        return AsyncBearerAuth(self, resource, scope=scope, origin=origin)
+
+    async def request(
+        self,
+        method: str,
+        path: str,
+        *,
+        params: Mapping[str, Any] | None = None,
+        json: Any = None,
+        data: Mapping[str, str] | None = None,
+        headers: Mapping[str, str] | None = None,
+        max_wait: float = LONGEST_WAIT_SECONDS,
+    ) -> Any:
+        """Calls the API and returns the JSON of its answer. `path` is relative to /api/v1.
+
+        `max_wait` is how many seconds it may wait in all before it sends the request again.
+        """
+        call = ApiCall(method, path, params, json, data, headers or {}, max_wait)
+        return read_json(await self._run(api_flow(self.issuer, call, self.forget)))
+
+    async def get(self, path: str, **params: Any) -> Any:
+        return await self.request("GET", path, params=params)
+
+    async def post(self, path: str, json: Any = None) -> Any:
+        return await self.request("POST", path, json=json)
+
+    async def put(self, path: str, json: Any = None) -> Any:
+        return await self.request("PUT", path, json=json)
+
+    async def patch(self, path: str, json: Any = None) -> Any:
+        return await self.request("PATCH", path, json=json)
+
+    async def delete(self, path: str) -> Any:
+        return await self.request("DELETE", path)
+
+    async def iterate(self, path: str, **params: Any) -> AsyncIterator[Any]:
+        """The entries of a list, page after page."""
+        reader = PageReader(params)
+        while not reader.is_last:
+            body = await self.request("GET", path, params=reader.params)
+            for entry in reader.entries(body):
+                yield entry
+
+    async def lines(self, path: str, **params: Any) -> AsyncIterator[str]:
+        """The lines of a large answer, such as `/audit/export`, as they come."""
+        url = api_url(self.issuer, path)
+        for is_last in (False, True):
+            token = await self._api_token()
+            request = self._http.build_request(**lines_request(url, params, token))
+            try:
+                response = await self._http.send(
+                    request, stream=True, follow_redirects=False, auth=None
+                )
+                try:
+                    if not is_last and is_refused_token(response.status_code, response.headers):
+                        self.forget(token)
+                        continue
+                    if not response.is_success:
+                        raise refusal(await async_read_bounded(response, MAX_SMALL_ANSWER_BYTES))
+                    async for line in async_lines_of(response.aiter_bytes()):
+                        yield line
+                    return
+                finally:
+                    await response.aclose()
+            except httpx.TransportError as error:
+                raise network_error(error) from error
+
+    async def delegate(
+        self,
+        delegatee_id: str,
+        scopes: str | Iterable[str],
+        *,
+        resource: str | Iterable[str] | None = None,
+        expires_in: int | None = None,
+        purpose: str | None = None,
+        allow_redelegation: bool = False,
+    ) -> Delegation:
+        """Lends scopes to another agent. A client of `redeem` passes its delegation on."""
+        body = delegation_request(
+            delegatee_id,
+            scopes,
+            resource=resource,
+            expires_in=expires_in,
+            purpose=purpose,
+            allow_redelegation=allow_redelegation,
+            parent_token=self._delegation or None,
+        )
+        own = self._derive("")
+        return read_delegation(await own.request("POST", "/delegations", json=body))
+
+    async def _api_token(self) -> str:
+        return await self.token(resource=self._api_resource())
+
+    async def _run(self, flow: Generator[Step, Any, T]) -> T:
+        result: Any = None
+        while True:
+            try:
+                step = flow.send(result)
+            except StopIteration as end:
+                value: T = end.value
+                return value
+            result = await self._perform(step)
+
+    async def _perform(self, step: Step) -> Any:
+        match step:
+            case Send(request, limit):
+                try:
+                    return await async_exchange(
+                        self._http, self._http.build_request(**request), limit
+                    )
+                except httpx.TransportError as error:
+                    return error
+            case Pause(seconds):
+                return await self._sleep(seconds)
+            case Prove():
+                proof = self._prove()
+                return await proof if inspect.isawaitable(proof) else proof
+            case Acquire():
+                return await self._api_token()

@@ -1,0 +1,222 @@
+"""The rules of the audit chain of one organization, line by line and without I/O."""
+
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import date, datetime, timedelta, timezone
+from typing import Any
+
+from countersign.audit_findings import Finding
+from countersign.audit_statements import (
+    ANCHOR,
+    CHECKPOINT,
+    TREE_HEAD,
+    TrustedKeys,
+    checkpoint_hash,
+    checkpoint_text,
+    key_id_of,
+    leaf_hash,
+    root_from,
+    sha256,
+    unverified_claims,
+)
+
+TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z", re.ASCII)
+YEAR_2000 = datetime(2000, 1, 1, tzinfo=timezone.utc)
+MICROSECOND = timedelta(microseconds=1)
+
+
+@dataclass(frozen=True)
+class Head:
+    """Where a chain ends, according to a checkpoint, an anchor, or the lack of both."""
+
+    number: int
+    size: int
+    head: str
+    hash: str | None
+    at: str
+
+
+def empty_head(organization_id: str) -> Head:
+    first = sha256(f"countersign audit chain of {organization_id}")
+    return Head(0, 0, first, None, "1970-01-01T00:00:00.000Z")
+
+
+class Chain:
+    """How far a chain is checked. Its methods raise a finding, or move it on."""
+
+    def __init__(self, organization_id: str, start: Head, dropped_through: str = "") -> None:
+        self.organization_id = organization_id
+        self.dropped_through = dropped_through
+        self.head = start.head
+        self._dropped_before = _day_after(dropped_through)
+        self._checkpoint = start
+        self._sequence = start.size
+        self._linked_on: str | None = None
+        self._last_row: Mapping[str, Any] | None = None
+
+    @classmethod
+    def after_anchor(cls, keys: TrustedKeys, row: Mapping[str, Any]) -> "Chain":
+        """The chain continues where retention dropped its beginning."""
+        organization_id = row["organizationId"]
+        anchor = keys.read(ANCHOR, row["signed"]) or {}
+        names = ("organizationId", "number", "at")
+        if any(anchor.get(name) != row[name] for name in names):
+            number = row["number"]
+            raise Finding("ANCHOR_NOT_SIGNED", number=number, organization_id=organization_id)
+        at = empty_head(organization_id).at
+        dropped = anchor["checkpoint"]
+        start = Head(dropped["number"], dropped["size"], dropped["head"], dropped["hash"], at)
+        return cls(organization_id, start, anchor["droppedThrough"])
+
+    @property
+    def checkpoint_hash(self) -> str | None:
+        """Of the last checkpoint, or of the one that the anchor names."""
+        return self._checkpoint.hash
+
+    def accept_link(self, link: Mapping[str, Any]) -> None:
+        expected = self._sequence + 1
+        place: dict[str, Any] = {"organization_id": self.organization_id, "sequence": expected}
+        if link["sequence"] != expected:
+            raise Finding("LINK_MISSING", expected=expected, **place)
+        place["event_id"] = link["eventId"]
+        time = _time_of(link["time"])
+        if time is None:
+            raise Finding("LINK_HASH_MISMATCH", **place)
+        microseconds = (time - YEAR_2000) // MICROSECOND
+        event_id = link["eventId"].replace("-", "")
+        record = f"{expected:016x}{event_id}{microseconds:016x}{link['eventHash']}"
+        link_hash = sha256(self.head + record)
+        if link["hash"] != link_hash:
+            raise Finding("LINK_HASH_MISMATCH", **place)
+        self._check_event(link, time, place)
+        if self._linked_on is None:
+            self._linked_on = link["linkedOn"]
+        if link["linkedOn"] != self._linked_on:
+            raise Finding("LINK_DAY_MISMATCH", **place)
+        self._sequence = expected
+        self.head = link_hash
+
+    def _check_event(self, link: Mapping[str, Any], time: datetime, place: dict[str, Any]) -> None:
+        """Only retention may have removed the event."""
+        event = link["event"]
+        if event is None:
+            if self._dropped_before is None or time >= self._dropped_before:
+                raise Finding("EVENT_MISSING", **place)
+            return
+        canonical = event["canonical"]
+        text = f"{_text(event.get('appendedIn'))} {_text(event.get('seal'))} {canonical}"
+        if sha256(text) != link["eventHash"]:
+            raise Finding("EVENT_CHANGED", **place)
+        try:
+            fields = json.loads(canonical)
+        except (ValueError, RecursionError):
+            fields = None
+        if not isinstance(fields, dict):
+            raise Finding("EVENT_TEXT_INVALID", **place)
+        timestamp = fields.get("timestamp")
+        # A copy of another event's text has a valid hash of its own.
+        is_its_own = (
+            fields.get("organizationId") == self.organization_id
+            and fields.get("eventId") == link["eventId"]
+            and isinstance(timestamp, str)
+            and f"{timestamp[:-1]}000Z" == link["time"]
+        )
+        if not is_its_own:
+            raise Finding("EVENT_TEXT_OF_ANOTHER", **place)
+
+    def accept_checkpoint(self, row: Mapping[str, Any]) -> None:
+        before = self._checkpoint
+        number = before.number + 1
+        self._last_row = row
+        follows = (
+            row["number"] == number
+            and row.get("previous", before) == before.hash
+            and row["size"] > before.size
+            and row["at"] >= before.at
+            and row.get("takenOn") == row["at"][:10]
+        )
+        if not follows:
+            raise self._finding("CHECKPOINT_NOT_FOLLOWING", number)
+        if row.get("inclusion"):
+            self._check_inclusion(row, unverified_claims(row["signed"]))
+        elif not _matches_statement(row, unverified_claims(row["signed"])):
+            raise self._finding("CHECKPOINT_NOT_FOLLOWING", number)
+        following = Head(number, row["size"], row["head"], checkpoint_hash(row), row["at"])
+        if following.size != self._sequence or following.head != self.head:
+            raise self._finding("CHECKPOINT_HEAD_MISMATCH", number)
+        if self._linked_on != following.at[:10]:
+            raise self._finding("LINK_DAY_MISMATCH", number)
+        self._checkpoint = following
+        self._linked_on = None
+
+    def close(self, keys: TrustedKeys) -> None:
+        """The chain ends with a checkpoint, and a trusted key signed the last one.
+
+        Each names the one before, so the last signature covers all of them.
+        """
+        if self._sequence > self._checkpoint.size:
+            raise Finding(
+                "LINKS_WITHOUT_CHECKPOINT",
+                organization_id=self.organization_id,
+                sequence=self._checkpoint.size + 1,
+            )
+        row = self._last_row
+        if row is None:
+            return
+        if not row.get("inclusion"):
+            if not _matches_statement(row, keys.read(CHECKPOINT, row["signed"]) or {}):
+                raise self._finding("CHECKPOINT_NOT_SIGNED", row["number"])
+            return
+        tree_head = keys.read(TREE_HEAD, row["signed"])
+        if tree_head is None:
+            raise self._finding("TREE_HEAD_NOT_SIGNED", row["inclusion"]["treeHead"])
+        self._check_inclusion(row, tree_head)
+
+    def _check_inclusion(self, row: Mapping[str, Any], tree_head: Mapping[str, Any]) -> None:
+        """The checkpoint is a leaf of the tree."""
+        inclusion = row["inclusion"]
+        if row["signed"] == "":
+            raise self._finding("TREE_HEAD_MISSING", inclusion["treeHead"])
+        is_included = (
+            inclusion["treeHead"] == tree_head.get("number")
+            and inclusion["treeSize"] == tree_head.get("size")
+            and row["at"] == tree_head.get("at")
+            and row.get("keyId") == key_id_of(row["signed"])
+            and root_from(leaf_hash(checkpoint_text(row)), inclusion) == tree_head.get("root")
+        )
+        if not is_included or not isinstance(tree_head.get("root"), str):
+            raise self._finding("INCLUSION_PROOF_INVALID", row["number"])
+
+    def _finding(self, code: str, number: int) -> Finding:
+        return Finding(
+            code, number=number, organization_id=self.organization_id, sequence=self._sequence
+        )
+
+
+def _matches_statement(row: Mapping[str, Any], statement: Mapping[str, Any]) -> bool:
+    names = ("organizationId", "number", "size", "head", "at", "previous")
+    matches = all(name in statement and row.get(name) == statement[name] for name in names)
+    return matches and row.get("keyId") == key_id_of(row["signed"])
+
+
+def _time_of(text: str) -> datetime | None:
+    if TIME.fullmatch(text) is None:
+        return None
+    try:
+        return datetime.strptime(text, "%Y-%m-%dT%H:%M:%S.%fZ").replace(tzinfo=timezone.utc)
+    except ValueError:
+        return None
+
+
+def _day_after(day: str) -> datetime | None:
+    try:
+        following = date.fromisoformat(day) + timedelta(days=1)
+    except (ValueError, OverflowError):
+        return None
+    return datetime(following.year, following.month, following.day, tzinfo=timezone.utc)
+
+
+def _text(value: Any) -> str:
+    return value if isinstance(value, str) else "undefined"

@@ -1,0 +1,167 @@
+"""Signed statements of the audit log (compact JWS), the keys that sign them, and Merkle trees."""
+
+import base64
+import binascii
+import hashlib
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import jwt
+
+from countersign.audit_findings import Finding
+from countersign.verified_token import ALGORITHMS
+
+CHECKPOINT = "audit-checkpoint+jwt"
+TREE_HEAD = "audit-tree-head+jwt"
+KEY = "audit-key+jwt"
+ANCHOR = "audit-anchor+jwt"
+EXPORT = "audit-export+jwt"
+
+
+def sha256(text: str) -> str:
+    # A lone surrogate has no UTF-8. Its hash is one that no event has.
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def leaf_hash(text: str) -> str:
+    return hashlib.sha256(b"\x00" + text.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def node_hash(left: bytes, right: bytes) -> bytes:
+    return hashlib.sha256(b"\x01" + left + right).digest()
+
+
+def root_from(leaf: str, inclusion: Mapping[str, Any]) -> str | None:
+    """The root that an inclusion proof leads to (RFC 9162, section 2.1.3.2)."""
+    index, size = inclusion["leafIndex"], inclusion["treeSize"]
+    if not isinstance(index, int) or not isinstance(size, int) or not 0 <= index < size:
+        return None
+    last = size - 1
+    root = bytes.fromhex(leaf)
+    for node in inclusion["proof"]:
+        try:
+            sibling = bytes.fromhex(node)
+        except ValueError:
+            return None
+        if last == 0 or len(sibling) != 32:
+            return None
+        if index % 2 == 1 or index == last:
+            root = node_hash(sibling, root)
+            # Levels on which the node had no sibling.
+            while index % 2 == 0 and index > 0:
+                index //= 2
+                last //= 2
+        else:
+            root = node_hash(root, sibling)
+        index //= 2
+        last //= 2
+    return root.hex() if last == 0 else None
+
+
+def checkpoint_text(row: Mapping[str, Any]) -> str:
+    """The leaf of a checkpoint: canonical JSON (RFC 8785). The names are in order already."""
+    names = ("at", "head", "number", "organizationId", "previous", "size")
+    fields = {name: row[name] for name in names}
+    return json.dumps(fields, separators=(",", ":"), ensure_ascii=False)
+
+
+def checkpoint_hash(row: Mapping[str, Any]) -> str:
+    """The next checkpoint names it as `previous`."""
+    return leaf_hash(checkpoint_text(row)) if row.get("inclusion") else sha256(row["signed"])
+
+
+def unverified_claims(text: str) -> dict[str, Any]:
+    """The claims without a check of the signature; empty if there are none."""
+    return _decoded_part(text, 1)
+
+
+def key_id_of(text: str) -> Any:
+    return _decoded_part(text, 0).get("kid")
+
+
+def _decoded_part(text: str, part: int) -> dict[str, Any]:
+    try:
+        value = json.loads(_decode(text.split(".")[part]))
+    except (ValueError, IndexError, RecursionError):
+        return {}
+    return value if isinstance(value, dict) else {}
+
+
+def _decode(text: str) -> bytes:
+    padded = text + "=" * (-len(text) % 4)
+    try:
+        return base64.b64decode(padded, altchars=b"-_", validate=True)
+    except binascii.Error as error:
+        raise ValueError("not base64url") from error
+
+
+def _is_canonical(text: str) -> bool:
+    """One signature has several spellings in base64url; only one of them is accepted."""
+    signature = text.rpartition(".")[2]
+    try:
+        spelling = base64.urlsafe_b64encode(_decode(signature)).decode().rstrip("=")
+    except ValueError:
+        return False
+    return spelling == signature
+
+
+@dataclass
+class TrustedKeys:
+    """The keys of the instance, and earlier keys that their statements name."""
+
+    keys: dict[str, jwt.PyJWK] = field(default_factory=dict)
+
+    def add(self, jwk: Mapping[str, Any]) -> None:
+        try:
+            key = jwt.PyJWK.from_dict(dict(jwk))
+        except Exception:  # the library raises many kinds of errors for a key that is not one
+            return
+        if isinstance(key.key_id, str) and key.algorithm_name in ALGORITHMS:
+            self.keys[key.key_id] = key
+
+    def read(self, kind: str, text: Any) -> dict[str, Any] | None:
+        """The claims, if one of the keys signed them as a statement of this kind."""
+        if not isinstance(text, str) or not _is_canonical(text):
+            return None
+        try:
+            header = jwt.get_unverified_header(text)
+            key = self.keys[header["kid"]]
+            if header.get("typ") != kind or "crit" in header:
+                return None
+            signed = jwt.PyJWS().decode(text, key, algorithms=[key.algorithm_name])
+            claims = json.loads(signed)
+        except Exception:  # a statement is hostile until it is verified
+            return None
+        return claims if isinstance(claims, dict) else None
+
+
+def trust_from(roots: Iterable[Mapping[str, Any]], rows: list[dict[str, Any]]) -> TrustedKeys:
+    """Trust starts at the published keys and goes back: `rows` from the newest to the oldest."""
+    trusted = TrustedKeys()
+    for root in roots:
+        trusted.add(root)
+    expected: tuple[int, str | None] | None = None
+    for row in rows:
+        number = row["number"]
+        statement = trusted.read(KEY, row["signed"])
+        if statement is None:
+            raise Finding("KEY_NOT_TRUSTED", number=number)
+        if expected and expected != (number, sha256(row["signed"])):
+            raise Finding("KEY_NOT_NAMED", number=number)
+        previous = statement.get("previous")
+        matches = (
+            statement.get("number") == number
+            and statement.get("key", {}).get("kid") == row["keyId"]
+            and statement.get("at") == row["at"]
+            and (previous is None) == (number == 1)
+        )
+        if not matches:
+            raise Finding("KEY_ROW_DIFFERS", number=number)
+        if previous:
+            trusted.add(previous["key"])
+        expected = (number - 1, previous["hash"] if previous else None)
+    if expected is None or expected[0] != 0:
+        raise Finding("FIRST_KEY_MISSING")
+    return trusted

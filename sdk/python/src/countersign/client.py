@@ -1,0 +1,224 @@
+"""The client for threads."""
+
+import inspect
+import time
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import httpx
+
+from countersign.addresses import may_use_proxy
+from countersign.answer import (
+    MAX_SMALL_ANSWER_BYTES,
+    exchange,
+    lines_of,
+    network_error,
+    read_bounded,
+    read_json,
+    refusal,
+)
+from countersign.client_base import ClientBase
+from countersign.delegation import Delegation, delegation_request, read_delegation
+from countersign.flows import (
+    LONGEST_WAIT_SECONDS,
+    Acquire,
+    ApiCall,
+    Pause,
+    Prove,
+    Send,
+    Step,
+    api_flow,
+    api_url,
+    is_refused_token,
+    lines_request,
+)
+from countersign.pages import PageReader
+from countersign.proof import Auth
+from countersign.token_cache import TokenCache, TokenStore, token_key
+
+if TYPE_CHECKING:
+    from countersign.httpx import BearerAuth
+
+T = TypeVar("T")
+C = TypeVar("C", bound="Client")
+
+
+class Client(ClientBase):
+    """An agent: it gets access tokens and calls the API. Threads may share it.
+
+    `issuer` is the address of Countersign. `auth` is the agent's secret, its `PrivateKey`, or a
+    function that returns the token of the platform that the agent runs on (workload identity).
+    """
+
+    def __init__(
+        self,
+        issuer: str,
+        client_id: str,
+        auth: Auth,
+        *,
+        timeout: float = 10.0,
+        transport: httpx.BaseTransport | None = None,
+        monotonic: Callable[[], float] = time.monotonic,
+        sleep: Callable[[float], None] = time.sleep,
+    ) -> None:
+        super().__init__(issuer, client_id, auth, monotonic)
+        self._http = httpx.Client(
+            timeout=timeout, transport=transport, trust_env=may_use_proxy(self.issuer)
+        )
+        self._sleep = sleep
+        self._tokens = TokenCache(TokenStore(monotonic))
+
+    def __enter__(self: C) -> C:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Closes the connections. Clients of `redeem` use those of the first client."""
+        if not self._delegation:
+            self._http.close()
+
+    def token(
+        self, *, resource: str | None = None, scope: str | Iterable[str] | None = None
+    ) -> str:
+        """An access token: for the API, or for the `resource` with this identifier.
+
+        It is cached, and renewed before it expires.
+        """
+        key = token_key(resource, scope, self._delegation)
+        return self._tokens.get(key, lambda has_token: self._run(self._token_flow(key, has_token)))
+
+    def forget(self, access_token: str) -> None:
+        """Removes a token that was refused from the cache."""
+        self._tokens.discard(access_token)
+
+    def auth(
+        self,
+        resource: str,
+        *,
+        scope: str | Iterable[str] | None = None,
+        origin: str | None = None,
+    ) -> "BearerAuth":
+        """For `httpx.Client(auth=…)`: adds tokens for the resource to requests to its address.
+
+        Addresses below it get them, too. `origin` is the address of the service, if the identifier
+        of the resource is another one.
+        """
+        from countersign.httpx import BearerAuth
+
+        return BearerAuth(self, resource, scope=scope, origin=origin)
+
+    def request(
+        self,
+        method: str,
+        path: str,
+        *,
+        params: Mapping[str, Any] | None = None,
+        json: Any = None,
+        data: Mapping[str, str] | None = None,
+        headers: Mapping[str, str] | None = None,
+        max_wait: float = LONGEST_WAIT_SECONDS,
+    ) -> Any:
+        """Calls the API and returns the JSON of its answer. `path` is relative to /api/v1.
+
+        `max_wait` is how many seconds it may wait in all before it sends the request again.
+        """
+        call = ApiCall(method, path, params, json, data, headers or {}, max_wait)
+        return read_json(self._run(api_flow(self.issuer, call, self.forget)))
+
+    def get(self, path: str, **params: Any) -> Any:
+        return self.request("GET", path, params=params)
+
+    def post(self, path: str, json: Any = None) -> Any:
+        return self.request("POST", path, json=json)
+
+    def put(self, path: str, json: Any = None) -> Any:
+        return self.request("PUT", path, json=json)
+
+    def patch(self, path: str, json: Any = None) -> Any:
+        return self.request("PATCH", path, json=json)
+
+    def delete(self, path: str) -> Any:
+        return self.request("DELETE", path)
+
+    def iterate(self, path: str, **params: Any) -> Iterator[Any]:
+        """The entries of a list, page after page."""
+        reader = PageReader(params)
+        while not reader.is_last:
+            yield from reader.entries(self.request("GET", path, params=reader.params))
+
+    def lines(self, path: str, **params: Any) -> Iterator[str]:
+        """The lines of a large answer, such as `/audit/export`, as they come."""
+        url = api_url(self.issuer, path)
+        for is_last in (False, True):
+            token = self._api_token()
+            request = self._http.build_request(**lines_request(url, params, token))
+            try:
+                response = self._http.send(request, stream=True, follow_redirects=False, auth=None)
+                try:
+                    if not is_last and is_refused_token(response.status_code, response.headers):
+                        self.forget(token)
+                        continue
+                    if not response.is_success:
+                        raise refusal(read_bounded(response, MAX_SMALL_ANSWER_BYTES))
+                    yield from lines_of(response.iter_bytes())
+                    return
+                finally:
+                    response.close()
+            except httpx.TransportError as error:
+                raise network_error(error) from error
+
+    def delegate(
+        self,
+        delegatee_id: str,
+        scopes: str | Iterable[str],
+        *,
+        resource: str | Iterable[str] | None = None,
+        expires_in: int | None = None,
+        purpose: str | None = None,
+        allow_redelegation: bool = False,
+    ) -> Delegation:
+        """Lends scopes to another agent. A client of `redeem` passes its delegation on."""
+        body = delegation_request(
+            delegatee_id,
+            scopes,
+            resource=resource,
+            expires_in=expires_in,
+            purpose=purpose,
+            allow_redelegation=allow_redelegation,
+            parent_token=self._delegation or None,
+        )
+        own = self._derive("")
+        return read_delegation(own.request("POST", "/delegations", json=body))
+
+    def _api_token(self) -> str:
+        return self.token(resource=self._api_resource())
+
+    def _run(self, flow: Generator[Step, Any, T]) -> T:
+        result: Any = None
+        while True:
+            try:
+                step = flow.send(result)
+            except StopIteration as end:
+                value: T = end.value
+                return value
+            result = self._perform(step)
+
+    def _perform(self, step: Step) -> Any:
+        match step:
+            case Send(request, limit):
+                try:
+                    return exchange(self._http, self._http.build_request(**request), limit)
+                except httpx.TransportError as error:
+                    return error
+            case Pause(seconds):
+                return self._sleep(seconds)
+            case Prove():
+                proof = self._prove()
+                if inspect.iscoroutine(proof):
+                    proof.close()
+                    raise TypeError("auth must not be a coroutine function; use AsyncClient")
+                return proof
+            case Acquire():
+                return self._api_token()

@@ -1,0 +1,46 @@
+"""What the clients for threads and for asyncio share. It does no I/O."""
+
+from collections.abc import Callable, Generator
+from typing import Any, TypeVar
+
+from countersign.addresses import checked_issuer
+from countersign.flows import Step, token_flow
+from countersign.proof import AsyncAuth, prover
+from countersign.token_cache import IssuedToken, TokenKey
+
+C = TypeVar("C", bound="ClientBase")
+
+
+class ClientBase:
+    """The agent, and the delegation that it acts within."""
+
+    def __init__(
+        self, issuer: str, client_id: str, auth: AsyncAuth, monotonic: Callable[[], float]
+    ) -> None:
+        self.issuer = checked_issuer(issuer)
+        self.client_id = client_id
+        self._prove = prover(client_id, self.issuer, auth)
+        self._now = monotonic
+        self._delegation = ""
+
+    def redeem(self: C, delegation_token: str) -> C:
+        """A client that acts within a delegation: its tokens name the delegator as subject.
+
+        It shares connections and cache with this client.
+        """
+        if not delegation_token:
+            raise ValueError("delegation_token must not be empty")
+        return self._derive(delegation_token)
+
+    def _derive(self: C, delegation: str) -> C:
+        derived = object.__new__(type(self))
+        derived.__dict__.update(self.__dict__)
+        derived._delegation = delegation
+        return derived
+
+    def _api_resource(self) -> str | None:
+        # A delegation of a resource must not present the token of that resource to the API.
+        return self.issuer if self._delegation else None
+
+    def _token_flow(self, key: TokenKey, has_token: bool) -> Generator[Step, Any, IssuedToken]:
+        return token_flow(self.issuer, self.client_id, key, self._now, has_token)

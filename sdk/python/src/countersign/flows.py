@@ -1,0 +1,247 @@
+"""The client's protocol without I/O, for threads and for asyncio alike.
+
+A flow is a generator. It yields a step, and gets the step's result: an answer for `Send` (or the
+error of the network), a proof for `Prove`, a token for `Acquire`, nothing for `Pause`.
+"""
+
+import random
+import re
+import uuid
+from collections.abc import Callable, Generator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias
+
+import httpx
+
+from countersign.answer import (
+    HEADERS,
+    MAX_ANSWER_BYTES,
+    MAX_SMALL_ANSWER_BYTES,
+    Answer,
+    invalid_answer,
+    network_error,
+    read_json,
+    retry_after,
+)
+from countersign.proof import is_workload_token, proof_fields
+from countersign.token_cache import IssuedToken, TokenKey
+
+ATTEMPTS = 4
+# All waits together. A rate window lasts a minute; a longer Retry-After means that the quota of
+# the day is used up.
+LONGEST_WAIT_SECONDS = 65.0
+BACKOFF_SECONDS = 0.25
+LONGEST_BACKOFF_SECONDS = 8.0
+MAX_LIFETIME_SECONDS = 86_400
+TOKEN_EXCHANGE = "urn:ietf:params:oauth:grant-type:token-exchange"  # noqa: S105
+JWT_TYPE = "urn:ietf:params:oauth:token-type:jwt"
+# The characters of a bearer token (RFC 6750).
+BEARER = re.compile(r"[A-Za-z0-9._~+/-]+=*")
+INVALID_TOKEN = re.compile(r'\berror="?invalid_token\b')
+# POST operations that a second attempt cannot do twice: they take an idempotency key, or change
+# nothing.
+KEYED = re.compile(
+    r"/(agents|resources|webhooks|delegations|organizations|agents/[^/]+/credentials)"
+)
+HARMLESS = re.compile(r"/(token/introspect|token/revoke|tokens/preview|delegations/verify)")
+
+
+@dataclass(frozen=True)
+class Send:
+    """`request` are the arguments of `httpx.Client.build_request`."""
+
+    request: dict[str, Any] = field(repr=False)
+    limit: int
+
+
+@dataclass(frozen=True)
+class Pause:
+    seconds: float
+
+
+@dataclass(frozen=True)
+class Prove:
+    pass
+
+
+@dataclass(frozen=True)
+class Acquire:
+    pass
+
+
+Step: TypeAlias = Send | Pause | Prove | Acquire
+Outcome: TypeAlias = Answer | httpx.TransportError
+
+
+@dataclass(frozen=True)
+class ApiCall:
+    method: str
+    path: str
+    params: Mapping[str, Any] | None = None
+    json: Any = None
+    data: Mapping[str, str] | None = None
+    headers: Mapping[str, str] = field(default_factory=dict)
+    # All waits together.
+    max_wait: float = LONGEST_WAIT_SECONDS
+
+
+def token_flow(
+    issuer: str, client_id: str, key: TokenKey, now: Callable[[], float], has_token: bool
+) -> Generator[Step, Any, IssuedToken]:
+    """`has_token`: a token is renewed early. The caller does not wait for a busy server."""
+    asked_at = now()
+
+    def attempt() -> Generator[Step, Any, Outcome]:
+        nonlocal asked_at
+        # A new proof each time: an assertion can be used once.
+        path, form = _token_request(client_id, key, (yield Prove()))
+        asked_at = now()
+        url = f"{issuer}/api/v1{path}"
+        request = {"method": "POST", "url": url, "data": form, "headers": HEADERS}
+        outcome: Outcome = yield Send(request, MAX_SMALL_ANSWER_BYTES)
+        return outcome
+
+    answer = yield from _patiently(attempt, True, 0 if has_token else LONGEST_WAIT_SECONDS)
+    return _read_issued(answer, asked_at)
+
+
+def _token_request(client_id: str, key: TokenKey, proof: Any) -> tuple[str, dict[str, str]]:
+    """Path and form.
+
+    A workload exchanges its own token. Other clients, and workloads that redeem a delegation, prove
+    their identity at the token endpoint.
+    """
+    optional = {"resource": key.resource, "scope": key.scope}
+    common = {"client_id": client_id} | {name: text for name, text in optional.items() if text}
+    if key.delegation:
+        return "/token", common | _exchange(key.delegation) | proof_fields(proof)
+    if is_workload_token(proof):
+        return "/oidc/token", common | _exchange(proof.strip())
+    return "/token", common | {"grant_type": "client_credentials"} | proof_fields(proof)
+
+
+def _exchange(token: str) -> dict[str, str]:
+    return {
+        "grant_type": TOKEN_EXCHANGE,
+        "subject_token": token,
+        "subject_token_type": JWT_TYPE,
+    }
+
+
+def api_flow(
+    issuer: str, call: ApiCall, discard: Callable[[str], None]
+) -> Generator[Step, Any, Answer]:
+    """Sends the call with a token. A refused token is replaced once."""
+    url = api_url(issuer, call.path)
+    headers = {**HEADERS, **call.headers}
+    method = call.method.upper()
+    is_keyed = method == "POST" and KEYED.fullmatch(call.path) is not None
+    if is_keyed and not any(name.lower() == "idempotency-key" for name in headers):
+        headers["Idempotency-Key"] = str(uuid.uuid4())
+    is_repeatable = (
+        method in ("GET", "HEAD", "PUT", "DELETE")
+        or is_keyed
+        or (method == "POST" and HARMLESS.fullmatch(call.path) is not None)
+    )
+
+    def attempt_with(token: str) -> Callable[[], Generator[Step, Any, Outcome]]:
+        def attempt() -> Generator[Step, Any, Outcome]:
+            request = {
+                "method": method,
+                "url": url,
+                "params": _without_none(call.params),
+                "json": call.json,
+                "data": call.data,
+                "headers": {**headers, "Authorization": f"Bearer {token}"},
+            }
+            outcome: Outcome = yield Send(request, MAX_ANSWER_BYTES)
+            return outcome
+
+        return attempt
+
+    token: str = yield Acquire()
+    answer = yield from _patiently(attempt_with(token), is_repeatable, call.max_wait)
+    if is_refused_token(answer.status, answer.headers):
+        discard(token)
+        token = yield Acquire()
+        answer = yield from _patiently(attempt_with(token), is_repeatable, call.max_wait)
+    return answer
+
+
+def api_url(issuer: str, path: str) -> str:
+    """Raises ValueError for a path that leads out of the API."""
+    if (
+        not path.startswith("/")
+        or "\\" in path
+        or any(part in (".", "..") for part in path.split("/"))
+    ):
+        raise ValueError("path must begin with / and is relative to /api/v1")
+    return f"{issuer}/api/v1{path}"
+
+
+def lines_request(url: str, params: Mapping[str, Any], token: str) -> dict[str, Any]:
+    """For a large answer: the arguments of `build_request`."""
+    headers = {**HEADERS, "Accept": "*/*", "Authorization": f"Bearer {token}"}
+    return {"method": "GET", "url": url, "params": params or None, "headers": headers}
+
+
+def is_refused_token(status: int, headers: Mapping[str, str]) -> bool:
+    challenge = headers.get("WWW-Authenticate", "")
+    return status == 401 and INVALID_TOKEN.search(challenge) is not None
+
+
+def _patiently(
+    attempt: Callable[[], Generator[Step, Any, Outcome]],
+    is_repeatable: bool,
+    max_wait: float = LONGEST_WAIT_SECONDS,
+) -> Generator[Step, Any, Answer]:
+    """Tries again after 429, 503 and errors of the network, and only then."""
+    waited = 0.0
+    for number in range(1, ATTEMPTS + 1):
+        outcome = yield from attempt()
+        wait = _wait_after(outcome, number, is_repeatable)
+        if wait is None or number == ATTEMPTS or waited + wait > max_wait:
+            break
+        waited += wait
+        yield Pause(wait)
+    if isinstance(outcome, httpx.TransportError):
+        raise network_error(outcome) from outcome
+    return outcome
+
+
+def _wait_after(outcome: Outcome, attempts: int, is_repeatable: bool) -> float | None:
+    """In seconds. None: a second attempt does not help, or it may do the work twice."""
+    longest = min(BACKOFF_SECONDS * 2 ** (attempts - 1), LONGEST_BACKOFF_SECONDS)
+    backoff = longest * (0.5 + random.random() / 2)  # noqa: S311 (no secret)
+    if isinstance(outcome, Answer):
+        # A full rate window refuses before any work is done.
+        if outcome.status == 429 or (outcome.status == 503 and is_repeatable):
+            asked = retry_after(outcome.headers)
+            return backoff if asked is None else asked
+        return None
+    if isinstance(outcome, httpx.UnsupportedProtocol | httpx.ProxyError):
+        return None
+    # Without a connection the server has not seen the request.
+    is_unsent = isinstance(outcome, httpx.ConnectError | httpx.ConnectTimeout | httpx.PoolTimeout)
+    return backoff if is_unsent or is_repeatable else None
+
+
+def _without_none(params: Mapping[str, Any] | None) -> dict[str, Any] | None:
+    given = {name: value for name, value in (params or {}).items() if value is not None}
+    return given or None
+
+
+def _read_issued(answer: Answer, asked_at: float) -> IssuedToken:
+    body = read_json(answer)
+    if not isinstance(body, dict):
+        raise invalid_answer("the token endpoint answered with no JSON object")
+    token, kind = body.get("access_token"), body.get("token_type")
+    lifetime: Any = body.get("expires_in")
+    if not isinstance(token, str) or BEARER.fullmatch(token) is None:
+        raise invalid_answer("access_token is not a bearer token")
+    if not isinstance(kind, str) or kind.lower() != "bearer":
+        raise invalid_answer("token_type must be Bearer")
+    is_number = isinstance(lifetime, int | float) and not isinstance(lifetime, bool)
+    if not is_number or not lifetime > 0:
+        raise invalid_answer("expires_in must be a positive number")
+    return IssuedToken(token, float(min(lifetime, MAX_LIFETIME_SECONDS)), asked_at)

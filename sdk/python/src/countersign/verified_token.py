@@ -1,0 +1,124 @@
+"""The claims of an access token, checked without I/O."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from countersign.errors import TokenErrorCode
+
+# The algorithms that an instance may have. The key decides which one it is.
+ALGORITHMS = ("RS256", "ES256", "EdDSA")
+MAX_ACTORS = 10
+MAX_TOKEN_LENGTH = 16_384
+UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+
+
+class Refused(Exception):
+    """Why a token is refused. `is_missing`: there is none, so the challenge names no error."""
+
+    def __init__(
+        self, reason: str, code: TokenErrorCode = "invalid_token", *, is_missing: bool = False
+    ) -> None:
+        super().__init__(reason)
+        self.code: TokenErrorCode = code
+        self.is_missing = is_missing
+
+
+@dataclass(frozen=True)
+class VerifiedToken:
+    """A genuine access token. It is delegated when `actors` is not empty.
+
+    `agent_id` is the agent that acts, which the token was issued to (`client_id`); `subject` is
+    the agent on whose behalf it acts (`sub`), the same unless the token is delegated. `actors`
+    are the agents of the delegation chain (`act`): the one that acts now first, the subject's own
+    delegatee last. `chain_id` is the delegation.
+    """
+
+    agent_id: str
+    subject: str
+    actors: tuple[str, ...]
+    chain_id: str | None
+    scopes: tuple[str, ...]
+    organization_id: str
+    claims: dict[str, Any] = field(repr=False)
+
+
+def check_header(header: Mapping[str, Any]) -> str:
+    """The id of the key."""
+    if str(header.get("typ", "")).lower() not in ("at+jwt", "application/at+jwt"):
+        raise Refused("this is not an access token")
+    if "crit" in header:
+        raise Refused("the token demands an extension that is not known here")
+    kid = header.get("kid")
+    if not isinstance(kid, str):
+        raise Refused("the token names no key")
+    return kid
+
+
+def check_times(claims: Mapping[str, Any], now: float, tolerance: float) -> None:
+    expiry: Any = claims.get("exp")
+    if not _is_number(expiry):
+        raise Refused("exp must be a number")
+    if not now < expiry + tolerance:
+        raise Refused("the token has expired")
+    start: Any = claims.get("nbf")
+    if start is not None and not _is_number(start):
+        raise Refused("nbf must be a number")
+    if start is not None and not start <= now + tolerance:
+        raise Refused("the token is not valid yet")
+
+
+def read_claims(claims: dict[str, Any]) -> VerifiedToken:
+    scope = claims.get("scope", "")
+    if not isinstance(scope, str):
+        raise Refused("scope must be a string")
+    agent_id = _read_id(claims, "client_id")
+    subject = _read_id(claims, "sub")
+    actors, chain_id = _read_delegation(claims)
+    return VerifiedToken(
+        agent_id=agent_id,
+        subject=subject,
+        actors=actors,
+        chain_id=chain_id,
+        scopes=tuple(scope.split()),
+        organization_id=_read_id(claims, "organization_id"),
+        claims=claims,
+    )
+
+
+def _read_delegation(claims: dict[str, Any]) -> tuple[tuple[str, ...], str | None]:
+    if "act" not in claims:
+        if "chain_id" in claims:
+            raise Refused("chain_id without act")
+        if claims["sub"] != claims["client_id"]:
+            raise Refused("sub and client_id differ, but act is missing")
+        return (), None
+    actors: list[str] = []
+    holder = claims
+    while "act" in holder:
+        act = holder["act"]
+        if not isinstance(act, dict) or not is_id(act.get("sub")):
+            raise Refused("act must name an agent in sub")
+        if len(actors) == MAX_ACTORS:
+            raise Refused(f"act names more than {MAX_ACTORS} agents")
+        actors.append(act["sub"])
+        holder = act
+    if actors[0] != claims["client_id"]:
+        raise Refused("act names another agent than client_id")
+    return tuple(actors), _read_id(claims, "chain_id")
+
+
+def _read_id(claims: dict[str, Any], claim: str) -> str:
+    value = claims.get(claim)
+    if not is_id(value):
+        raise Refused(f"{claim} must be a UUID")
+    return str(value)
+
+
+def is_id(value: Any) -> bool:
+    return isinstance(value, str) and UUID.fullmatch(value) is not None
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)

@@ -1,0 +1,432 @@
+"""Against a running server, whose own tests start this file and set the variables."""
+
+import asyncio
+import json
+import os
+import threading
+import time
+import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import httpx
+import pytest
+
+import countersign
+from countersign import (
+    ApiError,
+    AsyncClient,
+    AsyncVerifier,
+    AuditExportError,
+    Client,
+    PrivateKey,
+    TokenError,
+    VerifiedToken,
+    Verifier,
+    WebhookError,
+)
+
+SETTINGS = os.environ.get("COUNTERSIGN_TEST_SERVER", "")
+pytestmark = pytest.mark.skipif(not SETTINGS, reason="needs a server")
+SERVER: dict[str, Any] = json.loads(Path(SETTINGS).read_text()) if SETTINGS else {}
+ISSUER = SERVER.get("issuer", "")
+ORGANIZATION = SERVER.get("organizationId", "")
+README = Path(__file__).parents[1] / "README.md"
+
+
+@pytest.fixture(scope="module")
+def operator() -> Iterator[Client]:
+    with Client(ISSUER, SERVER["clientId"], SERVER["clientSecret"]) as client:
+        yield client
+
+
+def register(operator: Client, *scopes: str) -> tuple[str, str]:
+    """The id and the secret of a new agent."""
+    agent = operator.post(
+        "/agents",
+        {
+            "email": f"{uuid.uuid4()}@example.com",
+            "agentType": "custom",
+            "version": "1.0.0",
+            "capabilities": ["demo:run"],
+            "owner": "sdk",
+            "deploymentEnv": "development",
+            "allowedScopes": list(scopes),
+        },
+    )
+    credential = operator.post(f"/agents/{agent['agentId']}/credentials", {})
+    return agent["agentId"], credential["clientSecret"]
+
+
+def new_agent(operator: Client, *scopes: str) -> Client:
+    return Client(ISSUER, *register(operator, *scopes))
+
+
+def new_resource(operator: Client, identifier: str, *agents: str) -> str:
+    scopes = [{"name": "orders:read"}, {"name": "orders:write"}]
+    resource = operator.post(
+        "/resources", {"identifier": identifier, "name": "Orders", "scopes": scopes}
+    )
+    for agent in agents:
+        path = f"/agents/{agent}/grants/{resource['resourceId']}"
+        operator.put(path, {"scopes": ["orders:read"]})
+    return str(resource["resourceId"])
+
+
+def free_port() -> int:
+    return int(SERVER["ports"].pop())
+
+
+@contextmanager
+def serving(app: Any, port: int) -> Iterator[None]:
+    import uvicorn
+
+    server = uvicorn.Server(uvicorn.Config(app, host="127.0.0.1", port=port, log_level="warning"))
+    thread = threading.Thread(target=server.run, daemon=True)
+    thread.start()
+    while not server.started:
+        assert thread.is_alive()
+        time.sleep(0.02)
+    try:
+        yield
+    finally:
+        server.should_exit = True
+        thread.join(20)
+
+
+def test_token_of_the_api(operator: Client) -> None:
+    agent = new_agent(operator, "agents:read", "tokens:read")
+    verified = Verifier(ISSUER, ISSUER, ORGANIZATION, revocation="none").verify(agent.token())
+    assert (verified.agent_id, verified.subject) == (agent.client_id, agent.client_id)
+    assert set(verified.scopes) == {"agents:read", "tokens:read"}
+    narrow = agent.token(scope="agents:read")
+    assert Verifier(ISSUER, ISSUER, ORGANIZATION, revocation="none").verify(narrow).scopes == (
+        "agents:read",
+    )
+    assert agent.get(f"/agents/{agent.client_id}")["agentId"] == agent.client_id
+    with pytest.raises(ApiError) as refusal:
+        agent.post("/agents", {})
+    assert refusal.value.status == 403
+    assert refusal.value.request_id
+
+
+def test_asyncio_does_the_same(operator: Client) -> None:
+    async def run() -> VerifiedToken:
+        async with AsyncClient(ISSUER, *register(operator, "agents:read")) as agent:
+            assert (await agent.get(f"/agents/{agent.client_id}"))["agentId"] == agent.client_id
+            seen = [entry async for entry in agent.iterate("/agents", limit=2)]
+            assert len(seen) >= 3
+            verifier = AsyncVerifier(ISSUER, ISSUER, ORGANIZATION, revocation="none")
+            return await verifier.verify(await agent.token(), scopes=["agents:read"])
+
+    assert asyncio.run(run()).actors == ()
+
+
+def test_a_wrong_secret() -> None:
+    with pytest.raises(ApiError, match="invalid_client"):
+        Client(ISSUER, SERVER["clientId"], "cs_wrong").token()
+
+
+def test_a_private_key() -> None:
+    key = SERVER["keyAgent"]
+    for auth in (PrivateKey(key["pem"], key_id=key["keyId"]), key["pem"]):
+        token = Client(ISSUER, key["clientId"], auth).token()
+        verified = Verifier(ISSUER, ISSUER, ORGANIZATION, revocation="none").verify(token)
+        assert verified.agent_id == key["clientId"]
+
+
+def test_the_token_of_a_workload() -> None:
+    """Each can be used once, so each request of a token gets a new one."""
+    workload = SERVER["workload"]
+    tokens = list(workload["tokens"])
+    agent = Client(ISSUER, workload["clientId"], tokens.pop)
+    verified = Verifier(ISSUER, ISSUER, ORGANIZATION, revocation="none").verify(agent.token())
+    assert verified.agent_id == workload["clientId"]
+    assert agent.get(f"/agents/{agent.client_id}")["agentId"] == agent.client_id
+
+    async def other_token() -> str:
+        return str(tokens.pop())
+
+    async def run() -> str:
+        async with AsyncClient(ISSUER, workload["clientId"], other_token) as client:
+            return await client.token(scope="agents:read")
+
+    assert asyncio.run(run())
+    assert tokens == []
+
+
+def test_lists(operator: Client) -> None:
+    agents = list(operator.iterate("/agents", limit=2))
+    assert len({agent["agentId"] for agent in agents}) == len(agents) >= 3
+    assert isinstance(list(operator.iterate("/webhooks")), list)
+    for webhook in operator.iterate("/webhooks"):
+        assert list(operator.iterate(f"/webhooks/{webhook['id']}/deliveries", limit=1))
+
+
+def test_a_token_of_a_resource_and_its_revocation(operator: Client) -> None:
+    agent = new_agent(operator)
+    audience = f"https://{uuid.uuid4()}.example.com"
+    new_resource(operator, audience, agent.client_id)
+    token = agent.token(resource=audience)
+    assert agent.token(resource=audience) == token
+    offline = Verifier(ISSUER, audience, ORGANIZATION, revocation="none")
+    verified = offline.verify({"Authorization": f"Bearer {token}"}, scopes="orders:read")
+    assert verified.agent_id == agent.client_id
+    with pytest.raises(TokenError) as refusal:
+        offline.verify(token, scopes="orders:write")
+    assert refusal.value.status == 403
+    with pytest.raises(TokenError):
+        Verifier(ISSUER, ISSUER, ORGANIZATION, revocation="none").verify(token)
+
+    introspecting = Verifier(
+        ISSUER,
+        audience,
+        ORGANIZATION,
+        revocation="introspect",
+        introspect_with=new_agent(operator, "tokens:read"),
+    )
+    assert introspecting.verify(token).agent_id == agent.client_id
+    operator.request("POST", "/token/revoke", data={"token": token})
+    assert offline.verify(token), "nothing tells the verifier"
+    with pytest.raises(TokenError, match="revoked") as refusal:
+        introspecting.verify(token)
+    assert refusal.value.status == 401
+
+    closed = Verifier(
+        ISSUER, audience, ORGANIZATION, revocation="introspect", introspect_with=new_agent(operator)
+    )
+    with pytest.raises(TokenError) as refusal:
+        closed.verify(agent.token(resource=audience, scope="orders:read"))
+    assert refusal.value.status == 503, "its client lacks tokens:read"
+
+
+def test_a_revoked_token_of_the_api_is_replaced(operator: Client) -> None:
+    agent = new_agent(operator, "agents:read")
+    first = agent.token()
+    operator.request("POST", "/token/revoke", data={"token": first})
+    assert agent.get(f"/agents/{agent.client_id}")["agentId"] == agent.client_id
+    assert agent.token() != first
+
+
+def test_delegations(operator: Client) -> None:
+    first = new_agent(operator, "agents:read")
+    second, third = new_agent(operator), new_agent(operator)
+    delegation = first.delegate(
+        second.client_id,
+        "agents:read",
+        expires_in=600,
+        purpose="test",
+        allow_redelegation=True,
+    )
+    acting = second.redeem(delegation.token)
+    assert acting.get(f"/agents/{first.client_id}")["agentId"] == first.client_id
+    verifier = Verifier(ISSUER, ISSUER, ORGANIZATION, revocation="none")
+    verified = verifier.verify(acting.token(), max_depth=1)
+    assert (verified.agent_id, verified.subject) == (second.client_id, first.client_id)
+    assert verified.chain_id == delegation.chain_id
+    assert second.token() != acting.token()
+
+    passed_on = acting.delegate(third.client_id, ["agents:read"])
+    deep = third.redeem(passed_on.token).token()
+    assert verifier.verify(deep).actors == (third.client_id, second.client_id)
+    with pytest.raises(TokenError, match="delegated 2 times"):
+        verifier.verify(deep, max_depth=1)
+
+    first.delete(f"/delegations/{delegation.chain_id}")
+    with pytest.raises(ApiError, match="DELEGATION_REVOKED|invalid_grant"):
+        acting.get(f"/agents/{first.client_id}")
+
+
+def test_a_delegation_of_a_resource(operator: Client) -> None:
+    first, second, third = (new_agent(operator) for _ in range(3))
+    audience = f"https://{uuid.uuid4()}.example.com"
+    new_resource(operator, audience, first.client_id)
+    delegation = first.delegate(
+        second.client_id, ["orders:read"], resource=audience, allow_redelegation=True
+    )
+    acting = second.redeem(delegation.token)
+    verifier = Verifier(ISSUER, audience, ORGANIZATION, revocation="none")
+    verified = verifier.verify(acting.token(resource=audience), scopes="orders:read")
+    assert (verified.agent_id, verified.subject) == (second.client_id, first.client_id)
+    passed_on = acting.delegate(third.client_id, ["orders:read"])
+    deep = third.redeem(passed_on.token).token(resource=audience)
+    assert verifier.verify(deep).actors == (third.client_id, second.client_id)
+
+
+def test_a_real_delivery() -> None:
+    body, headers = SERVER["delivery"]["body"].encode(), SERVER["delivery"]["headers"]
+    now = int(headers["x-service-timestamp"])
+    secrets = ["whsec_other", SERVER["delivery"]["secret"]]
+    delivery = countersign.verify_webhook(body, headers, secrets, now=now)
+    assert delivery.json()["type"] == delivery.event_type == "agent.created"
+    with pytest.raises(WebhookError):
+        countersign.verify_webhook(body + b" ", headers, secrets, now=now)
+    with pytest.raises(WebhookError):
+        countersign.verify_webhook(body, headers, "whsec_other", now=now)
+
+
+def test_a_real_audit_export(operator: Client) -> None:
+    jwks = httpx.get(f"{ISSUER}/.well-known/jwks.json").json()
+    lines = list(operator.lines("/audit/export", organizationId=ORGANIZATION))
+    checkpoint = operator.get("/audit/checkpoints", limit=1, organizationId=ORGANIZATION)["data"][0]
+    export = countersign.verify_audit_export(lines, checkpoint, jwks=jwks)
+    assert (export.organization_id, export.chains) == (ORGANIZATION, 1)
+    assert export.events > 10
+    changed = [line.replace("agent.created", "agent.deleted") for line in lines]
+    with pytest.raises(AuditExportError) as finding:
+        countersign.verify_audit_export(changed, jwks=jwks)
+    assert finding.value.code == "EVENT_CHANGED"
+
+    async def verify() -> countersign.AuditExport:
+        async with AsyncClient(ISSUER, SERVER["clientId"], SERVER["clientSecret"]) as client:
+            live = client.lines("/audit/export", organizationId=ORGANIZATION)
+            return await countersign.async_verify_audit_export(
+                live, json.dumps(checkpoint), jwks=jwks
+            )
+
+    assert asyncio.run(verify()).organization_id == ORGANIZATION
+
+
+# Frameworks
+
+
+def example(containing: str, values: dict[str, str]) -> str:
+    """A Python block of the README, with other addresses and ids."""
+    blocks = README.read_text().split("```python\n")[1:]
+    [code] = [block.split("```")[0] for block in blocks if containing in block]
+    for name, value in values.items():
+        code = code.replace(name, value)
+    return code
+
+
+def test_the_examples_of_the_readme(operator: Client, capsys: pytest.CaptureFixture[str]) -> None:
+    agent_id, secret = register(operator)
+    port = free_port()
+    audience = f"http://localhost:{port}"
+    new_resource(operator, audience, agent_id)
+    values = {
+        '"https://id.example.com"': repr(ISSUER),
+        "https://api.example.com": audience,
+        "ORGANIZATION_ID": repr(ORGANIZATION),
+        "CLIENT_ID": repr(agent_id),
+        "CLIENT_SECRET": repr(secret),
+    }
+    api: dict[str, Any] = {}
+    exec(example("from countersign.fastapi", values), api)  # noqa: S102
+    with serving(api["app"], port):
+        quickstart = example("http = httpx.Client(auth=", values)
+        assert len([line for line in quickstart.splitlines() if line.strip()]) == 5
+        caller: dict[str, Any] = {}
+        exec(quickstart, caller)  # noqa: S102
+        assert capsys.readouterr().out == f"{ {'agent': agent_id, 'orders': []} }\n"
+        answer = caller["http"].post(f"{audience}/orders")
+        assert answer.status_code == 405
+    token = Client(ISSUER, agent_id, secret).token(resource=audience)
+    request = SimpleNamespace(headers={"Authorization": f"Bearer {token}"})
+    exec(example("except TokenError", values), {"request": request})  # noqa: S102
+    assert capsys.readouterr().out.startswith(f"{agent_id} {agent_id} ()")
+    request.headers = {"Authorization": "Bearer x"}
+    exec(example("except TokenError", values), {"request": request})  # noqa: S102
+    assert capsys.readouterr().out.startswith("401 {'WWW-Authenticate': 'Bearer error=")
+
+
+@pytest.mark.parametrize("is_async", [False, True])
+def test_fastapi(operator: Client, is_async: bool) -> None:
+    from typing import Annotated
+
+    from fastapi import Depends, FastAPI
+
+    from countersign.fastapi import require_token
+
+    port = free_port()
+    audience = f"http://localhost:{port}"
+    agent = new_agent(operator)
+    new_resource(operator, audience, agent.client_id)
+    verifier: Verifier | AsyncVerifier = (
+        AsyncVerifier(ISSUER, audience, ORGANIZATION, revocation="none")
+        if is_async
+        else Verifier(ISSUER, audience, ORGANIZATION, revocation="none")
+    )
+    app = FastAPI()
+    reader, writer = require_token(verifier, "orders:read"), require_token(verifier, "orders:write")
+
+    @app.get("/orders")
+    def read(caller: Annotated[VerifiedToken, Depends(reader)]) -> str:
+        return caller.agent_id
+
+    @app.post("/orders")
+    def write(caller: Annotated[VerifiedToken, Depends(writer)]) -> str:
+        return caller.agent_id
+
+    with serving(app, port), httpx.Client(auth=agent.auth(audience)) as http:
+        url = f"{audience}/orders"
+        assert http.get(url).json() == agent.client_id
+        denied = http.post(url)
+        assert denied.status_code == 403
+        assert 'error="insufficient_scope"' in denied.headers["WWW-Authenticate"]
+        assert denied.json()["detail"]["error"] == "insufficient_scope"
+        anonymous = httpx.get(url)
+        assert anonymous.status_code == 401
+        assert anonymous.headers["WWW-Authenticate"] == 'Bearer scope="orders:read"'
+        wrong = httpx.get(url, headers={"Authorization": f"Bearer {agent.token()}"})
+        assert wrong.status_code == 401
+        assert 'error="invalid_token"' in wrong.headers["WWW-Authenticate"]
+        twice = httpx.get(
+            url, headers=[("Authorization", "Bearer x"), ("Authorization", "Bearer y")]
+        )
+        assert twice.status_code == 401
+        assert "HTTPBearer" in httpx.get(f"{audience}/openapi.json").text
+
+
+def test_mcp(operator: Client) -> None:
+    import httpx2
+    from mcp.client import Client as McpClient
+    from mcp.client.streamable_http import streamable_http_client
+    from mcp.server.auth.middleware.auth_context import get_access_token
+
+    from countersign.mcp import McpAuth
+
+    port = free_port()
+    audience = f"http://localhost:{port}/mcp"
+    allowed, denied = register(operator), register(operator)
+    new_resource(operator, audience, allowed[0])
+    values = {
+        '"https://id.example.com"': repr(ISSUER),
+        '"https://tools.example.com/mcp"': repr(audience),
+        "ORGANIZATION_ID": repr(ORGANIZATION),
+        "tools:use": "orders:read",
+    }
+    made: dict[str, Any] = {}
+    exec(example("McpTokenVerifier", values), made)  # noqa: S102
+    server = made["server"]
+
+    @server.tool()  # type: ignore[untyped-decorator]
+    def whoami() -> str:
+        token = get_access_token()
+        assert token is not None
+        assert token.claims is not None
+        return f"{token.client_id} {token.claims['organization_id']}"
+
+    async def call(client_id: str, secret: str) -> str:
+        async with AsyncClient(ISSUER, client_id, secret) as agent:
+            auth = McpAuth(agent, audience)
+            async with httpx2.AsyncClient(auth=auth) as http:
+                transport = streamable_http_client(audience, http_client=http)
+                async with McpClient(transport) as client:
+                    result: Any = await client.call_tool("whoami", {})
+                    return str(result.content[0].text)
+
+    with serving(server.streamable_http_app(), port):
+        assert asyncio.run(call(*allowed)) == f"{allowed[0]} {ORGANIZATION}"
+        anonymous = httpx.post(audience, json={})
+        assert anonymous.status_code == 401
+        assert "resource_metadata" in anonymous.headers["WWW-Authenticate"]
+        token = Client(ISSUER, *allowed).token()
+        other = httpx.post(audience, json={}, headers={"Authorization": f"Bearer {token}"})
+        assert other.status_code == 401, "a token for another audience"
+        with pytest.raises(BaseException) as refusal:  # noqa: PT011
+            asyncio.run(call(*denied))
+        assert "invalid_target" in repr(refusal.value)

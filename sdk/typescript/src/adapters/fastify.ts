@@ -1,0 +1,26 @@
+/** For Fastify: `app.get('/orders', { preHandler: requireToken(verifier, { scopes: 'orders:read' }) }, …)`. */
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { TokenError } from '../errors.ts';
+import type { Verifier, VerifyOptions } from '../verifier.ts';
+import type { VerifiedToken } from '../verify/access-token.ts';
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** The token of the request, after `requireToken`. */
+    agent?: VerifiedToken;
+  }
+}
+
+/** Answers 401, 403 or 503 unless the request has a token with these scopes. Sets `request.agent`. */
+export const requireToken =
+  (verifier: Verifier, options: VerifyOptions = {}) =>
+  async (request: FastifyRequest, reply: FastifyReply): Promise<unknown> => {
+    try {
+      request.agent = await verifier.verify(request.raw, options);
+      return undefined;
+    } catch (error) {
+      if (!(error instanceof TokenError)) throw error;
+      reply.code(error.status).header('WWW-Authenticate', error.wwwAuthenticate);
+      return reply.send({ error: error.code, error_description: error.message });
+    }
+  };

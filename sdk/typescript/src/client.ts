@@ -1,0 +1,225 @@
+/** The client of an agent: access tokens, requests with them, the API, and delegations. */
+import { destinationOf, readIssuer, readSecureUrl } from './addresses.ts';
+import { type Api, type ApiRequest, createApi } from './api.ts';
+import { type Auth, createTokenRequests, type TokenTarget } from './authentication.ts';
+import type { CreatedDelegation, NewDelegation } from './generated.ts';
+import { createPlatform, type Platform } from './platform.ts';
+import { discard, readError, redirectOf } from './response.ts';
+import { type Attempt, createRetry, type RetryOptions } from './retry.ts';
+import { createTokenCache } from './token-cache.ts';
+
+export interface ClientOptions {
+  /** The address of Countersign, without `/api/v1`. */
+  readonly issuer: string;
+  /** The id of the agent. */
+  readonly clientId: string;
+  readonly auth: Auth;
+  /** Identifiers of the resources that `fetch` calls. It names the one that covers the address. */
+  readonly resources?: readonly string[];
+  readonly retry?: RetryOptions;
+  /** For tests, and for programs with a fetch of their own. */
+  readonly platform?: Partial<Platform>;
+}
+
+export interface TokenOptions {
+  /** The identifier of a resource. Absent: the API of Countersign. */
+  readonly resource?: string | undefined;
+  /** Scopes, as a list or with spaces between them. Absent: all that the agent may hold. */
+  readonly scope?: string | readonly string[] | undefined;
+  readonly signal?: AbortSignal | undefined;
+}
+
+export interface FetchOptions extends Omit<RequestInit, 'signal'>, TokenOptions {
+  /** Where the server of `resource` is, if not at its identifier. The token may go there and below. */
+  readonly origin?: string | undefined;
+}
+
+export interface Client {
+  /** An access token, from the cache as long as it is good. */
+  token(options?: TokenOptions): Promise<string>;
+  /** As the global fetch, with a token for the resource that covers the address, or for `resource`. */
+  fetch(url: string | URL, options?: FetchOptions): Promise<Response>;
+  /** Every operation of the API: `client.api.getAgent({ agentId })`. */
+  readonly api: Api;
+  /** Lends scopes to another agent. Send it the `delegationToken` of the result. */
+  delegate(
+    delegation: NewDelegation,
+    options?: { readonly signal?: AbortSignal },
+  ): Promise<CreatedDelegation>;
+  /** A client that acts on behalf of the delegator: its tokens are of this delegation. The first request redeems the token. */
+  redeem(delegationToken: string): Client;
+}
+
+const maxRedirects = 5;
+const repeatableMethods: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS', 'PUT', 'DELETE']);
+
+interface Outgoing {
+  readonly url: URL;
+  readonly init: RequestInit;
+  readonly target: TokenTarget | undefined;
+  readonly signal: AbortSignal | undefined;
+}
+
+export function createClient(options: ClientOptions): Client {
+  const { clientId, auth, resources = [] } = options;
+  const issuer = readIssuer(options.issuer);
+  if (typeof clientId !== 'string' || clientId === '')
+    throw new TypeError('clientId must be the id of an agent');
+  for (const resource of resources) readSecureUrl(resource, 'resources');
+  const platform = createPlatform(options.platform);
+  const retry = createRetry(platform, options.retry);
+  const once = createRetry(platform, { ...options.retry, attempts: 1 });
+  const tokens = createTokenRequests({ issuer, clientId, auth, platform, retry, once });
+  const cache = createTokenCache(platform);
+
+  const keyOf = ({ resource, scope, chain }: TokenTarget) => JSON.stringify([chain, resource, scope]);
+  const tokenOf = async (target: TokenTarget, signal?: AbortSignal) =>
+    (await cache.get(keyOf(target), (hasToken) => tokens.issue(target, hasToken), signal)).accessToken;
+
+  /** Sends with a token. A token that the server does not know any more is replaced once. */
+  const send = async <T>(
+    { url, init, target, signal }: Outgoing,
+    repeat: Attempt['repeat'],
+    read: (response: Response) => Promise<{ result: T; refused?: Response } | { refused: Response }>,
+  ): Promise<T> => {
+    // Wrong options are errors of the program: fetch would throw the same TypeError as for a network error.
+    new Request(url, repeat === 'never' ? { ...init, body: null } : init);
+    for (let isRenewed = false; ; isRenewed = true) {
+      const token = target && (await tokenOf(target, signal));
+      const headers = new Headers(init.headers);
+      if (token !== undefined) headers.set('authorization', `Bearer ${token}`);
+      const answer = await retry({ repeat, signal }, async (attemptSignal) => {
+        const request: RequestInit = { ...init, headers, redirect: 'manual', signal: attemptSignal };
+        const response = await platform.fetch(url, request);
+        if (target && token !== undefined && isInvalidToken(response)) {
+          cache.invalidate(keyOf(target), token);
+          if (!isRenewed && repeat !== 'never') {
+            discard(response);
+            return { result: undefined };
+          }
+        }
+        const outcome = await read(response);
+        return 'result' in outcome ? { ...outcome, result: { value: outcome.result } } : outcome;
+      });
+      if (answer) return answer.value;
+    }
+  };
+
+  const callApi =
+    (chain: string | undefined) => (request: ApiRequest, read: (response: Response) => Promise<unknown>) => {
+      const { entry, path, headers, body, signal } = request;
+      const isRepeatable = repeatableMethods.has(entry.method) || entry.idempotencyKey;
+      return send<unknown>(
+        {
+          url: new URL(`${issuer}${path}`),
+          init: { method: entry.method, headers, ...(body !== undefined && { body }) },
+          // A delegation of a resource must not present that resource's token here.
+          target: entry.scopes && { chain, resource: chain && issuer },
+          signal,
+        },
+        isRepeatable ? 'always' : 'after-429',
+        async (response) => {
+          if (response.status === 429 || response.status === 503) return { refused: response };
+          if (!response.ok && !redirectOf(response)) throw await readError(response);
+          return { result: await read(response) };
+        },
+      );
+    };
+
+  const targetOf = ({ resource, scope }: TokenOptions, chain: string | undefined): TokenTarget => ({
+    chain,
+    resource: resource !== undefined && isIssuer(resource, issuer) ? chain && issuer : resource,
+    scope: readScope(scope),
+  });
+
+  const fetchWithToken = async (
+    address: string | URL,
+    { resource: named, origin, scope, signal, redirect = 'follow', ...init }: FetchOptions,
+    chain: string | undefined,
+  ): Promise<Response> => {
+    let url = readSecureUrl(address, 'url');
+    const { resource, mayGetToken } = destinationOf(url, { resource: named, origin }, [...resources, issuer]);
+    const headers = new Headers(init.headers);
+    let request: RequestInit = { ...init, headers };
+    for (let count = 0; ; count += 1) {
+      const target = mayGetToken(url) ? targetOf({ resource, scope }, chain) : undefined;
+      const response = await send<Response>(
+        { url, init: request, target, signal },
+        repeatOf(request),
+        async (answer) =>
+          answer.status === 429 || answer.status === 503
+            ? { result: answer, refused: answer }
+            : { result: answer },
+      );
+      const refusal = redirect === 'manual' ? undefined : redirectOf(response);
+      if (!refusal) return response;
+      const location = response.headers.get('location');
+      discard(response);
+      const isSafe = ['GET', 'HEAD'].includes(methodOf(request)) || response.status === 303;
+      if (redirect === 'error' || location === null || !isSafe || count === maxRedirects) throw refusal;
+      if (!URL.canParse(location, url)) throw refusal;
+      const next = readSecureUrl(new URL(location, url), 'the address of the redirect');
+      for (const name of [...headers.keys()])
+        if (!mayFollow(name, next.origin === url.origin)) headers.delete(name);
+      url = next;
+      request = { ...init, headers, method: methodOf(request) === 'HEAD' ? 'HEAD' : 'GET', body: null };
+    }
+  };
+
+  const clientOf = (chain: string | undefined): Client => {
+    const api = createApi(callApi(chain));
+    return {
+      api,
+      token: async (wanted = {}) => tokenOf(targetOf(wanted, chain), wanted.signal),
+      fetch: (url, init = {}) => fetchWithToken(url, init, chain),
+      // A delegation is passed on with the agent's own token: one for a resource does not open the API.
+      delegate: (delegation, call) =>
+        own.createDelegation(
+          { body: { ...delegation, ...(chain !== undefined && { parentToken: chain }) } },
+          call,
+        ),
+      redeem(delegationToken) {
+        if (typeof delegationToken !== 'string' || delegationToken === '')
+          throw new TypeError('redeem needs the delegationToken that delegate answered');
+        return clientOf(delegationToken);
+      },
+    };
+  };
+  const own = createApi(callApi(undefined));
+  return clientOf(undefined);
+}
+
+const isIssuer = (resource: string, issuer: string): boolean => resource.replace(/\/+$/, '') === issuer;
+
+/** Sorted, so that the cache knows the same scopes again. */
+function readScope(scope: TokenOptions['scope']): string | undefined {
+  if (scope === undefined) return undefined;
+  const names = (typeof scope === 'string' ? scope : scope.join(' ')).split(/\s+/).filter(Boolean);
+  if (names.length === 0) throw new TypeError('scope must name a scope; leave it out for all scopes');
+  return [...new Set(names)].sort().join(' ');
+}
+
+/** A redirected request has no body. Another origin gets nothing that may be secret, such as a cookie or a key in a header. */
+const mayFollow = (header: string, isSameOrigin: boolean): boolean =>
+  isSameOrigin
+    ? header !== 'authorization' && !header.startsWith('content-')
+    : ['accept', 'user-agent'].includes(header);
+
+/** RFC 6750 §3.1. */
+const isInvalidToken = ({ status, headers }: Response): boolean =>
+  status === 401 && /\berror="?invalid_token\b/.test(headers.get('www-authenticate') ?? '');
+
+const methodOf = ({ method = 'GET' }: RequestInit): string => method.toUpperCase();
+
+function repeatOf(request: RequestInit): Attempt['repeat'] {
+  const { body } = request;
+  if (
+    typeof body === 'object' &&
+    body !== null &&
+    (Symbol.asyncIterator in body || body instanceof ReadableStream)
+  )
+    return 'never';
+  return repeatableMethods.has(methodOf(request)) || new Headers(request.headers).has('idempotency-key')
+    ? 'always'
+    : 'after-429';
+}

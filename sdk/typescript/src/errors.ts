@@ -1,0 +1,127 @@
+/** The errors that this SDK throws, besides TypeError for wrong options. */
+import type { AuditProblem, AuditProblemCode } from './audit/problems.ts';
+
+export interface ApiErrorOptions {
+  readonly requestId?: string | undefined;
+  readonly details?: unknown;
+  readonly retryAfterSeconds?: number | undefined;
+  readonly cause?: unknown;
+}
+
+/** The server refused a request. */
+export class ApiError extends Error {
+  /** The HTTP status. */
+  readonly status: number;
+  /** The code of the API (`AGENT_NOT_FOUND`), or the OAuth error of the token endpoint (`invalid_client`). */
+  readonly code: string;
+  /** The header X-Request-Id of the answer. The server's log and audit log have the same id. */
+  readonly requestId: string | undefined;
+  /** For VALIDATION_ERROR: `{ fields: [{ in, field, message }] }`. */
+  readonly details: unknown;
+  /** When the request may be sent again, if the server says so. */
+  readonly retryAfterSeconds?: number;
+
+  constructor(status: number, code: string, message: string, options: ApiErrorOptions = {}) {
+    const { requestId, details, retryAfterSeconds, cause } = options;
+    super(
+      `${status} ${code}: ${message}${requestId === undefined ? '' : ` (request ${requestId})`}`,
+      cause === undefined ? undefined : { cause },
+    );
+    this.name = 'ApiError';
+    this.status = status;
+    this.code = code;
+    this.requestId = requestId;
+    this.details = details;
+    if (retryAfterSeconds !== undefined) this.retryAfterSeconds = retryAfterSeconds;
+  }
+}
+
+export type ConnectionErrorCode = 'unreachable' | 'timeout' | 'invalid_response';
+
+/** There is no usable answer: the server cannot be reached, is too slow, or sends something else than Countersign does. */
+export class ConnectionError extends Error {
+  readonly code: ConnectionErrorCode;
+
+  constructor(code: ConnectionErrorCode, message: string, cause?: unknown) {
+    super(message, cause === undefined ? undefined : { cause });
+    this.name = 'ConnectionError';
+    this.code = code;
+  }
+}
+
+export type TokenErrorCode =
+  | 'invalid_token'
+  | 'insufficient_scope'
+  | 'invalid_request'
+  | 'temporarily_unavailable';
+
+/** A token was refused. Answer with `status` and the header `WWW-Authenticate` with the text `wwwAuthenticate`. */
+export class TokenError extends Error {
+  readonly status: 401 | 403 | 503;
+  readonly code: TokenErrorCode;
+  readonly wwwAuthenticate: string;
+
+  constructor(
+    status: 401 | 403 | 503,
+    code: TokenErrorCode,
+    message: string,
+    options: { readonly wwwAuthenticate: string; readonly cause?: unknown },
+  ) {
+    super(message, options.cause === undefined ? undefined : { cause: options.cause });
+    this.name = 'TokenError';
+    this.status = status;
+    this.code = code;
+    this.wwwAuthenticate = options.wwwAuthenticate;
+  }
+}
+
+export type WebhookErrorCode =
+  | 'missing_header'
+  | 'invalid_timestamp'
+  | 'timestamp_out_of_tolerance'
+  | 'invalid_signature'
+  | 'invalid_body';
+
+/** A webhook delivery was refused: it is not genuine, or too old. */
+export class WebhookError extends Error {
+  readonly code: WebhookErrorCode;
+
+  constructor(code: WebhookErrorCode, message: string) {
+    super(message);
+    this.name = 'WebhookError';
+    this.code = code;
+  }
+}
+
+/** An audit export is not intact. */
+export class AuditExportError extends Error {
+  readonly code: AuditProblemCode;
+  /** The number of the line, from 1; undefined when the problem concerns the export as a whole. */
+  readonly line: number | undefined;
+  readonly organizationId: string | undefined;
+  /** The number of the link in its chain. */
+  readonly sequence: number | undefined;
+  readonly eventId: string | undefined;
+  /** How much was verified before the problem. */
+  readonly chains: number;
+  readonly events: number;
+
+  constructor(
+    { code, message, organizationId, sequence, eventId }: AuditProblem,
+    {
+      line,
+      chains,
+      events,
+    }: { readonly line?: number | undefined; readonly chains: number; readonly events: number },
+  ) {
+    super(line === undefined ? message : `line ${line}: ${message}`);
+    this.name = 'AuditExportError';
+    this.code = code;
+    this.line = line;
+    this.organizationId = organizationId;
+    this.sequence = sequence;
+    this.eventId = eventId;
+    this.chains = chains;
+    this.events = events;
+  }
+}

@@ -1,0 +1,79 @@
+/** Reads answers of a server that may be faulty: bounded size, JSON only, and errors with the reason that the server gives. */
+import { ApiError, ConnectionError } from './errors.ts';
+
+const maxJsonBytes = 16 * 1024 * 1024;
+const maxErrorBytes = 64 * 1024;
+const maxTextInMessage = 500;
+
+/** The JSON of an answer, undefined for an empty one. */
+export async function readJson(response: Response, maxBytes = maxJsonBytes): Promise<unknown> {
+  const text = await readText(response, maxBytes);
+  if (text === '') return undefined;
+  try {
+    return JSON.parse(text);
+  } catch (cause) {
+    throw new ConnectionError(
+      'invalid_response',
+      `${originOf(response)} sent no JSON (${plain(response.headers.get('content-type') ?? 'no type')}); is it the address of Countersign?`,
+      cause,
+    );
+  }
+}
+
+async function readText(response: Response, maxBytes: number): Promise<string> {
+  if (!response.body) return '';
+  const reader = response.body.getReader();
+  const decoder = new TextDecoder();
+  let text = '';
+  let length = 0;
+  for (;;) {
+    const { done, value } = await reader.read();
+    if (done) return text + decoder.decode();
+    length += value.length;
+    if (length > maxBytes) {
+      reader.cancel().catch(() => {});
+      throw new ConnectionError(
+        'invalid_response',
+        `the answer of ${originOf(response)} is longer than ${maxBytes} bytes`,
+      );
+    }
+    text += decoder.decode(value, { stream: true });
+  }
+}
+
+/** The server's error in either of its two forms. A proxy may send neither. */
+export async function readError(response: Response): Promise<ApiError> {
+  const answer = await readJson(response, maxErrorBytes).catch(() => undefined);
+  const { code, message, details, error, error_description } = (
+    typeof answer === 'object' && answer !== null ? answer : {}
+  ) as Readonly<Record<string, unknown>>;
+  const requestId = response.headers.get('x-request-id');
+  return new ApiError(
+    response.status,
+    textOf(code) ?? textOf(error) ?? `HTTP_${response.status}`,
+    textOf(message) ?? textOf(error_description) ?? 'the server gives no reason',
+    { requestId: requestId === null ? undefined : plain(requestId), details },
+  );
+}
+
+/** The server of an API has no reason to redirect. Browsers hide the status. */
+export const redirectOf = (response: Response): ConnectionError | undefined =>
+  response.type === 'opaqueredirect' || (response.status >= 300 && response.status < 400)
+    ? new ConnectionError(
+        'invalid_response',
+        `${originOf(response)} answers with a redirect (${plain(response.headers.get('location') ?? 'hidden')}), which is not followed: use the address that it leads to`,
+      )
+    : undefined;
+
+/** Lets the connection be used again, or closes it. */
+export const discard = (response: Response): void => void response.body?.cancel().catch(() => {});
+
+export const originOf = ({ url }: Response): string =>
+  URL.canParse(url) ? new URL(url).origin : 'the server';
+
+const textOf = (value: unknown): string | undefined =>
+  typeof value === 'string' && value !== '' ? plain(value) : undefined;
+
+/** Messages end up in terminals and logs: no control characters, and not too long. */
+const plain = (text: string): string =>
+  text.slice(0, maxTextInMessage).replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, ' ');

@@ -1,0 +1,32 @@
+/** The public interface of `@countersign/sdk`. */
+export type { Api, CallOptions, Input, Output } from './api.ts';
+export type { AuditProblemCode } from './audit/problems.ts';
+export { readLines } from './audit/read-lines.ts';
+export {
+  type AuditCheckpoint,
+  type AuditExport,
+  type AuditExportOptions,
+  verifyAuditExport,
+} from './audit-export.ts';
+export type { Auth, PrivateKey } from './authentication.ts';
+export {
+  type Client,
+  type ClientOptions,
+  createClient,
+  type FetchOptions,
+  type TokenOptions,
+} from './client.ts';
+export { ApiError, AuditExportError, ConnectionError, TokenError, WebhookError } from './errors.ts';
+export type * from './generated.ts';
+export type { Platform } from './platform.ts';
+export type { RetryOptions } from './retry.ts';
+export {
+  createVerifier,
+  type Verifier,
+  type VerifierOptions,
+  type VerifyOptions,
+} from './verifier.ts';
+export type { VerifiedToken } from './verify/access-token.ts';
+export type { IncomingRequest } from './verify/bearer.ts';
+export type { IntrospectionClient } from './verify/introspection.ts';
+export { verifyWebhook, type WebhookEvent, type WebhookHeaders, type WebhookOptions } from './webhook.ts';

@@ -1,0 +1,126 @@
+/** The Python SDK: built as a wheel, installed into a fresh environment, checked with its own tools, and run against a server. */
+import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
+import { copyFileSync, cpSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, describe, it, type TestContext } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { clientOf, listen } from '../support/clients/listening.ts';
+import { skipWithout } from '../support/harness.ts';
+import { startReceiver, trustTestAuthority } from '../support/peers/receivers.ts';
+import { findProgram, freePort, until } from '../support/programs.ts';
+import { createTrustClient } from '../support/scenarios/trust.ts';
+
+const sdk = fileURLToPath(new URL('../../sdk/', import.meta.url));
+const folder = mkdtempSync(join(tmpdir(), 'countersign-sdk-python-'));
+after(() => rmSync(folder, { recursive: true, force: true }));
+/** A copy, so that the tools write nothing into the checkout. Without `src`: the tests import the installed wheel. */
+const project = join(folder, 'sdk', 'python');
+const python = join(folder, '.venv', 'bin', 'python');
+const timeout = 600_000;
+const isMissing = !findProgram('python3');
+
+function run(command: string, args: readonly string[], env: Record<string, string> = {}): Promise<string> {
+  const options = {
+    cwd: project,
+    env: { ...process.env, PYTHONDONTWRITEBYTECODE: '1', ...env },
+    timeout,
+    maxBuffer: 32 * 1024 * 1024,
+  };
+  return new Promise((resolve, reject) => {
+    execFile(command, [...args], options, (error, stdout, stderr) => {
+      if (!error) resolve(stdout);
+      else reject(new Error(`${command} ${args.join(' ')}: ${error.code}\n${stdout}${stderr}`));
+    });
+  });
+}
+
+/** The wheel with all its extras, once. */
+async function install(): Promise<void> {
+  const source = join(folder, 'source');
+  cpSync(join(sdk, 'python'), source, { recursive: true });
+  mkdirSync(project, { recursive: true });
+  for (const name of ['pyproject.toml', 'README.md', 'tests'])
+    cpSync(join(source, name), join(project, name), { recursive: true });
+  copyFileSync(join(sdk, 'vectors.json'), join(folder, 'sdk', 'vectors.json'));
+  copyFileSync(join(sdk, '..', 'openapi.json'), join(folder, 'openapi.json'));
+  await run('python3', ['-m', 'venv', join(folder, '.venv')]);
+  const pip = ['-m', 'pip', '--quiet', '--disable-pip-version-check'];
+  await run(python, [...pip, 'wheel', '--no-deps', '--wheel-dir', folder, source]);
+  const wheel = readdirSync(folder).find((name) => name.endsWith('.whl'));
+  assert.ok(wheel, 'there is a wheel');
+  await run(python, [...pip, 'install', `${join(folder, wheel)}[dev]`]);
+}
+
+let installed: Promise<void> | undefined;
+const test = (title: string, work: (t: TestContext) => Promise<void>) =>
+  it(title, { timeout }, async (t) => {
+    if (isMissing) return skipWithout(t, 'python3');
+    installed ??= install();
+    await installed;
+    await work(t);
+  });
+
+/** A server with a webhook delivery and agents. Returns a function that writes them into a file for the tests. */
+async function prepareServer(): Promise<() => Promise<string>> {
+  const t = await listen({ WEBHOOK_ALLOW_PRIVATE_TARGETS: 'true' });
+  trustTestAuthority();
+  const receiver = await startReceiver();
+  const token = await t.token();
+  const payload = { name: 'SDK', url: receiver.url, events: ['agent.created'] };
+  const { signingSecret } = (await t.call('POST', '/api/v1/webhooks', { token, payload })).json;
+  const delivery = await until('a delivery', async () => {
+    await t.agent();
+    await t.app.deliveries.drain();
+    return receiver.received[0];
+  });
+  const { privateKey, clientId } = await clientOf(t);
+  const { createPolicy } = await createTrustClient(t);
+  const policy = await createPolicy({ audiences: [t.issuer] });
+  const settings = {
+    issuer: t.issuer,
+    organizationId: t.operator.organizationId,
+    clientId: t.operator.clientId,
+    clientSecret: t.operator.clientSecret,
+    keyAgent: {
+      clientId,
+      keyId: 'client-key',
+      pem: privateKey.export({ type: 'pkcs8', format: 'pem' }),
+    },
+    delivery: { body: delivery.body, headers: delivery.headers, secret: signingSecret },
+    ports: await Promise.all(Array.from({ length: 8 }, freePort)),
+  };
+  const file = join(folder, 'server.json');
+  return async () => {
+    // A moment before they are used: they are valid for a few minutes, and the installation can take longer.
+    const tokens = [await policy.sign({ aud: t.issuer }), await policy.sign({ aud: t.issuer })];
+    writeFileSync(file, JSON.stringify({ ...settings, workload: { clientId: policy.agentId, tokens } }));
+    return file;
+  };
+}
+
+// Not in a test: what a test starts ends with the test.
+const writeSettings = isMissing ? undefined : await prepareServer();
+
+describe('the Python SDK', { timeout: 3 * timeout }, () => {
+  test('has types (mypy --strict) and passes the linter', async () => {
+    const source = join(folder, 'source');
+    await run(python, ['-m', 'ruff', 'check', '--no-cache', source]);
+    await run(python, ['-m', 'ruff', 'format', '--no-cache', '--check', source]);
+    const checked = [join(source, 'src'), join(source, 'tests')];
+    const config = join(source, 'pyproject.toml');
+    const cache = join(folder, 'mypy');
+    await run(python, ['-m', 'mypy', '--config-file', config, '--cache-dir', cache, ...checked], {
+      MYPYPATH: join(source, 'tests'),
+    });
+  });
+
+  test('passes the vectors, refuses hostile servers, and works with a real one', async (t) => {
+    assert.ok(writeSettings);
+    const env = { COUNTERSIGN_TEST_SERVER: await writeSettings() };
+    const output = await run(python, ['-m', 'pytest', '--quiet', '-rs'], env);
+    assert.doesNotMatch(output, /skipped|SKIPPED/, output);
+    t.diagnostic(output.trim().split('\n').at(-1) ?? '');
+  });
+});
