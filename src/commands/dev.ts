@@ -1,6 +1,6 @@
 /** `countersign dev`: sets the required variables (embedded PostgreSQL, no Redis, generated keys), then starts the server of `serve`. */
 import { createPublicKey, randomBytes } from 'node:crypto';
-import { chmodSync, existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { startRestartingPostgres } from '../adapters/embedded-postgres/restart.ts';
 import type { App } from '../app.ts';
@@ -9,66 +9,91 @@ import { generateKeyPair } from '../kernel/config/keypair.ts';
 import { createLifecycle } from '../kernel/lifecycle.ts';
 import { createLog } from '../kernel/observability/log.ts';
 import { createOperator, type Operator } from './bootstrap.ts';
-import { CommandError } from './command-error.ts';
-import { startServer } from './serve.ts';
+import { ensureConsole } from './build-console.ts';
+import { replacePrivateFile } from './client/private-file.ts';
+import { CommandError, exitCodes } from './command-error.ts';
+import { readableLog } from './readable-log.ts';
+import { requireFreePort, startServer } from './serve.ts';
 import { print, quoted } from './terminal.ts';
 
 type Admin = Operator & { readonly baseUrl: string };
 
+const loopback = '127.0.0.1';
 const overridden = ['DATABASE_URL', 'REDIS_URL', 'JWT_PRIVATE_KEY', 'JWT_PUBLIC_KEY'];
 
 export async function dev(env: Environment, options: { port?: string; data: string }): Promise<void> {
   const data = resolve(options.data);
+  const PORT = options.port ?? env.PORT;
   requirePort(options.port);
-  const log = createLog({ level: env.LOG_LEVEL ?? 'warn' });
+  await requireFreePort(env.HOST?.trim() || loopback, loadVariable('port', { PORT }));
+  const log = createLog({ level: env.LOG_LEVEL ?? 'warn', destination: readableLog });
   const lifecycle = createLifecycle(log);
+  let isReady = false;
+  // The first step is the last to run.
+  lifecycle.onStop(async () => {
+    if (isReady) print(`\nCountersign has stopped. Its data stays in ${options.data}. Goodbye!`);
+  });
   // For root, PostgreSQL runs as another user, which must be able to traverse the folder; each secret file is 0600.
   mkdirSync(data, { recursive: true, mode: process.getuid?.() === 0 ? 0o711 : 0o700 });
   for (const name of overridden)
-    if (env[name]) print(`dev ignores ${name} from the environment and uses its own; use serve to set it.`);
+    if (env[name] || env[`${name}_FILE`])
+      print(`dev ignores ${name} from the environment and uses its own; use serve to set it.`);
 
+  const consoleBuilt = loadVariable('consoleBuild', env) ? ensureConsole(print) : undefined;
   // PostgreSQL fails to start for reasons of the machine (a folder in use, a missing package, a full disk), which the user can fix.
   const postgres = await startRestartingPostgres({ dataDir: join(data, 'postgres'), print }).catch(
     (error) => {
-      throw new CommandError(error.message, { cause: error });
+      throw new CommandError(error.message);
     },
   );
   lifecycle.onStop(() => postgres.stop());
-  let admin: Admin | undefined;
+  let started: { readonly app: App; readonly admin: Admin } | undefined;
   let config: Config;
   try {
-    const PORT = options.port ?? env.PORT;
     config = loadConfig({
-      HOST: '127.0.0.1',
+      HOST: loopback,
       ...env,
       PORT,
       BASE_URL: env.BASE_URL?.trim() || `http://localhost:${loadVariable('port', { PORT })}`,
       LOG_LEVEL: env.LOG_LEVEL ?? 'warn',
       DATABASE_URL: postgres.url,
+      DATABASE_URL_FILE: '',
       REDIS_URL: 'memory://',
+      REDIS_URL_FILE: '',
       ...signingKeys(data),
-      DATA_ENCRYPTION_KEY: env.DATA_ENCRYPTION_KEY || encryptionKey(data),
+      DATA_ENCRYPTION_KEY:
+        env.DATA_ENCRYPTION_KEY || (env.DATA_ENCRYPTION_KEY_FILE ? '' : encryptionKey(data)),
     });
     await startServer(config, log, lifecycle, {
       worker: true,
       beforeListening: async (app) => {
-        admin = await adminOf(app, join(data, 'admin.json'), config.baseUrl);
+        started = { app, admin: await adminOf(app, join(data, 'admin.json'), config.baseUrl) };
       },
     });
   } catch (error) {
     await lifecycle.stop();
     throw error;
   }
-  if (admin) print(banner(admin, options.data));
+  if (!started) return;
+  // The link is good for a minute, so it is made when it can be used.
+  await consoleBuilt;
+  const { app, admin } = started;
+  const link = await app.webConsole.linkFor(admin.clientId, admin.clientSecret);
+  print(banner(admin, options.data, link?.url));
+  isReady = true;
 }
 
 /** Before PostgreSQL starts. The configuration would name the variable PORT, which the user did not set. */
 function requirePort(port: string | undefined): void {
   if (port === undefined) return;
   try {
-    loadVariable('port', { PORT: port });
+    // An empty variable counts as not set; an empty option is the mistake of a script.
+    loadVariable('port', { PORT: port.trim() || '""' });
   } catch {
-    throw new CommandError(`--port must be a number from 1 to 65535; it is "${quoted(port)}"`);
+    throw new CommandError(
+      `--port must be a number from 1 to 65535; it is "${quoted(port)}"`,
+      exitCodes.usage,
+    );
   }
 }
 
@@ -77,10 +102,10 @@ function signingKeys(data: string): Environment {
   const publicFile = join(data, 'signing-key.pub.pem');
   if (!existsSync(privateFile)) {
     const { privatePem, publicPem } = generateKeyPair();
-    writePrivateFile(publicFile, publicPem);
-    writePrivateFile(privateFile, privatePem);
+    replacePrivateFile(publicFile, publicPem);
+    replacePrivateFile(privateFile, privatePem);
   }
-  if (!existsSync(publicFile)) writePrivateFile(publicFile, publicHalf(privateFile));
+  if (!existsSync(publicFile)) replacePrivateFile(publicFile, publicHalf(privateFile));
   return {
     JWT_PRIVATE_KEY: '',
     JWT_PUBLIC_KEY: '',
@@ -104,7 +129,7 @@ function publicHalf(privateFile: string): string {
 
 function encryptionKey(data: string): string {
   const file = join(data, 'encryption-key');
-  if (!existsSync(file)) writePrivateFile(file, randomBytes(32).toString('base64'));
+  if (!existsSync(file)) replacePrivateFile(file, randomBytes(32).toString('base64'));
   return readFileSync(file, 'utf8').trim();
 }
 
@@ -115,7 +140,7 @@ async function adminOf(app: App, file: string, baseUrl: string): Promise<Admin> 
   const isSame = stored !== undefined && stored.agentId === operator?.agentId;
   const works = isSame && (await app.credentials.isValidSecret(stored.agentId, stored.clientSecret));
   const admin = works ? { ...stored, baseUrl } : { baseUrl, ...(await createOperator(app, true)) };
-  writePrivateFile(file, `${JSON.stringify(admin, null, 2)}\n`);
+  replacePrivateFile(file, `${JSON.stringify(admin, null, 2)}\n`);
   return admin;
 }
 
@@ -132,17 +157,12 @@ function readAdmin(file: string): Admin | undefined {
   }
 }
 
-/** Atomic, and readable by the owner alone. */
-function writePrivateFile(file: string, text: string): void {
-  const temporary = `${file}.${process.pid}`;
-  writeFileSync(temporary, text, { mode: 0o600 });
-  chmodSync(temporary, 0o600);
-  renameSync(temporary, file);
-}
-
-const banner = ({ baseUrl, clientId, clientSecret }: Admin, data: string) => `
+/** `link` is undefined when sessions cannot begin: over plain http at a public address. */
+const banner = ({ baseUrl, clientId, clientSecret }: Admin, data: string, link: string | undefined) => `
 Countersign is ready at ${baseUrl}
 
+  Console        ${link ?? `${baseUrl}/console`}
+                 ${link ? 'The link works once, within a minute. For a new one: npx countersign console' : 'Signing in needs https, or an address of this machine.'}
   API reference  ${baseUrl}/docs
   client_id      ${clientId}
   client_secret  ${clientSecret}

@@ -1,10 +1,14 @@
 /** `countersign serve`: HTTP and (without --no-worker) the background loops, in one process or several. */
 import cluster from 'node:cluster';
 import { lookup } from 'node:dns/promises';
+import { once } from 'node:events';
+import { createServer } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { App } from '../app.ts';
 import { type Config, type Environment, loadConfig } from '../kernel/config/config.ts';
 import { createLifecycle, type Lifecycle } from '../kernel/lifecycle.ts';
 import { createLog, type Log } from '../kernel/observability/log.ts';
+import { ensureConsole } from './build-console.ts';
 import { CommandError } from './command-error.ts';
 import { supervise } from './supervise.ts';
 import { answerRequests, requestMergedMetrics, stopOnMessage, waitForStopMessage } from './supervised.ts';
@@ -16,8 +20,11 @@ export interface ServeOptions {
 export async function serve(env: Environment, options: ServeOptions): Promise<void> {
   const config = loadConfig(env);
   const log = createLog({ level: config.logLevel });
-  const lifecycle = createLifecycle(log);
-  if (cluster.isPrimary) warnOfFreePlans(config, log);
+  const lifecycle = createLifecycle(log, { delayMs: config.shutdownDelaySeconds * 1_000 });
+  if (cluster.isPrimary) {
+    warnOfFreePlans(config, log);
+    if (config.consoleBuild) void ensureConsole((line) => log.warn(line));
+  }
   if (config.webConcurrency > 1 && cluster.isPrimary) return supervise(config, log, lifecycle);
   if (cluster.isWorker) stopOnMessage(lifecycle);
   await startServer(config, log, lifecycle, options);
@@ -50,7 +57,7 @@ export async function startServer(
     ...(cluster.isWorker && { metricsText: requestMergedMetrics }),
   });
   lifecycle.onStop(app.close);
-  if (cluster.isWorker) answerRequests(app.metrics, app.http.server.server);
+  if (cluster.isWorker) answerRequests(app);
   try {
     await app.prepare();
     await beforeListening(app);
@@ -59,26 +66,58 @@ export async function startServer(
     await lifecycle.stop();
     throw error;
   }
-  if (cluster.isWorker) lifecycle.onStop(waitForStopMessage);
+  lifecycle.onStop(() => stopServing(app, config));
   app.loops.start(worker ? 'all' : 'inEveryProcess');
   return app;
 }
 
-async function listen(app: App, { host, port }: Config): Promise<void> {
+/** The load balancer sends requests until it has seen /readyz fail. The supervisor of several processes waits for all of them. */
+async function stopServing(app: App, { shutdownDelaySeconds }: Config): Promise<void> {
+  app.drain();
+  if (cluster.isWorker) return waitForStopMessage(shutdownDelaySeconds * 1_000);
+  await sleep(shutdownDelaySeconds * 1_000);
+}
+
+export async function listen(
+  app: App,
+  { host, port }: Pick<Config, 'host' | 'port'>,
+  variable = 'PORT',
+): Promise<void> {
   try {
     await app.http.server.listen({ host: await singleAddress(host), port });
   } catch (error) {
-    const { code } = error as NodeJS.ErrnoException;
-    if (code === 'EADDRINUSE')
-      throw new CommandError(`port ${port} is already in use; choose another with PORT (or dev --port)`);
-    if (code === 'EACCES')
-      throw new CommandError(`this user may not listen on port ${port}; set PORT to a number above 1023`);
-    if (code === 'EADDRNOTAVAIL' || code === 'ENOTFOUND' || code === 'EAI_AGAIN')
-      throw new CommandError(
-        `HOST=${host} is not an address of this machine; use 0.0.0.0 for all interfaces or 127.0.0.1 for this machine only`,
-      );
-    throw error;
+    throw listenProblem(error, host, port, variable);
   }
+}
+
+/** Fails as a start would fail, before anything is created. */
+export async function requireFreePort(host: string, port: number): Promise<void> {
+  const probe = createServer();
+  try {
+    probe.listen({ host: await singleAddress(host), port });
+    await once(probe, 'listening');
+  } catch (error) {
+    throw listenProblem(error, host, port);
+  }
+  probe.close();
+  await once(probe, 'close');
+}
+
+function listenProblem(error: unknown, host: string, port: number, variable = 'PORT'): unknown {
+  const { code } = error as NodeJS.ErrnoException;
+  if (code === 'EADDRINUSE')
+    return new CommandError(
+      `port ${port} is already in use; choose another with ${variable === 'PORT' ? 'PORT (or dev --port)' : variable}`,
+    );
+  if (code === 'EACCES')
+    return new CommandError(
+      `this user may not listen on port ${port}; set ${variable} to a number above 1023`,
+    );
+  if (code === 'EADDRNOTAVAIL' || code === 'ENOTFOUND' || code === 'EAI_AGAIN')
+    return new CommandError(
+      `HOST=${host} is not an address of this machine; use 0.0.0.0 for all interfaces or 127.0.0.1 for this machine only`,
+    );
+  return error;
 }
 
 /** For `localhost` Fastify would open a second server for the second address, without our handling of connections. */

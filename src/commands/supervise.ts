@@ -1,7 +1,7 @@
 /**
- * The supervisor of WEB_CONCURRENCY > 1. It serves nothing. Its cluster workers are the serving processes. It restarts workers that exit and merges their metrics: each worker
- * asks the supervisor for GET /metrics and answers for all. Node's cluster accepts connections here and hands them to the workers
- * (round robin). supervised.ts is the worker's end of the messages.
+ * The supervisor of WEB_CONCURRENCY > 1. It serves nothing. Its cluster workers are the serving processes. It restarts workers that
+ * exit and merges their metrics: each worker asks the supervisor for GET /metrics and answers for all. Node's cluster accepts
+ * connections here and hands them to the workers (round robin). supervised.ts is the worker's end of the messages.
  */
 import cluster, { type Worker } from 'node:cluster';
 import { subscribe } from 'node:diagnostics_channel';
@@ -25,6 +25,8 @@ export type Message =
   | { readonly kind: 'connections'; readonly id: number; readonly connections: number }
   /** The worker got a signal and asks to stop. */
   | { readonly kind: 'stop-request' }
+  /** The supervisor was told to stop: /readyz becomes 503. */
+  | { readonly kind: 'drain' }
   | { readonly kind: 'stop' };
 
 /** A worker that does not answer within this time is stuck or exiting; the supervisor goes on without it. */
@@ -96,6 +98,8 @@ export async function supervise(config: Config, log: Log, lifecycle: Lifecycle):
 
   lifecycle.onStop(async () => {
     stopping = true;
+    for (const worker of running) send(worker, { kind: 'drain' });
+    await sleep(config.shutdownDelaySeconds * 1_000);
     await listeningSocket.close();
     await allConnectionsHandedOver([...listening]);
     await Promise.all(

@@ -1,7 +1,7 @@
 /** The worker's end of supervise.ts: the messages that a worker sends to its supervisor and receives from it. */
 import cluster from 'node:cluster';
-import type { Server } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { App } from '../app.ts';
 import type { Lifecycle } from '../kernel/lifecycle.ts';
 import type { Metrics } from '../kernel/observability/metrics.ts';
 import { type Message, replyTimeoutMs } from './supervise.ts';
@@ -25,24 +25,25 @@ export function stopOnMessage(lifecycle: Lifecycle): void {
  * The first step of a worker's shutdown. The cluster hands connections to this worker until the supervisor sends `stop`; a closed
  * server would lose them. Without an answer in time the worker stops anyway.
  */
-export async function waitForStopMessage(): Promise<void> {
+export async function waitForStopMessage(delayMs: number): Promise<void> {
   send({ kind: 'stop-request' });
   const timeout = new AbortController();
   await Promise.race([
     stopReceived.promise,
-    sleep(2 * replyTimeoutMs, undefined, { signal: timeout.signal }).catch(() => {}),
+    sleep(delayMs + 2 * replyTimeoutMs, undefined, { signal: timeout.signal }).catch(() => {}),
   ]);
   timeout.abort();
 }
 
-/** Answers the supervisor's requests for this worker's metrics and for the number of connections it was handed. */
-export function answerRequests(own: Metrics, server: Server): void {
+/** Answers the supervisor's requests for this worker's metrics and for the number of connections it was handed, and its message to drain. */
+export function answerRequests({ metrics: own, http, drain }: App): void {
   let connections = 0;
-  server.on('connection', () => {
+  http.server.server.on('connection', () => {
     connections += 1;
   });
   process.on('message', async (message: Message) => {
     if (message.kind === 'connections-request') send({ kind: 'connections', id: message.id, connections });
+    if (message.kind === 'drain') drain();
     if (message.kind === 'snapshot-request')
       send({ kind: 'snapshot', id: message.id, snapshot: await own.snapshot() });
   });

@@ -1,21 +1,23 @@
-/** `countersign worker`: the background loops without HTTP, for any number of `serve --no-worker` processes. */
+/** `countersign worker`: the background loops for any number of `serve --no-worker` processes; over HTTP only probes and metrics. */
 import { createApp } from '../app.ts';
 import { type Environment, loadConfig } from '../kernel/config/config.ts';
 import { createLifecycle } from '../kernel/lifecycle.ts';
 import { createLog } from '../kernel/observability/log.ts';
+import { listen } from './serve.ts';
 
 export async function worker(env: Environment): Promise<void> {
   const config = loadConfig(env);
   const log = createLog({ level: config.logLevel });
   const lifecycle = createLifecycle(log);
-  const app = await createApp({ config, log });
+  const app = await createApp({ config, log, serves: 'probes' });
   lifecycle.onStop(app.close);
   try {
     await app.prepare();
+    if (config.workerPort > 0) await listen(app, { ...config, port: config.workerPort }, 'WORKER_PORT');
   } catch (error) {
     await lifecycle.stop();
     throw error;
   }
   app.loops.start();
-  log.info('the background loops are running');
+  log.info({ port: config.workerPort }, 'the background loops are running');
 }

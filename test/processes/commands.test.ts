@@ -17,6 +17,7 @@ import { join } from 'node:path';
 import { after, describe, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { calculateJwkThumbprint, type JWK } from 'jose';
+import { scopes } from '../../src/contract/scopes.ts';
 import { createDatabase, createEmptyDatabase, environment, execute } from '../support/harness.ts';
 import {
   askToken,
@@ -134,8 +135,8 @@ describe('serve refuses to start', { concurrency: 3 }, () => {
         /has 4 problems/,
         /^ {2}- DATABASE_URL is missing/m,
         /^ {2}- REDIS_URL is missing/m,
-        /^ {2}- JWT_PRIVATE_KEY \(or JWT_PRIVATE_KEY_FILE\) is missing/m,
-        /^ {2}- JWT_PUBLIC_KEY \(or JWT_PUBLIC_KEY_FILE\) is missing/m,
+        /^ {2}- JWT_PRIVATE_KEY is missing \(or JWT_PRIVATE_KEY_FILE\)/m,
+        /^ {2}- JWT_PUBLIC_KEY is missing \(or JWT_PUBLIC_KEY_FILE\)/m,
       ],
     },
     {
@@ -409,7 +410,9 @@ test('bootstrap creates an operator once; --force adds a second valid secret', a
     'clientSecret',
     'organizationId',
   ]);
-  assert.equal((await askToken(url, operator)).status, 200);
+  const issued = await askToken(url, operator);
+  assert.equal(issued.status, 200);
+  assert.deepEqual(((await issued.json()) as { scope: string }).scope.split(' ').sort(), [...scopes].sort());
 
   const said = await refusalOf(startCountersign(['bootstrap', '--json'], env));
   assert.match(said, /there is an operator already.*--force/);
@@ -451,10 +454,18 @@ test('bootstrap with other keys writes nothing into a database that is not up to
 
 test('worker runs the loops until SIGTERM, beside serve --no-worker', async () => {
   const env = environment(await createDatabase(), { LOG_LEVEL: 'info' });
-  const worker = startCountersign(['worker'], env);
+  const workerPort = await freePort();
+  const worker = startCountersign(['worker'], { ...env, WORKER_PORT: String(workerPort) });
   await until('the loops', async () => worker.output().includes('loops are running') || undefined, worker);
   const { program, port } = await startServe(env, ['--no-worker']);
   assert.match(program.output(), /"worker":false/);
+  const statusOf = async (path: string) => (await fetch(`http://127.0.0.1:${workerPort}${path}`)).status;
+  for (const path of ['/livez', '/readyz', '/health', '/metrics'])
+    assert.equal(await statusOf(path), 200, path);
+  for (const path of ['/api/v1/agents', '/docs', '/console', '/.well-known/jwks.json'])
+    assert.equal(await statusOf(path), 404, path);
+  const metrics = await (await fetch(`http://127.0.0.1:${workerPort}/metrics`)).text();
+  assert.match(metrics, /^service_audit_chain_integrity 1$/m);
   for (const each of [worker, program]) each.kill('SIGTERM');
   assert.equal(await worker.gone(), 0, worker.output());
   assert.equal(await program.gone(), 0, program.output());

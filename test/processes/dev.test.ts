@@ -21,6 +21,7 @@ import {
   until,
   untilHealthy,
 } from '../support/programs.ts';
+import { fromPage, sessionUrl } from '../support/scenarios/console.ts';
 
 interface Admin {
   readonly baseUrl: string;
@@ -93,6 +94,27 @@ async function call(admin: Admin, method: string, path: string, body?: object) {
   return { status: response.status, json: JSON.parse(await response.text()) };
 }
 
+/** The link is among the first lines, and works once. */
+async function assertSignsIn(program: Program, { baseUrl, agentId }: Admin): Promise<void> {
+  const lines = program.stdout().split('\n');
+  const line = lines.findIndex((text) => text.includes(`${baseUrl}/console#code=csl_`));
+  assert.ok(line >= 0 && line < 10, program.output());
+  assert.match(lines[line + 1] ?? '', /npx countersign console/);
+  const [, code] = /#code=(\S+)$/.exec(lines[line] ?? '') ?? [];
+  const signIn = () =>
+    fetch(`${baseUrl}${sessionUrl}`, {
+      method: 'POST',
+      headers: { ...fromPage, 'content-type': 'application/json' },
+      body: JSON.stringify({ code }),
+    });
+  const answer = await signIn();
+  assert.equal(answer.status, 204);
+  const cookie = answer.headers.get('set-cookie')?.split(';')[0] ?? '';
+  const me = await fetch(`${baseUrl}${sessionUrl}`, { headers: { cookie } });
+  assert.equal(JSON.parse(await me.text()).agentId, agentId);
+  assert.equal((await signIn()).status, 401);
+}
+
 describe('dev', () => {
   const folder = newFolder();
   let port: number;
@@ -115,6 +137,7 @@ describe('dev', () => {
       'organizationId',
     ]);
     assert.equal(admin.baseUrl, `http://localhost:${port}`);
+    await assertSignsIn(program, admin);
     const created = await call(admin, 'POST', '/agents', newAgent());
     assert.equal(created.status, 201);
     agentId = created.json.agentId;
@@ -243,15 +266,42 @@ describe('dev', () => {
 
 test('an invalid --port is refused in one line, before anything is created', async () => {
   const folder = newFolder();
-  for (const value of ['abc', '0', '70000', '1e3']) {
+  for (const value of ['abc', '', '0', '70000', '1e3']) {
     const program = startCountersign(['dev', '--port', value, '--data', join(folder, 'data')], {}, folder);
-    assert.equal(await program.gone(), 1, program.output());
+    assert.equal(await program.gone(), 2, program.output());
     assert.equal(
       program.output(),
       `countersign: --port must be a number from 1 to 65535; it is "${value}"\n`,
     );
   }
   assert.ok(!existsSync(join(folder, 'data')));
+});
+
+test('a port in use is refused in one line, before anything is created', async (t) => {
+  const folder = newFolder();
+  const port = await freePort();
+  const other = createServer().listen(port, '127.0.0.1');
+  await once(other, 'listening');
+  t.after(() => other.close());
+  const program = startCountersign(
+    ['dev', '--port', String(port), '--data', join(folder, 'data')],
+    {},
+    folder,
+  );
+  assert.equal(await program.gone(), 1, program.output());
+  assert.match(program.output(), /^countersign: port \d+ is already in use; choose another.*\n$/);
+  assert.ok(!existsSync(join(folder, 'data')));
+});
+
+test('prints lines for people, and says goodbye on Ctrl-C', async () => {
+  const folder = newFolder();
+  const port = await freePort();
+  const program = await start(folder, port, { LOG_LEVEL: 'info' });
+  program.kill('SIGINT');
+  assert.equal(await program.gone(), 0, program.output());
+  assert.match(program.output(), /^\d\d:\d\d:\d\d info {5}stopping; requests in flight/m);
+  assert.match(program.output(), /\nCountersign has stopped\. Its data stays in .*data\. Goodbye!\n$/);
+  assert.doesNotMatch(program.output(), /^\{"level"/m);
 });
 
 test('npm start starts dev, and ends all its processes on SIGTERM', async (t) => {

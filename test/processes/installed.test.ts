@@ -68,6 +68,10 @@ test('the packed package works where it is installed', { timeout: 900_000 }, asy
   assert.equal(await keys.gone(), 0, keys.output());
   assert.match(keys.output(), /BEGIN PRIVATE KEY[\s\S]*BEGIN PUBLIC KEY/);
 
+  const commands = run(process.execPath, file, ['agents', 'get', 'x']);
+  assert.equal(await commands.gone(), 2, commands.output());
+  assert.match(commands.output(), /agentId must be a UUID/, 'the package has openapi.json');
+
   await assertServes(process.execPath, file);
   const older = olderNode();
   if (older) await assertServes(older, file);
@@ -98,8 +102,16 @@ function install(archive: string, modules: string, t: TestContext): string {
   const packed = readdirSync(target);
   t.diagnostic(`the package holds ${packed.join(', ')}`);
   assert.ok(packed.includes('dist') && !packed.includes('src'), 'the build is packed, the source is not');
-  const templates = (at: string) => readdirSync(join(at, 'scaffolds'), { recursive: true }).sort();
-  assert.deepEqual(templates(target), templates(root), 'npm has left no template file out');
+  const hasConsole = existsSync(join(target, 'dist/console/index.html'));
+  assert.ok(hasConsole && !packed.includes('console'), 'the built console is packed, its source is not');
+  for (const folder of ['scaffolds', 'sdk/typescript/src', 'sdk/python/src/countersign']) {
+    const files = (at: string) =>
+      readdirSync(join(at, folder), { recursive: true })
+        .map(String)
+        .filter((path) => folder === 'scaffolds' || /\.(ts|py)$/.test(path))
+        .sort();
+    assert.deepEqual(files(target), files(root), `npm has left no file of ${folder} out`);
+  }
   return join(target, 'bin', 'countersign.js');
 }
 

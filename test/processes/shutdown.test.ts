@@ -227,6 +227,16 @@ describe('serve stops', { concurrency: 3 }, () => {
     assert.deepEqual(await execute(url, "select from pg_tables where tablename = 'agents'"), []);
   });
 
+  test('after SHUTDOWN_DELAY_SECONDS, in which it serves and /readyz answers 503', async () => {
+    const service = await startServe(environment(await createDatabase(), { SHUTDOWN_DELAY_SECONDS: '3' }));
+    const statusOf = async (path: string) => (await fetch(`${service.url}${path}`)).status;
+    assert.equal(await statusOf('/readyz'), 200);
+    service.program.kill('SIGTERM');
+    await until('it is not ready', async () => (await statusOf('/readyz')) === 503 || undefined);
+    assert.deepEqual([await statusOf('/livez'), await statusOf('/health')], [200, 200]);
+    assert.equal(await service.program.gone(), 0, service.program.output());
+  });
+
   test('after it answers every request sent by busy keep-alive clients', async () => {
     const env = environment(await createDatabase());
     const operator = await makeOperator(env);

@@ -87,6 +87,20 @@ test('SIGINT to all processes ends all with exit code 0', async (t) => {
   assert.equal(await service.program.gone(), 0, service.program.output());
 });
 
+test('SHUTDOWN_DELAY_SECONDS: both processes serve and are not ready, then all end', async (t) => {
+  const two = await startTwoProcesses(t, undefined, { SHUTDOWN_DELAY_SECONDS: '4' });
+  if (!two) return;
+  const { service } = two;
+  service.program.kill('SIGTERM');
+  const statuses = async (path: string) => {
+    const answers = await Promise.all([1, 2, 3, 4].map(() => getOnNewConnection(service, path)));
+    return [...new Set(answers.map(({ status }) => status))];
+  };
+  await until('neither is ready', async () => (await statuses('/readyz')).join() === '503' || undefined);
+  assert.deepEqual(await statuses('/health'), [200]);
+  assert.equal(await service.program.gone(), 0, service.program.output());
+});
+
 test('all processes end when the supervisor is killed', async (t) => {
   const two = await startTwoProcesses(t);
   if (!two) return;

@@ -63,17 +63,20 @@ export function createKafkaBroker(options: KafkaOptions): Broker {
   };
 }
 
-function openSession({ brokers, topicPrefix, tls, sasl }: KafkaOptions): KafkaSession {
-  const common = {
-    clientId: 'countersign',
-    bootstrapBrokers: brokers.map((broker) => ({ ...broker })),
-    connectTimeout: connectTimeoutMs,
-    requestTimeout: requestTimeoutMs,
-    timeout: requestTimeoutMs,
-    retries: 0,
-    ...(tls && { tls: { ...tls }, tlsServerName: true }),
-    ...(sasl && { sasl: { ...sasl } }),
-  };
+export const clientOptions = ({ brokers, tls, sasl }: KafkaOptions, clientId = 'countersign') => ({
+  clientId,
+  bootstrapBrokers: brokers.map((broker) => ({ ...broker })),
+  connectTimeout: connectTimeoutMs,
+  requestTimeout: requestTimeoutMs,
+  timeout: requestTimeoutMs,
+  retries: 0,
+  ...(tls && { tls: { ...tls }, tlsServerName: true }),
+  ...(sasl && { sasl: { ...sasl } }),
+});
+
+function openSession(options: KafkaOptions): KafkaSession {
+  const { topicPrefix } = options;
+  const common = clientOptions(options);
   const producer = new Producer({
     ...common,
     serializers: stringSerializers,

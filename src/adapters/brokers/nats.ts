@@ -87,7 +87,7 @@ async function openSession(options: NatsOptions): Promise<NatsSession> {
 }
 
 /** Without the credentials in the URLs, since the client repeats its server addresses in errors. */
-function serversOf({ urls, ca }: NatsOptions) {
+export function serversOf({ urls, ca }: Pick<NatsOptions, 'urls' | 'ca'>) {
   const parsed = urls.map((url) => new URL(url));
   const { username = '', password = '' } = parsed.find((url) => url.username !== '') ?? {};
   const withTls = ca !== undefined || parsed.some(({ protocol }) => protocol === 'tls:');
@@ -162,7 +162,7 @@ async function publishInOrder(
   }
 }
 
-const isNotFound = (error: unknown): boolean =>
+export const isNotFound = (error: unknown): boolean =>
   error instanceof JetStreamApiError && error.code === codes.streamNotFound;
 
 const isWrongLastMessage = (error: unknown): boolean =>

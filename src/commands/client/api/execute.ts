@@ -1,0 +1,144 @@
+/** Runs a command: asks before it destroys something, sends the request, and shows the answer. */
+import { randomUUID } from 'node:crypto';
+import type { Environment } from '../../../kernel/config/config.ts';
+import { CommandError, exitCodes } from '../../command-error.ts';
+import { confirm, hasTerminal } from '../../prompt.ts';
+import { print, printError, printJson } from '../../terminal.ts';
+import { connect } from '../connection.ts';
+import type { AccountOptions } from '../remote.ts';
+import type { ApiCommand } from './api-commands.ts';
+import type { Schema } from './document.ts';
+import { saveAnswer } from './files.ts';
+import { readAllPages } from './pages.ts';
+import type { ApiRequest } from './request.ts';
+import {
+  describeUnknownColumns,
+  type Entry,
+  isEntry,
+  type List,
+  printEntry,
+  printRows,
+  rowsIn,
+} from './table.ts';
+
+export interface ExecuteOptions extends AccountOptions {
+  readonly json?: boolean;
+  readonly all?: boolean;
+  readonly yes?: boolean;
+  readonly output?: string;
+  readonly columns?: string;
+}
+
+export type Execute = (
+  command: ApiCommand,
+  request: ApiRequest,
+  options: ExecuteOptions,
+  env: Environment,
+) => Promise<void>;
+
+export const execute: Execute = async (command, given, options, env) => {
+  const request = withIdempotencyKey(command, given);
+  if (options.all && options.output !== undefined)
+    throw new CommandError(
+      '--output writes one answer as it is; for all pages use --all --json and a pipe',
+      exitCodes.usage,
+    );
+  if (isDestructive(command, request) && !options.yes) await requireConsent(command, request);
+  const connection = connect(env, options);
+  if (!command.isJson || options.output !== undefined) return saveAnswer(connection, request, options.output);
+  const { method, path } = request;
+  const answer = options.all
+    ? await readAllPages(connection, command, request)
+    : await connection.call<unknown>(method, path, request);
+  requireObjects(answer, connection.url);
+  showAnswer(command, answer, options);
+};
+
+/** The server may be anyone's. */
+function requireObjects(answer: unknown, url: string): void {
+  if (rowsIn(answer)?.rows.every(isEntry) === false)
+    throw new CommandError(`${url} sent rows that are no objects; is it the address of Countersign?`);
+}
+
+/** So that the request can be sent again after a 503. */
+function withIdempotencyKey({ operation }: ApiCommand, request: ApiRequest): ApiRequest {
+  const name = operation.parameters.find((parameter) => /^idempotency-key$/i.test(parameter.name))?.name;
+  return name === undefined ? request : { ...request, headers: { [name]: randomUUID(), ...request.headers } };
+}
+
+/** Also a change that ends an agent for good. */
+const isDestructive = (command: ApiCommand, { body }: ApiRequest): boolean =>
+  command.isDestructive || (body as { status?: unknown } | undefined)?.status === 'decommissioned';
+
+async function requireConsent(command: ApiCommand, { path }: ApiRequest): Promise<void> {
+  const question = `${command.summary.split(';')[0]} (${path})?`;
+  if (!hasTerminal())
+    throw new CommandError(
+      `${command.group} ${command.verb} cannot be undone, and there is no terminal to ask on; give --yes`,
+      exitCodes.usage,
+    );
+  if (!(await confirm(question))) throw new CommandError('cancelled; nothing was changed');
+}
+
+export function showAnswer(command: ApiCommand, answer: unknown, options: ExecuteOptions): void {
+  warnOfSecrets(answer);
+  const list = rowsIn(answer);
+  if (options.json) printJson(answer ?? null);
+  else if (answer === undefined || isEmptyEntry(answer)) print('Done.');
+  else if (list === undefined) printEntry(chosen(answer as Entry, options.columns), terminalWidth());
+  else if (list.rows.length === 0) printError('There are none.');
+  else showList(command, answer, list, options);
+}
+
+const isEmptyEntry = (answer: unknown): boolean => isEntry(answer) && Object.keys(answer).length === 0;
+
+const terminalWidth = () => (process.stdout.isTTY ? process.stdout.columns : undefined);
+
+function showList(command: ApiCommand, answer: unknown, { name, rows }: List, options: ExecuteOptions): void {
+  printRows(rows, columnsOf(command, rows, name, options.columns), terminalWidth());
+  const more = Object.entries(answer as Entry).filter(
+    ([key]) => key !== name && !/^(total|page|limit|offset)$/.test(key),
+  );
+  if (name !== undefined && more.length > 0) printEntry(Object.fromEntries(more), terminalWidth());
+  const { total } = answer as { total?: unknown };
+  if (typeof total === 'number' && total > rows.length)
+    printError(`${rows.length} of ${total}; --all shows the rest.`);
+}
+
+function chosen(entry: Entry, columns: string | undefined): Entry {
+  if (columns === undefined) return entry;
+  return Object.fromEntries(requireColumns(columns, Object.keys(entry)).map((name) => [name, entry[name]]));
+}
+
+function requireColumns(columns: string, known: readonly string[]): string[] {
+  const wanted = columns.split(',').map((name) => name.trim());
+  const unknown = wanted.filter((name) => !known.includes(name));
+  if (unknown.length > 0) throw new CommandError(describeUnknownColumns(unknown, known), exitCodes.usage);
+  return wanted;
+}
+
+/** The fields of an entry in the order of the schema; without lists of objects, which fill no cell. */
+function columnsOf(
+  command: ApiCommand,
+  rows: readonly Entry[],
+  listName: string | undefined,
+  columns: string | undefined,
+): string[] {
+  const { answer } = command.operation;
+  const list: Schema | undefined = listName === undefined ? answer : answer?.properties?.[listName];
+  const properties = list?.items?.properties ?? {};
+  const known = [...new Set([...Object.keys(properties), ...rows.flatMap((row) => Object.keys(row))])];
+  if (columns !== undefined) return requireColumns(columns, known);
+  const isNested = ({ type, items, anyOf }: Schema): boolean =>
+    type === 'object' || items?.type === 'object' || (anyOf?.some(isNested) ?? false);
+  return known.filter((name) => !(properties[name] && isNested(properties[name])));
+}
+
+const secretFields = /^(clientSecret|signingSecret|delegationToken|access_token|id_token)$/;
+
+function warnOfSecrets(answer: unknown): void {
+  if (typeof answer !== 'object' || answer === null) return;
+  const shown = Object.keys(answer).filter((name) => secretFields.test(name));
+  if (shown.length > 0)
+    printError(`Store ${shown.join(' and ')} now, in a safe place: it is not shown again.`);
+}

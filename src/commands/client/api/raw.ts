@@ -1,0 +1,91 @@
+/** `countersign api METHOD PATH`: any request, with the account of the other commands. */
+import type { Command } from 'commander';
+import type { Environment } from '../../../kernel/config/config.ts';
+import { CommandError, exitCodes } from '../../command-error.ts';
+import { printJson } from '../../terminal.ts';
+import { addConnectionOptions } from '../connection-options.ts';
+import type { AccountOptions } from '../remote.ts';
+
+export function registerRaw(program: Command): void {
+  addConnectionOptions(
+    program
+      .command('api')
+      .summary('send any request to the API')
+      .description(
+        'Sends a request to the API with a token of the account, and prints the answer: JSON as JSON, everything else as it is.',
+      )
+      .argument('<method>', 'GET, POST, PUT, PATCH or DELETE')
+      .argument('<path>', 'path below /api/v1, e.g. /agents')
+      .option(
+        '--query <name=value>',
+        'parameter of the query; again for each',
+        (text, before: string[]) => [...before, text],
+        [],
+      )
+      .option('--body <json>', 'body: JSON, @file, or - for standard input')
+      .option('--output <file>', 'write the answer to a file as it is')
+      .option('--yes', 'do not ask before a DELETE'),
+  )
+    .addHelpText(
+      'after',
+      `
+Examples:
+  countersign api GET /agents --query status=active --query limit=5
+  countersign api POST /agents --body @agent.json`,
+    )
+    .action(async (method, path, options) => sendRaw(process.env, method, path, options));
+}
+
+interface RawOptions extends AccountOptions {
+  readonly query: readonly string[];
+  readonly body?: string;
+  readonly output?: string;
+  readonly yes?: boolean;
+}
+
+async function sendRaw(env: Environment, method: string, path: string, options: RawOptions): Promise<void> {
+  const upper = method.toUpperCase();
+  if (!/^(GET|POST|PUT|PATCH|DELETE|HEAD)$/.test(upper))
+    throw new CommandError(`${method} is not a method; use GET, POST, PUT, PATCH or DELETE`, exitCodes.usage);
+  const [plain = '', search = ''] = path.replace(/^(\/?api\/v1)?\/?/, '/').split('?');
+  const query = new URLSearchParams([
+    ...new URLSearchParams(search),
+    ...options.query.map(pairOf),
+  ]).toString();
+  const { fileInputs, parseJson } = await import('./fields.ts');
+  const body = options.body === undefined ? undefined : parseJson('--body', options.body, fileInputs);
+  // In the path, because a name may come several times.
+  const target = `${plain}${query && `?${query}`}`;
+  const request = {
+    method: upper,
+    path: target,
+    query: {},
+    headers: {},
+    ...(body !== undefined && { body }),
+  };
+  if (upper === 'DELETE' && !options.yes) await requireConsent(plain);
+  const { connect } = await import('../connection.ts');
+  const connection = connect(env, options);
+  if (options.output !== undefined)
+    return (await import('./files.ts')).saveAnswer(connection, request, options.output);
+  const response = await connection.open(upper, target, request);
+  const type = response.headers.get('content-type')?.split(';')[0] ?? '';
+  if (!/^application\/(\w+\+)?json$/.test(type)) return (await import('./files.ts')).printAnswer(response);
+  printJson((await (await import('../http.ts')).readJson(response)) ?? null);
+}
+
+async function requireConsent(path: string): Promise<void> {
+  const { confirm, hasTerminal } = await import('../../prompt.ts');
+  if (!hasTerminal())
+    throw new CommandError(
+      'a DELETE cannot be undone, and there is no terminal to ask on; give --yes',
+      exitCodes.usage,
+    );
+  if (!(await confirm(`DELETE ${path}?`))) throw new CommandError('cancelled; nothing was changed');
+}
+
+function pairOf(text: string): [string, string] {
+  const at = text.indexOf('=');
+  if (at < 1) throw new CommandError(`--query ${text} is not of the form name=value`, exitCodes.usage);
+  return [text.slice(0, at), text.slice(at + 1)];
+}

@@ -1,0 +1,129 @@
+/** `countersign apply`: read the file, read the server, show the difference, ask, apply. */
+import type { Environment } from '../../../kernel/config/config.ts';
+import { CommandError, exitCodes } from '../../command-error.ts';
+import { ask } from '../../prompt.ts';
+import { print, printError, printJsonLine } from '../../terminal.ts';
+import type { AccountOptions } from '../remote.ts';
+import { type Change, labelOf } from './change.ts';
+import { execute, type Outcome } from './execute.ts';
+import { createProblems, readIdentity } from './file/identity-file.ts';
+import { readSources } from './file/sources.ts';
+import { extentOf, readLiveState } from './live-state.ts';
+import { makePlan } from './plan.ts';
+import { planAsJson, printPlan, summaryOf } from './print-plan.ts';
+import { createReferences, prunedOrganizations } from './references.ts';
+import { openSecretSink, type SecretSink } from './secrets-file.ts';
+import { openSession, type Session } from './session.ts';
+
+export interface ApplyOptions extends AccountOptions {
+  readonly file: readonly string[];
+  readonly plan?: boolean;
+  readonly prune?: boolean;
+  readonly yes?: boolean;
+  readonly json?: boolean;
+  readonly secretsTo?: string;
+}
+
+const maxListed = 20;
+
+export async function apply(env: Environment, options: ApplyOptions): Promise<void> {
+  const { prune = false, json = false } = options;
+  const file = readIdentity(await readSources(options.file));
+  const session = await openSession(env, options, 'apply');
+  const live = await readLiveState(session.api, session.callerId, extentOf(file, prune));
+  const problems = createProblems();
+  const references = createReferences(file, live, problems);
+  const pruned = prune ? prunedOrganizations(file, references) : undefined;
+  const stages = makePlan({ file, live, references, problems, pruned });
+  const changes = stages.flat();
+
+  if (!json) printPlan(changes);
+  if (changes.length === 0 || options.plan) {
+    if (json) printJson(session, changes, { done: new Set() }, []);
+    if (changes.length > 0) process.exitCode = exitCodes.different;
+    return;
+  }
+  await confirm(changes, options);
+  const createsSecrets = changes.some(({ action, kind }) => action === 'create' && kind === 'webhook');
+  const secrets = openSecretSink(createsSecrets ? options.secretsTo : undefined, json);
+  try {
+    const outcome = await execute(stages, session.api, references.ids, secrets.keep);
+    report(session, changes, outcome, secrets, json);
+  } finally {
+    secrets.close();
+  }
+}
+
+/** Irreversible changes are asked about separately. */
+async function confirm(changes: readonly Change[], { file, yes, json }: ApplyOptions): Promise<void> {
+  if (yes) return;
+  if (!process.stdin.isTTY || !process.stderr.isTTY || file.includes('-') || json)
+    throw new CommandError(
+      'nothing was changed: without a terminal to ask on, apply needs --yes',
+      exitCodes.usage,
+    );
+  if (!(await isYes(`Apply these changes (${summaryOf(changes).slice(0, -1)})? Type yes: `, 'yes')))
+    throw refused();
+  const final = changes.filter(({ irreversible }) => irreversible);
+  if (final.length === 0) return;
+  printError(
+    final
+      .slice(0, maxListed)
+      .map((change) => `  ${labelOf(change)}`)
+      .join('\n'),
+  );
+  const question = `${final.length} of them cannot be undone. Type ${final.length} to go on: `;
+  if (!(await isYes(question, String(final.length)))) throw refused();
+}
+
+const refused = () => new CommandError('nothing was changed');
+
+const isYes = async (question: string, wanted: string): Promise<boolean> =>
+  (await ask(question)).toLowerCase() === wanted;
+
+function report(
+  session: Session,
+  changes: readonly Change[],
+  outcome: Outcome,
+  secrets: SecretSink,
+  json: boolean,
+): void {
+  const { done, failure } = outcome;
+  if (json) printJson(session, changes, outcome, secrets.kept);
+  else if (!failure) print(`${changes.length === 1 ? '1 change' : `${changes.length} changes`} applied.`);
+  if (!json) printError(`The audit log has them with the user agent ${session.userAgent}.`);
+  if (secrets.path !== undefined) printError(`The secrets of new webhooks are in ${secrets.path}.`);
+  if (!failure) return;
+  const open = changes.filter((change) => !done.has(change) && change !== failure.change);
+  printError(
+    `${done.size} of ${changes.length} changes are done. Not done, besides the one that failed: ${open.length}`,
+  );
+  for (const change of open.slice(0, maxListed)) printError(`  ${change.action} ${labelOf(change)}`);
+  if (open.length > maxListed) printError(`  and ${open.length - maxListed} more`);
+  const { error, change } = failure;
+  if (!(error instanceof CommandError)) throw error;
+  throw new CommandError(
+    `cannot ${change.action} ${labelOf(change)}: ${error.message}. Run apply again to do the rest`,
+    error.exitCode,
+  );
+}
+
+function printJson(
+  { api, run, userAgent }: Session,
+  changes: readonly Change[],
+  { done, failure }: Outcome,
+  secrets: SecretSink['kept'],
+): void {
+  const statusOf = (change: Change) =>
+    done.has(change) ? 'done' : failure?.change === change ? 'failed' : failure ? 'not done' : 'planned';
+  printJsonLine({
+    url: api.url,
+    run,
+    userAgent,
+    changes: changes.map((change) => ({ ...planAsJson(change), status: statusOf(change) })),
+    ...(failure && {
+      error: failure.error instanceof Error ? failure.error.message : String(failure.error),
+    }),
+    secrets,
+  });
+}

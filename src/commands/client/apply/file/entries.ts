@@ -1,0 +1,171 @@
+/** The entries of an identity file, as docs/reference/identity.schema.json describes them, and the same things as the API shows them. */
+
+export interface OrganizationEntry {
+  readonly slug: string;
+  readonly name: string;
+  readonly planTier?: 'free' | 'pro' | 'enterprise';
+  readonly maxAgents?: number | null;
+  readonly maxTokensPerMonth?: number | null;
+  readonly status?: 'active' | 'suspended' | 'deleted';
+}
+
+export interface AgentEntry {
+  readonly email: string;
+  readonly organization?: string;
+  readonly agentType: string;
+  readonly version: string;
+  readonly capabilities: readonly string[];
+  readonly owner: string;
+  readonly deploymentEnv: string;
+  readonly allowedScopes?: readonly string[];
+  readonly status?: 'active' | 'suspended' | 'decommissioned';
+}
+
+export interface NamedScope {
+  readonly name: string;
+  readonly description?: string | null;
+}
+
+export interface ShareEntry {
+  readonly organization: string;
+  readonly scopes: readonly string[];
+}
+
+export interface ResourceEntry {
+  readonly identifier: string;
+  readonly organization?: string;
+  readonly name: string;
+  readonly description?: string | null;
+  readonly scopes: readonly (string | NamedScope)[];
+  readonly tokenLifetimeSeconds?: number;
+  readonly claims?: readonly string[];
+  readonly shares?: readonly ShareEntry[];
+}
+
+export interface GrantEntry {
+  readonly agent: string;
+  readonly resource: string;
+  readonly scopes: readonly string[];
+}
+
+export interface TrustPolicyEntry {
+  readonly id?: string;
+  readonly agent: string;
+  readonly name: string;
+  readonly provider: string;
+  readonly issuer?: string;
+  readonly jwksUri?: string | null;
+  readonly audiences: readonly string[];
+  readonly subject?: string | null;
+  readonly conditions?: readonly object[];
+  readonly scopes: readonly string[];
+  readonly resources?: readonly { readonly identifier: string; readonly scopes: readonly string[] }[];
+  readonly maxTokenAgeSeconds?: number;
+  readonly singleUse?: boolean;
+  readonly status?: 'active' | 'disabled';
+}
+
+export interface WebhookEntry {
+  readonly id?: string;
+  readonly organization?: string;
+  readonly name: string;
+  readonly url: string;
+  readonly events: readonly string[];
+  readonly active?: boolean;
+}
+
+export interface Entries {
+  readonly organizations: OrganizationEntry;
+  readonly agents: AgentEntry;
+  readonly resources: ResourceEntry;
+  readonly grants: GrantEntry;
+  readonly trustPolicies: TrustPolicyEntry;
+  readonly webhooks: WebhookEntry;
+}
+
+export const entryKinds = [
+  'organizations',
+  'agents',
+  'resources',
+  'grants',
+  'trustPolicies',
+  'webhooks',
+] as const satisfies readonly (keyof Entries)[];
+export type EntryKind = (typeof entryKinds)[number];
+
+export interface LiveOrganization {
+  readonly organizationId: string;
+  readonly name: string;
+  readonly slug: string;
+  readonly planTier: 'free' | 'pro' | 'enterprise';
+  readonly maxAgents: number;
+  readonly maxTokensPerMonth: number;
+  readonly status: 'active' | 'suspended' | 'deleted';
+}
+
+export interface LiveAgent {
+  readonly agentId: string;
+  readonly organizationId: string;
+  readonly email: string;
+  readonly status: string;
+  readonly allowedScopes: readonly string[];
+}
+
+export interface LiveResource {
+  readonly resourceId: string;
+  readonly organizationId: string;
+  readonly identifier: string;
+  readonly name: string;
+  readonly scopes: readonly { readonly name: string; readonly description: string | null }[];
+}
+
+export interface LiveShare {
+  readonly resourceId: string;
+  readonly organizationId: string;
+  readonly scopes: readonly string[];
+}
+
+export interface LiveGrant {
+  readonly agentId: string;
+  readonly resourceId: string;
+  readonly identifier: string;
+  readonly scopes: readonly string[];
+}
+
+export interface LiveTrustPolicy {
+  readonly policyId: string;
+  readonly organizationId: string;
+  readonly agentId: string;
+  readonly name: string;
+  readonly provider: string;
+}
+
+export interface LiveWebhook {
+  readonly id: string;
+  readonly organization_id: string;
+  readonly name: string;
+  readonly url: string;
+}
+
+/** The fields that a file manages, besides those that identify the entry. */
+export const managedFields = {
+  organizations: ['name', 'planTier', 'maxAgents', 'maxTokensPerMonth', 'status'],
+  agents: ['agentType', 'version', 'capabilities', 'owner', 'deploymentEnv', 'allowedScopes', 'status'],
+  resources: ['name', 'description', 'scopes', 'tokenLifetimeSeconds', 'claims'],
+  trustPolicies: [
+    'name',
+    'issuer',
+    'jwksUri',
+    'audiences',
+    'subject',
+    'conditions',
+    'scopes',
+    'resources',
+    'maxTokenAgeSeconds',
+    'singleUse',
+    'status',
+  ],
+  webhooks: ['name', 'url', 'events', 'active'],
+} as const;
+
+export const keyOfEmail = (email: string): string => email.toLowerCase();

@@ -1,0 +1,203 @@
+/** Reads from the API the state that a file concerns. */
+import { operatorScope } from '../../../contract/scopes.ts';
+import { isUuid } from '../../../kernel/ids.ts';
+import { ApiError } from '../connection.ts';
+import { type ApplyApi, inParallel, notCountersign, pageSize } from './api.ts';
+import {
+  keyOfEmail,
+  type LiveAgent,
+  type LiveGrant,
+  type LiveOrganization,
+  type LiveResource,
+  type LiveShare,
+  type LiveTrustPolicy,
+  type LiveWebhook,
+} from './file/entries.ts';
+import type { Entry, IdentityFile } from './file/identity-file.ts';
+
+export interface LiveState {
+  readonly caller: {
+    readonly agentId: string;
+    readonly organizationId: string;
+    readonly isOperator: boolean;
+  };
+  /** Undefined when the caller may not list organizations. */
+  readonly organizations: readonly LiveOrganization[] | undefined;
+  /** By e-mail address in lower case. */
+  readonly agents: ReadonlyMap<string, LiveAgent>;
+  readonly agentsById: ReadonlyMap<string, LiveAgent>;
+  readonly resources: readonly LiveResource[];
+  /** By resource id. */
+  readonly shares: ReadonlyMap<string, readonly LiveShare[]>;
+  readonly grants: readonly LiveGrant[];
+  readonly trustPolicies: readonly LiveTrustPolicy[];
+  readonly webhooks: readonly LiveWebhook[];
+}
+
+/** Which parts of the state to read. */
+export interface Extent {
+  readonly organizations: boolean;
+  /** E-mail addresses and ids; or all. */
+  readonly agents: 'all' | ReadonlySet<string>;
+  readonly resources: boolean;
+  /** Identifiers of the resources whose shares are read; or all. */
+  readonly shares: 'all' | ReadonlySet<string>;
+  /** Agents by resource, each as the file names it; or all. */
+  readonly grants: 'all' | ReadonlyMap<string, ReadonlySet<string>>;
+  readonly trustPolicies: 'all' | ReadonlySet<string>;
+  readonly webhooks: boolean;
+}
+
+export function extentOf(file: IdentityFile, prune: boolean): Extent {
+  const organizations = valuesOf(file.organizations);
+  const agents = valuesOf(file.agents);
+  const resources = valuesOf(file.resources);
+  const grants = valuesOf(file.grants);
+  const trustPolicies = valuesOf(file.trustPolicies);
+  const owners = [...agents, ...resources, ...valuesOf(file.webhooks)];
+  const shared = resources.filter(({ shares }) => shares !== undefined);
+  const prunes = (kind: keyof IdentityFile) => prune && file[kind] !== undefined;
+  const agentsOf = Map.groupBy(grants, ({ resource }) => resource);
+  const named = [...owners, ...resources.flatMap(({ shares = [] }) => shares)].flatMap(
+    ({ organization }) => organization ?? [],
+  );
+  return {
+    // Ids need no list, which most clients may not read.
+    organizations: organizations.length > 0 || named.some((name) => !isUuid(name)),
+    agents:
+      prunes('agents') || prunes('grants') || prunes('trustPolicies')
+        ? 'all'
+        : new Set([
+            ...agents.map(({ email }) => email),
+            ...[...grants, ...trustPolicies].map(({ agent }) => agent),
+          ]),
+    resources: file.resources !== undefined || file.grants !== undefined,
+    shares: new Set(shared.map(({ identifier }) => identifier)),
+    grants: prunes('grants')
+      ? 'all'
+      : new Map([...agentsOf].map(([resource, of]) => [resource, new Set(of.map(({ agent }) => agent))])),
+    trustPolicies: prunes('trustPolicies') ? 'all' : new Set(trustPolicies.map(({ agent }) => agent)),
+    webhooks: file.webhooks !== undefined,
+  };
+}
+
+const valuesOf = <T>(entries: readonly Entry<T>[] = []): T[] => entries.map(({ value }) => value);
+
+export async function readLiveState(api: ApplyApi, callerId: string, extent: Extent): Promise<LiveState> {
+  const caller = await api.get<LiveAgent>(`/agents/${callerId}`);
+  if (!caller?.organizationId || !Array.isArray(caller.allowedScopes)) throw notCountersign(api.url);
+  const { agentId, organizationId, allowedScopes } = caller;
+  const found = await readAgents(api, extent.agents);
+  const agentsById = new Map([caller, ...found].map((agent) => [agent.agentId, agent]));
+  const agents = new Map([...agentsById.values()].map((agent) => [keyOfEmail(agent.email), agent]));
+  const idOf = (agent: string) =>
+    isUuid(agent) ? agent.toLowerCase() : agents.get(keyOfEmail(agent))?.agentId;
+  const resources = extent.resources ? await api.list<LiveResource>('/resources') : [];
+  return {
+    caller: { agentId, organizationId, isOperator: allowedScopes.includes(operatorScope) },
+    organizations: extent.organizations ? await readOrganizations(api) : undefined,
+    agents,
+    agentsById,
+    resources,
+    shares: await readShares(api, resources, organizationId, allowedScopes, extent.shares),
+    grants: await readGrants(api, resources, extent.grants, idOf),
+    trustPolicies: await readTrustPolicies(api, extent.trustPolicies, idOf),
+    webhooks: extent.webhooks ? await api.get<LiveWebhook[]>('/webhooks') : [],
+  };
+}
+
+async function readOrganizations(api: ApplyApi): Promise<LiveOrganization[] | undefined> {
+  try {
+    return await api.list<LiveOrganization>('/organizations');
+  } catch (error) {
+    if (error instanceof ApiError && error.status === 403) return undefined;
+    throw error;
+  }
+}
+
+/** Reads the agents one by one, or all of them: whichever takes fewer requests. */
+async function readAgents(api: ApplyApi, wanted: Extent['agents']): Promise<LiveAgent[]> {
+  if (wanted === 'all') return api.list<LiveAgent>('/agents');
+  const ids = [...wanted].filter(isUuid);
+  const emails = [...wanted].filter((name) => !isUuid(name));
+  const lookUps = emails.length + Math.ceil(ids.length / pageSize);
+  if (lookUps === 0) return [];
+  if (lookUps > 1) {
+    const { total } = await api.page('/agents', { limit: 1 });
+    if (total / pageSize < lookUps) return api.list<LiveAgent>('/agents');
+  }
+  const batches = Array.from({ length: Math.ceil(ids.length / pageSize) }, (_, index) =>
+    ids.slice(index * pageSize, (index + 1) * pageSize).join(','),
+  );
+  const queries = [...batches.map((batch) => ({ ids: batch })), ...emails.map((email) => ({ email }))];
+  const pages = await inParallel(queries, (query) => api.page<LiveAgent>('/agents', query));
+  return pages.flatMap(({ data }) => data);
+}
+
+/** Only the owner sees shares. */
+async function readShares(
+  api: ApplyApi,
+  resources: readonly LiveResource[],
+  organizationId: string,
+  scopes: readonly string[],
+  wanted: Extent['shares'],
+): Promise<Map<string, LiveShare[]>> {
+  const owned = resources.filter(
+    (resource) =>
+      (wanted === 'all' || wanted.has(resource.identifier)) &&
+      (resource.organizationId === organizationId || scopes.includes(operatorScope)),
+  );
+  const lists = await inParallel(
+    owned,
+    async ({ resourceId }): Promise<[string, LiveShare[]]> => [
+      resourceId,
+      await api.list<LiveShare>(`/resources/${resourceId}/shares`),
+    ],
+  );
+  return new Map(lists);
+}
+
+/** By resource; by agent when a resource has many grants and the file names few. */
+async function readGrants(
+  api: ApplyApi,
+  resources: readonly LiveResource[],
+  wanted: Extent['grants'],
+  idOf: (agent: string) => string | undefined,
+): Promise<LiveGrant[]> {
+  const namesOf = ({ identifier, resourceId }: LiveResource) =>
+    wanted === 'all' ? undefined : [...(wanted.get(identifier) ?? []), ...(wanted.get(resourceId) ?? [])];
+  const concerned = resources.filter((resource) => wanted === 'all' || namesOf(resource)?.length);
+  const single = new Set<string>();
+  const lists = await inParallel(concerned, async (resource) => {
+    const path = `/resources/${resource.resourceId}/grants`;
+    const agentIds = namesOf(resource)?.flatMap((agent) => idOf(agent) ?? []);
+    if (agentIds === undefined) return api.list<LiveGrant>(path);
+    if (agentIds.length === 0) return [];
+    const { data, total } = await api.page<LiveGrant>(path);
+    if (total <= pageSize) return data;
+    if (total / pageSize <= agentIds.length) return api.list<LiveGrant>(path);
+    for (const agentId of agentIds) single.add(agentId);
+    return [];
+  });
+  const ofAgents = await inParallel([...single], (agentId) =>
+    api.list<LiveGrant>(`/agents/${agentId}/grants`),
+  );
+  const all = [...lists.flat(), ...ofAgents.flat()];
+  return [...new Map(all.map((grant) => [`${grant.agentId} ${grant.resourceId}`, grant])).values()];
+}
+
+async function readTrustPolicies(
+  api: ApplyApi,
+  wanted: Extent['trustPolicies'],
+  idOf: (agent: string) => string | undefined,
+): Promise<LiveTrustPolicy[]> {
+  const path = '/oidc/trust-policies';
+  if (wanted === 'all') return api.list<LiveTrustPolicy>(path);
+  const agentIds = new Set([...wanted].flatMap((agent) => idOf(agent) ?? []));
+  if (agentIds.size === 0) return [];
+  const { data, total } = await api.page<LiveTrustPolicy>(path);
+  if (total <= pageSize) return [...data];
+  if (total / pageSize <= agentIds.size) return api.list<LiveTrustPolicy>(path);
+  const lists = await inParallel([...agentIds], (agentId) => api.list<LiveTrustPolicy>(path, { agentId }));
+  return lists.flat();
+}

@@ -1,0 +1,32 @@
+/** A run against a server: its id, which the audit log shows, its calls, and the client that makes them. */
+import { randomUUID } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import type { Environment } from '../../../kernel/config/config.ts';
+import { connect } from '../connection.ts';
+import { fetchIdentity } from '../profiles/session.ts';
+import { type Account, type AccountOptions, accountFrom } from '../remote.ts';
+import { type ApplyApi, createApi } from './api.ts';
+
+export interface Session {
+  readonly api: ApplyApi;
+  readonly run: string;
+  /** Of every request, and so of every audit event that the run causes. */
+  readonly userAgent: string;
+  readonly callerId: string;
+}
+
+export async function openSession(
+  env: Environment,
+  options: AccountOptions,
+  command: 'apply' | 'export',
+): Promise<Session> {
+  const { version } = JSON.parse(readFileSync(new URL('../../../../package.json', import.meta.url), 'utf8'));
+  const run = randomUUID();
+  const userAgent = `countersign-${command}/${version} (run ${run})`;
+  const callerId = await callerOf(accountFrom(env, options));
+  return { api: createApi(connect(env, options), { userAgent, run }), run, userAgent, callerId };
+}
+
+/** The client id of an agent is its agent id. */
+const callerOf = async (account: Account): Promise<string> =>
+  'session' in account ? (await fetchIdentity(account)).agentId : account.clientId;

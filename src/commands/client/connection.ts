@@ -1,0 +1,114 @@
+/**
+ * An authenticated connection to a running server, for the commands that are its clients. Renews its token, waits where the server
+ * says how long, and turns refusals into one line with the field and the request id.
+ */
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Environment } from '../../kernel/config/config.ts';
+import { printError } from '../terminal.ts';
+import { readJson, refusalOf, send } from './http.ts';
+import { type Access, type AccountOptions, accessOf, accountFrom } from './remote.ts';
+
+export { ApiError } from './http.ts';
+
+export interface Connection {
+  readonly url: string;
+  /** The parsed JSON of the answer; undefined for an answer without a body. The path is relative to /api/v1. */
+  call<T>(method: string, path: string, options?: CallOptions): Promise<T>;
+  /** An answer that is read as it arrives: events, exports, archives. Refusals throw as in `call`. */
+  open(method: string, path: string, options?: CallOptions): Promise<Response>;
+}
+
+export interface CallOptions {
+  readonly query?: Readonly<Record<string, unknown>>;
+  /** Sent as JSON, or as a form if it is one. */
+  readonly body?: unknown;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly signal?: AbortSignal;
+  /** For each attempt, with its answer. `open` has none without: a stream may last. */
+  readonly timeoutMs?: number;
+}
+
+export const requestTimeoutMs = 30_000;
+const attempts = 4;
+/** A rate window lasts a minute. A longer Retry-After means that the quota of the day is used up. */
+const longestWaitSeconds = 65;
+
+export function connect(env: Environment, options: AccountOptions): Connection {
+  const account = accountFrom(env, options);
+  const { url } = account;
+  let access: Access | undefined;
+
+  const open = async (method: string, path: string, call: CallOptions = {}): Promise<Response> => {
+    const { timeoutMs } = call;
+    let renewed = false;
+    for (let attempt = 1; ; attempt += 1) {
+      access ??= await accessOf(account);
+      // For each attempt: a wait between two of them may be longer.
+      const signal = call.signal ?? (timeoutMs === undefined ? undefined : AbortSignal.timeout(timeoutMs));
+      const init = initOf(method, access, { ...call, ...(signal && { signal }) });
+      const response = await send(addressOf(access.base, path, call.query), init);
+      if (response.ok) return response;
+      if (response.status === 401 && access.remedy === undefined && !renewed) {
+        renewed = true;
+        access = undefined;
+        await response.body?.cancel();
+        continue;
+      }
+      const wait = mayRepeat(method, init, response) ? waitOf(response) : undefined;
+      if (wait === undefined || attempt >= attempts)
+        throw await refusalOf(response, response.status === 401 ? access.remedy : '');
+      await response.body?.cancel();
+      printError(`${url} is busy (${response.status}); trying again in ${wait} s`);
+      await delay(wait * 1_000);
+    }
+  };
+
+  return {
+    url,
+    open,
+    async call<T>(method: string, path: string, call: CallOptions = {}): Promise<T> {
+      const response = await open(method, path, { timeoutMs: requestTimeoutMs, ...call });
+      return (await readJson(response)) as T;
+    },
+  };
+}
+
+function addressOf(base: string, path: string, query: CallOptions['query'] = {}): string {
+  const given = Object.entries(query).flatMap(([name, value]) =>
+    value === undefined ? [] : [[name, Array.isArray(value) ? value.join(',') : String(value)]],
+  );
+  const search = new URLSearchParams(given).toString();
+  return `${base}${path}${search && `?${search}`}`;
+}
+
+function initOf(method: string, access: Access, { body, headers, signal }: CallOptions): RequestInit {
+  const isForm = body instanceof URLSearchParams;
+  return {
+    method,
+    headers: {
+      ...access.headers,
+      ...(body !== undefined && !isForm && { 'content-type': 'application/json' }),
+      ...headers,
+    },
+    ...(body !== undefined && { body: isForm ? body : JSON.stringify(body) }),
+    ...(signal && { signal }),
+  };
+}
+
+/** A request with 429 was not executed. One with 503 may have been: a second one must change nothing more. */
+function mayRepeat(method: string, { headers }: RequestInit, { status }: Response): boolean {
+  if (status === 429) return true;
+  return (
+    status === 503 && (/^(GET|HEAD|PUT|DELETE)$/.test(method) || new Headers(headers).has('idempotency-key'))
+  );
+}
+
+/** Seconds until the request may be sent again; undefined when trying again is of no use. */
+function waitOf({ headers }: Response): number | undefined {
+  const text = headers.get('retry-after') ?? '';
+  // A date is one of the server's clock, which may differ from ours.
+  const now = Date.parse(headers.get('date') ?? '') || Date.now();
+  const given = /^\d+$/.test(text) ? Number(text) : (Date.parse(text) - now) / 1_000;
+  const seconds = Math.max(1, Math.ceil(given || 1));
+  return seconds > longestWaitSeconds ? undefined : seconds;
+}

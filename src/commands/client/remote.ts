@@ -1,0 +1,177 @@
+/** The account with which a command uses a running server: where it comes from, and how its requests prove it. */
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Environment } from '../../kernel/config/config.ts';
+import { CommandError, exitCodes } from '../command-error.ts';
+import { quoted } from '../terminal.ts';
+import { defaultDataFolder } from './connection-options.ts';
+import { readBody, refusalOf, send } from './http.ts';
+import { findProfile, type Profile } from './profiles/profiles.ts';
+import { sessionAccess } from './profiles/session.ts';
+
+export interface AccountOptions {
+  readonly profile?: string;
+  readonly url?: string;
+  readonly clientId?: string;
+  readonly clientSecret?: string;
+  /** The data folder of `dev`, which holds its operator's credentials. */
+  readonly data: string;
+}
+
+/** `profile` is the name of the stored profile, if the account is one. */
+export type Account = Profile & { readonly profile?: string };
+export type ClientAccount = Extract<Account, { readonly clientId: string }>;
+export type SessionAccount = Extract<Account, { readonly session: string }>;
+
+/** Where the requests of an account go, and the headers that prove it. */
+export interface Access {
+  readonly base: string;
+  readonly headers: Readonly<Record<string, string>>;
+  /** Absent when a refused proof can be renewed; otherwise the end of the error's message. */
+  readonly remedy?: string;
+}
+
+const requestTimeoutMs = 30_000;
+const maxTokenBytes = 64 * 1024;
+
+/**
+ * A profile that is named with --profile. Else options, then the environment, then the current profile, then the admin.json of
+ * `dev`; each of the three values is looked up separately. A data folder other than the default one counts before the current
+ * profile. The secrets of a profile or of admin.json are sent to the address that they were stored with only, and credentials of
+ * options or the environment to an address of options or the environment only: admin.json may be a file of another party.
+ */
+export function accountFrom(env: Environment, options: AccountOptions): Account {
+  if (options.profile !== undefined) return namedAccount(env, options.profile, options.url);
+  const clientId = options.clientId ?? env.COUNTERSIGN_CLIENT_ID;
+  const clientSecret = options.clientSecret ?? env.COUNTERSIGN_CLIENT_SECRET;
+  const givenUrl = options.url ?? env.COUNTERSIGN_URL;
+  if ((clientId || clientSecret) && !givenUrl)
+    throw new CommandError(
+      'the address of the server is missing: credentials of the environment or of options are not sent to a stored address; set COUNTERSIGN_URL or give --url, or name a profile with --profile',
+      exitCodes.usage,
+    );
+  // Nothing stored is needed, so a damaged file does not matter.
+  if (givenUrl && clientId && clientSecret) {
+    requireAddress(givenUrl);
+    return { url: givenUrl.replace(/\/+$/, ''), clientId, clientSecret };
+  }
+  const file = join(options.data, 'admin.json');
+  const stored = options.data === defaultDataFolder ? currentAccount(env) : undefined;
+  const known = stored ?? readAdmin(file);
+  const url = givenUrl ?? known.url;
+  if (url) requireAddress(url);
+  const own = isSameOrigin(url, known.url) ? known : {};
+  if (stored && own === stored && !clientId && !clientSecret) return stored;
+  const client = {
+    url: url?.replace(/\/+$/, ''),
+    clientId: clientId ?? ('clientId' in own ? own.clientId : undefined),
+    clientSecret: clientSecret ?? ('clientSecret' in own ? own.clientSecret : undefined),
+  };
+  if (client.url && client.clientId && client.clientSecret) return client as ClientAccount;
+  throw new CommandError(
+    url && known.url && own !== known
+      ? `no credentials for ${quoted(url)}: run \`countersign login --url ${quoted(url)}\`, or set COUNTERSIGN_CLIENT_ID and COUNTERSIGN_CLIENT_SECRET; those ${stored ? `of the profile ${stored.profile}` : `in ${file}`} are for ${quoted(known.url)} only`
+      : `no credentials: run \`countersign login\`, or set COUNTERSIGN_URL, COUNTERSIGN_CLIENT_ID and COUNTERSIGN_CLIENT_SECRET, or run this where \`countersign dev\` has written ${file}`,
+    exitCodes.notSignedIn,
+  );
+}
+
+function namedAccount(env: Environment, name: string, url: string | undefined): Account {
+  const profile = findProfile(env, name);
+  if (profile === undefined)
+    throw new CommandError(
+      `there is no profile ${quoted(name)}: \`countersign profiles\` lists them, \`countersign login --profile ${quoted(name)}\` makes it`,
+      exitCodes.notSignedIn,
+    );
+  if (url !== undefined && !isSameOrigin(url, profile.url))
+    throw new CommandError(
+      `the profile ${name} is for ${quoted(profile.url)}, not for ${quoted(url)}`,
+      exitCodes.usage,
+    );
+  return { ...profile, profile: name };
+}
+
+function currentAccount(env: Environment): (Account & { readonly profile: string }) | undefined {
+  const found = findProfile(env);
+  return found && { ...found, profile: found.name };
+}
+
+export function requireAddress(url: string): void {
+  if (/^https?:$/.test(URL.parse(url)?.protocol ?? '')) return;
+  throw new CommandError(
+    `${quoted(url)} is not the address of a server; it must start with http:// or https://`,
+    exitCodes.usage,
+  );
+}
+
+export const isSameOrigin = (url: string | undefined, other: string | undefined): boolean => {
+  const origin = URL.parse(url ?? '')?.origin;
+  return origin !== undefined && origin === URL.parse(other ?? '')?.origin;
+};
+
+interface StoredAdmin {
+  readonly url?: string;
+  readonly clientId?: string;
+  readonly clientSecret?: string;
+}
+
+function readAdmin(file: string): StoredAdmin {
+  try {
+    const { baseUrl, clientId, clientSecret } = JSON.parse(readFileSync(file, 'utf8'));
+    return { url: baseUrl, clientId, clientSecret };
+  } catch {
+    return {};
+  }
+}
+
+/** A new proof for each call: a token of a client, or the cookie of a session. */
+export async function accessOf(account: Account): Promise<Access> {
+  if ('session' in account) return sessionAccess(account);
+  const { access_token } = await requestToken(account);
+  return { base: `${account.url}/api/v1`, headers: { authorization: `Bearer ${access_token}` } };
+}
+
+export interface TokenAnswer {
+  readonly access_token: string;
+  readonly scope?: string;
+  readonly expires_in?: number;
+}
+
+/** A token of the client, for our own API or for a resource. */
+export async function requestToken(
+  account: ClientAccount,
+  parameters: { readonly resource?: string; readonly scope?: string } = {},
+): Promise<TokenAnswer> {
+  const { url, clientId, clientSecret } = account;
+  const response = await send(`${url}/api/v1/token`, {
+    method: 'POST',
+    body: new URLSearchParams({
+      grant_type: 'client_credentials',
+      client_id: clientId,
+      client_secret: clientSecret,
+      ...parameters,
+    }),
+    signal: AbortSignal.timeout(requestTimeoutMs),
+  });
+  if (!response.ok) throw await refusalOf(response, response.status === 401 ? remedyOf(account) : '');
+  const answer = tokenIn(await readBody(response, maxTokenBytes));
+  if (answer === undefined)
+    throw new CommandError(`${url} sent no access token; is it the address of Countersign?`);
+  return answer;
+}
+
+const remedyOf = ({ profile }: Account): string =>
+  profile === undefined
+    ? '; the client secret is wrong, revoked or expired'
+    : `; the secret of the profile ${profile} is wrong, revoked or expired: run \`countersign login --profile ${profile}\``;
+
+/** Undefined unless the body holds a token that fits into a header. */
+function tokenIn(body: Buffer): TokenAnswer | undefined {
+  try {
+    const answer = JSON.parse(body.toString());
+    const { access_token } = answer;
+    return typeof access_token === 'string' && /^[\x21-\x7e]+$/.test(access_token) ? answer : undefined;
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,100 @@
+/** The commands that run a server or work on its database. Each is imported when it runs. */
+import type { Command } from 'commander';
+import { registerDoctor } from '../doctor/register.ts';
+import { helpGroups } from './program.ts';
+
+/** These need no client command, so main.ts does not load them: a server starts faster. */
+export const serverOnly: readonly string[] = [
+  'dev',
+  'serve',
+  'worker',
+  'migrate',
+  'bootstrap',
+  'keys',
+  'doctor',
+];
+
+export function registerServerCommands(program: Command): void {
+  program.commandsGroup(helpGroups.server);
+
+  program
+    .command('dev')
+    .description(
+      'try Countersign on this machine: starts an embedded PostgreSQL and a server with generated keys, and prints the credentials of an operator',
+    )
+    .option('--port <number>', 'port to listen on (default: the variable PORT, else 3000)')
+    .option(
+      '--data <folder>',
+      "folder for the database, the keys and the operator's credentials; created when missing",
+      '.countersign',
+    )
+    .action(async (options) => (await import('../dev.ts')).dev(process.env, options));
+
+  program
+    .command('serve')
+    .description(
+      'run the server; every setting is an environment variable (docs/reference/configuration.md), and all problems are listed at once',
+    )
+    .option('--no-worker', 'serve HTTP only; run the background loops elsewhere with `countersign worker`')
+    .action(async (options) => (await import('../serve.ts')).serve(process.env, options));
+
+  program
+    .command('worker')
+    .description('run the background loops without HTTP, for servers that run with --no-worker')
+    .action(async () => (await import('../worker.ts')).worker(process.env));
+
+  program
+    .command('migrate')
+    .description(
+      'apply missing migrations to the database in DATABASE_URL and exit; serve does the same when it starts',
+    )
+    .action(async () => (await import('../migrate.ts')).migrate(process.env));
+
+  program
+    .command('bootstrap')
+    .description(
+      'create the first organization and an operator with every scope, and print its client secret once; needs the variables of serve',
+    )
+    .option('--json', 'print one JSON object: baseUrl, organizationId, agentId, clientId, clientSecret')
+    .option('--force', 'if there is an operator already, create another client secret for it')
+    .action(async (options) => (await import('../bootstrap.ts')).bootstrap(process.env, options));
+
+  program
+    .command('keys')
+    .description('create a key pair that signs tokens, and print it as PEM or write it into a folder')
+    .option('--kind <kind>', 'rsa (RSA-2048, RS256), p-256 (ES256) or ed25519 (EdDSA)', 'rsa')
+    .option(
+      '--out <folder>',
+      'folder for private.pem and public.pem, e.g. ./keys; created when missing (default: print the keys)',
+    )
+    .action(async (options) => (await import('../keys.ts')).keys(options));
+
+  registerDoctor(program);
+
+  const audit = program.command('audit').description('verify or export the audit log');
+
+  audit
+    .command('verify')
+    .description(
+      'verify the hashes, seals and signed checkpoints of the audit log; exit code 1 when it is not intact',
+    )
+    .argument(
+      '[export]',
+      'file written by `countersign audit export` (default: verify the log in DATABASE_URL)',
+    )
+    .option(
+      '--checkpoint <file>',
+      'file with a checkpoint saved earlier from GET /api/v1/audit/checkpoints; the log must still contain it',
+    )
+    .option('--organization <id>', 'UUID of the only organization to verify (default: all; database only)')
+    .action(async (file, options) =>
+      (await import('../audit.ts')).verifyAudit(process.env, { ...options, file }),
+    );
+
+  audit
+    .command('export')
+    .description('write the audit log and the evidence to verify it offline, as JSON lines')
+    .option('--organization <id>', 'UUID of the only organization to export (default: all)')
+    .option('--output <file>', 'file to write, e.g. audit.jsonl (default: standard output)')
+    .action(async (options) => (await import('../audit.ts')).exportAudit(process.env, options));
+}
