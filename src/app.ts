@@ -5,15 +5,16 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createOutbound } from './adapters/outbound/outbound.ts';
 import { createReferencePage } from './adapters/scalar.ts';
+import { openConsole } from './composition/console.ts';
 import { createEvents } from './composition/events.ts';
 import { openFoundations } from './composition/foundations.ts';
 import { createIssuance, type Issuance } from './composition/issuance.ts';
 import { createProduct, type Product } from './composition/product.ts';
 import { createRegistry, type Registry } from './composition/registry.ts';
+import type { Console } from './features/console/deps.ts';
 import { createHealth } from './features/health/feature.ts';
 import { createReference } from './features/reference/feature.ts';
 import { type Clock, systemClock } from './kernel/clock.ts';
-import { createFairQueue } from './kernel/concurrency/fair-queue.ts';
 import { createLoops, type Loop } from './kernel/concurrency/loops.ts';
 import type { Config } from './kernel/config/config.ts';
 import { createClockSkewGuard } from './kernel/data/clock-skew-guard.ts';
@@ -28,22 +29,18 @@ import type { Outbound } from './kernel/ports/outbound.ts';
 
 const lastFlushMs = 3_000;
 
-/** Most of the database connections for the writes of one organization, but never all of them. */
-const writesPerOrganization = (poolSize: number) => ({
-  concurrency: Number.POSITIVE_INFINITY,
-  perKey: Math.max(Math.ceil(poolSize / 2), poolSize - 2),
-  maxQueue: 500,
-  maxWaitMs: 30_000,
-});
-
 export interface AppOptions {
   readonly config: Config;
   readonly log: Log;
   readonly clock?: Clock;
   /** The client for outgoing requests; tests give one that resolves their own host names. */
   readonly outbound?: Outbound;
+  /** The build of the web console; by default the one beside the code. */
+  readonly consoleFolder?: string;
   /** Joins the metrics of sibling processes; by default this process's own. */
   readonly metricsText?: (own: Metrics) => Promise<string>;
+  /** `probes`: only health, probes and metrics, for a process that runs the background loops. */
+  readonly serves?: 'all' | 'probes';
 }
 
 export type App = Awaited<ReturnType<typeof createApp>>;
@@ -53,7 +50,9 @@ export async function createApp({
   log,
   clock = systemClock,
   outbound = createOutbound({ allowPrivate: config.webhookAllowPrivateTargets }),
+  consoleFolder,
   metricsText = (own) => own.text(),
+  serves = 'all',
 }: AppOptions) {
   const base = await openFoundations({ config, log, clock, outbound });
   const { metrics, ids, db, memory, kv } = base;
@@ -65,14 +64,16 @@ export async function createApp({
     listings: {
       inTransaction: async (tx, changes) => registry.marketplace.listener.inTransaction?.(tx, changes),
     },
+    sessions: { inTransaction: async (tx, changes) => webConsole.listener.inTransaction?.(tx, changes) },
   });
   const registry: Registry = createRegistry(base, events);
   const product: Product = createProduct(base, events, registry);
   const issuance: Issuance = createIssuance(base, events, registry, product);
+  const webConsole: Console = openConsole(base, events, registry, issuance, consoleFolder);
 
   const { audit, eventStream, usage, deliveries, streams, recordRefusal } = events;
-  const { organizations, agents, credentials, resources, did, marketplace, requirePermission } = registry;
-  const { billing, tiers, analytics, compliance, scaffold, webhooks } = product;
+  const { organizations, agents, credentials, people, resources, did, marketplace } = registry;
+  const { billing, tiers, analytics, overview, compliance, scaffold, webhooks, instance } = product;
   const { tokens, delegations, oidc, access, federation, discovery } = issuance;
   const health = createHealth({
     db,
@@ -87,26 +88,28 @@ export async function createApp({
   /** In the order of the OpenAPI document. */
   const features: readonly { routes?: readonly RouteEntry[]; loops?: readonly Loop[] }[] = [
     ...[events.cache, events.refusals, events.idempotency, health, reference, discovery],
-    ...[tokens, delegations, agents, credentials, resources, access, organizations],
-    ...[federation, oidc, tiers, usage, analytics, billing, audit, did, marketplace, compliance],
-    ...[scaffold, webhooks, deliveries, eventStream, streams ?? {}],
+    ...[tokens, delegations, agents, credentials, resources, access, organizations, people],
+    ...[federation, oidc, tiers, usage, analytics, overview, billing, audit, did, marketplace, compliance],
+    ...[scaffold, webhooks, deliveries, eventStream, streams ?? {}, webConsole, instance],
   ];
-  const routes = features.flatMap((feature) => feature.routes ?? []);
+  const routes = (serves === 'all' ? features : [health]).flatMap((feature) => feature.routes ?? []);
   const http: Http = await createHttp({
     config,
     log,
     metrics,
     window: createRateWindow({ kv, fallback: memory, clock, perMinute: config.rateLimitPerMinute }),
     authenticate: tokens.authenticate,
+    authenticateSession: webConsole.authenticateSession,
     authenticateClient: tokens.authenticateClient,
     explain: tokens.explain,
     recordRefusal,
     countCall: tiers.countCall,
-    requirePermission,
+    requirePermission: registry.requirePermission,
     idempotencyKeys: events.idempotency.keys,
     resourceMetadata: resourceMetadataOf(config.baseUrl),
+    origin: config.baseUrl,
     routes,
-    writeQueue: createFairQueue(writesPerOrganization(config.databasePoolSize)),
+    writeQueue: base.writeQueue,
   });
   const loops = createLoops(
     features.flatMap((feature) => feature.loops ?? []),
@@ -117,14 +120,16 @@ export async function createApp({
 
   return {
     ...{ http, routes, loops, db, ids, metrics },
-    ...{ organizations, usage, agents, credentials, audit, billing, deliveries },
+    ...{ organizations, usage, agents, credentials, audit, billing, deliveries, webConsole },
     /** Migrates the database; several nodes may call it at once. With `takeOver`, this server's key signs the audit log from now on. */
     async prepare(options?: { takeOver: boolean }) {
       const migrator = base.openWithoutTimeout();
       await migrate({ db: migrator, log, clock }).finally(() => migrator.close());
       await audit.prepare(options);
     },
+    drain: health.drain,
     async close() {
+      health.drain();
       // Together: each has its own timeout, and a slow webhook receiver does not add to a slow client.
       await Promise.all([http.close(), loops.stop()]);
       await outbound.close();

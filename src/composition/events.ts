@@ -13,9 +13,10 @@ import { createStreams } from '../features/streams/feature.ts';
 import { createTokenStatuses } from '../features/tokens/feature.ts';
 import type { UsageDeps } from '../features/usage/deps.ts';
 import { createUsage, shardFrom } from '../features/usage/feature.ts';
-import { createDeliveries, envelopeOf } from '../features/webhooks/feature.ts';
+import { createDeliveries } from '../features/webhooks/feature.ts';
 import { createInvalidatingCache } from '../kernel/data/invalidating-cache.ts';
 import { createVault } from '../kernel/data/vault.ts';
+import { envelopeOf } from '../kernel/delivery/envelope.ts';
 import type { LedgerListener } from '../kernel/domain-event.ts';
 import { createLedger } from '../kernel/ledger.ts';
 import { createRecordRefusal, createRefusalsLoop } from '../kernel/refusals.ts';
@@ -27,6 +28,7 @@ export interface LaterParts {
   readonly limitsOf: UsageDeps['limitsOf'];
   readonly findLinks: Parameters<typeof createTokenStatuses>[0]['findLinks'];
   readonly listings: LedgerListener;
+  readonly sessions: LedgerListener;
 }
 
 export async function createEvents(base: Foundations, later: LaterParts) {
@@ -52,6 +54,8 @@ export async function createEvents(base: Foundations, later: LaterParts) {
       timeoutMs: config.webhookDeliveryTimeoutMs,
       maxAttempts: config.webhookMaxRetries,
       concurrency: config.webhookWorkerConcurrency,
+      // A tenant must not read services of the operator's network.
+      keepResponses: !(config.multiTenant && config.webhookAllowPrivateTargets),
     },
     pause: (milliseconds) => sleep(milliseconds, undefined, { ref: false }),
     elapsed: () => performance.now(),
@@ -66,6 +70,7 @@ export async function createEvents(base: Foundations, later: LaterParts) {
       audit.listener,
       usage.planListener,
       revokeChainsWithAgent,
+      later.sessions,
       later.listings,
       idempotency.listener,
       deliveries.listener,

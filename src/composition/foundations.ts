@@ -8,16 +8,25 @@ import { createSigner } from '../adapters/keys/keys.ts';
 import { createMemoryKv } from '../adapters/kv/memory-kv.ts';
 import { createPostgres } from '../adapters/postgres/postgres.ts';
 import type { Clock } from '../kernel/clock.ts';
+import { createFairQueue } from '../kernel/concurrency/fair-queue.ts';
 import type { Config } from '../kernel/config/config.ts';
 import { createIds } from '../kernel/ids.ts';
 import type { Log } from '../kernel/observability/log.ts';
 import { createMetrics } from '../kernel/observability/metrics.ts';
 import { timedKv } from '../kernel/ports/kv.ts';
 import type { Outbound } from '../kernel/ports/outbound.ts';
-import { openKv } from './open.ts';
+import { openKv, openProvider } from './open.ts';
 
 /** Beside the code, in a checkout as in the published package. */
 const policies = fileURLToPath(new URL('../../policies/', import.meta.url));
+
+/** Most of the database connections for the writes of one organization, but never all of them. */
+const writesPerOrganization = (poolSize: number) => ({
+  concurrency: Number.POSITIVE_INFINITY,
+  perKey: Math.max(Math.ceil(poolSize / 2), poolSize - 2),
+  maxQueue: 500,
+  maxWaitMs: 30_000,
+});
 
 export async function openFoundations(options: {
   config: Config;
@@ -31,6 +40,7 @@ export async function openFoundations(options: {
   const db = createPostgres({ ...database, poolSize: config.databasePoolSize });
   const memory = createMemoryKv(clock);
   const kv = timedKv(await openKv(config.redisUrl, memory, log), metrics);
+  const provider = openProvider(config, clock);
   return {
     ...options,
     metrics,
@@ -40,6 +50,8 @@ export async function openFoundations(options: {
     openSeparatePool: (poolSize: number) => createPostgres({ ...database, poolSize, separatePool: true }),
     /** One connection without a statement timeout, for migrations. */
     openWithoutTimeout: () => createPostgres({ ...database, poolSize: 1, noStatementTimeout: true }),
+    /** Keyed by organization. */
+    writeQueue: createFairQueue(writesPerOrganization(config.databasePoolSize)),
     /** Per-process counters while `kv` is unavailable. */
     memory,
     kv,
@@ -58,7 +70,10 @@ export async function openFoundations(options: {
       schemaFile: join(policies, 'schema.cedarschema'),
       log,
     }),
+    /** For people who sign in to the console. */
+    provider,
     async close() {
+      await provider?.close();
       await db.close();
       await kv.close();
     },

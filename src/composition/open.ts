@@ -1,5 +1,7 @@
 /** Chooses and opens adapters as the configuration says. A driver is loaded only when it is configured. */
 
+import { createOpenIdProvider } from '../adapters/openid-connect.ts';
+import { createOutbound } from '../adapters/outbound/outbound.ts';
 import { createEventReader, createStripe } from '../adapters/stripe/stripe.ts';
 import type { Clock } from '../kernel/clock.ts';
 import type { Config } from '../kernel/config/config.ts';
@@ -7,6 +9,7 @@ import type { Db } from '../kernel/data/db.ts';
 import type { Log } from '../kernel/observability/log.ts';
 import type { Broker, StreamName } from '../kernel/ports/broker.ts';
 import type { Kv } from '../kernel/ports/kv.ts';
+import type { OpenIdProvider } from '../kernel/ports/openid-provider.ts';
 
 export async function openKv(url: string, memory: Kv, log: Log): Promise<Kv> {
   if (url.startsWith('memory:')) return memory;
@@ -30,6 +33,21 @@ export function openStripe(config: Config, clock: Clock) {
     }),
     readEvent: createEventReader({ secret: stripeWebhookSecret, prices, clock }),
   };
+}
+
+/** The configuration has all variables of the provider or none. The operator has chosen it, so its address may be private. */
+export function openProvider(config: Config, clock: Clock): OpenIdProvider | undefined {
+  const { consoleOidcIssuer: issuer, consoleOidcClientId: clientId, consoleOidcName: name } = config;
+  const clientSecret = config.consoleOidcClientSecret;
+  if (!issuer || !clientId || !clientSecret) return undefined;
+  return createOpenIdProvider(
+    {
+      ...{ issuer, clientId, clientSecret },
+      name: name ?? new URL(issuer).host,
+      redirectUri: `${config.baseUrl}/console/api/oidc/callback`,
+    },
+    { outbound: createOutbound({ allowPrivate: true }), clock },
+  );
 }
 
 /** Undefined when no broker is configured: neither a driver is loaded nor the outbox written. */

@@ -1,4 +1,6 @@
-/** What customers buy and read: plans, billing, analytics, compliance reports, webhook subscriptions, generated projects. */
+/** What customers buy and read: plans, billing, analytics, compliance reports, webhook subscriptions, generated projects; and the instance itself. */
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { createEventReader } from '../adapters/stripe/stripe.ts';
 import { createTemplates } from '../adapters/templates.ts';
@@ -6,9 +8,13 @@ import { archive } from '../adapters/zip.ts';
 import { createAnalytics } from '../features/analytics/feature.ts';
 import { createBilling } from '../features/billing/feature.ts';
 import { createCompliance } from '../features/compliance/feature.ts';
+import { createInstance } from '../features/instance/feature.ts';
+import { createOverview } from '../features/overview/feature.ts';
 import { createScaffold } from '../features/scaffold/feature.ts';
+import { copiedSdkFiles } from '../features/scaffold/sdk-files.ts';
 import { createTiers } from '../features/tiers/feature.ts';
 import { createWebhooks } from '../features/webhooks/feature.ts';
+import { shownConfiguration } from '../kernel/config/shown-values.ts';
 import { anonymousRequest } from '../kernel/policy.ts';
 import type { Events } from './events.ts';
 import type { Foundations } from './foundations.ts';
@@ -16,7 +22,9 @@ import { openStripe } from './open.ts';
 import type { Registry } from './registry.ts';
 
 /** Beside the code, in a checkout as in the published package. */
-const scaffolds = fileURLToPath(new URL('../../scaffolds/', import.meta.url));
+const root = fileURLToPath(new URL('../../', import.meta.url));
+
+const { version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8'));
 
 export function createProduct(base: Foundations, events: Events, registry: Registry) {
   const { config, log, clock, metrics, ids, db, memory, kv, signer, engine } = base;
@@ -51,6 +59,12 @@ export function createProduct(base: Foundations, events: Events, registry: Regis
     countIssued: usage.countIssued,
     enabled: config.analyticsEnabled,
   });
+  const overview = createOverview({
+    db,
+    clock,
+    countIssued: usage.countIssued,
+    auditStatus: audit.statusOf,
+  });
   const compliance = createCompliance({
     db,
     kv,
@@ -65,7 +79,7 @@ export function createProduct(base: Foundations, events: Events, registry: Regis
   const scaffold = createScaffold({
     findAgent: agents.find,
     apiUrl: config.baseUrl,
-    template: createTemplates(scaffolds),
+    template: createTemplates(join(root, 'scaffolds'), copiedSdkFiles(root)),
     archive,
   });
   const webhooks = createWebhooks({
@@ -76,7 +90,21 @@ export function createProduct(base: Foundations, events: Events, registry: Regis
     secretOverlapSeconds: config.webhookSecretOverlapSeconds,
     lockOrganization: organizations.lockPlan,
   });
-  return { billing, tiers, analytics, compliance, scaffold, webhooks };
+  const instance = createInstance({
+    clock,
+    signer,
+    runtime: { version, node: process.version },
+    configuration: shownConfiguration(config),
+    async auditEvidence() {
+      const { keys, treeHead } = await audit.signatures();
+      return {
+        keys: keys.map(({ keyId, at }) => ({ keyId, time: at })),
+        treeHead: treeHead && { ...treeHead, time: treeHead.at },
+        linking: audit.linking().status,
+      };
+    },
+  });
+  return { billing, tiers, analytics, overview, compliance, scaffold, webhooks, instance };
 }
 
 export type Product = ReturnType<typeof createProduct>;

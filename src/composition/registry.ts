@@ -9,6 +9,7 @@ import type { Marketplace } from '../features/marketplace/deps.ts';
 import { createMarketplace } from '../features/marketplace/feature.ts';
 import type { ImpersonationTarget, Organizations } from '../features/organizations/deps.ts';
 import { createOrganizations } from '../features/organizations/feature.ts';
+import { createPeople } from '../features/people/feature.ts';
 import type { Resources } from '../features/resources/deps.ts';
 import { createResources } from '../features/resources/feature.ts';
 import type { Caller } from '../kernel/caller.ts';
@@ -71,6 +72,13 @@ export function createRegistry(base: Foundations, { ledger, cache, recordRefusal
     mayGrant: createMayGrant(engine),
     recordRefusal: recordPolicyRefusal,
   });
+  const people = createPeople({
+    ...shared,
+    organizationFor: organizations.get,
+    lockOrganization: organizations.lockPlan,
+    lockAgent: agents.lock,
+    refuseImpersonation,
+  });
   const did = createDid({
     baseUrl: config.baseUrl,
     clock,
@@ -94,7 +102,7 @@ export function createRegistry(base: Foundations, { ledger, cache, recordRefusal
   });
   return {
     ...{ requirePermission, refuseImpersonation },
-    ...{ organizations, agents, credentials, resources, did, marketplace },
+    ...{ organizations, agents, credentials, people, resources, did, marketplace },
   };
 }
 

@@ -7,6 +7,7 @@ export const policyActions = [
   'organizations:configure',
   'organizations:delete',
   'organizations:addMember',
+  'organizations:managePeople',
   'federation:read',
   'federation:manage',
   'billing:manage',
@@ -20,4 +21,7 @@ export const policyActions = [
 export type PolicyAction = (typeof policyActions)[number];
 
 /** Refused to delegated callers, even if the policies permit them. */
-export const neverDelegated: ReadonlySet<PolicyAction> = new Set(['billing:manage']);
+export const neverDelegated: ReadonlySet<PolicyAction> = new Set([
+  'billing:manage',
+  'organizations:managePeople',
+]);

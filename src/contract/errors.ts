@@ -79,6 +79,11 @@ const addedErrors = {
   GRANT_NOT_FOUND: { status: 404, message: 'The agent has no grant for this resource.' },
   SHARE_NOT_FOUND: { status: 404, message: 'The resource is not shared with this organization.' },
   MEMBER_NOT_FOUND: { status: 404, message: 'The agent is not a member of this organization.' },
+  PERSON_NOT_FOUND: { status: 404, message: 'The organization has no person with this id.' },
+  PERSON_ALREADY_EXISTS: {
+    status: 409,
+    message: 'A person with this issuer and subject was invited to this organization already.',
+  },
   IDEMPOTENCY_KEY_REUSED: {
     status: 409,
     message: 'A request with this Idempotency-Key was answered already, and its answer cannot be repeated.',

@@ -30,9 +30,16 @@ export const auditOnlyEvents = [
   'member.added',
   'member.updated',
   'member.removed',
+  'person.invited',
+  'person.updated',
+  'person.removed',
   'token.refused',
   'authentication.refused',
   'policy.refused',
+  'session.code_created',
+  'session.created',
+  'session.refused',
+  'session.ended',
   'refusals.suppressed',
   'partner.added',
   'partner.updated',
@@ -67,3 +74,30 @@ export const testEvent = 'webhook.test';
 
 export type WebhookEvent = (typeof webhookEvents)[number];
 export type EventType = WebhookEvent | (typeof auditOnlyEvents)[number];
+
+const ofAgent = ['agentType', 'status', 'owner', 'version', 'deploymentEnv'];
+const ofCredential = ['credentialId', 'credentialType', 'scopes', 'expiresAt'];
+const ofToken = ['tokenId', 'scope', 'audience', 'expiresAt'];
+const ofResource = ['resourceId', 'identifier', 'name', 'scopes', 'tokenLifetimeSeconds'];
+const ofGrant = ['resourceId', 'identifier', 'organizationId', 'scopes'];
+
+/** The fields of an event that subscribers get. The type requires a row for each event. */
+export const webhookEventFields: Readonly<Record<WebhookEvent, readonly string[]>> = {
+  'agent.created': ofAgent,
+  'agent.updated': ofAgent,
+  'agent.suspended': ofAgent,
+  'agent.reactivated': ofAgent,
+  'agent.decommissioned': ofAgent,
+  'credential.generated': ofCredential,
+  'credential.rotated': ofCredential,
+  'credential.revoked': ofCredential,
+  'token.issued': ofToken,
+  'token.revoked': ofToken,
+  'resource.created': ofResource,
+  'resource.updated': ofResource,
+  'resource.deleted': ofResource,
+  'resource.shared': ofGrant,
+  'resource.unshared': ofGrant,
+  'grant.changed': ofGrant,
+  'grant.removed': ofGrant,
+};

@@ -38,6 +38,7 @@ export const fieldExamples: Readonly<Record<string, unknown>> = {
   credentialId: 'b5a1c2d3-1f2e-4a3b-8c4d-5e6f7a8b9c0d',
   credential_id: 'b5a1c2d3-1f2e-4a3b-8c4d-5e6f7a8b9c0d',
   memberId: 'c6b2d3e4-2a3f-4b4c-9d5e-6f7a8b9c0d1e',
+  personId: '3dc9eafb-9ba0-4cbd-8ecf-3a4b5c6d7e8f',
   eventId: 'd7c3e4f5-3b4a-4c5d-8e6f-7a8b9c0d1e2f',
   policyId: 'e8d4f5a6-4c5b-4d6e-9f7a-8b9c0d1e2f3a',
   listingId: 'f9e5a6b7-5d6c-4e7f-8a8b-9c0d1e2f3a4b',

@@ -36,10 +36,23 @@ export const limits = {
   rateWindowSeconds: 60,
   requestsPerMinute: 100,
   auditVerifyPerMinute: 30,
+  /** Links in one answer of GET /audit/chain. */
+  auditChainPage: 1_000,
+  /** Exports over the API; those that run at once are counted in each process. */
+  auditExports: { perMinute: 6, perOrganization: 1, perProcess: 4, retryAfterSeconds: 10 },
   /** Refusals of unauthenticated requests recorded per organization and minute; the others are counted. */
   refusalsPerMinute: 60,
   scaffoldsPerMinutePerTenant: 10,
   accessTokenSeconds: 3_600,
+  console: {
+    /** A session ends after this time without a request. */
+    idleSeconds: 1_800,
+    sessionSeconds: 28_800,
+    linkSeconds: 60,
+    /** A code for the command line. */
+    codeSeconds: 120,
+    codesPerMinute: 10,
+  },
   auditRetentionDays: 90,
   delegation: {
     minSeconds: 60,
@@ -56,8 +69,23 @@ export const limits = {
     minTokenSeconds: 60,
     maxTokenSeconds: 3_600,
   },
+  peoplePerOrganization: 1_000,
+  /** From the start of a sign-in through an OpenID provider to its end. */
+  providerSignInSeconds: 600,
   idempotencyHours: 24,
   idempotencyKeyLength: 255,
+  /** GET /overview: the periods that it covers, and how much it reads and lists. */
+  overview: {
+    tokenMinutes: 60,
+    refusalHours: 24,
+    /** Events read: the newest ones of the period. */
+    maxEvents: 50_000,
+    maxReasons: 20,
+    expiryDays: 14,
+    maxCredentials: 100,
+    /** Counts of credentials and deliveries end here. */
+    maxCount: 1_000,
+  },
   analyticsDays: { default: 30, max: 90 },
   usageDays: { default: 30, max: 90 },
   /** More than a year, so that a period can be compared with the year before. */
@@ -69,6 +97,8 @@ export const limits = {
   webhooksPerOrganization: 50,
   /** At most this much of a receiver's response is read. */
   webhookResponseBytes: 65_536,
+  /** Characters of a receiver's response that are stored with an attempt. */
+  webhookResponseExcerpt: 512,
   /** Stored per delivery, also when it is replayed more often. */
   webhookAttemptsStored: 50,
   webhookRetentionDays: 30,

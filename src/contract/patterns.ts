@@ -1,5 +1,5 @@
 /**
- * Patterns of addresses and times, as `documentedPattern` of a field: the OpenAPI document shows them as `pattern`, and code checks the
+ * Patterns of addresses, times and positions, as `documentedPattern` of a field: the OpenAPI document shows them as `pattern`, and code checks the
  * field with a message for each rule. A value that matches is well-formed. Spellings that a URL parser reads as well, such as
  * `HTTPS://` or an address of one number, are accepted but not documented. No lookahead: programs generate values from the patterns.
  */
@@ -51,3 +51,6 @@ const offsetHours = '[+-](?:[01][0-9]|2[0-3])';
 export const dayOrTime = `^${day}(?:${clock}(?:Z|${offsetHours}:[0-5][0-9]))?$`;
 /** A day, or a time: of UTC, unless it names a zone. */
 export const dayOrLocalTime = `^${day}(?:${clock}(?:Z|${offsetHours}(?::?[0-5][0-9])?)?)?$`;
+
+/** The id of a message of the event stream: the end of the organization's id, and a number. Empty means none. */
+export const streamPosition = '^(?:[0-9a-f]{12}-(?:0|[1-9][0-9]{0,14}))?$';

@@ -4,12 +4,19 @@ import Type from './json-schema.ts';
 import { limits, type PageSize } from './limits.ts';
 import { httpsUrl, httpsUrlWithoutQuery } from './patterns.ts';
 
+const uuid = '[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}';
+const uuidLength = 36;
+
 /** Stricter than JSON Schema's `uuid` format, which also allows a `urn:uuid:` prefix that SQL refuses. */
-export const Uuid = Type.String({
-  format: 'uuid',
-  pattern: '^[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}$',
-  description: 'a UUID',
-});
+export const Uuid = Type.String({ format: 'uuid', pattern: `^${uuid}$`, description: 'a UUID' });
+
+/** A list in one query parameter, so that it cannot be confused with a parameter that is given twice. */
+export const UuidList = (maxItems: number) =>
+  Type.String({
+    maxLength: maxItems * (uuidLength + 1) - 1,
+    pattern: `^${uuid}(,${uuid}){0,${maxItems - 1}}$`,
+    description: `a list of 1 to ${maxItems} UUIDs with commas between them and no blanks`,
+  });
 
 /** UTC with milliseconds and `Z`. */
 export const Timestamp = Type.String({

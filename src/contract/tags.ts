@@ -10,6 +10,7 @@ export const tags: Readonly<Record<string, string>> = {
   Audit: 'The audit log of the organization, and proof that it is complete.',
   Events: 'Changes in the organization, as they happen.',
   Webhooks: 'Signed notifications of events to your own server.',
+  Overview: 'The state of an organization at a glance.',
   Usage: 'How much of the plan an organization has used.',
   Analytics: 'Figures on the tokens of an organization.',
   Tiers: 'The plan of the organization and its limits.',
@@ -19,6 +20,7 @@ export const tags: Readonly<Record<string, string>> = {
   Federation: 'Partner identity providers of this instance.',
   Compliance: 'Controls and reports for auditors.',
   'SDK scaffold': 'Example projects that run as an agent.',
+  Console: 'Sign in to the web console.',
   Discovery: 'Documents that OAuth and OpenID clients read to configure themselves.',
-  Operational: 'Health, metrics and this reference.',
+  Operational: 'Health, metrics, the state of the instance, and this reference.',
 };

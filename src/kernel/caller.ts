@@ -20,6 +20,14 @@ export interface Delegation {
   readonly chainIds: readonly string[];
 }
 
+/** A person who signed in to the console through an OpenID provider, and acts through an agent. */
+export interface Person {
+  readonly personId: string;
+  readonly name: string;
+  /** The role in the organization, instead of the agent's. */
+  readonly role: 'admin' | 'none';
+}
+
 /** The caller: the guard creates it from a verified access token, or from client credentials on routes that accept them. */
 export interface Caller extends Origin {
   readonly agentId: string;
@@ -30,19 +38,23 @@ export interface Caller extends Origin {
    * For an agent's own token these are its scopes; for a delegated token, those that the acting agent may hold itself.
    */
   readonly grantableScopes: ReadonlySet<Scope>;
-  /** Absent when the caller authenticated with client credentials. */
-  readonly tokenId?: string;
+  /** Absent when the caller authenticated with client credentials or by a session of the console. */
+  readonly tokenId?: string | undefined;
+  /** The credential that the token was issued with. */
+  readonly credentialId?: string | undefined;
   /** Of a token that a workload got by a trust policy. */
-  readonly trustPolicyId?: string;
+  readonly trustPolicyId?: string | undefined;
   /** Of a delegated token: the caller then has the token's scopes and no role. */
-  readonly delegation?: Delegation;
+  readonly delegation?: Delegation | undefined;
+  /** Of a session that a person began. */
+  readonly person?: Person | undefined;
   /** Of a request with an `Idempotency-Key`: commits with the change. */
   readonly idempotencyKey?: IdempotencyKey;
 }
 
 /** The actor of a domain event. Commands that the operator runs on the command line have no agent. */
 export type Actor = Origin &
-  Partial<Pick<Caller, 'agentId' | 'organizationId' | 'delegation' | 'idempotencyKey'>>;
+  Partial<Pick<Caller, 'agentId' | 'organizationId' | 'delegation' | 'person' | 'idempotencyKey'>>;
 
 /** Never for a delegated token: the operator's scope cannot be delegated. */
 export const isOperator = (caller: Caller): boolean =>

@@ -4,7 +4,7 @@
  * webhooks, caches. Listeners after the commit delay no response.
  */
 import type { EventType } from '../contract/events.ts';
-import type { Actor, Delegation } from './caller.ts';
+import type { Actor, Delegation, Person } from './caller.ts';
 import type { Clock } from './clock.ts';
 import type { Tx } from './data/db.ts';
 import type { DomainEvent, LedgerEntry, LedgerListener, Subject } from './domain-event.ts';
@@ -19,6 +19,9 @@ export interface Ledger {
 
 /** The delegation by which the actor acted, and the agent it acted for. */
 const delegationOf = ({ chainIds, subjectId }: Delegation) => ({ chainId: chainIds.at(-1), subjectId });
+
+/** The person who acted through the agent. */
+const personOf = ({ personId, name }: Person) => ({ personId, name });
 
 export function createLedger(deps: { clock: Clock; ids: Ids; listeners: readonly LedgerListener[] }): Ledger {
   const { clock, ids, listeners } = deps;
@@ -37,6 +40,7 @@ export function createLedger(deps: { clock: Clock; ids: Ids; listeners: readonly
       ...subject.metadata,
       ...(actor.agentId !== undefined && actor.agentId !== subject.agentId && { actorId: actor.agentId }),
       ...(actor.delegation && { delegation: delegationOf(actor.delegation) }),
+      ...(actor.person && { person: personOf(actor.person) }),
       requestId: actor.requestId,
     },
     ...(subject.unlimited && { unlimited: true }),

@@ -17,7 +17,8 @@ export interface Lifecycle {
   exit(): void;
 }
 
-export function createLifecycle(log: Log): Lifecycle {
+/** `delayMs`: how long the first step waits on purpose. */
+export function createLifecycle(log: Log, { delayMs = 0 }: { delayMs?: number } = {}): Lifecycle {
   const steps: (() => Promise<void>)[] = [];
   let stopping: Promise<void> | undefined;
   let exiting = false;
@@ -42,7 +43,7 @@ export function createLifecycle(log: Log): Lifecycle {
       setTimeout(() => {
         log.error('shutdown timed out; exiting with work unfinished');
         process.exit(1);
-      }, shutdownTimeoutMs).unref();
+      }, shutdownTimeoutMs + delayMs).unref();
       lifecycle.stop().then(
         () => process.exit(0),
         (error) => {

@@ -1,4 +1,5 @@
 import type { Db } from '../../kernel/data/db.ts';
+import type { RouteEntry } from '../../kernel/http/route.ts';
 import type { Kv } from '../../kernel/ports/kv.ts';
 
 export interface HealthDeps {
@@ -9,4 +10,10 @@ export interface HealthDeps {
   readonly metricsToken: string | undefined;
   /** The metrics of this process, or of all serving processes, in Prometheus format. */
   metricsText(): Promise<string>;
+}
+
+export interface Health {
+  readonly routes: readonly RouteEntry[];
+  /** From now on /readyz is 503, so that load balancers send no new requests. */
+  drain(): void;
 }

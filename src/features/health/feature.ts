@@ -1,8 +1,13 @@
-/** Health: the probe for orchestrators (/health) and the metrics for Prometheus (/metrics). Owns no table. */
-import type { RouteEntry } from '../../kernel/http/route.ts';
-import type { HealthDeps } from './deps.ts';
+/** Health: the state of the service (/health), the probes of orchestrators (/livez, /readyz) and the metrics for Prometheus (/metrics). Owns no table. */
+import type { Health, HealthDeps } from './deps.ts';
 import { healthRoutes } from './routes.ts';
 
-export const createHealth = (deps: HealthDeps): { routes: readonly RouteEntry[] } => ({
-  routes: healthRoutes(deps),
-});
+export function createHealth(deps: HealthDeps): Health {
+  let isDraining = false;
+  return {
+    routes: healthRoutes(deps, () => isDraining),
+    drain() {
+      isDraining = true;
+    },
+  };
+}

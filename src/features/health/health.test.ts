@@ -18,6 +18,43 @@ describe('GET /health', () => {
   });
 });
 
+describe('probes', async () => {
+  const limited = await startApp({ RATE_LIMIT_PER_MINUTE: '2', METRICS_TOKEN: 'scrape-me' });
+  const readings = async () =>
+    (await t.call('GET', '/metrics', { token: 'scrape-me' })).text.match(
+      /^service_redis_command_duration_seconds_count\{command="(?!incr).*$/gm,
+    );
+
+  for (const url of ['/livez', '/readyz']) {
+    it(`200 ${url}, also when the rate window of the address is used up`, async () => {
+      for (let count = 0; count < 3; count += 1) await limited.call('GET', '/nowhere');
+      assert.equal((await limited.call('GET', '/health')).status, 429);
+      for (let count = 0; count < 5; count += 1) {
+        const answer = await limited.call('GET', url);
+        assert.deepEqual([answer.status, answer.json], [200, { status: 'ok' }]);
+        assert.equal(answer.headers['x-ratelimit-limit'], '2');
+      }
+    });
+    it(`200 ${url} reads no key-value store, and does not count`, async () => {
+      const before = await readings();
+      await t.call('GET', url);
+      assert.deepEqual(await readings(), before);
+    });
+  }
+  it('503 SERVICE_UNAVAILABLE at /readyz while the process stops; /livez and the API still answer', async () => {
+    limited.app.drain();
+    const answer = await limited.call('GET', '/readyz');
+    assert.deepEqual([answer.status, answer.json.code], [503, 'SERVICE_UNAVAILABLE']);
+    assert.deepEqual(answer.json.details, { reason: 'stopping' });
+    assert.equal(answer.headers['retry-after'], '1');
+    assert.equal((await limited.call('GET', '/livez')).status, 200);
+    assert.equal(
+      (await limited.call('GET', '/.well-known/jwks.json', { remoteAddress: '192.0.2.9' })).status,
+      200,
+    );
+  });
+});
+
 describe('GET /metrics', () => {
   const read = () => t.call('GET', '/metrics', { token: 'scrape-me' });
 

@@ -3,7 +3,7 @@ import { literals } from '../../contract/shapes.ts';
 import { open, type RouteEntry, rootRoute, secret } from '../../kernel/http/route.ts';
 import { metricsContentType } from '../../kernel/observability/metrics.ts';
 import type { HealthDeps } from './deps.ts';
-import { checkHealth, createExposition } from './service.ts';
+import { alive, checkHealth, checkReadiness, createExposition } from './service.ts';
 
 const Health = Type.Object(
   {
@@ -14,13 +14,15 @@ const Health = Type.Object(
   { title: 'Health' },
 );
 
+const Probe = Type.Object({ status: Type.Literal('ok') }, { title: 'Probe' });
+
 const Exposition = Type.String({
   examples: [
     '# TYPE service_tokens_issued_total counter\nservice_tokens_issued_total{scope="agents:read"} 42\n',
   ],
 });
 
-export const healthRoutes = (deps: HealthDeps): RouteEntry[] => [
+export const healthRoutes = (deps: HealthDeps, isDraining: () => boolean): RouteEntry[] => [
   rootRoute({
     id: 'health',
     summary: 'Whether the service can do its work',
@@ -32,6 +34,33 @@ export const healthRoutes = (deps: HealthDeps): RouteEntry[] => [
     schema: { response: { 200: Health } },
     errors: ['SERVICE_UNAVAILABLE'],
     handler: () => checkHealth(deps),
+  }),
+  rootRoute({
+    id: 'livez',
+    summary: 'Whether the process runs',
+    description:
+      'Liveness probe: it asks neither the database nor Redis, because a restart would not repair them. It does not count for the rate limit.',
+    tag: 'Operational',
+    method: 'GET',
+    url: '/livez',
+    access: open(),
+    limit: 'none',
+    schema: { response: { 200: Probe } },
+    handler: () => alive,
+  }),
+  rootRoute({
+    id: 'readyz',
+    summary: 'Whether the process can serve requests',
+    description:
+      'Readiness probe: 503 while the database cannot be written, and from the moment the process is told to stop. It does not count for the rate limit.',
+    tag: 'Operational',
+    method: 'GET',
+    url: '/readyz',
+    access: open(),
+    limit: 'none',
+    schema: { response: { 200: Probe } },
+    errors: ['SERVICE_UNAVAILABLE'],
+    handler: () => checkReadiness(deps, isDraining()),
   }),
   rootRoute({
     id: 'metrics',

@@ -18,6 +18,18 @@ export async function checkHealth({ db, kv, auditLinking }: HealthDeps) {
   return { status: 'ok' as const, checks, audit: auditLinking() };
 }
 
+export const alive = { status: 'ok' as const };
+
+/** Redis is not needed to serve: its failure must not take every node out of the load balancer. */
+export async function checkReadiness({ db }: HealthDeps, isDraining: boolean) {
+  if (isDraining) unready('The process is stopping; other processes take new requests.', 'stopping');
+  await db.ping().catch((error) => unready('The database is unavailable.', 'database', error));
+  return alive;
+}
+
+const unready = (message: string, reason: 'stopping' | 'database', cause?: unknown): never =>
+  fail('SERVICE_UNAVAILABLE', { message, details: { reason }, headers: { 'retry-after': '1' }, cause });
+
 /** The text can reach a megabyte. Requests that arrive while it is rendered share the next one. */
 export function createExposition({ metricsText }: HealthDeps): () => Promise<Buffer> {
   const render = createBatcher({

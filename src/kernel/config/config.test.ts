@@ -138,6 +138,50 @@ describe('configuration', () => {
       /KAFKA_SASL_PASSWORD belong together/,
     );
   });
+  it('reads every secret from a file, without the newline at its end', () => {
+    const folder = mkdtempSync(join(tmpdir(), 'countersign-test-'));
+    after(() => rmSync(folder, { recursive: true }));
+    const secrets = {
+      DATABASE_URL: 'postgres://me:hidden@db.example/countersign',
+      REDIS_URL: 'rediss://:hidden@redis.example',
+      METRICS_TOKEN: 'hidden',
+      NATS_URL: 'nats://hidden@nats.example',
+      DATA_ENCRYPTION_KEY: Buffer.alloc(32, 7).toString('base64'),
+      KAFKA_SASL_PASSWORD: 'hidden',
+      CONSOLE_OIDC_CLIENT_SECRET: 'hidden',
+      STRIPE_SECRET_KEY: 'hidden',
+      STRIPE_WEBHOOK_SECRET: 'hidden',
+    };
+    const others = {
+      ...{ KAFKA_SASL_MECHANISM: 'PLAIN', KAFKA_SASL_USERNAME: 'me', STRIPE_PRICE_PRO: 'a' },
+      ...{
+        STRIPE_PRICE_ENTERPRISE: 'b',
+        CONSOLE_OIDC_ISSUER: 'https://login.example.com',
+        CONSOLE_OIDC_CLIENT_ID: 'c',
+      },
+    };
+    const files = Object.entries(secrets).map(([name, value]) => {
+      writeFileSync(join(folder, name), `${value}\n`);
+      return [`${name}_FILE`, join(folder, name)];
+    });
+    const { DATABASE_URL, REDIS_URL, ...keys } = good;
+    assert.deepEqual(
+      loadConfig({ ...keys, ...others, ...Object.fromEntries(files) }),
+      loadConfig({ ...keys, ...others, ...secrets }),
+    );
+    writeFileSync(join(folder, 'empty'), '\n');
+    assert.deepEqual(problemsWith({ METRICS_TOKEN_FILE: join(folder, 'empty') }), [
+      'METRICS_TOKEN cannot be read from METRICS_TOKEN_FILE: the file is empty',
+    ]);
+  });
+  it('refuses a share of logged requests that is no number from 0 to 1', () => {
+    for (const share of ['0', '1', '0.25']) assert.deepEqual(problemsWith({ LOG_REQUESTS_SHARE: share }), []);
+    for (const share of ['2', '-1', '1.5', '.5', '50%', '1e-3'])
+      assert.match(
+        problemsWith({ LOG_REQUESTS_SHARE: share }).join(),
+        /^LOG_REQUESTS_SHARE must be a number from 0 to 1/,
+      );
+  });
   it('names every missing variable at once', () => {
     const problems = problemsWith({
       DATABASE_URL: undefined,
@@ -267,6 +311,41 @@ describe('configuration', () => {
     const odd = problemsWith({ ...all, STRIPE_SECRET_KEY: 'sk_hidden\nx', STRIPE_PRICE_PRO: 'price_2' });
     assert.deepEqual(odd.length, 2);
     assert.ok(!odd.join().includes('hidden'));
+  });
+  it('needs all variables of the OpenID provider or none; https, or http on this machine', () => {
+    const all = {
+      CONSOLE_OIDC_ISSUER: 'https://login.example.com/realm/',
+      CONSOLE_OIDC_CLIENT_ID: 'console',
+      CONSOLE_OIDC_CLIENT_SECRET: 'hidden',
+    };
+    assert.equal(loadConfig({ ...good, ...all }).consoleOidcIssuer, all.CONSOLE_OIDC_ISSUER);
+    assert.equal(loadConfig(good).consoleOidcIssuer, undefined);
+    const missing = problemsWith({ CONSOLE_OIDC_NAME: 'Login' });
+    assert.deepEqual(
+      missing.map((problem) => problem.split(' ')[0]),
+      Object.keys(all),
+    );
+    assert.deepEqual(problemsWith({ ...all, CONSOLE_OIDC_CLIENT_SECRET: '' }), [
+      'CONSOLE_OIDC_CLIENT_SECRET is missing (or CONSOLE_OIDC_CLIENT_SECRET_FILE): people sign in through a provider with all three or none',
+    ]);
+    for (const issuer of ['http://localhost:8080', 'http://127.0.0.1:8080/realm', 'http://[::1]:8080'])
+      assert.deepEqual(problemsWith({ ...all, CONSOLE_OIDC_ISSUER: issuer }), [], issuer);
+    const wrong = [
+      'http://login.example.com',
+      'http://localhost.example.com',
+      'http://127.example.com',
+      'login.example.com',
+      'https://user:hidden@login.example.com',
+      'https://login.example.com?a=b',
+      'https://login.example.com#a',
+    ];
+    for (const issuer of wrong) {
+      const [problem = '', ...others] = problemsWith({ ...all, CONSOLE_OIDC_ISSUER: issuer });
+      assert.match(problem, /^CONSOLE_OIDC_ISSUER must /, issuer);
+      assert.deepEqual(others, []);
+      assert.ok(!problem.includes('hidden'));
+    }
+    assert.match(problemsWith({ ...all, CONSOLE_OIDC_NAME: 'a'.repeat(61) }).join(), /at most 60/);
   });
   for (const kind of keyKinds)
     it(`accepts a signing key of the kind ${kind}, and further keys of every kind`, () => {

@@ -56,7 +56,7 @@ export function loadConfig(env: Environment): Config {
       'BASE_URL is missing: with NODE_ENV=production tokens, DIDs and links need the public address, such as https://id.example.com',
     );
   }
-  problems.push(...missingStripeVariables(env));
+  problems.push(...missingStripeVariables(env), ...missingProviderVariables(env));
   if (values.stripePricePro && values.stripePricePro === values.stripePriceEnterprise) {
     problems.push(
       'STRIPE_PRICE_PRO and STRIPE_PRICE_ENTERPRISE are the same: a payment would not show its plan',
@@ -84,12 +84,31 @@ function missingStripeVariables(env: Environment): string[] {
   const { stripeSecretKey, stripeWebhookSecret, stripePricePro, stripePriceEnterprise, stripeApiUrl } =
     variables;
   const needed = [stripeSecretKey, stripeWebhookSecret, stripePricePro, stripePriceEnterprise];
+  return missingAmong(env, needed, [stripeApiUrl], 'with Stripe all of its variables are needed');
+}
+
+function missingProviderVariables(env: Environment): string[] {
+  const { consoleOidcIssuer, consoleOidcClientId, consoleOidcClientSecret, consoleOidcName } = variables;
+  const needed = [consoleOidcIssuer, consoleOidcClientId, consoleOidcClientSecret];
+  return missingAmong(
+    env,
+    needed,
+    [consoleOidcName],
+    'people sign in through a provider with all three or none',
+  );
+}
+
+/** Of variables that belong together, those that are missing although another one is given. */
+function missingAmong(
+  env: Environment,
+  needed: readonly Variable<unknown>[],
+  others: readonly Variable<unknown>[],
+  reason: string,
+): string[] {
   const isGiven = ({ env: name, orFile }: Variable<unknown>) =>
     Boolean(env[name]?.trim() || (orFile && env[`${name}_FILE`]?.trim()));
-  if (![...needed, stripeApiUrl].some(isGiven)) return [];
-  return needed
-    .filter((variable) => !isGiven(variable))
-    .map((variable) => `${namesOf(variable)} is missing: with Stripe all of its variables are needed`);
+  if (![...needed, ...others].some(isGiven)) return [];
+  return needed.filter((variable) => !isGiven(variable)).map((variable) => `${missing(variable)}: ${reason}`);
 }
 
 /** One variable, for commands that need no more. */
@@ -104,7 +123,7 @@ function read<T>(variable: Variable<T>, env: Environment, problems: string[]): T
   try {
     const text = textOf(variable, env);
     if (text !== undefined) return variable.parse(text);
-    if (variable.required) problems.push(`${namesOf(variable)} is missing: ${variable.description}`);
+    if (variable.required) problems.push(`${missing(variable)}: ${variable.description}`);
   } catch (error) {
     problems.push(`${variable.env} ${(error as Error).message}`);
   }
@@ -119,11 +138,13 @@ function textOf(variable: Variable<unknown>, env: Environment): string | undefin
   if (direct && path) throw new Error(`and ${variable.env}_FILE are both set: remove one of them`);
   if (!path) return direct || undefined;
   try {
-    return readFileSync(path, 'utf8');
+    const content = readFileSync(path, 'utf8').trim();
+    if (content !== '') return content;
   } catch (error) {
     throw new Error(`cannot be read from ${variable.env}_FILE (${(error as NodeJS.ErrnoException).code})`);
   }
+  throw new Error(`cannot be read from ${variable.env}_FILE: the file is empty`);
 }
 
-const namesOf = (variable: Variable<unknown>) =>
-  variable.orFile ? `${variable.env} (or ${variable.env}_FILE)` : variable.env;
+const missing = ({ env, orFile }: Variable<unknown>) =>
+  orFile ? `${env} is missing (or ${env}_FILE)` : `${env} is missing`;

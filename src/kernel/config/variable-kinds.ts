@@ -2,6 +2,7 @@
 import { X509Certificate } from 'node:crypto';
 import { readdirSync } from 'node:fs';
 import { isIP } from 'node:net';
+import { providerAddressProblem } from '../ports/openid-provider.ts';
 
 export const text = (value: string) => value;
 
@@ -28,6 +29,13 @@ export const integer =
     }
     return number;
   };
+
+export function share(value: string): number {
+  const number = Number(value);
+  if (!/^\d(\.\d+)?$/.test(value) || number > 1)
+    throw new Error(`must be a number from 0 to 1, not "${value}"`);
+  return number;
+}
 
 export const urlWith =
   (...protocols: string[]) =>
@@ -137,6 +145,18 @@ export function encryptionKey(value: string): Buffer {
   if (bytes.toString('base64') !== value) throw new Error('must be 32 bytes in base64, padding included');
   if (bytes.length !== 32) throw new Error(`must be 32 bytes in base64, not ${bytes.length}`);
   return bytes;
+}
+
+/** The value is compared with the `iss` of ID tokens, so it stays as it is. */
+export function providerAddress(value: string): string {
+  const problem = providerAddressProblem(value);
+  if (problem !== undefined) throw new Error(problem);
+  return value;
+}
+
+export function providerName(value: string): string {
+  if (value.length > 60) throw new Error('must have at most 60 characters');
+  return value;
 }
 
 /** Checks that there are policies; the engine validates them later. */

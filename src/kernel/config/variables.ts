@@ -14,7 +14,10 @@ import {
   origin,
   origins,
   policyFolder,
+  providerAddress,
+  providerName,
   saslMechanism,
+  share,
   text,
   topicPrefix,
   trimmed,
@@ -89,10 +92,12 @@ export const variables = {
   ...section('Required'),
   databaseUrl: required(urlWith('postgres:', 'postgresql:'), {
     env: 'DATABASE_URL',
+    orFile: true,
     description: 'the PostgreSQL database, as postgres://user:password@host:5432/name',
   }),
   redisUrl: required(urlWith('redis:', 'rediss:', 'memory:'), {
     env: 'REDIS_URL',
+    orFile: true,
     description:
       'the Redis server, as redis://host:6379 (rediss:// with TLS), or memory:// for a single process without Redis',
   }),
@@ -122,6 +127,16 @@ export const variables = {
   nodeEnv: defaulted(text, 'development', {
     env: 'NODE_ENV',
     description: 'exactly `production` in production; any other value means development',
+  }),
+  workerPort: defaulted(integer(0, 65_535), 3001, {
+    env: 'WORKER_PORT',
+    description:
+      'the port of `countersign worker` for /livez, /readyz, /health and /metrics, on the address of HOST; 0 opens none',
+  }),
+  shutdownDelaySeconds: defaulted(integer(0, 300), 0, {
+    env: 'SHUTDOWN_DELAY_SECONDS',
+    description:
+      'after a signal to stop, how long the server goes on serving while /readyz answers 503, so that load balancers notice',
   }),
   webConcurrency: defaulted(integer(1, 64), 1, {
     env: 'WEB_CONCURRENCY',
@@ -170,6 +185,7 @@ export const variables = {
     'webhook signing secrets are stored unencrypted, with a warning',
     {
       env: 'DATA_ENCRYPTION_KEY',
+      orFile: true,
       description:
         '32 bytes in base64 (`openssl rand -base64 32`); encrypts webhook signing secrets in the database',
     },
@@ -184,11 +200,22 @@ export const variables = {
   }),
   metricsToken: optional(asciiWord, '/metrics needs no authentication', {
     env: 'METRICS_TOKEN',
+    orFile: true,
     description: 'the Bearer token that /metrics then requires; printable ASCII without spaces',
   }),
   logLevel: defaulted(oneOf('trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'), 'info', {
     env: 'LOG_LEVEL',
     description: '`trace`, `debug` (one line per request), `info`, `warn`, `error`, `fatal` or `silent`',
+  }),
+  logRequests: defaulted(oneOf('none', 'failures', 'all'), 'none', {
+    env: 'LOG_REQUESTS',
+    description:
+      'which requests are logged, one line each at level info: `none`, `failures` (status 400 and above) or `all`',
+  }),
+  logRequestsShare: defaulted(share, 1, {
+    env: 'LOG_REQUESTS_SHARE',
+    description:
+      'with LOG_REQUESTS=all, the share of requests below status 500 that are logged, from 0 to 1; those with 500 and above are all logged',
   }),
 
   ...section('Webhooks and streams'),
@@ -256,6 +283,7 @@ export const variables = {
   }),
   natsUrl: optional(natsUrls, 'no NATS publishing', {
     env: 'NATS_URL',
+    orFile: true,
     description:
       'the NATS server that events are published to, as nats://host:4222 (tls:// with TLS), with `user:password@` or `token@` before the host if needed; several servers of one cluster separated by commas. Equal for all processes',
   }),
@@ -266,6 +294,11 @@ export const variables = {
   }),
 
   ...section('Features'),
+  consoleBuild: defaulted(flag, true, {
+    env: 'CONSOLE_BUILD',
+    description:
+      'in a checkout whose web console is not built, `dev` and `serve` build it when they start; with false they serve the API without it',
+  }),
   analyticsEnabled: defaulted(flag, true, {
     env: 'ANALYTICS_ENABLED',
     description: 'false makes the analytics endpoints answer 404',
@@ -273,6 +306,26 @@ export const variables = {
   complianceEnabled: defaulted(flag, true, {
     env: 'COMPLIANCE_ENABLED',
     description: 'false makes the compliance report and agent-card export answer 404',
+  }),
+
+  ...section('Console'),
+  consoleOidcIssuer: optional(providerAddress, 'people cannot sign in through a provider', {
+    env: 'CONSOLE_OIDC_ISSUER',
+    description:
+      'the issuer of the OpenID provider through which invited people sign in to the console. Set it together with the next two variables. The provider needs the redirect URI `BASE_URL/console/api/oidc/callback`; its address may be private',
+  }),
+  consoleOidcClientId: optional(trimmed, 'see CONSOLE_OIDC_ISSUER', {
+    env: 'CONSOLE_OIDC_CLIENT_ID',
+    description: 'the client id of the console at the provider',
+  }),
+  consoleOidcClientSecret: optional(trimmed, 'see CONSOLE_OIDC_ISSUER', {
+    env: 'CONSOLE_OIDC_CLIENT_SECRET',
+    orFile: true,
+    description: 'the client secret of the console at the provider',
+  }),
+  consoleOidcName: optional(providerName, 'the host of CONSOLE_OIDC_ISSUER', {
+    env: 'CONSOLE_OIDC_NAME',
+    description: 'the name of the provider on the sign-in page, at most 60 characters',
   }),
 
   ...section('Billing'),

@@ -229,6 +229,7 @@ describe('every route', () => {
       const { status, json, headers } = await callRoute(entry, await t.token(others.join(' ')));
       assert.deepEqual([status, json.code], [403, 'INSUFFICIENT_SCOPE'], entry.path);
       assert.equal(json.details.required, scope);
+      assert.ok(json.message.includes(`needs the scope ${scope},`), json.message);
       assert.match(String(headers['www-authenticate']), /^Bearer .*error="insufficient_scope"/);
       assert.ok(String(headers['www-authenticate']).includes(`scope="${scope}"`));
     }

@@ -6,12 +6,14 @@ import type { Caller } from '../caller.ts';
 import type { FairQueue } from '../concurrency/fair-queue.ts';
 import { isDeepFrozen } from '../data/deep-freeze.ts';
 import { memoize } from '../data/memoize.ts';
+import type { RequestContext } from './access/identity.ts';
 import { endSignal } from './connections/end-signal.ts';
-import type { Guard, RequestContext } from './guard.ts';
+import type { Guard } from './guard.ts';
 import { readForm, readJson } from './input/body.ts';
 import { idempotencyHeader, type RunIdempotent, replayedHeader } from './input/idempotency.ts';
 import { validatorCompiler } from './input/validation.ts';
 import { type Compilers, schemaOf } from './openapi.ts';
+import { isStaticContent, sendStaticContent } from './responses/static-content.ts';
 import {
   type BodyFormat,
   bodyFormats,
@@ -20,7 +22,6 @@ import {
   redirectTarget,
   successStatus,
 } from './route.ts';
-import { isStaticContent, sendStaticContent } from './static-content.ts';
 
 declare module 'fastify' {
   interface FastifyContextConfig {
@@ -110,8 +111,11 @@ function mount(
           origin: requestContext.origin,
           headers: request.headers,
           header: (name, value) => void reply.header(name, value),
-          countAgainst: (subject) =>
-            guard.countAgainst(reply, requestContext, subject === 'address' ? undefined : subject.clientId),
+          countAgainst(subject) {
+            if (subject === 'address') return guard.countAgainst(reply, requestContext, undefined);
+            requestContext.client = subject;
+            return guard.countAgainst(reply, requestContext, subject.clientId);
+          },
           endSignal: () => endSignal(request.raw, reply.raw, closing),
           recheckAccess: () => guard.recheck(request, entry),
         });
@@ -152,7 +156,7 @@ function createResponder(entry: RouteEntry) {
     reply.code(status);
     if (isDeepFrozen(body) && !entry.produces) return reply.type(jsonType).send(serialize(body, reply));
     if (isStaticContent(body)) {
-      reply.type(entry.produces ?? jsonType);
+      if (!reply.hasHeader('content-type')) reply.type(entry.produces ?? jsonType);
       return sendStaticContent(body, request, reply);
     }
     if (entry.produces && !reply.hasHeader('content-type')) reply.type(entry.produces);

@@ -21,6 +21,8 @@ export interface RateWindow {
   count(subject: string, perMinute?: number): MaybePromise<WindowState>;
   /** Reads the window without counting. `exceeded` means that the next request would be too many. */
   peek(subject: string): Promise<WindowState>;
+  /** The state before the first request of a window; reads no store. */
+  unused(): WindowState;
 }
 
 export interface RateWindowDeps {
@@ -69,5 +71,6 @@ export function createRateWindow({ kv, fallback, clock, perMinute }: RateWindowD
       const used = Number((await withFallback((store) => store.get(key))) ?? 0);
       return stateAt(now, perMinute, used, used >= perMinute);
     },
+    unused: () => stateAt(clock.now(), perMinute, 0, false),
   };
 }

@@ -2,8 +2,8 @@
 import { randomUUID } from 'node:crypto';
 import type { FastifyRequest } from 'fastify';
 import { ApiError } from '../fail.ts';
+import type { RequestContext } from './access/identity.ts';
 import { normalizeAddress } from './address.ts';
-import type { RequestContext } from './guard.ts';
 
 declare module 'fastify' {
   interface FastifyRequest {

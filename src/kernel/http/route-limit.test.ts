@@ -6,7 +6,7 @@ import { startHttp } from '../../../test/support/bare-http.ts';
 import { createMemoryKv } from '../../adapters/kv/memory-kv.ts';
 import Type from '../../contract/json-schema.ts';
 import type { Scope } from '../../contract/scopes.ts';
-import type { Identity } from './guard.ts';
+import type { Identity } from './access/identity.ts';
 import { createRateWindow } from './rate-window.ts';
 import { type Access, type Limit, open, type RouteEntry, rootRoute, scope } from './route.ts';
 

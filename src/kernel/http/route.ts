@@ -17,11 +17,16 @@ export type Access =
   | { readonly kind: 'client' }
   /** A fixed secret as the Bearer token; anyone, when the operator has set none. */
   | { readonly kind: 'secret'; readonly secret: string | undefined }
-  /** Any valid access token; with `ownOnly`, none that was redeemed from a delegation. A query parameter may need a scope. */
+  /**
+   * The session cookie of the console. With `optional`, a request without a session is let in too: signing in. Methods other than GET
+   * must come from a page of this instance.
+   */
+  | { readonly kind: 'session'; readonly optional?: true }
+  /** Any valid access token; with `ownOnly`, none that was redeemed from a delegation. Query parameters may need a scope. */
   | {
       readonly kind: 'bearer';
       readonly ownOnly?: true;
-      readonly scopedParameter?: { readonly name: string; readonly scope: Scope };
+      readonly scopedParameters?: { readonly names: readonly string[]; readonly scope: Scope };
     }
   /** A valid access token that carries the scope. */
   | { readonly kind: 'scope'; readonly scope: Scope }
@@ -40,11 +45,13 @@ export type Access =
 
 export const open = () => ({ kind: 'open' }) as const;
 export const client = () => ({ kind: 'client' }) as const;
+export const session = () => ({ kind: 'session' }) as const;
+export const optionalSession = () => ({ kind: 'session', optional: true }) as const;
 export const secret = (value: string | undefined) => ({ kind: 'secret', secret: value }) as const;
 export const bearer = () => ({ kind: 'bearer' }) as const;
-/** Any valid access token; a request with this query parameter needs the scope. */
-export const bearerWithScopeFor = (name: string, needed: Scope) =>
-  ({ kind: 'bearer', scopedParameter: { name, scope: needed } }) as const;
+/** Any valid access token; a request with one of these query parameters needs the scope. */
+export const bearerWithScopeFor = (names: readonly string[], needed: Scope) =>
+  ({ kind: 'bearer', scopedParameters: { names, scope: needed } }) as const;
 /** For operations that cannot be delegated: the guard refuses delegated callers. */
 export const ownBearer = () => ({ kind: 'bearer', ownOnly: true }) as const;
 export const policy = (
@@ -60,6 +67,8 @@ export const clientOrScope = (name: Scope) => ({ kind: 'clientOrScope', scope: n
  * `caller`: the request counts against the authenticated client, otherwise against the IP address.
  * `afterVerification`: the handler counts, against the client once it is authenticated or against the address. Requests with a
  * client's public id alone cannot use up its window. A request that fails before the handler has counted counts against the address.
+ * `static`: the request does not count. For files that are equal for all clients and cost less than counting.
+ * `none`: the request does not count, and no store is read: the headers show an unused window. For probes.
  * `perMinute`: as `caller`. A request that has passed every other step of the guard also counts in a window of this route: one per
  * caller or per organization; per address for anonymous requests. The rate-limit headers describe that window when it refuses,
  * or always with `headers: 'own'`.
@@ -67,6 +76,8 @@ export const clientOrScope = (name: Scope) => ({ kind: 'clientOrScope', scope: n
 export type Limit =
   | 'caller'
   | 'afterVerification'
+  | 'static'
+  | 'none'
   | { readonly perMinute: number; readonly per: 'caller' | 'organization'; readonly headers?: 'own' };
 
 export interface RouteSchema {
@@ -92,10 +103,18 @@ export const bodyFormats = ['json', 'form', 'raw'] as const satisfies readonly B
 type StaticOf<S> = S extends TSchema ? Static<S> : undefined;
 type CallerOf<A extends Access> = A extends { kind: 'bearer' | 'scope' | 'clientOrScope' | 'policy' }
   ? Caller
-  : Caller | undefined;
+  : A extends { kind: 'session'; optional?: never }
+    ? Caller
+    : Caller | undefined;
+
+/** The client that a request authenticated as without an access token. The organization is for the request's log line. */
+export interface CountedClient {
+  readonly clientId: string;
+  readonly organizationId?: string;
+}
 
 /** Counts this request against the client or the address; fails with 429 above the limit. A request counts once. */
-export type CountAgainst = (subject: { clientId: string } | 'address') => Promise<void>;
+export type CountAgainst = (subject: CountedClient | 'address') => Promise<void>;
 
 export interface Input<S extends RouteSchema, A extends Access> {
   readonly params: StaticOf<S['params']>;
@@ -141,10 +160,12 @@ export interface RouteSpec<S extends RouteSchema, A extends Access> {
   readonly access: A;
   readonly limit: Limit;
   /**
-   * `free`: does not count against the plan's calls per day and works when they are used up, so that a tenant can always read
-   * and change its plan. Every other authenticated call counts, whether it succeeds or not.
+   * `free`: does not count against the plan's calls per day and works when they are used up, so that a tenant can always sign in,
+   * read and change its plan, and revoke access. Every other authenticated call counts, whether it succeeds or not.
    */
   readonly quota?: 'free';
+  /** Changes nothing, although the method is not GET: people with the role viewer may call it. */
+  readonly readOnly?: true;
   readonly schema: S;
   /** Operations that use the answer; those below the path of a created object are linked without this. */
   readonly links?: readonly RouteLink[];

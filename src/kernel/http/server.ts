@@ -16,6 +16,7 @@ import type { FairQueue } from '../concurrency/fair-queue.ts';
 import type { Config } from '../config/config.ts';
 import { ApiError } from '../fail.ts';
 import type { Log } from '../observability/log.ts';
+import { rewriteUrl } from './access/session-requests.ts';
 import { createConnections } from './connections/connections.ts';
 import { oneAtATime } from './connections/pipelining.ts';
 import { createUnreadResponses, type UnreadResponses } from './connections/unread-responses.ts';
@@ -39,12 +40,16 @@ import {
   requireReadableBody,
   requireValidHeaders,
 } from './request.ts';
-import { createResponseHooks, type ResponseHooks } from './response-hooks.ts';
+import { createRequestLog } from './responses/request-log.ts';
+import { createResponseHooks, type ResponseHooks } from './responses/response-hooks.ts';
+import { createSecurityHeaders } from './responses/security-headers.ts';
 import type { RouteEntry } from './route.ts';
-import { createSecurityHeaders } from './security-headers.ts';
 
 export interface HttpDeps extends GuardDeps, IdempotencyDeps {
-  readonly config: Pick<Config, 'trustProxy' | 'corsOrigin' | 'baseUrl'> & {
+  readonly config: Pick<
+    Config,
+    'trustProxy' | 'corsOrigin' | 'baseUrl' | 'logRequests' | 'logRequestsShare'
+  > & {
     /** Overrides the idle timeout of connections. */
     readonly idleTimeoutMs?: number;
     /** Overrides the delay before `close` ends idle connections. */
@@ -78,7 +83,8 @@ export async function createHttp(deps: HttpDeps): Promise<Http> {
   const securityHeaders = createSecurityHeaders(config.baseUrl.startsWith('https:'));
   const connections = createConnections({ window, securityHeaders, closeDelayMs: config.closeDelayMs });
   const unread = createUnreadResponses({ log, ...limits.unreadResponses, ...config.unread });
-  const hooks = createResponseHooks({ connections, unread, window, metrics, log });
+  const logRequest = createRequestLog(log, config);
+  const hooks = createResponseHooks({ connections, unread, window, metrics, logRequest });
   const answerError = createErrorHandler({ guard, log, metrics });
 
   const server: FastifyInstance = Fastify({
@@ -134,6 +140,7 @@ const fastifyOptions = (config: HttpDeps['config'], log: Log) =>
     childLoggerFactory: (logger) => logger,
     genReqId: requestId,
     requestIdHeader: false,
+    rewriteUrl,
     trustProxy: config.trustProxy ?? false,
     bodyLimit: maxBodyBytes,
     requestTimeout: requestTimeoutMs,
@@ -154,8 +161,11 @@ const fastifyOptions = (config: HttpDeps['config'], log: Log) =>
 /** The guard finds a route's access by its entry: a route without one would be open to all. CORS adds `OPTIONS *`. */
 const requireEntries = (server: FastifyInstance) =>
   server.addHook('onRoute', ({ url, method, config }) => {
-    if (!config?.entry && method !== 'OPTIONS')
+    const entry = config?.entry;
+    if (!entry && method !== 'OPTIONS')
       throw new Error(`${String(method)} ${url} is mounted without an entry`);
+    if (entry && ['static', 'none'].includes(String(entry.limit)) && entry.access.kind !== 'open')
+      throw new Error(`${entry.id}: the guard lets requests that do not count in without any other step`);
   });
 
 const addSecurityHeaders = (server: FastifyInstance, headers: Record<string, string>) =>

@@ -43,7 +43,7 @@ export function refuseClientCredentials({ metadata }: Challenges, message: strin
 const headerSafe = (text: string): string => text.replace(/[^\x20-\x21\x23-\x5b\x5d-\x7e]/g, '?');
 
 export function requireScope(
-  { scopes, tokenId }: { readonly scopes: ReadonlySet<Scope>; readonly tokenId?: string },
+  { scopes, tokenId }: { readonly scopes: ReadonlySet<Scope>; readonly tokenId?: string | undefined },
   needed: Scope,
   metadata: string,
 ): void {

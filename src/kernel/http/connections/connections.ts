@@ -9,9 +9,9 @@ import { Server as NetServer, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { FastifyInstance, FastifyReply } from 'fastify';
 import { ApiError } from '../../fail.ts';
+import { windowHeaders } from '../access/counting.ts';
 import { networkOf, normalizeAddress } from '../address.ts';
 import { envelope } from '../error-format.ts';
-import { windowHeaders } from '../guard.ts';
 import type { RateWindow } from '../rate-window.ts';
 import { onlyChunked } from '../request.ts';
 

@@ -7,8 +7,8 @@ import { routeAt, startHttp } from '../../../../test/support/bare-http.ts';
 import { until } from '../../../../test/support/programs.ts';
 import Type from '../../../contract/json-schema.ts';
 import { limits } from '../../../contract/limits.ts';
+import { createStaticContent } from '../responses/static-content.ts';
 import type { HttpDeps } from '../server.ts';
-import { createStaticContent } from '../static-content.ts';
 
 const mebibyte = 1024 * 1024;
 /** More than the kernel takes over for a client that does not read. */

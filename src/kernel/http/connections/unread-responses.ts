@@ -10,7 +10,7 @@ import type { Socket } from 'node:net';
 import { Readable } from 'node:stream';
 import type { FastifyReply } from 'fastify';
 import type { Log } from '../../observability/log.ts';
-import { isSharedBuffer } from '../static-content.ts';
+import { isSharedBuffer } from '../responses/static-content.ts';
 
 export interface UnreadResponses {
   /** For every connection that is accepted. */

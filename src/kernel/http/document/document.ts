@@ -22,6 +22,7 @@ interface Parameter {
   required?: boolean;
   description?: string;
   schema?: Record<string, unknown>;
+  example?: unknown;
   examples?: Record<string, object>;
 }
 interface Operation {
@@ -110,15 +111,17 @@ function withExample(content: Content, schema: Schema, direction: 'request' | 'r
 
 /** A parameter with a default is optional. */
 function completeParameter(parameter: Parameter, entry: RouteEntry): Parameter {
-  const { name, schema = {}, description = '' } = parameter;
-  const value = parameterExample(name, schema as Schema);
+  // An example of the schema has become one of the parameter, which cannot have both `example` and `examples`.
+  const { example, ...rest } = parameter;
+  const { name, schema = {}, description = '' } = rest;
+  const value = example ?? parameterExample(name, schema as Schema);
   if (parameter.in === 'path')
     return { ...parameter, description: pathParameterText(name, entry.path), ...{ example: value } };
   const required = parameter.required === true && !('default' in schema);
   const isFilter = !required && !('default' in schema);
   const text = description ? sentence(description) : isFilter ? filterText(name) : '';
   return {
-    ...parameter,
+    ...rest,
     description: text,
     required,
     // The reference page leaves out a parameter with this mark; without it, the page would send the example.

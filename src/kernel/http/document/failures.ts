@@ -14,7 +14,7 @@ export function errorsOf({ access, schema, quota, idempotent, errors: own = [] }
     ...(identified ? (['UNAUTHORIZED', 'ORG_SUSPENDED'] as const) : []),
     ...('scope' in access && access.scope ? (['INSUFFICIENT_SCOPE'] as const) : []),
     ...(access.kind === 'policy' ? (['FORBIDDEN'] as const) : []),
-    ...('scopedParameter' in access && access.scopedParameter ? (['INSUFFICIENT_SCOPE'] as const) : []),
+    ...('scopedParameters' in access && access.scopedParameters ? (['INSUFFICIENT_SCOPE'] as const) : []),
     ...own,
     ...(idempotent ? (['IDEMPOTENCY_KEY_REUSED', 'IDEMPOTENCY_KEY_MISMATCH'] as const) : []),
     'RATE_LIMIT_EXCEEDED',

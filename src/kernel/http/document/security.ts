@@ -40,6 +40,7 @@ export function securityOf(access: Access): Record<string, string[]>[] {
       return access.secret === undefined ? [] : [{ bearer: [] }];
     case 'client':
       return [{ clientBasic: [] }, {}];
+    case 'session':
     case 'open':
       return [];
   }

@@ -29,6 +29,8 @@ function needs({ access }: RouteEntry): string {
       return 'The request carries its own credentials instead of a token.';
     case 'secret':
       return 'Needs the token that the operator has set, if any.';
+    case 'session':
+      return 'Needs the session cookie of the console.';
     case 'open':
       return 'Needs no token.';
   }

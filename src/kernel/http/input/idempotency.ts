@@ -114,9 +114,9 @@ function readKey({ entry, caller, header, path, body }: IdempotentRequest): Idem
   };
 }
 
-/** The same agent with fewer scopes is another caller: the response may have a secret that this token could not have asked for. */
-function callerKey({ agentId, delegation, scopes }: Caller): string {
-  const power = [delegation?.chainIds.join(' ') ?? '', ...[...scopes].sort()].join(' ');
+/** The same agent with fewer scopes, or for another person, is another caller: the response may have a secret that this token could not have asked for. */
+function callerKey({ agentId, delegation, person, scopes }: Caller): string {
+  const power = [person?.personId ?? delegation?.chainIds.join(' ') ?? '', ...[...scopes].sort()].join(' ');
   return `${agentId} ${hash(power).toString('hex')}`;
 }
 

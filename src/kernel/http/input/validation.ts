@@ -177,7 +177,7 @@ function typeMessage(part: string, field: string, error: ErrorObject): string {
 }
 
 /** Ajv's own texts are negative ("must NOT have fewer than 1 characters") or say little ("must match a schema in anyOf"). */
-function constraintMessage({ keyword, params, parentSchema, message }: ErrorObject): string {
+export function constraintMessage({ keyword, params, parentSchema, message }: ErrorObject): string {
   switch (keyword) {
     case 'minLength':
       return atLeast(params.limit, 'character');

@@ -1,12 +1,12 @@
 /** Runs around every response: request id, rate-limit headers, the end of the connection, metrics. */
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import type { Log } from '../observability/log.ts';
-import type { Metrics } from '../observability/metrics.ts';
-import type { Connections } from './connections/connections.ts';
-import type { UnreadResponses } from './connections/unread-responses.ts';
-import { subjectOf, windowHeaders } from './guard.ts';
-import type { RateWindow } from './rate-window.ts';
-import { createRequestContext } from './request.ts';
+import type { Metrics } from '../../observability/metrics.ts';
+import { subjectOf, windowHeaders } from '../access/counting.ts';
+import type { Connections } from '../connections/connections.ts';
+import type { UnreadResponses } from '../connections/unread-responses.ts';
+import type { RateWindow } from '../rate-window.ts';
+import { createRequestContext } from '../request.ts';
+import type { LogRequest } from './request-log.ts';
 
 export interface ResponseHooks {
   /** Before the response is written; undefined when there is nothing to wait for, which is the usual case. */
@@ -22,9 +22,9 @@ export function createResponseHooks(deps: {
   readonly unread: UnreadResponses;
   readonly window: RateWindow;
   readonly metrics: Metrics;
-  readonly log: Log;
+  readonly logRequest: LogRequest;
 }): ResponseHooks {
-  const { connections, unread, window, metrics, log } = deps;
+  const { connections, unread, window, metrics, logRequest } = deps;
 
   /** For requests that were answered before the guard ran (CORS preflights), or failed on our side before it had counted. */
   const countLate = async (request: FastifyRequest, reply: FastifyReply) => {
@@ -49,8 +49,7 @@ export function createResponseHooks(deps: {
       const labels = labelsOf(request, reply);
       metrics.count('service_http_requests_total', labels);
       metrics.observe('service_http_request_duration_seconds', labels, reply.elapsedTime / 1000);
-      if (log.isLevelEnabled('debug'))
-        log.debug({ requestId: request.id, ...labels, ms: Math.round(reply.elapsedTime) }, 'request');
+      logRequest(request, reply);
     },
   };
 }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
-import { routeAt, startHttp } from '../../../test/support/bare-http.ts';
-import Type from '../../contract/json-schema.ts';
+import { routeAt, startHttp } from '../../../../test/support/bare-http.ts';
+import Type from '../../../contract/json-schema.ts';
 import { createStaticContent } from './static-content.ts';
 
 it('200 static content varies by encoding and, where CORS is on, by origin', async () => {

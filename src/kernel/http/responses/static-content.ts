@@ -10,7 +10,8 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 const compress = promisify(gzip);
 
 export interface StaticContent {
-  readonly plain: Buffer;
+  /** A function reads it again: of a file, memory keeps the compressed form alone. */
+  readonly plain: Buffer | (() => Promise<Buffer>);
   readonly gzipped: Buffer;
   /** Weak: both encodings have the same one. */
   readonly etag: string;
@@ -21,11 +22,23 @@ const buffers = new WeakSet<object>();
 
 export async function createStaticContent(text: string): Promise<StaticContent> {
   const plain = Buffer.from(text);
-  const gzipped = await compress(plain);
-  const digest = createHash('sha256').update(plain).digest('base64url').slice(0, 22);
+  buffers.add(plain);
+  return contentOf(plain, await compress(plain));
+}
+
+/** Of a file that does not change. `readGzipped` reads the compressed file, if there is one. */
+export async function createFileContent(
+  read: () => Promise<Buffer>,
+  readGzipped?: () => Promise<Buffer>,
+): Promise<StaticContent> {
+  return contentOf(read, readGzipped ? await readGzipped() : await compress(await read()));
+}
+
+function contentOf(plain: StaticContent['plain'], gzipped: Buffer): StaticContent {
+  const digest = createHash('sha256').update(gzipped).digest('base64url').slice(0, 22);
   const content = { plain, gzipped, etag: `W/"${digest}"` };
   contents.add(content);
-  buffers.add(plain).add(gzipped);
+  buffers.add(gzipped);
   return content;
 }
 
@@ -40,8 +53,14 @@ export function sendStaticContent(content: StaticContent, { headers }: FastifyRe
   const vary = [reply.getHeader('vary') ?? [], 'accept-encoding'].flat().join(', ');
   reply.header('etag', content.etag).header('vary', vary);
   if (matchesEtag(headers['if-none-match'], content.etag)) return reply.code(304).send();
-  if (!acceptsGzip(headers['accept-encoding'])) return reply.send(content.plain);
-  return reply.header('content-encoding', 'gzip').send(content.gzipped);
+  if (acceptsGzip(headers['accept-encoding']))
+    return reply.header('content-encoding', 'gzip').send(content.gzipped);
+  if (Buffer.isBuffer(content.plain)) return reply.send(content.plain);
+  content.plain().then(
+    (plain) => reply.send(plain),
+    (error) => reply.send(error),
+  );
+  return reply;
 }
 
 /** RFC 9110 §13.1.2: a list, compared without regard to `W/`. */

@@ -1,0 +1,28 @@
+/**
+ * Makes the envelope of an event, with only the fields that the contract lists. All other facts stay in the audit log. Webhooks, streams
+ * and `countersign listen` send the same envelope.
+ */
+import { type WebhookEvent, webhookEventFields } from '../../contract/events.ts';
+import type { DomainEvent } from '../domain-event.ts';
+import { timeOfUuid } from '../ids.ts';
+import type { Envelope } from '../ports/envelope.ts';
+
+/** A domain event, or an audit event with its metadata as `data`: they contain the same facts, and others that are not chosen. */
+export type EventFacts = Pick<
+  DomainEvent,
+  'eventId' | 'outcome' | 'organizationId' | 'agentId' | 'timestamp' | 'data'
+> & { readonly type: string };
+
+export const envelopeOf = (event: EventFacts): Envelope | undefined => {
+  const { eventId, type, outcome, organizationId, agentId, timestamp, data } = event;
+  if (outcome !== 'success' || !Object.hasOwn(webhookEventFields, type)) return undefined;
+  const chosen: Record<string, unknown> & { agentId: string } = { agentId };
+  for (const name of webhookEventFields[type as WebhookEvent])
+    if (data[name] !== undefined) chosen[name] = data[name];
+  if (typeof data.expiresIn === 'number') chosen.expiresAt = expiryOf(String(data.tokenId), data.expiresIn);
+  return { id: eventId, type, organizationId, timestamp, data: chosen };
+};
+
+/** Equals `exp` of the token: whole seconds after its issue, whose time is in the token id (UUID v7). */
+const expiryOf = (tokenId: string, seconds: number): string =>
+  new Date((Math.floor(timeOfUuid(tokenId) / 1000) + seconds) * 1000).toISOString();

@@ -1,0 +1,78 @@
+/** Counts requests in the rate windows, and sets the headers that describe the window. */
+import type { FastifyReply } from 'fastify';
+import { fail } from '../../fail.ts';
+import type { Metrics } from '../../observability/metrics.ts';
+import { networkOf } from '../address.ts';
+import type { RateWindow, WindowState } from '../rate-window.ts';
+import type { RouteEntry } from '../route.ts';
+import type { Identity, RequestContext } from './identity.ts';
+
+export interface Counting {
+  /** Against the client, or against the address without one. A request counts once. */
+  countAgainst(reply: FastifyReply, context: RequestContext, clientId: string | undefined): Promise<void>;
+  /** In the window of a route that has one. */
+  countInOwnWindow(
+    reply: FastifyReply,
+    context: RequestContext,
+    entry: RouteEntry | undefined,
+    identity: Identity | undefined,
+  ): Promise<void>;
+  /** Sets the headers without counting. */
+  showWindow(reply: FastifyReply, context: RequestContext): Promise<void>;
+  /** Sets the headers of an unused window, without reading a store. */
+  showUnusedWindow(reply: FastifyReply, context: RequestContext): void;
+}
+
+export function createCounting({ window, metrics }: { window: RateWindow; metrics: Metrics }): Counting {
+  const applyWindow = (reply: FastifyReply, state: WindowState, clientId?: string) => {
+    reply.headers(windowHeaders(state));
+    if (!state.exceeded) return;
+    metrics.count('service_rate_limit_hits_total', { client_id: clientId ?? 'anonymous' });
+    fail('RATE_LIMIT_EXCEEDED', {
+      details: { limit: state.limit, resetAt: state.resetAt },
+      headers: { 'retry-after': String(state.retryAfterSeconds) },
+    });
+  };
+
+  return {
+    async countAgainst(reply, context, clientId) {
+      // A handler may call this twice: its batch is retried item by item when another item fails.
+      if (!context.counted) {
+        const state = window.count(subjectOf(context, clientId));
+        context.counted = state instanceof Promise ? await state : state;
+      }
+      applyWindow(reply, context.counted, clientId);
+    },
+
+    /** The headers describe the window that all routes share, unless this window refuses or the entry says `headers: 'own'`. */
+    async countInOwnWindow(reply, context, entry, identity) {
+      if (typeof entry?.limit !== 'object') return;
+      const { per, perMinute, headers } = entry.limit;
+      const subject =
+        identity && per === 'organization'
+          ? `organization:${identity.organizationId}`
+          : subjectOf(context, identity?.agentId);
+      const own = await window.count(`route:${entry.id}:${subject}`, perMinute);
+      if (own.exceeded || headers === 'own') applyWindow(reply, own, identity?.agentId);
+    },
+
+    async showWindow(reply, context) {
+      context.counted = await window.peek(subjectOf(context));
+      reply.headers(windowHeaders(context.counted));
+    },
+
+    showUnusedWindow(reply, context) {
+      context.counted = window.unused();
+      reply.headers(windowHeaders(context.counted));
+    },
+  };
+}
+
+export const windowHeaders = (state: WindowState): Record<string, string> => ({
+  'x-ratelimit-limit': String(state.limit),
+  'x-ratelimit-remaining': String(state.remaining),
+  'x-ratelimit-reset': String(state.resetAt),
+});
+
+export const subjectOf = (context: RequestContext, clientId?: string): string =>
+  clientId === undefined ? `ip:${networkOf(context.origin.ipAddress)}` : `client:${clientId}`;
