@@ -47,7 +47,7 @@ describe('the default policies', () => {
       assert.ok(engine.allows(question({ action, resource, scopes: ['admin:orgs'] })), action);
     }
   });
-  it('allow an admin to read and rename its own organization, add members, list, manage billing and webhooks, grant to agents, and nothing else', () => {
+  it('allow an admin to read and rename its own organization, add members, manage people, list, manage billing and webhooks, grant to agents, and nothing else', () => {
     const allowed = policyActions.filter((action) =>
       engine.allows(question({ action, resource: resourceOf(action), role: 'admin' })),
     );
@@ -57,6 +57,7 @@ describe('the default policies', () => {
       'dids:resolve',
       'organizations:addMember',
       'organizations:list',
+      'organizations:managePeople',
       'organizations:read',
       'organizations:rename',
       'webhooks:read',

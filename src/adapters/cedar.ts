@@ -17,7 +17,7 @@ let engines = 0;
 const maxCachedDecisions = 10_000;
 
 /** SHA-256 of the shipped schema and policies, which cedar.test.ts validates. */
-export const shippedPolicies = '700ce961dee1efbc8bada9d02d8f757003ff972758019d7dcb12f663bdee848b';
+export const shippedPolicies = '2a8889a038f4eee643736debdbca6699e13ba7d146ff93b9cbdf6574e3d2df81';
 
 type Cedar = typeof import('@cedar-policy/cedar-wasm/nodejs');
 

@@ -4,7 +4,7 @@
  */
 import { createHash } from 'node:crypto';
 import Fastify from 'fastify';
-import { createStaticContent, type StaticContent } from '../kernel/http/static-content.ts';
+import { createStaticContent, type StaticContent } from '../kernel/http/responses/static-content.ts';
 
 interface ReferencePage {
   readonly html: StaticContent;

@@ -1,7 +1,7 @@
 /**
  * A cache of other issuers' key sets, fetched through the guarded outbound client. However many tokens arrive, an issuer gets at most
  * one request per cool-down for keys that it may have added, and retries with exponential backoff while it fails. Concurrent callers
- * share one request. Each process has its own cache.
+ * share one request (single flight). Each process has its own cache.
  */
 import type { KeyObject } from 'node:crypto';
 import type { Clock } from '../../kernel/clock.ts';

@@ -1,6 +1,6 @@
 /**
- * The SSRF guard of outgoing calls: connects only to an address that was checked. A literal address is checked as it stands. A name is resolved once; if one of its
- * addresses is not allowed, none is used.
+ * The SSRF guard of outgoing calls: connects only to an address that was checked. A literal address is checked as it stands. A name
+ * is resolved once, so DNS rebinding cannot change the address after the check. If one of its addresses is not allowed, none is used.
  *
  * A lookup that fails or finds a private address is reported exactly `lookupTimeoutMs` after it began: a tenant that chooses names
  * can measure the duration of a call, and must not learn from it which names exist in our network.

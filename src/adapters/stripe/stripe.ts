@@ -31,6 +31,33 @@ export interface StripeOptions {
 
 const loadSdk = async () => (await import('stripe')).default;
 
+async function openSdk({ secretKey, apiUrl }: Pick<StripeOptions, 'secretKey' | 'apiUrl'>): Promise<Stripe> {
+  const Sdk = await loadSdk();
+  const { protocol, hostname, port } = new URL(apiUrl ?? 'https://api.stripe.com');
+  return new Sdk(secretKey, {
+    host: hostname,
+    port: port || (protocol === 'http:' ? 80 : 443),
+    protocol: protocol === 'http:' ? 'http' : 'https',
+    timeout: requestTimeoutMs,
+    maxNetworkRetries: 1,
+    telemetry: false,
+  });
+}
+
+/** Reads a price: it shows that the key is valid and that the price exists. The reason holds no secret. */
+export async function findPriceProblem(
+  options: Pick<StripeOptions, 'secretKey' | 'apiUrl'>,
+  price: string,
+): Promise<string | undefined> {
+  try {
+    const { active } = await (await openSdk(options)).prices.retrieve(price);
+    return active ? undefined : 'it is not active';
+  } catch (error) {
+    const { type, code, statusCode } = error as Partial<Stripe.errors.StripeError>;
+    return [type, code, statusCode].filter(Boolean).join(', ') || 'no answer';
+  }
+}
+
 export function createStripe({
   secretKey,
   prices,
@@ -39,22 +66,10 @@ export function createStripe({
   clock,
 }: StripeOptions): PaymentProvider {
   let client: Promise<Stripe> | undefined;
-  const open = async (): Promise<Stripe> => {
-    const Sdk = await loadSdk();
-    const { protocol, hostname, port } = new URL(apiUrl ?? 'https://api.stripe.com');
-    return new Sdk(secretKey, {
-      host: hostname,
-      port: port || (protocol === 'http:' ? 80 : 443),
-      protocol: protocol === 'http:' ? 'http' : 'https',
-      timeout: requestTimeoutMs,
-      maxNetworkRetries: 1,
-      telemetry: false,
-    });
-  };
 
   /** Every failure of Stripe becomes PaymentsUnavailable, without Stripe's message. */
   const call = async <T>(operation: string, work: (stripe: Stripe) => Promise<T>): Promise<T> => {
-    client ??= open();
+    client ??= openSdk({ secretKey, apiUrl });
     const stripe = await client;
     try {
       return await work(stripe);

@@ -3,8 +3,8 @@ import { randomUUID } from 'node:crypto';
 import { describe, it } from 'node:test';
 import { startApp } from '../../../test/support/harness.ts';
 import { createDelegationClient } from '../../../test/support/scenarios/delegations.ts';
-import { createGrants } from '../../../test/support/scenarios/grants.ts';
 import { createTenant } from '../../../test/support/scenarios/plans.ts';
+import { createGrants } from '../../../test/support/scenarios/resources/grants.ts';
 import { createTrustClient, ownAudience } from '../../../test/support/scenarios/trust.ts';
 
 const t = await startApp({ WEBHOOK_ALLOW_PRIVATE_TARGETS: 'true' });

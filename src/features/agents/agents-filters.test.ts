@@ -54,7 +54,28 @@ type Name = keyof typeof names;
 const list = (query: Record<string, string>, as = token) =>
   t.call('GET', `/api/v1/agents?${new URLSearchParams(query)}`, { token: as });
 
+const unknownId = '00000000-0000-4000-8000-000000000000';
+
 const cases: [string, Record<string, string>, Name[]][] = [
+  ['one id', { ids: names.sender }, ['sender']],
+  ['ids, newest first in any order', { ids: `${names.screener},${names.sender}` }, ['sender', 'screener']],
+  [
+    'ids in upper case, one of them twice',
+    { ids: `${names.sender.toUpperCase()},${names.sender}` },
+    ['sender'],
+  ],
+  [
+    "ids, one unknown and one another organization's",
+    { ids: `${unknownId},${names.foreign},${names.sender}` },
+    ['sender'],
+  ],
+  ['ids that are all unknown', { ids: unknownId }, []],
+  [
+    'ids and the environment',
+    { ids: `${names.screener},${names.sender}`, deploymentEnv: 'staging' },
+    ['sender'],
+  ],
+  ['ids and a status that none has', { ids: names.sender, status: 'suspended' }, []],
   ['the e-mail address', { email: 'sender@talent.example' }, ['sender']],
   ['the e-mail address in another case', { email: 'SCREENER.eu@Talent.Example' }, ['screener']],
   ['an unused e-mail address', { email: 'unused@talent.example' }, []],
@@ -107,13 +128,44 @@ describe('filters of GET /agents', () => {
     const { json } = await list({ q: 'screen', limit: '1', page: '2' }, operator);
     assert.deepEqual([json.total, json.data.length, json.data[0].agentId], [3, 1, names.sender]);
   });
+  it('200 by organization: for an operator any, for others only their own', async () => {
+    const idsOf = async (query: Record<string, string>, as?: string) => {
+      const { status, json, text } = await list({ limit: '100', ...query }, as);
+      assert.equal(status, 200, text);
+      assert.equal(json.total, json.data.length);
+      return json.data.map(({ agentId }: { agentId: string }) => agentId);
+    };
+    assert.ok((await idsOf({ organizationId: otherHome }, operator)).includes(names.foreign));
+    assert.ok(!(await idsOf({ organizationId: otherHome }, operator)).includes(names.sender));
+    const prefix = { organizationId: otherHome, q: 'screen', status: 'active' };
+    assert.deepEqual(await idsOf(prefix, operator), [names.foreign]);
+    assert.deepEqual(await idsOf({ organizationId: otherHome }), []);
+    assert.deepEqual(await idsOf({ organizationId: unknownId }), []);
+    assert.equal((await list({ organizationId: 'x' })).json.code, 'VALIDATION_ERROR');
+  });
   it('200 by environment counts only the own organization', async () => {
     const theirs = await t.call('GET', '/api/v1/agents?deploymentEnv=production', { token: operator });
     const ours = await list({ deploymentEnv: 'production' });
     assert.equal(theirs.json.total, ours.json.total + 1);
     assert.ok(ours.json.data.every(({ agentId }: { agentId: string }) => agentId !== names.foreign));
   });
+  it('200 by a hundred ids, and for an operator those of every organization', async () => {
+    const ids = [names.sender, names.foreign, ...Array.from({ length: 98 }, () => crypto.randomUUID())];
+    const { status, json, text } = await list({ ids: ids.join(','), limit: '100' }, operator);
+    assert.equal(status, 200, text);
+    assert.deepEqual(
+      json.data.map(({ agentId }: { agentId: string }) => agentId),
+      [names.foreign, names.sender],
+    );
+    assert.equal((await list({ ids: [...ids, unknownId].join(',') })).json.code, 'VALIDATION_ERROR');
+  });
   for (const [field, value] of [
+    ['ids', ''],
+    ['ids', 'x'],
+    ['ids', `${unknownId},`],
+    ['ids', `,${unknownId}`],
+    ['ids', `${unknownId}, ${unknownId}`],
+    ['ids', `urn:uuid:${unknownId}`],
     ['email', ''],
     ['email', 'no address'],
     ['email', `${'a'.repeat(250)}@b.example`],

@@ -295,6 +295,7 @@ describe('no amplification', () => {
       await t.call('DELETE', `${path}/credentials/${credentialId}`, { token: as }),
     ]) {
       assert.deepEqual([answer.status, answer.json.code], [403, 'FORBIDDEN'], answer.text);
+      assert.match(answer.json.message, /scope admin:orgs/);
     }
     assert.equal((await read(t.operator.agentId)).status, 'active');
   });
@@ -311,8 +312,10 @@ describe('no amplification', () => {
         t.call('POST', `${path}/credentials/${credentialId}/rotate`, { token: as }),
         t.call('PUT', `${path}/keys`, { token: as, payload: { keys: [] } }),
       ]);
-    for (const answer of await attempts())
+    for (const answer of await attempts()) {
       assert.deepEqual([answer.status, answer.json.code], [403, 'FORBIDDEN']);
+      assert.match(answer.json.message, /role admin .* or scope admin:orgs/);
+    }
     await t.call('POST', url, { token, payload: { agentId: member.agentId, role: 'admin' } });
     for (const answer of await attempts()) assert.ok(answer.status < 300, answer.text);
   });

@@ -214,6 +214,7 @@ describe('organization_id', () => {
       await create({ organization_id: crypto.randomUUID() }, ourToken),
     ];
     assert.deepEqual([foreign.status, foreign.json.code], [403, 'FORBIDDEN']);
+    assert.match(foreign.json.message, /scope admin:orgs/);
     assert.deepEqual([missing.status, missing.json], [foreign.status, foreign.json]);
   });
   it('404 ORG_NOT_FOUND for operators when it does not exist or is deleted', async () => {

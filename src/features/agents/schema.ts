@@ -3,7 +3,7 @@ import { agentTypes, serviceFragments } from '../../contract/identity.ts';
 import Type from '../../contract/json-schema.ts';
 import { pageSizes } from '../../contract/limits.ts';
 import { scopes } from '../../contract/scopes.ts';
-import { literals, PageOf, pageQuery, Timestamp, Uuid } from '../../contract/shapes.ts';
+import { literals, PageOf, pageQuery, Timestamp, Uuid, UuidList } from '../../contract/shapes.ts';
 
 export const deploymentEnvs = ['development', 'staging', 'production'] as const;
 export const agentStatuses = ['active', 'suspended', 'decommissioned'] as const;
@@ -21,7 +21,11 @@ const Capability = Type.String({
   description: 'of the form resource:action, such as resume:read',
 });
 const Capabilities = Type.Array(Capability, { minItems: 1, maxItems: 100, uniqueItems: true });
-const Owner = Type.String({ minLength: 1, maxLength: 128 });
+const Owner = Type.String({
+  minLength: 1,
+  maxLength: 128,
+  description: 'the team or person who is responsible for the agent',
+});
 const Scopes = Type.Array(literals(scopes), { maxItems: scopes.length, uniqueItems: true });
 
 export const Agent = Type.Object(
@@ -76,6 +80,9 @@ export type AgentChange = Static<typeof AgentChange>;
 
 export const immutableFields = ['agentId', 'email', 'createdAt'] as const;
 
+/** Importing the key refuses other characters, and a length that its type does not have. */
+const base64url = (maxLength: number) => Type.String({ maxLength, documentedPattern: '^[A-Za-z0-9_-]+$' });
+
 /** A public key (RFC 7517). Importing the key checks the members that its type needs. */
 const PublicJwk = Type.Object(
   {
@@ -91,10 +98,10 @@ const PublicJwk = Type.Object(
     key_ops: Type.Optional(Type.Array(literals(['verify']), { maxItems: 1 })),
     ext: Type.Optional(Type.Boolean({ description: 'what WebCrypto adds to a key it exports; not kept' })),
     crv: Type.Optional(literals(['P-256', 'P-384', 'Ed25519'])),
-    x: Type.Optional(Type.String({ maxLength: 128 })),
-    y: Type.Optional(Type.String({ maxLength: 128 })),
-    n: Type.Optional(Type.String({ maxLength: 1400 })),
-    e: Type.Optional(Type.String({ maxLength: 16 })),
+    x: Type.Optional(base64url(128)),
+    y: Type.Optional(base64url(128)),
+    n: Type.Optional(base64url(1400)),
+    e: Type.Optional(base64url(16)),
   },
   { title: 'PublicJwk', additionalProperties: false },
 );
@@ -110,6 +117,13 @@ export const AgentParams = Type.Object({ agentId: Uuid });
 
 export const AgentQuery = Type.Object({
   ...pageQuery(pageSizes.standard),
+  ids: Type.Optional(UuidList(pageSizes.standard.max)),
+  organizationId: Type.Optional(
+    Type.Unsafe<string>({
+      ...Uuid,
+      description: 'agents of this organization; only operators see those of other organizations',
+    }),
+  ),
   owner: Type.Optional(Type.String({ maxLength: 128 })),
   agentType: Type.Optional(literals(agentTypes)),
   status: Type.Optional(literals(agentStatuses)),

@@ -105,7 +105,9 @@ export function createAgentService(deps: AgentDeps): AgentService {
     // UUIDs are case-insensitive; PostgreSQL returns them in lower case.
     const organizationId = requested?.toLowerCase() ?? caller.organizationId;
     if (organizationId !== caller.organizationId && !isOperator(caller)) {
-      fail('FORBIDDEN', { message: 'Agents can be created in your own organization only.' });
+      fail('FORBIDDEN', {
+        message: 'Agents can be created in your own organization only; another needs scope admin:orgs.',
+      });
     }
     return organizationId;
   };
@@ -113,7 +115,9 @@ export function createAgentService(deps: AgentDeps): AgentService {
   const lock = async (tx: Tx, caller: Caller, agentId: string): Promise<LockedAgent> => {
     const agent = (await lockAgent(tx, tenantOf(caller), agentId)) ?? fail('AGENT_NOT_FOUND');
     if (agent.allowedScopes.includes(operatorScope) && !isOperator(caller)) {
-      fail('FORBIDDEN', { message: "This is an operator's agent; only an operator can change it." });
+      fail('FORBIDDEN', {
+        message: "This is an operator's agent; only an operator (scope admin:orgs) can change it.",
+      });
     }
     return agent;
   };

@@ -106,9 +106,10 @@ export async function lockAgentsShared(tx: Queryable, agentIds: readonly string[
 const escapeLike = (text: string): string => text.replace(/[\\%_]/g, '\\$&');
 
 /** Filters that `agent_counts` does not know. Each has an index; migration 0026 has those of prefixes and capabilities. */
-function freeFilters({ owner, email, q, deploymentEnv, capability }: AgentQuery): Sql[] {
+function freeFilters({ ids, owner, email, q, deploymentEnv, capability }: AgentQuery): Sql[] {
   const prefix = q === undefined ? undefined : sql`lower(${escapeLike(q)}) || '%'`;
   return [
+    ...(ids === undefined ? [] : [sql`agent_id = any(${ids.split(',')}::uuid[])`]),
     ...(owner === undefined ? [] : [sql`owner = ${owner}`]),
     ...(email === undefined ? [] : [sql`lower(email) = lower(${email})`]),
     ...(prefix === undefined ? [] : [sql`(lower(email) like ${prefix} or lower(owner) like ${prefix})`]),
@@ -118,9 +119,10 @@ function freeFilters({ owner, email, q, deploymentEnv, capability }: AgentQuery)
 }
 
 export async function listAgents(db: Queryable, tenant: string | undefined, query: AgentQuery) {
-  const { agentType, status } = query;
+  const { organizationId, agentType, status } = query;
   const counted = [
     ofTenant(tenant),
+    ...(organizationId === undefined ? [] : [sql`organization_id = ${organizationId}`]),
     ...(agentType === undefined ? [] : [sql`agent_type = ${agentType}`]),
     ...(status === undefined ? [] : [sql`status = ${status}`]),
   ];

@@ -1,7 +1,7 @@
 /**
  * Audit: the log of domain events. One row per event, written in the transaction of the change itself.
  * log/ appends and reads events and drops old days; chain/ links events into hash chains with signed heads; verify/ checks
- * the chains; export/ writes them to a file. It owns `audit_events` with its day partitions, and the evidence: segments, tree
+ * the chains; proof/ gives clients what they need to check them alone; export/ writes them to a file. It owns `audit_events` with its day partitions, and the evidence: segments, tree
  * heads, keys, anchors. The other features report events through the ledger.
  * docs/decisions/006-audit-chain.md says which tampering is detected.
  */
@@ -11,11 +11,14 @@ import { createBacklog } from './chain/backlog.ts';
 import { createChainHeads } from './chain/chain-heads.ts';
 import { sealTag } from './chain/hashes.ts';
 import { createKeyring } from './chain/keys/keyring.ts';
+import { readKeys } from './chain/keys/keys-store.ts';
 import { createPending } from './chain/pending.ts';
 import { createSequencer } from './chain/sequencer.ts';
 import { createTreeHeads } from './chain/tree-heads.ts';
+import { findNewestTreeHead } from './chain/tree-heads-store.ts';
 import type { Audit, AuditDeps } from './deps.ts';
 import { exportLog } from './export/export.ts';
+import { createExportService } from './export/service.ts';
 import { createFeed } from './log/feed.ts';
 import { createPartitions } from './log/partitions.ts';
 import { createAuditReader } from './log/read.ts';
@@ -28,6 +31,7 @@ import {
   createSequencerLoop,
   createWatchLoop,
 } from './loops.ts';
+import { createProofService } from './proof/service.ts';
 import { auditRoutes } from './routes.ts';
 import { findOrganizations } from './verify/completeness-store.ts';
 import { checkExternalCheckpoint } from './verify/external-checkpoint.ts';
@@ -82,10 +86,12 @@ export function createAudit(deps: AuditDeps): Audit {
   };
 
   return {
-    routes: auditRoutes(
-      createAuditReader(deps),
-      createVerificationService({ db, verifier, organizations, verifyTreeHeads }),
-    ),
+    routes: auditRoutes({
+      reader: createAuditReader(deps),
+      verification: createVerificationService({ db, verifier, organizations, verifyTreeHeads }),
+      proof: createProofService({ db, drain }),
+      exports: createExportService({ db, clock, signer, drain }),
+    }),
     listener: {
       async inTransaction(tx, events) {
         // All events of one record have the same time.
@@ -110,6 +116,10 @@ export function createAudit(deps: AuditDeps): Audit {
     verify: verifier.verify,
     verifyTreeHeads,
     integrity: createIntegrity({ db, clock, alarm, chainHeads, verifier, watch }),
+    statusOf: alarm.statusOf,
+    async signatures() {
+      return { keys: await readKeys(db), treeHead: await findNewestTreeHead(db) };
+    },
     linking: backlog.state,
     checkBacklog,
     organizations,

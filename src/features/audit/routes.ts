@@ -1,19 +1,34 @@
 import { limits } from '../../contract/limits.ts';
 import { type RouteEntry, route, scope } from '../../kernel/http/route.ts';
+import type { ExportService } from './export/service.ts';
 import type { AuditReader } from './log/read.ts';
+import type { ProofService } from './proof/service.ts';
 import {
+  AuditChain,
   AuditCheckpointPage,
   AuditEvent,
   AuditEventParams,
+  AuditExport,
+  AuditExportQuery,
+  AuditKeyPage,
   AuditPage,
   AuditQuery,
+  ChainQuery,
   CheckpointQuery,
+  KeysQuery,
   Verification,
   VerifyQuery,
 } from './schema.ts';
 import type { VerificationService } from './verify/service.ts';
 
-export const auditRoutes = (reader: AuditReader, verification: VerificationService): RouteEntry[] => [
+export interface AuditServices {
+  readonly reader: AuditReader;
+  readonly verification: VerificationService;
+  readonly proof: ProofService;
+  readonly exports: ExportService;
+}
+
+export const auditRoutes = ({ reader, verification, proof, exports }: AuditServices): RouteEntry[] => [
   route({
     id: 'listAuditEvents',
     summary: "List the organization's audit events of the last 90 days, most recent first",
@@ -23,7 +38,7 @@ export const auditRoutes = (reader: AuditReader, verification: VerificationServi
     access: scope('audit:read'),
     limit: 'caller',
     schema: { query: AuditQuery, response: { 200: AuditPage } },
-    errors: ['RETENTION_WINDOW_EXCEEDED'],
+    errors: ['RETENTION_WINDOW_EXCEEDED', 'ORG_NOT_FOUND'],
     handler: ({ caller, query }) => reader.list(caller, query),
   }),
   route({
@@ -52,6 +67,60 @@ export const auditRoutes = (reader: AuditReader, verification: VerificationServi
     schema: { query: CheckpointQuery, response: { 200: AuditCheckpointPage } },
     errors: ['ORG_NOT_FOUND'],
     handler: ({ caller, query }) => verification.checkpoints(caller, query),
+  }),
+  route({
+    id: 'getAuditChain',
+    summary: "Read the links of the organization's audit log with their events and checkpoints, in order",
+    description:
+      'With this, a client can compute every hash itself, and check the signatures with the keys of `/.well-known/jwks.json`. The answer without `after` has the start of the chain, after all recorded events were linked. Go on with the last `sequence` until you have reached `size`. The guide "Read, verify and export the audit log" has the formulas.',
+    tag: 'Audit',
+    method: 'GET',
+    url: '/audit/chain',
+    access: scope('audit:read'),
+    limit: 'caller',
+    schema: { query: ChainQuery, response: { 200: AuditChain } },
+    errors: ['ORG_NOT_FOUND'],
+    handler: ({ caller, query }) => proof.chain(caller, query),
+  }),
+  route({
+    id: 'listAuditKeys',
+    summary: 'List the keys that have signed the audit log, newest first',
+    description:
+      'Each key signs a statement that names the key before it. A key of `/.well-known/jwks.json` has signed the newest, so earlier keys can be trusted step by step.',
+    tag: 'Audit',
+    method: 'GET',
+    url: '/audit/keys',
+    access: scope('audit:read'),
+    limit: 'caller',
+    schema: { query: KeysQuery, response: { 200: AuditKeyPage } },
+    handler: ({ query }) => proof.keys(query),
+  }),
+  route({
+    id: 'exportAudit',
+    summary: "Export the organization's audit log with its evidence, as a file",
+    description:
+      'The file is the one that `countersign audit export` writes and `countersign audit verify` reads. For an operator it has the logs of all organizations.',
+    tag: 'Audit',
+    method: 'GET',
+    url: '/audit/export',
+    access: scope('audit:read'),
+    limit: { perMinute: limits.auditExports.perMinute, per: 'organization' },
+    produces: 'application/x-ndjson',
+    longLived: true,
+    schema: { query: AuditExportQuery, response: { 200: AuditExport } },
+    errors: ['ORG_NOT_FOUND'],
+    async handler({ caller, query, header, endSignal, recheckAccess }) {
+      const { organizationId } = query;
+      const { name, text } = await exports.open({
+        caller,
+        organizationId,
+        ended: endSignal(),
+        recheckAccess,
+      });
+      header('content-disposition', `attachment; filename="${name}"`);
+      header('cache-control', 'no-store');
+      return text;
+    },
   }),
   route({
     id: 'getAuditEvent',

@@ -1,6 +1,6 @@
 import type { Static } from 'typebox';
 import Type from '../../contract/json-schema.ts';
-import { pageSizes } from '../../contract/limits.ts';
+import { limits, pageSizes } from '../../contract/limits.ts';
 import { dayOrLocalTime } from '../../contract/patterns.ts';
 import { literals, Nullable, PageOf, pageQuery, Timestamp, Uuid } from '../../contract/shapes.ts';
 
@@ -41,6 +41,16 @@ const verifyPeriod = {
   toDate: Type.Optional(AuditDate('the last moment, or day')),
 };
 
+/** For the operator, who sees every log. Refused requests of unknown clients are recorded under the nil UUID. */
+const organizationFilter = (otherwise: string) => ({
+  organizationId: Type.Optional(
+    Type.Unsafe<string>({
+      ...Uuid,
+      description: `a UUID, for the operator: whose log; ${otherwise} when none is named`,
+    }),
+  ),
+});
+
 export const AuditQuery = Type.Object({
   ...pageQuery(pageSizes.audit),
   agentId: Type.Optional(Uuid),
@@ -60,20 +70,11 @@ export const AuditQuery = Type.Object({
   ),
   outcome: Type.Optional(literals(outcomes)),
   ...periodQuery,
+  ...organizationFilter('all of them'),
 });
 export type AuditQuery = Static<typeof AuditQuery>;
 
 export const AuditEventParams = Type.Object({ eventId: Uuid });
-
-/** For the operator, who sees every log. Refused requests of unknown clients are recorded under the nil UUID. */
-const organizationFilter = (otherwise: string) => ({
-  organizationId: Type.Optional(
-    Type.Unsafe<string>({
-      ...Uuid,
-      description: `a UUID, for the operator: whose log; ${otherwise} when none is named`,
-    }),
-  ),
-});
 
 export const VerifyQuery = Type.Object({
   ...verifyPeriod,
@@ -95,9 +96,13 @@ export const Verification = Type.Object(
 );
 export type Verification = Static<typeof Verification>;
 
+const exampleHash = '9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08';
+const exampleCanonical =
+  '{"action":"token.issued","agentId":"7c9e6679-7425-40de-944b-e07fc1f90ae7","eventId":"d7c3e4f5-3b4a-4c5d-8e6f-7a8b9c0d1e2f","ipAddress":"192.0.2.7","metadata":{"scopes":["agents:read"]},"organizationId":"550e8400-e29b-41d4-a716-446655440000","outcome":"success","timestamp":"2030-01-31T12:00:00.000Z","userAgent":"screener/1.4"}';
+
 const exampleLeaf = JSON.stringify({
   at: '2030-01-31T12:00:00.000Z',
-  head: '9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08',
+  head: exampleHash,
   number: 12,
   organizationId: '3f2504e0-4f89-41d3-9a0c-0305e82c3301',
   previous: 'fcde2b2edba56bf408601fb721fe9b5c338d10ee429ea04fae5511b68fbf8fb9',
@@ -146,3 +151,134 @@ export const CheckpointQuery = Type.Object({
   ...organizationFilter('its own'),
 });
 export type CheckpointQuery = Static<typeof CheckpointQuery>;
+
+const Hash = (description: string) =>
+  Type.String({ description: `${description}, in hexadecimal`, examples: [exampleHash] });
+
+export const ChainQuery = Type.Object({
+  after: Type.Optional(
+    Type.Integer({
+      minimum: 0,
+      maximum: Number.MAX_SAFE_INTEGER,
+      description:
+        'the `sequence` of the last link that you have; without it, the answer begins at the first link',
+      examples: [1_000],
+    }),
+  ),
+  limit: Type.Integer({
+    minimum: 1,
+    maximum: limits.auditChainPage,
+    default: limits.auditChainPage,
+    description: 'how many links at most',
+  }),
+  ...organizationFilter('its own'),
+});
+export type ChainQuery = Static<typeof ChainQuery>;
+
+const ChainEvent = Type.Object(
+  {
+    canonical: Type.String({
+      description: 'the event as canonical JSON (RFC 8785)',
+      examples: [exampleCanonical],
+    }),
+    appendedIn: Type.String({ description: 'the transaction that appended it', examples: ['74821'] }),
+    seal: Type.String({ description: 'its seal, in hexadecimal', examples: ['5e3f9ab1c04d'] }),
+    columns: Type.Unsafe<string | null>({
+      type: ['string', 'null'],
+      description:
+        'only in an event that was changed: what the searchable columns say, when it differs from the stored text',
+      examples: [null],
+    }),
+  },
+  { title: 'AuditChainEvent' },
+);
+
+export const AuditLink = Type.Object(
+  {
+    sequence: Type.Integer({ description: 'its place in the chain, from 1', examples: [127] }),
+    eventId: Uuid,
+    time: Type.String({
+      description: 'the time of the event, with microseconds',
+      examples: ['2030-01-31T12:00:00.000000Z'],
+    }),
+    eventHash: Hash('the hash of the event: sha256 of `appendedIn`, a space, `seal`, a space, `canonical`'),
+    hash: Hash('the hash of the link: sha256 of the hash before and the record of this link'),
+    event: Nullable(ChainEvent),
+  },
+  { title: 'AuditLink' },
+);
+export type AuditLink = Static<typeof AuditLink>;
+
+const ChainCheckpoint = Type.Object(
+  {
+    ...AuditCheckpoint.properties,
+    previous: Nullable(Hash('the hash of the checkpoint before')),
+    linkedOn: Type.String({
+      description: 'the day (UTC) under which its links are stored',
+      examples: ['2030-01-31'],
+    }),
+  },
+  { title: 'AuditChainCheckpoint' },
+);
+
+export const AuditChain = Type.Object(
+  {
+    organizationId: Uuid,
+    size: Type.Integer({
+      description: 'the `sequence` of the newest link of the chain',
+      examples: [128],
+    }),
+    startsAfter: Type.Integer({
+      description: 'retention dropped the links up to this `sequence`; 0 when it dropped none',
+      examples: [0],
+    }),
+    anchor: Nullable(
+      Type.Object(
+        {
+          number: Type.Integer({ examples: [3] }),
+          time: Timestamp,
+          signed: Type.String({
+            description: 'what retention dropped, as a compact JWS with type `audit-anchor+jwt`',
+          }),
+        },
+        { title: 'AuditAnchor' },
+      ),
+    ),
+    inconsistentLinks: Type.Boolean({
+      description: 'an upgrade found links that do not follow from each other, and set them apart',
+      examples: [false],
+    }),
+    links: Type.Array(AuditLink, { description: 'in order, without gaps' }),
+    checkpoints: Type.Array(ChainCheckpoint, {
+      description: 'those whose last link is among `links`, in order',
+    }),
+  },
+  { title: 'AuditChain' },
+);
+export type AuditChain = Static<typeof AuditChain>;
+
+export const AuditKey = Type.Object(
+  {
+    number: Type.Integer({ description: '1 for the first key', examples: [1] }),
+    keyId: Type.String(),
+    time: Timestamp,
+    signed: Type.String({
+      description:
+        'the statement of the key, as a compact JWS with type `audit-key+jwt`: it has the public key and, with its hash, the statement of the key before',
+    }),
+  },
+  { title: 'AuditKey' },
+);
+export type AuditKey = Static<typeof AuditKey>;
+export const AuditKeyPage = PageOf(AuditKey, 'AuditKeyPage');
+export const KeysQuery = Type.Object(pageQuery(pageSizes.audit));
+export type KeysQuery = Static<typeof KeysQuery>;
+
+export const AuditExportQuery = Type.Object(organizationFilter('all of them'));
+export type AuditExportQuery = Static<typeof AuditExportQuery>;
+
+export const AuditExport = Type.String({
+  description:
+    'one JSON object per line: the version, the keys, then each chain with its links and checkpoints; the last line is signed',
+  examples: ['{"kind":"export","version":1}\n'],
+});

@@ -1,7 +1,7 @@
 import type { Actor, Caller } from '../../kernel/caller.ts';
 import type { Clock } from '../../kernel/clock.ts';
 import type { Loop } from '../../kernel/concurrency/loops.ts';
-import type { Db, Tx } from '../../kernel/data/db.ts';
+import type { Db, Queryable, Tx } from '../../kernel/data/db.ts';
 import type { Page } from '../../kernel/http/page.ts';
 import type { RouteEntry } from '../../kernel/http/route.ts';
 import type { Ids } from '../../kernel/ids.ts';
@@ -56,6 +56,8 @@ export interface CredentialService {
   ): Promise<CredentialWithSecret>;
   /** Whether the agent can authenticate with this secret now. `dev` checks the secret that it has stored. */
   isValidSecret(agentId: string, clientSecret: string): Promise<boolean>;
+  /** The credential with which the agent can authenticate now by this secret. */
+  findBySecret(db: Queryable, agentId: string, clientSecret: string): Promise<string | undefined>;
   /** For the end of an agent, whose own event covers it. */
   revokeAllOf(tx: Tx, agentId: string): Promise<void>;
   /** Active credentials that expire within a week. */

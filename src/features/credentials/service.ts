@@ -16,7 +16,7 @@ import type {
 import type { Credential } from './schema.ts';
 import {
   countExpiring,
-  hasSecret,
+  findCredentialBySecret,
   insertCredential,
   listCredentials,
   lockCredential,
@@ -64,13 +64,17 @@ export function createCredentialService(
     return { ...credential, clientSecret };
   };
 
+  const findBySecret: CredentialService['findBySecret'] = (queryable, agentId, clientSecret) =>
+    findCredentialBySecret(queryable, agentId, hashSecret(clientSecret), isoTime(clock));
+
   const lock = async (tx: Tx, { agentId, credentialId }: CredentialPath): Promise<Credential> =>
     (await lockCredential(tx, agentId, credentialId)) ?? fail('CREDENTIAL_NOT_FOUND');
 
   return {
     issue,
-    isValidSecret: (agentId, clientSecret) =>
-      hasSecret(db, agentId, hashSecret(clientSecret), isoTime(clock)),
+    findBySecret,
+    isValidSecret: async (agentId, clientSecret) =>
+      (await findBySecret(db, agentId, clientSecret)) !== undefined,
 
     async generate(caller, agentId, wanted) {
       const expiresAt = parseExpiry(wanted.expiresAt, clock.now()) ?? null;

@@ -73,20 +73,19 @@ export async function markAllRevoked(db: Queryable, agentId: string, now: string
   );
 }
 
-export async function hasSecret(
+export async function findCredentialBySecret(
   db: Queryable,
   agentId: string,
   secretHash: Buffer,
   now: string,
-): Promise<boolean> {
-  const { has } = await db.one<{ has: boolean }>(
-    'credentials.hasSecret',
-    sql`select exists (
-          select from credentials
-          where agent_id = ${agentId} and secret_hash = ${secretHash} and status = 'active'
-            and (expires_at is null or expires_at > ${now})) as has`,
+): Promise<string | undefined> {
+  const found = await db.maybe<{ credentialId: string }>(
+    'credentials.findBySecret',
+    sql`select credential_id as "credentialId" from credentials
+        where agent_id = ${agentId} and secret_hash = ${secretHash} and status = 'active'
+          and (expires_at is null or expires_at > ${now})`,
   );
-  return has;
+  return found?.credentialId;
 }
 
 export async function countExpiring(db: Queryable, from: Date, to: Date): Promise<number> {

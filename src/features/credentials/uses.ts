@@ -1,6 +1,6 @@
 /**
- * When credentials were last used, accurate to a minute. Uses are kept in memory and written together, each credential at most once a
- * minute, so that a token costs no write.
+ * When credentials were last used, accurate to a minute. Uses stay in memory and are written together (write-behind), each credential
+ * at most once a minute, so that a token costs no write.
  */
 import { createBatcher } from '../../kernel/concurrency/batcher.ts';
 import { createLru } from '../../kernel/data/lru.ts';

@@ -432,8 +432,11 @@ describe('DELETE /delegations/{chainId}', () => {
   it('403 FORBIDDEN to the delegatee and other agents, 404 DELEGATION_NOT_FOUND elsewhere', async () => {
     const lent = await createDelegation(aliceToken, bob, ['agents:read']);
     const byDelegation = await redeem(bob, lent);
-    for (const token of [bobToken, carolToken, byDelegation])
-      assertFailed(await revoke(token, lent.chainId), 403, 'FORBIDDEN');
+    for (const token of [bobToken, carolToken, byDelegation]) {
+      const refused = await revoke(token, lent.chainId);
+      assertFailed(refused, 403, 'FORBIDDEN');
+      assert.match(refused.json.message, /admin of the organization, or an operator \(scope admin:orgs\)/);
+    }
     const foreign = await t.token(undefined, await foreigner());
     assertFailed(await revoke(foreign, lent.chainId), 404, 'DELEGATION_NOT_FOUND');
     assertFailed(await revoke(aliceToken, crypto.randomUUID()), 404, 'DELEGATION_NOT_FOUND');

@@ -5,7 +5,7 @@ import { describe, it } from 'node:test';
 import { decodeJwt } from 'jose';
 import { type Answer, startApp } from '../../../test/support/harness.ts';
 import { createDelegationClient } from '../../../test/support/scenarios/delegations.ts';
-import { createResourceRows } from '../../../test/support/scenarios/resource-rows.ts';
+import { createResourceRows } from '../../../test/support/scenarios/resources/resource-rows.ts';
 
 const t = await startApp();
 const { delegate, exchange, createDelegation, redeem, revoke, verify } = createDelegationClient(t);

@@ -8,7 +8,10 @@ import fc from 'fast-check';
 import { decodeJwt } from 'jose';
 import { startApp } from '../../../test/support/harness.ts';
 import { type Client, createDelegationClient } from '../../../test/support/scenarios/delegations.ts';
-import { createResourceRows, type ResourceRow } from '../../../test/support/scenarios/resource-rows.ts';
+import {
+  createResourceRows,
+  type ResourceRow,
+} from '../../../test/support/scenarios/resources/resource-rows.ts';
 
 const t = await startApp();
 const { delegate, exchange, revoke, verify } = createDelegationClient(t);

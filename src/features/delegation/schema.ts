@@ -95,8 +95,16 @@ export const NewDelegation = Type.Object(
           'the delegation token of a delegation that you hold and pass on; needed for a delegation of a resource, whose access tokens do not open our API',
       }),
     ),
-    purpose: Type.Optional(Nullable(Type.String({ minLength: 1, maxLength: 256 }))),
-    allowRedelegation: Type.Boolean({ default: false }),
+    purpose: Type.Optional(
+      Nullable(
+        Type.String({
+          minLength: 1,
+          maxLength: 256,
+          description: 'explains the delegation to readers of the audit log',
+        }),
+      ),
+    ),
+    allowRedelegation: Type.Boolean({ default: false, description: 'the delegatee may pass it on' }),
   },
   { title: 'NewDelegation', additionalProperties: false },
 );
@@ -110,7 +118,8 @@ export const DelegationQuery = Type.Object({
     type: 'string',
     enum: ['delegator', 'delegatee', 'any'],
     default: 'any',
-    description: 'whether you gave the delegation, were given it, or either',
+    description:
+      'whether you, or the agent of agentId, gave the delegation, was given it, or either; without effect with organizationId alone',
   }),
   status: Type.Optional(literals(chainStatuses)),
   agentId: Type.Optional(
@@ -120,8 +129,24 @@ export const DelegationQuery = Type.Object({
         'the delegations of this agent of your organization, also as the subject; needs audit:read',
     }),
   ),
+  organizationId: Type.Optional(
+    Type.Unsafe<string>({
+      ...Uuid,
+      description: 'all delegations of your organization, or for the operator of this one; needs audit:read',
+    }),
+  ),
 });
 export type DelegationQuery = Static<typeof DelegationQuery>;
+
+export const DescendantQuery = Type.Object({
+  ...pageQuery(pageSizes.standard),
+  status: Type.Unsafe<ChainStatus>({
+    ...literals(chainStatuses),
+    default: 'active',
+    description: 'those that a revocation would end are active',
+  }),
+});
+export type DescendantQuery = Static<typeof DescendantQuery>;
 
 export const DelegationQuestion = Type.Object(
   {

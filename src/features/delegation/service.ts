@@ -15,14 +15,21 @@ import {
 import { type CreateDelegation, createCreateDelegation } from './create.ts';
 import { createDelegationTokens } from './delegation-token.ts';
 import type { DelegationDeps, Delegations } from './deps.ts';
-import type { DelegationChain, DelegationQuery, DelegationWithLinks, VerifiedDelegation } from './schema.ts';
-import { findChain, listLinks, listReceivedChains, lockTree, revokeBelow } from './store.ts';
+import type {
+  DelegationChain,
+  DelegationQuery,
+  DelegationWithLinks,
+  DescendantQuery,
+  VerifiedDelegation,
+} from './schema.ts';
+import { findChain, listDescendants, listLinks, listReceivedChains, lockTree, revokeBelow } from './store.ts';
 import { createSubjectScopes, prefetchGrants } from './subject-scopes.ts';
 
 export interface DelegationService extends Pick<Delegations, 'listReceived'> {
   readonly create: CreateDelegation;
   list(caller: Caller, query: DelegationQuery): Promise<Page<DelegationChain>>;
   get(caller: Caller, chainId: string): Promise<DelegationWithLinks>;
+  listDescendants(caller: Caller, chainId: string, query: DescendantQuery): Promise<Page<DelegationChain>>;
   verify(caller: Caller, token: string): Promise<VerifiedDelegation>;
   revoke(caller: Caller, chainId: string): Promise<void>;
 }
@@ -39,6 +46,14 @@ export function createDelegationService(deps: DelegationDeps): DelegationService
     const isVisible =
       chain && (isOperator(caller) || lastLink(chain).organizationId === caller.organizationId);
     return isVisible ? chain : fail('DELEGATION_NOT_FOUND');
+  };
+
+  /** The same, and unless the caller is an agent of the chain, or reads the audit log. */
+  const readableChain = async (caller: Caller, chainId: string): Promise<Chain> => {
+    const chain = await chainFor(caller, chainId);
+    const mayRead =
+      agentsOf(chain).includes(caller.agentId) || isOperator(caller) || caller.scopes.has('audit:read');
+    return mayRead ? chain : fail('DELEGATION_NOT_FOUND');
   };
 
   const mayRevoke = async (caller: Caller, chain: Chain): Promise<boolean> =>
@@ -87,13 +102,7 @@ export function createDelegationService(deps: DelegationDeps): DelegationService
     },
 
     async get(caller, chainId) {
-      const chain = await chainFor(caller, chainId);
-      if (
-        !agentsOf(chain).includes(caller.agentId) &&
-        !isOperator(caller) &&
-        !caller.scopes.has('audit:read')
-      )
-        fail('DELEGATION_NOT_FOUND');
+      const chain = await readableChain(caller, chainId);
       const last = lastLink(chain);
       const subject = (await findAgents([last.subjectId])).get(last.subjectId);
       const links: DelegationWithLinks['chain'] = [];
@@ -104,6 +113,12 @@ export function createDelegationService(deps: DelegationDeps): DelegationService
         links.push({ ...withCurrentStatus(link), effectiveScopes: effective });
       }
       return { ...(links.at(-1) as (typeof links)[number]), chain: links };
+    },
+
+    async listDescendants(caller, chainId, query) {
+      const chain = await readableChain(caller, chainId);
+      const { rows, total } = await listDescendants(db, lastLink(chain), query, new Date(clock.now()));
+      return pageOf(query, rows.map(withCurrentStatus), total);
     },
 
     async verify(caller, token) {
@@ -135,7 +150,7 @@ export function createDelegationService(deps: DelegationDeps): DelegationService
       if (!(await mayRevoke(caller, chain))) {
         fail('FORBIDDEN', {
           message:
-            'Only its delegator, a delegator above it in the chain, or an administrator can end a delegation.',
+            'Only its delegator, a delegator above it in the chain, an admin of the organization, or an operator (scope admin:orgs) can end a delegation.',
         });
       }
       const link = lastLink(chain);

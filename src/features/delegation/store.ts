@@ -4,7 +4,7 @@ import { type LockMode, lockExclusive, lockRows } from '../../kernel/data/locks.
 import { join, prepared, sql } from '../../kernel/data/sql.ts';
 import { offsetOf } from '../../kernel/http/page.ts';
 import type { Chain, Link } from './chain.ts';
-import type { ChainStatus, DelegationQuery } from './schema.ts';
+import type { ChainStatus, DelegationQuery, DescendantQuery } from './schema.ts';
 
 /** Earlier versions let an operator delegate its scope. Rows of those versions lose it here. */
 const columns = sql`
@@ -129,24 +129,38 @@ const roleIs = (role: DelegationQuery['role'], agentId: string) => {
   }
 };
 
-/** The agent as a delegator, a delegatee or the subject; other organizations' chains are left out. */
-const concerns = (role: DelegationQuery['role'], agentId: string, tenant: string | undefined) =>
-  sql`(${roleIs(role, agentId)} ${role === 'any' ? sql`or subject_id = ${agentId}` : sql``})
-      and ${tenant === undefined ? sql`true` : sql`organization_id = ${tenant}`}`;
+/** The agent as a delegator, a delegatee or the subject. */
+const concerns = (role: DelegationQuery['role'], agentId: string) =>
+  role === 'any' ? sql`(${roleIs(role, agentId)} or subject_id = ${agentId})` : roleIs(role, agentId);
 
-/** The caller's own links, or those of the agent that the query names. */
+const belongsTo = (tenant: string | undefined) =>
+  tenant === undefined ? sql`true` : sql`organization_id = ${tenant}`;
+
+/** The links of the agent or the organization that the query names, otherwise the caller's own. */
+const inRange = (
+  { role, agentId, organizationId }: DelegationQuery,
+  caller: { readonly agentId: string; readonly tenant: string | undefined },
+) => {
+  if (agentId === undefined && organizationId === undefined) return roleIs(role, caller.agentId);
+  return join(
+    [
+      belongsTo(caller.tenant),
+      ...(organizationId === undefined ? [] : [belongsTo(organizationId)]),
+      ...(agentId === undefined ? [] : [concerns(role, agentId)]),
+    ],
+    ' and ',
+  );
+};
+
 export async function listLinks(
   db: Queryable,
   caller: { readonly agentId: string; readonly tenant: string | undefined },
   query: DelegationQuery,
   now: Date,
 ) {
-  const { role, status, agentId } = query;
+  const { status } = query;
   const matches = join(
-    [
-      agentId === undefined ? roleIs(role, caller.agentId) : concerns(role, agentId, caller.tenant),
-      ...(status === undefined ? [] : [statusIs(status, now)]),
-    ],
+    [inRange(query, caller), ...(status === undefined ? [] : [statusIs(status, now)])],
     ' and ',
   );
   const rows = await db.many<Link>(
@@ -156,6 +170,27 @@ export async function listLinks(
   );
   const { total } = await db.one<{ total: number }>(
     'delegations.count',
+    sql`select count(*) as total from delegations where ${matches}`,
+  );
+  return { rows, total };
+}
+
+/** The links below this one, nearest first. */
+export async function listDescendants(
+  db: Queryable,
+  { rootChainId, chainId }: Link,
+  query: DescendantQuery,
+  now: Date,
+) {
+  const matches = sql`root_chain_id = ${rootChainId} and path @> array[${chainId}]::uuid[] and chain_id <> ${chainId}
+    and ${statusIs(query.status, now)}`;
+  const rows = await db.many<Link>(
+    'delegations.listDescendants',
+    sql`select ${columns} from delegations where ${matches}
+        order by depth, created_at, chain_id limit ${query.limit} offset ${offsetOf(query)}`,
+  );
+  const { total } = await db.one<{ total: number }>(
+    'delegations.countDescendants',
     sql`select count(*) as total from delegations where ${matches}`,
   );
   return { rows, total };

@@ -1,5 +1,6 @@
 import type { Static } from 'typebox';
 import Type from '../../contract/json-schema.ts';
+import { streamPosition } from '../../contract/patterns.ts';
 
 export const EventsQuery = Type.Object({
   action: Type.Optional(
@@ -14,6 +15,7 @@ export const EventsQuery = Type.Object({
   lastEventId: Type.Optional(
     Type.String({
       maxLength: 64,
+      documentedPattern: streamPosition,
       description:
         'where to resume: the id of the last message received. The header Last-Event-ID goes before it; this is for clients that cannot set the header on their first connection',
     }),

@@ -92,6 +92,7 @@ export const federationRoutes = (federation: FederationService): RouteEntry[] =>
     method: 'POST',
     url: '/federation/verify',
     access: bearer(),
+    readOnly: true,
     limit: 'caller',
     schema: { body: PartnerToken, response: { 200: Verification } },
     handler: ({ body }) => federation.verify(body),

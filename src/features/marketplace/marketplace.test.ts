@@ -274,7 +274,9 @@ describe('PATCH and DELETE /marketplace/listings/{listingId}', () => {
 
   it('403 FORBIDDEN to suspend, reinstate or delete a suspended listing, for non-operators', async () => {
     const { listingId, hits } = await publish();
-    assert.equal(said(await patch(listingId, { status: 'suspended' })), '403 FORBIDDEN');
+    const refused = await patch(listingId, { status: 'suspended' });
+    assert.equal(said(refused), '403 FORBIDDEN');
+    assert.match(refused.json.message, /scope admin:orgs/);
     assert.equal((await patch(listingId, { status: 'suspended' }, operatorToken)).status, 200);
     assert.equal(await hits(token), 0);
     for (const status of ['draft', 'published', 'withdrawn'])
@@ -304,6 +306,25 @@ describe('PATCH and DELETE /marketplace/listings/{listingId}', () => {
       [organizationId],
     );
     assert.deepEqual(counted, real);
+  });
+});
+
+describe('GET /marketplace/listings', () => {
+  it("200 by agent, with its own total; nothing for another organization's agent", async () => {
+    const { agentId, listingId } = await publish();
+    await publish();
+    const read = async (query: string, bearer = token) => {
+      const { status, json, text } = await t.call('GET', `${own}?${query}`, { token: bearer });
+      assert.equal(status, 200, text);
+      return [json.total, json.data.map((one: { listingId: string }) => one.listingId)];
+    };
+    assert.deepEqual(await read(`agentId=${agentId}`), [1, [listingId]]);
+    assert.deepEqual(await read(`agentId=${agentId.toUpperCase()}&status=published`), [1, [listingId]]);
+    assert.deepEqual(await read(`agentId=${agentId}&status=draft`), [0, []]);
+    assert.deepEqual(await read(`agentId=${agentId}`, foreign), [0, []]);
+    assert.deepEqual(await read(`agentId=${agentId}`, operatorToken), [1, [listingId]]);
+    assert.deepEqual(await read(`agentId=${randomUUID()}`), [0, []]);
+    assert.equal(said(await t.call('GET', `${own}?agentId=x`, { token })), '400 VALIDATION_ERROR');
   });
 });
 

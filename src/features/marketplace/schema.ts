@@ -53,7 +53,7 @@ const Pricing = Type.Object(
 const editableFields = {
   title: line(120),
   summary: line(280),
-  description: Type.String({ maxLength: maxDescriptionBytes }),
+  description: Type.String({ maxLength: maxDescriptionBytes, description: 'Markdown' }),
   categories: Type.Array(word(40), { maxItems: 5, uniqueItems: true }),
   tags: Type.Array(word(40), { maxItems: 20, uniqueItems: true }),
   endpoints: Type.Array(Endpoint, { maxItems: 10, uniqueItems: true }),
@@ -128,6 +128,7 @@ export const ListingParams = Type.Object({ listingId: Uuid });
 
 export const ListingQuery = Type.Object({
   ...pageQuery(pageSizes.standard),
+  agentId: Type.Optional(Uuid),
   status: Type.Optional(literals(listingStatuses)),
 });
 export type ListingQuery = Static<typeof ListingQuery>;

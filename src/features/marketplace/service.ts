@@ -153,7 +153,9 @@ export function createMarketplaceService(deps: MarketplaceDeps): MarketplaceServ
         const { listing } = await lockAgentAndListing(tx, caller, listingId);
         // Otherwise a suspension would be undone by deleting and listing again.
         if (listing.status === 'suspended' && !isOperator(caller))
-          fail('FORBIDDEN', { message: 'This listing is suspended; only an operator can delete it.' });
+          fail('FORBIDDEN', {
+            message: 'This listing is suspended; only an operator (scope admin:orgs) can delete it.',
+          });
         await deleteListing(tx, listing.listingId);
         await ledger.record(tx, caller, 'listing.deleted', {
           organizationId: listing.organizationId,
@@ -185,7 +187,9 @@ function transitionOf(caller: Caller, from: ListingStatus, to: ListingStatus): T
   const transition = transitions[from][to];
   if (from === 'suspended' || to === 'suspended') {
     if (!isOperator(caller))
-      fail('FORBIDDEN', { message: 'Listings are suspended and reinstated by operators only.' });
+      fail('FORBIDDEN', {
+        message: 'Only an operator (scope admin:orgs) can suspend a listing, or end its suspension.',
+      });
   }
   if (!transition) {
     const possible = Object.keys(transitions[from]).join(', ');

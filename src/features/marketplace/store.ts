@@ -73,17 +73,28 @@ export const lockListing = (
   );
 
 export async function listListings(db: Queryable, tenant: string | undefined, query: ListingQuery) {
-  const matches = join(
-    [ofTenant(tenant), ...(query.status === undefined ? [] : [sql`l.status = ${query.status}`])],
-    ' and ',
-  );
+  const { agentId, status } = query;
+  const counted = [ofTenant(tenant), ...(status === undefined ? [] : [sql`l.status = ${status}`])];
+  const matches = join(agentId === undefined ? counted : [...counted, sql`l.agent_id = ${agentId}`], ' and ');
   const rows = await db.many<StoredListing>(
     'listings.list',
     sql`select ${columns} from listings l where ${matches}
         order by l.created_at desc, l.listing_id desc limit ${query.limit} offset ${offsetOf(query)}`,
   );
-  return { rows, total: await countListings(db, matches) };
+  return {
+    rows,
+    total: agentId === undefined ? await countListings(db, matches) : await countMatches(db, matches),
+  };
 }
+
+/** For filters that `listing_counts` does not know. */
+const countMatches = async (db: Queryable, matches: Sql): Promise<number> => {
+  const { total } = await db.one<{ total: number }>(
+    'listings.countMatches',
+    sql`select count(*) as total from listings l where ${matches}`,
+  );
+  return total;
+};
 
 export const countListings = async (db: Queryable, matches: Sql): Promise<number> => {
   const { total } = await db.one<{ total: number }>(

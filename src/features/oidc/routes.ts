@@ -117,6 +117,7 @@ export const oidcRoutes = ({
     method: 'POST',
     url: `${url}/:policyId/test`,
     access: scope('agents:read'),
+    readOnly: true,
     limit: 'caller',
     errors: ['TRUST_POLICY_NOT_FOUND'],
     schema: { params: TrustPolicyParams, body: TestedToken, response: { 200: TrustTest } },

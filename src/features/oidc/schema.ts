@@ -92,6 +92,7 @@ const Resources = Type.Array(PolicyResource, {
   maxItems: 10,
   description: "scopes of registered resources, within the agent's grants; `scopes` are those of our own API",
 });
+const SingleUse = Type.Boolean({ description: 'each external token can be exchanged once' });
 const Age = Type.Integer({ minimum: 1, maximum: maxAgeSeconds });
 
 export const TrustPolicy = Type.Object(
@@ -136,7 +137,7 @@ export const NewTrustPolicy = Type.Object(
     scopes: Scopes,
     resources: Type.Optional(Resources),
     maxTokenAgeSeconds: Type.Optional(Age),
-    singleUse: Type.Optional(Type.Boolean()),
+    singleUse: Type.Optional(SingleUse),
     status: Type.Optional(literals(statuses)),
   },
   { title: 'NewTrustPolicy', additionalProperties: false },
@@ -154,7 +155,7 @@ export const TrustPolicyChange = Type.Object(
     scopes: Type.Optional(Scopes),
     resources: Type.Optional(Resources),
     maxTokenAgeSeconds: Type.Optional(Age),
-    singleUse: Type.Optional(Type.Boolean()),
+    singleUse: Type.Optional(SingleUse),
     status: Type.Optional(literals(statuses)),
   },
   { title: 'TrustPolicyChange', additionalProperties: false },

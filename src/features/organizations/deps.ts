@@ -49,7 +49,7 @@ export interface ImpersonationTarget {
   readonly allowedScopes: readonly string[];
 }
 
-export type RoleHolder = Pick<Caller, 'organizationId' | 'agentId' | 'delegation'>;
+export type RoleHolder = Pick<Caller, 'organizationId' | 'agentId' | 'delegation' | 'person'>;
 
 export interface MemberService {
   listMembers(caller: Caller, orgId: string, query: MemberQuery): Promise<Page<Membership>>;

@@ -145,7 +145,10 @@ export function createOrganizationService(deps: OrganizationDeps): OrganizationS
       if (isOperator(caller)) return;
       const role = await findRole(tx, agent.organizationId, agent.agentId);
       if (role === 'admin' && (await roleIn(tx, caller)) !== 'admin') {
-        fail('FORBIDDEN', { message: 'This agent administers its organization, and you do not.' });
+        fail('FORBIDDEN', {
+          message:
+            'This agent has the role admin in its organization; this operation needs the same role, or scope admin:orgs.',
+        });
       }
     },
 
@@ -156,9 +159,15 @@ export function createOrganizationService(deps: OrganizationDeps): OrganizationS
   };
 }
 
-/** A delegation carries scopes, not roles: a delegated caller has no role, not even its own. */
-const roleIn = async (db: Queryable, { organizationId, agentId, delegation }: RoleHolder): Promise<Role> =>
-  delegation ? 'none' : ((await findRole(db, organizationId, agentId)) ?? 'none');
+/**
+ * A delegation carries scopes, not roles: a delegated caller has no role, not even its own. A person has the role that the invitation
+ * gave, not the one of the agent.
+ */
+const roleIn = async (
+  db: Queryable,
+  { organizationId, agentId, delegation, person }: RoleHolder,
+): Promise<Role> =>
+  delegation ? 'none' : (person?.role ?? (await findRole(db, organizationId, agentId)) ?? 'none');
 
 /** On the wire a limit is always a number: the organization's override, or its plan's. */
 const toOrganization = (stored: StoredOrganization): Organization => ({

@@ -1,4 +1,4 @@
-import type { StaticContent } from '../../kernel/http/static-content.ts';
+import type { StaticContent } from '../../kernel/http/responses/static-content.ts';
 
 export interface ReferenceDeps {
   openapi(): Promise<object>;

@@ -41,16 +41,16 @@ describe('the reference', () => {
     assert.equal(script.status, 200);
     assert.ok(script.text.length > 100_000);
   });
-  it('200 / names the service; 302 to /docs for a browser', async () => {
+  it('200 / names the service; 302 to /console for a browser', async () => {
     for (const accept of ['*/*', 'application/json', '']) {
       const { status, json, headers } = await t.call('GET', '/', { headers: { accept } });
       assert.equal(status, 200);
-      assert.deepEqual(json, { name: 'Countersign', version: '1.0.0', docs: '/docs' });
+      assert.deepEqual(json, { name: 'Countersign', version: '1.0.0', docs: '/docs', console: '/console' });
       assert.equal(headers.vary, 'accept');
     }
     const browser = { accept: 'text/html,application/xhtml+xml,*/*;q=0.8' };
     const { status, headers, text } = await t.call('GET', '/', { headers: browser });
-    assert.deepEqual([status, headers.location, text], [302, '/docs', '']);
+    assert.deepEqual([status, headers.location, text], [302, '/console', '']);
   });
   it('302 /docs/ leads to /docs', async () => {
     const { status, headers } = await t.call('GET', '/docs/');

@@ -1,7 +1,7 @@
 import Type from '../../contract/json-schema.ts';
 import { apiVersion } from '../../kernel/http/openapi.ts';
+import { createStaticContent, type StaticContent } from '../../kernel/http/responses/static-content.ts';
 import { open, type RouteEntry, redirect, rootRoute } from '../../kernel/http/route.ts';
-import { createStaticContent, type StaticContent } from '../../kernel/http/static-content.ts';
 import type { ReferenceDeps } from './deps.ts';
 
 const Document = Type.Object({}, { additionalProperties: true, examples: [{ openapi: '3.1.0' }] });
@@ -11,16 +11,13 @@ const Product = Type.Object(
     name: Type.String({ examples: ['Countersign'] }),
     version: Type.String({ examples: ['1.0.0'], description: 'the version of the API' }),
     docs: Type.String({ examples: ['/docs'], description: 'the path of the reference' }),
+    console: Type.String({ examples: ['/console'], description: 'the path of the web console' }),
   },
   { title: 'Product' },
 );
 
 /** Pages of browsers ask for HTML by name; other clients accept anything or JSON. */
 const asksForHtml = (accept: unknown): boolean => String(accept ?? '').includes('text/html');
-
-/** A seal: a ring and a check mark. */
-const icon =
-  '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32"><circle cx="16" cy="16" r="14" fill="#1f4b99"/><path d="M9 16.5l5 5 9-10" fill="none" stroke="#fff" stroke-width="3"/></svg>';
 
 export const referenceRoutes = ({ openapi, loadPage }: ReferenceDeps): RouteEntry[] => {
   /** Rendered by the first request, because every route must be mounted before; a failure is not cached. */
@@ -47,7 +44,7 @@ export const referenceRoutes = ({ openapi, loadPage }: ReferenceDeps): RouteEntr
     rootRoute({
       id: 'product',
       summary: 'Name and version of this service',
-      description: 'A browser is sent to the reference page.',
+      description: 'A browser is sent to the web console.',
       tag: 'Operational',
       method: 'GET',
       url: '/',
@@ -57,24 +54,8 @@ export const referenceRoutes = ({ openapi, loadPage }: ReferenceDeps): RouteEntr
       handler({ headers, header }) {
         header('vary', 'accept');
         return asksForHtml(headers.accept)
-          ? redirect('/docs')
-          : { name: 'Countersign', version: apiVersion, docs: '/docs' };
-      },
-    }),
-    rootRoute({
-      id: 'favicon',
-      summary: 'The icon of the pages',
-      tag: 'Operational',
-      method: 'GET',
-      url: '/favicon.ico',
-      access: open(),
-      limit: 'caller',
-      hidden: true,
-      produces: 'image/svg+xml',
-      schema: { response: { 200: Type.String() } },
-      handler({ header }) {
-        header('cache-control', 'public, max-age=86400');
-        return icon;
+          ? redirect('/console')
+          : { name: 'Countersign', version: apiVersion, docs: '/docs', console: '/console' };
       },
     }),
     rootRoute({

@@ -2,7 +2,11 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { startApp } from '../../../test/support/harness.ts';
-import { createResourceClient, outcome, type TestAgent } from '../../../test/support/scenarios/resources.ts';
+import {
+  createResourceClient,
+  outcome,
+  type TestAgent,
+} from '../../../test/support/scenarios/resources/resources.ts';
 
 const t = await startApp();
 const { call, agentIn, tenant, resource, grant } = createResourceClient(t);

@@ -8,7 +8,10 @@ import type { Ledger } from '../../kernel/ledger.ts';
 import type { MayGrant, Role } from '../../kernel/policy.ts';
 import type { ResourceAccess } from '../../kernel/ports/resources.ts';
 import type {
+  AgentGrantQuery,
   Grant,
+  GrantQuery,
+  ListedShare,
   ListQuery,
   NewResource,
   Resource,
@@ -64,15 +67,15 @@ export interface ResourceService {
 }
 
 export interface ShareService {
-  list(caller: Caller, resourceId: string, query: ListQuery): Promise<Page<Share>>;
+  list(caller: Caller, resourceId: string, query: ListQuery): Promise<Page<ListedShare>>;
   put(caller: Caller, path: SharePath, wanted: ScopeNames): Promise<Share>;
   remove(caller: Caller, path: SharePath): Promise<void>;
 }
 
 export interface GrantService {
-  listOfAgent(caller: Caller, agentId: string, query: ListQuery): Promise<Page<Grant>>;
+  listOfAgent(caller: Caller, agentId: string, query: AgentGrantQuery): Promise<Page<Grant>>;
   /** Of agents of the caller's own organization. */
-  listOfResource(caller: Caller, resourceId: string, query: ListQuery): Promise<Page<Grant>>;
+  listOfResource(caller: Caller, resourceId: string, query: GrantQuery): Promise<Page<Grant>>;
   put(caller: Caller, path: GrantPath, wanted: ScopeNames): Promise<Grant>;
   remove(caller: Caller, path: GrantPath): Promise<void>;
 }

@@ -3,7 +3,7 @@ import type { Queryable } from '../../kernel/data/db.ts';
 import { type Sql, sql } from '../../kernel/data/sql.ts';
 import { offsetOf } from '../../kernel/http/page.ts';
 import type { HeldScopes } from '../../kernel/ports/resources.ts';
-import type { Grant, ListQuery } from './schema.ts';
+import type { AgentGrantQuery, Grant, GrantQuery, ListQuery } from './schema.ts';
 
 /** In the resource's order; an object in the database has no order. */
 const scopeNames = sql`
@@ -31,8 +31,15 @@ async function listWhere(db: Queryable, name: string, matches: Sql, order: Sql, 
 
 const newestFirst = sql`g.created_at desc, g.resource_id desc`;
 
-export const listAgentGrants = (db: Queryable, agentId: string, query: ListQuery) =>
-  listWhere(db, 'listAgentGrants', sql`g.agent_id = ${agentId}`, newestFirst, query);
+export const listAgentGrants = (db: Queryable, agentId: string, query: AgentGrantQuery) =>
+  listWhere(
+    db,
+    'listAgentGrants',
+    sql`g.agent_id = ${agentId}
+        and (${query.resourceId ?? null}::uuid is null or g.resource_id = ${query.resourceId ?? null})`,
+    newestFirst,
+    query,
+  );
 
 /** Without the grants for resources of organizations that are suspended or deleted: no token is issued for those. */
 export const listUsableGrants = async (db: Queryable, agentId: string, limit: number): Promise<Grant[]> => {
@@ -54,13 +61,14 @@ export const listResourceGrants = (
   db: Queryable,
   tenant: string | undefined,
   resourceId: string,
-  query: ListQuery,
+  query: GrantQuery,
 ) =>
   listWhere(
     db,
     'listResourceGrants',
     sql`g.resource_id = ${resourceId}
-        and (${tenant ?? null}::uuid is null or g.organization_id = ${tenant ?? null})`,
+        and (${tenant ?? null}::uuid is null or g.organization_id = ${tenant ?? null})
+        and (${query.scope ?? null}::text is null or g.scopes ? ${query.scope ?? null})`,
     sql`g.created_at desc, g.agent_id desc`,
     query,
   );

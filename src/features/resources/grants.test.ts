@@ -4,7 +4,11 @@ import { describe, it } from 'node:test';
 import { startApp } from '../../../test/support/harness.ts';
 import { createDelegationClient } from '../../../test/support/scenarios/delegations.ts';
 import { concurrently } from '../../../test/support/scenarios/plans.ts';
-import { allTenantScopes, createResourceClient, outcome } from '../../../test/support/scenarios/resources.ts';
+import {
+  allTenantScopes,
+  createResourceClient,
+  outcome,
+} from '../../../test/support/scenarios/resources/resources.ts';
 
 const t = await startApp();
 const { call, agentIn, tenant, resource, share, grant, revoke, grantsOf, events } = createResourceClient(t);
@@ -272,6 +276,44 @@ describe('GET /resources/{resourceId}/grants', () => {
     const scopes = [{ name: 'orders:read' }];
     assert.equal((await call('PATCH', `/resources/${resourceId}`, owner.token, { scopes })).status, 200);
     assert.equal((await call('GET', `/resources/${resourceId}/grants`, owner.token)).json.total, 0);
+  });
+});
+
+describe('GET /resources/{resourceId}/grants?scope=', () => {
+  it('200 with the grants that have the scope; 400 VALIDATION_ERROR for a text that is no scope', async () => {
+    const [one, both] = [await agentIn(home), await agentIn(home)];
+    const { resourceId } = await resource(owner);
+    await grant(owner, one.agentId, resourceId, ['refund']);
+    await grant(owner, both.agentId, resourceId, ['refund', 'orders:read']);
+    const holders = async (scope: string) => {
+      const url = `/resources/${resourceId}/grants?scope=${encodeURIComponent(scope)}`;
+      const { json } = await call('GET', url, owner.token);
+      assert.equal(json.total, json.data.length);
+      return json.data.map(({ agentId }: { agentId: string }) => agentId).sort();
+    };
+    assert.deepEqual(await holders('refund'), [one.agentId, both.agentId].sort());
+    assert.deepEqual(await holders('orders:read'), [both.agentId]);
+    assert.deepEqual(await holders('constructor'), []);
+    for (const scope of ['', 'a b', '%00', 'x'.repeat(65)]) {
+      const answer = await call('GET', `/resources/${resourceId}/grants?scope=${scope}`, owner.token);
+      assert.equal(outcome(answer), '400 VALIDATION_ERROR', scope);
+    }
+  });
+});
+
+describe('GET /agents/{agentId}/grants?resourceId=', () => {
+  it('200 with the one grant; empty without one; 400 VALIDATION_ERROR for a text that is no id', async () => {
+    const { agentId } = await agentIn(home);
+    const [held, second, third] = [await resource(owner), await resource(owner), await resource(owner)];
+    await grant(owner, agentId, held.resourceId, ['refund']);
+    await grant(owner, agentId, second.resourceId, ['orders:read']);
+    const ofResource = (resourceId: string) =>
+      call('GET', `/agents/${agentId}/grants?resourceId=${resourceId}`, owner.token);
+    const { json } = await ofResource(held.resourceId);
+    assert.deepEqual([json.total, json.data.length, json.data[0].scopes], [1, 1, ['refund']]);
+    assert.equal((await ofResource(third.resourceId)).json.total, 0);
+    for (const resourceId of ['', 'x', '%00'])
+      assert.equal(outcome(await ofResource(resourceId)), '400 VALIDATION_ERROR', resourceId);
   });
 });
 

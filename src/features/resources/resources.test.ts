@@ -3,7 +3,11 @@ import { randomUUID } from 'node:crypto';
 import { describe, it } from 'node:test';
 import { startApp } from '../../../test/support/harness.ts';
 import { concurrently, countByStatus } from '../../../test/support/scenarios/plans.ts';
-import { createResourceClient, newResource, outcome } from '../../../test/support/scenarios/resources.ts';
+import {
+  createResourceClient,
+  newResource,
+  outcome,
+} from '../../../test/support/scenarios/resources/resources.ts';
 
 const t = await startApp();
 const { call, agentIn, tenant, resource, share, grant, events } = createResourceClient(t);

@@ -2,10 +2,12 @@ import Type from '../../contract/json-schema.ts';
 import { type RouteEntry, route, scope } from '../../kernel/http/route.ts';
 import type { GrantService, ResourceService, ShareService } from './deps.ts';
 import {
+  AgentGrantQuery,
   AgentParams,
   Grant,
   GrantPage,
   GrantParams,
+  GrantQuery,
   immutableFields,
   ListQuery,
   NewResource,
@@ -90,6 +92,7 @@ export const resourceRoutes = (
     ...common,
     id: 'listResourceShares',
     summary: 'List the organizations that a resource is shared with, newest first',
+    description: 'Of their agents it shows the number, not the names.',
     method: 'GET',
     url: '/resources/:resourceId/shares',
     access: scope('resources:write'),
@@ -128,7 +131,7 @@ export const resourceRoutes = (
     method: 'GET',
     url: '/resources/:resourceId/grants',
     access: scope('resources:read'),
-    schema: { params: ResourceParams, query: ListQuery, response: { 200: GrantPage } },
+    schema: { params: ResourceParams, query: GrantQuery, response: { 200: GrantPage } },
     errors: ['RESOURCE_NOT_FOUND'],
     handler: ({ caller, params, query }) => grants.listOfResource(caller, params.resourceId, query),
   }),
@@ -139,7 +142,7 @@ export const resourceRoutes = (
     method: 'GET',
     url: '/agents/:agentId/grants',
     access: scope('agents:read'),
-    schema: { params: AgentParams, query: ListQuery, response: { 200: GrantPage } },
+    schema: { params: AgentParams, query: AgentGrantQuery, response: { 200: GrantPage } },
     errors: ['AGENT_NOT_FOUND'],
     handler: ({ caller, params, query }) => grants.listOfAgent(caller, params.agentId, query),
   }),

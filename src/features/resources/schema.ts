@@ -32,7 +32,7 @@ const ResourceName = Type.String({
   description:
     '1 to 128 characters, not all blank, none of them a control character, a bidirectional formatting character or U+FEFF',
 });
-const Description = Type.String({ maxLength: 1_024 });
+const Description = Type.String({ maxLength: 1_024, description: 'text for people' });
 /** RFC 6749 §3.3, `scope-token`. */
 const ScopeName = Type.String({
   minLength: 1,
@@ -156,13 +156,44 @@ export const Share = Type.Object(
   { title: 'ResourceShare' },
 );
 export type Share = Static<typeof Share>;
-export const SharePage = PageOf(Share, 'ResourceSharePage');
+/** In the list: what ends with the share. */
+export const ListedShare = Type.Object(
+  {
+    ...Share.properties,
+    agentCount: Type.Integer({
+      description: "how many of the organization's agents hold a grant for the resource",
+    }),
+  },
+  { title: 'ListedResourceShare' },
+);
+export type ListedShare = Static<typeof ListedShare>;
+export const SharePage = PageOf(ListedShare, 'ResourceSharePage');
 export const ShareParams = Type.Object({ resourceId: Uuid, organizationId: Uuid });
 
 export { Grant };
 export const GrantPage = PageOf(Grant, 'GrantPage');
 export const AgentParams = Type.Object({ agentId: Uuid });
 export const GrantParams = Type.Object({ agentId: Uuid, resourceId: Uuid });
+
+export const GrantQuery = Type.Object({
+  ...pageQuery(pageSizes.standard),
+  scope: Type.Optional(
+    Type.Unsafe<string>({
+      ...ScopeName,
+      description: 'grants that have this scope of the resource',
+      examples: ['orders:read'],
+    }),
+  ),
+});
+export type GrantQuery = Static<typeof GrantQuery>;
+
+export const AgentGrantQuery = Type.Object({
+  ...pageQuery(pageSizes.standard),
+  resourceId: Type.Optional(
+    Type.Unsafe<string>({ ...Uuid, description: 'the grant for this resource, if there is one' }),
+  ),
+});
+export type AgentGrantQuery = Static<typeof AgentGrantQuery>;
 
 export const ListQuery = Type.Object(pageQuery(pageSizes.standard));
 export type ListQuery = Static<typeof ListQuery>;

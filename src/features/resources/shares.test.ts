@@ -3,7 +3,11 @@ import { randomUUID } from 'node:crypto';
 import { describe, it } from 'node:test';
 import { startApp } from '../../../test/support/harness.ts';
 import { createDelegationClient } from '../../../test/support/scenarios/delegations.ts';
-import { allTenantScopes, createResourceClient, outcome } from '../../../test/support/scenarios/resources.ts';
+import {
+  allTenantScopes,
+  createResourceClient,
+  outcome,
+} from '../../../test/support/scenarios/resources/resources.ts';
 import { nilUuid } from '../../kernel/ids.ts';
 
 const t = await startApp();
@@ -33,7 +37,7 @@ describe('PUT /resources/{resourceId}/shares/{organizationId}', () => {
       expected,
     );
     assert.deepEqual((await call('GET', `/resources/${resourceId}/shares`, own.token)).json, {
-      data: [expected],
+      data: [{ ...expected, agentCount: 0 }],
       total: 1,
       page: 1,
       limit: 20,
@@ -45,6 +49,31 @@ describe('PUT /resources/{resourceId}/shares/{organizationId}', () => {
     const widened = await share(own, resourceId, organizationId, ['orders:read', 'refund', 'orders:write']);
     assert.equal(widened.json.createdAt, createdAt);
     assert.ok(widened.json.updatedAt > createdAt);
+  });
+
+  it('200 lists for each organization how many of its agents hold a grant, not which', async () => {
+    const own = await tenant();
+    const [first, second] = [await tenant(), await tenant()];
+    const { resourceId } = await resource(own);
+    await grant(own, own.agentId, resourceId, ['refund']);
+    for (const { organizationId } of [first, second]) {
+      await share(own, resourceId, organizationId, ['refund', 'orders:read']);
+      t.clock.advance(1_000);
+    }
+    const admin = await agentIn(first.organizationId, allTenantScopes, 'admin');
+    for (const { agentId } of [first, admin]) await grant(admin, agentId, resourceId, ['refund']);
+    const { json } = await call('GET', `/resources/${resourceId}/shares`, own.token);
+    assert.deepEqual(
+      json.data.map(({ organizationId, agentCount }: Record<string, unknown>) => [
+        organizationId,
+        agentCount,
+      ]),
+      [
+        [second.organizationId, 0],
+        [first.organizationId, 2],
+      ],
+    );
+    assert.ok(!JSON.stringify(json).includes(admin.agentId));
   });
 
   it('the other organization has an event of its own, without the agent and the address of the owner', async () => {

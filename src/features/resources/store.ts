@@ -2,7 +2,7 @@
 import type { Queryable } from '../../kernel/data/db.ts';
 import { type Sql, sql } from '../../kernel/data/sql.ts';
 import { offsetOf } from '../../kernel/http/page.ts';
-import type { ListQuery, Resource, ResourceQuery, Share } from './schema.ts';
+import type { ListedShare, ListQuery, Resource, ResourceQuery, Share } from './schema.ts';
 
 /** A resource as one organization sees it. */
 export interface VisibleResource extends Resource {
@@ -144,10 +144,13 @@ export const findShare = (
   );
 
 export async function listShares(db: Queryable, resourceId: string, query: ListQuery) {
-  const rows = await db.many<Share>(
+  const rows = await db.many<ListedShare>(
     'resources.listShares',
-    sql`select ${shareColumns} from resource_shares where resource_id = ${resourceId}
-        order by created_at desc, organization_id desc limit ${query.limit} offset ${offsetOf(query)}`,
+    sql`select s.*, (select count(*) from resource_grants g
+                     where g.resource_id = s."resourceId" and g.organization_id = s."organizationId") as "agentCount"
+        from (select ${shareColumns} from resource_shares where resource_id = ${resourceId}
+              order by created_at desc, organization_id desc limit ${query.limit} offset ${offsetOf(query)}) s
+        order by s."createdAt" desc, s."organizationId" desc`,
   );
   const { total } = await db.one<{ total: number }>(
     'resources.countShares',

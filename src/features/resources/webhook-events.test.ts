@@ -1,6 +1,9 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
-import { allTenantScopes, createResourceClient } from '../../../test/support/scenarios/resources.ts';
+import {
+  allTenantScopes,
+  createResourceClient,
+} from '../../../test/support/scenarios/resources/resources.ts';
 import { startWebhookApp } from '../../../test/support/scenarios/webhooks.ts';
 import { nilUuid } from '../../kernel/ids.ts';
 

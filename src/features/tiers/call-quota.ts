@@ -7,7 +7,7 @@
 import { isTemporary } from '../../kernel/data/db.ts';
 import { createLru } from '../../kernel/data/lru.ts';
 import { fail } from '../../kernel/fail.ts';
-import type { Identity } from '../../kernel/http/guard.ts';
+import type { Identity } from '../../kernel/http/access/identity.ts';
 import { type Kv, KvUnavailable } from '../../kernel/ports/kv.ts';
 import type { CallQuota, TierDeps } from './deps.ts';
 import { isLimited, limitReached, limitsOf, resetOf } from './limits.ts';

@@ -3,7 +3,7 @@ import type { UsageMetric } from '../../contract/usage.ts';
 import type { Caller } from '../../kernel/caller.ts';
 import type { Clock } from '../../kernel/clock.ts';
 import type { Db, Queryable, Tx } from '../../kernel/data/db.ts';
-import type { Identity } from '../../kernel/http/guard.ts';
+import type { Identity } from '../../kernel/http/access/identity.ts';
 import type { RouteEntry } from '../../kernel/http/route.ts';
 import type { Metrics } from '../../kernel/observability/metrics.ts';
 import type { Kv } from '../../kernel/ports/kv.ts';

@@ -3,7 +3,7 @@ import { generateKeyPairSync, type KeyObject } from 'node:crypto';
 import { describe, it } from 'node:test';
 import { decodeJwt, exportJWK, SignJWT } from 'jose';
 import { startApp } from '../../../test/support/harness.ts';
-import { createGrants } from '../../../test/support/scenarios/grants.ts';
+import { createGrants } from '../../../test/support/scenarios/resources/grants.ts';
 import { assertionType } from './clients/client-proof.ts';
 
 const t = await startApp();

@@ -6,6 +6,7 @@ import { type AgentStatus, findAgentStatuses, lockAgentStatus } from './store.ts
 
 export interface TokenEligibility {
   readonly organizationId: string;
+  readonly organizationStatus: AgentStatus['organizationStatus'];
   /** Why the agent can get no token. */
   readonly problem?: string;
   /** The scopes that a token of its own for our API can carry now; none with a problem. */
@@ -32,9 +33,13 @@ export function requireActive(status: AgentStatus): void {
 
 function eligibilityOf(status: AgentStatus): TokenEligibility {
   const problem = problemOf(status);
-  const { organizationId } = status;
-  if (problem !== undefined) return { organizationId, problem, scopes: [] };
-  return { organizationId, scopes: scopes.filter((scope) => status.allowedScopes.includes(scope)) };
+  const { organizationId, organizationStatus } = status;
+  if (problem !== undefined) return { organizationId, organizationStatus, problem, scopes: [] };
+  return {
+    organizationId,
+    organizationStatus,
+    scopes: scopes.filter((scope) => status.allowedScopes.includes(scope)),
+  };
 }
 
 function problemOf({ agentStatus, organizationStatus }: AgentStatus): string | undefined {

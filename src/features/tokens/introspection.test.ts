@@ -130,6 +130,7 @@ describe('POST /token/revoke', () => {
     for (const as of [plainToken, other.token]) {
       const answer = await revoke(kept, as);
       assert.deepEqual([answer.status, answer.json.code], [403, 'FORBIDDEN']);
+      assert.match(answer.json.message, /scope agents:write or the role admin/);
     }
     assert.equal(await works(kept), true);
     assert.equal((await revoke(kept, writer)).status, 200);

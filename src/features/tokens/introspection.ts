@@ -63,7 +63,10 @@ export function createIntrospection(deps: TokenDeps, verify: VerifyToken): Intro
       const { claims, status } = verified;
       const { agentId, organizationId } = status;
       if (!(await mayRevoke(caller, status))) {
-        fail('FORBIDDEN', { message: 'This token is not yours to revoke.' });
+        fail('FORBIDDEN', {
+          message:
+            'You can revoke your own tokens. Other tokens of your organization need scope agents:write or the role admin, all others scope admin:orgs.',
+        });
       }
       await db.transaction(async (tx) => {
         const revocation = {

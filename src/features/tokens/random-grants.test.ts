@@ -7,7 +7,7 @@ import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import { startApp } from '../../../test/support/harness.ts';
 import { createDelegationClient } from '../../../test/support/scenarios/delegations.ts';
-import { createGrants } from '../../../test/support/scenarios/grants.ts';
+import { createGrants } from '../../../test/support/scenarios/resources/grants.ts';
 
 const t = await startApp();
 const { register, grant, removeGrant } = createGrants(t);

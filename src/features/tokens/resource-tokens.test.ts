@@ -3,7 +3,7 @@ import { describe, it } from 'node:test';
 import { decodeJwt } from 'jose';
 import { type Answer, newAgent, startApp } from '../../../test/support/harness.ts';
 import { createDelegationClient } from '../../../test/support/scenarios/delegations.ts';
-import { createGrants } from '../../../test/support/scenarios/grants.ts';
+import { createGrants } from '../../../test/support/scenarios/resources/grants.ts';
 
 const t = await startApp();
 const { register, grant, removeGrant, remove } = createGrants(t);

@@ -68,7 +68,7 @@ export const AccessTokenResponse = Type.Object(
 export const TokenQuestion = Type.Object(
   {
     token: Type.String({ pattern: '^[\\s\\S]', description: 'a token, not empty' }),
-    token_type_hint: Type.Optional(Type.String()),
+    token_type_hint: Type.Optional(Type.String({ description: 'accepted and ignored' })),
   },
   { title: 'TokenQuestion' },
 );

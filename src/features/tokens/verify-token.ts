@@ -4,7 +4,8 @@ import { andThen, type MaybePromise } from '../../kernel/concurrency/maybe-promi
 import { deepFreeze } from '../../kernel/data/deep-freeze.ts';
 import { createLru } from '../../kernel/data/lru.ts';
 import { memoize } from '../../kernel/data/memoize.ts';
-import type { GuardDeps, Identity } from '../../kernel/http/guard.ts';
+import type { Identity } from '../../kernel/http/access/identity.ts';
+import type { GuardDeps } from '../../kernel/http/guard.ts';
 import { anonymous, timeOfUuid } from '../../kernel/ids.ts';
 import {
   type AccessTokenClaims,
@@ -188,6 +189,7 @@ function createAuthenticate(verify: VerifyToken, issuer: string): GuardDeps['aut
       scopes: new Set(scopes),
       grantableScopes: new Set(scopes.filter((scope) => allowedScopes.includes(scope))),
       tokenId: claims.jti,
+      ...(typeof claims.credential_id === 'string' && { credentialId: claims.credential_id }),
       ...(claims.trust_policy_id !== undefined && { trustPolicyId: String(claims.trust_policy_id) }),
       ...(delegation && { delegation }),
       ...(ended && { ended }),

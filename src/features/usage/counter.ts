@@ -1,5 +1,6 @@
 /**
- * Counts usage. API calls and the like are counted in memory and written every second: a killed process loses that second.
+ * Counts usage. API calls and the like are counted in memory and written every second (write-behind): a killed process
+ * loses that second.
  * Tokens are counted in the transaction that records them, so none is lost. For organizations without limits, that transaction
  * stores the tokens, and they are counted later (uncounted.ts).
  */

@@ -1,6 +1,14 @@
 import { bearer, type RouteEntry, route } from '../../kernel/http/route.ts';
 import type { UsageDeps } from './deps.ts';
-import { Usage, UsageExport, UsageExportQuery, UsageLimits, UsageQuery } from './schema.ts';
+import {
+  AgentUsagePage,
+  AgentUsageQuery,
+  Usage,
+  UsageExport,
+  UsageExportQuery,
+  UsageLimits,
+  UsageQuery,
+} from './schema.ts';
 import type { UsageService } from './service.ts';
 
 export const usageRoutes = (usage: UsageService, limitsOf: UsageDeps['limitsOf']): RouteEntry[] => [
@@ -14,6 +22,17 @@ export const usageRoutes = (usage: UsageService, limitsOf: UsageDeps['limitsOf']
     limit: 'caller',
     schema: { query: UsageQuery, response: { 200: Usage } },
     handler: ({ caller, query }) => usage.usage(caller, query),
+  }),
+  route({
+    id: 'listUsageByAgent',
+    summary: 'Usage of each agent of your organization, the one with the most calls first',
+    tag: 'Usage',
+    method: 'GET',
+    url: '/usage/agents',
+    access: bearer(),
+    limit: 'caller',
+    schema: { query: AgentUsageQuery, response: { 200: AgentUsagePage } },
+    handler: ({ caller, query }) => usage.byAgent(caller, query),
   }),
   route({
     id: 'getUsageLimits',

@@ -1,8 +1,8 @@
 import type { Static } from 'typebox';
 import Type from '../../contract/json-schema.ts';
-import { limitTypes, planTiers } from '../../contract/limits.ts';
+import { limitTypes, pageSizes, planTiers } from '../../contract/limits.ts';
 import { dayOrTime } from '../../contract/patterns.ts';
-import { literals, Nullable, Timestamp, Uuid } from '../../contract/shapes.ts';
+import { literals, Nullable, PageOf, pageQuery, Timestamp, Uuid } from '../../contract/shapes.ts';
 import { usageMetrics } from '../../contract/usage.ts';
 
 const Day = Type.String({ description: 'a day of UTC such as 2030-01-31' });
@@ -28,6 +28,9 @@ export const UsageQuery = Type.Object({
   }),
 });
 export type UsageQuery = Static<typeof UsageQuery>;
+
+export const AgentUsageQuery = Type.Object({ ...filterFields, ...pageQuery(pageSizes.standard) });
+export type AgentUsageQuery = Static<typeof AgentUsageQuery>;
 
 export const exportFormats = ['csv', 'jsonl'] as const;
 
@@ -64,6 +67,19 @@ export const Usage = Type.Object(
   { title: 'Usage' },
 );
 export type Usage = Static<typeof Usage>;
+
+export const AgentUsage = Type.Object(
+  {
+    agentId: Uuid,
+    totals: Type.Object(
+      Object.fromEntries(usageMetrics.map((metric) => [metric, Type.Optional(Type.Integer())])),
+      { description: 'for each requested metric, zero included' },
+    ),
+  },
+  { title: 'AgentUsage' },
+);
+export type AgentUsage = Static<typeof AgentUsage>;
+export const AgentUsagePage = PageOf(AgentUsage, 'AgentUsagePage');
 
 export const PlanLimit = Type.Object({
   limitType: literals(limitTypes),

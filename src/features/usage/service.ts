@@ -1,13 +1,22 @@
 import { type UsageMetric, usageMetrics } from '../../contract/usage.ts';
 import type { Caller } from '../../kernel/caller.ts';
 import { validationError } from '../../kernel/http/input/validation.ts';
+import { type Page, pageOf } from '../../kernel/http/page.ts';
 import type { UsageCounter, UsageDeps } from './deps.ts';
 import { periodOf } from './period.ts';
-import type { exportFormats, Usage, UsageExportQuery, UsageQuery } from './schema.ts';
-import { listByAgent, listByDay, type UsageFilter, type UsageTotal } from './store.ts';
+import type {
+  AgentUsage,
+  AgentUsageQuery,
+  exportFormats,
+  Usage,
+  UsageExportQuery,
+  UsageQuery,
+} from './schema.ts';
+import { listByAgent, listByDay, listSumsByAgent, type UsageFilter, type UsageTotal } from './store.ts';
 
 export interface UsageService {
   usage(caller: Caller, query: UsageQuery): Promise<Usage>;
+  byAgent(caller: Caller, query: AgentUsageQuery): Promise<Page<AgentUsage>>;
   export(caller: Caller, query: UsageExportQuery): Promise<UsageFile>;
 }
 
@@ -32,7 +41,7 @@ export function createUsageService(
     await countIssued();
   };
 
-  const filterOf = (caller: Caller, query: UsageQuery | UsageExportQuery): UsageFilter => ({
+  const filterOf = (caller: Caller, query: Omit<UsageExportQuery, 'format'>): UsageFilter => ({
     ...periodOf(query, clock.now()),
     organizationId: caller.organizationId,
     metric: query.metric,
@@ -48,6 +57,17 @@ export function createUsageService(
           : requireAtMostMaxRows(await listByAgent(db, filter, maxRows + 1));
       const { organizationId, from, to, metric } = filter;
       return { organizationId, from, to, data, totals: totalsOf(data, metric) };
+    },
+
+    async byAgent(caller, query) {
+      const filter = filterOf(caller, query);
+      await flush();
+      const { rows, total } = await listSumsByAgent(db, filter, query);
+      const data = rows.map(({ agentId, sums }) => ({
+        agentId,
+        totals: { ...zeros(filter.metric), ...sums },
+      }));
+      return pageOf(query, data, total);
     },
 
     /** Reads the first page before the response starts, so that an outage is a 503 and not a truncated file. */
@@ -103,9 +123,11 @@ function requireAtMostMaxRows(rows: UsageTotal[]): UsageTotal[] {
   throw validationError('query', [{ in: 'query', field: 'groupBy', message }]);
 }
 
+const zeros = (only: UsageMetric | undefined): Record<string, number> =>
+  Object.fromEntries((only ? [only] : usageMetrics).map((metric) => [metric, 0]));
+
 function totalsOf(rows: readonly UsageTotal[], only: UsageMetric | undefined): Usage['totals'] {
-  const totals: Record<string, number> = {};
-  for (const metric of only ? [only] : usageMetrics) totals[metric] = 0;
+  const totals = zeros(only);
   for (const { metric, quantity } of rows) totals[metric] = (totals[metric] ?? 0) + quantity;
   return totals;
 }

@@ -2,6 +2,7 @@
 import type { UsageMetric } from '../../contract/usage.ts';
 import type { Queryable, Tx } from '../../kernel/data/db.ts';
 import { listOf, prepared, sql } from '../../kernel/data/sql.ts';
+import { offsetOf, type PageRequest } from '../../kernel/http/page.ts';
 import type { Period } from './period.ts';
 
 export interface UsageRow {
@@ -125,6 +126,32 @@ export const listByDay = (db: Queryable, filter: UsageFilter): Promise<UsageTota
     sql`select day::text as date, metric, sum(quantity)::bigint as quantity from usage_days
         where ${matching(filter)} group by day, metric order by day, metric`,
   );
+
+const quantityOf = (metric: UsageMetric) =>
+  sql`coalesce(sum(quantity) filter (where metric = ${metric}), 0)::bigint`;
+
+/** The sums of the period for each agent: the most calls first, then the most tokens. */
+export async function listSumsByAgent(db: Queryable, filter: UsageFilter, page: PageRequest) {
+  const rows = await db.many<{ agentId: string; sums: Record<string, number> }>(
+    'usage.sumsByAgent',
+    sql`with chosen as (
+          select agent_id, ${quantityOf('api_calls')} as calls, ${quantityOf('tokens_issued')} as tokens
+          from usage_days where ${matching(filter)} group by agent_id
+          order by calls desc, tokens desc, agent_id limit ${page.limit} offset ${offsetOf(page)}
+        ), sums as (
+          select agent_id, metric, sum(quantity)::bigint as quantity from usage_days join chosen using (agent_id)
+          where ${matching(filter)} group by agent_id, metric
+        )
+        select agent_id as "agentId", jsonb_object_agg(metric, quantity) as sums
+        from chosen join sums using (agent_id) group by agent_id, calls, tokens
+        order by calls desc, tokens desc, agent_id`,
+  );
+  const { total } = await db.one<{ total: number }>(
+    'usage.countAgents',
+    sql`select count(distinct agent_id) as total from usage_days where ${matching(filter)}`,
+  );
+  return { rows, total };
+}
 
 /** A page of at most `limit` rows, after the given one (keyset pagination). */
 export const listByAgent = (

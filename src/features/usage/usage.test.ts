@@ -145,6 +145,64 @@ describe('GET /usage', () => {
   });
 });
 
+describe('GET /usage/agents', () => {
+  const byAgent = (token: string, query = '') => t.call('GET', `/api/v1/usage/agents${query}`, { token });
+  it('200 with the sums of the period, most calls first, of the own organization only', async () => {
+    const [tenant, other] = [await createTenant(t), await createTenant(t)];
+    const [quiet, busy] = [crypto.randomUUID(), crypto.randomUUID()];
+    const { organizationId } = tenant;
+    await put(organizationId, busy, dayAgo(3), 'api_calls', 30);
+    await put(organizationId, busy, dayAgo(2), 'api_calls', 12, 2);
+    await put(organizationId, busy, dayAgo(2), 'introspections', 4);
+    await put(organizationId, quiet, dayAgo(2), 'tokens_issued', 9);
+    await put(organizationId, busy, dayAgo(9), 'api_calls', 1_000);
+    await put(other.organizationId, other.agentId, dayAgo(2), 'api_calls', 5_000);
+    const period = `from=${dayAgo(3)}&to=${dayAgo(1)}`;
+    const { status, json } = await byAgent(tenant.token, `?${period}`);
+    assert.equal(status, 200);
+    assert.deepEqual(json, {
+      data: [
+        { agentId: busy, totals: { ...none, api_calls: 42, introspections: 4 } },
+        { agentId: quiet, totals: { ...none, tokens_issued: 9 } },
+      ],
+      total: 2,
+      page: 1,
+      limit: 20,
+    });
+    const second = (await byAgent(tenant.token, `?${period}&limit=1&page=2`)).json;
+    assert.deepEqual([second.total, second.data.map(({ agentId }: Tenant) => agentId)], [2, [quiet]]);
+    const tokens = (await byAgent(tenant.token, `?${period}&metric=tokens_issued`)).json;
+    assert.deepEqual(tokens.data, [{ agentId: quiet, totals: { tokens_issued: 9 } }]);
+  });
+  it('200 for more agents, days and metrics than one answer of GET /usage can have', async () => {
+    const tenant = await createTenant(t, { planTier: 'enterprise' });
+    await t.sql(
+      `insert into usage_days select $1, $2::date - day, 'webhook_deliveries', agent, 1, 1
+       from (select gen_random_uuid() as agent from generate_series(1, 600)) agents, generate_series(1, 20) day`,
+      [tenant.organizationId, dayAgo(0)],
+    );
+    const seen = new Set<string>();
+    for (let page = 1; page <= 7; page += 1) {
+      const { json } = await byAgent(
+        tenant.token,
+        `?metric=webhook_deliveries&to=${dayAgo(1)}&limit=100&page=${page}`,
+      );
+      assert.equal(json.total, 600);
+      for (const { agentId, totals } of json.data) {
+        assert.deepEqual(totals, { webhook_deliveries: 20 });
+        seen.add(agentId);
+      }
+    }
+    assert.equal(seen.size, 600);
+  });
+  it('400 VALIDATION_ERROR for days that are 91 days apart, and for a limit of 101', async () => {
+    for (const query of [`?from=${dayAgo(91)}&to=${dayAgo(0)}`, '?limit=101', '?metric=bytes', '?page=0']) {
+      const { status, json } = await byAgent(await t.token(), query);
+      assert.deepEqual([status, json.code], [400, 'VALIDATION_ERROR'], query);
+    }
+  });
+});
+
 describe('GET /usage/export', () => {
   it('200 CSV with a header, as an attachment', async () => {
     const tenant = await createTenant(t);

@@ -17,6 +17,8 @@ export interface DeliverySettings {
   readonly maxAttempts: number;
   /** Concurrent sends to one subscription, in one process. */
   readonly concurrency: number;
+  /** Whether the beginning of each response is stored, and shown to the organization that chose the receiver. */
+  readonly keepResponses: boolean;
 }
 
 export interface DeliveryDeps {

@@ -18,13 +18,11 @@ import {
   createSecretsLoop,
   purgeDeliveries,
 } from './loops.ts';
-import { walkReplays } from './replays/walk.ts';
+import { runReplays } from './replays/run-replays.ts';
 import { webhookRoutes } from './routes.ts';
 import { createSubscriberPresence } from './subscriptions/presence.ts';
 import { createWebhookService } from './subscriptions/service.ts';
 import { erasePreviousSecrets } from './subscriptions/store.ts';
-
-export { envelopeOf } from './envelope.ts';
 
 const notifyIntervalMs = 50;
 
@@ -54,7 +52,7 @@ export function createDeliveries(deps: DeliveryDeps): Deliveries {
     async drain() {
       let replayed: number;
       do {
-        replayed = await walkReplays(deps);
+        replayed = await runReplays(deps);
         await worker.drain();
       } while (replayed > 0);
     },

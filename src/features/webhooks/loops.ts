@@ -6,7 +6,7 @@ import { channel } from './delivery/store.ts';
 import { createThrottle } from './delivery/throttle.ts';
 import type { Worker } from './delivery/worker.ts';
 import type { DeliveryDeps } from './deps.ts';
-import { walkReplays } from './replays/walk.ts';
+import { runReplays } from './replays/run-replays.ts';
 import { erasePreviousSecrets } from './subscriptions/store.ts';
 
 /** Wake-ups within this time share a round. */
@@ -41,7 +41,7 @@ export const createReplayLoop = (deps: DeliveryDeps): Loop => ({
   name: 'webhooks-replay',
   everyMs: 1_000,
   async run(signal) {
-    await walkReplays(deps, signal);
+    await runReplays(deps, signal);
   },
 });
 

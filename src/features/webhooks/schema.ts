@@ -61,7 +61,7 @@ export const SubscriptionChange = Type.Object(
     name: Type.Optional(Name),
     url: Type.Optional(EndpointUrl),
     events: Type.Optional(Events),
-    active: Type.Optional(Type.Boolean()),
+    active: Type.Optional(Type.Boolean({ description: 'false pauses the deliveries' })),
   },
   { title: 'WebhookSubscriptionChange', additionalProperties: false },
 );
@@ -94,6 +94,12 @@ export const Attempt = Type.Object(
     duration_ms: Type.Integer(),
     http_status_code: Nullable(Type.Integer()),
     error: Nullable(Type.String({ description: 'why there was no response' })),
+    response_excerpt: Nullable(
+      Type.String({
+        description: `the first ${limits.webhookResponseExcerpt} characters of the response; null without a body, and on instances whose tenants may call private addresses`,
+        examples: ['upstream timed out'],
+      }),
+    ),
   },
   { title: 'WebhookAttempt' },
 );
@@ -134,7 +140,34 @@ export type DeliveryPage = Static<typeof DeliveryPage>;
 export const SubscriptionParams = Type.Object({ id: Uuid });
 export const DeliveryParams = Type.Object({ id: Uuid, deliveryId: Uuid });
 
+const timeRange = {
+  since: Type.Optional(
+    Type.String({ format: 'date-time', description: 'deliveries created at this time or later' }),
+  ),
+  until: Type.Optional(
+    Type.String({ format: 'date-time', description: 'deliveries created at this time or earlier' }),
+  ),
+};
+
+export const DeliveryCountsQuery = Type.Object(timeRange);
+export type DeliveryCountsQuery = Static<typeof DeliveryCountsQuery>;
+
+export const DeliveryCounts = Type.Object(
+  {
+    pending: Type.Integer(),
+    delivered: Type.Integer(),
+    failed: Type.Integer(),
+    dead_letter: Type.Integer(),
+    open_replays: Type.Integer({
+      description: 'replays of many deliveries that have not reached all of their deliveries yet',
+    }),
+  },
+  { title: 'WebhookDeliveryCounts' },
+);
+export type DeliveryCounts = Static<typeof DeliveryCounts>;
+
 export const DeliveryQuery = Type.Object({
+  ...timeRange,
   status: Type.Optional(literals(deliveryStatuses)),
   limit: Type.Integer({
     minimum: 1,
@@ -161,7 +194,8 @@ export const ReplayRequest = Type.Object(
     ),
     since: Type.String({
       format: 'date-time',
-      description: `deliveries created at this time or later; at most ${limits.webhookRetentionDays} days ago`,
+      description: `deliveries created at this time or later; an earlier time than ${limits.webhookRetentionDays} days ago means all that are kept`,
+      examples: ['2025-01-31T12:00:00.000Z'],
     }),
     until: Type.Optional(
       Type.String({

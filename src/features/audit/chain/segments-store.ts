@@ -146,6 +146,51 @@ export const readSegments = async (
   return rows.map(rowOf);
 };
 
+/** The sequence of the newest link; undefined without links. */
+export const findSize = async (db: Queryable, organizationId: string): Promise<number | undefined> => {
+  const newest = await db.maybe<{ size: number }>(
+    'audit.segments.size',
+    prepared(
+      sql`select size from audit_segments where organization_id = ${organizationId} order by size desc limit 1`,
+    ),
+  );
+  return newest?.size;
+};
+
+/** Below every size that a row can have. */
+const belowAllSizes = '-9223372036854775808';
+
+/**
+ * The segments with links of sequence `after` + 1 to `through`, at most that many. Without `after` it begins at the first row, of
+ * any size.
+ */
+export const readSegmentsBetween = async (
+  db: Queryable,
+  organizationId: string,
+  after: number | undefined,
+  { through, limit }: { through: number; limit: number },
+): Promise<SegmentRow[]> => {
+  const above = String(after ?? belowAllSizes);
+  const rows = await db.many<Columns & Pick<SegmentRow, 'takenOn' | 'records'>>(
+    'audit.segments.between',
+    prepared(sql`
+      select ${checkpointColumns}, s.taken_on as "takenOn", encode(s.records, 'hex') as records
+      from (
+        select *, lag(size, 1, ${above}::bigint) over (order by size, number, taken_on) as size_before
+        from (
+          select organization_id, number, size, head, previous, taken_at, taken_on, key_id, signed, tree, leaf_index, proof,
+                 records
+          from audit_segments
+          where organization_id = ${organizationId} and size > ${above}::bigint
+          order by size, number, taken_on limit ${limit}
+        ) page
+      ) s ${withTreeHead}
+      where s.size_before < ${through}
+      order by s.size, s.number, s.taken_on`),
+  );
+  return rows.map(rowOf);
+};
+
 /** Newest first. Numbers have no gaps, so the total follows from the first and the last. */
 export async function listCheckpoints(
   db: Queryable,
@@ -200,7 +245,7 @@ const dayOf = (time: string): Sql => sql`(${time}::timestamptz at time zone 'UTC
 
 /** The last checkpoint that covers at most `size` links. */
 export const lastCheckpointUpToSize = (
-  tx: Tx,
+  tx: Queryable,
   organizationId: string,
   size: number,
 ): Promise<CheckpointRow | undefined> =>
@@ -249,7 +294,7 @@ export async function findChainsGrownSince(tx: Tx, since: string): Promise<strin
 }
 
 /** A loose index scan: one index look-up per organization. */
-export async function findOrganizationsWithChain(tx: Tx): Promise<string[]> {
+export async function findOrganizationsWithChain(tx: Queryable): Promise<string[]> {
   const rows = await tx.many<{ id: string }>(
     'audit.chains',
     sql`with recursive chain as (
@@ -265,7 +310,7 @@ export async function findOrganizationsWithChain(tx: Tx): Promise<string[]> {
 }
 
 /** Every organization that has an anchor. */
-export async function findAnchoredOrganizations(tx: Tx): Promise<string[]> {
+export async function findAnchoredOrganizations(tx: Queryable): Promise<string[]> {
   const rows = await tx.many<{ id: string }>(
     'audit.anchored',
     sql`select distinct organization_id as id from audit_anchors`,

@@ -3,7 +3,7 @@
  * each organization its anchor, links with events, and checkpoints; last comes the signed manifest.
  */
 import type { Clock } from '../../../kernel/clock.ts';
-import type { Db, Tx } from '../../../kernel/data/db.ts';
+import type { Db, Queryable } from '../../../kernel/data/db.ts';
 import type { Signer } from '../../../kernel/ports/signer.ts';
 import { eventHashIn, eventIdIn, linkHash, recordAt, storedLength, timeTextIn } from '../chain/hashes.ts';
 import { readKeys } from '../chain/keys/keys-store.ts';
@@ -11,6 +11,7 @@ import { emptyHead, headAtAnchor } from '../chain/rules.ts';
 import {
   findAnchoredOrganizations,
   findOrganizationsWithChain,
+  findSize,
   newestAnchor,
   readSegments,
   type SegmentRow,
@@ -36,7 +37,7 @@ export interface ExportDeps {
   readonly signer: Signer;
 }
 
-/** Reads in one snapshot. Returns the number of links. */
+/** For a file of our own: reads in one snapshot. Returns the number of links. */
 export function exportLog(deps: ExportDeps, options: ExportOptions): Promise<number> {
   const at = new Date(deps.clock.now()).toISOString();
   return deps.db.transaction(async (tx) => {
@@ -52,8 +53,19 @@ export function exportLog(deps: ExportDeps, options: ExportOptions): Promise<num
   });
 }
 
+/**
+ * For a client: no transaction stays open while the client reads slowly. A chain only grows, and each is read up to the end that
+ * it has when its turn comes. If retention drops a part of it meanwhile, the export fails.
+ */
+export function exportLines(
+  { db, clock, signer }: ExportDeps,
+  organizationId: string | undefined,
+): AsyncGenerator<ExportLine> {
+  return linesOf(db, signer, new Date(clock.now()).toISOString(), organizationId);
+}
+
 async function* linesOf(
-  tx: Tx,
+  tx: Queryable,
   signer: Signer,
   at: string,
   organizationId: string | undefined,
@@ -69,23 +81,26 @@ async function* linesOf(
 }
 
 /** Including chains of which retention left only the anchor. */
-const allChains = async (tx: Tx): Promise<string[]> =>
+const allChains = async (tx: Queryable): Promise<string[]> =>
   [...new Set([...(await findOrganizationsWithChain(tx)), ...(await findAnchoredOrganizations(tx))])].sort();
 
 /** Returns the manifest with this chain. An organization without anchor and checkpoint has no chain. */
 async function* linesOfChain(
-  tx: Tx,
+  tx: Queryable,
   organizationId: string,
   before: ExportManifest,
 ): AsyncGenerator<ExportLine, ExportManifest> {
   const anchor = await newestAnchor(tx, organizationId);
+  const end = (await findSize(tx, organizationId)) ?? 0;
   if (anchor) yield { kind: 'anchor', organizationId, ...anchor };
   const claims = anchor && unverifiedClaims('anchor', anchor.signed);
   let from = claims ? headAtAnchor(claims) : emptyHead(organizationId);
   let { head } = from;
   let manifest = before;
   for (;;) {
-    const page = await readSegments(tx, organizationId, from, segmentsPerPage);
+    const page = (await readSegments(tx, organizationId, from, segmentsPerPage)).filter(
+      ({ size }) => size <= end,
+    );
     for (const segment of page) {
       for await (const line of linksOf(tx, segment, head)) {
         yield line;
@@ -99,6 +114,8 @@ async function* linesOfChain(
     if (page.length === 0) break;
   }
   if (!anchor && from.number === 0) return before;
+  if ((await newestAnchor(tx, organizationId))?.number !== anchor?.number)
+    throw new Error('retention dropped a part of the audit log while it was exported');
   return withChain(manifest, {
     organizationId,
     droppedThrough: claims?.droppedThrough ?? '',
@@ -108,7 +125,7 @@ async function* linesOfChain(
 
 /** The links of a segment with their events; `head` is the hash of the link before. */
 async function* linksOf(
-  tx: Tx,
+  tx: Queryable,
   { organizationId, size, takenOn, records }: SegmentRow,
   head: string,
 ): AsyncGenerator<LinkLine> {

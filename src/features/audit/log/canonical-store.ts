@@ -39,3 +39,7 @@ export const canonicalOf = (of: Alias): Sql =>
 /** Whether a row of an earlier version stores the text of its columns. True for a row without a stored text. */
 export const storedTextMatches = (of: Alias): Sql =>
   raw(`(${of}.canonical is null or ${of}.canonical = ${textOfColumns(of)})`);
+
+/** The text of the columns, where a row of an earlier version stores another text; null otherwise. */
+export const differingColumns = (of: Alias): Sql =>
+  raw(`case when ${of}.canonical <> ${textOfColumns(of)} then ${textOfColumns(of)} end`);

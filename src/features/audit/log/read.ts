@@ -7,6 +7,7 @@ import { fail } from '../../../kernel/fail.ts';
 import { type Page, pageOf } from '../../../kernel/http/page.ts';
 import { timeOfUuid } from '../../../kernel/ids.ts';
 import type { AuditEvent, AuditQuery } from '../schema.ts';
+import { organizationOf } from '../tenancy.ts';
 import { periodOf, withinRetention } from './period.ts';
 import { findEvent, listEvents } from './store.ts';
 
@@ -24,8 +25,9 @@ export function createAuditReader({ db, clock }: { db: Db; clock: Clock }): Audi
   return {
     async list(caller, query) {
       const period = periodOf(query, clock.now());
+      const organizationId = query.organizationId && organizationOf(caller, query.organizationId);
       const { rows, total } = await runQueued(caller.organizationId, () =>
-        listEvents(db, tenantOf(caller), query, period),
+        listEvents(db, organizationId ?? tenantOf(caller), query, period),
       );
       return pageOf(query, rows, total);
     },

@@ -1,14 +1,14 @@
 /** GET /audit/verify and GET /audit/checkpoints: for a tenant its own chain, for the operator every chain. */
-import { type Caller, isOperator, tenantOf } from '../../../kernel/caller.ts';
+import { type Caller, tenantOf } from '../../../kernel/caller.ts';
 import { createFairQueue } from '../../../kernel/concurrency/fair-queue.ts';
 import type { Db } from '../../../kernel/data/db.ts';
-import { fail } from '../../../kernel/fail.ts';
 import { type Page, pageOf } from '../../../kernel/http/page.ts';
 import { listCheckpoints } from '../chain/segments-store.ts';
-import { checkpointText } from '../chain/statements.ts';
+import { type CheckpointRow, checkpointText } from '../chain/statements.ts';
 import type { Finding } from '../findings.ts';
 import { clampTime, openPeriod, type Period, type PeriodQuery } from '../log/period.ts';
 import type { AuditCheckpoint, CheckpointQuery, Verification } from '../schema.ts';
+import { organizationOf } from '../tenancy.ts';
 import type { Verifier } from './verifier.ts';
 
 export interface VerificationService {
@@ -71,28 +71,23 @@ export function createVerificationService({
     async checkpoints(caller, query) {
       const organizationId = organizationOf(caller, query.organizationId);
       const { rows, total } = await listCheckpoints(db, organizationId, query);
-      const data = rows.map((row) => ({
-        number: row.number,
-        size: row.size,
-        headHash: row.head,
-        time: row.at,
-        keyId: row.keyId,
-        signed: row.signed,
-        inclusion: row.inclusion
-          ? { checkpoint: checkpointText(row), ...row.inclusion, proof: [...row.inclusion.proof] }
-          : null,
-      }));
-      return pageOf(query, data, total);
+      return pageOf(query, rows.map(checkpointEntry), total);
     },
   };
 }
 
-function organizationOf(caller: Caller, requested: string | undefined): string {
-  const organizationId = requested?.toLowerCase() ?? caller.organizationId;
-  return organizationId === caller.organizationId || isOperator(caller)
-    ? organizationId
-    : fail('ORG_NOT_FOUND');
-}
+/** A checkpoint as the API answers it. */
+export const checkpointEntry = (row: CheckpointRow): AuditCheckpoint => ({
+  number: row.number,
+  size: row.size,
+  headHash: row.head,
+  time: row.at,
+  keyId: row.keyId,
+  signed: row.signed,
+  inclusion: row.inclusion
+    ? { checkpoint: checkpointText(row), ...row.inclusion, proof: [...row.inclusion.proof] }
+    : null,
+});
 
 const isoOrNull = (time: number | undefined): string | null =>
   time === undefined ? null : new Date(time).toISOString();

@@ -2,6 +2,7 @@
  * The watch: background verification, whose result is the integrity gauge. Each round verifies the new links and the next
  * part of the old ones. It remembers in this process how far it is, and limits the work of one round.
  */
+import { isoTime } from '../../../kernel/clock.ts';
 import { createBatcher } from '../../../kernel/concurrency/batcher.ts';
 import { isTemporary, type Tx } from '../../../kernel/data/db.ts';
 import type { PublicKey } from '../../../kernel/ports/signer.ts';
@@ -249,6 +250,7 @@ export function createWatch(
       return runInSnapshot(processed, since, true);
     });
     lastRoundAt = now;
+    alarm.markChecked(isoTime(clock));
     return cursor.organizationId === undefined;
   };
 

@@ -4,7 +4,10 @@ import { randomUUID } from 'node:crypto';
 import { describe, it } from 'node:test';
 import { decodeJwt } from 'jose';
 import { type Answer, startApp } from '../../../../test/support/harness.ts';
-import { createResourceRows, type ResourceRow } from '../../../../test/support/scenarios/resource-rows.ts';
+import {
+  createResourceRows,
+  type ResourceRow,
+} from '../../../../test/support/scenarios/resources/resource-rows.ts';
 import { createTrustClient } from '../../../../test/support/scenarios/trust.ts';
 
 const t = await startApp({ WEBHOOK_ALLOW_PRIVATE_TARGETS: 'true' });
@@ -157,6 +160,7 @@ describe('POST /oidc/token with a registered resource', () => {
     });
     const one = await forResource(policy, resource, { scope: 'orders:write' });
     assert.deepEqual(claimsOf(one).scopes, ['orders:write']);
+    assert.equal(decodeJwt(one.json.access_token).credential_id, null);
     const own = claimsOf(await exchange(await policy.sign()));
     assert.deepEqual([own.aud, own.scopes], ['http://countersign.test', ['agents:read']]);
   });

@@ -3,7 +3,8 @@
  * the credential is the one that tokens depend on, so a revoked or rotated secret is refused at once on every node.
  */
 import { memoize } from '../../../kernel/data/memoize.ts';
-import type { GuardDeps, Identity, TokenRefusal } from '../../../kernel/http/guard.ts';
+import type { Identity, TokenRefusal } from '../../../kernel/http/access/identity.ts';
+import type { GuardDeps } from '../../../kernel/http/guard.ts';
 import type { CountAgainst } from '../../../kernel/http/route.ts';
 import { nilUuid } from '../../../kernel/ids.ts';
 import { hashOf } from '../../../kernel/secrets.ts';

@@ -6,8 +6,8 @@ import type { ParsedRequest } from './parse.ts';
 
 export const countAgainstClient = (
   { countAgainst }: Pick<ParsedRequest, 'countAgainst'>,
-  { agentId }: { readonly agentId: string },
-): Promise<void> => countAgainst({ clientId: agentId });
+  { agentId, organizationId }: { readonly agentId: string; readonly organizationId: string },
+): Promise<void> => countAgainst({ clientId: agentId, organizationId });
 
 export const countAgainstAddress = ({ countAgainst }: Pick<ParsedRequest, 'countAgainst'>): Promise<void> =>
   countAgainst('address');

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { decodeJwt } from 'jose';
 import { startApp } from '../../../../test/support/harness.ts';
-import { createGrants } from '../../../../test/support/scenarios/grants.ts';
 import { createTenant, insertTokenUsage } from '../../../../test/support/scenarios/plans.ts';
+import { createGrants } from '../../../../test/support/scenarios/resources/grants.ts';
 
 const t = await startApp();
 const operator = await t.token();
@@ -106,13 +106,19 @@ describe('POST /tokens/preview', () => {
     const told = await assertAgrees(tenant);
     assert.equal(told.error, 'unauthorized_client');
   });
-  it('200 issues nothing and records nothing', async () => {
-    const { agentId } = await t.agent();
+  it('200 issues nothing, and records nothing but the call', async () => {
+    const { agentId, token } = await createTenant(t);
     const count = async () => (await t.sql('select count(*) as n from audit_events'))[0]?.n;
     const before = await count();
-    await preview({ agentId });
-    await preview({ agentId, scope: 'nothing' });
+    for (const fields of [{}, { scope: 'nothing' }])
+      assert.equal((await send({ agentId, ...fields }, token)).status, 200);
     assert.equal(await count(), before);
+    const { api_calls, tokens_issued } = (await t.call('GET', '/api/v1/usage', { token })).json.totals;
+    assert.deepEqual(
+      [api_calls, tokens_issued],
+      [3, 1],
+      'two previews and this call; the token of the caller',
+    );
   });
   it("404 AGENT_NOT_FOUND for an unknown agent and another organization's; 403 without agents:read", async () => {
     const { token } = await createTenant(t);

@@ -1,16 +1,19 @@
 /** One attempt at one delivery: prepares the request, sends it, and derives the status and the time of the next attempt. */
 import { limits } from '../../../contract/limits.ts';
 import { VaultProblem } from '../../../kernel/data/vault.ts';
+import { signedHeaders } from '../../../kernel/delivery/signature.ts';
 import { type Outbound, OutboundProblem } from '../../../kernel/ports/outbound.ts';
 import type { DeliveryDeps } from '../deps.ts';
 import type { Job } from './lease-store.ts';
+import { responseExcerpt } from './response-excerpt.ts';
 import type { AttemptResult } from './result-store.ts';
 import { nextAttemptAt } from './retry-schedule.ts';
-import { signedHeaders } from './signature.ts';
 
 interface SendResult {
   readonly httpStatus: number | null;
   readonly error: string | null;
+  /** The beginning of the response. */
+  readonly excerpt?: string | null;
   /** For the log, when it says more than `error`. */
   readonly reason?: string;
 }
@@ -47,15 +50,16 @@ export function createAttempt({ clock, log, outbound, vault, settings }: Deliver
       body: payload,
       timeoutMs: settings.timeoutMs,
       maxBytes: limits.webhookResponseBytes,
-      // Only the status counts, and it precedes the body.
+      // Only the status counts, and it precedes the body, whose beginning is stored.
       overflow: 'truncate',
     };
   };
 
   const send = async (job: Job, now: number): Promise<SendResult> => {
     try {
-      const { status } = await outbound.send(prepare(job, now));
-      return { httpStatus: status, error: null };
+      const { status, body } = await outbound.send(prepare(job, now));
+      const excerpt = settings.keepResponses ? responseExcerpt(body) : null;
+      return { httpStatus: status, error: null, excerpt };
     } catch (error) {
       if (error instanceof OutboundProblem)
         return { httpStatus: null, error: error.message, reason: error.detail };
@@ -70,7 +74,7 @@ export function createAttempt({ clock, log, outbound, vault, settings }: Deliver
 
   return async (job: Job): Promise<AttemptResult> => {
     const startedAt = clock.now();
-    const { httpStatus, error, reason = error } = await send(job, startedAt);
+    const { httpStatus, error, excerpt = null, reason = error } = await send(job, startedAt);
     const endedAt = clock.now();
     const next = nextAttemptAt(job.attemptCount + 1, endedAt, settings.maxAttempts);
     const accepted = httpStatus !== null && httpStatus >= 200 && httpStatus < 300;
@@ -84,6 +88,7 @@ export function createAttempt({ clock, log, outbound, vault, settings }: Deliver
         duration_ms: Math.max(0, Math.round(endedAt - startedAt)),
         http_status_code: httpStatus,
         error,
+        response_excerpt: excerpt,
       },
       reason,
     };

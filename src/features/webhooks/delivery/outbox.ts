@@ -1,9 +1,9 @@
 /** The outbox: a ledger listener that writes the deliveries of an event in the event's own transaction. */
 
+import { envelopeOf } from '../../../kernel/delivery/envelope.ts';
 import type { DomainEvent, LedgerListener } from '../../../kernel/domain-event.ts';
 import type { Envelope } from '../../../kernel/ports/envelope.ts';
 import type { SubscriberPresence } from '../deps.ts';
-import { envelopeOf } from '../envelope.ts';
 import { haltSubscriptions } from '../subscriptions/store.ts';
 import type { NotifyWorkers } from './notifier.ts';
 import { enqueue } from './store.ts';

@@ -1,9 +1,10 @@
 /** Deliveries as the API shows them: created with their event, listed, replayed. The queue of the workers is lease-store.ts. */
 
 import type { Queryable, Tx } from '../../../kernel/data/db.ts';
-import { prepared, sql } from '../../../kernel/data/sql.ts';
+import { prepared, type Sql, sql } from '../../../kernel/data/sql.ts';
 import type { Envelope } from '../../../kernel/ports/envelope.ts';
-import type { Delivery, DeliveryQuery } from '../schema.ts';
+import type { Attempt, Delivery, DeliveryQuery } from '../schema.ts';
+import type { TimeRange } from '../time-range.ts';
 import type { NewDeliveries } from './notifier.ts';
 
 /** The NOTIFY channel that workers listen on. */
@@ -43,15 +44,21 @@ export const notifyIfSubscribed = (
           and events && ${['*', ...types]}::text[])`),
   );
 
-interface Row extends Omit<Delivery, 'payload'> {
+interface Row extends Omit<Delivery, 'payload' | 'attempts'> {
   readonly payload: string;
+  /** Attempts of an earlier version have no excerpt. */
+  readonly attempts: readonly (Omit<Attempt, 'response_excerpt'> & Partial<Attempt>)[];
 }
 
 const columns = sql`
   delivery_id as id, subscription_id, event_type, payload, status, http_status_code, attempt_count, next_retry_at,
   delivered_at, created_at, updated_at, attempts`;
 
-const toDelivery = (row: Row): Delivery => ({ ...row, payload: JSON.parse(row.payload) });
+const toDelivery = (row: Row): Delivery => ({
+  ...row,
+  payload: JSON.parse(row.payload),
+  attempts: row.attempts.map((attempt) => ({ response_excerpt: null, ...attempt })),
+});
 
 export async function insertDelivery(
   db: Queryable,
@@ -89,25 +96,37 @@ export async function replayDelivery(
         returning ${columns}`,
   );
   if (row) await notifyWorkers(db);
-  const current =
-    row ??
-    (await db.maybe<Row>(
-      'webhooks.deliveries.find',
-      sql`select ${columns} from webhook_deliveries
-          where delivery_id = ${id} and subscription_id = ${subscriptionId}`,
-    ));
-  return current && toDelivery(current);
+  return row ? toDelivery(row) : findDelivery(db, subscriptionId, id);
+}
+
+export async function findDelivery(
+  db: Queryable,
+  subscriptionId: string,
+  id: string,
+): Promise<Delivery | undefined> {
+  const row = await db.maybe<Row>(
+    'webhooks.deliveries.find',
+    sql`select ${columns} from webhook_deliveries
+        where delivery_id = ${id} and subscription_id = ${subscriptionId}`,
+  );
+  return row && toDelivery(row);
 }
 
 export const notifyWorkers = (db: Queryable): Promise<number> =>
   db.run('webhooks.notify', sql`select pg_notify(${channel}::text, '')`);
 
+const within = (subscriptionId: string, { since, until }: TimeRange): Sql => sql`
+  subscription_id = ${subscriptionId}
+  and ${since === undefined ? sql`true` : sql`created_at >= ${since}`}
+  and ${until === undefined ? sql`true` : sql`created_at <= ${until}`}`;
+
 export async function listDeliveries(
   db: Queryable,
   subscriptionId: string,
+  range: TimeRange,
   { limit, offset, status }: DeliveryQuery,
 ): Promise<{ deliveries: Delivery[]; total: number }> {
-  const matching = sql`subscription_id = ${subscriptionId} and ${status === undefined ? sql`true` : sql`status = ${status}`}`;
+  const matching = sql`${within(subscriptionId, range)} and ${status === undefined ? sql`true` : sql`status = ${status}`}`;
   const { total } = await db.one<{ total: number }>(
     'webhooks.deliveries.count',
     sql`select count(*) as total from webhook_deliveries where ${matching}`,
@@ -120,3 +139,14 @@ export async function listDeliveries(
   );
   return { deliveries: rows.map(toDelivery), total };
 }
+
+/** By status; a status without deliveries is absent. */
+export const countDeliveries = (
+  db: Queryable,
+  subscriptionId: string,
+  range: TimeRange,
+): Promise<{ status: Delivery['status']; count: number }[]> =>
+  db.many(
+    'webhooks.deliveries.countByStatus',
+    sql`select status, count(*) from webhook_deliveries where ${within(subscriptionId, range)} group by status`,
+  );

@@ -2,6 +2,7 @@
 import { limits } from '../../../contract/limits.ts';
 import { type FieldProblem, validationError } from '../../../kernel/http/input/validation.ts';
 import type { ReplayRequest, replayableStatuses } from '../schema.ts';
+import { notATime } from '../time-range.ts';
 
 export interface ReplayFilter {
   readonly statuses: readonly (typeof replayableStatuses)[number][];
@@ -11,24 +12,17 @@ export interface ReplayFilter {
 }
 
 const retentionMs = limits.webhookRetentionDays * 86_400_000;
-/** A client that asks for exactly the last 30 days computed the date a moment ago, by its own clock. */
-const graceMs = 60_000;
 
 export function replayFilterOf(request: ReplayRequest, now: number): ReplayFilter {
   const problems: FieldProblem[] = [];
   const refuse = (field: string, message: string) => problems.push({ in: 'body', field, message });
   const read = (field: 'since' | 'until', text: string) => {
     const time = Date.parse(text);
-    if (Number.isNaN(time)) refuse(field, 'must be a real time, such as 2030-01-31T12:00:00Z');
+    if (Number.isNaN(time)) refuse(field, notATime);
     return time;
   };
   const since = read('since', request.since);
   const until = request.until === undefined ? now : read('until', request.until);
-  if (since < now - retentionMs - graceMs)
-    refuse(
-      'since',
-      `must not be older than ${limits.webhookRetentionDays} days: deliveries are kept that long`,
-    );
   if (until < since)
     refuse(
       request.until === undefined ? 'since' : 'until',
@@ -37,8 +31,9 @@ export function replayFilterOf(request: ReplayRequest, now: number): ReplayFilte
   if (problems.length > 0) throw validationError('body', problems);
   return {
     statuses: request.status ? [request.status] : ['failed', 'dead_letter'],
-    since: new Date(since).toISOString(),
-    // Deliveries that are created later are not part of the count.
-    until: new Date(Math.min(until, now)).toISOString(),
+    // Older deliveries are not kept.
+    since: new Date(Math.max(since, now - retentionMs)).toISOString(),
+    // Deliveries that are created later are not part of the count. PostgreSQL does not read the year 0000.
+    until: new Date(Math.min(Math.max(until, 0), now)).toISOString(),
   };
 }

@@ -100,12 +100,16 @@ describe('POST /webhooks/{id}/deliveries/replay', () => {
     assert.deepEqual(sentIds(), [...ids.slice(2, 6), ...ids.slice(9)].sort());
   });
 
-  it('202 with offsets and without milliseconds; 202 for exactly 30 days', async () => {
+  it('202 with offsets and without milliseconds; 202 for any time in the past', async () => {
     const { id } = await subscribed();
     await insert(id, 'failed', 1);
+    await insert(id, 'failed', 1, { from: t.clock.now() - 31 * day });
     const plusTwo = `${iso(t.clock.now() - 3_600_000 + 7_200_000).slice(0, 19)}+02:00`;
     assert.deepEqual(await replayed(id, { since: plusTwo }), { count: 1 });
-    assert.deepEqual(await replayed(id, { since: iso(t.clock.now() - 30 * day) }), { count: 1 });
+    for (const since of [iso(t.clock.now() - 30 * day), '2025-01-31T12:00:00Z', '0000-01-01T00:00:00Z'])
+      assert.deepEqual(await replayed(id, { since }), { count: 1 }, since);
+    for (const until of ['0000-01-02T00:00:00Z', '0001-01-01T00:00:00Z', iso(t.clock.now() - 30.5 * day)])
+      assert.deepEqual(await replayed(id, { since: '0000-01-01T00:00:00Z', until }), { count: 0 }, until);
   });
 
   it('202 with count 0, without an audit event, when nothing matches', async () => {
@@ -153,12 +157,12 @@ describe('POST /webhooks/{id}/deliveries/replay', () => {
     }
   });
 
-  it('202 two at once, the second walked after the first is sent: each delivery is sent once', async () => {
+  it('202 two at once, the second run after the first is sent: each delivery is sent once', async () => {
     const { id, receiver } = await subscribed();
     await insert(id, 'delivered', 3);
     for (let count = 0; count < 2; count += 1)
       assert.deepEqual(await replayed(id, { status: 'delivered', since: hourAgo() }), { count: 3 });
-    // As a process that is walking the second replay.
+    // As a process that is running the second replay.
     const other = new pg.Client({ connectionString: t.databaseUrl });
     await other.connect();
     await other.query('begin');
@@ -248,7 +252,11 @@ describe('POST /webhooks/{id}/deliveries/replay', () => {
     ['since without a time', () => ({ since: '2026-01-01' }), 'since'],
     ['since that is no time', () => ({ since: 'yesterday' }), 'since'],
     ['a leap second', () => ({ since: '2016-12-31T23:59:60Z' }), 'since'],
-    ['since before retention', () => ({ since: iso(t.clock.now() - 31 * day) }), 'since'],
+    [
+      'until before retention',
+      () => ({ since: iso(t.clock.now() - 31 * day), until: iso(t.clock.now() - 32 * day) }),
+      'until',
+    ],
     ['since in the future', () => ({ since: iso(t.clock.now() + day) }), 'since'],
     ['until before since', () => ({ since: hourAgo(), until: iso(t.clock.now() - 2 * 3_600_000) }), 'until'],
     ['until that is no time', () => ({ since: hourAgo(), until: '' }), 'until'],

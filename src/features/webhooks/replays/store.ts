@@ -1,4 +1,4 @@
-/** Replays of many deliveries: a row per request, and the position that its walk has reached. */
+/** Replays of many deliveries: a row per request, and the position that it has reached. */
 import type { Queryable, Tx } from '../../../kernel/data/db.ts';
 import { sql } from '../../../kernel/data/sql.ts';
 import { nilUuid } from '../../../kernel/ids.ts';
@@ -48,7 +48,7 @@ export const findOpenReplays = (db: Queryable, limit: number): Promise<{ number:
         order by r.visited_at, r.number limit ${limit}`,
   );
 
-/** Undefined when it has ended, or another process is walking it. */
+/** Undefined when it has ended, or another process is running it. */
 export const lockReplay = (tx: Tx, number: number): Promise<{ subscriptionId: string } | undefined> =>
   tx.maybe(
     'webhooks.replays.lock',

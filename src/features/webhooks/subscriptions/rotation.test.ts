@@ -6,7 +6,7 @@ import fc from 'fast-check';
 import { Webhook } from 'standardwebhooks';
 import { type Received, type Receiver, startReceiver } from '../../../../test/support/peers/receivers.ts';
 import { api, startWebhookApp, type WebhookApp } from '../../../../test/support/scenarios/webhooks.ts';
-import { secretPrefix, signedHeaders } from '../delivery/signature.ts';
+import { secretPrefix, signedHeaders } from '../../../kernel/delivery/signature.ts';
 
 const hour = 3_600_000;
 const key = (byte: number) => Buffer.alloc(32, byte).toString('base64');

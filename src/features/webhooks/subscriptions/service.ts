@@ -5,15 +5,23 @@ import { type Caller, refuseBorrowedScope, tenantOf } from '../../../kernel/call
 import { isoTime } from '../../../kernel/clock.ts';
 import type { Queryable, Tx } from '../../../kernel/data/db.ts';
 import { VaultProblem } from '../../../kernel/data/vault.ts';
+import { secretPrefix } from '../../../kernel/delivery/signature.ts';
 import { fail } from '../../../kernel/fail.ts';
 import { deleteDeliveries } from '../delivery/purge-store.ts';
-import { secretPrefix } from '../delivery/signature.ts';
-import { insertDelivery, listDeliveries, replayDelivery } from '../delivery/store.ts';
+import {
+  countDeliveries,
+  findDelivery,
+  insertDelivery,
+  listDeliveries,
+  replayDelivery,
+} from '../delivery/store.ts';
 import type { WebhookDeps } from '../deps.ts';
 import { replayFilterOf } from '../replays/period.ts';
 import { countOpenReplays, countReplayable, insertReplay } from '../replays/store.ts';
 import type {
   Delivery,
+  DeliveryCounts,
+  DeliveryCountsQuery,
   DeliveryPage,
   DeliveryQuery,
   NewSubscription,
@@ -24,6 +32,7 @@ import type {
   SubscriptionChange,
   SubscriptionWithSecret,
 } from '../schema.ts';
+import { timeRangeOf } from '../time-range.ts';
 import { requireEndpointUrl } from './endpoint-url.ts';
 import {
   countSubscriptions,
@@ -45,6 +54,8 @@ export interface WebhookService {
   update(caller: Caller, id: string, change: SubscriptionChange): Promise<Subscription>;
   remove(caller: Caller, id: string): Promise<void>;
   deliveries(caller: Caller, id: string, query: DeliveryQuery): Promise<DeliveryPage>;
+  countDeliveries(caller: Caller, id: string, query: DeliveryCountsQuery): Promise<DeliveryCounts>;
+  delivery(caller: Caller, id: string, deliveryId: string): Promise<Delivery>;
   rotateSecret(caller: Caller, id: string, options: SecretRotation): Promise<SubscriptionWithSecret>;
   test(caller: Caller, id: string): Promise<Delivery>;
   replay(caller: Caller, id: string, deliveryId: string): Promise<Delivery>;
@@ -194,8 +205,22 @@ export function createWebhookService(deps: WebhookDeps): WebhookService {
 
     async deliveries(caller, id, query) {
       const { id: subscriptionId } = await requireSubscription(db, caller, id);
-      const { deliveries, total } = await listDeliveries(db, subscriptionId, query);
+      const { deliveries, total } = await listDeliveries(db, subscriptionId, timeRangeOf(query), query);
       return { deliveries, total, limit: query.limit, offset: query.offset };
+    },
+
+    async countDeliveries(caller, id, query) {
+      const range = timeRangeOf(query);
+      const { id: subscriptionId } = await requireSubscription(db, caller, id);
+      const counts = { pending: 0, delivered: 0, failed: 0, dead_letter: 0 };
+      for (const { status, count } of await countDeliveries(db, subscriptionId, range))
+        counts[status] = count;
+      return { ...counts, open_replays: await countOpenReplays(db, subscriptionId) };
+    },
+
+    async delivery(caller, id, deliveryId) {
+      const { id: subscriptionId } = await requireSubscription(db, caller, id);
+      return (await findDelivery(db, subscriptionId, deliveryId)) ?? unknownDelivery();
     },
 
     rotateSecret: (caller, id, { overlapSeconds = secretOverlapSeconds }) =>
@@ -245,8 +270,7 @@ export function createWebhookService(deps: WebhookDeps): WebhookService {
         const subscription = await requireSubscription(tx, caller, id);
         const { id: subscriptionId } = subscription;
         const delivery = await replayDelivery(tx, { id: deliveryId, subscriptionId, now: isoTime(clock) });
-        if (!delivery)
-          fail('WEBHOOK_NOT_FOUND', { message: 'The subscription has no delivery with this id.' });
+        if (!delivery) unknownDelivery();
         await record(tx, caller, 'replayed', subscription, { deliveryId: delivery.id });
         return delivery;
       });
@@ -270,6 +294,10 @@ export function createWebhookService(deps: WebhookDeps): WebhookService {
       });
     },
   };
+}
+
+function unknownDelivery(): never {
+  fail('WEBHOOK_NOT_FOUND', { message: 'The subscription has no delivery with this id.' });
 }
 
 /** For the audit log: only the origin of the URL, because its path is often a secret of the receiver. */

@@ -1,5 +1,5 @@
 /**
- * Walks the requested replays in the background, a chunk in a transaction: when a process dies, another continues after the last
+ * Runs the requested replays in the background, a chunk in a transaction: when a process dies, another continues after the last
  * chunk. A replay waits while its subscription has a backlog, so that new events of the same subscription are not delayed by long.
  */
 import { isoTime } from '../../../kernel/clock.ts';
@@ -20,7 +20,7 @@ const chunk = 1_000;
 const maxVisited = 100;
 
 /** Visits each open replay until none can continue. Returns how many deliveries it made pending. */
-export async function walkReplays(
+export async function runReplays(
   { db, clock }: Pick<DeliveryDeps, 'db' | 'clock'>,
   signal?: AbortSignal,
 ): Promise<number> {
