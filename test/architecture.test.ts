@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { findViolations, sizeViolations } from './support/import-rules.ts';
+import { findConsoleViolations } from './support/rules/console-rules.ts';
+import { findViolations, sizeViolations } from './support/rules/import-rules.ts';
+import { findMissingNames, findVagueWords } from './support/rules/vocabulary.ts';
 
 test('the source tree keeps the architecture rules', () => {
   assert.deepEqual(findViolations(new URL('../', import.meta.url)), []);
@@ -32,6 +34,23 @@ test('each rule finds its violation in a tree that breaks all of them', () => {
   ]);
 });
 
+test('the console keeps its rules', () => {
+  assert.deepEqual(findConsoleViolations(new URL('../', import.meta.url)), []);
+});
+
+test('each rule of the console finds its violation', () => {
+  assert.deepEqual(findConsoleViolations(new URL('fixtures/broken-tree/', import.meta.url)), [
+    'console/src/api/request.ts: imports app/shell.tsx',
+    'console/src/components/Name.tsx: imports pages/one/page.ts',
+    'console/src/components/Name.tsx: uses markup from text',
+    'console/src/pages/one/OnePage.tsx: imports pages/two/TwoPage.tsx',
+    'console/src/pages/one/OnePage.tsx: uses requests past src/api',
+    'console/src/pages/two/TwoPage.tsx: uses code from text',
+    'console/src/pages/two/utils.ts: has a name that says nothing',
+    'console import cycle: api/request.ts → app/shell.tsx',
+  ]);
+});
+
 test('folders and the composition root have a limit', () => {
   const files = (folder: string, count: number) =>
     Array.from({ length: count }, (_, index) => ({ file: `${folder}/${index}.ts`, lines: 400 }));
@@ -42,4 +61,15 @@ test('folders and the composition root have a limit', () => {
     'src/adapters: has 15 source files, at most 14',
     'src/app.ts: has 151 lines, at most 150',
   ]);
+});
+
+test('no sentence has a vague pronoun instead of its actor', () => {
+  assert.deepEqual(findVagueWords(new URL('../', import.meta.url)), []);
+  const [found = '', ...others] = findVagueWords(new URL('fixtures/broken-tree/', import.meta.url));
+  assert.match(found, /^docs\/page\.md: Who/);
+  assert.deepEqual(others, []);
+});
+
+test('each mechanism has its standard name', () => {
+  assert.deepEqual(findMissingNames(new URL('../', import.meta.url)), []);
 });

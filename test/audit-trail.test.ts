@@ -13,15 +13,22 @@ import {
   validTokenRequest,
   writesMore,
 } from './matrix/matrix-rows.ts';
-import { startApp, startOfMinute } from './support/harness.ts';
+import { consoleFixture, startApp, startOfMinute } from './support/harness.ts';
 import { createMatrixFixture, send } from './support/principals.ts';
 
-const t = await startApp({
-  MULTI_TENANT: 'true',
-  UNREGISTERED_RESOURCES: 'allow',
-  BILLING_ALLOW_EMBEDDED: 'true',
-  WEBHOOK_ALLOW_PRIVATE_TARGETS: 'true',
-});
+/** Over plain http, sessions of the console begin on loopback addresses only. */
+const baseUrl = 'http://countersign.localhost';
+const t = await startApp(
+  {
+    BASE_URL: baseUrl,
+    MULTI_TENANT: 'true',
+    UNREGISTERED_RESOURCES: 'allow',
+    BILLING_ALLOW_EMBEDDED: 'true',
+    WEBHOOK_ALLOW_PRIVATE_TARGETS: 'true',
+  },
+  undefined,
+  { consoleFolder: consoleFixture },
+);
 const { makeTarget, agentIn, operatorToken } = await createMatrixFixture(t);
 
 /** An agent with a secret; the other fields of a target are not needed. */
@@ -110,7 +117,7 @@ describe('a refused authentication at /token', () => {
       .setProtectedHeader({ alg: 'ES256' })
       .setIssuer(agentId)
       .setSubject(agentId)
-      .setAudience('http://countersign.test')
+      .setAudience(baseUrl)
       .setExpirationTime(new Date(t.clock.now() + 60_000))
       .sign(key);
   const asserted = (client_assertion: string) => ({
@@ -321,7 +328,9 @@ describe('a refused authentication at /token', () => {
 describe('a refused access token', () => {
   const noAgentId = '00000000-0000-0000-0000-000000000000';
   const failure = { outcome: 'failure', ip_address: '192.0.2.77', user_agent: 'trail/1.0' };
-  const guarded = t.app.routes.filter(({ access }) => !['open', 'client', 'secret'].includes(access.kind));
+  const guarded = t.app.routes.filter(
+    ({ access }) => !['open', 'client', 'secret', 'session'].includes(access.kind),
+  );
 
   it('writes exactly one event at every route that requires a token; a missing token writes none', async () => {
     const target = await makeTarget();

@@ -42,6 +42,8 @@ describe('the contract', () => {
         GRANT_NOT_FOUND: 404,
         SHARE_NOT_FOUND: 404,
         MEMBER_NOT_FOUND: 404,
+        PERSON_NOT_FOUND: 404,
+        PERSON_ALREADY_EXISTS: 409,
         IDEMPOTENCY_KEY_REUSED: 409,
         IDEMPOTENCY_KEY_MISMATCH: 422,
         LISTING_NOT_FOUND: 404,

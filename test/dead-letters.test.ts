@@ -1,4 +1,4 @@
-/** Dead letters of a `worker` process, which serves no /metrics, beside `serve --no-worker`. */
+/** Dead letters of a `worker` process, whose /metrics is not scraped here, beside `serve --no-worker`. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { environment } from './support/harness.ts';
@@ -28,10 +28,9 @@ test('every process that serves /metrics counts a dead letter of the worker; the
   assert.match(await exposition(), /^# TYPE service_webhook_dead_letters_total counter$/m);
   assert.match((await t.call('GET', '/metrics')).text, line, 'another process');
 
-  const warnings = worker
-    .output()
-    .split('\n')
-    .filter((text) => text.includes('webhook delivery failed for the last time'));
+  // The line follows the commit that the counters show.
+  const lines = /.*webhook delivery failed for the last time.*\n/g;
+  const warnings = await until('the log', async () => worker.output().match(lines) ?? undefined, worker);
   const [delivery] = await t.deliveries(id);
   assert.equal(warnings.length, 1, worker.output());
   const { level, deliveryId, subscriptionId, receiver: where, httpStatus } = JSON.parse(warnings[0] ?? '');

@@ -25,6 +25,10 @@ const ports = join(folder, 'ports');
 mkdirSync(ports);
 const files = selectFiles(process.argv.slice(2));
 
+if (files.some((file) => file.startsWith('test/console/'))) {
+  const { buildConsole } = await import('../scripts/build-console.ts');
+  await buildConsole(console.log);
+}
 console.log('Starting PostgreSQL…');
 const { startEmbeddedPostgres } = await import('../src/adapters/embedded-postgres/embedded-postgres.ts');
 // Without fsync only a machine crash loses data, and the tests are twice as fast.

@@ -208,5 +208,8 @@ describe('an API protected as the guide says', { timeout: 900_000 }, () => {
     assert.deepEqual(written.content, [{ type: 'text', text: `created for ${writer.agentId}` }]);
     await assert.rejects(connect(ungranted));
     assert.equal(await statusOf(audience, 'POST', await tokenFor(writer)), 401, 'a token for our own API');
+    const other = `http://localhost:${await freePort()}/mcp`;
+    await grant(writer, await register(other), ['orders:read', 'orders:write']);
+    assert.equal(await statusOf(audience, 'POST', await tokenFor(writer, other)), 401, 'another audience');
   });
 });

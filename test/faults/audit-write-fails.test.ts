@@ -14,6 +14,8 @@ import { type Answer, startApp, startOfMinute } from '../support/harness.ts';
 import { createMatrixFixture, send } from '../support/principals.ts';
 
 const t = await startApp({
+  // Over plain http, sessions of the console begin on loopback addresses only.
+  BASE_URL: 'http://countersign.localhost',
   MULTI_TENANT: 'true',
   BILLING_ALLOW_EMBEDDED: 'true',
   WEBHOOK_ALLOW_PRIVATE_TARGETS: 'true',

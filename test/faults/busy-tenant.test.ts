@@ -1,6 +1,7 @@
 /** One organization's burst of writes uses up neither the database connections of the others nor the health check's. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { setTimeout as delay } from 'node:timers/promises';
 import pg from 'pg';
 import { createDatabase, environment, execute, newAgent } from '../support/harness.ts';
 import { askToken, authorize, type Client, makeOperator, startServe, until } from '../support/programs.ts';
@@ -55,9 +56,11 @@ test('201 or 503 with Retry-After for a burst of one organization; 200 for /heal
   const blocker = new pg.Client({ connectionString: env.DATABASE_URL });
   await blocker.connect();
   await blocker.query('begin; lock table credentials in share row exclusive mode');
+  let answered = 0;
   const burst = writers.flatMap(({ agentId, headers }) =>
     Array.from({ length: writesPerAgent }, async () => {
       const response = await send('POST', `/agents/${agentId}/credentials`, headers);
+      answered += 1;
       return { response, body: (await response.json()) as { code?: string; message?: string } };
     }),
   );
@@ -67,6 +70,13 @@ test('201 or 503 with Retry-After for a burst of one organization; 200 for /heal
       `select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`,
     );
     return waiting.length >= 5 || undefined;
+  });
+
+  // A slow machine takes seconds to admit or refuse all of them.
+  await until('the rest of the burst: refused, or waiting for a place', async () => {
+    const seen = answered;
+    await delay(500);
+    return (seen > 0 && answered === seen) || undefined;
   });
 
   assert.equal((await fetch(`${service.url}/health`)).status, 200);

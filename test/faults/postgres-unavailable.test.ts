@@ -85,6 +85,14 @@ describe('PostgreSQL', { concurrency: 3 }, () => {
       message: 'The database is unavailable.',
       details: { checks: { database: 'away', redis: 'ok' } },
     });
+    const ready = await fetch(`${service.url}/readyz`);
+    assert.deepEqual(await ready.json(), {
+      code: 'SERVICE_UNAVAILABLE',
+      message: 'The database is unavailable.',
+      details: { reason: 'database' },
+    });
+    assert.equal(ready.status, 503);
+    assert.equal((await fetch(`${service.url}/livez`)).status, 200);
     const listing = await fetch(`${service.url}/api/v1/agents`, { headers });
     assert.deepEqual([listing.status, listing.headers.get('retry-after')], [503, '1']);
     assert.equal(((await listing.json()) as { code: string }).code, 'SERVICE_UNAVAILABLE');

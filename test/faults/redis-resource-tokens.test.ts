@@ -3,13 +3,15 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { environment, skipWithout, startApp } from '../support/harness.ts';
 import { authorize, startRedis, startServe, withRedis } from '../support/programs.ts';
-import { createGrants } from '../support/scenarios/grants.ts';
+import { createTenant } from '../support/scenarios/plans.ts';
+import { createGrants } from '../support/scenarios/resources/grants.ts';
 
-test('200 {active:false} at every node after one node narrows, removes or deletes; also after Redis loses its data', async (context) => {
+test('200 {active:false} at every node after one node narrows or removes a grant, share or resource; also after Redis loses its data', async (context) => {
   const redis = await startRedis();
   if (!redis) return skipWithout(context, 'redis-server');
   const t = await startApp({ REDIS_URL: redis.url });
-  const { register, grant, removeGrant, remove } = createGrants(t);
+  const { register, grant, removeGrant, narrow, share, unshare, remove } = createGrants(t);
+  const { organizationId } = t.operator;
   const other = await startServe(environment(t.databaseUrl, { REDIS_URL: redis.url }));
   const headers = await authorize(other.url, t.operator);
   const isActive = async (token: string) => {
@@ -18,9 +20,9 @@ test('200 {active:false} at every node after one node narrows, removes or delete
     const there = await fetch(`${other.url}/api/v1/token/introspect`, { method: 'POST', headers, body });
     return [here.json.active, ((await there.json()) as { active: boolean }).active];
   };
-  const held = async () => {
+  const held = async (of: Parameters<typeof register>[0] = {}) => {
     const agent = await t.agent();
-    const resource = await register();
+    const resource = await register(of);
     await grant(agent.agentId, resource, ['read', 'write']);
     const { json } = await t.askToken({
       grant_type: 'client_credentials',
@@ -54,9 +56,23 @@ test('200 {active:false} at every node after one node narrows, removes or delete
   await remove(deleted.resource);
   assert.deepEqual(await isActive(deleted.token), [false, false]);
 
+  // Of another organization, which shares it.
+  const { organizationId: owner } = await createTenant(t);
+  const shareNarrowed = await held({ organizationId: owner });
+  await share(shareNarrowed.resource, organizationId, ['read']);
+  assert.deepEqual(await isActive(shareNarrowed.token), [false, false]);
+
+  const unshared = await held({ organizationId: owner });
+  await unshare(unshared.resource, organizationId);
+  assert.deepEqual(await isActive(unshared.token), [false, false]);
+
+  const resourceNarrowed = await held({ organizationId: owner });
+  await narrow(resourceNarrowed.resource, ['read']);
+  assert.deepEqual(await isActive(resourceNarrowed.token), [false, false]);
+
   const live = await held();
   await withRedis(redis.port, (client) => client.flushall());
-  for (const { token } of [narrowed, removed, deleted])
+  for (const { token } of [narrowed, removed, deleted, shareNarrowed, unshared, resourceNarrowed])
     assert.deepEqual(await isActive(token), [false, false]);
   assert.deepEqual(await isActive(live.token), [true, true]);
 });

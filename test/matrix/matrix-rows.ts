@@ -15,8 +15,14 @@ export interface Target {
   readonly clientSecret: string;
   /** An access token of that agent. */
   readonly token: string;
+  /** A session of that agent, as a header `Cookie`. */
+  readonly sessionCookie: string;
   /** An agent of the same organization that is no member yet. */
   readonly outsiderId: string;
+  /** A person of that organization who acts through that agent. */
+  readonly personId: string;
+  /** A sign-in of that person at the OpenID provider that waits for the choice of an organization, as a header `Cookie`. */
+  readonly signInCookie: string;
   /** An event of that agent. */
   readonly eventId: string;
   /** A federation partner of the instance. */
@@ -206,6 +212,9 @@ const ofOwnOrganization = (answer: string, operator = answer) =>
 
 const api = '/api/v1';
 
+/** As a page of the console sends it. */
+const fromPage = { 'sec-fetch-site': 'same-origin', 'x-countersign-console': '1' };
+
 export const validTokenRequest = ({ agentId, clientSecret }: Target): TestRequest => ({
   method: 'POST',
   url: `${api}/token`,
@@ -224,6 +233,8 @@ const validExchange = ({ agentId, outsideToken }: Target): TestRequest => ({
 });
 /** Routes whose answer differs between a foreign id and an unknown one, with the reason. Open routes are not listed. */
 export const showsForeign: Readonly<Record<string, string>> = {
+  getSession: 'the holder of a cookie already knows that its session exists',
+  createCommandLineCode: 'the holder of a cookie already knows that its session exists',
   revokeToken: 'the holder of a token already knows that it exists',
   scaffoldAgent: 'the interface itself says FORBIDDEN for an agent of another organization',
 };
@@ -235,11 +246,15 @@ export const changesNothing: Readonly<Record<string, string>> = {
   verifyDelegation: 'answers a question about a token; POST keeps the token out of addresses',
   verifyPartnerToken: "answers a question about a partner's token; issues nothing",
   replayWebhookDeliveries: 'this subscription has nothing to replay; replays.test.ts has the event',
+  createConsoleLink: 'a link lasts a minute and opens nothing by itself; the session has the event',
   testTrustPolicy: 'answers whether a policy accepts a token; issues and marks nothing',
 };
 
 /** Routes whose change writes more than one event, with the reason. */
 export const writesMore: Readonly<Record<string, string>> = {
+  decommissionAgent: 'each session of the console that ends with it has its own event',
+  revokeCredential: 'each session of the console that ends with it has its own event',
+  deleteOrganization: 'each session of the console that ends with it has its own event',
   deleteResource: 'each share and grant that ends has its own event',
   putResourceShare: 'both organizations have the event in their logs',
   deleteResourceShare: 'both organizations have the event in their logs',
@@ -259,6 +274,23 @@ const succeedingOtherwise: Readonly<Record<string, Row['request']>> = {
   issueToken: validTokenRequest,
   exchangeOutsideToken: validExchange,
   createDelegation: ({ colleagueId }) => delegationTo(colleagueId),
+  signIn: ({ agentId, clientSecret }) => ({
+    method: 'POST',
+    url: '/console/api/session',
+    payload: { clientId: agentId, clientSecret },
+    headers: fromPage,
+  }),
+  providerIdentity: ({ signInCookie: cookie }) => ({
+    method: 'GET',
+    url: '/console/api/oidc/identity',
+    headers: { cookie },
+  }),
+  chooseOrganization: ({ personId, signInCookie: cookie }) => ({
+    method: 'POST',
+    url: '/console/api/oidc/identity',
+    payload: { personId },
+    headers: { ...fromPage, cookie },
+  }),
 };
 
 /** A request that succeeds for the operator. */
@@ -269,10 +301,50 @@ const trustPolicies = `${api}/oidc/trust-policies`;
 
 export const rows: Readonly<Record<string, Row>> = {
   health: { request: () => ({ method: 'GET', url: '/health' }), answers: sameForAll('200') },
+  livez: { request: () => ({ method: 'GET', url: '/livez' }), answers: sameForAll('200') },
+  readyz: { request: () => ({ method: 'GET', url: '/readyz' }), answers: sameForAll('200') },
   metrics: { request: () => ({ method: 'GET', url: '/metrics' }), answers: sameForAll('200') },
   openapi: { request: () => ({ method: 'GET', url: '/openapi.json' }), answers: sameForAll('200') },
   product: { request: () => ({ method: 'GET', url: '/' }), answers: sameForAll('200') },
   favicon: { request: () => ({ method: 'GET', url: '/favicon.ico' }), answers: sameForAll('200') },
+  consolePage: { request: () => ({ method: 'GET', url: '/console' }), answers: sameForAll('200') },
+  consoleFile: {
+    request: () => ({ method: 'GET', url: '/console/agents' }),
+    answers: sameForAll('200'),
+  },
+  // The session cookie alone counts; an access token is ignored.
+  signIn: {
+    request: () => ({ method: 'POST', url: '/console/api/session', payload: {}, headers: fromPage }),
+    answers: sameForAll('400 VALIDATION_ERROR'),
+  },
+  getSession: {
+    request: ({ sessionCookie: cookie }) => ({
+      method: 'GET',
+      url: '/console/api/session',
+      headers: { cookie },
+    }),
+    answers: sameForAll('200'),
+  },
+  signOut: {
+    request: ({ sessionCookie: cookie }) => ({
+      method: 'DELETE',
+      url: '/console/api/session',
+      headers: { ...fromPage, cookie },
+    }),
+    answers: sameForAll('204'),
+  },
+  createCommandLineCode: {
+    request: ({ sessionCookie: cookie }) => ({
+      method: 'POST',
+      url: '/console/api/command-line-codes',
+      headers: { ...fromPage, cookie },
+    }),
+    answers: sameForAll('201'),
+  },
+  createConsoleLink: {
+    request: () => ({ method: 'POST', url: `${api}/console/links` }),
+    answers: { ...ofOwnOrganization('201'), ...withoutRole },
+  },
   docsSlash: { request: () => ({ method: 'GET', url: '/docs/' }), answers: sameForAll('302') },
   docs: { request: () => ({ method: 'GET', url: '/docs' }), answers: sameForAll('200') },
   docsScript: { request: () => ({ method: 'GET', url: '/docs/js/scalar.js' }), answers: sameForAll('200') },
@@ -340,6 +412,19 @@ export const rows: Readonly<Record<string, Row>> = {
   },
   getDelegation: {
     request: ({ chainId }) => ({ method: 'GET', url: `${api}/delegations/${chainId}` }),
+    answers: behindToken({
+      wrongScope: '404 DELEGATION_NOT_FOUND',
+      otherOrganization: '404 DELEGATION_NOT_FOUND',
+      member: '200',
+      admin: '200',
+      operator: '200',
+      delegated: '200',
+      delegatedAdmin: '200',
+      delegatedByOperator: '404 DELEGATION_NOT_FOUND',
+    }),
+  },
+  listDelegationDescendants: {
+    request: ({ chainId }) => ({ method: 'GET', url: `${api}/delegations/${chainId}/descendants` }),
     answers: behindToken({
       wrongScope: '404 DELEGATION_NOT_FOUND',
       otherOrganization: '404 DELEGATION_NOT_FOUND',
@@ -501,6 +586,69 @@ export const rows: Readonly<Record<string, Row>> = {
     }),
     answers: ofOrganizationAdmins('204'),
   },
+  invitePerson: {
+    request: ({ organizationId, agentId }) => ({
+      method: 'POST',
+      url: `${api}/organizations/${organizationId}/people`,
+      payload: {
+        issuer: 'https://login.example.com',
+        subject: randomUUID(),
+        name: 'Ada',
+        role: 'viewer',
+        agentId,
+      },
+    }),
+    answers: ofOrganizationAdmins('201'),
+  },
+  listPeople: {
+    request: ({ organizationId }) => ({
+      method: 'GET',
+      url: `${api}/organizations/${organizationId}/people`,
+    }),
+    answers: ofOrganizationAdmins('200'),
+  },
+  updatePerson: {
+    request: ({ organizationId, personId }) => ({
+      method: 'PATCH',
+      url: `${api}/organizations/${organizationId}/people/${personId}`,
+      payload: { role: 'admin' },
+    }),
+    answers: ofOrganizationAdmins('200'),
+  },
+  removePerson: {
+    request: ({ organizationId, personId }) => ({
+      method: 'DELETE',
+      url: `${api}/organizations/${organizationId}/people/${personId}`,
+    }),
+    answers: ofOrganizationAdmins('204'),
+  },
+
+  // A Bearer token means nothing to these routes.
+  signInOptions: {
+    request: () => ({ method: 'GET', url: '/console/api/sign-in-options' }),
+    answers: sameForAll('200'),
+  },
+  startProviderSignIn: {
+    request: () => ({ method: 'GET', url: '/console/api/oidc/start' }),
+    answers: sameForAll('302'),
+  },
+  finishProviderSignIn: {
+    request: () => ({ method: 'GET', url: '/console/api/oidc/callback' }),
+    answers: sameForAll('302'),
+  },
+  providerIdentity: {
+    request: () => ({ method: 'GET', url: '/console/api/oidc/identity' }),
+    answers: sameForAll('401 UNAUTHORIZED'),
+  },
+  chooseOrganization: {
+    request: ({ personId }) => ({
+      method: 'POST',
+      url: '/console/api/oidc/identity',
+      payload: { personId },
+      headers: fromPage,
+    }),
+    answers: sameForAll('401 UNAUTHORIZED'),
+  },
 
   trustPartner: {
     request: ({ agentId }) => ({
@@ -623,6 +771,10 @@ export const rows: Readonly<Record<string, Row>> = {
     request: () => ({ method: 'GET', url: `${api}/usage` }),
     answers: ofOwnOrganization('200'),
   },
+  listUsageByAgent: {
+    request: () => ({ method: 'GET', url: `${api}/usage/agents` }),
+    answers: ofOwnOrganization('200'),
+  },
   getUsageLimits: {
     request: () => ({ method: 'GET', url: `${api}/usage/limits` }),
     answers: ofOwnOrganization('200'),
@@ -642,6 +794,13 @@ export const rows: Readonly<Record<string, Row>> = {
   getAgentAnalytics: {
     request: () => ({ method: 'GET', url: `${api}/analytics/agents` }),
     answers: ofOwnOrganization('200'),
+  },
+  getOverview: {
+    request: ({ organizationId }) => ({
+      method: 'GET',
+      url: `${api}/overview?organizationId=${organizationId}`,
+    }),
+    answers: ofAgents('200', '404 ORG_NOT_FOUND'),
   },
   getSubscription: {
     request: ({ organizationId }) => ({
@@ -748,6 +907,17 @@ export const rows: Readonly<Record<string, Row>> = {
     request: ({ webhookId }) => ({ method: 'GET', url: `${api}/webhooks/${webhookId}/deliveries` }),
     answers: ofWebhooks('200'),
   },
+  countWebhookDeliveries: {
+    request: ({ webhookId }) => ({ method: 'GET', url: `${api}/webhooks/${webhookId}/deliveries/counts` }),
+    answers: ofWebhooks('200'),
+  },
+  getWebhookDelivery: {
+    request: ({ webhookId, deliveryId }) => ({
+      method: 'GET',
+      url: `${api}/webhooks/${webhookId}/deliveries/${deliveryId}`,
+    }),
+    answers: ofWebhooks('200'),
+  },
   rotateWebhookSecret: {
     request: ({ webhookId }) => ({ method: 'POST', url: `${api}/webhooks/${webhookId}/rotate-secret` }),
     answers: ofLastingPower('200', '404 WEBHOOK_NOT_FOUND'),
@@ -782,6 +952,31 @@ export const rows: Readonly<Record<string, Row>> = {
   },
   listAuditCheckpoints: {
     request: () => ({ method: 'GET', url: `${api}/audit/checkpoints` }),
+    answers: ofAgents('200', '200'),
+  },
+  getInstance: {
+    request: () => ({ method: 'GET', url: `${api}/instance` }),
+    answers: behindToken({
+      wrongScope: '403 INSUFFICIENT_SCOPE',
+      otherOrganization: '403 INSUFFICIENT_SCOPE',
+      member: '403 INSUFFICIENT_SCOPE',
+      admin: '403 INSUFFICIENT_SCOPE',
+      operator: '200',
+      delegated: '403 INSUFFICIENT_SCOPE',
+      delegatedAdmin: '403 INSUFFICIENT_SCOPE',
+      delegatedByOperator: '403 INSUFFICIENT_SCOPE',
+    }),
+  },
+  getAuditChain: {
+    request: () => ({ method: 'GET', url: `${api}/audit/chain` }),
+    answers: ofAgents('200', '200'),
+  },
+  listAuditKeys: {
+    request: () => ({ method: 'GET', url: `${api}/audit/keys` }),
+    answers: ofAgents('200', '200'),
+  },
+  exportAudit: {
+    request: () => ({ method: 'GET', url: `${api}/audit/export` }),
     answers: ofAgents('200', '200'),
   },
   streamEvents: {

@@ -1,15 +1,21 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { describe, it } from 'node:test';
-import { startApp } from '../support/harness.ts';
+import { consoleFixture, startApp } from '../support/harness.ts';
 import { createMatrixFixture, fieldsOf, send } from '../support/principals.ts';
 import { type Principal, principals, type Row, rows, showsForeign, type Target } from './matrix-rows.ts';
 
-const t = await startApp({
-  MULTI_TENANT: 'true',
-  BILLING_ALLOW_EMBEDDED: 'true',
-  WEBHOOK_ALLOW_PRIVATE_TARGETS: 'true',
-});
+const t = await startApp(
+  {
+    // Over plain http, sessions of the console begin on loopback addresses only.
+    BASE_URL: 'http://countersign.localhost',
+    MULTI_TENANT: 'true',
+    BILLING_ALLOW_EMBEDDED: 'true',
+    WEBHOOK_ALLOW_PRIVATE_TARGETS: 'true',
+  },
+  undefined,
+  { consoleFolder: consoleFixture },
+);
 const { makeTarget, tokenOf, paymentEvents } = await createMatrixFixture(t);
 
 interface Shared {
@@ -85,7 +91,10 @@ describe('permission matrix of operations and principals', () => {
         credentialId: randomUUID(),
         clientSecret: 'cs_invented',
         token: 'e30.e30.e30',
+        sessionCookie: 'countersign=invented',
         outsiderId: randomUUID(),
+        personId: randomUUID(),
+        signInCookie: 'countersign-sign-in=invented',
         eventId: t.app.ids.uuidV7(t.clock.now()),
         partnerId: randomUUID(),
         policyId: randomUUID(),

@@ -92,6 +92,17 @@ describe('the OpenAPI document', () => {
         assert.ok('example' in (media as object) || 'examples' in (media as object), nameOf(entry));
     }
   });
+  it('proposes requests without filters and without empty strings', () => {
+    const paths = Object.values<Record<string, Operation>>(document.paths);
+    const operations = paths.flatMap((methods) => Object.values<Operation>(methods));
+    for (const { operationId, parameters = [], requestBody } of operations) {
+      for (const { name, required, examples = {} } of parameters)
+        for (const example of Object.values(examples))
+          assert.ok(required || example['x-disabled'], `${operationId}: ${name} would be filled in`);
+      for (const { example } of Object.values(requestBody?.content ?? {}))
+        assert.doesNotMatch(JSON.stringify(example ?? null), /""/, operationId);
+    }
+  });
   it('describes every operation and every parameter in sentences', () => {
     const problems: string[] = [];
     for (const [path, methods] of Object.entries<Record<string, Operation>>(document.paths))
@@ -154,5 +165,12 @@ interface Operation {
   operationId: string;
   summary?: string;
   description?: string;
-  parameters?: { name: string; in: string; description?: string }[];
+  parameters?: {
+    name: string;
+    in: string;
+    required?: boolean;
+    description?: string;
+    examples?: Record<string, { 'x-disabled'?: boolean }>;
+  }[];
+  requestBody?: { content: Record<string, { example?: unknown }> };
 }

@@ -9,8 +9,10 @@ import {
   httpsUrl,
   httpsUrlWithoutQuery,
   resourceIdentifier,
+  streamPosition,
 } from '../../src/contract/patterns.ts';
 import { openPeriod } from '../../src/features/audit/log/period.ts';
+import { parsePositionId } from '../../src/features/events/messages.ts';
 import { identifierProblem } from '../../src/features/resources/identifier.ts';
 import { periodOf } from '../../src/features/usage/period.ts';
 import { audienceOf } from '../../src/kernel/audience.ts';
@@ -160,6 +162,23 @@ const cases: readonly {
     accepts: (fromDate) => accepts(() => openPeriod({ fromDate })),
     valid: [...days, ...times, '2030-01-31T12:00', '2030-01-31T12:00+0100', '2030-01-31T12:00-01'],
     invalid: [...notDays, ...notTimes],
+  },
+  {
+    what: 'position in the event stream',
+    pattern: streamPosition,
+    accepts: (id) =>
+      id === '' || parsePositionId(`0198c0de-7a10-7c3e-9f00-${id.slice(0, 12)}`, id) !== undefined,
+    valid: ['', '9b7f04c1a2d3-0', '9b7f04c1a2d3-42', '9b7f04c1a2d3-999999999999999'],
+    invalid: [
+      '42',
+      '9b7f04c1a2d3',
+      '9b7f04c1a2d3-',
+      '9b7f04c1a2d3--1',
+      '9b7f04c1a2d3-1.5',
+      '9b7f04c1a2d3-042',
+      '9B7F04C1A2D3-42',
+      '9b7f04c1a2d3-1000000000000000',
+    ],
   },
 ];
 

@@ -4,9 +4,9 @@ import { after, test } from 'node:test';
 import { type BrowserContext, chromium, type Page } from 'playwright-core';
 import { fieldExamples } from '../../src/contract/examples.ts';
 import { createDatabase, environment, skipWithout } from '../support/harness.ts';
-import { type Client, findProgram, makeOperator, startServe } from '../support/programs.ts';
+import { type Client, findBrowser, makeOperator, startServe } from '../support/programs.ts';
 
-const executablePath = ['chromium', 'chromium-browser', 'google-chrome'].map(findProgram).find(Boolean);
+const executablePath = findBrowser();
 
 /** A page, and everything that went wrong on it. */
 async function openBrowser(path: string): Promise<{ page: Page; problems: string[] }> {

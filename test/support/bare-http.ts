@@ -19,12 +19,21 @@ export async function startHttp(
   const kv = createMemoryKv(systemClock);
   const metrics = createMetrics();
   const http = await createHttp({
-    config: { trustProxy: undefined, corsOrigin: undefined, baseUrl: 'http://countersign.test', ...config },
+    config: {
+      trustProxy: undefined,
+      corsOrigin: undefined,
+      baseUrl: 'http://countersign.test',
+      logRequests: 'none',
+      logRequestsShare: 1,
+      ...config,
+    },
     log: createLog({ level: 'warn', destination: { write: (line) => void logs.push(line) } }),
     metrics,
     window: createRateWindow({ kv, fallback: kv, clock: systemClock, perMinute: 100_000 }),
     authenticate: async () => undefined,
     authenticateClient: async () => undefined,
+    authenticateSession: async () => undefined,
+    origin: 'http://countersign.test',
     explain: async () => ({ ...anonymous, reason: 'unknown here' }),
     recordRefusal: async () => {},
     requirePermission: async () => {},

@@ -2,9 +2,10 @@
 import { randomBytes } from 'node:crypto';
 import { appendFileSync } from 'node:fs';
 import { after, type TestContext } from 'node:test';
+import { fileURLToPath } from 'node:url';
 import type { InjectOptions } from 'fastify';
 import pg from 'pg';
-import { type App, createApp } from '../../src/app.ts';
+import { type App, type AppOptions, createApp } from '../../src/app.ts';
 import { createOperator, type Operator } from '../../src/commands/bootstrap.ts';
 import type { Clock } from '../../src/kernel/clock.ts';
 import { loadConfig } from '../../src/kernel/config/config.ts';
@@ -98,6 +99,8 @@ export const environment = (databaseUrl: string, changes: Record<string, string>
   BASE_URL: 'http://countersign.test',
   RATE_LIMIT_PER_MINUTE: '1000000',
   LOG_LEVEL: 'silent',
+  // Tests run several workers at a time.
+  WORKER_PORT: '0',
   ...changes,
 });
 
@@ -143,14 +146,21 @@ export const newAgent = (changes: Record<string, unknown> = {}) => ({
   ...changes,
 });
 
+/** A console of a few files: the real one takes seconds to build. */
+export const consoleFixture = fileURLToPath(new URL('../fixtures/console-build', import.meta.url));
+
 /** With `other`: another node on its database, with the same clock and operator. */
-export async function startApp(changes: Record<string, string> = {}, other?: TestApp): Promise<TestApp> {
+export async function startApp(
+  changes: Record<string, string> = {},
+  other?: TestApp,
+  options: Pick<AppOptions, 'consoleFolder'> = {},
+): Promise<TestApp> {
   const databaseUrl = other?.databaseUrl ?? (await createDatabase());
   const clock = other?.clock ?? createTestClock();
   const logs: string[] = [];
   const config = loadConfig(environment(withLongConnectTimeout(databaseUrl), changes));
   const log = createLog({ level: config.logLevel, destination: { write: (line) => void logs.push(line) } });
-  const app = await createApp({ config, log, clock });
+  const app = await createApp({ config, log, clock, ...options });
   after(() => app.close());
   await app.prepare();
   const operator = other?.operator ?? (await createOperator(app, false));

@@ -1,6 +1,6 @@
 /** Creates the targets and principals of matrix-rows.ts. */
 import assert from 'node:assert/strict';
-import { randomUUID } from 'node:crypto';
+import { randomBytes, randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { text } from 'node:stream/consumers';
 import type { InjectOptions } from 'fastify';
@@ -9,6 +9,7 @@ import type { Principal, Target, TestRequest } from '../matrix/matrix-rows.ts';
 import { type Answer, newAgent, type TestApp } from './harness.ts';
 import { startIssuer } from './peers/issuers.ts';
 import { createPaymentEvents, type PaymentEvents } from './peers/payment-events.ts';
+import { cookieIn, createConsoleClient } from './scenarios/console.ts';
 import { createDelegationClient } from './scenarios/delegations.ts';
 
 export interface MatrixFixture {
@@ -209,6 +210,12 @@ export async function createMatrixFixture(t: TestApp): Promise<MatrixFixture> {
     return { outsiderId, chainId, delegationToken };
   };
 
+  const signIn = async (clientId: string, clientSecret: string) => {
+    const answer = await createConsoleClient(t).signIn({ clientId, clientSecret });
+    // An instance on plain http at a public address has no sessions.
+    return { sessionCookie: answer.status === 204 ? cookieIn(answer) : 'countersign=none' };
+  };
+
   const makePartner = async () => {
     const name = randomUUID();
     const issuer = `https://${name}.example`;
@@ -237,6 +244,23 @@ export async function createMatrixFixture(t: TestApp): Promise<MatrixFixture> {
     return { listingId };
   };
 
+  const makePerson = async (organizationId: string, agentId: string) => {
+    const [issuer, subject] = ['https://login.example.com', randomUUID()];
+    const { personId } = await asOperator('POST', `/organizations/${organizationId}/people`, {
+      ...{ issuer, subject, agentId },
+      name: 'Grace',
+      role: 'viewer',
+    });
+    // By SQL: there is no provider here.
+    const secret = randomBytes(32).toString('base64url');
+    await t.sql(
+      `insert into provider_sign_ins (sign_in_hash, return_to, expires_at, answered_at, issuer, subject)
+       values (sha256(convert_to($1, 'UTF8')), '/console', now() + interval '1 day', now(), $2, $3)`,
+      [secret, issuer, subject],
+    );
+    return { personId, signInCookie: `countersign-sign-in=${secret}` };
+  };
+
   const findEvent = async (agentId: string) => {
     const { data } = await asOperator('GET', `/audit?agentId=${agentId}&limit=1`);
     return { eventId: data[0].eventId };
@@ -253,6 +277,8 @@ export async function createMatrixFixture(t: TestApp): Promise<MatrixFixture> {
       fields.length === 0 || of.some((field) => fields.includes(field));
     return {
       ...{ organizationId, agentId, credentialId, clientSecret, token, colleagueId },
+      ...(needs('personId', 'signInCookie') && (await makePerson(organizationId, agentId))),
+      ...(needs('sessionCookie') && (await signIn(agentId, clientSecret))),
       ...(needs('eventId') && (await findEvent(agentId))),
       ...(needs('outsiderId', 'chainId', 'delegationToken') && (await makeDelegation(organizationId, token))),
       ...(needs('partnerId') && (await makePartner())),

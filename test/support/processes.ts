@@ -7,7 +7,7 @@ import { createDatabase, environment, skipWithout } from './harness.ts';
 import { type Relay, throughRelay } from './peers/relay.ts';
 import { authorize, makeOperator, type Service, startRedis, startServe, until } from './programs.ts';
 
-export async function startTwoProcesses(t: TestContext, relay?: Relay) {
+export async function startTwoProcesses(t: TestContext, relay?: Relay, changes: Record<string, string> = {}) {
   const redis = await startRedis();
   if (!redis) return skipWithout(t, 'redis-server');
   const databaseUrl = await createDatabase();
@@ -16,6 +16,7 @@ export async function startTwoProcesses(t: TestContext, relay?: Relay) {
     REDIS_URL: redis.url,
     // One line per request, with the id of the process that answered.
     LOG_LEVEL: 'debug',
+    ...changes,
   });
   const operator = await makeOperator(env);
   const service = await startServe(env);

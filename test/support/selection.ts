@@ -17,14 +17,18 @@ const slowest = [
   'test/faults/audit-killed.test.ts',
   'test/processes/key-rotation.test.ts',
   'test/processes/dev.test.ts',
+  'test/processes/cli-api.test.ts',
+  'test/processes/cli-profiles.test.ts',
   'test/faults/streams-killed.test.ts',
   'test/scaffold/java.test.ts',
   'test/scaffold/python.test.ts',
+  'test/sdk/python.test.ts',
   'test/scaffold/typescript.test.ts',
   'test/openapi/lint.test.ts',
   'test/openapi/reference-page.test.ts',
   'test/faults/webhooks-killed.test.ts',
   'test/audit-trail.test.ts',
+  'sdk/typescript/test/package.test.ts',
   'test/processes/commands.test.ts',
   'test/faults/plan-limits-two-processes.test.ts',
   'test/faults/postgres-unavailable.test.ts',
@@ -48,7 +52,8 @@ const slowest = [
 
 export const isSlow = (file: string): boolean => slowest.includes(file);
 
-const all = () => globSync(['src/**/*.test.ts', 'test/**/*.test.ts']).sort();
+const all = () =>
+  globSync(['src/**/*.test.ts', 'test/**/*.test.ts', 'sdk/typescript/test/**/*.test.ts']).sort();
 
 const rules = ['test/architecture.test.ts', 'test/contract.test.ts', 'test/generated.test.ts'];
 

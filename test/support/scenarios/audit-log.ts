@@ -110,6 +110,23 @@ export async function createTamperSession({ databaseUrl, clock }: TestApp) {
 }
 export type TamperSession = Awaited<ReturnType<typeof createTamperSession>>;
 
+/** Runs the statements of an attacker. */
+export type Attacker = Pick<TamperSession, 'run'>;
+
+/** An attacker whose changes stay: for what a server answers afterwards. Values become literals, so that statements can be joined. */
+export const createAttacker = (t: Pick<TestApp, 'sql'>): Attacker => ({
+  async run(text: string, values: unknown[] = []) {
+    const literals = values.map((value) =>
+      value === null ? 'null' : `'${Array.isArray(value) ? `{${value}}` : value}'`,
+    );
+    const statement = text.replaceAll(/\$(\d+)/g, (_, index) => literals[Number(index) - 1] as string);
+    const isRead = /^\s*select/i.test(text);
+    const rows = await t.sql(isRead ? statement : `set session_replication_role = replica; ${statement}`);
+    // Times as texts, as the adapter returns them.
+    return JSON.parse(JSON.stringify(rows ?? []));
+  },
+});
+
 /** The links in all segments, as a table for SQL. */
 export const auditLinks = `(
   select organization_id, size - octet_length(records) / 56 + place as sequence, number,
@@ -122,7 +139,7 @@ const recordsOf = (records: string): string[] => records.match(/.{112}/g) ?? [];
 const time = (column: string) => `to_char(${column}, 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"')`;
 
 /** Recomputes every hash of a chain from the current events, and makes new trees, without signatures. */
-export async function recomputeHashes(session: TamperSession, organizationId: string): Promise<void> {
+export async function recomputeHashes(session: Attacker, organizationId: string): Promise<void> {
   const segments = await session.run<{ number: number; records: string; at: string }>(
     `select number::int, encode(records, 'hex') as records, taken_at as at from audit_segments
      where organization_id = $1 order by number`,
@@ -173,7 +190,7 @@ export function createForger() {
 
 /** Signs all current checkpoints of a chain with the forger's key: each in a tree of its own, under the number it has. */
 export async function signAllCheckpoints(
-  session: TamperSession,
+  session: Attacker,
   organizationId: string,
   forger: ReturnType<typeof createForger>,
   keyId?: string,

@@ -30,6 +30,7 @@ export interface Delivery {
     duration_ms: number;
     http_status_code: number | null;
     error: string | null;
+    response_excerpt: string | null;
   }[];
 }
 

@@ -1,9 +1,9 @@
 /** Resources, shares and grants, and organizations that use them. */
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
-import { organizationScopes, resourceScopes } from '../../../src/contract/scopes.ts';
-import type { Resource } from '../../../src/features/resources/schema.ts';
-import type { Answer, TestApp } from '../harness.ts';
+import { organizationScopes, resourceScopes } from '../../../../src/contract/scopes.ts';
+import type { Resource } from '../../../../src/features/resources/schema.ts';
+import type { Answer, TestApp } from '../../harness.ts';
 
 export interface TestAgent {
   readonly agentId: string;

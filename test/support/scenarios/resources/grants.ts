@@ -1,8 +1,8 @@
 /** Resources and grants over HTTP, made by the operator or by an agent of the owner. */
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
-import { resourceScopes } from '../../../src/contract/scopes.ts';
-import type { TestApp } from '../harness.ts';
+import { resourceScopes } from '../../../../src/contract/scopes.ts';
+import type { TestApp } from '../../harness.ts';
 
 export interface TestResource {
   readonly resourceId: string;
@@ -23,7 +23,7 @@ interface NewResource {
 
 export function createGrants(t: TestApp) {
   const succeed = async (
-    method: 'POST' | 'PUT' | 'DELETE',
+    method: 'POST' | 'PUT' | 'PATCH' | 'DELETE',
     path: string,
     token: string,
     payload?: object,
@@ -80,6 +80,14 @@ export function createGrants(t: TestApp) {
 
     removeGrant: async (agentId: string, { resourceId }: TestResource) =>
       succeed('DELETE', `/agents/${agentId}/grants/${resourceId}`, await t.token()),
+
+    /** Sets the scopes of the resource. */
+    narrow: ({ resourceId, ownerToken }: TestResource, scopes: readonly string[]) =>
+      succeed('PATCH', `/resources/${resourceId}`, ownerToken, { scopes: scopes.map((name) => ({ name })) }),
+    share: ({ resourceId, ownerToken }: TestResource, organizationId: string, scopes: readonly string[]) =>
+      succeed('PUT', `/resources/${resourceId}/shares/${organizationId}`, ownerToken, { scopes }),
+    unshare: ({ resourceId, ownerToken }: TestResource, organizationId: string) =>
+      succeed('DELETE', `/resources/${resourceId}/shares/${organizationId}`, ownerToken),
 
     remove: ({ resourceId, ownerToken }: TestResource) =>
       succeed('DELETE', `/resources/${resourceId}`, ownerToken),

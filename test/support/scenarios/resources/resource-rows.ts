@@ -1,6 +1,6 @@
 /** Resources and grants by SQL, for tests of the features that read them. */
 import { randomUUID } from 'node:crypto';
-import type { TestApp } from '../harness.ts';
+import type { TestApp } from '../../harness.ts';
 
 export interface ResourceRow {
   readonly resourceId: string;

@@ -1,0 +1,112 @@
+/** A server, its operator, and `countersign` as a client of it. */
+import assert from 'node:assert/strict';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after } from 'node:test';
+import { createDatabase, environment } from '../harness.ts';
+import { authorize, type Client, makeOperator, startCountersign, startServe } from '../programs.ts';
+
+export interface Result {
+  readonly code: number | string;
+  readonly stdout: string;
+  readonly output: string;
+}
+
+export async function startApplyServer() {
+  const folder = mkdtempSync(join(tmpdir(), 'countersign-apply-'));
+  after(() => rmSync(folder, { recursive: true, force: true }));
+  const env = environment(await createDatabase());
+  const operator = await makeOperator(env);
+  const service = await startServe(env);
+  const headers = await authorize(service.url, operator);
+  let files = 0;
+
+  const variablesOf = (client: Client, url: string) => ({
+    COUNTERSIGN_URL: url,
+    COUNTERSIGN_CLIENT_ID: client.clientId,
+    COUNTERSIGN_CLIENT_SECRET: client.clientSecret,
+    COUNTERSIGN_CONFIG: join(folder, 'no-profiles.json'),
+  });
+
+  async function countersign(
+    args: readonly string[],
+    { client = operator as Client, url = service.url, input = '' } = {},
+  ): Promise<Result> {
+    const program = startCountersign(args, variablesOf(client, url), folder, input);
+    const code = await program.gone();
+    return { code, stdout: program.stdout(), output: program.output() };
+  }
+
+  function fileWith(text: string): string {
+    files += 1;
+    const file = join(folder, `identity-${files}.yaml`);
+    writeFileSync(file, text);
+    return file;
+  }
+
+  // biome-ignore lint/suspicious/noExplicitAny: answers of every shape
+  async function api(method: string, path: string, body?: object): Promise<any> {
+    const response = await fetch(`${service.url}/api/v1${path}`, {
+      method,
+      headers: { ...headers, ...(body && { 'content-type': 'application/json' }) },
+      ...(body && { body: JSON.stringify(body) }),
+    });
+    const text = await response.text();
+    assert.ok(response.ok, `${method} ${path}: ${response.status} ${text}`);
+    return text === '' ? undefined : JSON.parse(text);
+  }
+
+  /** A client of an organization that is not the operator's. */
+  async function newClient(slug: string, allowedScopes: readonly string[], role?: 'admin') {
+    const { organizationId } = await api('POST', '/organizations', { name: slug, slug, planTier: 'pro' });
+    const { agentId } = await api('POST', '/agents', {
+      email: `admin@${slug}.example`,
+      agentType: 'custom',
+      version: '1.0.0',
+      capabilities: ['a:b'],
+      owner: slug,
+      deploymentEnv: 'production',
+      organization_id: organizationId,
+      allowedScopes,
+    });
+    if (role) await api('POST', `/organizations/${organizationId}/members`, { agentId, role });
+    const client: Client = await api('POST', `/agents/${agentId}/credentials`);
+    return { organizationId, agentId, client };
+  }
+
+  return {
+    env,
+    folder,
+    operator,
+    service,
+    countersign,
+    fileWith,
+    api,
+    newClient,
+    variables: variablesOf(operator, service.url),
+    /** Runs apply with a text and options. */
+    applied: (text: string, ...options: string[]) => countersign(['apply', '-f', fileWith(text), ...options]),
+    agentBy: async (email: string) =>
+      (await api('GET', `/agents?email=${encodeURIComponent(email)}`)).data[0],
+  };
+}
+
+/** An entry of `agents`; `more` are further lines. */
+export const agentText = (email: string, more = '') => `
+  - email: ${email}
+    agentType: screener
+    version: 1.0.0
+    capabilities: [resume:read]
+    owner: talent
+    deploymentEnv: production
+${more}`;
+
+export const everyScope = [
+  'agents:read',
+  'agents:write',
+  'webhooks:read',
+  'webhooks:write',
+  'resources:read',
+  'resources:write',
+];
