@@ -1,5 +1,6 @@
 /** CPU time of an archive, and how long it blocks the event loop. In this process, without the cost of an HTTP request. */
 
+import { join } from 'node:path';
 import { buffer } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
@@ -7,6 +8,7 @@ import { createTemplates } from '../../src/adapters/templates.ts';
 import { archive } from '../../src/adapters/zip.ts';
 import { fill } from '../../src/features/scaffold/project.ts';
 import { languages } from '../../src/features/scaffold/schema.ts';
+import { copiedSdkFiles } from '../../src/features/scaffold/sdk-files.ts';
 import type { BenchContext, Result } from '../support/bench.ts';
 import { median } from '../support/rounds.ts';
 
@@ -29,7 +31,8 @@ const agent = {
 };
 
 export async function scaffold({ log }: BenchContext): Promise<Result[]> {
-  const template = createTemplates(fileURLToPath(new URL('../../scaffolds/', import.meta.url)));
+  const root = fileURLToPath(new URL('../../', import.meta.url));
+  const template = createTemplates(join(root, 'scaffolds'), copiedSdkFiles(root));
   const createArchive = async (language: string) => buffer(archive(fill(await template(language), agent)));
 
   log('once each, to load templates and compressor');

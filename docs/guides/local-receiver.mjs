@@ -1,12 +1,15 @@
 /**
- * A webhook receiver for trying webhooks on one machine:  SIGNING_SECRET=whsec_… node docs/guides/local-receiver.mjs [port]
- * It needs a certificate in ./receiver-cert.pem and ./receiver-key.pem, and prints each delivery with the result of the check.
+ * A webhook receiver for trying webhooks on one machine:  SIGNING_SECRET=whsec_… node docs/guides/local-receiver.mjs [port or address]
+ * It prints each delivery with the result of the check. For https, the default, it needs a certificate in ./receiver-cert.pem and
+ * ./receiver-key.pem. `countersign listen` can send to an http address, such as http://localhost:9000.
  */
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import { readFileSync } from 'node:fs';
-import { createServer } from 'node:https';
+import * as http from 'node:http';
+import * as https from 'node:https';
 
-const port = Number(process.argv[2] ?? 9443);
+const argument = process.argv[2] ?? '9443';
+const address = new URL(/^\d+$/.test(argument) ? `https://localhost:${argument}` : argument);
 const secret = process.env.SIGNING_SECRET ?? '';
 const maxAgeSeconds = 300;
 const handled = new Set();
@@ -24,8 +27,7 @@ function verify(headers, rawBody) {
   return isValid ? 'valid' : 'bad signature';
 }
 
-const certificate = { cert: readFileSync('receiver-cert.pem'), key: readFileSync('receiver-key.pem') };
-createServer(certificate, async (request, response) => {
+async function receive(request, response) {
   const chunks = [];
   for await (const chunk of request) chunks.push(chunk);
   const rawBody = Buffer.concat(chunks);
@@ -34,4 +36,13 @@ createServer(certificate, async (request, response) => {
   console.log(request.headers['x-service-event'], id, result, handled.has(id) ? '(seen before)' : '');
   if (result === 'valid') handled.add(id);
   response.writeHead(result === 'valid' ? 204 : 401).end();
-}).listen(port, 'localhost', () => console.log(`receiver https://localhost:${port}`));
+}
+
+const server =
+  address.protocol === 'https:'
+    ? https.createServer(
+        { cert: readFileSync('receiver-cert.pem'), key: readFileSync('receiver-key.pem') },
+        receive,
+      )
+    : http.createServer(receive);
+server.listen(Number(address.port), address.hostname, () => console.log(`receiver ${address.origin}`));
