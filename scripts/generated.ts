@@ -7,15 +7,25 @@ import { loadConfig } from '../src/kernel/config/config.ts';
 import { generateKeyPair } from '../src/kernel/config/keypair.ts';
 import { type Variable, variables } from '../src/kernel/config/variables.ts';
 import { createLog } from '../src/kernel/observability/log.ts';
+import type { OpenApi } from './api-types.ts';
+import { commandLinePage } from './command-line-page.ts';
+import { consoleClient } from './console-client.ts';
 import { limitsPage, metricsPage, scopesPage } from './contract-pages.ts';
+import { identitySchema } from './identity-schema.ts';
+import { sdkClient } from './sdk-client.ts';
 
 const notice = (source: string) => `<!-- Generated from ${source} by \`npm run openapi\`; do not edit. -->\n`;
 
 export async function generatedFiles(): Promise<Record<string, string>> {
+  const document = await openapi();
   return {
-    'openapi.json': `${JSON.stringify(await openapi(), null, 2)}\n`,
+    'openapi.json': `${JSON.stringify(document, null, 2)}\n`,
+    'console/src/api/generated.ts': consoleClient(document as OpenApi),
+    'sdk/typescript/src/generated.ts': sdkClient(document as OpenApi),
+    'docs/reference/command-line.md': commandLinePage(notice('the route table and src/commands/'), document),
     'docs/reference/configuration.md': configuration(),
     'docs/reference/errors.md': errorTable(),
+    'docs/reference/identity.schema.json': `${JSON.stringify(identitySchema(document), null, 2)}\n`,
     'docs/reference/events.md': eventTable(),
     'docs/reference/limits.md': limitsPage(notice('src/contract/limits.ts')),
     'docs/reference/metrics.md': metricsPage(notice('src/contract/metrics.ts')),

@@ -1,18 +1,23 @@
 /**
- * Signs test/support/scaffold/access-token-cases.ts with keys made for this run and writes the file that the generated projects
- * contain. The private keys are not stored, so that every run replaces all tokens.
+ * Signs test/support/scaffold/access-token-cases.ts with keys made for this run. Writes the file that the generated projects
+ * contain, and `tokens` of sdk/vectors.json. The private keys are not stored, so that every run replaces all tokens.
  */
 import { createHmac, generateKeyPairSync, sign as signBytes } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
 import {
+  type AcceptedCase,
   accepted,
+  acceptedBySdks,
   audience,
   issuer,
   organizationId,
+  type RefusedCase,
   refused,
+  refusedBySdks,
   type TokenCase,
   type TokenKey,
 } from '../test/support/scaffold/access-token-cases.ts';
+import { replaceVectors } from './sdk-vectors.ts';
 
 const createKeys = () => ({
   rsa: generateKeyPairSync('rsa', { modulusLength: 2048 }),
@@ -54,14 +59,21 @@ const jwkOf = (kid: TokenKey) => ({
 
 const head = ({ name, acceptAnyOrganization }: TokenCase) => ({ name, acceptAnyOrganization });
 
+const acceptedEntry = (each: AcceptedCase) => ({
+  ...head(each),
+  verified: each.verified,
+  token: sign(each),
+});
+const refusedEntry = (each: RefusedCase) => ({ ...head(each), reason: each.reason, token: sign(each) });
+
 const file = {
   issuer,
   audience,
   organizationId,
   jwks: { keys: [jwkOf('rsa'), jwkOf('ec'), jwkOf('ed25519')] },
-  accepted: accepted.map((each) => ({ ...head(each), verified: each.verified, token: sign(each) })),
+  accepted: accepted.map(acceptedEntry),
   refused: [
-    ...refused.map((each) => ({ ...head(each), reason: each.reason, token: sign(each) })),
+    ...refused.map(refusedEntry),
     ...['', 'x', 'x.y.z'].map((token) => ({
       name: `not a token: "${token}"`,
       acceptAnyOrganization: false,
@@ -73,3 +85,18 @@ const file = {
 
 const target = new URL('../scaffolds/shared/testdata/access-token-cases.json', import.meta.url);
 writeFileSync(target, `${JSON.stringify(file, undefined, 1)}\n`);
+
+const withOptions = <Entry>(entry: Entry, { at, require }: TokenCase) => ({ ...entry, at, require });
+replaceVectors({
+  tokens: {
+    ...file,
+    accepted: [...file.accepted, ...acceptedBySdks.map((each) => withOptions(acceptedEntry(each), each))],
+    refused: [
+      ...file.refused.map((entry) => ({ ...entry, code: 'invalid_token' })),
+      ...refusedBySdks.map((each) => ({
+        ...withOptions(refusedEntry(each), each),
+        code: each.code ?? 'invalid_token',
+      })),
+    ],
+  },
+});
