@@ -183,7 +183,9 @@ export const eventTypes = [
   "webhook.deleted",
   "webhook.secret_rotated",
   "webhook.tested",
-  "webhook.replayed"
+  "webhook.replayed",
+  "encryption_key.rotation_started",
+  "encryption_key.rotation_ended"
 ] as const;
 
 export type EventType = (typeof eventTypes)[number];

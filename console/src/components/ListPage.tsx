@@ -1,4 +1,4 @@
-import { ActionIcon, Group, Pagination, Text, Tooltip } from '@mantine/core';
+import { ActionIcon, Button, Group, Pagination, Text, Tooltip } from '@mantine/core';
 import type { ReactNode } from 'react';
 import { type Column, DataTable } from './DataTable.tsx';
 import { DetailPane } from './DetailPane.tsx';
@@ -143,7 +143,14 @@ function ListContent<Row>(props: ListPageProps<Row> & { readonly selected: strin
             selectedId={selected}
           />
         </div>
-      ) : isFiltered || total > 0 ? (
+      ) : total > 0 ? (
+        <EmptyState
+          title={`This page has no ${noun}`}
+          text="The list is shorter than that."
+          icon="filter"
+          action={<Button onClick={() => onSearch({ page: 1, selected: undefined })}>First page</Button>}
+        />
+      ) : isFiltered ? (
         <EmptyState title={`No ${noun} match`} text="Change or clear the filters." icon="filter" />
       ) : (
         <EmptyState {...empty} />

@@ -5,6 +5,7 @@ import { createMemoryKv } from '../../adapters/kv/memory-kv.ts';
 import { createInvalidatingCache } from '../../kernel/data/invalidating-cache.ts';
 import { createIds } from '../../kernel/ids.ts';
 import { createLedger } from '../../kernel/ledger.ts';
+import { createMetrics } from '../../kernel/observability/metrics.ts';
 import { createAgentCache, invalidateAgents } from './agent-cache.ts';
 import type { Agent } from './schema.ts';
 
@@ -79,7 +80,11 @@ describe('the agent cache', () => {
   it('does not store a value that was read before an invalidation', async () => {
     const { agentId } = await t.agent();
     const older = (await call('GET', agentId)) as Agent;
-    const cache = createInvalidatingCache({ kv: createMemoryKv(t.clock), clock: t.clock });
+    const cache = createInvalidatingCache({
+      kv: createMemoryKv(t.clock),
+      clock: t.clock,
+      metrics: createMetrics(),
+    });
     const ledger = createLedger({
       clock: t.clock,
       ids: createIds(),

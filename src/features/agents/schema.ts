@@ -3,7 +3,15 @@ import { agentTypes, serviceFragments } from '../../contract/identity.ts';
 import Type from '../../contract/json-schema.ts';
 import { pageSizes } from '../../contract/limits.ts';
 import { scopes } from '../../contract/scopes.ts';
-import { literals, PageOf, pageQuery, Timestamp, Uuid, UuidList } from '../../contract/shapes.ts';
+import {
+  literals,
+  PageOf,
+  pageQuery,
+  Timestamp,
+  timeRangeQuery,
+  Uuid,
+  UuidList,
+} from '../../contract/shapes.ts';
 
 export const deploymentEnvs = ['development', 'staging', 'production'] as const;
 export const agentStatuses = ['active', 'suspended', 'decommissioned'] as const;
@@ -117,6 +125,7 @@ export const AgentParams = Type.Object({ agentId: Uuid });
 
 export const AgentQuery = Type.Object({
   ...pageQuery(pageSizes.standard),
+  ...timeRangeQuery('agents'),
   ids: Type.Optional(UuidList(pageSizes.standard.max)),
   organizationId: Type.Optional(
     Type.Unsafe<string>({

@@ -8,6 +8,7 @@ import { createFairQueue } from '../../kernel/concurrency/fair-queue.ts';
 import { andThen } from '../../kernel/concurrency/maybe-promise.ts';
 import type { Tx } from '../../kernel/data/db.ts';
 import { fail } from '../../kernel/fail.ts';
+import { timeRangeOf } from '../../kernel/http/input/time-range.ts';
 import { type FieldProblem, validationError } from '../../kernel/http/input/validation.ts';
 import { pageOf } from '../../kernel/http/page.ts';
 import { createAgentCache } from './agent-cache.ts';
@@ -33,11 +34,10 @@ import { eventOf } from './transitions.ts';
 const searchLimits = { concurrency: 3, maxQueue: 500 } as const;
 
 /** Filters that a large part of the agents may match, without a counter for their total. */
-const isSearch = ({ q, capability, deploymentEnv }: AgentQuery): boolean =>
-  [q, capability, deploymentEnv].some((filter) => filter !== undefined);
+const isSearch = ({ q, capability, deploymentEnv, since, until }: AgentQuery): boolean =>
+  [q, capability, deploymentEnv, since, until].some((filter) => filter !== undefined);
 
 export function createAgentService(deps: AgentDeps): AgentService {
-  const runQueued = createFairQueue(searchLimits);
   const {
     db,
     clock,
@@ -51,11 +51,14 @@ export function createAgentService(deps: AgentDeps): AgentService {
     readPublicKey,
   } = deps;
 
+  const runQueued = createFairQueue({ ...searchLimits, measured: { metrics, name: 'agent_searches' } });
   const findAgent = createBatcher({
+    name: 'agents.find',
     run: (agentIds: readonly string[]) => findAgents(db, agentIds),
     maxBatch: 100,
     concurrency: 1,
     maxQueue: 2_000,
+    metrics,
   });
 
   const readCached = createAgentCache(deps, findAgent);
@@ -162,7 +165,8 @@ export function createAgentService(deps: AgentDeps): AgentService {
     },
 
     async list(caller, query) {
-      const read = () => listAgents(db, tenantOf(caller), query);
+      const range = timeRangeOf(query);
+      const read = () => listAgents(db, tenantOf(caller), query, range);
       const { rows, total } = await (isSearch(query) ? runQueued(caller.organizationId, read) : read());
       return pageOf(query, rows, total);
     },

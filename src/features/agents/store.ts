@@ -3,6 +3,7 @@ import { operatorScope } from '../../contract/scopes.ts';
 import type { Queryable } from '../../kernel/data/db.ts';
 import { lockExclusive, lockShared } from '../../kernel/data/locks.ts';
 import { join, listOf, prepared, type Sql, sql } from '../../kernel/data/sql.ts';
+import { createdWithin, type TimeRange } from '../../kernel/data/time-range.ts';
 import { offsetOf } from '../../kernel/http/page.ts';
 import type { Agent, AgentQuery, PublicJwk } from './schema.ts';
 
@@ -106,7 +107,10 @@ export async function lockAgentsShared(tx: Queryable, agentIds: readonly string[
 const escapeLike = (text: string): string => text.replace(/[\\%_]/g, '\\$&');
 
 /** Filters that `agent_counts` does not know. Each has an index; migration 0026 has those of prefixes and capabilities. */
-function freeFilters({ ids, owner, email, q, deploymentEnv, capability }: AgentQuery): Sql[] {
+function freeFilters(
+  { ids, owner, email, q, deploymentEnv, capability }: AgentQuery,
+  range: TimeRange,
+): Sql[] {
   const prefix = q === undefined ? undefined : sql`lower(${escapeLike(q)}) || '%'`;
   return [
     ...(ids === undefined ? [] : [sql`agent_id = any(${ids.split(',')}::uuid[])`]),
@@ -115,10 +119,16 @@ function freeFilters({ ids, owner, email, q, deploymentEnv, capability }: AgentQ
     ...(prefix === undefined ? [] : [sql`(lower(email) like ${prefix} or lower(owner) like ${prefix})`]),
     ...(deploymentEnv === undefined ? [] : [sql`deployment_env = ${deploymentEnv}`]),
     ...(capability === undefined ? [] : [sql`capabilities @> array[${capability}]`]),
+    ...createdWithin(range),
   ];
 }
 
-export async function listAgents(db: Queryable, tenant: string | undefined, query: AgentQuery) {
+export async function listAgents(
+  db: Queryable,
+  tenant: string | undefined,
+  query: AgentQuery,
+  range: TimeRange,
+) {
   const { organizationId, agentType, status } = query;
   const counted = [
     ofTenant(tenant),
@@ -126,7 +136,7 @@ export async function listAgents(db: Queryable, tenant: string | undefined, quer
     ...(agentType === undefined ? [] : [sql`agent_type = ${agentType}`]),
     ...(status === undefined ? [] : [sql`status = ${status}`]),
   ];
-  const free = freeFilters(query);
+  const free = freeFilters(query, range);
   const matches = join([...counted, ...free], ' and ');
   const rows = await db.many<Agent>(
     'agents.list',

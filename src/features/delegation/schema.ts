@@ -2,7 +2,16 @@ import type { Static } from 'typebox';
 import Type from '../../contract/json-schema.ts';
 import { limits, pageSizes } from '../../contract/limits.ts';
 import { audienceUri } from '../../contract/patterns.ts';
-import { literals, Nullable, PageOf, pageQuery, ScopeName, Timestamp, Uuid } from '../../contract/shapes.ts';
+import {
+  literals,
+  Nullable,
+  PageOf,
+  pageQuery,
+  ScopeName,
+  Timestamp,
+  timeRangeQuery,
+  Uuid,
+} from '../../contract/shapes.ts';
 
 export const chainStatuses = ['active', 'expired', 'revoked'] as const;
 export type ChainStatus = (typeof chainStatuses)[number];
@@ -114,6 +123,7 @@ export const DelegationParams = Type.Object({ chainId: Uuid });
 
 export const DelegationQuery = Type.Object({
   ...pageQuery(pageSizes.standard),
+  ...timeRangeQuery('delegations'),
   role: Type.Unsafe<'delegator' | 'delegatee' | 'any'>({
     type: 'string',
     enum: ['delegator', 'delegatee', 'any'],

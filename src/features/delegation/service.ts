@@ -1,5 +1,6 @@
 import { type Caller, isOperator, tenantOf } from '../../kernel/caller.ts';
 import { fail } from '../../kernel/fail.ts';
+import { timeRangeOf } from '../../kernel/http/input/time-range.ts';
 import { type Page, pageOf } from '../../kernel/http/page.ts';
 import {
   agentsOf,
@@ -82,6 +83,7 @@ export function createDelegationService(deps: DelegationDeps): DelegationService
         db,
         { agentId: caller.agentId, tenant: tenantOf(caller) },
         query,
+        timeRangeOf(query),
         new Date(clock.now()),
       );
       return pageOf(query, rows.map(withCurrentStatus), total);

@@ -2,6 +2,7 @@ import { operatorScope } from '../../contract/scopes.ts';
 import type { Queryable } from '../../kernel/data/db.ts';
 import { type LockMode, lockExclusive, lockRows } from '../../kernel/data/locks.ts';
 import { join, prepared, sql } from '../../kernel/data/sql.ts';
+import { createdWithin, type TimeRange } from '../../kernel/data/time-range.ts';
 import { offsetOf } from '../../kernel/http/page.ts';
 import type { Chain, Link } from './chain.ts';
 import type { ChainStatus, DelegationQuery, DescendantQuery } from './schema.ts';
@@ -156,11 +157,16 @@ export async function listLinks(
   db: Queryable,
   caller: { readonly agentId: string; readonly tenant: string | undefined },
   query: DelegationQuery,
+  range: TimeRange,
   now: Date,
 ) {
   const { status } = query;
   const matches = join(
-    [inRange(query, caller), ...(status === undefined ? [] : [statusIs(status, now)])],
+    [
+      inRange(query, caller),
+      ...(status === undefined ? [] : [statusIs(status, now)]),
+      ...createdWithin(range),
+    ],
     ' and ',
   );
   const rows = await db.many<Link>(

@@ -5,6 +5,7 @@
  * `used_outside_tokens`. The tokens feature mints access tokens; adapters/keys/external-tokens.ts verifies signatures.
  */
 
+import { anyTime } from '../../kernel/data/time-range.ts';
 import type { Oidc, OidcDeps } from './deps.ts';
 import { createExchange } from './exchange/exchange.ts';
 import { createIdTokens } from './exchange/id-token.ts';
@@ -29,6 +30,6 @@ export function createOidc(deps: OidcDeps): Oidc {
     loops: [createPurgeLoop(deps)],
     exchange,
     listActivePolicies: async (agentId, limit) =>
-      (await listPolicies(deps.db, undefined, { agentId, status: 'active', page: 1, limit })).rows,
+      (await listPolicies(deps.db, undefined, { agentId, status: 'active', page: 1, limit }, anyTime)).rows,
   };
 }

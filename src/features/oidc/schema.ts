@@ -13,6 +13,7 @@ import {
   pageQuery,
   ScopeName,
   Timestamp,
+  timeRangeQuery,
   Uuid,
 } from '../../contract/shapes.ts';
 
@@ -168,6 +169,7 @@ export const TrustPolicyParams = Type.Object({ policyId: Uuid });
 
 export const TrustPolicyQuery = Type.Object({
   ...pageQuery(pageSizes.standard),
+  ...timeRangeQuery('trust policies'),
   agentId: Type.Optional(Uuid),
   provider: Type.Optional(literals(providers)),
   status: Type.Optional(literals(statuses)),

@@ -9,6 +9,7 @@ import {
   PageOf,
   pageQuery,
   Timestamp,
+  timeRangeQuery,
   Uuid,
 } from '../../contract/shapes.ts';
 
@@ -82,6 +83,7 @@ export const OrganizationParams = Type.Object({ orgId: Uuid });
 
 export const OrganizationQuery = Type.Object({
   ...pageQuery(pageSizes.standard),
+  ...timeRangeQuery('organizations'),
   status: Type.Optional(literals(organizationStatuses)),
 });
 export type OrganizationQuery = Static<typeof OrganizationQuery>;

@@ -9,6 +9,7 @@ import {
 import { isoTime } from '../../kernel/clock.ts';
 import type { Queryable, Tx } from '../../kernel/data/db.ts';
 import { fail } from '../../kernel/fail.ts';
+import { timeRangeOf } from '../../kernel/http/input/time-range.ts';
 import { pageOf } from '../../kernel/http/page.ts';
 import { organization as organizationResource, type Role } from '../../kernel/policy.ts';
 import type { OrganizationDeps, OrganizationService, RoleHolder } from './deps.ts';
@@ -93,7 +94,7 @@ export function createOrganizationService(deps: OrganizationDeps): OrganizationS
 
     async list(caller, query) {
       const tenant = isOperator(caller) ? undefined : caller.organizationId;
-      const { rows, total } = await listOrganizations(db, tenant, query);
+      const { rows, total } = await listOrganizations(db, tenant, query, timeRangeOf(query));
       return pageOf(query, rows.map(toOrganization), total);
     },
 

@@ -1,6 +1,7 @@
 import type { PlanTier } from '../../contract/limits.ts';
 import type { Queryable } from '../../kernel/data/db.ts';
-import { sql } from '../../kernel/data/sql.ts';
+import { join, sql } from '../../kernel/data/sql.ts';
+import { createdWithin, type TimeRange } from '../../kernel/data/time-range.ts';
 import { offsetOf } from '../../kernel/http/page.ts';
 import type { OrganizationQuery } from './schema.ts';
 import type { OrganizationStatus } from './transitions.ts';
@@ -78,10 +79,20 @@ export const findOrganizationBySlug = (
   );
 
 /** `tenant`: the one organization that the caller may see; undefined for operators, who see all. */
-export async function listOrganizations(db: Queryable, tenant: string | undefined, query: OrganizationQuery) {
-  const matches = sql`
-    (${tenant ?? null}::uuid is null or organization_id = ${tenant ?? null})
-    and (${query.status ?? null}::text is null or status = ${query.status ?? null})`;
+export async function listOrganizations(
+  db: Queryable,
+  tenant: string | undefined,
+  query: OrganizationQuery,
+  range: TimeRange,
+) {
+  const matches = join(
+    [
+      sql`(${tenant ?? null}::uuid is null or organization_id = ${tenant ?? null})
+          and (${query.status ?? null}::text is null or status = ${query.status ?? null})`,
+      ...createdWithin(range),
+    ],
+    ' and ',
+  );
   const rows = await db.many<StoredOrganization>(
     'organizations.list',
     sql`select ${columns} from organizations where ${matches}

@@ -11,6 +11,7 @@ import {
   PageOf,
   pageQuery,
   Timestamp,
+  timeRangeQuery,
   Uuid,
 } from '../../contract/shapes.ts';
 import { resourceClaims } from '../../kernel/ports/resources.ts';
@@ -124,6 +125,7 @@ export const immutableFields = ['resourceId', 'organizationId', 'identifier', 'c
 export const ResourceParams = Type.Object({ resourceId: Uuid });
 export const ResourceQuery = Type.Object({
   ...pageQuery(pageSizes.standard),
+  ...timeRangeQuery('resources'),
   q: Type.Optional(
     Type.String({ maxLength: maxIdentifierLength, description: 'a part of the name or the identifier' }),
   ),

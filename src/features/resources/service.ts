@@ -6,6 +6,7 @@ import { isoTime } from '../../kernel/clock.ts';
 import type { Tx } from '../../kernel/data/db.ts';
 import { lockExclusive } from '../../kernel/data/locks.ts';
 import { fail } from '../../kernel/fail.ts';
+import { timeRangeOf } from '../../kernel/http/input/time-range.ts';
 import { type FieldProblem, validationError } from '../../kernel/http/input/validation.ts';
 import { pageOf } from '../../kernel/http/page.ts';
 import { type ResourceClaim, resourceClaims } from '../../kernel/ports/resources.ts';
@@ -79,7 +80,7 @@ export function createResourceService(deps: ResourceDeps): ResourceService {
     },
 
     async list(caller, query) {
-      const { rows, total } = await listResources(db, tenantOf(caller), query);
+      const { rows, total } = await listResources(db, tenantOf(caller), query, timeRangeOf(query));
       return pageOf(query, rows.map(toResource), total);
     },
 

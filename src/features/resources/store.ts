@@ -1,6 +1,7 @@
 /** The tables `resources` and `resource_shares`. */
 import type { Queryable } from '../../kernel/data/db.ts';
-import { type Sql, sql } from '../../kernel/data/sql.ts';
+import { join, type Sql, sql } from '../../kernel/data/sql.ts';
+import { createdWithin, type TimeRange } from '../../kernel/data/time-range.ts';
 import { offsetOf } from '../../kernel/http/page.ts';
 import type { ListedShare, ListQuery, Resource, ResourceQuery, Share } from './schema.ts';
 
@@ -42,9 +43,16 @@ export async function listResources(
   db: Queryable,
   tenant: string | undefined,
   query: ResourceQuery,
+  range: TimeRange,
 ): Promise<{ rows: VisibleResource[]; total: number }> {
   const q = (query.q ?? '').toLowerCase();
-  const contains = sql`(strpos(lower(r.name), ${q}) > 0 or strpos(lower(r.identifier), ${q}) > 0) and ${ownerExists}`;
+  const contains = join(
+    [
+      sql`(strpos(lower(r.name), ${q}) > 0 or strpos(lower(r.identifier), ${q}) > 0) and ${ownerExists}`,
+      ...createdWithin(range, sql`r.created_at`),
+    ],
+    ' and ',
+  );
   // By index: the rows of all other organizations are not read.
   const known =
     tenant === undefined

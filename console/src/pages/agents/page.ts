@@ -13,6 +13,8 @@ export const agentsPage = definePage({
     agentType: oneOf(agentTypes),
     deploymentEnv: oneOf(deploymentEnvs),
     capability: text(),
+    from: text(),
+    to: text(),
     page: wholeNumber(1),
     register: flag(),
   },

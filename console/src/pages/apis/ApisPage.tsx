@@ -19,6 +19,7 @@ import { ScopeBadges } from './ScopeBadges.tsx';
 
 const filters: readonly Filter[] = [
   { kind: 'text', name: 'q', label: 'Search', placeholder: 'Part of name or identifier', maxLength: 512 },
+  { kind: 'time' },
 ];
 const shownScopes = 3;
 
@@ -66,7 +67,7 @@ export function ApisPage(): ReactNode {
   const [search, setSearch] = usePageSearch(apisPage);
   const goTo = useGoTo();
   const mayWrite = useCan()('resources:write');
-  const input = { query: { q: search.q, page: search.page } };
+  const input = { query: { q: search.q, since: search.from, until: search.to, page: search.page } };
   const query = useApi('listResources', input, { keepPrevious: true });
   const columns = useMemo(() => columnsFor(session), [session]);
   const open = (resourceId: string) => goTo({ to: '/apis/$resourceId', params: { resourceId } });

@@ -6,7 +6,7 @@ export const apisPage = definePage({
   title: 'APIs',
   navigation: { group: 'Identity', order: 2, icon: 'apis' },
   scope: 'resources:read',
-  search: { q: text(), page: wholeNumber(1), create: flag() },
+  search: { q: text(), from: text(), to: text(), page: wholeNumber(1), create: flag() },
   commands: [
     {
       label: 'Register an API',

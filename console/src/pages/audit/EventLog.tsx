@@ -63,6 +63,7 @@ const families = [...new Set(eventTypes.map((type) => `${type.split('.')[0]}.*`)
 const filtersFor = (isOperator: boolean): readonly Filter[] => [
   { kind: 'choice', name: 'action', label: 'Action', options: [...families, ...eventTypes].toSorted() },
   { kind: 'choice', name: 'outcome', label: 'Outcome', options: ['success', 'failure'] },
+  { kind: 'text', name: 'reason', label: 'Reason', placeholder: 'Reason of a failure' },
   { kind: 'text', name: 'agentId', label: 'Agent', placeholder: 'Agent id', maxLength: 36 },
   { kind: 'text', name: 'actorId', label: 'Acted by', placeholder: 'Acted by: agent id', maxLength: 36 },
   { kind: 'time' },
@@ -79,7 +80,7 @@ const filtersFor = (isOperator: boolean): readonly Filter[] => [
     : []),
 ];
 
-const inputOf = ({ page, agentId, actorId, action, outcome, from, to, organizationId }: Search) => ({
+const inputOf = ({ page, agentId, actorId, action, outcome, reason, from, to, organizationId }: Search) => ({
   query: {
     page,
     limit,
@@ -87,6 +88,7 @@ const inputOf = ({ page, agentId, actorId, action, outcome, from, to, organizati
     ...(actorId && { actorId }),
     ...(action && { action }),
     ...(outcome && { outcome }),
+    ...(reason && { reason }),
     ...(from && { fromDate: from }),
     ...(to && { toDate: to }),
     ...(organizationId && { organizationId }),

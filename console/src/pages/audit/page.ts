@@ -12,6 +12,7 @@ export const auditPage = definePage({
     actorId: text(),
     action: text(),
     outcome: oneOf(['success', 'failure']),
+    reason: text(),
     from: text(),
     to: text(),
     organizationId: text(),

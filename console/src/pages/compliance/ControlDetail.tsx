@@ -1,6 +1,7 @@
 import { Stack, Text } from '@mantine/core';
 import { PageLink } from '../../app/navigation.tsx';
 import { CopyAsCurl } from '../../components/CopyAsCurl.tsx';
+import { controlRemedies } from '../../components/control-remedies.ts';
 import { exactTime } from '../../components/RelativeTime.tsx';
 import classes from './Compliance.module.css';
 import { ControlStatus } from './ControlStatus.tsx';
@@ -15,7 +16,8 @@ export function ControlDetail({
   readonly control: Control | undefined;
 }) {
   if (!control) return <Text size="sm">There is no such control, or the filter hides it.</Text>;
-  const { check, remedy, page } = evidence[id] ?? {};
+  const { check, page } = evidence[id] ?? {};
+  const remedy = controlRemedies[id];
   return (
     <Stack gap="sm">
       <dl className={classes.facts}>

@@ -6,8 +6,6 @@ export type Control = Output<'getControls'>['controls'][number];
 export interface Evidence {
   /** How the result was found. */
   readonly check: string;
-  /** What to do when it fails. */
-  readonly remedy?: string;
   /** A page with the same facts. */
   readonly page?: { readonly to: string; readonly label: string; readonly search?: Record<string, string> };
 }
@@ -20,7 +18,6 @@ export const evidence: Readonly<Record<string, Evidence>> = {
   },
   'CC6.1-KEYS': {
     check: 'Looks at the type and the size of every published signing key.',
-    remedy: 'Replace the signing key: countersign keys makes a stronger one.',
     page: { to: '/settings', label: 'Signing keys' },
   },
   'CC6.2': {
@@ -30,34 +27,27 @@ export const evidence: Readonly<Record<string, Evidence>> = {
   'CC6.3': { check: 'Asks the policy engine about an anonymous request. It must refuse.' },
   'CC6.6': {
     check: 'Compares RATE_LIMIT_PER_MINUTE with a limit that still has an effect.',
-    remedy: 'Lower RATE_LIMIT_PER_MINUTE.',
   },
   'CC6.7': {
     check: 'Looks at the public address of the instance (BASE_URL).',
-    remedy: 'Serve the instance over TLS and set BASE_URL to its https:// address.',
   },
   'CC7.1': {
     check:
       'Reads the privileges and triggers of all tables with audit evidence: each change or deletion must be refused.',
-    remedy: 'Restore the triggers append_only, or take the privileges from the role of the service.',
   },
   'CC7.2': {
     check: 'Verifies hashes and signatures of the audit log, newest events first.',
-    remedy: 'Find out who changed the database. The log of the server names the first event that differs.',
     page: { to: '/audit', label: 'Verify the audit log in your browser' },
   },
   'C1.1': {
     check: 'Looks whether the key for stored secrets is configured.',
-    remedy: 'Set DATA_ENCRYPTION_KEY.',
     page: { to: '/webhooks', label: 'Webhooks' },
   },
   'C1.2': { check: 'Looks for days of the audit log that are older than the retention.' },
   'A1.2': {
     check: 'Reads fsync, full_page_writes and synchronous_commit of PostgreSQL.',
-    remedy: 'Switch them on in the configuration of PostgreSQL.',
   },
   'A1.3': {
     check: 'The service cannot see backups, so it does not say that they can be restored.',
-    remedy: 'Restore a backup elsewhere from time to time, and keep the protocol as evidence.',
   },
 };

@@ -74,6 +74,7 @@ const roleFilter: Filter = {
     { value: 'delegatee', label: 'Was given it' },
   ],
 };
+const timeFilter: Filter = { kind: 'time' };
 const organizationFilter: Filter = {
   kind: 'text',
   name: 'organizationId',
@@ -86,12 +87,14 @@ export function DelegationsPage() {
   const [search, setSearch] = usePageSearch(delegationsPage);
   const readsAll = session.scopes.includes('audit:read');
   const crossesOrganizations = session.multiTenant && session.scopes.includes('admin:orgs');
-  const { agentId, role, status, organizationId, page, selected, view, delegate } = search;
+  const { agentId, role, status, organizationId, from, to, page, selected, view, delegate } = search;
   const query: LinkFilters = {
     ...(readsAll && { organizationId: organizationId ?? session.organizationId }),
     ...(readsAll && agentId !== undefined && { agentId }),
     ...(role && { role }),
     ...(status !== 'all' && { status }),
+    ...(from !== undefined && { since: from }),
+    ...(to !== undefined && { until: to }),
   };
   const list = useApi('listDelegations', { query: { ...query, page, limit: 20 } }, { keepPrevious: true });
   const select = (chainId: string | undefined) => setSearch({ selected: chainId });
@@ -99,9 +102,14 @@ export function DelegationsPage() {
     statusFilter,
     ...(!readsAll || agentId !== undefined ? [roleFilter] : []),
     ...(crossesOrganizations ? [organizationFilter] : []),
+    timeFilter,
   ];
   const isFiltered =
-    agentId !== undefined || role !== undefined || organizationId !== undefined || status !== 'active';
+    agentId !== undefined ||
+    role !== undefined ||
+    organizationId !== undefined ||
+    (from ?? to) !== undefined ||
+    status !== 'active';
   const mayDelegate = session.role !== 'viewer';
 
   return (
@@ -131,7 +139,7 @@ export function DelegationsPage() {
       <div className={classes.filters}>
         <FilterBar
           filters={filters}
-          values={{ status: status === 'all' ? undefined : status, role, organizationId }}
+          values={{ status: status === 'all' ? undefined : status, role, organizationId, from, to }}
           onChange={(changes) =>
             setSearch({
               ...changes,

@@ -11,6 +11,8 @@ export const delegationsPage = definePage({
     status: oneOfOr(['active', 'expired', 'revoked', 'all'], 'active'),
     /** For the operator. */
     organizationId: text(),
+    from: text(),
+    to: text(),
     page: wholeNumber(1),
     /** The chain in the detail pane. */
     selected: text(),

@@ -48,6 +48,8 @@ export const organizationsPage = definePage({
   visible: ({ scopes }) => scopes.includes(operatorScope),
   search: {
     status: oneOf(organizationStatuses),
+    from: text(),
+    to: text(),
     page: wholeNumber(1),
     selected: text(),
     create: flag(),

@@ -1,18 +1,9 @@
 import { Group, Paper, Text, Title } from '@mantine/core';
 import { useApi } from '../../api/queries.ts';
 import { PageLink } from '../../app/navigation.tsx';
+import { controlRemedies } from '../../components/control-remedies.ts';
 import { Icon } from '../../components/Icon.tsx';
 import classes from './OverviewPage.module.css';
-
-/** What the operator can do about a control that fails. */
-const remedies: Readonly<Record<string, string>> = {
-  'CC6.1-KEYS': 'Replace the signing key: countersign keys makes a stronger one.',
-  'CC6.6': 'Lower RATE_LIMIT_PER_MINUTE.',
-  'CC6.7': 'Serve the instance over TLS and set BASE_URL to its https:// address.',
-  'CC7.2': 'Find out who changed the database, and verify the log on the audit page.',
-  'C1.1': 'Set DATA_ENCRYPTION_KEY.',
-  'A1.2': 'Switch fsync, full_page_writes and synchronous_commit on in PostgreSQL.',
-};
 
 /** For the operator: controls of the instance that fail. Nothing when all of them hold, or when they cannot be read. */
 export function InstanceHints() {
@@ -32,7 +23,7 @@ export function InstanceHints() {
       <ul className={classes.hint}>
         {failing.map(({ id, name }) => (
           <Text key={id} component="li" size="sm">
-            {remedies[id]}{' '}
+            {controlRemedies[id]}{' '}
             <Text span size="sm" c="dimmed">
               {id}: {name}
             </Text>

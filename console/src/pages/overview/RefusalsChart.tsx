@@ -24,12 +24,20 @@ const barHeight = 34;
 const axisHeight = 40;
 const minHeight = 220;
 
-/** A click on a bar opens the refusals of that kind in the audit log. */
+/** A click on a bar opens the refusals with that reason in the audit log. */
 export function RefusalsChart({ refusals }: { readonly refusals: OverviewRefusals }) {
   const goTo = useGoTo();
   const rows = toRows(refusals);
-  const open = ({ action }: ChartRow) =>
-    goTo({ to: '/audit', search: { action: String(action), outcome: 'failure', from: refusals.since } });
+  const open = ({ action, reason }: ChartRow) =>
+    goTo({
+      to: '/audit',
+      search: {
+        action: String(action),
+        outcome: 'failure',
+        ...(reason && { reason: String(reason) }),
+        from: refusals.since,
+      },
+    });
   return (
     <ChartWithTable
       title="Refusals by reason"
@@ -61,6 +69,7 @@ function toRows({ data }: OverviewRefusals): ChartRow[] {
       label: times === 1 ? label : `${label} (${times})`,
       count: refusal.count,
       action: refusal.action,
+      reason: refusal.reason ?? '',
     };
   });
 }

@@ -72,12 +72,13 @@ const filters: readonly Filter[] = [
       { value: 'disabled', label: 'Disabled' },
     ],
   },
+  { kind: 'time' },
 ];
 
 export function Policies() {
   const can = useCan();
   const [search, setSearch] = usePageSearch(trustPage);
-  const { agentId, provider, status, page, create } = search;
+  const { agentId, provider, status, from, to, page, create } = search;
   const input = {
     query: {
       page,
@@ -85,6 +86,8 @@ export function Policies() {
       ...(agentId !== undefined && { agentId }),
       ...(provider && { provider }),
       ...(status && { status }),
+      ...(from !== undefined && { since: from }),
+      ...(to !== undefined && { until: to }),
     },
   };
   const list = useApi('listTrustPolicies', input, { keepPrevious: true });
@@ -94,7 +97,7 @@ export function Policies() {
       <div className={classes.filters}>
         <FilterBar
           filters={filters}
-          values={{ provider, status }}
+          values={{ provider, status, from, to }}
           onChange={(changes) =>
             setSearch({ ...changes, page: 1, selected: undefined } as Partial<typeof search>)
           }
@@ -121,7 +124,7 @@ export function Policies() {
         search={search}
         onSearch={setSearch}
         empty={
-          agentId === undefined && provider === undefined && status === undefined
+          [agentId, provider, status, from, to].every((filter) => filter === undefined)
             ? {
                 title: 'No trust policies yet',
                 text: 'With a trust policy a workload, such as a GitHub workflow or a Kubernetes pod, gets tokens of an agent without a secret.',

@@ -12,6 +12,8 @@ export const trustPage = definePage({
     agentId: text(),
     provider: oneOf(providers),
     status: oneOf(['active', 'disabled']),
+    from: text(),
+    to: text(),
     page: wholeNumber(1),
     /** The policy or partner in the detail pane. */
     selected: text(),

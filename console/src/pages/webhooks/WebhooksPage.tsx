@@ -3,18 +3,22 @@ import { type ReactNode, useMemo, useState } from 'react';
 import type { WebhookSubscription, WebhookSubscriptionWithSecret } from '../../api/generated.ts';
 import { useApi } from '../../api/queries.ts';
 import { PageLink, useGoTo, usePageSearch } from '../../app/navigation.tsx';
+import type { SearchOf } from '../../app/search-params.ts';
 import { useCan } from '../../app/session-context.tsx';
 import { CopyAsCurl } from '../../components/CopyAsCurl.tsx';
 import type { Column } from '../../components/DataTable.tsx';
+import type { Filter } from '../../components/FilterBar.tsx';
 import { Icon } from '../../components/Icon.tsx';
 import { ListPage } from '../../components/ListPage.tsx';
 import { RelativeTime } from '../../components/RelativeTime.tsx';
 import { TenantText } from '../../components/TenantText.tsx';
 import { describeEvents } from './event-groups.ts';
-import { webhooksPage } from './page.ts';
+import { subscriptionStatuses, webhooksPage } from './page.ts';
 import { SigningSecret } from './SigningSecret.tsx';
 import { SubscriptionDialog } from './SubscriptionDialog.tsx';
-import { SubscriptionStatus } from './SubscriptionStatus.tsx';
+import { SubscriptionStatus, shownStatusOf } from './SubscriptionStatus.tsx';
+
+type WebhookFilters = Pick<SearchOf<typeof webhooksPage.search>, 'q' | 'status' | 'from' | 'to'>;
 
 const columns: readonly Column<WebhookSubscription>[] = [
   {
@@ -42,6 +46,24 @@ const columns: readonly Column<WebhookSubscription>[] = [
   },
 ];
 
+const filters: readonly Filter[] = [
+  { kind: 'text', name: 'q', label: 'Part of name or URL' },
+  { kind: 'choice', name: 'status', label: 'Status', options: subscriptionStatuses },
+  { kind: 'time' },
+];
+
+function isMatch(row: WebhookSubscription, { q = '', status, from, to }: WebhookFilters): boolean {
+  const created = Date.parse(row.created_at);
+  const part = q.toLowerCase();
+  return (
+    [row.name, row.url].some((text) => text.toLowerCase().includes(part)) &&
+    (status === undefined || shownStatusOf(row) === status) &&
+    // A malformed time in the URL is NaN, and limits nothing.
+    !(from !== undefined && created < Date.parse(from)) &&
+    !(to !== undefined && created > Date.parse(to))
+  );
+}
+
 export function WebhooksPage(): ReactNode {
   const [search, setSearch] = usePageSearch(webhooksPage);
   const [created, setCreated] = useState<WebhookSubscriptionWithSecret>();
@@ -49,7 +71,10 @@ export function WebhooksPage(): ReactNode {
   const mayWrite = useCan()('webhooks:write');
   const query = useApi('listWebhooks', {});
   // The list comes whole: at most 50 subscriptions.
-  const list = useMemo(() => ({ ...query, data: query.data && { data: query.data } }), [query]);
+  const list = useMemo(
+    () => ({ ...query, data: query.data && { data: query.data.filter((row) => isMatch(row, search)) } }),
+    [query, search],
+  );
   const create = mayWrite && (
     <Button leftSection={<Icon name="plus" size={14} />} onClick={() => setSearch({ create: true })}>
       Subscribe to events
@@ -66,6 +91,7 @@ export function WebhooksPage(): ReactNode {
         rowId={({ id }) => id}
         search={search}
         onSearch={setSearch}
+        filters={filters}
         onOpen={({ id }) => goTo({ to: '/webhooks/$webhookId', params: { webhookId: id } })}
         empty={{
           icon: 'webhooks',

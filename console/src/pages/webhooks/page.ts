@@ -3,12 +3,15 @@ import { flag, oneOf, text, wholeNumber } from '../../app/search-params.ts';
 
 export const deliveryStatuses = ['pending', 'delivered', 'failed', 'dead_letter'] as const;
 
+export const subscriptionStatuses = ['active', 'failing', 'paused'] as const;
+export type ShownStatus = (typeof subscriptionStatuses)[number];
+
 export const webhooksPage = definePage({
   path: '/webhooks',
   title: 'Webhooks',
   navigation: { group: 'Connections', order: 1, icon: 'webhooks' },
   scope: 'webhooks:read',
-  search: { create: flag() },
+  search: { q: text(), status: oneOf(subscriptionStatuses), from: text(), to: text(), create: flag() },
   commands: [
     {
       label: 'Subscribe to events',

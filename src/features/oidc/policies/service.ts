@@ -5,6 +5,7 @@ import { type Caller, tenantOf } from '../../../kernel/caller.ts';
 import { isoTime } from '../../../kernel/clock.ts';
 import type { Tx } from '../../../kernel/data/db.ts';
 import { fail } from '../../../kernel/fail.ts';
+import { timeRangeOf } from '../../../kernel/http/input/time-range.ts';
 import { type Page, pageOf } from '../../../kernel/http/page.ts';
 import type { OidcDeps, PolicyAgent } from '../deps.ts';
 import type { NewTrustPolicy, TrustPolicy, TrustPolicyChange, TrustPolicyQuery } from '../schema.ts';
@@ -119,7 +120,7 @@ export function createPolicyService(deps: OidcDeps): PolicyService {
     },
 
     async list(caller, query) {
-      const { rows, total } = await listPolicies(db, tenantOf(caller), query);
+      const { rows, total } = await listPolicies(db, tenantOf(caller), query, timeRangeOf(query));
       return pageOf(query, rows, total);
     },
 

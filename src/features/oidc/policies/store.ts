@@ -1,7 +1,8 @@
 /** Trust policies, with the time of their last use. */
 import type { Queryable } from '../../../kernel/data/db.ts';
 import { lockExclusive, lockShared } from '../../../kernel/data/locks.ts';
-import { sql } from '../../../kernel/data/sql.ts';
+import { join, sql } from '../../../kernel/data/sql.ts';
+import { createdWithin, type TimeRange } from '../../../kernel/data/time-range.ts';
 import { offsetOf } from '../../../kernel/http/page.ts';
 import type { TrustPolicy, TrustPolicyQuery } from '../schema.ts';
 import type { PolicyKeys } from './lookup-keys.ts';
@@ -102,12 +103,22 @@ export async function lockPolicyShared(tx: Queryable, policyId: string): Promise
   );
 }
 
-export async function listPolicies(db: Queryable, tenant: string | undefined, query: TrustPolicyQuery) {
+export async function listPolicies(
+  db: Queryable,
+  tenant: string | undefined,
+  query: TrustPolicyQuery,
+  range: TimeRange,
+) {
   const { agentId = null, provider = null, status = null } = query;
-  const matches = sql`
-    ${ofTenant(tenant)} and (${agentId}::uuid is null or p.agent_id = ${agentId})
-    and (${provider}::text is null or p.provider = ${provider})
-    and (${status}::text is null or p.status = ${status})`;
+  const matches = join(
+    [
+      sql`${ofTenant(tenant)} and (${agentId}::uuid is null or p.agent_id = ${agentId})
+          and (${provider}::text is null or p.provider = ${provider})
+          and (${status}::text is null or p.status = ${status})`,
+      ...createdWithin(range, sql`p.created_at`),
+    ],
+    ' and ',
+  );
   const rows = await db.many<TrustPolicy>(
     'oidc.listPolicies',
     sql`select ${policyColumns} ${fromPolicies} where ${matches}

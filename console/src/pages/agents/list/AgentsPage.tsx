@@ -36,6 +36,7 @@ const filters: readonly Filter[] = [
     placeholder: 'Capability, such as resume:read',
     maxLength: 128,
   },
+  { kind: 'time' },
 ];
 
 const columns: readonly Column<Agent>[] = [
@@ -75,8 +76,8 @@ export function AgentsPage() {
   const { scopes, multiTenant } = useSession();
   const can = useCan();
   const goTo = useGoTo();
-  const { register, page, ...filtered } = search;
-  const input = { query: { ...filtered, page, limit } };
+  const { register, page, from, to, ...filtered } = search;
+  const input = { query: { ...filtered, since: from, until: to, page, limit } };
   const agents = useApi('listAgents', input, { keepPrevious: true });
   const mayRegister = can('agents:write');
   const registerButton = mayRegister && (
@@ -93,7 +94,7 @@ export function AgentsPage() {
         query={agents}
         columns={multiTenant && scopes.includes(operatorScope) ? operatorColumns : columns}
         rowId={({ agentId }) => agentId}
-        search={filtered}
+        search={{ ...filtered, from, to }}
         onSearch={setSearch}
         filters={filters}
         onOpen={({ agentId }) => goTo({ to: '/agents/$agentId', params: { agentId } })}

@@ -37,7 +37,9 @@ const columns: readonly Column<Organization>[] = [
 
 export function OrganizationsPage(): ReactNode {
   const [search, setSearch] = usePageSearch(organizationsPage);
-  const input = { query: { status: search.status, page: search.page, limit } };
+  const input = {
+    query: { status: search.status, since: search.from, until: search.to, page: search.page, limit },
+  };
   const organizations = useApi('listOrganizations', input, { keepPrevious: true });
   const shown = organizations.data?.data ?? [];
   const byId = (id: string | undefined) => shown.find(({ organizationId }) => organizationId === id);
@@ -59,7 +61,10 @@ export function OrganizationsPage(): ReactNode {
         rowId={({ organizationId }) => organizationId}
         search={search}
         onSearch={setSearch}
-        filters={[{ kind: 'choice', name: 'status', label: 'Status', options: organizationStatuses }]}
+        filters={[
+          { kind: 'choice', name: 'status', label: 'Status', options: organizationStatuses },
+          { kind: 'time' },
+        ]}
         detail={{
           title: (_, row) => <TenantText text={row?.name} fallback="Organization" />,
           render: (id, row) => <OrganizationDetail id={id} organization={row} />,
