@@ -8,18 +8,16 @@ import { deleteInChunks } from '../../kernel/data/delete-in-chunks.ts';
 import { VaultProblem } from '../../kernel/data/vault.ts';
 import { type IdempotencyKey, IdempotencyKeyTaken } from '../../kernel/ports/idempotency.ts';
 import type { Idempotency, IdempotencyDeps } from './deps.ts';
+import { ownerOf } from './owner.ts';
 import { deleteKeys, findKey, insertKey, updateResponse } from './store.ts';
 
 const recentMs = 5_000;
 const lifetimeMs = limits.idempotencyHours * 3_600_000;
 
-/** Binds a sealed response to its row. */
-const ownerOf = ({ caller, keyHash }: IdempotencyKey) => `idempotency:${caller}:${keyHash.toString('hex')}`;
-
 export function createIdempotency({ db, clock, log, vault }: IdempotencyDeps): Idempotency {
   const oldest = () => new Date(clock.now() - lifetimeMs);
 
-  /** A response that was sealed with an earlier DATA_ENCRYPTION_KEY counts as not stored. */
+  /** A response that was sealed with a key that is not configured counts as not stored. */
   const openResponse = (key: IdempotencyKey, sealed: string): string | undefined => {
     try {
       return vault.open(sealed, ownerOf(key));

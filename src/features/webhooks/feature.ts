@@ -4,6 +4,7 @@
  * The outbound port decides which addresses may be called. docs/guides/webhooks.md has the guarantees for receivers and operators.
  */
 import { isoTime } from '../../kernel/clock.ts';
+import { findOldestDue } from './delivery/lease-store.ts';
 import { createNotifier } from './delivery/notifier.ts';
 import { createOutboxListener } from './delivery/outbox.ts';
 import { findDeadLetters } from './delivery/result-store.ts';
@@ -34,6 +35,11 @@ export function createDeliveries(deps: DeliveryDeps): Deliveries {
       value: count,
     })),
   );
+  // Switched off, deliveries stay due, and this is no delay.
+  if (deps.settings.enabled)
+    deps.metrics.gaugeFromQuery('service_webhook_oldest_due_seconds', () =>
+      findOldestDue(deps.db, deps.clock.now()),
+    );
   const worker = createWorker(deps);
   const presence = createSubscriberPresence(deps);
   const notifyWorkers = createNotifier({

@@ -3,7 +3,7 @@ import { webhookEvents } from '../../contract/events.ts';
 import Type from '../../contract/json-schema.ts';
 import { limits, pageSizes, unlimited } from '../../contract/limits.ts';
 import { httpsUrl } from '../../contract/patterns.ts';
-import { literals, Name, Nullable, Timestamp, Uuid } from '../../contract/shapes.ts';
+import { literals, Name, Nullable, Timestamp, timeRangeQuery, Uuid } from '../../contract/shapes.ts';
 
 const EndpointUrl = Type.String({
   minLength: 1,
@@ -140,14 +140,7 @@ export type DeliveryPage = Static<typeof DeliveryPage>;
 export const SubscriptionParams = Type.Object({ id: Uuid });
 export const DeliveryParams = Type.Object({ id: Uuid, deliveryId: Uuid });
 
-const timeRange = {
-  since: Type.Optional(
-    Type.String({ format: 'date-time', description: 'deliveries created at this time or later' }),
-  ),
-  until: Type.Optional(
-    Type.String({ format: 'date-time', description: 'deliveries created at this time or earlier' }),
-  ),
-};
+const timeRange = timeRangeQuery('deliveries');
 
 export const DeliveryCountsQuery = Type.Object(timeRange);
 export type DeliveryCountsQuery = Static<typeof DeliveryCountsQuery>;

@@ -28,4 +28,20 @@ describe('the vault', () => {
     assert.equal(createVault(undefined).seal('whsec_abc', 'row'), 'whsec_abc');
     assert.equal(vault.open('whsec_abc', 'row'), 'whsec_abc');
   });
+  it('opens texts of its other keys, and seals with the current one only', () => {
+    const [old, next] = [randomBytes(32), randomBytes(32)];
+    const before = createVault(old, [next]);
+    const after = createVault(next, [old]);
+    const sealed = before.seal('whsec_abc', 'row');
+    assert.equal(after.open(sealed, 'row'), 'whsec_abc');
+    assert.throws(() => after.open(sealed, 'other row'), VaultProblem);
+    const again = after.seal('whsec_abc', 'row');
+    assert.ok(again.startsWith(after.currentPrefix) && !sealed.startsWith(after.currentPrefix));
+    assert.equal(before.open(again, 'row'), 'whsec_abc');
+    assert.deepEqual([after.knows(before.keyId ?? ''), vault.knows(before.keyId ?? '')], [true, false]);
+    // A node that gets its first key reads it before it writes with it.
+    const reader = createVault(undefined, [next]);
+    assert.equal(reader.open(again, 'row'), 'whsec_abc');
+    assert.equal(reader.seal('whsec_abc', 'row'), 'whsec_abc');
+  });
 });

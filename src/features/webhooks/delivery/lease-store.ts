@@ -55,13 +55,7 @@ export async function leaseDue(db: Queryable, request: LeaseRequest): Promise<Jo
   const rows = await db.many<Omit<Job, 'leaseId' | 'leaseExpiresAt'>>(
     'webhooks.lease',
     prepared(sql`
-      with recursive open_endpoints as (
-        (select subscription_id as id from webhook_deliveries where due_at is not null order by 1 limit 1)
-        union all
-        select (select d.subscription_id from webhook_deliveries d
-                where d.due_at is not null and d.subscription_id > e.id order by 1 limit 1)
-        from open_endpoints e where e.id is not null
-      ), endpoints as (
+      with recursive ${openEndpoints}, endpoints as (
         select s.subscription_id, s.active, s.organization_id, s.url, s.signing_secret, s.previous_signing_secret,
                s.previous_secret_expires_at, s.failure_count, s.failure_count > 0 as failing,
                case when s.failure_count > 0 then greatest(0, 1 - coalesce(own.leased, 0))
@@ -103,6 +97,34 @@ export async function leaseDue(db: Queryable, request: LeaseRequest): Promise<Jo
                 c.previous_secret_expires_at as "previousSecretExpiresAt", c.failing`),
   );
   return rows.map((row) => ({ ...row, leaseId, leaseExpiresAt }));
+}
+
+/** Endpoints with open jobs, by a skip scan of the index. */
+const openEndpoints = sql`open_endpoints as (
+        (select subscription_id as id from webhook_deliveries where due_at is not null order by 1 limit 1)
+        union all
+        select (select d.subscription_id from webhook_deliveries d
+                where d.due_at is not null and d.subscription_id > e.id order by 1 limit 1)
+        from open_endpoints e where e.id is not null
+      )`;
+
+/**
+ * For how many seconds the oldest job has been due; 0 when none is. Receivers whose last attempt failed do not count: their jobs
+ * wait for them, not for a worker.
+ */
+export async function findOldestDue(db: Queryable, now: number): Promise<number> {
+  const { seconds } = await db.one<{ seconds: number }>(
+    'webhooks.oldestDue',
+    sql`with recursive ${openEndpoints}
+        select coalesce(extract(epoch from ${new Date(now)}::timestamptz - min(oldest.due_at)), 0)::float8 as seconds
+        from open_endpoints e
+        join webhook_subscriptions s on s.subscription_id = e.id and s.active and not s.halted and s.failure_count = 0
+        cross join lateral (
+          select d.due_at from webhook_deliveries d
+          where d.subscription_id = e.id and d.due_at <= ${new Date(now)} order by d.due_at limit 1
+        ) as oldest`,
+  );
+  return seconds;
 }
 
 /** The next unleased jobs of an endpoint. It is used twice, so that the backlog of an inactive endpoint is not even read. */

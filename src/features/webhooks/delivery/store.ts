@@ -1,10 +1,10 @@
 /** Deliveries as the API shows them: created with their event, listed, replayed. The queue of the workers is lease-store.ts. */
 
 import type { Queryable, Tx } from '../../../kernel/data/db.ts';
-import { prepared, type Sql, sql } from '../../../kernel/data/sql.ts';
+import { join, prepared, type Sql, sql } from '../../../kernel/data/sql.ts';
+import { createdWithin, type TimeRange } from '../../../kernel/data/time-range.ts';
 import type { Envelope } from '../../../kernel/ports/envelope.ts';
 import type { Attempt, Delivery, DeliveryQuery } from '../schema.ts';
-import type { TimeRange } from '../time-range.ts';
 import type { NewDeliveries } from './notifier.ts';
 
 /** The NOTIFY channel that workers listen on. */
@@ -115,10 +115,8 @@ export async function findDelivery(
 export const notifyWorkers = (db: Queryable): Promise<number> =>
   db.run('webhooks.notify', sql`select pg_notify(${channel}::text, '')`);
 
-const within = (subscriptionId: string, { since, until }: TimeRange): Sql => sql`
-  subscription_id = ${subscriptionId}
-  and ${since === undefined ? sql`true` : sql`created_at >= ${since}`}
-  and ${until === undefined ? sql`true` : sql`created_at <= ${until}`}`;
+const within = (subscriptionId: string, range: TimeRange): Sql =>
+  join([sql`subscription_id = ${subscriptionId}`, ...createdWithin(range)], ' and ');
 
 export async function listDeliveries(
   db: Queryable,

@@ -5,6 +5,7 @@
 import { createBatcher } from '../../../kernel/concurrency/batcher.ts';
 import type { DeliveryDeps } from '../deps.ts';
 import { createAttempt } from './attempt.ts';
+import { inDeliverySpan } from './delivery-span.ts';
 import { createEndpointScheduler } from './endpoint-scheduler.ts';
 import { type Job, leaseDue, releaseLeases } from './lease-store.ts';
 import { type AttemptResult, recordResults } from './result-store.ts';
@@ -25,7 +26,7 @@ export interface Worker {
 }
 
 export function createWorker(deps: DeliveryDeps): Worker {
-  const { db, clock, ids, log, settings, countDelivery } = deps;
+  const { db, clock, ids, log, metrics, settings, countDelivery } = deps;
   const attempt = createAttempt(deps);
   const scheduler = createEndpointScheduler(settings.concurrency);
   const inFlight = new Set<Promise<void>>();
@@ -35,6 +36,7 @@ export function createWorker(deps: DeliveryDeps): Worker {
   let wake = () => {};
 
   const recordResult = createBatcher({
+    name: 'webhooks.record-results',
     run: async (results: readonly AttemptResult[]) => {
       const recorded = await recordResults(db, results);
       return results.map(({ job }) => recorded.has(job.deliveryId));
@@ -42,10 +44,21 @@ export function createWorker(deps: DeliveryDeps): Worker {
     maxBatch: 100,
     concurrency: 2,
     maxQueue: Number.POSITIVE_INFINITY,
+    metrics,
   });
+
+  const attemptsThat = (outcome: AttemptResult['status']) =>
+    metrics.counter('service_webhook_attempts_total', { outcome });
+  // Exposed as 0 from the start, so that a rate shows the first one.
+  const countAttempt = {
+    delivered: attemptsThat('delivered'),
+    failed: attemptsThat('failed'),
+    dead_letter: attemptsThat('dead_letter'),
+  } satisfies Record<AttemptResult['status'], unknown>;
 
   const report = ({ job, status, attempt: { http_status_code }, reason }: AttemptResult) => {
     const { deliveryId, organizationId, agentId } = job;
+    countAttempt[status]();
     if (status === 'delivered') countDelivery(organizationId, agentId);
     if (status === 'dead_letter') {
       const { subscriptionId, eventType, attemptCount } = job;
@@ -106,7 +119,7 @@ export function createWorker(deps: DeliveryDeps): Worker {
   const startNext = () => {
     if (stopping) return;
     for (const job of scheduler.next()) {
-      const delivery = deliver(job);
+      const delivery = inDeliverySpan(job, () => deliver(job));
       inFlight.add(delivery);
       delivery.finally(() => inFlight.delete(delivery));
     }

@@ -1,8 +1,8 @@
 /** Validates the request of a replay: the statuses, and the period in which the deliveries were created. */
 import { limits } from '../../../contract/limits.ts';
+import { notATime } from '../../../kernel/http/input/time-range.ts';
 import { type FieldProblem, validationError } from '../../../kernel/http/input/validation.ts';
 import type { ReplayRequest, replayableStatuses } from '../schema.ts';
-import { notATime } from '../time-range.ts';
 
 export interface ReplayFilter {
   readonly statuses: readonly (typeof replayableStatuses)[number][];

@@ -7,6 +7,7 @@ import type { Queryable, Tx } from '../../../kernel/data/db.ts';
 import { VaultProblem } from '../../../kernel/data/vault.ts';
 import { secretPrefix } from '../../../kernel/delivery/signature.ts';
 import { fail } from '../../../kernel/fail.ts';
+import { timeRangeOf } from '../../../kernel/http/input/time-range.ts';
 import { deleteDeliveries } from '../delivery/purge-store.ts';
 import {
   countDeliveries,
@@ -32,7 +33,6 @@ import type {
   SubscriptionChange,
   SubscriptionWithSecret,
 } from '../schema.ts';
-import { timeRangeOf } from '../time-range.ts';
 import { requireEndpointUrl } from './endpoint-url.ts';
 import {
   countSubscriptions,

@@ -2,10 +2,10 @@
 import { createPublicKey } from 'node:crypto';
 import { chmodSync, existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { describePublicKey } from '../adapters/keys/keys.ts';
-import { generateKeyPair, type KeyKind, keyKinds } from '../kernel/config/keypair.ts';
-import { CommandError } from './command-error.ts';
-import { print, printError } from './terminal.ts';
+import { describePublicKey } from '../../adapters/keys/keys.ts';
+import { generateKeyPair, type KeyKind, keyKinds } from '../../kernel/config/keypair.ts';
+import { CommandError } from '../command-error.ts';
+import { print, printError } from '../terminal.ts';
 
 export async function keys({ out, kind }: { out?: string; kind: string }): Promise<void> {
   if (!isKeyKind(kind))

@@ -1,0 +1,69 @@
+/**
+ * Encryption: the rotation of DATA_ENCRYPTION_KEY over all columns that the vault encrypts. It owns no table: each column comes from
+ * the feature that owns it. A text names its key, so the texts themselves are the state of a rotation: after a kill, the next one
+ * continues with the rest. docs/guides/rotate-credentials-and-keys.md has the order in which nodes get the keys.
+ */
+import type { ColumnCount, CountOptions, Encryption, EncryptionDeps, RowCount } from './deps.ts';
+import { countColumn, createReencrypt } from './reencrypt.ts';
+import { createUnreadableRows } from './unreadable-rows.ts';
+
+/** A server that still encrypts with another key adds rows to a part of the column that the pass has left. */
+const maxPasses = 3;
+
+export function createEncryption(deps: EncryptionDeps): Encryption {
+  const { db, vault, ledger, columns } = deps;
+  const reencrypt = createReencrypt(deps);
+  const count = async (options: CountOptions): Promise<RowCount> => {
+    const counts = await Promise.all(columns.map((column) => countColumn(db, vault, column)));
+    return { columns: counts, left: leftIn(counts, options) };
+  };
+  return {
+    keyId: vault.keyId,
+    count,
+    async rotate({ actor, subject, onProgress, skipUnreadable }) {
+      const record = (
+        type: 'encryption_key.rotation_started' | 'encryption_key.rotation_ended',
+        outcome: 'success' | 'failure',
+        metadata: Record<string, unknown>,
+      ) =>
+        db.transaction((tx) =>
+          ledger.record(tx, actor, type, {
+            ...subject,
+            outcome,
+            metadata: { keyId: vault.keyId, skipUnreadable, ...metadata },
+          }),
+        );
+      const { left: planned } = await count({ skipUnreadable });
+      await record('encryption_key.rotation_started', 'success', { rows: planned });
+      let reencrypted = 0;
+      let unreadable = createUnreadableRows();
+      for (let pass = 1; pass <= maxPasses; pass += 1) {
+        let replaced = 0;
+        unreadable = createUnreadableRows();
+        for (const column of columns)
+          await reencrypt(column, {
+            unreadable,
+            onReplaced(rows) {
+              replaced += rows;
+              onProgress(reencrypted + replaced, Math.max(0, planned - reencrypted - replaced));
+            },
+          });
+        reencrypted += replaced;
+        if (replaced === 0) break;
+      }
+      const after = await count({ skipUnreadable });
+      await record('encryption_key.rotation_ended', after.left === 0 ? 'success' : 'failure', {
+        rows: reencrypted,
+        left: after.left,
+        unreadable: sum(after.columns, ({ unknown }) => unknown),
+      });
+      return { reencrypted, ...unreadable.found(), ...after };
+    },
+  };
+}
+
+const leftIn = (counts: readonly ColumnCount[], { skipUnreadable }: CountOptions): number =>
+  sum(counts, ({ other, plain, unknown }) => other + plain + (skipUnreadable ? 0 : unknown));
+
+const sum = (counts: readonly ColumnCount[], rowsOf: (count: ColumnCount) => number): number =>
+  counts.reduce((total, count) => total + rowsOf(count), 0);

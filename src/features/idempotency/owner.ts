@@ -1,0 +1,5 @@
+import type { IdempotencyKey } from '../../kernel/ports/idempotency.ts';
+
+/** Binds a sealed response to its row. */
+export const ownerOf = ({ caller, keyHash }: Pick<IdempotencyKey, 'caller' | 'keyHash'>): string =>
+  `idempotency:${caller}:${keyHash.toString('hex')}`;
