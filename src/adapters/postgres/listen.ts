@@ -2,29 +2,36 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import type { Log } from '../../kernel/observability/log.ts';
+import { connectTimeoutOf, createClient, endWithoutWaiting } from './client.ts';
+import type { Hosts } from './hosts.ts';
 
 const reconnectDelayMs = 1_000;
 
 export function listenTo(options: {
-  url: string;
+  hosts: Hosts;
   channel: string;
   onNotification: () => void;
   log: Log;
 }): () => Promise<void> {
-  const { url, channel, onNotification, log } = options;
+  const { hosts, channel, onNotification, log } = options;
   const stopping = new AbortController();
 
   const listenOnce = async () => {
-    const client = new pg.Client({
+    await hosts.settle();
+    const url = hosts.current();
+    const client = createClient({
       connectionString: url,
       application_name: 'countersign-listen',
-      connectionTimeoutMillis: 5_000,
+      connectionTimeoutMillis: connectTimeoutOf(url),
+      query_timeout: connectTimeoutOf(url),
       keepAlive: true,
     });
+    let stopWatching = () => {};
     const disconnected = new Promise<void>((resolve) => {
       client.once('end', resolve);
       client.on('error', () => resolve());
       stopping.signal.addEventListener('abort', () => resolve(), { once: true });
+      stopWatching = hosts.onSwitch(resolve);
     });
     try {
       await client.connect();
@@ -34,15 +41,17 @@ export function listenTo(options: {
       onNotification();
       await disconnected;
     } finally {
-      await client.end().catch(() => {});
+      stopWatching();
+      endWithoutWaiting(client);
     }
   };
 
   const keepListening = async () => {
     while (!stopping.signal.aborted) {
-      await listenOnce().catch((error) =>
-        log.debug({ err: error, channel }, 'cannot listen for notifications; retrying'),
-      );
+      await listenOnce().catch((error) => {
+        hosts.suspect();
+        log.debug({ err: error, channel }, 'cannot listen for notifications; retrying');
+      });
       await sleep(reconnectDelayMs, undefined, { signal: stopping.signal }).catch(() => {});
     }
   };

@@ -3,15 +3,29 @@
 import pg from 'pg';
 import { Overloaded } from '../../kernel/concurrency/overloaded.ts';
 import { createSemaphore } from '../../kernel/concurrency/semaphore.ts';
-import { DatabaseUnavailable, type Db, type Queryable, type Tx } from '../../kernel/data/db.ts';
+import { DatabaseUnavailable, type Db, type Queryable, type Tx, withVariable } from '../../kernel/data/db.ts';
 import { isPrepared, type Sql } from '../../kernel/data/sql.ts';
 import type { Log } from '../../kernel/observability/log.ts';
 import type { Metrics } from '../../kernel/observability/metrics.ts';
+import { type SpanOptions, tracer } from '../../kernel/observability/tracing.ts';
+import { connectTimeoutOf, onUnreplicatedCommit, shortTimeoutOf, unreplicated } from './client.ts';
+import { errorKinds, isOutage, kindOf, maySignalFailover } from './errors.ts';
+import { createHosts } from './hosts.ts';
 import { listenTo } from './listen.ts';
 import { createPing, pingTimeoutMs, readOnly } from './ping.ts';
+import { createPools } from './pools.ts';
 
 export interface PostgresOptions {
+  /** With several hosts, the one that accepts writes is used. */
   readonly url: string;
+  /** The environment variable that holds it, for the message of a start that fails. */
+  readonly variable?: string;
+  /** `transaction`: the URL leads to a pooler that may give each transaction another session of the server. */
+  readonly pooler?: 'none' | 'transaction';
+  /** By default only without a pooler. */
+  readonly preparedStatements?: boolean;
+  /** The database without the pooler, for LISTEN, which needs a session. */
+  readonly directUrl?: string | undefined;
   readonly poolSize: number;
   readonly log: Log;
   readonly metrics: Metrics;
@@ -21,15 +35,20 @@ export interface PostgresOptions {
   readonly separatePool?: boolean;
 }
 
-const connectTimeoutMs = 5_000;
+/** The name of the query is the name of its span. Neither its text nor its values are recorded. */
+const querySpan: SpanOptions = { kind: 'client', attributes: { 'db.system.name': 'postgresql' } };
+
 const statementTimeoutMs = 20_000;
-/** The part of the connect timeout that a request waits for one of the pool's connections: 2 of 5 seconds. */
-const waitShare = 0.4;
 const maxWaitingPerConnection = 100;
+const idleInTransactionTimeoutMs = 60_000;
 
 export function createPostgres(options: PostgresOptions): Db {
   const {
     url,
+    variable = 'DATABASE_URL',
+    pooler = 'none',
+    preparedStatements = pooler === 'none',
+    directUrl,
     poolSize,
     log,
     metrics,
@@ -37,56 +56,65 @@ export function createPostgres(options: PostgresOptions): Db {
     separatePool = noStatementTimeout,
   } = options;
   const connectTimeout = connectTimeoutOf(url);
+  const isPooled = pooler === 'transaction';
+  const hosts = createHosts(url, log);
+  const serverTimeouts = {
+    statement_timeout: noStatementTimeout ? 0 : statementTimeoutMs,
+    idle_in_transaction_session_timeout: idleInTransactionTimeoutMs,
+  };
   const poolConfig: pg.PoolConfig = {
-    connectionString: url,
     max: poolSize,
     application_name: 'countersign',
     connectionTimeoutMillis: connectTimeout,
     // A frozen or unreachable server does not enforce its timeout, so the client has one too.
-    ...(!noStatementTimeout && {
-      statement_timeout: statementTimeoutMs,
-      query_timeout: statementTimeoutMs + 2_000,
-    }),
+    ...(!noStatementTimeout && { query_timeout: statementTimeoutMs + 2_000 }),
+    // A pooler refuses these, or drops them: `begin` sets them.
+    ...(!isPooled && serverTimeouts),
     keepAlive: true,
-    options: '-c timezone=UTC',
     // `begin` and the first query of a transaction may be sent together.
     pipeline: true,
-    idle_in_transaction_session_timeout: 60_000,
     types: { getTypeParser: wireParser as typeof pg.types.getTypeParser },
   };
-  const pool = new pg.Pool(poolConfig);
+  const begin = isPooled ? beginWith(serverTimeouts) : 'begin';
   /** Opened by the first ping, and kept: when the server has no connection left, the health check still has its own. */
-  const pingPool = new pg.Pool({
+  const pingConfig = {
     ...poolConfig,
     max: 1,
     idleTimeoutMillis: 0,
     connectionTimeoutMillis: pingTimeoutMs,
     query_timeout: pingTimeoutMs,
-  });
+  };
+  // Exposed as 0 from the start, so that a rate shows the first one.
+  const countError = Object.fromEntries(
+    errorKinds.map((kind) => [kind, metrics.counter('service_db_errors_total', { kind })]),
+  );
   let connecting = 0;
   /** One permit per connection. A wait for one is an overload; only a failure to open a connection is an outage. */
   const permits = createSemaphore({
     permits: poolSize,
     maxQueue: poolSize * maxWaitingPerConnection,
-    maxWaitMs: separatePool ? connectTimeout : connectTimeout * waitShare,
+    maxWaitMs: separatePool ? connectTimeout : shortTimeoutOf(url),
     refusal: () =>
       connecting === poolSize
         ? new DatabaseUnavailable(new Error('no connection could be opened'))
         : new Overloaded('database_connections'),
   });
-  // Without a listener a lost connection would end the process. pg attaches the whole client to the error, so only its message is
-  // logged.
-  let closing = false;
-  for (const opened of [pool, pingPool]) {
-    opened.on('error', ({ message, code }: Error & { code?: string }) => {
-      if (!closing)
-        log.warn({ code, reason: message }, 'idle database connection lost; the pool opens another');
-    });
-    opened.on('connect', (client) => client.on('error', () => {}));
-  }
-  pool.on('release', permits.release);
+  /** Connections with a commit that no standby has confirmed. None of them goes back to the pool. */
+  const withUnreplicatedCommit = new WeakSet<pg.PoolClient>();
+  const pools = createPools({
+    hosts,
+    config: poolConfig,
+    pingConfig,
+    onRelease: permits.release,
+    onConnect: (client) => onUnreplicatedCommit(client, () => withUnreplicatedCommit.add(client)),
+    log,
+  });
   if (!separatePool) {
-    metrics.gaugeFrom('service_db_pool_active_connections', () => pool.totalCount - pool.idleCount);
+    metrics.gaugeFrom('service_db_pool_size', () => poolSize);
+    metrics.gaugeFrom(
+      'service_db_pool_active_connections',
+      () => pools.queries().totalCount - pools.queries().idleCount,
+    );
     metrics.gaugeFrom('service_db_pool_waiting_requests', permits.waiting);
   }
 
@@ -101,12 +129,20 @@ export function createPostgres(options: PostgresOptions): Db {
 
   const timed = async <T>(operation: string, work: () => Promise<T>): Promise<T> => {
     const started = performance.now();
+    const span = tracer?.startChild(operation, querySpan);
     try {
-      return await work();
+      const result = await work();
+      span?.end();
+      return result;
     } catch (error) {
-      throw isOutage(error) && !(error instanceof DatabaseUnavailable)
-        ? new DatabaseUnavailable(error)
-        : error;
+      const kind = kindOf(error);
+      if (kind) countError[kind]?.();
+      if (maySignalFailover(error)) hosts.suspect();
+      span?.end(error);
+      throw withVariable(
+        isOutage(error) && !(error instanceof DatabaseUnavailable) ? new DatabaseUnavailable(error) : error,
+        variable,
+      );
     } finally {
       metrics.observe(
         'service_db_query_duration_seconds',
@@ -117,17 +153,22 @@ export function createPostgres(options: PostgresOptions): Db {
   };
 
   /** Every failure to connect is an outage, with any error code. */
-  const connectTo = (chosen: pg.Pool) =>
-    chosen.connect().catch((error) => {
-      throw new DatabaseUnavailable(error);
-    });
+  const connectTo = async (choose: () => pg.Pool) => {
+    await hosts.settle();
+    return choose()
+      .connect()
+      .catch((error) => {
+        hosts.suspect();
+        throw new DatabaseUnavailable(error);
+      });
+  };
 
   /** Fails with `Overloaded` while all connections are in use for too long. */
   const connect = async () => {
     await permits.acquire();
     connecting += 1;
     try {
-      return await connectTo(pool);
+      return await connectTo(pools.queries);
     } catch (error) {
       permits.release();
       throw error;
@@ -143,6 +184,7 @@ export function createPostgres(options: PostgresOptions): Db {
   ) => {
     try {
       const result = await client.query(query);
+      if (withUnreplicatedCommit.has(client)) throw unreplicated();
       check?.(result);
       client.release();
       return result;
@@ -153,8 +195,13 @@ export function createPostgres(options: PostgresOptions): Db {
   };
 
   const ping = createPing((query, check) =>
-    timed('ping', async () => queryOn(await connectTo(pingPool), query, check)),
+    timed('ping', async () => queryOn(await connectTo(pools.ping), query, check)),
   );
+
+  const configOf = (name: string, statement: Sql): pg.QueryConfig & { text: string } => {
+    const { text, values } = statement;
+    return preparedStatements && isPrepared(statement) ? { name, text, values } : { text, values };
+  };
 
   const queryable = (run: (query: pg.QueryConfig) => Promise<pg.QueryResult>): Queryable => {
     const query = (name: string, statement: Sql) => timed(name, () => run(configOf(name, statement)));
@@ -184,9 +231,9 @@ export function createPostgres(options: PostgresOptions): Db {
           if (error.code === readOnly) unusable = error;
           throw error;
         });
-      const control = (word: string) => timed(word, () => send(word));
+      const control = (word: string, text = word) => timed(word, () => send(text));
       coalesceWrites(client);
-      const begun = control('begin');
+      const begun = control('begin', begin);
       begun.catch(() => {});
       const tx: Tx = {
         ...queryable(async (query) => {
@@ -214,6 +261,11 @@ export function createPostgres(options: PostgresOptions): Db {
         });
         const { command } = await commit;
         if (command !== 'COMMIT') throw new Error(`the transaction ended with ${command}`);
+        if (withUnreplicatedCommit.has(client)) {
+          unusable = unreplicated();
+          hosts.suspect();
+          throw new DatabaseUnavailable(unusable);
+        }
       };
       let result: Awaited<ReturnType<typeof work>>;
       try {
@@ -233,17 +285,22 @@ export function createPostgres(options: PostgresOptions): Db {
       return result;
     },
     ping,
-    listen: (channel, onNotification) => listenTo({ url, channel, onNotification, log }),
-    async close() {
-      closing = true;
-      await Promise.all([pool.end(), pingPool.end()]);
+    listen(channel, onNotification) {
+      // A pooler in transaction mode accepts LISTEN, and delivers no notification.
+      if (isPooled && directUrl === undefined) {
+        log.info({ channel }, 'no notifications through the pooler without DATABASE_DIRECT_URL; polling');
+        return async () => {};
+      }
+      const sessionHosts = directUrl === undefined ? hosts : createHosts(directUrl, log);
+      return listenTo({ hosts: sessionHosts, channel, onNotification, log });
     },
+    close: pools.close,
   };
 }
 
-/** The URL may set the driver's own parameter, as tests do on a busy machine. */
-const connectTimeoutOf = (url: string): number =>
-  Number(/[?&]connectionTimeoutMillis=(\d+)/.exec(url)?.[1]) || connectTimeoutMs;
+/** In one message, so that the settings cost no round trip. */
+const beginWith = (settings: Readonly<Record<string, number>>): string =>
+  ['begin', ...Object.entries(settings).map(([name, value]) => `set local ${name} = ${value}`)].join('; ');
 
 /**
  * Sends the queries of this event-loop turn in one write instead of one per query. pg offers no option for it, so this corks the
@@ -255,11 +312,6 @@ function coalesceWrites(client: pg.PoolClient): void {
   stream.cork();
   process.nextTick(() => stream.uncork());
 }
-
-const configOf = (name: string, statement: Sql): pg.QueryConfig & { text: string } => {
-  const { text, values } = statement;
-  return isPrepared(statement) ? { name, text, values } : { text, values };
-};
 
 /** Timestamps are parsed into their wire form, `count(*)` into a number, the rest as pg does. */
 function wireParser(oid: number, format?: 'text' | 'binary'): (value: string) => unknown {
@@ -296,32 +348,3 @@ function slowWireTime(value: string): string {
 }
 
 const readTimestamp = pg.types.getTypeParser(pg.types.builtins.TIMESTAMPTZ);
-
-const networkErrors = new Set([
-  'ECONNREFUSED',
-  'ECONNRESET',
-  'EPIPE',
-  'ETIMEDOUT',
-  'ENOTFOUND',
-  'EAI_AGAIN',
-  'EHOSTUNREACH',
-]);
-
-/**
- * SQLSTATEs of temporary failures, where a retry may help: connection failures (class 08), a refused password or database (28,
- * 3D000), shutdown and recovery (57P0), timeouts (57014, 25P03), insufficient resources (53), I/O errors (58030), read-only
- * (25006), deadlocks and lock timeouts (40, 55P03).
- */
-const outageCodes = /^(08|28|3D000|57P0|57014|25P03|53|58030|25006|40001|40P01|55P03)/;
-
-function isOutage(error: unknown): boolean {
-  if (!(error instanceof Error)) return false;
-  const { code = '' } = error as { code?: string };
-  return (
-    networkErrors.has(code) ||
-    outageCodes.test(code) ||
-    /connection terminated|timeout exceeded when trying to connect|connection error|query read timeout/i.test(
-      error.message,
-    )
-  );
-}
