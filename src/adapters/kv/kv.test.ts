@@ -2,8 +2,12 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
+import {
+  startRedisCluster,
+  startSentinels,
+} from '../../../test/support/deploy/databases/redis-topologies.ts';
 import { skipWithout } from '../../../test/support/harness.ts';
-import { startRedis } from '../../../test/support/programs.ts';
+import { startRedis, until } from '../../../test/support/programs.ts';
 import { systemClock } from '../../kernel/clock.ts';
 import { createLog } from '../../kernel/observability/log.ts';
 import { createMetrics } from '../../kernel/observability/metrics.ts';
@@ -23,7 +27,18 @@ const adapters: Record<string, { open: Open; missing: string }> = {
       return createRedisKv(redis.url, createLog({ level: 'silent' }));
     },
   },
+  'redis with sentinel': { missing: 'redis-server', open: () => connectTo(startSentinels()) },
+  'redis cluster': { missing: 'redis-server', open: () => connectTo(startRedisCluster()) },
 };
+
+/** Once all parts of it are connected: the first connection may take longer than the start of a process waits. */
+async function connectTo(starting: Promise<{ url: string } | undefined>): Promise<Kv | undefined> {
+  const started = await starting;
+  if (!started) return undefined;
+  const kv = await createRedisKv(started.url, createLog({ level: 'silent' }));
+  await until('Redis answers', () => kv.ping().then(() => true));
+  return kv;
+}
 
 /** Long enough that nothing expires too soon on a busy machine; the tests wait concurrently. */
 const ttlMs = 10_000;
@@ -110,7 +125,7 @@ describe('key-value port', { concurrency: true }, () => {
         }),
         t.test('commands feed the histogram', async () => {
           const metrics = createMetrics();
-          await timedKv(kv, metrics).get('x');
+          await timedKv(kv, metrics, { isRedis: false }).get('x');
           assert.match(
             await metrics.text(),
             /service_redis_command_duration_seconds_count\{command="get"\} 1/,

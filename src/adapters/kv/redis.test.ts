@@ -9,6 +9,7 @@ import { startRedis, until, withRedis } from '../../../test/support/programs.ts'
 import { createLog } from '../../kernel/observability/log.ts';
 import { KvUnavailable } from '../../kernel/ports/kv.ts';
 import { createRedisKv } from './redis.ts';
+import { probeRedis } from './redis-probe.ts';
 
 async function connect(t: TestContext, url: string) {
   const logged: string[] = [];
@@ -161,6 +162,56 @@ test('without Redis at the start: unavailable, logged once', async (t) => {
   assert.match(logged[0] ?? '', /^redis unavailable: connect ECONNREFUSED/);
   await assert.rejects(kv.ping(), KvUnavailable);
 });
+
+const refusedSelects = {
+  'that does not exist': { db: 99, says: /^redis unavailable: ERR DB index is out of range/ },
+  'that the user may not select': { db: 3, says: /^redis unavailable: NOPERM/ },
+};
+
+for (const [which, { db, says }] of Object.entries(refusedSelects))
+  test(`with a database ${which}: unavailable, and nothing is written to another one`, async (t) => {
+    const redis = await startRedis();
+    if (!redis) return skipWithout(t, 'redis-server');
+    await withRedis(redis.port, (client) =>
+      client.call(
+        'acl',
+        'setuser',
+        'app',
+        'on',
+        '>secret',
+        '~*',
+        '&*',
+        '+@all',
+        ...(db === 3 ? ['-select'] : []),
+      ),
+    );
+    const { kv, logged } = await connect(t, `redis://app:secret@127.0.0.1:${redis.port}/${db}`);
+    // Several heartbeats, and attempts to connect.
+    for (let round = 0; round < 4; round += 1) {
+      await assert.rejects(kv.ping(), KvUnavailable);
+      await assert.rejects(kv.set('x', '1', { ttlMs: 60_000 }), KvUnavailable);
+      await sleep(800);
+    }
+    assert.equal(logged.length, 1, logged.join('\n'));
+    assert.match(logged[0] ?? '', says);
+    assert.equal(await withRedis(redis.port, (client) => client.dbsize()), 0);
+
+    await assert.rejects(
+      probeRedis(`redis://app:secret@127.0.0.1:${redis.port}/${db}`, 10_000),
+      /ERR DB|NOPERM/,
+    );
+    if (db !== 3) return;
+    await withRedis(redis.port, (client) => client.call('acl', 'setuser', 'app', '+select'));
+    await until('Redis answers', () => kv.set('x', '1', { ttlMs: 60_000 }).catch(() => undefined));
+    assert.equal(await withRedis(redis.port, (client) => client.exists('countersign:x')), 0);
+    assert.equal(
+      await withRedis(redis.port, async (client) => {
+        await client.select(3);
+        return client.exists('countersign:x');
+      }),
+      1,
+    );
+  });
 
 test('with Redis at the start the first command works, even when the event loop is blocked', async (t) => {
   const redis = await startRedis();

@@ -3,12 +3,15 @@
  * failure all commands fail at once until a heartbeat write succeeds (a circuit breaker).
  *
  * A Redis that accepts reads but no writes (full, a replica, unable to save) counts as unavailable: its values may be out of date,
- * since no process can write a change there.
+ * since no process can write a change there. A Redis Cluster is available while all of its shards accept writes.
+ *
+ * Every command and script has one key, so that it works on a Redis Cluster, where keys are on different servers.
  */
 import { once } from 'node:events';
-import { Redis } from 'ioredis';
+import { Cluster } from 'ioredis';
 import type { Log } from '../../kernel/observability/log.ts';
 import { type Kv, KvUnavailable } from '../../kernel/ports/kv.ts';
+import { keysOfAllShards, openRedis, type RedisClient } from './redis-client.ts';
 
 const prefix = 'countersign:';
 const commandTimeoutMs = 250;
@@ -17,6 +20,8 @@ const firstConnectTimeoutMs = 1_000;
 /** Interval of the heartbeat write. A process that only reads notices a failure within this time. */
 const heartbeatMs = 1_000;
 const heartbeatTtlMs = 10_000;
+/** How long heartbeats fail on an open connection before it is opened again. */
+const reconnectAfterMs = 3_000;
 
 /** The command that creates a counter sets its expiry in the same step, so that no counter lives for ever. */
 const incrementScript = `
@@ -45,16 +50,12 @@ interface ScriptCommands {
 
 /** Resolves when the first connection attempt has ended or timed out: the service starts and runs without Redis. */
 export async function createRedisKv(url: string, log: Log): Promise<Kv> {
-  const redis = new Redis(url, {
+  const redis = openRedis(url, {
     keyPrefix: prefix,
-    enableOfflineQueue: false,
-    maxRetriesPerRequest: 0,
-    connectTimeout: 2_000,
+    connectTimeoutMs: 2_000,
     // For the driver's own commands; ours have a shorter timeout.
-    commandTimeout: 2_000,
-    // After a failover the old connection leads to a replica; a new one may reach the primary.
-    reconnectOnError: ({ message }) => /\bREADONLY\b/.test(message),
-    retryStrategy: (attempt) => Math.min(attempt * 100, 2_000),
+    commandTimeoutMs: 2_000,
+    retries: true,
   });
   redis.defineCommand('countersignIncrement', { numberOfKeys: 1, lua: incrementScript });
   redis.defineCommand('countersignTake', { numberOfKeys: 1, lua: takeScript });
@@ -79,11 +80,12 @@ export async function createRedisKv(url: string, log: Log): Promise<Kv> {
       throw new KvUnavailable(error);
     }
   };
+  const beat = createBeat(redis);
   /** Runs also while Redis is unavailable, to detect its recovery. */
   const heartbeat = async () => {
     const sentAt = performance.now();
     try {
-      await withTimeout(redis.set('beat', '', 'PX', heartbeatTtlMs));
+      await beat();
     } catch (error) {
       onFailure(error);
       throw new KvUnavailable(error);
@@ -94,7 +96,7 @@ export async function createRedisKv(url: string, log: Log): Promise<Kv> {
 
   return {
     get: (key) => attempt(() => redis.get(key)),
-    getMany: (keys) => (keys.length === 0 ? Promise.resolve([]) : attempt(() => redis.mget(...keys))),
+    getMany: (keys) => (keys.length === 0 ? Promise.resolve([]) : attempt(() => getMany(redis, keys))),
     set: (key, value, { ttlMs, onlyIfAbsent }) =>
       attempt(async () => {
         const answer = onlyIfAbsent
@@ -125,8 +127,38 @@ export async function createRedisKv(url: string, log: Log): Promise<Kv> {
   };
 }
 
+/** MGET is for keys of one shard. The driver sends GETs of one event-loop turn to each shard without waiting. */
+const getMany = (redis: RedisClient, keys: readonly string[]): Promise<(string | null)[]> =>
+  redis instanceof Cluster ? Promise.all(keys.map((key) => redis.get(key))) : redis.mget(...keys);
+
+/**
+ * The heartbeat write, to all shards of a Redis Cluster. A primary that froze or vanished leaves its connection open, so after a
+ * few seconds the connection is opened again: Sentinel, or the host's name, may lead to another server by then.
+ */
+function createBeat(redis: RedisClient): () => Promise<void> {
+  let failingSince: number | undefined;
+  const write = (key: string) => redis.set(key, '', 'PX', heartbeatTtlMs);
+  return async () => {
+    const keys = redis instanceof Cluster ? keysOfAllShards(redis, 'beat:') : ['beat'];
+    try {
+      if (keys.length === 0) throw new Error('not connected');
+      await withTimeout(Promise.all(keys.map(write)));
+      failingSince = undefined;
+    } catch (error) {
+      const now = performance.now();
+      failingSince ??= now;
+      const isDue = now - failingSince > reconnectAfterMs && redis.status === 'ready';
+      if (isDue && !(redis instanceof Cluster)) {
+        failingSince = now;
+        redis.disconnect(true);
+      }
+      throw error;
+    }
+  };
+}
+
 /** Resolves when the first connection attempt has succeeded, failed or timed out. */
-async function firstConnection(redis: Redis): Promise<void> {
+async function firstConnection(redis: RedisClient): Promise<void> {
   const done = new AbortController();
   const { signal } = done;
   // `once` rejects on an error event, which ends the wait too.
