@@ -13,6 +13,7 @@ import { cards } from './benches/cards.ts';
 import { lists } from './benches/lists.ts';
 import { latency } from './benches/load/latency.ts';
 import { overload } from './benches/load/overload.ts';
+import { tracing } from './benches/load/tracing.ts';
 import { marketplace } from './benches/marketplace.ts';
 import { peers } from './benches/peers.ts';
 import { reads } from './benches/reads.ts';
@@ -44,6 +45,7 @@ const benches: Record<string, (bench: BenchContext) => Promise<Result[]>> = {
   webhooks,
   latency,
   overload,
+  tracing,
   processes,
   storage,
   checkpoints,

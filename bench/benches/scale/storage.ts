@@ -1,4 +1,4 @@
-/** Bytes on disk per token: the growth of all tables and indexes, and of the WAL. */
+/** Bytes on disk per token: the growth of all tables and indexes, and of the WAL. And the writes that a disk must do for them. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type pg from 'pg';
 import { generateKeyPair } from '../../../src/kernel/config/keypair.ts';
@@ -25,6 +25,14 @@ interface Bytes {
   readonly wal: number;
 }
 
+/** Operations of the disk, counted by PostgreSQL. */
+interface Writes {
+  /** A commit waits for one; commits at the same time share it. */
+  readonly walFlushes: number;
+  /** Pages of tables and indexes, at a checkpoint or before it. */
+  readonly pages: number;
+}
+
 export const storage = ({ databaseUrl, log }: BenchContext): Promise<Result[]> =>
   withDatabase(databaseUrl, 'bench_storage', async (database) => {
     const keys = generateKeyPair();
@@ -49,7 +57,10 @@ export const storage = ({ databaseUrl, log }: BenchContext): Promise<Result[]> =
           tables: (last.tables - first.tables) / tokens,
           indexes: (last.indexes - first.indexes) / tokens,
           wal: (last.walBefore - first.walAfter) / tokens,
-        });
+        }).concat(
+          writeRow('WAL flushes', (last.writesBefore.walFlushes - first.writesAfter.walFlushes) / tokens),
+          writeRow('page writes', (last.writesAfter.pages - first.writesAfter.pages) / tokens),
+        );
       });
     });
   });
@@ -57,6 +68,7 @@ export const storage = ({ databaseUrl, log }: BenchContext): Promise<Result[]> =
 /** The WAL position before and after the vacuum, which is not part of the growth. */
 async function measure(client: pg.Client, log: BenchContext['log']) {
   const walBefore = await walPosition(client);
+  const writesBefore = await writesSoFar(client);
   // A partial vacuum: rows that were updated free their space for later ones.
   await client.query('vacuum');
   await client.query('checkpoint');
@@ -73,7 +85,18 @@ async function measure(client: pg.Client, log: BenchContext['log']) {
     indexes: sum('indexes'),
     walBefore,
     walAfter: await walPosition(client),
+    writesBefore,
+    writesAfter: await writesSoFar(client),
   };
+}
+
+async function writesSoFar(client: pg.Client): Promise<Writes> {
+  const { rows } = await client.query<Writes>(
+    `select (sum(fsyncs) filter (where object = 'wal'))::float8 as "walFlushes",
+            (sum(write_bytes) filter (where object = 'relation') / 8192)::float8 as pages
+     from pg_stat_io`,
+  );
+  return { walFlushes: rows[0]?.walFlushes ?? 0, pages: rows[0]?.pages ?? 0 };
 }
 
 async function walPosition(client: pg.Client): Promise<number> {
@@ -82,6 +105,14 @@ async function walPosition(client: pg.Client): Promise<number> {
   );
   return rows[0]?.bytes ?? 0;
 }
+
+const writeRow = (metric: string, perToken: number): Result => ({
+  metric: `${metric} per 1,000 tokens`,
+  result: whole(perToken * 1_000),
+  baseline: 'none',
+  target: 'none',
+  met: true,
+});
 
 const totalOf = ({ tables, indexes, wal }: Bytes): number => tables + indexes + wal;
 

@@ -29,6 +29,7 @@ interface Claims {
 }
 
 const record = createBatcher({
+  name: 'record',
   async run(tokens: readonly Claims[]) {
     await database.query({
       name: 'record',

@@ -12,6 +12,7 @@ function createBatches(limits: Partial<Omit<BatcherOptions<number, string>, 'run
   let inFlight = 0;
   let maxInFlight = 0;
   const add = createBatcher<number, string>({
+    name: 'test',
     maxBatch: 100,
     concurrency: 1,
     maxQueue: 1_000,
@@ -177,6 +178,7 @@ describe('a failed batch', () => {
   const failingFor = (isBad: (item: number) => boolean, error = new Error('bad item')) => {
     const runs: (readonly number[])[] = [];
     const add = createBatcher<number, string>({
+      name: 'test',
       maxBatch: 100,
       concurrency: 1,
       maxQueue: 1_000,

@@ -3,9 +3,14 @@
  * this way. When the queue is full, further items are refused at once (backpressure).
  */
 import { isTemporary } from '../data/db.ts';
+import { runInBatchSpan, startWait } from '../observability/batch-spans.ts';
+import type { Metrics } from '../observability/metrics.ts';
+import { type Span, tracer } from '../observability/tracing.ts';
 import { Overloaded } from './overloaded.ts';
 
 export interface BatcherOptions<Item, Result> {
+  /** The name of the batches in traces and metrics. */
+  readonly name: string;
   /** Returns results in the order of the items. If it throws, each item of the batch is run alone, see below. */
   run(items: readonly Item[]): Promise<readonly Result[]>;
   readonly maxBatch: number;
@@ -17,6 +22,8 @@ export interface BatcherOptions<Item, Result> {
   readonly maxWaitMs?: number;
   /** Awaited before a batch is formed: items that arrive meanwhile join it. */
   ready?(): Promise<void> | undefined;
+  /** Exposes the size and the wait of its batches, and the depth of its queue. */
+  readonly metrics?: Metrics;
 }
 
 export interface Batcher<Item, Result> {
@@ -28,12 +35,15 @@ export interface Batcher<Item, Result> {
 
 interface QueuedItem<Item, Result> {
   readonly item: Item;
+  readonly since: number;
+  /** Only while its request is traced. */
+  readonly wait: Span | undefined;
   resolve(result: Result): void;
   reject(error: unknown): void;
 }
 
 export function createBatcher<Item, Result>(options: BatcherOptions<Item, Result>): Batcher<Item, Result> {
-  const { run, maxBatch, concurrency, maxQueue, maxWaitMs = Infinity, ready } = options;
+  const { name, run, maxBatch, concurrency, maxQueue, maxWaitMs = Infinity, ready, metrics } = options;
   let queue: QueuedItem<Item, Result>[] = [];
   let inFlight = 0;
   /** Of the last full batch. */
@@ -43,12 +53,26 @@ export function createBatcher<Item, Result>(options: BatcherOptions<Item, Result
   const isFull = () =>
     queue.length >= maxQueue || (queue.length >= maxBatch && queue.length * msPerItem > maxWaitMs);
 
+  metrics?.gaugeFrom('service_queue_depth', () => queue.length, { queue: name });
+  const measure = (size: number, waitedMs: number) => {
+    metrics?.observe('service_batch_size', { batch: name }, size);
+    metrics?.observe('service_batch_wait_seconds', { batch: name }, waitedMs / 1_000);
+  };
+
   const runBatch = async (batch: readonly QueuedItem<Item, Result>[]): Promise<void> => {
     try {
-      const results = await run(batch.map(({ item }) => item));
+      const runItems = () => run(batch.map(({ item }) => item));
+      const results = await (tracer
+        ? runInBatchSpan(
+            name,
+            batch.map(({ wait }) => wait),
+            runItems,
+          )
+        : runItems());
       if (results.length !== batch.length)
         throw new Error(`${results.length} results for ${batch.length} items`);
-      batch.forEach(({ resolve }, index) => {
+      batch.forEach(({ resolve, wait }, index) => {
+        wait?.end();
         resolve(results[index] as Result);
       });
     } catch (error) {
@@ -58,7 +82,10 @@ export function createBatcher<Item, Result>(options: BatcherOptions<Item, Result
         for (const queued of batch) await runBatch([queued]);
         return;
       }
-      for (const { reject } of batch) reject(error);
+      for (const { reject, wait } of batch) {
+        wait?.end(error);
+        reject(error);
+      }
     }
   };
 
@@ -68,6 +95,8 @@ export function createBatcher<Item, Result>(options: BatcherOptions<Item, Result
       await ready?.();
       const batch = queue.slice(0, maxBatch);
       queue = queue.slice(maxBatch);
+      const [first] = batch;
+      if (metrics && first) measure(batch.length, performance.now() - first.since);
       await runBatch(batch);
       if (batch.length === maxBatch) msPerItem = (performance.now() - started) / (maxBatch * concurrency);
     }
@@ -77,7 +106,13 @@ export function createBatcher<Item, Result>(options: BatcherOptions<Item, Result
   const add = (item: Item): Promise<Result> =>
     new Promise((resolve, reject) => {
       if (isFull()) return reject(new Overloaded());
-      queue.push({ item, resolve, reject });
+      queue.push({
+        item,
+        since: metrics ? performance.now() : 0,
+        wait: tracer && startWait(name),
+        resolve,
+        reject,
+      });
       if (inFlight >= concurrency) return;
       inFlight += 1;
       // Requests that arrived in the same tick of the event loop join the first batch.

@@ -2,6 +2,8 @@
  * A fair semaphore: at most `concurrency` jobs run at once, and at most `perKey` of one key (an organization), so that a busy key
  * waits for its own jobs and not the others for it. Keys are served round robin. A full queue or a long wait is refused (backpressure).
  */
+import type { Metrics } from '../observability/metrics.ts';
+import { inCurrentSpan } from '../observability/tracing.ts';
 import { Overloaded } from './overloaded.ts';
 
 export interface FairQueueOptions {
@@ -12,6 +14,8 @@ export interface FairQueueOptions {
   readonly maxQueue: number;
   /** By then the client has usually closed its connection. */
   readonly maxWaitMs?: number;
+  /** Exposes the number of waiting jobs under this name. */
+  readonly measured?: { readonly metrics: Metrics; readonly name: string };
 }
 
 export type FairQueue = <T>(key: string, work: () => Promise<T>) => Promise<T>;
@@ -26,11 +30,14 @@ interface KeyQueue {
 const defaultMaxWaitMs = 60_000;
 
 export function createFairQueue(options: FairQueueOptions): FairQueue {
-  const { concurrency, perKey = 1, maxQueue, maxWaitMs = defaultMaxWaitMs } = options;
+  const { concurrency, perKey = 1, maxQueue, maxWaitMs = defaultMaxWaitMs, measured } = options;
   const queues = new Map<string, KeyQueue>();
   /** Keys with a job waiting and fewer than `perKey` running; the longest waiting first. */
   const ready = new Set<string>();
   let running = 0;
+
+  const waiting = () => queues.values().reduce((sum, queue) => sum + queue.waiting.length, 0);
+  measured?.metrics.gaugeFrom('service_queue_depth', waiting, { queue: measured.name });
 
   const dispatch = () => {
     for (const key of ready) {
@@ -62,6 +69,8 @@ export function createFairQueue(options: FairQueueOptions): FairQueue {
 
   return (key, work) =>
     new Promise((resolve, reject) => {
+      // A job may be started by the end of another request's job.
+      const run = inCurrentSpan(work);
       const queue = queues.get(key) ?? { waiting: [], running: 0 };
       if (queue.waiting.length >= maxQueue) return reject(new Overloaded());
       const timer = setTimeout(() => {
@@ -72,7 +81,7 @@ export function createFairQueue(options: FairQueueOptions): FairQueue {
       const job = async () => {
         clearTimeout(timer);
         try {
-          resolve(await work());
+          resolve(await run());
         } catch (error) {
           reject(error);
         }

@@ -3,6 +3,7 @@ import { describe, it } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { DatabaseUnavailable } from '../data/db.ts';
 import { createLog } from '../observability/log.ts';
+import { createMetrics } from '../observability/metrics.ts';
 import { createLoops } from './loops.ts';
 
 const log = createLog({ level: 'silent' });
@@ -24,6 +25,7 @@ describe('loops', () => {
   });
   it('that purge are skipped while the clock-skew guard forbids it; the others run', async () => {
     let isAllowed = false;
+    const metrics = createMetrics();
     const rounds = { steady: 0, purging: 0 };
     const count = (name: keyof typeof rounds) => async () => {
       rounds[name] += 1;
@@ -34,14 +36,18 @@ describe('loops', () => {
         { name: 'purging', everyMs: 1, purges: true, run: count('purging') },
       ],
       log,
-      { mayPurge: async () => isAllowed },
+      { mayPurge: async () => isAllowed, metrics },
     );
     loops.start();
     while (rounds.steady < 5) await sleep(1);
     assert.equal(rounds.purging, 0);
+    while (!/loop="purging",outcome="skipped"} [1-9]/.test(await metrics.text())) await sleep(1);
+    assert.match(await metrics.text(), /loop="purging",outcome="ok"} 0$/m);
+    assert.doesNotMatch(await metrics.text(), /loop="steady",outcome="skipped"/);
     isAllowed = true;
     while (rounds.purging < 2) await sleep(1);
     await loops.stop();
+    assert.match(await metrics.text(), new RegExp(`loop="purging",outcome="ok"} ${rounds.purging}$`, 'm'));
   });
   it('log once that the database is unavailable, and again at the next outage', async () => {
     const lines: { msg: string; reason?: string; loop?: string }[] = [];

@@ -5,6 +5,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isTemporary } from '../data/db.ts';
 import type { Log } from '../observability/log.ts';
+import type { Metrics } from '../observability/metrics.ts';
 
 export interface Loop {
   readonly name: string;
@@ -36,9 +37,11 @@ export function createLoops(
     readonly remindMs?: number;
     /** The clock-skew guard. */
     mayPurge?(): Promise<boolean>;
+    /** Gets the rounds of each loop, and whether this process runs them all. */
+    readonly metrics?: Metrics;
   } = {},
 ): Loops {
-  const { remindMs = 60_000, mayPurge = async () => true } = options;
+  const { remindMs = 60_000, mayPurge = async () => true, metrics } = options;
   const stopping = new AbortController();
   let running: Promise<void>[] = [];
 
@@ -46,7 +49,17 @@ export function createLoops(
     const delay = createWakeableDelay(stopping.signal);
     const end = loop.begin?.(delay.wake);
     let outageLoggedAt = Number.NEGATIVE_INFINITY;
-    const logFailure = (error: unknown) => {
+    const roundsThat = (outcome: 'ok' | 'skipped' | 'postponed' | 'failed') =>
+      metrics?.counter('service_loop_rounds_total', { loop: loop.name, outcome });
+    // Exposed as 0 from the start, so that a rate shows the first one.
+    const rounds = {
+      ok: roundsThat('ok'),
+      ...(loop.purges && { skipped: roundsThat('skipped') }),
+      postponed: roundsThat('postponed'),
+      failed: roundsThat('failed'),
+    };
+    const onFailure = (error: unknown) => {
+      rounds[isTemporary(error) ? 'postponed' : 'failed']?.();
       if (!isTemporary(error)) {
         log.error({ err: error, loop: loop.name }, 'background loop failed; it runs again after its delay');
       } else if (performance.now() - outageLoggedAt >= remindMs) {
@@ -56,10 +69,12 @@ export function createLoops(
     };
     while (!stopping.signal.aborted) {
       try {
-        if (!loop.purges || (await mayPurge())) await loop.run(stopping.signal);
+        const isAllowed = !loop.purges || (await mayPurge());
+        if (isAllowed) await loop.run(stopping.signal);
+        rounds[isAllowed ? 'ok' : 'skipped']?.();
         outageLoggedAt = Number.NEGATIVE_INFINITY;
       } catch (error) {
-        logFailure(error);
+        onFailure(error);
       }
       await delay.wait(loop.everyMs);
     }
@@ -71,6 +86,7 @@ export function createLoops(
   return {
     start(which = 'all') {
       if (running.length > 0) return;
+      metrics?.gauge('service_background_worker', which === 'all' ? 1 : 0);
       running = loops.filter(({ inEveryProcess }) => which === 'all' || inEveryProcess).map(keepRunning);
     },
     async stop() {

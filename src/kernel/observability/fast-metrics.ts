@@ -19,6 +19,8 @@ export interface HistogramOptions extends CounterOptions {
 
 export interface FastCounter {
   add(labels: Labels, by: number): void;
+  /** Adds to one series, without a look-up. */
+  adder(labels: Labels): (by?: number) => void;
   readonly metric: Metric;
 }
 
@@ -90,6 +92,12 @@ export function createFastCounter(options: CounterOptions): FastCounter {
   return {
     add(labels, by) {
       get(labels).value += by;
+    },
+    adder(labels) {
+      const series = get(labels);
+      return (by = 1) => {
+        series.value += by;
+      };
     },
     metric: metricOf(options, 'counter', list, clear),
   };

@@ -52,3 +52,40 @@ it('counters and histograms of an exited process remain, gauges do not', async (
   assert.match(text, /^service_db_query_duration_seconds_bucket\{le="\+Inf",operation="x"\} 2$/m);
   assert.doesNotMatch(text, /service_audit_chain_integrity/);
 });
+
+describe('a counter of one series', () => {
+  it('is exposed as 0 from the start, and adds to what others count', async () => {
+    const metrics = createMetrics();
+    const countHit = metrics.counter('service_cache_lookups_total', { cache: 'shared', result: 'hit' });
+    const shown = async () => /^service_cache_lookups_total\{.*\} (\d+)$/m.exec(await metrics.text())?.[1];
+    assert.equal(await shown(), '0');
+    countHit();
+    countHit(3);
+    metrics.count('service_cache_lookups_total', { cache: 'shared', result: 'hit' }, 2);
+    assert.equal(await shown(), '6');
+  });
+});
+
+it('a gauge that is read at each scrape has one value per label', async () => {
+  const metrics = createMetrics();
+  const depths = { tokens: 1, writes: 2 };
+  for (const queue of ['tokens', 'writes'] as const)
+    metrics.gaugeFrom('service_queue_depth', () => depths[queue], { queue });
+  assert.match(await metrics.text(), /^service_queue_depth\{queue="tokens"\} 1$/m);
+  depths.writes = 5;
+  const snapshots = [await metrics.snapshot(), await metrics.snapshot()];
+  assert.match(await joinSnapshots(snapshots), /^service_queue_depth\{queue="writes"\} 10$/m);
+});
+
+it('the versions and the start of the newest process are part of the sum of several processes', async () => {
+  const snapshots = await Promise.all(
+    [1, 2].map(() => {
+      const metrics = createMetrics();
+      metrics.gauge('service_build_info', 1, { version: '1.0.0', node: 'v24.0.0' });
+      return metrics.snapshot();
+    }),
+  );
+  const text = await joinSnapshots(snapshots);
+  assert.match(text, /^service_build_info\{version="1.0.0",node="v24.0.0"\} 1$/m);
+  assert.match(text, /^process_start_time_seconds \d+$/m);
+});

@@ -20,6 +20,8 @@ type Labels<N extends MetricName> = Record<LabelsOf<N>, string>;
 
 export interface Metrics {
   count<N extends CounterName>(name: N, labels: Labels<N>, by?: number): void;
+  /** Counts one series, which is exposed from now on, as 0; for the hot path. The labels are from fixed sets. */
+  counter<N extends CounterName>(name: N, labels: Labels<N>): (by?: number) => void;
   /** A counter that the database keeps for all processes: `query` returns all its series at each scrape. */
   countFromQuery<N extends CounterName>(
     name: N,
@@ -32,9 +34,13 @@ export interface Metrics {
     ...labels: LabelsOf<N> extends never ? [] : [Labels<N>]
   ): void;
   /** Read at each scrape. */
-  gaugeFrom(name: GaugeName, read: () => number): void;
-  /** Queried at each scrape, with a short timeout. */
-  gaugeFromQuery(name: GaugeName, query: () => Promise<number>): void;
+  gaugeFrom<N extends GaugeName>(
+    name: N,
+    read: () => number,
+    ...labels: LabelsOf<N> extends never ? [] : [Labels<N>]
+  ): void;
+  /** Queried at each scrape, with a short timeout. Undefined leaves it as it is. */
+  gaugeFromQuery(name: GaugeName, query: () => Promise<number | undefined>): void;
   text(): Promise<string>;
   /** This process's figures, to be joined with those of its siblings by `joinSnapshots`. */
   snapshot(): Promise<Snapshot>;
@@ -51,7 +57,7 @@ export function createMetrics(): Metrics {
   const counters = new Map<string, FastCounter>();
   const histograms = new Map<string, FastHistogram>();
   const gauges = new Map<string, Gauge>();
-  const readings = new Map<GaugeName, () => number>();
+  const readings: (() => void)[] = [];
   const queries: (() => Promise<void>)[] = [];
 
   for (const [name, definition] of Object.entries(definitions)) {
@@ -80,16 +86,18 @@ export function createMetrics(): Metrics {
 
   /** Readings first: the pool's gauges must not count the queries of the other metrics. */
   const refresh = async () => {
-    for (const [name, read] of readings) gauges.get(name)?.set(read());
+    for (const reading of readings) reading();
     await Promise.all(queries.map((query) => query()));
   };
 
   const bound = boundOpenLabels();
   return {
     count: (name, labels, by = 1) => counters.get(name)?.add(bound(labels), by),
+    counter: (name, labels) => counters.get(name)?.adder(labels) ?? (() => {}),
     observe: (name, labels, seconds) => histograms.get(name)?.observe(labels, seconds),
     gauge: (name, value, ...[labels]) => gauges.get(name)?.set(labels ?? {}, value),
-    gaugeFrom: (name, read) => void readings.set(name, read),
+    gaugeFrom: (name, read, ...[labels]) =>
+      void readings.push(() => gauges.get(name)?.set(labels ?? {}, read())),
     gaugeFromQuery(name, query) {
       queries.push(async () => {
         const value = await withTimeout(query);
@@ -148,9 +156,12 @@ export const mergeSnapshots = (snapshots: readonly Snapshot[]): Promise<Snapshot
 export const withoutGauges = (snapshot: Snapshot): Snapshot =>
   snapshot.filter(({ type }) => type === 'counter' || type === 'histogram');
 
+/** Of prom-client's own metrics; without a rule the start would be missing in the sum of several processes. */
+const defaultsAcrossProcesses: Readonly<Record<string, string>> = { process_start_time_seconds: 'max' };
+
 function acrossProcesses(name: string): string | undefined {
   const definition = definitions[name as MetricName] ?? {};
-  return 'acrossProcesses' in definition ? definition.acrossProcesses : undefined;
+  return 'acrossProcesses' in definition ? definition.acrossProcesses : defaultsAcrossProcesses[name];
 }
 
 function boundOpenLabels() {
