@@ -18,7 +18,6 @@ import { type Clock, systemClock } from './kernel/clock.ts';
 import { createLoops, type Loop } from './kernel/concurrency/loops.ts';
 import type { Config } from './kernel/config/config.ts';
 import { createClockSkewGuard } from './kernel/data/clock-skew-guard.ts';
-import { migrate } from './kernel/data/migrations.ts';
 import { resourceMetadataOf } from './kernel/http/access/challenges.ts';
 import { createRateWindow } from './kernel/http/rate-window.ts';
 import type { RouteEntry } from './kernel/http/route.ts';
@@ -26,6 +25,8 @@ import { createHttp, type Http } from './kernel/http/server.ts';
 import type { Log } from './kernel/observability/log.ts';
 import type { Metrics } from './kernel/observability/metrics.ts';
 import type { Outbound } from './kernel/ports/outbound.ts';
+
+export { encryptedColumns } from './composition/encrypted-columns.ts';
 
 const lastFlushMs = 3_000;
 
@@ -73,11 +74,13 @@ export async function createApp({
 
   const { audit, eventStream, usage, deliveries, streams, recordRefusal } = events;
   const { organizations, agents, credentials, people, resources, did, marketplace } = registry;
-  const { billing, tiers, analytics, overview, compliance, scaffold, webhooks, instance } = product;
+  const { billing, tiers, analytics, overview, compliance, scaffold, webhooks, encryption, instance } =
+    product;
   const { tokens, delegations, oidc, access, federation, discovery } = issuance;
   const health = createHealth({
     db,
     kv,
+    log,
     auditLinking: audit.linking,
     metricsToken: config.metricsToken,
     metricsText: () => metricsText(metrics),
@@ -115,16 +118,15 @@ export async function createApp({
     features.flatMap((feature) => feature.loops ?? []),
     log,
     // A test that sets the clock would differ from the database's clock on purpose.
-    clock === systemClock ? { mayPurge: createClockSkewGuard({ db, clock, log }) } : {},
+    { metrics, ...(clock === systemClock && { mayPurge: createClockSkewGuard({ db, clock, log }) }) },
   );
 
   return {
     ...{ http, routes, loops, db, ids, metrics },
-    ...{ organizations, usage, agents, credentials, audit, billing, deliveries, webConsole },
+    ...{ organizations, usage, agents, credentials, audit, billing, deliveries, webConsole, encryption },
     /** Migrates the database; several nodes may call it at once. With `takeOver`, this server's key signs the audit log from now on. */
     async prepare(options?: { takeOver: boolean }) {
-      const migrator = base.openWithoutTimeout();
-      await migrate({ db: migrator, log, clock }).finally(() => migrator.close());
+      await base.migrateDatabase();
       await audit.prepare(options);
     },
     drain: health.drain,

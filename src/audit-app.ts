@@ -1,7 +1,7 @@
 /** The composition of `countersign audit`: the audit log alone, without the other features. */
 import type { KeyObject } from 'node:crypto';
 import { createSigner, createStatementReader } from './adapters/keys/keys.ts';
-import { createPostgres } from './adapters/postgres/postgres.ts';
+import { createPostgres, type PostgresOptions } from './adapters/postgres/postgres.ts';
 import { createAudit } from './features/audit/feature.ts';
 import { systemClock } from './kernel/clock.ts';
 import type { KeyPair } from './kernel/config/keypair.ts';
@@ -16,16 +16,16 @@ export {
 export { verifyExport } from './features/audit/verify/offline.ts';
 
 export async function openAudit(options: {
-  databaseUrl: string;
+  database: Pick<PostgresOptions, 'url' | 'variable' | 'pooler'>;
   signingKeys: KeyPair;
   previousPublicKeys: readonly KeyObject[];
   issuer: string;
   log: Log;
 }) {
-  const { databaseUrl, signingKeys, log } = options;
+  const { database, signingKeys, log } = options;
   const clock = systemClock;
   const metrics = createMetrics();
-  const db = createPostgres({ url: databaseUrl, poolSize: 2, log, metrics, noStatementTimeout: true });
+  const db = createPostgres({ ...database, poolSize: 2, log, metrics, noStatementTimeout: true });
   const signer = await createSigner({ ...options, ...signingKeys, clock });
   const audit = createAudit({ db, clock, log, metrics, signer, readStatement: createStatementReader() });
   return { audit, close: () => db.close() };

@@ -34,13 +34,13 @@ export interface LaterParts {
 export async function createEvents(base: Foundations, later: LaterParts) {
   const { config, log, clock, outbound, metrics, ids, db, kv, signer } = base;
   const audit = createAudit({ db, clock, log, metrics, signer, readStatement: createStatementReader() });
-  const eventStream = createEventStream({ feed: audit.feed, log });
+  const eventStream = createEventStream({ feed: audit.feed, log, metrics });
   const usage = createUsage({ db, clock, shard: shardFrom(ids), limitsOf: later.limitsOf });
-  const cache = createInvalidatingCache({ kv, clock });
+  const cache = createInvalidatingCache({ kv, clock, metrics });
   const statuses = createTokenStatuses({ db, clock, cache, findLinks: later.findLinks });
   const streaming = await openStreaming(config, base.openSeparatePool);
-  const streams = streaming && createStreams({ ...streaming, log, metrics, envelopeOf });
-  const vault = createVault(config.dataEncryptionKey);
+  const streams = streaming && createStreams({ ...streaming, clock, log, metrics, envelopeOf });
+  const vault = createVault(config.dataEncryptionKey, config.dataEncryptionPreviousKeys);
   const deliveries = createDeliveries({
     db,
     clock,
@@ -81,7 +81,7 @@ export async function createEvents(base: Foundations, later: LaterParts) {
     ],
   });
   const refusals = { loops: [createRefusalsLoop({ db, clock, ledger, metrics })] };
-  const recordRefusal = createRecordRefusal({ db, ledger });
+  const recordRefusal = createRecordRefusal({ db, ledger, metrics });
   return {
     ...{ audit, eventStream, usage, cache, statuses, streams, vault, deliveries },
     ...{ idempotency, ledger, refusals, recordRefusal },

@@ -1,4 +1,5 @@
 /** Foundations: the adapters that every feature uses, opened as the configuration says: metrics, ids, stores, keys, policies, external tokens. */
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { createCedar } from '../adapters/cedar.ts';
@@ -7,18 +8,24 @@ import { createKeySets } from '../adapters/keys/key-sets.ts';
 import { createSigner } from '../adapters/keys/keys.ts';
 import { createMemoryKv } from '../adapters/kv/memory-kv.ts';
 import { createPostgres } from '../adapters/postgres/postgres.ts';
+import { requireSameDatabase, tryPreparedStatements } from '../adapters/postgres/start-checks.ts';
 import type { Clock } from '../kernel/clock.ts';
 import { createFairQueue } from '../kernel/concurrency/fair-queue.ts';
 import type { Config } from '../kernel/config/config.ts';
+import { measureClockSkew } from '../kernel/data/clock-skew-guard.ts';
+import { migrate } from '../kernel/data/migrations.ts';
 import { createIds } from '../kernel/ids.ts';
 import type { Log } from '../kernel/observability/log.ts';
-import { createMetrics } from '../kernel/observability/metrics.ts';
-import { timedKv } from '../kernel/ports/kv.ts';
+import { createMetrics, type Metrics } from '../kernel/observability/metrics.ts';
+import { type Kv, timedKv } from '../kernel/ports/kv.ts';
 import type { Outbound } from '../kernel/ports/outbound.ts';
 import { openKv, openProvider } from './open.ts';
 
 /** Beside the code, in a checkout as in the published package. */
 const policies = fileURLToPath(new URL('../../policies/', import.meta.url));
+
+const { version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8'));
+const runtime: { readonly version: string; readonly node: string } = { version, node: process.version };
 
 /** Most of the database connections for the writes of one organization, but never all of them. */
 const writesPerOrganization = (poolSize: number) => ({
@@ -26,6 +33,13 @@ const writesPerOrganization = (poolSize: number) => ({
   perKey: Math.max(Math.ceil(poolSize / 2), poolSize - 2),
   maxQueue: 500,
   maxWaitMs: 30_000,
+});
+
+const directDatabase = (url: string) => ({
+  url,
+  variable: 'DATABASE_DIRECT_URL',
+  pooler: 'none' as const,
+  preparedStatements: true,
 });
 
 export async function openFoundations(options: {
@@ -36,10 +50,26 @@ export async function openFoundations(options: {
 }) {
   const { config, log, clock, outbound } = options;
   const metrics = createMetrics();
-  const database = { url: config.databaseUrl, log, metrics };
+  const database = {
+    url: config.databaseUrl,
+    pooler: config.databasePooler,
+    preparedStatements: config.databasePreparedStatements,
+    directUrl: config.databaseDirectUrl,
+    log,
+    metrics,
+  };
+  const direct =
+    config.databaseDirectUrl === undefined ? undefined : directDatabase(config.databaseDirectUrl);
   const db = createPostgres({ ...database, poolSize: config.databasePoolSize });
+  const openSeparatePool = (poolSize: number) =>
+    createPostgres({ ...database, poolSize, separatePool: true });
   const memory = createMemoryKv(clock);
-  const kv = timedKv(await openKv(config.redisUrl, memory, log), metrics);
+  const store = await openKv(config.redisUrl, memory, log);
+  const isRedis = store !== memory;
+  const kv = timedKv(store, metrics, { isRedis });
+  if (isRedis) exposeAvailability(store, metrics);
+  metrics.gauge('service_build_info', 1, runtime);
+  metrics.gaugeFromQuery('service_clock_skew_seconds', () => measureClockSkew({ db, clock }));
   const provider = openProvider(config, clock);
   return {
     ...options,
@@ -47,14 +77,28 @@ export async function openFoundations(options: {
     ids: createIds(),
     db,
     /** A pool apart from the one that requests use. */
-    openSeparatePool: (poolSize: number) => createPostgres({ ...database, poolSize, separatePool: true }),
-    /** One connection without a statement timeout, for migrations. */
-    openWithoutTimeout: () => createPostgres({ ...database, poolSize: 1, noStatementTimeout: true }),
+    openSeparatePool,
+    /** Several nodes may call it at once. */
+    async migrateDatabase() {
+      const migrator = createPostgres({ ...database, ...direct, poolSize: 1, noStatementTimeout: true });
+      const other = direct ? openSeparatePool(1) : migrator;
+      try {
+        if (config.databasePreparedStatements) await tryPreparedStatements(db, other);
+        if (direct) await requireSameDatabase(db, migrator);
+        await migrate({ db: migrator, log, clock });
+      } finally {
+        await Promise.all([...new Set([other, migrator])].map((each) => each.close()));
+      }
+    },
     /** Keyed by organization. */
-    writeQueue: createFairQueue(writesPerOrganization(config.databasePoolSize)),
+    writeQueue: createFairQueue({
+      ...writesPerOrganization(config.databasePoolSize),
+      measured: { metrics, name: 'writes' },
+    }),
     /** Per-process counters while `kv` is unavailable. */
     memory,
     kv,
+    runtime,
     signer: await createSigner({
       ...config.signingKeys,
       previousPublicKeys: config.jwtPreviousPublicKeys ?? [],
@@ -66,6 +110,7 @@ export async function openFoundations(options: {
       clock,
     }),
     engine: createCedar({
+      metrics,
       folder: config.policiesDir ?? policies,
       schemaFile: join(policies, 'schema.cedarschema'),
       log,
@@ -75,9 +120,18 @@ export async function openFoundations(options: {
     async close() {
       await provider?.close();
       await db.close();
-      await kv.close();
+      await store.close();
     },
   };
 }
+
+/** Asked at each scrape. Not timed: it would mix with the commands of requests. */
+const exposeAvailability = (redis: Kv, metrics: Metrics) =>
+  metrics.gaugeFromQuery('service_redis_available', () =>
+    redis.ping().then(
+      () => 1,
+      () => 0,
+    ),
+  );
 
 export type Foundations = Awaited<ReturnType<typeof openFoundations>>;

@@ -30,7 +30,11 @@ export function createIssuance(base: Foundations, events: Events, registry: Regi
   const { ledger, recordRefusal, statuses, usage } = events;
   const { organizations, agents, credentials, refuseImpersonation } = registry;
   const shared = { db, clock, ids, ledger, metrics, signer, issuer: config.baseUrl };
-  const exchanging = { ...shared, recordRefusal, exchangeQueue: createFairQueue(exchanges) };
+  const exchanging = {
+    ...shared,
+    recordRefusal,
+    exchangeQueue: createFairQueue({ ...exchanges, measured: { metrics, name: 'token_exchanges' } }),
+  };
   const isAdmin = async (caller: Caller) => (await organizations.roleOf(caller)) === 'admin';
 
   const { unregisteredResources } = config;

@@ -1,5 +1,4 @@
 /** What customers buy and read: plans, billing, analytics, compliance reports, webhook subscriptions, generated projects; and the instance itself. */
-import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { createEventReader } from '../adapters/stripe/stripe.ts';
@@ -8,6 +7,7 @@ import { archive } from '../adapters/zip.ts';
 import { createAnalytics } from '../features/analytics/feature.ts';
 import { createBilling } from '../features/billing/feature.ts';
 import { createCompliance } from '../features/compliance/feature.ts';
+import { createEncryption } from '../features/encryption/feature.ts';
 import { createInstance } from '../features/instance/feature.ts';
 import { createOverview } from '../features/overview/feature.ts';
 import { createScaffold } from '../features/scaffold/feature.ts';
@@ -16,6 +16,7 @@ import { createTiers } from '../features/tiers/feature.ts';
 import { createWebhooks } from '../features/webhooks/feature.ts';
 import { shownConfiguration } from '../kernel/config/shown-values.ts';
 import { anonymousRequest } from '../kernel/policy.ts';
+import { encryptedColumns } from './encrypted-columns.ts';
 import type { Events } from './events.ts';
 import type { Foundations } from './foundations.ts';
 import { openStripe } from './open.ts';
@@ -23,8 +24,6 @@ import type { Registry } from './registry.ts';
 
 /** Beside the code, in a checkout as in the published package. */
 const root = fileURLToPath(new URL('../../', import.meta.url));
-
-const { version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8'));
 
 export function createProduct(base: Foundations, events: Events, registry: Registry) {
   const { config, log, clock, metrics, ids, db, memory, kv, signer, engine } = base;
@@ -90,10 +89,11 @@ export function createProduct(base: Foundations, events: Events, registry: Regis
     secretOverlapSeconds: config.webhookSecretOverlapSeconds,
     lockOrganization: organizations.lockPlan,
   });
+  const encryption = createEncryption({ db, vault, ledger, columns: encryptedColumns });
   const instance = createInstance({
     clock,
     signer,
-    runtime: { version, node: process.version },
+    runtime: base.runtime,
     configuration: shownConfiguration(config),
     async auditEvidence() {
       const { keys, treeHead } = await audit.signatures();
@@ -104,7 +104,7 @@ export function createProduct(base: Foundations, events: Events, registry: Regis
       };
     },
   });
-  return { billing, tiers, analytics, overview, compliance, scaffold, webhooks, instance };
+  return { billing, tiers, analytics, overview, compliance, scaffold, webhooks, encryption, instance };
 }
 
 export type Product = ReturnType<typeof createProduct>;

@@ -67,6 +67,8 @@ export const auditOnlyEvents = [
   'webhook.secret_rotated',
   'webhook.tested',
   'webhook.replayed',
+  'encryption_key.rotation_started',
+  'encryption_key.rotation_ended',
 ] as const;
 
 /** Sent to a subscription on request, as a test. It is no domain event. */

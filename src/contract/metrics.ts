@@ -15,6 +15,8 @@ interface MetricDefinition {
 
 const requestSeconds = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10];
 const querySeconds = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.5, 1, 5];
+const waitSeconds = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5];
+const batchSizes = [1, 2, 5, 10, 20, 50, 100];
 const commandSeconds = [0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.05, 0.25, 1];
 
 export const metrics = {
@@ -34,6 +36,11 @@ export const metrics = {
     help: 'Requests refused by the rate limit; `anonymous` for unauthenticated requests.',
     labels: ['client_id'],
   },
+  service_refusals_total: {
+    type: 'counter',
+    help: 'Requests answered with an error, by the code of the API or of OAuth.',
+    labels: ['code'],
+  },
   service_overload_rejections_total: {
     type: 'counter',
     help: 'Requests refused with 503 because a queue was full or the wait too long: `work` for a queue of requests, `database_connections` for the wait for a connection.',
@@ -44,6 +51,17 @@ export const metrics = {
     help: 'Webhook deliveries that failed after the last attempt, in all processes of the instance.',
     labels: ['event_type'],
     // Stored in the database: every process shows the same total.
+    acrossProcesses: 'max',
+  },
+  service_webhook_attempts_total: {
+    type: 'counter',
+    help: 'Webhook attempts whose result is recorded: `delivered`, `failed` (it is tried again) or `dead_letter`.',
+    labels: ['outcome'],
+  },
+  service_webhook_oldest_due_seconds: {
+    type: 'gauge',
+    help: 'For how long the oldest webhook delivery has been due, among receivers whose last attempt did not fail; 0 when none is due. Absent with `WEBHOOKS_ENABLED=false`.',
+    labels: [],
     acrossProcesses: 'max',
   },
   service_tenant_api_calls_total: {
@@ -75,11 +93,39 @@ export const metrics = {
     labels: ['method', 'route', 'status_code'],
     buckets: requestSeconds,
   },
+  service_cache_lookups_total: {
+    type: 'counter',
+    help: 'Look-ups in a cache, by `result` `hit` or `miss`: `access_tokens` (verified signatures), `client_secrets`, `policy_decisions`, and `shared` (rows of the database that are kept in Redis).',
+    labels: ['cache', 'result'],
+  },
+  service_batch_size: {
+    type: 'histogram',
+    help: 'Requests that shared one transaction or query.',
+    labels: ['batch'],
+    buckets: batchSizes,
+  },
+  service_batch_wait_seconds: {
+    type: 'histogram',
+    help: 'How long the first request of a batch waited for its start.',
+    labels: ['batch'],
+    buckets: waitSeconds,
+  },
+  service_queue_depth: {
+    type: 'gauge',
+    help: 'Requests that wait in a queue of this process.',
+    labels: ['queue'],
+    acrossProcesses: 'sum',
+  },
   service_db_query_duration_seconds: {
     type: 'histogram',
     help: 'Duration of one named query, including the wait for a connection.',
     labels: ['operation'],
     buckets: querySeconds,
+  },
+  service_db_errors_total: {
+    type: 'counter',
+    help: 'Failed queries by kind: `unavailable`, `timeout`, `read_only`, `resources` (of the server), `conflict` (deadlock or lock timeout; most are retried), `constraint`, `other`.',
+    labels: ['kind'],
   },
   service_redis_command_duration_seconds: {
     type: 'histogram',
@@ -87,9 +133,26 @@ export const metrics = {
     labels: ['command'],
     buckets: commandSeconds,
   },
+  service_redis_errors_total: {
+    type: 'counter',
+    help: 'Key-value commands that failed or were not sent, because the store is unavailable.',
+    labels: ['command'],
+  },
+  service_redis_available: {
+    type: 'gauge',
+    help: '1 while Redis accepts writes, 0 while it does not. Absent with `REDIS_URL=memory:`.',
+    labels: [],
+    acrossProcesses: 'min',
+  },
   service_credentials_expiring_soon_total: {
     type: 'gauge',
     help: 'Active credentials that expire within 7 days.',
+    labels: [],
+    acrossProcesses: 'max',
+  },
+  service_signing_key_since_timestamp_seconds: {
+    type: 'gauge',
+    help: 'When the current signing key signed the audit log for the first time, in seconds since 1970.',
     labels: [],
     acrossProcesses: 'max',
   },
@@ -127,6 +190,24 @@ export const metrics = {
     labels: ['stream'],
     acrossProcesses: 'max',
   },
+  service_stream_outbox_oldest_seconds: {
+    type: 'gauge',
+    help: 'Age of the oldest event that waits to be published to a configured stream; 0 when none waits.',
+    labels: ['stream'],
+    acrossProcesses: 'max',
+  },
+  service_event_streams_open: {
+    type: 'gauge',
+    help: 'Open event streams (`GET /events`).',
+    labels: [],
+    acrossProcesses: 'sum',
+  },
+  service_db_pool_size: {
+    type: 'gauge',
+    help: 'Database connections that the pool may open.',
+    labels: [],
+    acrossProcesses: 'sum',
+  },
   service_db_pool_active_connections: {
     type: 'gauge',
     help: 'Database connections in use.',
@@ -138,6 +219,29 @@ export const metrics = {
     help: 'Queries waiting for a database connection.',
     labels: [],
     acrossProcesses: 'sum',
+  },
+  service_loop_rounds_total: {
+    type: 'counter',
+    help: 'Rounds of the background loops: `ok`, `skipped` (a purge, while the clock is ahead of the database), `postponed` (the database is unavailable) or `failed`.',
+    labels: ['loop', 'outcome'],
+  },
+  service_background_worker: {
+    type: 'gauge',
+    help: '1 in a process that runs all background loops, 0 with `serve --no-worker`.',
+    labels: [],
+    acrossProcesses: 'max',
+  },
+  service_clock_skew_seconds: {
+    type: 'gauge',
+    help: "This machine's clock minus the database's.",
+    labels: [],
+    acrossProcesses: 'max',
+  },
+  service_build_info: {
+    type: 'gauge',
+    help: 'Always 1; the labels name the versions of Countersign and Node.',
+    labels: ['version', 'node'],
+    acrossProcesses: 'max',
   },
 } as const satisfies Record<string, MetricDefinition>;
 

@@ -107,6 +107,16 @@ export const pageQuery = (size: PageSize) => ({
   }),
 });
 
+/** The time range of a list. `noun` is plural: "agents". */
+export const timeRangeQuery = (noun: string) => ({
+  since: Type.Optional(
+    Type.String({ format: 'date-time', description: `${noun} created at this time or later` }),
+  ),
+  until: Type.Optional(
+    Type.String({ format: 'date-time', description: `${noun} created at this time or earlier` }),
+  ),
+});
+
 export const PageOf = <T extends TSchema>(item: T, title: string) =>
   Type.Object(
     { data: Type.Array(item), total: Type.Integer(), page: Type.Integer(), limit: Type.Integer() },

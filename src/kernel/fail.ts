@@ -8,6 +8,8 @@ export interface FailOptions {
   readonly status?: number;
   readonly headers?: Record<string, string>;
   readonly cause?: unknown;
+  /** The log has a line about it already: the error handler writes none. */
+  readonly isLogged?: boolean;
 }
 
 export class ApiError extends Error {
@@ -15,6 +17,7 @@ export class ApiError extends Error {
   readonly status: number;
   readonly details: Record<string, unknown> | undefined;
   readonly headers: Record<string, string>;
+  readonly isLogged: boolean;
 
   constructor(code: ErrorCode, options: FailOptions = {}) {
     const { message, status, alsoStatus } = errors[code];
@@ -27,6 +30,7 @@ export class ApiError extends Error {
     }
     this.details = options.details;
     this.headers = options.headers ?? {};
+    this.isLogged = options.isLogged ?? false;
   }
 }
 

@@ -17,8 +17,17 @@ import { minuteMs } from './refusal-limit.ts';
 
 export type RecordRefusal = (entry: LedgerEntry) => Promise<void>;
 
-export const createRecordRefusal = ({ db, ledger }: { db: Db; ledger: Ledger }): RecordRefusal =>
+export const createRecordRefusal = ({
+  db,
+  ledger,
+  metrics,
+}: {
+  db: Db;
+  ledger: Ledger;
+  metrics: Metrics;
+}): RecordRefusal =>
   createBatcher({
+    name: 'refusals.record',
     run: async (entries: readonly LedgerEntry[]) => {
       await db.transaction((tx) => ledger.recordAll(tx, entries));
       return entries.map(() => undefined);
@@ -26,6 +35,7 @@ export const createRecordRefusal = ({ db, ledger }: { db: Db; ledger: Ledger }):
     maxBatch: 100,
     concurrency: 1,
     maxQueue: 1_000,
+    metrics,
   });
 
 interface RefusalCount {

@@ -11,7 +11,7 @@ import { createBacklog } from './chain/backlog.ts';
 import { createChainHeads } from './chain/chain-heads.ts';
 import { sealTag } from './chain/hashes.ts';
 import { createKeyring } from './chain/keys/keyring.ts';
-import { readKeys } from './chain/keys/keys-store.ts';
+import { findFirstUse, readKeys } from './chain/keys/keys-store.ts';
 import { createPending } from './chain/pending.ts';
 import { createSequencer } from './chain/sequencer.ts';
 import { createTreeHeads } from './chain/tree-heads.ts';
@@ -42,7 +42,8 @@ import { createVerifier } from './verify/verifier.ts';
 import { createWatch } from './verify/watch.ts';
 
 export function createAudit(deps: AuditDeps): Audit {
-  const { db, clock, signer, readStatement } = deps;
+  const { db, clock, metrics, signer, readStatement } = deps;
+  metrics.gaugeFromQuery('service_signing_key_since_timestamp_seconds', () => findFirstUse(db, signer.keyId));
   const alarm = createAlarm(deps);
   const keyring = createKeyring({ ...deps, alarm });
   const chainHeads = createChainHeads({ keyring, readStatement });
@@ -88,8 +89,8 @@ export function createAudit(deps: AuditDeps): Audit {
   return {
     routes: auditRoutes({
       reader: createAuditReader(deps),
-      verification: createVerificationService({ db, verifier, organizations, verifyTreeHeads }),
-      proof: createProofService({ db, drain }),
+      verification: createVerificationService({ db, metrics, verifier, organizations, verifyTreeHeads }),
+      proof: createProofService({ db, metrics, drain }),
       exports: createExportService({ db, clock, signer, drain }),
     }),
     listener: {

@@ -69,6 +69,17 @@ export const AuditQuery = Type.Object({
     }),
   ),
   outcome: Type.Optional(literals(outcomes)),
+  reason: Type.Optional(
+    Type.String({
+      minLength: 1,
+      maxLength: 200,
+      description:
+        'failures with this reason, as the overview lists it: the first 200 characters of metadata.reason, or the action that a policy denied',
+      examples: [
+        'client authentication failed: check the client id, and that its secret, key or assertion is current',
+      ],
+    }),
+  ),
   ...periodQuery,
   ...organizationFilter('all of them'),
 });

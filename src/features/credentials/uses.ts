@@ -34,6 +34,7 @@ export function createCredentialUses({ db, clock }: Pick<CredentialDeps, 'db' | 
 
   /** Concurrent flushes share one write. */
   const flush = createBatcher({
+    name: 'credentials.flush-uses',
     run: async (flushes: readonly null[]) => {
       await write();
       return flushes.map(() => undefined);

@@ -1,6 +1,7 @@
 import type { Loop } from '../../kernel/concurrency/loops.ts';
 import type { RouteEntry } from '../../kernel/http/route.ts';
 import type { Log } from '../../kernel/observability/log.ts';
+import type { Metrics } from '../../kernel/observability/metrics.ts';
 
 /** A place in the events of an organization: after the event with this number. */
 export interface Position {
@@ -25,6 +26,7 @@ export interface EventStreamDeps {
     ): Promise<FeedEntry[]>;
   };
   readonly log: Log;
+  readonly metrics: Metrics;
 }
 
 export interface EventStream {

@@ -4,6 +4,7 @@ import { setImmediate as turn } from 'node:timers/promises';
 import fc from 'fast-check';
 import type { AccessCheck } from '../../kernel/http/route.ts';
 import { createLog } from '../../kernel/observability/log.ts';
+import { createMetrics } from '../../kernel/observability/metrics.ts';
 import type { FeedEntry } from './deps.ts';
 import { createHub } from './hub.ts';
 
@@ -36,7 +37,7 @@ async function follow(
   start: number,
   recheckAccess = async (): Promise<AccessCheck> => 'allowed',
 ) {
-  const hub = createHub({ feed, log });
+  const hub = createHub({ feed, log, metrics: createMetrics() });
   const ended = new AbortController();
   const text = hub.follow({
     organizationId,

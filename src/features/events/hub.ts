@@ -59,9 +59,9 @@ const checksAtOnce = 50;
 /** Streams that are behind read their pages in this queue. */
 const catchUpLimits = { concurrency: 2, maxQueue: 50 } as const;
 
-export function createHub({ feed, log }: EventStreamDeps): Hub {
+export function createHub({ feed, log, metrics }: EventStreamDeps): Hub {
   const organizations = new Map<string, Organization>();
-  const runQueued = createFairQueue(catchUpLimits);
+  const runQueued = createFairQueue({ ...catchUpLimits, measured: { metrics, name: 'event_streams' } });
 
   const add = (subscription: Subscription): Stream => {
     const { organizationId, start, end, ended } = subscription;

@@ -25,8 +25,9 @@ export interface EventStreamService {
 
 const { perAgent, perOrganization, perProcess, retryAfterSeconds } = limits.eventStreams;
 
-export function createEventStreamService({ feed }: EventStreamDeps, hub: Hub): EventStreamService {
+export function createEventStreamService({ feed, metrics }: EventStreamDeps, hub: Hub): EventStreamService {
   const open = new Set<Caller>();
+  metrics.gaugeFrom('service_event_streams_open', () => open.size);
 
   /** The stream counts from now on until its response has ended. */
   const reserve = (caller: Caller, ended: AbortSignal) => {

@@ -1,10 +1,12 @@
 import type { Db } from '../../kernel/data/db.ts';
 import type { RouteEntry } from '../../kernel/http/route.ts';
+import type { Log } from '../../kernel/observability/log.ts';
 import type { Kv } from '../../kernel/ports/kv.ts';
 
 export interface HealthDeps {
   readonly db: Pick<Db, 'ping'>;
   readonly kv: Pick<Kv, 'ping'>;
+  readonly log: Log;
   /** Whether audit events are linked in time; no I/O. */
   auditLinking(): { readonly status: 'ok' | 'delayed'; readonly oldestUnlinkedSeconds: number };
   readonly metricsToken: string | undefined;

@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs';
 import { describe, it, mock } from 'node:test';
 import { startApp } from '../../../test/support/harness.ts';
 import { until } from '../../../test/support/programs.ts';
+import { DatabaseUnavailable } from '../../kernel/data/db.ts';
 
 const t = await startApp({ METRICS_TOKEN: 'scrape-me' });
 
@@ -51,6 +52,41 @@ describe('probes', async () => {
     assert.equal(
       (await limited.call('GET', '/.well-known/jwks.json', { remoteAddress: '192.0.2.9' })).status,
       200,
+    );
+  });
+});
+
+describe('the log of refused probes', () => {
+  const notReady = (logs: readonly string[]) =>
+    logs.map((line) => JSON.parse(line)).filter(({ msg }) => /ready|request failed/.test(msg));
+
+  it('has one line when the database becomes unavailable, and one when it is available again', async () => {
+    const app = await startApp({ LOG_LEVEL: 'info' });
+    const ping = mock.method(app.app.db, 'ping', () =>
+      Promise.reject(new DatabaseUnavailable(new Error('connect ECONNREFUSED'))),
+    );
+    for (let count = 0; count < 10; count += 1)
+      for (const url of ['/readyz', '/health']) assert.equal((await app.call('GET', url)).status, 503);
+    assert.deepEqual(
+      notReady(app.logs).map(({ level, reason, err }) => [level, reason, /ECONNREFUSED/.test(err.message)]),
+      [[40, 'database', true]],
+    );
+    ping.mock.restore();
+    for (let count = 0; count < 5; count += 1) assert.equal((await app.call('GET', '/readyz')).status, 200);
+    assert.deepEqual(
+      notReady(app.logs)
+        .slice(1)
+        .map(({ level, msg }) => [level, msg]),
+      [[30, 'ready again: the database is available']],
+    );
+  });
+  it('has one line while the process stops', async () => {
+    const app = await startApp({ LOG_LEVEL: 'info' });
+    app.app.drain();
+    for (let count = 0; count < 20; count += 1) assert.equal((await app.call('GET', '/readyz')).status, 503);
+    assert.deepEqual(
+      notReady(app.logs).map(({ level, reason }) => [level, reason]),
+      [[30, 'stopping']],
     );
   });
 });

@@ -3,7 +3,7 @@ import { literals } from '../../contract/shapes.ts';
 import { open, type RouteEntry, rootRoute, secret } from '../../kernel/http/route.ts';
 import { metricsContentType } from '../../kernel/observability/metrics.ts';
 import type { HealthDeps } from './deps.ts';
-import { alive, checkHealth, checkReadiness, createExposition } from './service.ts';
+import { alive, type Checks, createExposition } from './service.ts';
 
 const Health = Type.Object(
   {
@@ -22,7 +22,7 @@ const Exposition = Type.String({
   ],
 });
 
-export const healthRoutes = (deps: HealthDeps, isDraining: () => boolean): RouteEntry[] => [
+export const healthRoutes = (deps: HealthDeps, checks: Checks): RouteEntry[] => [
   rootRoute({
     id: 'health',
     summary: 'Whether the service can do its work',
@@ -33,7 +33,7 @@ export const healthRoutes = (deps: HealthDeps, isDraining: () => boolean): Route
     limit: 'caller',
     schema: { response: { 200: Health } },
     errors: ['SERVICE_UNAVAILABLE'],
-    handler: () => checkHealth(deps),
+    handler: checks.health,
   }),
   rootRoute({
     id: 'livez',
@@ -60,7 +60,7 @@ export const healthRoutes = (deps: HealthDeps, isDraining: () => boolean): Route
     limit: 'none',
     schema: { response: { 200: Probe } },
     errors: ['SERVICE_UNAVAILABLE'],
-    handler: () => checkReadiness(deps, isDraining()),
+    handler: checks.readiness,
   }),
   rootRoute({
     id: 'metrics',

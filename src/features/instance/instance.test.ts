@@ -107,6 +107,7 @@ describe('the settings that are shown', () => {
         'CORS_ORIGIN',
         'UNREGISTERED_RESOURCES',
         'POLICIES_DIR',
+        'DATABASE_POOLER',
         'LOG_LEVEL',
         'LOG_REQUESTS',
         'KAFKA_BROKERS',

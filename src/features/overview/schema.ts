@@ -53,7 +53,13 @@ const Refusals = Type.Object(
           description: 'the action of the audit events; refusals.suppressed counts refusals without an event',
           examples: ['token.refused'],
         }),
-        reason: Nullable(Type.String({ examples: ['wrong client secret'] })),
+        reason: Nullable(
+          Type.String({
+            examples: [
+              'client authentication failed: check the client id, and that its secret, key or assertion is current',
+            ],
+          }),
+        ),
         count: Type.Integer({ examples: [3] }),
       }),
       {

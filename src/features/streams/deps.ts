@@ -1,3 +1,4 @@
+import type { Clock } from '../../kernel/clock.ts';
 import type { Loop } from '../../kernel/concurrency/loops.ts';
 import type { Db } from '../../kernel/data/db.ts';
 import type { LedgerListener } from '../../kernel/domain-event.ts';
@@ -9,6 +10,7 @@ import type { EnvelopeOf } from '../../kernel/ports/envelope.ts';
 export interface StreamsDeps {
   /** A pool of its own, with a connection for each stream and one more: a publisher keeps its connection while it waits for the broker. */
   readonly db: Db;
+  readonly clock: Clock;
   readonly log: Log;
   readonly metrics: Metrics;
   readonly envelopeOf: EnvelopeOf;

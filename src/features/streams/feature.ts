@@ -10,7 +10,7 @@ import { createPendingGaugeLoop, createPublisherLoop } from './loops.ts';
 import { createPublisher } from './publisher.ts';
 import { append } from './store.ts';
 
-export function createStreams({ db, log, metrics, brokers, envelopeOf }: StreamsDeps): Streams {
+export function createStreams({ db, clock, log, metrics, brokers, envelopeOf }: StreamsDeps): Streams {
   const streams = streamNames.filter((stream) => brokers[stream]);
   return {
     listener: {
@@ -23,7 +23,7 @@ export function createStreams({ db, log, metrics, brokers, envelopeOf }: Streams
       ...streams.map((stream) =>
         createPublisherLoop(stream, createPublisher({ db, log, stream, broker: brokers[stream] as Broker })),
       ),
-      createPendingGaugeLoop({ db, metrics, streams }),
+      createPendingGaugeLoop({ db, clock, metrics, streams }),
     ],
     async close() {
       await Promise.all(Object.values(brokers).map((broker) => broker.close()));

@@ -1,9 +1,11 @@
+import type { Clock } from '../../kernel/clock.ts';
 import type { Loop } from '../../kernel/concurrency/loops.ts';
 import type { Db } from '../../kernel/data/db.ts';
+import { timeOfUuid } from '../../kernel/ids.ts';
 import type { Metrics } from '../../kernel/observability/metrics.ts';
 import type { StreamName } from '../../kernel/ports/broker.ts';
 import type { Publish } from './publisher.ts';
-import { countPending } from './store.ts';
+import { measurePending } from './store.ts';
 
 /** Bounds the cost of counting. */
 const maxCounted = 100_000;
@@ -14,9 +16,10 @@ export const createPublisherLoop = (stream: StreamName, publish: Publish): Loop 
   run: publish,
 });
 
-/** In every process, because each exposes the gauge on /metrics. */
+/** In every process, because each exposes the gauges on /metrics. */
 export const createPendingGaugeLoop = (deps: {
   db: Db;
+  clock: Clock;
   metrics: Metrics;
   streams: readonly StreamName[];
 }): Loop => ({
@@ -25,8 +28,11 @@ export const createPendingGaugeLoop = (deps: {
   inEveryProcess: true,
   async run() {
     for (const stream of deps.streams) {
-      const pending = await countPending(deps.db, stream, maxCounted);
+      const { pending, oldestId } = await measurePending(deps.db, stream, maxCounted);
+      // The id of an event has the time of the event.
+      const ageMs = oldestId === null ? 0 : Math.max(0, deps.clock.now() - timeOfUuid(oldestId));
       deps.metrics.gauge('service_stream_outbox_pending', pending, { stream });
+      deps.metrics.gauge('service_stream_outbox_oldest_seconds', ageMs / 1_000, { stream });
     }
   },
 });

@@ -42,12 +42,15 @@ export function removePublished(tx: Tx, stream: StreamName, published: readonly 
   );
 }
 
-/** Counts at most `limit` rows. */
-export async function countPending(db: Queryable, stream: StreamName, limit: number): Promise<number> {
-  const { pending } = await db.one<{ pending: number }>(
+/** Counts at most `limit` rows; the oldest is the head. */
+export const measurePending = (
+  db: Queryable,
+  stream: StreamName,
+  limit: number,
+): Promise<{ pending: number; oldestId: string | null }> =>
+  db.one(
     'streams.count',
-    sql`select count(*) as pending
+    sql`select count(*) as pending,
+               (select event_id from stream_outbox where stream = ${stream} order by position limit 1) as "oldestId"
         from (select position from stream_outbox where stream = ${stream} order by position limit ${limit}) as head`,
   );
-  return pending;
-}

@@ -334,6 +334,8 @@ const invalidations: Readonly<
   'webhook.secret_rotated': 'none',
   'webhook.tested': 'none',
   'webhook.replayed': 'none',
+  'encryption_key.rotation_started': 'none',
+  'encryption_key.rotation_ended': 'none',
   'resource.created': 'resource',
   'resource.updated': 'resource',
   'resource.deleted': 'resource',

@@ -34,7 +34,10 @@ interface SignedToken {
 /** Enough for the tokens of ten thousand busy agents, at some 3 KB each. */
 const maxCachedTokens = 10_000;
 
-export function createTokenVerifier({ clock, signer, statuses, issuer }: TokenDeps): TokenVerifier {
+export function createTokenVerifier({ clock, signer, statuses, issuer, metrics }: TokenDeps): TokenVerifier {
+  const cache = 'access_tokens';
+  const countHit = metrics.counter('service_cache_lookups_total', { cache, result: 'hit' });
+  const countMiss = metrics.counter('service_cache_lookups_total', { cache, result: 'miss' });
   const signedTokens = createLru<SignedToken>(maxCachedTokens);
   const isExpired = ({ claims }: SignedToken) => claims.exp * 1000 <= clock.now();
 
@@ -83,12 +86,16 @@ export function createTokenVerifier({ clock, signer, statuses, issuer }: TokenDe
     return verified;
   };
 
-  const verify: VerifyToken = (token, audience) =>
-    andThen(signedTokens.get(token) ?? readSigned(token), (signed) => {
+  const verify: VerifyToken = (token, audience) => {
+    const cached = signedTokens.get(token);
+    if (cached) countHit();
+    else countMiss();
+    return andThen(cached ?? readSigned(token), (signed) => {
       if (!signed || (audience !== undefined && signed.claims.aud !== audience)) return undefined;
       if (isExpired(signed) && !signed.query.delegation) return undefined;
       return andThen(statuses.get(signed.query), (status) => verifyStatus(signed, status));
     });
+  };
 
   const verifyStatus = (
     signed: SignedToken,

@@ -36,6 +36,7 @@ export function createUsageCounter({
 
   /** Concurrent flushes share one write. */
   const flush = createBatcher({
+    name: 'usage.flush',
     run: async (flushes: readonly null[]) => {
       await write();
       return flushes.map(() => undefined);

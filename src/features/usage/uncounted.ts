@@ -38,6 +38,7 @@ export function createUncountedTokens({ db }: Pick<UsageDeps, 'db'>): UncountedT
 
   /** Concurrent callers share one round. */
   const runShared = createBatcher({
+    name: 'usage.count-tokens',
     run: async (callers: readonly null[]) => {
       await countAll();
       return callers.map(() => undefined);

@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { after, describe, it } from 'node:test';
-import { ConfigProblems, type Environment, loadConfig } from './config.ts';
+import { ConfigProblems, type Environment, loadConfig, loadDirectDatabase } from './config.ts';
 import { generateKeyPair, type KeyPair, keyKinds } from './keypair.ts';
 
 const pair = generateKeyPair();
@@ -247,6 +247,26 @@ describe('configuration', () => {
         ]);
     }
   });
+  it('prepares statements unless a pooler is in between; migrations go around it', () => {
+    const prepares = (changes: Record<string, string>) =>
+      loadConfig({ ...good, ...changes }).databasePreparedStatements;
+    assert.equal(prepares({}), true);
+    assert.equal(prepares({ DATABASE_PREPARED_STATEMENTS: 'false' }), false);
+    assert.equal(prepares({ DATABASE_POOLER: 'transaction' }), false);
+    assert.equal(prepares({ DATABASE_POOLER: 'transaction', DATABASE_PREPARED_STATEMENTS: 'true' }), true);
+    const pooled = { DATABASE_URL: 'postgres://pooler/db', DATABASE_POOLER: 'transaction' };
+    assert.deepEqual(loadDirectDatabase(pooled), { url: 'postgres://pooler/db', pooler: 'transaction' });
+    assert.deepEqual(loadDirectDatabase({ ...pooled, DATABASE_DIRECT_URL: 'postgres://server/db' }), {
+      url: 'postgres://server/db',
+      variable: 'DATABASE_DIRECT_URL',
+      pooler: 'none',
+    });
+  });
+  it('names a bad broker by its position: it may hold a password', () => {
+    assert.deepEqual(problemsWith({ KAFKA_BROKERS: 'one:9092,user:hidden@two:9092' }), [
+      'KAFKA_BROKERS must list brokers as host:port, with commas between; broker 2 of 2 is none',
+    ]);
+  });
   it('refuses ambiguous values', () => {
     const key = Buffer.alloc(32, 0xfb).toString('base64');
     for (const [name, values] of Object.entries({
@@ -276,6 +296,29 @@ describe('configuration', () => {
     });
     assert.deepEqual(config.dataEncryptionKey, Buffer.alloc(32, 0xfb));
     assert.equal(config.metricsToken, 'a+b/c=');
+  });
+  it('reads further encryption keys, and refuses the same key twice, a wrong length and a bad spelling', () => {
+    const [one = '', two = '', three = ''] = [1, 2, 3].map((byte) =>
+      Buffer.alloc(32, byte).toString('base64'),
+    );
+    const config = loadConfig({ ...good, DATA_ENCRYPTION_PREVIOUS_KEYS: ` ${one}\n${two}, ${three}\n` });
+    assert.deepEqual(
+      config.dataEncryptionPreviousKeys?.map((key) => key[0]),
+      [1, 2, 3],
+    );
+    const problemsOf = (list: string, key = three) =>
+      problemsWith({ DATA_ENCRYPTION_KEY: key, DATA_ENCRYPTION_PREVIOUS_KEYS: list });
+    assert.deepEqual(problemsOf(`${one} ${one}`), ['DATA_ENCRYPTION_PREVIOUS_KEYS lists the same key twice']);
+    assert.deepEqual(problemsOf(`${one} ${three}`), [
+      'DATA_ENCRYPTION_PREVIOUS_KEYS lists DATA_ENCRYPTION_KEY itself: it lists the other keys, which only decrypt',
+    ]);
+    assert.deepEqual(problemsOf(`${one} ${Buffer.alloc(16).toString('base64')}`), [
+      'DATA_ENCRYPTION_PREVIOUS_KEYS must be 32 bytes in base64, not 16 (key 2 of 2)',
+    ]);
+    assert.deepEqual(problemsOf(`hidden${one}`), [
+      'DATA_ENCRYPTION_PREVIOUS_KEYS must be 32 bytes in base64, padding included (key 1 of 1)',
+    ]);
+    assert.match(problemsOf(',')[0] ?? '', /must list keys/);
   });
   it('refuses a variable and its file together', () => {
     const both = {

@@ -8,12 +8,16 @@ import { type ValueOf, type Variable, variables } from './variables.ts';
 
 type Values = { readonly [K in keyof typeof variables]: ValueOf<(typeof variables)[K]> };
 
-export type Config = Omit<Values, 'jwtPrivateKey' | 'jwtPublicKey' | 'baseUrl' | 'unregisteredResources'> & {
+export type Config = Omit<
+  Values,
+  'jwtPrivateKey' | 'jwtPublicKey' | 'baseUrl' | 'unregisteredResources' | 'databasePreparedStatements'
+> & {
   readonly baseUrl: string;
   /** Whether plans may be ordered from the embedded provider, which takes no money. */
   readonly embeddedBilling: boolean;
   /** Whether agents get tokens for audiences that are no registered resource. */
   readonly unregisteredResources: 'allow' | 'refuse';
+  readonly databasePreparedStatements: boolean;
   readonly signingKeys: KeyPair;
 };
 
@@ -46,6 +50,12 @@ export function loadConfig(env: Environment): Config {
       'JWT_PRIVATE_KEY and JWT_PUBLIC_KEY do not belong together: tokens signed by one would not verify with the other',
     );
   }
+  const { dataEncryptionKey: key, dataEncryptionPreviousKeys: otherKeys = [] } = values;
+  if (key && otherKeys.some((other) => other.equals(key))) {
+    problems.push(
+      'DATA_ENCRYPTION_PREVIOUS_KEYS lists DATA_ENCRYPTION_KEY itself: it lists the other keys, which only decrypt',
+    );
+  }
   if ((values.webConcurrency ?? 1) > 1 && values.redisUrl?.startsWith('memory:')) {
     problems.push(
       'WEB_CONCURRENCY above 1 needs a Redis that the processes share; REDIS_URL=memory:// serves a single process',
@@ -74,6 +84,7 @@ export function loadConfig(env: Environment): Config {
     ...rest,
     baseUrl: values.baseUrl ?? `http://localhost:${values.port}`,
     embeddedBilling: values.billingAllowEmbedded || (values.nodeEnv !== 'production' && !values.multiTenant),
+    databasePreparedStatements: values.databasePreparedStatements ?? values.databasePooler === 'none',
     unregisteredResources: values.unregisteredResources ?? (values.multiTenant ? 'refuse' : 'allow'),
     signingKeys: { privateKey: jwtPrivateKey, publicKey: jwtPublicKey },
   });
@@ -105,10 +116,35 @@ function missingAmong(
   others: readonly Variable<unknown>[],
   reason: string,
 ): string[] {
-  const isGiven = ({ env: name, orFile }: Variable<unknown>) =>
-    Boolean(env[name]?.trim() || (orFile && env[`${name}_FILE`]?.trim()));
-  if (![...needed, ...others].some(isGiven)) return [];
-  return needed.filter((variable) => !isGiven(variable)).map((variable) => `${missing(variable)}: ${reason}`);
+  if (![...needed, ...others].some((variable) => isGiven(env, variable))) return [];
+  return needed
+    .filter((variable) => !isGiven(env, variable))
+    .map((variable) => `${missing(variable)}: ${reason}`);
+}
+
+const isGiven = (env: Environment, { env: name, orFile }: Variable<unknown>) =>
+  Boolean(env[name]?.trim() || (orFile && env[`${name}_FILE`]?.trim()));
+
+/** The database for commands that need whole sessions or long statements: without the pooler, if there is a way around it. */
+export function loadDirectDatabase(env: Environment): {
+  url: string;
+  variable?: string;
+  pooler: Config['databasePooler'];
+} {
+  const direct = loadVariable('databaseDirectUrl', env);
+  return direct === undefined
+    ? { url: loadVariable('databaseUrl', env), pooler: loadVariable('databasePooler', env) }
+    : { url: direct, variable: variables.databaseDirectUrl.env, pooler: 'none' };
+}
+
+/** The database that the servers use, when `loadDirectDatabase` goes around its pooler. */
+export function loadPooledDatabase(
+  env: Environment,
+): { url: string; pooler: Config['databasePooler'] } | undefined {
+  const { databaseUrl, databaseDirectUrl } = variables;
+  return isGiven(env, databaseUrl) && isGiven(env, databaseDirectUrl)
+    ? { url: loadVariable('databaseUrl', env), pooler: loadVariable('databasePooler', env) }
+    : undefined;
 }
 
 /** One variable, for commands that need no more. */

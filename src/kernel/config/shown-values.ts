@@ -3,6 +3,7 @@
  * variable stays hidden until a person has decided that it is no secret.
  */
 import type { Config } from './config.ts';
+import { publicAddressOf } from './server-urls.ts';
 import { type Variable, variables } from './variables.ts';
 
 export interface ShownVariable {
@@ -25,6 +26,7 @@ const shownTexts: ReadonlySet<Key> = new Set<Key>([
   'nodeEnv',
   'unregisteredResources',
   'policiesDir',
+  'databasePooler',
   'logLevel',
   'logRequests',
   'trustProxy',
@@ -38,7 +40,7 @@ const shownTexts: ReadonlySet<Key> = new Set<Key>([
   'consoleOidcName',
 ]);
 /** Shown without user, password and parameters. */
-const shownAddresses: ReadonlySet<Key> = new Set<Key>(['databaseUrl', 'redisUrl']);
+const shownAddresses: ReadonlySet<Key> = new Set<Key>(['databaseUrl', 'databaseDirectUrl', 'redisUrl']);
 
 export function shownConfiguration(config: Config): ShownVariable[] {
   const { privateKey, publicKey } = config.signingKeys;
@@ -55,7 +57,7 @@ export function shownConfiguration(config: Config): ShownVariable[] {
 
 function textOf(key: Key, value: unknown): string | null {
   if (typeof value === 'boolean' || typeof value === 'number') return String(value);
-  if (shownAddresses.has(key)) return addressOf(String(value));
+  if (shownAddresses.has(key)) return publicAddressOf(String(value)) ?? null;
   if (!shownTexts.has(key)) return null;
   const items = (Array.isArray(value) ? value : [value]).map(itemText);
   return items.every((item) => item !== undefined) ? items.join(', ') : null;
@@ -66,9 +68,3 @@ const itemText = (item: unknown): string | undefined => {
   const { host, port } = (item ?? {}) as { host?: unknown; port?: unknown };
   return typeof host === 'string' ? `${host}:${port}` : undefined;
 };
-
-function addressOf(text: string): string | null {
-  if (!URL.canParse(text)) return null;
-  const { protocol, host, pathname } = new URL(text);
-  return `${protocol}//${host}${pathname}`;
-}

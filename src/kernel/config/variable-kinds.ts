@@ -37,7 +37,7 @@ export function share(value: string): number {
   return number;
 }
 
-export const urlWith =
+const urlWith =
   (...protocols: string[]) =>
   (value: string): string => {
     // The value may hold a password, so the message does not repeat it.
@@ -66,15 +66,18 @@ const list = (value: string) =>
 /** Files usually end with a newline that is not part of the value. */
 export const trimmed = (value: string) => value.trim();
 
+/** The value may hold a password, which belongs into another variable, so the message does not repeat it. */
 export function addresses(value: string): { host: string; port: number }[] {
   const items = list(value);
   if (items.length === 0) throw new Error('must list brokers as host:port');
-  return items.map((item) => {
+  return items.map((item, index) => {
     const [, bracketed, name, digits] = /^(?:\[([\da-f:.]+)\]|([\w.-]+)):(\d{1,5})$/i.exec(item) ?? [];
     const host = bracketed ?? name;
     const port = Number(digits);
     if (!host || !(port >= 1 && port <= 65_535))
-      throw new Error(`must list brokers as host:port, with commas between; "${item}" is none`);
+      throw new Error(
+        `must list brokers as host:port, with commas between; broker ${index + 1} of ${items.length} is none`,
+      );
     return { host, port };
   });
 }
@@ -145,6 +148,20 @@ export function encryptionKey(value: string): Buffer {
   if (bytes.toString('base64') !== value) throw new Error('must be 32 bytes in base64, padding included');
   if (bytes.length !== 32) throw new Error(`must be 32 bytes in base64, not ${bytes.length}`);
   return bytes;
+}
+
+/** The message names the position, because a key must not appear in it. */
+export function encryptionKeys(value: string): Buffer[] {
+  const items = value.split(/[\s,]+/).filter(Boolean);
+  if (items.length === 0) throw new Error('must list keys of 32 bytes in base64');
+  if (new Set(items).size < items.length) throw new Error('lists the same key twice');
+  return items.map((item, index) => {
+    try {
+      return encryptionKey(item);
+    } catch (error) {
+      throw new Error(`${(error as Error).message} (key ${index + 1} of ${items.length})`);
+    }
+  });
 }
 
 /** The value is compared with the `iss` of ID tokens, so it stays as it is. */

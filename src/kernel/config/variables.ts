@@ -1,11 +1,13 @@
 /** Every environment variable: description, parser and default. */
 import { limits } from '../../contract/limits.ts';
 import { parsePrivateKey, parsePublicKey, parsePublicKeys } from './keypair.ts';
+import { databaseUrl, redisUrl } from './server-urls.ts';
 import {
   addresses,
   asciiWord,
   certificates,
   encryptionKey,
+  encryptionKeys,
   flag,
   integer,
   natsUrls,
@@ -21,7 +23,6 @@ import {
   text,
   topicPrefix,
   trimmed,
-  urlWith,
 } from './variable-kinds.ts';
 
 export interface Variable<T> {
@@ -90,16 +91,17 @@ const defaulted = <T extends string | number | boolean>(
 
 export const variables = {
   ...section('Required'),
-  databaseUrl: required(urlWith('postgres:', 'postgresql:'), {
+  databaseUrl: required(databaseUrl, {
     env: 'DATABASE_URL',
     orFile: true,
-    description: 'the PostgreSQL database, as postgres://user:password@host:5432/name',
+    description:
+      'the PostgreSQL database, as postgres://user:password@host:5432/name. Several hosts with commas between, as host1:5432,host2:5432: the one that accepts writes is used (docs/operations/high-availability.md)',
   }),
-  redisUrl: required(urlWith('redis:', 'rediss:', 'memory:'), {
+  redisUrl: required(redisUrl, {
     env: 'REDIS_URL',
     orFile: true,
     description:
-      'the Redis server, as redis://host:6379 (rediss:// with TLS), or memory:// for a single process without Redis',
+      'the Redis server, as redis://host:6379 (rediss:// with TLS), or memory:// for a single process without Redis. With Sentinel: redis+sentinel://user:password@host:26379,host:26379/name/0. A Redis Cluster: redis+cluster://user:password@host:6379,host:6379. Both with rediss+ for TLS',
   }),
   jwtPrivateKey: required(parsePrivateKey, {
     env: 'JWT_PRIVATE_KEY',
@@ -180,6 +182,26 @@ export const variables = {
     description:
       'database connections per process for requests and background loops. One more listens for webhook deliveries, and one more checks the health; with streams, one more per stream and one more for all of them',
   }),
+  databasePooler: defaulted(oneOf('none', 'transaction'), 'none', {
+    env: 'DATABASE_POOLER',
+    description:
+      '`transaction` when DATABASE_URL leads to PgBouncer, or a similar pooler, in transaction mode. Only settings that such a pooler accepts are then sent',
+  }),
+  databasePreparedStatements: optional(flag, '`true`; with DATABASE_POOLER=transaction: `false`', {
+    env: 'DATABASE_PREPARED_STATEMENTS',
+    description:
+      'whether frequent queries are prepared once per connection. Through a pooler in transaction mode only if it supports that: PgBouncer from 1.21, with max_prepared_statements above 0',
+  }),
+  databaseDirectUrl: optional(
+    databaseUrl,
+    'DATABASE_URL; through a pooler, webhooks are then found by polling',
+    {
+      env: 'DATABASE_DIRECT_URL',
+      orFile: true,
+      description:
+        'the same database without the pooler, for migrations, `countersign audit` and notifications of webhook deliveries',
+    },
+  ),
   dataEncryptionKey: optional(
     encryptionKey,
     'webhook signing secrets are stored unencrypted, with a warning',
@@ -187,9 +209,15 @@ export const variables = {
       env: 'DATA_ENCRYPTION_KEY',
       orFile: true,
       description:
-        '32 bytes in base64 (`openssl rand -base64 32`); encrypts webhook signing secrets in the database',
+        '32 bytes in base64 (`openssl rand -base64 32`); encrypts webhook signing secrets, and stored answers to requests with an Idempotency-Key, in the database',
     },
   ),
+  dataEncryptionPreviousKeys: optional(encryptionKeys, 'only DATA_ENCRYPTION_KEY decrypts', {
+    env: 'DATA_ENCRYPTION_PREVIOUS_KEYS',
+    orFile: true,
+    description:
+      'further keys that decrypt, earlier or later ones, each as 32 bytes in base64, with spaces, commas or new lines between. `countersign rotate-encryption-key` replaces them: docs/guides/rotate-credentials-and-keys.md',
+  }),
 
   ...section('Keys and observation'),
   jwtPreviousPublicKeys: optional(parsePublicKeys, 'tokens signed with any other key are refused', {

@@ -53,6 +53,17 @@ export class DatabaseUnavailable extends Error {
   }
 }
 
+const variables = new WeakMap<Error, string>();
+
+/** Remembers the environment variable with the address of the database that failed. Returns the error. */
+export function withVariable(error: unknown, variable: string): unknown {
+  if (error instanceof Error) variables.set(error, variable);
+  return error;
+}
+
+export const variableOf = (error: unknown): string =>
+  (error instanceof Error && variables.get(error)) || 'DATABASE_URL';
+
 /** Work that failed for this reason can be repeated later. */
 export const isTemporary = (error: unknown): error is DatabaseUnavailable | Overloaded =>
   error instanceof DatabaseUnavailable || error instanceof Overloaded;

@@ -5,6 +5,7 @@ import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { createMemoryKv } from '../../adapters/kv/memory-kv.ts';
 import type { DomainEvent } from '../domain-event.ts';
+import { createMetrics } from '../observability/metrics.ts';
 import { type Kv, KvUnavailable } from '../ports/kv.ts';
 import type { Tx } from './db.ts';
 import { createInvalidatingCache } from './invalidating-cache.ts';
@@ -25,7 +26,7 @@ const start = () => {
     getMany: (keys) => whenAvailable(async () => store.getMany(keys)),
     set: (key, value, options) => whenAvailable(() => store.set(key, value, options)),
   };
-  const cache = createInvalidatingCache({ kv, clock });
+  const cache = createInvalidatingCache({ kv, clock, metrics: createMetrics() });
   const listener = cache.listener(({ agentId }) => [agentId]);
   return {
     cache,

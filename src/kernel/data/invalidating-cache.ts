@@ -10,6 +10,7 @@ import type { Clock } from '../clock.ts';
 import type { Loop } from '../concurrency/loops.ts';
 import { andThen, type MaybePromise } from '../concurrency/maybe-promise.ts';
 import type { DomainEvent, LedgerListener } from '../domain-event.ts';
+import type { Metrics } from '../observability/metrics.ts';
 import { type Kv, unlessUnavailable } from '../ports/kv.ts';
 import { deepFreeze } from './deep-freeze.ts';
 import { createLru } from './lru.ts';
@@ -56,7 +57,10 @@ export interface InvalidatingCache {
   readonly loops: readonly Loop[];
 }
 
-export function createInvalidatingCache({ kv, clock }: { kv: Kv; clock: Clock }): InvalidatingCache {
+export function createInvalidatingCache(deps: { kv: Kv; clock: Clock; metrics: Metrics }): InvalidatingCache {
+  const { kv, clock, metrics } = deps;
+  const countHits = metrics.counter('service_cache_lookups_total', { cache: 'shared', result: 'hit' });
+  const countMisses = metrics.counter('service_cache_lookups_total', { cache: 'shared', result: 'miss' });
   /** Keys whose invalidation the store has not confirmed, and until when it matters; the oldest first. */
   const pendingInvalidations = new Map<string, number>();
   const parseCached = createCachedParser();
@@ -94,12 +98,18 @@ export function createInvalidatingCache({ kv, clock }: { kv: Kv; clock: Clock })
 
   const readAll = (keys: readonly string[], texts: readonly (string | null)[]) => {
     const now = clock.now();
-    return keys.map((key, index) => {
+    let hits = 0;
+    const values = keys.map((key, index) => {
       const text = texts[index];
       if (!text || pendingInvalidations.has(key)) return null;
       const { until, value } = parseCached(key, text);
-      return until > now ? value : null;
+      if (until <= now) return null;
+      hits += 1;
+      return value;
     });
+    countHits(hits);
+    countMisses(keys.length - hits);
+    return values;
   };
 
   return {

@@ -75,3 +75,45 @@ describe('migrations', () => {
     assert.deepEqual(await execute(url, "select 1 from pg_tables where tablename = 'agents'"), []);
   });
 });
+
+/** The last migration from before the rule. */
+const ruleFrom = 35;
+/** Statements that break the code of the previous version, which runs beside this one during an upgrade (docs/operations/upgrade.md). */
+const contracting =
+  /\bdrop\s+(table|column|view|function)\b|\brename\s+(to|column)\b|\balter\s+column\s+\w+\s+(set\s+data\s+)?type\b|\bset\s+not\s+null\b|\badd\s+column\s+(?:if\s+not\s+exists\s+)?\w+[^,;]*\bnot\s+null\b(?![^,;]*\b(default|generated)\b)/i;
+/** Of something that the previous version does not use any more. */
+const isDeclared = (text: string) => /^-- Contracts: \S/m.test(text);
+const breaksPrevious = (text: string) =>
+  contracting.test(text.replaceAll(/--.*$/gm, '')) && !isDeclared(text);
+
+describe('migrations and the previous version', () => {
+  it('expand only, unless they say what they remove', () => {
+    const breaking = readMigrations().filter(
+      ({ version, text }) => version >= ruleFrom && breaksPrevious(text),
+    );
+    assert.deepEqual(
+      breaking.map(({ name }) => name),
+      [],
+    );
+  });
+  it('the rule finds removals, renamed columns, other types and new conditions', () => {
+    for (const text of [
+      'drop table agents',
+      'alter table agents drop column owner',
+      'alter table agents rename column owner to holder',
+      'alter table agents rename to workers',
+      'alter table agents alter column owner type integer',
+      'alter table agents alter column owner set not null',
+      'alter table agents add column tier text not null',
+    ])
+      assert.ok(breaksPrevious(text), text);
+    for (const text of [
+      'alter table agents add column tier text',
+      "alter table agents add column tier text not null default 'free', add column note text",
+      'create table things (id uuid primary key, name text not null)',
+      '-- we never drop table agents\ncreate index agents_by_owner on agents (owner)',
+      '-- Contracts: agents.owner, unused since 0040.\nalter table agents drop column owner',
+    ])
+      assert.ok(!breaksPrevious(text), text);
+  });
+});

@@ -106,15 +106,21 @@ const historyColumns: Readonly<Record<string, string>> = {
 /** Creates the table when it is missing. */
 async function readHistory(tx: Tx): Promise<AppliedMigration[]> {
   await lockGlobal(tx, 'migrations');
-  await tx.run(
-    'migrations.prepare',
-    sql`create table if not exists schema_migrations (
-          version integer primary key,
-          name text not null,
-          checksum text not null,
-          applied_at timestamptz not null
-        )`,
+  const { exists } = await tx.one<{ exists: boolean }>(
+    'migrations.exists',
+    sql`select to_regclass('schema_migrations') is not null as exists`,
   );
+  // Not `create … if not exists`: it needs the right to create even if the table exists, which a serving role may lack.
+  if (!exists)
+    await tx.run(
+      'migrations.prepare',
+      sql`create table schema_migrations (
+            version integer primary key,
+            name text not null,
+            checksum text not null,
+            applied_at timestamptz not null
+          )`,
+    );
   // Other tools use this table name too.
   const columns = await tx.many<{ name: string; type: string }>(
     'migrations.columns',

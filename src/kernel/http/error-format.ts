@@ -11,6 +11,7 @@ export interface FormattedError {
   readonly status: number;
   readonly headers: Record<string, string>;
   readonly body: object;
+  readonly code: ErrorCode | TokenErrorCode;
   /** A defect or an outage on our side, to be logged with its cause. */
   readonly isServerError: boolean;
 }
@@ -34,13 +35,14 @@ export function formatError(
       // RFC 6749 §5.2.
       ...(error.status === 401 && { 'www-authenticate': 'Basic realm="token"' }),
     };
-    return { status: error.status, headers, body, isServerError: false };
+    return { status: error.status, headers, body, code: error.code, isServerError: false };
   }
   const known = toApiError(error, accepts);
   return {
     status: failures === 'oauth' ? oauthStatus(known) : known.status,
     headers: known.headers,
     body: failures === 'oauth' ? oauthBody(known, malformed) : envelope(known),
+    code: known.code,
     isServerError: known.status >= 500,
   };
 }

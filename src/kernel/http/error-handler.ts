@@ -1,6 +1,7 @@
 /** Fastify's error handler: counts the request where the guard has not, logs errors of ours, sends the formatted error. */
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { Overloaded } from '../concurrency/overloaded.ts';
+import { Overloaded, type OverloadedQueue } from '../concurrency/overloaded.ts';
+import { ApiError } from '../fail.ts';
 import type { Log } from '../observability/log.ts';
 import type { Metrics } from '../observability/metrics.ts';
 import { formatError } from './error-format.ts';
@@ -22,10 +23,17 @@ const overloadLogMs = 1_000;
 
 export function createErrorHandler({ guard, log, metrics }: ErrorHandlerDeps): ErrorHandler {
   let overloadLoggedAt = Number.NEGATIVE_INFINITY;
+  // Exposed as 0 from the start, so that a rate shows the first one.
+  const countRejection = {
+    work: metrics.counter('service_overload_rejections_total', { queue: 'work' }),
+    database_connections: metrics.counter('service_overload_rejections_total', {
+      queue: 'database_connections',
+    }),
+  } satisfies Record<OverloadedQueue, unknown>;
 
   /** Throttled: an overload refuses hundreds of requests, and a line for each would add to it. */
   const logOverload = (error: Overloaded, { routeOptions }: FastifyRequest) => {
-    metrics.count('service_overload_rejections_total', { queue: error.queue });
+    countRejection[error.queue]();
     if (performance.now() - overloadLoggedAt < overloadLogMs) return;
     overloadLoggedAt = performance.now();
     log.warn(
@@ -56,9 +64,10 @@ export function createErrorHandler({ guard, log, metrics }: ErrorHandlerDeps): E
     const format = (error: unknown) =>
       formatError(error, { failures, malformed: malformed?.(request.body), accepts });
     const error = format(thrown).isServerError ? thrown : await countUnverified(thrown, request, reply);
-    const { status, headers, body, isServerError } = format(error);
+    const { status, headers, body, code, isServerError } = format(error);
+    metrics.count('service_refusals_total', { code });
     if (error instanceof Overloaded) logOverload(error, request);
-    else if (isServerError)
+    else if (isServerError && !(error instanceof ApiError && error.isLogged))
       log.error({ err: error, requestId: request.id, route: request.routeOptions?.url }, 'request failed');
     // Fastify would close the connection of a body that is too large. Reading and dropping the rest lets the client get its answer.
     if (status === 413) reply.removeHeader('connection');

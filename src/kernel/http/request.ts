@@ -11,6 +11,17 @@ declare module 'fastify' {
   }
 }
 
+/** For labels: a client may write any word as its method. */
+export const knownMethods: ReadonlySet<string> = new Set([
+  'GET',
+  'HEAD',
+  'POST',
+  'PUT',
+  'PATCH',
+  'DELETE',
+  'OPTIONS',
+]);
+
 /** A client may send its own id, if it is safe in a log line and a header. */
 export function requestId({ headers }: { headers: Record<string, string | string[] | undefined> }): string {
   const given = headers['x-request-id'];

@@ -16,6 +16,7 @@ import type { FairQueue } from '../concurrency/fair-queue.ts';
 import type { Config } from '../config/config.ts';
 import { ApiError } from '../fail.ts';
 import type { Log } from '../observability/log.ts';
+import { tracer } from '../observability/tracing.ts';
 import { rewriteUrl } from './access/session-requests.ts';
 import { createConnections } from './connections/connections.ts';
 import { oneAtATime } from './connections/pipelining.ts';
@@ -40,6 +41,7 @@ import {
   requireReadableBody,
   requireValidHeaders,
 } from './request.ts';
+import { addRequestSpans } from './request-spans.ts';
 import { createRequestLog } from './responses/request-log.ts';
 import { createResponseHooks, type ResponseHooks } from './responses/response-hooks.ts';
 import { createSecurityHeaders } from './responses/security-headers.ts';
@@ -102,6 +104,7 @@ export async function createHttp(deps: HttpDeps): Promise<Http> {
   server.removeAllContentTypeParsers();
 
   requireEntries(server);
+  if (tracer) addRequestSpans(server, tracer);
   // Before CORS, which answers preflights itself.
   addSecurityHeaders(server, securityHeaders);
   await addCors(server, config.corsOrigin);
@@ -197,13 +200,16 @@ async function addCors(server: FastifyInstance, corsOrigin: Config['corsOrigin']
 }
 
 /** For the router a known path with another method is as unknown as the path of no route. */
-const createRefuseUnknown =
-  (allowedMethods: AllowedMethods) =>
-  ({ url }: FastifyRequest): never => {
+const createRefuseUnknown = (allowedMethods: AllowedMethods) => {
+  // A worker serves the probes only.
+  const hasReference = allowedMethods('/docs').length > 0;
+  const unknownPath = hasReference ? {} : { message: 'There is nothing at this method and path.' };
+  return ({ url }: FastifyRequest): never => {
     const allowed = allowedMethods(url);
-    if (allowed.length === 0) throw new ApiError('ROUTE_NOT_FOUND');
+    if (allowed.length === 0) throw new ApiError('ROUTE_NOT_FOUND', unknownPath);
     throw new ApiError('METHOD_NOT_ALLOWED', { headers: { allow: allowed.join(', ') } });
   };
+};
 
 const addGuard = (
   server: FastifyInstance,

@@ -4,6 +4,7 @@
  */
 import type { MaybePromise } from '../concurrency/maybe-promise.ts';
 import type { Metrics } from '../observability/metrics.ts';
+import { endWith, type SpanOptions, tracer } from '../observability/tracing.ts';
 
 export interface Kv {
   get(key: string): Promise<string | null>;
@@ -42,19 +43,49 @@ export const unlessUnavailable = <T, Fallback>(
     return fallback;
   });
 
-/** Observes `service_redis_command_duration_seconds` for either adapter, failed commands included. */
-export function timedKv(kv: Kv, metrics: Metrics): Kv {
+/** Neither keys nor values are recorded. */
+const commandSpan: SpanOptions = { kind: 'client', attributes: { 'db.system.name': 'redis' } };
+
+/**
+ * Observes `service_redis_command_duration_seconds` for either adapter, failed commands included, and counts the failed ones. Commands
+ * to Redis have a span.
+ */
+export function timedKv(kv: Kv, metrics: Metrics, { isRedis }: { isRedis: boolean }): Kv {
   const observe = (command: string, started: number) =>
     metrics.observe(
       'service_redis_command_duration_seconds',
       { command },
       (performance.now() - started) / 1000,
     );
-  const timed = <T>(command: string, work: Promise<T>): Promise<T> => {
-    const started = performance.now();
-    return work.finally(() => observe(command, started));
+  // Exposed as 0 from the start, so that a rate shows the first one.
+  const errorsOf = (command: string) => metrics.counter('service_redis_errors_total', { command });
+  const countError = {
+    get: errorsOf('get'),
+    mget: errorsOf('mget'),
+    set: errorsOf('set'),
+    del: errorsOf('del'),
+    incr: errorsOf('incr'),
+    take: errorsOf('take'),
+    raise: errorsOf('raise'),
+    ping: errorsOf('ping'),
   };
-  const timedMaybe = <T>(command: string, started: number, work: MaybePromise<T>): MaybePromise<T> => {
+  type Command = keyof typeof countError;
+  const timed = <T>(command: Command, work: Promise<T>): Promise<T> => {
+    const started = performance.now();
+    const span = isRedis ? tracer?.startChild(command, commandSpan) : undefined;
+    return (span ? endWith(span, work) : work).then(
+      (result) => {
+        observe(command, started);
+        return result;
+      },
+      (error) => {
+        observe(command, started);
+        countError[command]();
+        throw error;
+      },
+    );
+  };
+  const timedMaybe = <T>(command: Command, started: number, work: MaybePromise<T>): MaybePromise<T> => {
     if (work instanceof Promise) return timed(command, work);
     observe(command, started);
     return work;

@@ -18,6 +18,7 @@ export function createFeed(deps: { db: Db; clock: Clock; sequencer: Pick<Sequenc
   const { db, clock, sequencer } = deps;
 
   const end = createBatcher<string, FeedPosition>({
+    name: 'audit.feed-end',
     ...endLimits,
     async run(organizationIds) {
       // An aborted signal: one batch of the backlog, however long it is.

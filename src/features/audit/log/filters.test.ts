@@ -89,3 +89,25 @@ describe('GET /audit?action with a trailing *', () => {
     }
   });
 });
+
+describe('GET /audit?reason', () => {
+  it('200 with the failures that the overview counts under this reason, of this organization only', async () => {
+    await t.askToken({
+      grant_type: 'client_credentials',
+      client_id: reader.clientId,
+      client_secret: 'wrong',
+    });
+    const overview = await t.call('GET', '/api/v1/overview', { token });
+    const [first] = overview.json.refusals.data;
+    const found = await events(`reason=${encodeURIComponent(first.reason)}`);
+    assert.equal(found.length, first.count);
+    assert.ok(found.every(({ outcome }) => outcome === 'failure'));
+    assert.deepEqual(await events(`reason=${encodeURIComponent(first.reason)}`, theirToken), []);
+    assert.deepEqual(await events(`reason=${encodeURIComponent(first.reason)}&outcome=success`), []);
+    assert.deepEqual(await events('reason=%25'), []);
+  });
+  it('400 VALIDATION_ERROR for an empty one, and for more than 200 characters', async () => {
+    for (const reason of ['', 'x'.repeat(201)])
+      assert.equal((await list(`reason=${reason}`)).json.code, 'VALIDATION_ERROR');
+  });
+});

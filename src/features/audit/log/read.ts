@@ -6,6 +6,7 @@ import type { Db } from '../../../kernel/data/db.ts';
 import { fail } from '../../../kernel/fail.ts';
 import { type Page, pageOf } from '../../../kernel/http/page.ts';
 import { timeOfUuid } from '../../../kernel/ids.ts';
+import type { Metrics } from '../../../kernel/observability/metrics.ts';
 import type { AuditEvent, AuditQuery } from '../schema.ts';
 import { organizationOf } from '../tenancy.ts';
 import { periodOf, withinRetention } from './period.ts';
@@ -19,8 +20,14 @@ export interface AuditReader {
 /** Counting a long log takes long. One organization must not use all connections. */
 const listLimits = { concurrency: 3, maxQueue: 500 } as const;
 
-export function createAuditReader({ db, clock }: { db: Db; clock: Clock }): AuditReader {
-  const runQueued = createFairQueue(listLimits);
+interface AuditReaderDeps {
+  readonly db: Db;
+  readonly clock: Clock;
+  readonly metrics: Metrics;
+}
+
+export function createAuditReader({ db, clock, metrics }: AuditReaderDeps): AuditReader {
+  const runQueued = createFairQueue({ ...listLimits, measured: { metrics, name: 'audit_lists' } });
 
   return {
     async list(caller, query) {

@@ -69,6 +69,10 @@ const actedBy = (actorId: string) =>
   sql`(agent_id = ${actorId} or strpos(metadata::text, ${actorId}) > 0)
       and coalesce(metadata ->> 'actorId', agent_id::text) = ${actorId}`;
 
+/** The overview groups refusals by the same expression. */
+const hasReason = (reason: string) =>
+  sql`outcome = 'failure' and left(coalesce(metadata ->> 'reason', metadata ->> 'action'), 200) = ${reason}`;
+
 const isAction = (action: string) => {
   const filter = readPrefixFilter(action);
   return 'prefix' in filter ? sql`starts_with(action, ${filter.prefix})` : sql`action = ${filter.name}`;
@@ -81,7 +85,7 @@ export async function listEvents(
   query: AuditQuery,
   { from, to }: Period,
 ): Promise<{ rows: AuditEvent[]; total: number }> {
-  const { agentId, actorId, action, outcome } = query;
+  const { agentId, actorId, action, outcome, reason } = query;
   const matches = join(
     [
       belongsTo(tenant),
@@ -89,6 +93,7 @@ export async function listEvents(
       ...(agentId === undefined ? [] : [sql`agent_id = ${agentId}`]),
       ...(action === undefined ? [] : [isAction(action)]),
       ...(outcome === undefined ? [] : [sql`outcome = ${outcome}`]),
+      ...(reason === undefined ? [] : [hasReason(reason)]),
       ...(actorId === undefined ? [] : [actedBy(actorId.toLowerCase())]),
     ],
     ' and ',

@@ -7,6 +7,7 @@ import type { Caller } from '../../../kernel/caller.ts';
 import { createFairQueue } from '../../../kernel/concurrency/fair-queue.ts';
 import type { Db, Tx } from '../../../kernel/data/db.ts';
 import { offsetOf, type Page, pageOf } from '../../../kernel/http/page.ts';
+import type { Metrics } from '../../../kernel/observability/metrics.ts';
 import {
   eventHashIn,
   eventIdIn,
@@ -39,6 +40,7 @@ export interface ProofService {
 
 export interface ProofDeps {
   readonly db: Db;
+  readonly metrics: Metrics;
   /** Links all events that were recorded so far. */
   drain(): Promise<unknown>;
 }
@@ -54,8 +56,8 @@ interface Window {
   readonly through: number;
 }
 
-export function createProofService({ db, drain }: ProofDeps): ProofService {
-  const runQueued = createFairQueue(chainLimits);
+export function createProofService({ db, metrics, drain }: ProofDeps): ProofService {
+  const runQueued = createFairQueue({ ...chainLimits, measured: { metrics, name: 'audit_chains' } });
 
   const read = (organizationId: string, { after, limit }: ChainQuery): Promise<AuditChain> =>
     db.transaction(async (tx) => {

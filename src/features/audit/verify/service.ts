@@ -3,6 +3,7 @@ import { type Caller, tenantOf } from '../../../kernel/caller.ts';
 import { createFairQueue } from '../../../kernel/concurrency/fair-queue.ts';
 import type { Db } from '../../../kernel/data/db.ts';
 import { type Page, pageOf } from '../../../kernel/http/page.ts';
+import type { Metrics } from '../../../kernel/observability/metrics.ts';
 import { listCheckpoints } from '../chain/segments-store.ts';
 import { type CheckpointRow, checkpointText } from '../chain/statements.ts';
 import type { Finding } from '../findings.ts';
@@ -23,6 +24,7 @@ const allTime = {
 
 export interface VerificationServiceDeps {
   readonly db: Db;
+  readonly metrics: Metrics;
   readonly verifier: Verifier;
   /** Every organization that has events or evidence. */
   organizations(): Promise<string[]>;
@@ -37,8 +39,12 @@ export function createVerificationService({
   verifier,
   organizations,
   verifyTreeHeads,
+  metrics,
 }: VerificationServiceDeps): VerificationService {
-  const runQueued = createFairQueue(verificationLimits);
+  const runQueued = createFairQueue({
+    ...verificationLimits,
+    measured: { metrics, name: 'audit_verifications' },
+  });
 
   /** One chain after another, up to the first finding. The alarm logs the finding. */
   const verifyAll = async (chains: readonly string[], period: Period | undefined) => {

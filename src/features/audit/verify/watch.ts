@@ -256,6 +256,7 @@ export function createWatch(
 
   /** One round at a time, because the loop and other callers share the cursor. Concurrent callers share a round. */
   const runShared = createBatcher({
+    name: 'audit.watch',
     run: async (callers: readonly undefined[]) => {
       const isEnd = await runRound();
       return callers.map(() => isEnd);

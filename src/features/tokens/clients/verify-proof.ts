@@ -71,17 +71,22 @@ type SecretProof = Extract<ClientProof, { kind: 'secret' }>;
 type AssertionProof = Extract<ClientProof, { kind: 'assertion' }>;
 
 export function createProofVerifier(
-  deps: Pick<TokenDeps, 'db' | 'clock' | 'issuer' | 'assertions'>,
+  deps: Pick<TokenDeps, 'db' | 'clock' | 'issuer' | 'assertions' | 'metrics'>,
 ): ProofVerifier {
-  const { db, clock, issuer, assertions } = deps;
+  const { db, clock, issuer, assertions, metrics } = deps;
+  const lookups = { cache: 'client_secrets' } as const;
+  const countHit = metrics.counter('service_cache_lookups_total', { ...lookups, result: 'hit' });
+  const countMiss = metrics.counter('service_cache_lookups_total', { ...lookups, result: 'miss' });
   const audiences = [issuer, `${issuer}/`, `${issuer}/api/v1/token`, `${issuer}/api/v1/token/introspect`];
 
   /** Concurrent requests share one query. */
   const findOwner = createBatcher({
+    name: 'tokens.find-owners',
     run: (proofs: readonly SecretProof[]) => findOwnersOfSecrets(db, proofs, new Date(clock.now())),
     maxBatch: 100,
     concurrency: 2,
     maxQueue: 1_000,
+    metrics,
   });
 
   const cache = createLru<CachedSecret>(maxCachedSecrets);
@@ -95,8 +100,10 @@ export function createProofVerifier(
     const cached = cache.get(key);
     if (cached && cached.until > now) {
       cached.until = now + cachedMs;
+      countHit();
       return cached.verified;
     }
+    countMiss();
     const { agentId, secretHash } = proof;
     const owner = await findOwner(proof);
     if (!owner) return authenticationFailure(agentId, wrongProof);

@@ -5,6 +5,7 @@
  */
 import { createBatcher } from '../../../kernel/concurrency/batcher.ts';
 import { createFairQueue, type FairQueue } from '../../../kernel/concurrency/fair-queue.ts';
+import type { Metrics } from '../../../kernel/observability/metrics.ts';
 import type { UnbatchedGrant } from '../../../kernel/ports/grant.ts';
 import type { AuthenticatedRequest } from './authorize.ts';
 import type { Recorded } from './record.ts';
@@ -38,18 +39,24 @@ export interface IssueQueues {
   isOverloaded(): boolean;
 }
 
-export function createIssueQueues(issueBatch: IssueBatch, exchangeQueue: FairQueue): IssueQueues {
+export function createIssueQueues(
+  issueBatch: IssueBatch,
+  exchangeQueue: FairQueue,
+  metrics: Metrics,
+): IssueQueues {
   const backlog = createSigningBacklog(maxUnsigned);
   const issueTogether = createBatcher({
+    name: 'tokens.issue',
     async run(requests: readonly AuthenticatedRequest[]) {
       const results = await issueBatch(requests, { waiting: false });
       for (const result of results) if (result.kind === 'decided') backlog.add(result.response);
       return results;
     },
     ready: backlog.ready,
+    metrics,
     ...batches,
   });
-  const waitingQueue = createFairQueue(waitingRequests);
+  const waitingQueue = createFairQueue({ ...waitingRequests, measured: { metrics, name: 'token_locks' } });
 
   const issueAlone = (
     queue: FairQueue,

@@ -55,7 +55,7 @@ export function createTokenEndpoint(
       const withinQuota = await applyQuota(tx, authorized, { checkPlans, waiting });
       return record(tx, withinQuota, { ledger, draft });
     });
-  const queues = createIssueQueues(issueBatch, exchangeQueue);
+  const queues = createIssueQueues(issueBatch, exchangeQueue, metrics);
 
   return {
     malformed,

@@ -5,7 +5,7 @@ import { subjectOf, windowHeaders } from '../access/counting.ts';
 import type { Connections } from '../connections/connections.ts';
 import type { UnreadResponses } from '../connections/unread-responses.ts';
 import type { RateWindow } from '../rate-window.ts';
-import { createRequestContext } from '../request.ts';
+import { createRequestContext, knownMethods } from '../request.ts';
 import type { LogRequest } from './request-log.ts';
 
 export interface ResponseHooks {
@@ -63,13 +63,3 @@ const labelsOf = ({ method, routeOptions }: FastifyRequest, { statusCode }: Fast
   route: routeOptions?.url ?? 'unmatched',
   status_code: String(statusCode),
 });
-
-const knownMethods: ReadonlySet<string> = new Set([
-  'GET',
-  'HEAD',
-  'POST',
-  'PUT',
-  'PATCH',
-  'DELETE',
-  'OPTIONS',
-]);

@@ -58,6 +58,15 @@ export const readKeys = (db: Queryable): Promise<KeyRow[]> =>
     ),
   );
 
+/** When the key signed the log for the first time, in seconds since 1970; undefined when it has not. */
+export async function findFirstUse(db: Queryable, keyId: string): Promise<number | undefined> {
+  const { since } = await db.one<{ since: number | null }>(
+    'audit.keys.firstUse',
+    sql`select extract(epoch from min(taken_at))::float8 as since from audit_keys where key_id = ${keyId}`,
+  );
+  return since ?? undefined;
+}
+
 export const insertKey = (tx: Tx, row: KeyRow): Promise<number> =>
   tx.run(
     'audit.keys.insert',
