@@ -2,6 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { CommanderError } from 'commander';
 import { CommandError, exitCodes } from './commands/command-error.ts';
+import { isRefusedByPooler } from './commands/pooler.ts';
 import {
   createProgram,
   exitCodeOf,
@@ -13,7 +14,7 @@ import {
 import { registerServerCommands, serverOnly } from './commands/program/server-commands.ts';
 import { printError } from './commands/terminal.ts';
 import { ConfigProblems } from './kernel/config/config.ts';
-import { DatabaseUnavailable } from './kernel/data/db.ts';
+import { DatabaseUnavailable, variableOf } from './kernel/data/db.ts';
 import { MigrationProblem } from './kernel/data/migrations.ts';
 import { PolicyProblem } from './kernel/policy.ts';
 
@@ -27,15 +28,20 @@ registerServerCommands(program);
 if (!serverOnly.includes(args[0] ?? ''))
   (await import('./commands/client/client-commands.ts')).registerClientCommands(program, { words: args });
 
+const unannouncedPooler =
+  'a pooler in transaction mode does not keep prepared statements: set DATABASE_POOLER=transaction, and remove DATABASE_PREPARED_STATEMENTS';
+
 /** Failures of PostgreSQL that the operator can fix, by SQLSTATE. */
 const databaseProblems: Readonly<Record<string, string>> = {
   '25006': 'the database is read-only',
+  '26000': unannouncedPooler,
   '28000': 'PostgreSQL refused the user',
   '28P01': 'PostgreSQL refused the user or the password',
   '3D000': 'PostgreSQL has no such database; create it',
   '3F000': 'the search_path of the database or its role names no existing schema',
   '42501': 'the database role lacks a privilege; it must own its tables and may create tables',
   '42P01': 'the database lacks our tables; run `countersign migrate`',
+  '42P05': unannouncedPooler,
   '42P07':
     'the database has tables of the same names that are not ours; use a database of its own for Countersign',
 };
@@ -61,8 +67,11 @@ function explain(error: unknown): string {
   const cause = error instanceof DatabaseUnavailable ? error.cause : error;
   const { code = '', syscall, message } = (cause ?? {}) as NodeJS.ErrnoException;
   const databaseProblem = databaseProblems[code];
-  if (databaseProblem !== undefined) return `countersign: ${databaseProblem}: ${message} (see DATABASE_URL)`;
-  if (error instanceof DatabaseUnavailable) return `countersign: ${error.message} (see DATABASE_URL)`;
+  if (isRefusedByPooler(message))
+    return `countersign: a pooler refuses our settings: ${message} (set DATABASE_POOLER=transaction)`;
+  const seeVariable = `(see ${variableOf(error)})`;
+  if (databaseProblem !== undefined) return `countersign: ${databaseProblem}: ${message} ${seeVariable}`;
+  if (error instanceof DatabaseUnavailable) return `countersign: ${error.message} ${seeVariable}`;
   if (syscall !== undefined) return `countersign: ${message}`;
   return error instanceof Error ? `countersign: ${error.stack ?? error.message}` : String(error);
 }

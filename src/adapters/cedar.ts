@@ -5,6 +5,7 @@ import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import type { DetailedError } from '@cedar-policy/cedar-wasm/nodejs';
 import type { Log } from '../kernel/observability/log.ts';
+import type { Metrics } from '../kernel/observability/metrics.ts';
 import {
   type PolicyEngine,
   PolicyProblem,
@@ -30,8 +31,16 @@ const loadCedar = (): Cedar => require('@cedar-policy/cedar-wasm/nodejs');
  * 15 % of the CPU time of a start and 14 of 136 MB; that decision takes 90 ms. Other policies are validated at once: a server with
  * invalid ones does not start.
  */
-export function createCedar(options: { folder: string; schemaFile: string; log: Log }): PolicyEngine {
-  const { folder, schemaFile, log } = options;
+export function createCedar(options: {
+  folder: string;
+  schemaFile: string;
+  log: Log;
+  metrics?: Metrics;
+}): PolicyEngine {
+  const { folder, schemaFile, log, metrics } = options;
+  const cache = 'policy_decisions';
+  const countHit = metrics?.counter('service_cache_lookups_total', { cache, result: 'hit' });
+  const countMiss = metrics?.counter('service_cache_lookups_total', { cache, result: 'miss' });
   const schema = readFileSync(schemaFile, 'utf8');
   const policies = readPolicies(folder);
   const setId = `countersign-${++engines}`;
@@ -58,7 +67,11 @@ export function createCedar(options: { folder: string; schemaFile: string; log: 
     allows(question) {
       const key = JSON.stringify(question);
       const cached = decisions.get(key);
-      if (cached !== undefined) return cached;
+      if (cached !== undefined) {
+        countHit?.();
+        return cached;
+      }
+      countMiss?.();
       try {
         cedar ??= open();
         return cacheDecision(key, decide(cedar, question, setId, log));

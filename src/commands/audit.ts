@@ -13,7 +13,7 @@ import {
   readExternalCheckpoint,
   verifyExport,
 } from '../audit-app.ts';
-import { type Environment, loadVariable } from '../kernel/config/config.ts';
+import { type Environment, loadDirectDatabase, loadVariable } from '../kernel/config/config.ts';
 import { keysMatch } from '../kernel/config/keypair.ts';
 import { isUuid } from '../kernel/ids.ts';
 import { createLog } from '../kernel/observability/log.ts';
@@ -186,7 +186,7 @@ function open(env: Environment) {
   if (!keysMatch(signingKeys))
     throw new CommandError('JWT_PRIVATE_KEY and JWT_PUBLIC_KEY do not belong together');
   return openAudit({
-    databaseUrl: loadVariable('databaseUrl', env),
+    database: loadDirectDatabase(env),
     signingKeys,
     previousPublicKeys: loadVariable('jwtPreviousPublicKeys', env) ?? [],
     issuer: loadVariable('baseUrl', env) ?? `http://localhost:${loadVariable('port', env)}`,

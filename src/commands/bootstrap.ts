@@ -49,14 +49,14 @@ export async function bootstrap(
 }
 
 /**
- * The servers' key signs the audit log. Under another key, bootstrap would take over the log or record events that the servers
+ * The servers' key signs the audit log. Under another key, a command would take over the log or record events that the servers
  * cannot link; so it writes nothing.
  */
-async function refuseOtherKey(app: App): Promise<void> {
+export async function refuseOtherKey(app: App): Promise<void> {
   const keyId = await app.audit.otherKey();
   if (keyId !== undefined)
     throw new CommandError(
-      `the audit log is signed with another key (kid ${keyId}): run bootstrap with the JWT_PRIVATE_KEY and JWT_PUBLIC_KEY of the servers. If these are new keys, start a server with them first`,
+      `the audit log is signed with another key (kid ${keyId}): run this command with the JWT_PRIVATE_KEY and JWT_PUBLIC_KEY of the servers. If these are new keys, start a server with them first`,
     );
 }
 

@@ -3,6 +3,7 @@ import { createPublicKey, randomBytes } from 'node:crypto';
 import { existsSync, mkdirSync, readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { startRestartingPostgres } from '../adapters/embedded-postgres/restart.ts';
+import { startTracing } from '../adapters/opentelemetry/start-tracing.ts';
 import type { App } from '../app.ts';
 import { type Config, type Environment, loadConfig, loadVariable } from '../kernel/config/config.ts';
 import { generateKeyPair } from '../kernel/config/keypair.ts';
@@ -19,7 +20,14 @@ import { print, quoted } from './terminal.ts';
 type Admin = Operator & { readonly baseUrl: string };
 
 const loopback = '127.0.0.1';
-const overridden = ['DATABASE_URL', 'REDIS_URL', 'JWT_PRIVATE_KEY', 'JWT_PUBLIC_KEY'];
+const overridden = [
+  'DATABASE_URL',
+  'DATABASE_DIRECT_URL',
+  'DATABASE_POOLER',
+  'REDIS_URL',
+  'JWT_PRIVATE_KEY',
+  'JWT_PUBLIC_KEY',
+];
 
 export async function dev(env: Environment, options: { port?: string; data: string }): Promise<void> {
   const data = resolve(options.data);
@@ -58,12 +66,16 @@ export async function dev(env: Environment, options: { port?: string; data: stri
       LOG_LEVEL: env.LOG_LEVEL ?? 'warn',
       DATABASE_URL: postgres.url,
       DATABASE_URL_FILE: '',
+      DATABASE_DIRECT_URL: '',
+      DATABASE_DIRECT_URL_FILE: '',
+      DATABASE_POOLER: '',
       REDIS_URL: 'memory://',
       REDIS_URL_FILE: '',
       ...signingKeys(data),
       DATA_ENCRYPTION_KEY:
         env.DATA_ENCRYPTION_KEY || (env.DATA_ENCRYPTION_KEY_FILE ? '' : encryptionKey(data)),
     });
+    lifecycle.onStop((await startTracing(env, log)).stop);
     await startServer(config, log, lifecycle, {
       worker: true,
       beforeListening: async (app) => {

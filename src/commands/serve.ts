@@ -4,6 +4,8 @@ import { lookup } from 'node:dns/promises';
 import { once } from 'node:events';
 import { createServer } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { isTracingOn } from '../adapters/opentelemetry/settings.ts';
+import { startTracing } from '../adapters/opentelemetry/start-tracing.ts';
 import type { App } from '../app.ts';
 import { type Config, type Environment, loadConfig } from '../kernel/config/config.ts';
 import { createLifecycle, type Lifecycle } from '../kernel/lifecycle.ts';
@@ -19,7 +21,7 @@ export interface ServeOptions {
 
 export async function serve(env: Environment, options: ServeOptions): Promise<void> {
   const config = loadConfig(env);
-  const log = createLog({ level: config.logLevel });
+  const log = createLog({ level: config.logLevel, traceIds: isTracingOn(env) });
   const lifecycle = createLifecycle(log, { delayMs: config.shutdownDelaySeconds * 1_000 });
   if (cluster.isPrimary) {
     warnOfFreePlans(config, log);
@@ -27,6 +29,8 @@ export async function serve(env: Environment, options: ServeOptions): Promise<vo
   }
   if (config.webConcurrency > 1 && cluster.isPrimary) return supervise(config, log, lifecycle);
   if (cluster.isWorker) stopOnMessage(lifecycle);
+  const announces = cluster.isPrimary || cluster.worker?.id === 1;
+  lifecycle.onStop((await startTracing(env, log, { announces })).stop);
   await startServer(config, log, lifecycle, options);
   log.info({ baseUrl: config.baseUrl, port: config.port, worker: options.worker }, 'Countersign is ready');
 }

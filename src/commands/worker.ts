@@ -1,4 +1,6 @@
 /** `countersign worker`: the background loops for any number of `serve --no-worker` processes; over HTTP only probes and metrics. */
+import { isTracingOn } from '../adapters/opentelemetry/settings.ts';
+import { startTracing } from '../adapters/opentelemetry/start-tracing.ts';
 import { createApp } from '../app.ts';
 import { type Environment, loadConfig } from '../kernel/config/config.ts';
 import { createLifecycle } from '../kernel/lifecycle.ts';
@@ -7,8 +9,9 @@ import { listen } from './serve.ts';
 
 export async function worker(env: Environment): Promise<void> {
   const config = loadConfig(env);
-  const log = createLog({ level: config.logLevel });
+  const log = createLog({ level: config.logLevel, traceIds: isTracingOn(env) });
   const lifecycle = createLifecycle(log);
+  lifecycle.onStop((await startTracing(env, log)).stop);
   const app = await createApp({ config, log, serves: 'probes' });
   lifecycle.onStop(app.close);
   try {

@@ -2,6 +2,7 @@
  * PostgreSQL's programs, from the optional npm package of this platform. They run in place when the account can reach them and their
  * symbolic links can be created; otherwise from a copy.
  */
+import { existsSync, readFileSync } from 'node:fs';
 import { chmod, cp, readdir, readFile, stat, symlink } from 'node:fs/promises';
 import { dirname, join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -36,10 +37,21 @@ function findPackage(): string {
   } catch (cause) {
     throw new Error(
       `The package ${name}, which contains PostgreSQL for this platform, is not installed. ` +
-        'Run `npm ci` without --omit=optional, or use `countersign serve` with DATABASE_URL set to your own PostgreSQL.',
+        `${wayToInstall(name)} \`countersign serve\` with DATABASE_URL set to your own PostgreSQL.`,
       { cause },
     );
   }
+}
+
+/** The start of a sentence. A checkout has all packages in its lockfile; an installed Countersign gets one beside itself. */
+function wayToInstall(name: string): string {
+  const root = new URL('../../../', import.meta.url);
+  const { optionalDependencies } = JSON.parse(readFileSync(new URL('package.json', root), 'utf8'));
+  const version: string | undefined = optionalDependencies[name];
+  if (version === undefined) return 'There is none for this platform: use';
+  return existsSync(new URL('src', root))
+    ? 'Run `npm ci` without --omit=optional, or use'
+    : `Run \`npm install ${name}@${version}\`, or use`;
 }
 
 async function readVersion(packageDir: string): Promise<string> {

@@ -4,6 +4,7 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Agent, Dispatcher } from 'undici';
+import { type Span, tracer } from '../../kernel/observability/tracing.ts';
 import {
   type Outbound,
   OutboundProblem,
@@ -37,10 +38,20 @@ export function createOutbound(options: OutboundOptions): Outbound {
       opening ??= openAgent(options);
       const agent = await opening;
       if (closed) throw new OutboundProblem('unreachable', 'this process is stopping');
+      const span = tracer && startSpan(url, request.method);
       try {
-        return await exchange(agent, url, request);
+        const response = await exchange(
+          agent,
+          url,
+          tracer ? continuing(span ?? tracer.current(), request) : request,
+        );
+        span?.set({ 'http.response.status_code': response.status });
+        span?.end();
+        return response;
       } catch (error) {
-        throw problemOf(error, url.host);
+        const problem = problemOf(error, url.host);
+        span?.end(problem);
+        throw problem;
       }
     },
     async close() {
@@ -49,6 +60,24 @@ export function createOutbound(options: OutboundOptions): Outbound {
     },
   };
 }
+
+/** The host only: path and query may be a secret of the receiver. */
+const startSpan = ({ protocol, hostname, port }: URL, method: string): Span | undefined =>
+  tracer?.startChild(method, {
+    kind: 'client',
+    attributes: {
+      'http.request.method': method,
+      'url.scheme': protocol.slice(0, -1),
+      'server.address': hostname,
+      'server.port': Number(port) || (protocol === 'https:' ? 443 : 80),
+    },
+  });
+
+/** W3C Trace Context: the receiver can continue the trace. */
+const continuing = (span: Span | undefined, request: OutboundRequest): OutboundRequest => ({
+  ...request,
+  headers: { ...request.headers, ...span?.headers() },
+});
 
 /**
  * Uses `dispatch`, undici's lowest level: a stream for each response would cost as much as the rest of the call. A call that ends

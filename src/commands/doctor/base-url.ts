@@ -5,6 +5,7 @@ import { BlockList, isIP } from 'node:net';
 import { networkInterfaces } from 'node:os';
 import { describePublicKey } from '../../adapters/keys/keys.ts';
 import { type Environment, loadVariable } from '../../kernel/config/config.ts';
+import { shownAddress } from '../../kernel/config/server-urls.ts';
 import { isLoopback } from '../client/http.ts';
 import { quoted } from '../terminal.ts';
 import {
@@ -15,7 +16,6 @@ import {
   problem,
   reasonOf,
   runPart,
-  shownAddress,
   skipped,
   warning,
 } from './check.ts';

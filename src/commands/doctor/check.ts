@@ -1,6 +1,7 @@
 /** The checks of `countersign doctor`: each is bounded in time, and one that fails to run does not hide the others. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { ConfigProblems, type Environment } from '../../kernel/config/config.ts';
+import { hidePasswordParameters } from '../../kernel/config/server-urls.ts';
 import { quoted } from '../terminal.ts';
 
 /** `skipped`: what it needs is not configured, or another finding says why it could not be checked. */
@@ -93,14 +94,8 @@ export function reasonOf(error: unknown): string {
 }
 
 /** Drivers repeat the address that they were given in some messages. */
-export const withoutCredentials = (text: string): string =>
-  text.replace(/([a-z][a-z0-9+.-]*:\/\/)[^\s/@]*@/gi, '$1');
-
-/** An address without user, password and parameters. */
-export function shownAddress(text: string): string {
-  const url = URL.parse(text);
-  return url ? `${url.protocol}//${url.host}${url.pathname === '/' ? '' : url.pathname}` : 'an address';
-}
+const withoutCredentials = (text: string): string =>
+  hidePasswordParameters(text.replace(/([a-z][a-z0-9+.-]*:\/\/)[^\s/@]*@/gi, '$1'));
 
 const clockLimitsMs = { warning: 5_000, problem: 30_000 };
 const clockRemedy =

@@ -10,6 +10,7 @@ export interface DatabaseFacts {
   readonly fsync: string;
   readonly synchronousCommit: string;
   readonly fullPageWrites: string;
+  readonly synchronousStandbys: string;
   readonly maxConnections: number;
   readonly role: string;
   /** Null when the search_path names no existing schema. */
@@ -27,6 +28,7 @@ export const readFacts = (db: Queryable): Promise<DatabaseFacts> =>
                current_setting('server_encoding') as encoding, current_setting('fsync') as fsync,
                current_setting('synchronous_commit') as "synchronousCommit",
                current_setting('full_page_writes') as "fullPageWrites",
+               current_setting('synchronous_standby_names') as "synchronousStandbys",
                current_setting('max_connections')::integer
                  - current_setting('superuser_reserved_connections')::integer as "maxConnections",
                current_user::text as role, current_schema()::text as schema,
@@ -59,12 +61,16 @@ export const readHistory = (db: Queryable): Promise<{ version: number; name: str
 export const findAuditKey = (db: Queryable): Promise<{ keyId: string } | undefined> =>
   db.maybe('doctor.auditKey', sql`select key_id as "keyId" from audit_keys order by number desc limit 1`);
 
-export const findSealedSecret = (db: Queryable): Promise<{ id: string; secret: string } | undefined> =>
-  db.maybe(
-    'doctor.sealedSecret',
-    sql`select subscription_id::text as id, signing_secret as secret from webhook_subscriptions
-        where signing_secret like 'sealed:%' order by created_at desc limit 1`,
+/** `name`: `table.column` */
+export async function columnExists(db: Queryable, name: string): Promise<boolean> {
+  const { found } = await db.one<{ found: boolean }>(
+    'doctor.column',
+    sql`select exists (select from pg_attribute
+                       where attrelid = to_regclass(split_part(${name}, '.', 1))
+                         and attname = split_part(${name}, '.', 2) and not attisdropped) as found`,
   );
+  return found;
+}
 
 export const readSize = (db: Queryable): Promise<{ bytes: number }> =>
   db.one('doctor.size', sql`select pg_database_size(current_database())::float8 as bytes`);

@@ -1,12 +1,9 @@
 /** PostgreSQL: reachable, its version, rights, migrations, clock, durability, connections, and whether our keys fit its data. */
 import { describePublicKey } from '../../adapters/keys/keys.ts';
-import { createPostgres } from '../../adapters/postgres/postgres.ts';
 import { type Environment, loadVariable } from '../../kernel/config/config.ts';
+import { databaseUrlsOf, shownAddress } from '../../kernel/config/server-urls.ts';
 import type { Db } from '../../kernel/data/db.ts';
 import { readMigrations } from '../../kernel/data/migrations.ts';
-import { createVault } from '../../kernel/data/vault.ts';
-import { createLog } from '../../kernel/observability/log.ts';
-import { createMetrics } from '../../kernel/observability/metrics.ts';
 import {
   type Check,
   type CheckContext,
@@ -14,11 +11,11 @@ import {
   type Finding,
   ok,
   problem,
-  reasonOf,
   runPart,
-  shownAddress,
   warning,
 } from './check.ts';
+import { encryptionFinding } from './data-encryption.ts';
+import { directFinding, explained, hostsFindings, openDatabase } from './database-address.ts';
 import * as store from './database-store.ts';
 import { shownBytes } from './machine.ts';
 
@@ -31,10 +28,12 @@ export const databaseCheck: Check = {
     'check DATABASE_URL, that PostgreSQL runs and accepts connections from this machine (listen_addresses, pg_hba.conf, firewall), and the password',
   async run(context) {
     const url = loadVariable('databaseUrl', context.env);
-    const log = createLog({ level: 'silent' });
-    const db = createPostgres({ url, poolSize: 2, log, metrics: createMetrics(), separatePool: true });
+    const pooler = loadVariable('databasePooler', context.env);
+    const db = openDatabase({ url, pooler });
     try {
-      const facts = await store.readFacts(db);
+      const facts = await store.readFacts(db).catch((error) => {
+        throw explained(error);
+      });
       // The first query includes the time to connect; this one does not.
       const askedAt = Date.now();
       const { time } = await store.readFacts(db);
@@ -45,7 +44,9 @@ export const databaseCheck: Check = {
         'database clock': () => [
           clockFinding('database clock', Date.parse(time) - answeredAt, answeredAt - askedAt),
         ],
-        'database durability': () => [durabilityFinding(facts)],
+        'database hosts': () => hostsFindings(url),
+        'database direct url': () => directFinding(db, context.env),
+        'database durability': () => [durabilityFinding(facts, url)],
         'database connections': () => [connectionsFinding(facts, context.env)],
         migrations: () => migrationsFinding(db),
         'audit key': () => auditKeyFinding(db, context),
@@ -115,13 +116,21 @@ function rightsFinding(
   return ok(name, `${role} may create tables in the schema ${schema}, and owns all of them`);
 }
 
-function durabilityFinding({ fsync, synchronousCommit, fullPageWrites }: store.DatabaseFacts): Finding {
+function durabilityFinding(facts: store.DatabaseFacts, url: string): Finding {
+  const { fsync, synchronousCommit, fullPageWrites, synchronousStandbys } = facts;
   const name = 'database durability';
   const off = Object.entries({
     fsync,
     synchronous_commit: synchronousCommit,
     full_page_writes: fullPageWrites,
   }).filter(([, value]) => value === 'off');
+  const waitsForStandby = synchronousStandbys !== '' && synchronousCommit !== 'local';
+  if (off.length === 0 && !waitsForStandby && databaseUrlsOf(url).length > 1)
+    return warning(
+      name,
+      'a commit does not wait for a standby: a failover can lose the last ones',
+      'set synchronous_standby_names, and synchronous_commit to on; docs/operations/high-availability.md',
+    );
   if (off.length === 0)
     return ok(name, `a commit waits for the disk (synchronous_commit ${synchronousCommit})`);
   const settings = off.map(([setting]) => setting).join(', ');
@@ -137,6 +146,8 @@ function connectionsFinding({ maxConnections }: store.DatabaseFacts, env: Enviro
   const streams = [loadVariable('kafkaBrokers', env), loadVariable('natsUrl', env)].filter(Boolean).length;
   const perProcess = loadVariable('databasePoolSize', env) + 2 + (streams > 0 ? streams + 1 : 0);
   const needed = perProcess * loadVariable('webConcurrency', env);
+  if (loadVariable('databasePooler', env) !== 'none')
+    return ok(name, `a node with these variables opens up to ${needed} to the pooler (max_client_conn)`);
   const found = `a node with these variables uses up to ${needed} of ${maxConnections}`;
   return needed > maxConnections
     ? problem(name, found, 'raise max_connections, or lower DATABASE_POOL_SIZE or WEB_CONCURRENCY')
@@ -205,37 +216,6 @@ async function auditKeyFinding(db: Db, { env }: CheckContext): Promise<Finding[]
           name,
           `the audit log is signed with the key ${signed.keyId}, JWT_PUBLIC_KEY is ${kid}`,
           'in a rotation this is right until a server starts with the new key; otherwise use the keys of the servers',
-        ),
-  ];
-}
-
-async function encryptionFinding(db: Db, { env }: CheckContext): Promise<Finding[]> {
-  const name = 'data encryption';
-  const key = loadVariable('dataEncryptionKey', env);
-  const sealed = (await store.tableExists(db, 'webhook_subscriptions'))
-    ? await store.findSealedSecret(db)
-    : undefined;
-  if (sealed) {
-    try {
-      createVault(key).open(sealed.secret, sealed.id);
-      return [ok(name, 'DATA_ENCRYPTION_KEY opens the newest stored secret')];
-    } catch (error) {
-      return [
-        problem(
-          name,
-          `a stored webhook secret cannot be opened: ${reasonOf(error)}`,
-          'set DATA_ENCRYPTION_KEY to the value that the servers had when the secret was made, or rotate the secrets of the webhooks',
-        ),
-      ];
-    }
-  }
-  return [
-    key
-      ? ok(name, 'DATA_ENCRYPTION_KEY is set; no secret is stored with it yet')
-      : warning(
-          name,
-          'DATA_ENCRYPTION_KEY is not set: signing secrets of webhooks are stored unencrypted',
-          'set it on all nodes: openssl rand -base64 32',
         ),
   ];
 }

@@ -10,10 +10,11 @@ import { configurationCheck, keysCheck, policiesCheck } from './configuration.ts
 import { databaseCheck } from './database.ts';
 import { diskCheck, limitsCheck, nodeCheck } from './machine.ts';
 import { kafkaCheck, natsCheck, providerCheck, redisCheck, stripeCheck } from './services.ts';
+import { tracingCheck } from './tracing.ts';
 
 const checks: readonly Check[] = [
   ...[configurationCheck, keysCheck, policiesCheck],
-  ...[databaseCheck, redisCheck, kafkaCheck, natsCheck, stripeCheck, providerCheck],
+  ...[databaseCheck, redisCheck, kafkaCheck, natsCheck, stripeCheck, providerCheck, tracingCheck],
   ...[baseUrlCheck],
   ...[nodeCheck, limitsCheck, diskCheck],
 ];

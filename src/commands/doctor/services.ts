@@ -1,17 +1,21 @@
 /** The services beside PostgreSQL: Redis, Kafka, NATS, Stripe and the OpenID provider, where they are configured. */
+
+import type { RedisFacts } from '../../adapters/kv/redis-probe.ts';
 import { webhookEvents } from '../../contract/events.ts';
 import { loadVariable } from '../../kernel/config/config.ts';
-import { type Check, clockFinding, ok, problem, reasonOf, shownAddress, skipped, warning } from './check.ts';
+import { shownAddress } from '../../kernel/config/server-urls.ts';
+import { type Check, clockFinding, type Finding, ok, problem, reasonOf, skipped, warning } from './check.ts';
 import { readJson } from './http.ts';
 
 /** The version of our tests. */
 const testedRedis = 7;
 const redisTimeoutMs = 3_000;
+const redisRemedy =
+  'check REDIS_URL, that Redis runs and accepts connections from this machine, and the password. Without Redis, the server counts limits in each process';
 
 export const redisCheck: Check = {
   name: 'redis',
-  remedy:
-    'check REDIS_URL, that Redis runs and accepts connections from this machine, and the password. Without Redis, the server counts limits in each process',
+  remedy: redisRemedy,
   async run({ env }) {
     const url = loadVariable('redisUrl', env);
     if (url.startsWith('memory:'))
@@ -24,41 +28,62 @@ export const redisCheck: Check = {
             )
           : ok('redis', 'REDIS_URL=memory://: for a single process'),
       ];
-    const { probeRedis } = await import('../../adapters/kv/redis-probe.ts');
-    const facts = await probeRedis(url, redisTimeoutMs);
-    const { version, isReplica, maxMemoryBytes, evictionPolicy, time, roundTripMs } = facts;
-    const found = `Redis ${version ?? '(version not shown)'} at ${shownAddress(url)}`;
-    const findings = [clockFinding('redis clock', time - Date.now(), roundTripMs + 50)];
-    if (isReplica)
-      return [
-        problem(
-          'redis',
-          `${found}; it is a replica`,
-          'use the address of the primary: a replica accepts no writes',
-        ),
-        ...findings,
-      ];
-    if (version !== undefined && Number.parseInt(version, 10) < testedRedis)
-      return [
-        warning(
-          'redis',
-          `${found}; Countersign is tested with ${testedRedis}`,
-          `upgrade Redis to ${testedRedis} or newer`,
-        ),
-        ...findings,
-      ];
-    if (maxMemoryBytes > 0 && evictionPolicy === 'noeviction')
-      return [
-        warning(
-          'redis',
-          `${found}; when its memory is full it refuses writes (maxmemory-policy noeviction)`,
-          'set maxmemory-policy to volatile-ttl: all our keys expire',
-        ),
-        ...findings,
-      ];
-    return [ok('redis', found), ...findings];
+    const { probeRedis, findUnreachableSentinels } = await import('../../adapters/kv/redis-probe.ts');
+    const [servers, unreachable] = await Promise.all([
+      probeRedis(url, redisTimeoutMs).catch((error: unknown) => ({ error })),
+      findUnreachableSentinels(url, redisTimeoutMs),
+    ]);
+    const sentinels = unreachable.map(({ address, reason }) =>
+      warning(
+        'redis sentinel',
+        `${address} does not answer as a sentinel: ${reasonOf(new Error(reason))}`,
+        'start it, or correct REDIS_URL: a failover needs a majority of the sentinels',
+      ),
+    );
+    if ('error' in servers) return [problem('redis', reasonOf(servers.error), redisRemedy), ...sentinels];
+    const clocks = servers.map(({ time, answeredAt, roundTripMs }) =>
+      clockFinding('redis clock', time - answeredAt, roundTripMs + 50),
+    );
+    return [
+      worst(servers.map((facts) => redisFinding(facts, url, servers.length))),
+      ...sentinels,
+      worst(clocks),
+    ];
   },
 };
+
+const severity = ['problem', 'warning', 'skipped', 'ok'];
+
+const worst = (findings: readonly Finding[]): Finding => {
+  const [first] = findings.toSorted((a, b) => severity.indexOf(a.status) - severity.indexOf(b.status));
+  if (!first) throw new Error('nothing was checked');
+  return first;
+};
+
+function redisFinding(facts: RedisFacts, url: string, servers: number): Finding {
+  const { version, isReplica, maxMemoryBytes, evictionPolicy } = facts;
+  const shards = servers > 1 ? `, ${servers} shards` : '';
+  const found = `Redis ${version ?? '(version not shown)'} at ${shownAddress(url)}${shards}`;
+  if (isReplica)
+    return problem(
+      'redis',
+      `${found}; it is a replica`,
+      'use the address of the primary: a replica accepts no writes',
+    );
+  if (version !== undefined && Number.parseInt(version, 10) < testedRedis)
+    return warning(
+      'redis',
+      `${found}; Countersign is tested with ${testedRedis}`,
+      `upgrade Redis to ${testedRedis} or newer`,
+    );
+  if (maxMemoryBytes > 0 && evictionPolicy === 'noeviction')
+    return warning(
+      'redis',
+      `${found}; when its memory is full it refuses writes (maxmemory-policy noeviction)`,
+      'set maxmemory-policy to volatile-ttl: all our keys expire',
+    );
+  return ok('redis', found);
+}
 
 export const kafkaCheck: Check = {
   name: 'kafka',

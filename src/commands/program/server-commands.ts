@@ -11,6 +11,7 @@ export const serverOnly: readonly string[] = [
   'migrate',
   'bootstrap',
   'keys',
+  'rotate-encryption-key',
   'doctor',
 ];
 
@@ -40,7 +41,9 @@ export function registerServerCommands(program: Command): void {
 
   program
     .command('worker')
-    .description('run the background loops without HTTP, for servers that run with --no-worker')
+    .description(
+      'run the background loops, for servers that run with --no-worker; over HTTP only probes and metrics, on WORKER_PORT',
+    )
     .action(async () => (await import('../worker.ts')).worker(process.env));
 
   program
@@ -67,7 +70,22 @@ export function registerServerCommands(program: Command): void {
       '--out <folder>',
       'folder for private.pem and public.pem, e.g. ./keys; created when missing (default: print the keys)',
     )
-    .action(async (options) => (await import('../keys.ts')).keys(options));
+    .action(async (options) => (await import('../keys/keys.ts')).keys(options));
+
+  program
+    .command('rotate-encryption-key')
+    .description(
+      'encrypt all stored secrets with DATA_ENCRYPTION_KEY, while servers run; it can be stopped and run again. DATA_ENCRYPTION_PREVIOUS_KEYS lists the earlier keys; needs the variables of serve',
+    )
+    .option('--dry-run', 'count the rows by key, and change nothing')
+    .option(
+      '--check',
+      'count the rows by key, and exit with 1 if a row is not encrypted with DATA_ENCRYPTION_KEY',
+    )
+    .option('--skip-unreadable', 'leave out rows whose key is lost, instead of refusing')
+    .action(async (options) =>
+      (await import('../keys/rotate-encryption-key.ts')).rotateEncryptionKey(process.env, options),
+    );
 
   registerDoctor(program);
 
