@@ -2,7 +2,7 @@
 // Starts Countersign from a checkout (TypeScript source) or from an installed package (the build). When the Node that
 // runs this file is too old, it starts the pinned Node of node_modules instead.
 import { spawn } from 'node:child_process';
-import { existsSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import * as nodeModule from 'node:module';
 import { availableParallelism, constants } from 'node:os';
 import { dirname, join } from 'node:path';
@@ -28,8 +28,7 @@ function runWithPinnedNode() {
   const node = pinnedNode();
   if (!node) {
     console.error(
-      `countersign: needs Node ${oldestNode} or newer, but this is Node ${process.versions.node} and the pinned Node is not installed.` +
-        ' Run npm ci without --omit=optional, or use a newer Node.',
+      `countersign: needs Node ${oldestNode} or newer, but this is Node ${process.versions.node}, and the Node that comes with Countersign is not installed. ${waysToGetNode()}`,
     );
     process.exit(1);
   }
@@ -42,10 +41,28 @@ function runWithPinnedNode() {
   child.on('exit', (code, signal) => process.exit(code ?? 128 + (constants.signals[signal] ?? 1)));
 }
 
-function pinnedNode() {
+/** A package that was installed with --omit=optional, which npm does not remember, or a platform without a pinned Node. */
+function waysToGetNode() {
+  const newer = `Run it with Node ${oldestNode} or newer`;
+  if (existsSync(new URL('../src/main.ts', import.meta.url)))
+    return `${newer}, or run npm ci without --omit=optional.`;
+  const { optionalDependencies } = JSON.parse(
+    readFileSync(new URL('../package.json', import.meta.url), 'utf8'),
+  );
+  const name = packageNames().find((candidate) => optionalDependencies[candidate]);
+  return name
+    ? `${newer}, or add one: npm install --omit=optional ${name}@${optionalDependencies[name]}`
+    : `${newer}.`;
+}
+
+function packageNames() {
   const platform = process.platform === 'win32' ? 'win' : process.platform;
+  return [`node-${platform}-${process.arch}`, `node-bin-${platform}-${process.arch}`];
+}
+
+function pinnedNode() {
   const require = nodeModule.createRequire(import.meta.url);
-  for (const name of [`node-${platform}-${process.arch}`, `node-bin-${platform}-${process.arch}`]) {
+  for (const name of packageNames()) {
     try {
       const folder = dirname(require.resolve(`${name}/package.json`));
       return join(folder, 'bin', process.platform === 'win32' ? 'node.exe' : 'node');
