@@ -107,9 +107,8 @@ const examplesOfRest: readonly Example[] = [
     needs: ['go'],
     async prepare() {
       const options = { cwd: folder, timeout: buildMs };
-      copyFileSync(join(examples, 'go/main.go'), join(folder, 'main.go'));
-      await exec('go', ['mod', 'init', 'example.com/orders'], options);
-      await exec('go', ['mod', 'tidy'], options);
+      for (const file of ['main.go', 'go.mod', 'go.sum'])
+        copyFileSync(join(examples, 'go', file), join(folder, file));
       await exec('go', ['build', '-o', 'orders', '.'], options);
       return [join(folder, 'orders')];
     },

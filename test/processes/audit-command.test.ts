@@ -175,7 +175,7 @@ describe('audit export and verify', () => {
     await tamper([settled, ...take].join(';'));
     const { code, stdout } = await audit(online, 'verify');
     const watching = await openAudit({
-      databaseUrl: t.databaseUrl,
+      database: { url: t.databaseUrl },
       signingKeys: {
         privateKey: createPrivateKey(JWT_PRIVATE_KEY),
         publicKey: createPublicKey(JWT_PUBLIC_KEY),

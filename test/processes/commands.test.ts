@@ -236,6 +236,25 @@ describe('serve refuses to start', { concurrency: 3 }, () => {
     assert.doesNotMatch(noEntry, /hunter2/);
   });
 
+  for (const command of ['migrate', 'serve']) {
+    test(`when DATABASE_DIRECT_URL leads to another database (${command}), which stays as it is`, async () => {
+      const [databaseUrl, other] = await Promise.all([createEmptyDatabase(), createEmptyDatabase()]);
+      const env = environment(databaseUrl, { DATABASE_DIRECT_URL: other });
+      const said = await refusalOf(startCountersign([command], env));
+      assert.match(said, /DATABASE_DIRECT_URL leads to another database than DATABASE_URL/);
+      for (const url of [databaseUrl, other])
+        assert.deepEqual(await execute(url, `select 1 from pg_tables where schemaname = 'public'`), []);
+    });
+
+    test(`while DATABASE_DIRECT_URL cannot be reached, naming that variable (${command})`, async () => {
+      const DATABASE_DIRECT_URL = `postgres://app:hunter2@127.0.0.1:${await freePort()}/countersign`;
+      const env = environment(await createEmptyDatabase(), { DATABASE_DIRECT_URL });
+      const said = await refusalOf(startCountersign([command], env));
+      assert.match(said, /cannot use the database: .*ECONNREFUSED.*\(see DATABASE_DIRECT_URL\)/);
+      assert.doesNotMatch(said, /hunter2/);
+    });
+  }
+
   test('on a port that is in use', async (t) => {
     const port = await freePort();
     const other = createServer().listen(port, '127.0.0.1');
@@ -464,6 +483,9 @@ test('worker runs the loops until SIGTERM, beside serve --no-worker', async () =
     assert.equal(await statusOf(path), 200, path);
   for (const path of ['/api/v1/agents', '/docs', '/console', '/.well-known/jwks.json'])
     assert.equal(await statusOf(path), 404, path);
+  // No hint at /docs, which a worker does not serve.
+  const unknown = await (await fetch(`http://127.0.0.1:${workerPort}/docs`)).text();
+  assert.equal(JSON.parse(unknown).message, 'There is nothing at this method and path.');
   const metrics = await (await fetch(`http://127.0.0.1:${workerPort}/metrics`)).text();
   assert.match(metrics, /^service_audit_chain_integrity 1$/m);
   for (const each of [worker, program]) each.kill('SIGTERM');

@@ -251,9 +251,20 @@ describe('countersign doctor and the database', () => {
       body: JSON.stringify({ name: 'Any', url: 'https://receiver.example/', events: ['agent.created'] }),
     });
     assert.equal(made.status, 201);
-    (await examine()).is('data encryption', 'ok', /opens the newest/);
-    for (const key of ['', Buffer.alloc(32, 6).toString('base64')])
-      (await examine({ DATA_ENCRYPTION_KEY: key })).is('data encryption', 'problem', /cannot be opened/);
+    (await examine()).is('data encryption', 'ok', /encrypts all \d+ rows, and decrypts the newest/);
+    const { id } = (await made.json()) as { id: string };
+    const unreadable = new RegExp(
+      `1 encrypted rows cannot be decrypted; the newest of each key: webhook_subscriptions\\.signing_secret ${id} \\(key [0-9a-f]{16}, rows: 1\\)`,
+    );
+    const next = Buffer.alloc(32, 6).toString('base64');
+    for (const key of ['', next])
+      (await examine({ DATA_ENCRYPTION_KEY: key })).is('data encryption', 'problem', unreadable);
+    const both = { DATA_ENCRYPTION_KEY: next, DATA_ENCRYPTION_PREVIOUS_KEYS: encryptionKey };
+    (await examine(both)).is(
+      'data encryption',
+      'warning',
+      /1 of 1 rows are not encrypted with DATA_ENCRYPTION_KEY/,
+    );
   });
 });
 
@@ -289,6 +300,23 @@ describe('countersign doctor and the other services', () => {
     found.is('nats', 'problem', /./);
     found.is('sign-in provider', 'problem', /issuer is "https:\/\/other\.example"/);
     assert.ok(!found.output.includes('hidden-word'));
+  });
+
+  it('tracing: a collector that takes traces, one that refuses, none, and bad values', async () => {
+    const secret = 'hidden-word';
+    const collector = await startPeer((request, response) => {
+      const isKnown = request.url === '/v1/traces' && request.headers['x-key'] === secret;
+      response.writeHead(isKnown ? 200 : 401).end();
+    });
+    const key = { OTEL_EXPORTER_OTLP_HEADERS: `x-key=${secret}` };
+    const withCollector = { OTEL_EXPORTER_OTLP_ENDPOINT: collector };
+    (await examine({ ...key, ...withCollector })).is('tracing', 'ok', /takes traces \(always_on\)/);
+    (await examine(withCollector)).is('tracing', 'warning', /does not take traces: Unauthorized/);
+    const unreachable = await examine({ ...key, OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:1' });
+    unreachable.is('tracing', 'warning', /^http:\/\/127\.0\.0\.1:1 does not take traces/);
+    assert.ok(!unreachable.output.includes(secret));
+    const bad = await examine({ ...withCollector, OTEL_TRACES_SAMPLER: 'some' });
+    bad.is('tracing', 'warning', /off: OTEL_TRACES_SAMPLER must be one of/);
   });
 
   it('NATS that answers', async (t) => {

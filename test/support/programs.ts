@@ -35,7 +35,13 @@ export function startProgram(
   {
     input,
     ...options
-  }: { env?: Record<string, string | undefined>; cwd?: string; input?: string | null } = {},
+  }: {
+    env?: Record<string, string | undefined>;
+    cwd?: string;
+    input?: string | null;
+    uid?: number;
+    gid?: number;
+  } = {},
 ): Program {
   const child = spawn(command, args, {
     stdio: [input === undefined ? 'ignore' : 'pipe', 'pipe', 'pipe'],

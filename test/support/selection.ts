@@ -7,15 +7,22 @@ import { basename, dirname } from 'node:path';
  * none runs alone at the end. A quick run leaves them out.
  */
 const slowest = [
+  'test/deploy/container.test.ts',
+  'test/deploy/package.test.ts',
   'test/openapi/fuzz.test.ts',
+  'test/deploy/proxies.test.ts',
   'test/clients/protected-apis.test.ts',
   'test/matrix/matrix.test.ts',
   'test/scaffold/rust.test.ts',
   'test/faults/unread-responses.test.ts',
+  'test/deploy/monitoring.test.ts',
   'test/processes/supervise-ends.test.ts',
   'test/processes/supervise.test.ts',
   'test/faults/audit-killed.test.ts',
+  'test/processes/upgrade.test.ts',
   'test/processes/key-rotation.test.ts',
+  'test/deploy/backup.test.ts',
+  'test/processes/encryption-key-rotation.test.ts',
   'test/processes/dev.test.ts',
   'test/processes/cli-api.test.ts',
   'test/processes/cli-profiles.test.ts',

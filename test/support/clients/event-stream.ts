@@ -1,6 +1,7 @@
 /** A plain client for server-sent events: the text as it comes, and its messages. */
 import { once } from 'node:events';
-import { Agent, type IncomingMessage, request } from 'node:http';
+import http, { type IncomingMessage } from 'node:http';
+import https from 'node:https';
 import { text } from 'node:stream/consumers';
 import { after } from 'node:test';
 import { until } from '../programs.ts';
@@ -35,6 +36,7 @@ export interface StreamOptions {
 }
 
 const ask = async (base: string, token: string | undefined, { query = '', headers }: StreamOptions) => {
+  const { request, Agent } = base.startsWith('https:') ? https : http;
   const sent = request(`${base}/api/v1/events${query}`, {
     agent: new Agent({ keepAlive: false }),
     headers: { ...(token !== undefined && { authorization: `Bearer ${token}` }), ...headers },

@@ -118,7 +118,7 @@ async function formatStorage(kept: string, folder: string, format: () => Program
 
 /** Undefined when Java is not installed or Kafka was not fetched. */
 export async function startKafka(
-  settings: Record<string, string> = {},
+  settings: Record<string, string> | ((port: number, controllerPort: number) => Record<string, string>) = {},
   login: Partial<ConstructorParameters<typeof Admin>[0]> = {},
 ): Promise<TestBroker | undefined> {
   const java = findProgram('java');
@@ -142,7 +142,7 @@ export async function startKafka(
     'offsets.topic.replication.factor': '1',
     'offsets.topic.num.partitions': '1',
     'group.initial.rebalance.delay.ms': '0',
-    ...settings,
+    ...(typeof settings === 'function' ? settings(port, controllerPort) : settings),
   };
   writeFileSync(
     file,

@@ -33,6 +33,7 @@ const mechanisms: Readonly<Record<string, string>> = {
   batcher: 'src/kernel/concurrency/batcher.ts',
   'circuit breaker': 'src/adapters/kv/redis.ts',
   'clock-skew': 'src/kernel/data/clock-skew-guard.ts',
+  'compare-and-swap': 'src/kernel/data/encrypted-column.ts',
   CSRF: 'src/kernel/http/access/session-requests.ts',
   'deep freeze': 'src/kernel/data/deep-freeze.ts',
   'DNS rebinding': 'src/adapters/outbound/connector.ts',
