@@ -26,7 +26,7 @@ export function metricsPage(notice: string): string {
     notice,
     '# Metrics',
     '',
-    '`GET /metrics` answers in the Prometheus text format. [Observe](../operations/observe.md) lists the alerts to set up.',
+    '`GET /metrics` of a server and of a worker answers in the Prometheus text format. [Observe](../operations/observe.md) has the alerts and dashboards.',
     '',
     '| Metric | Type | Labels | Meaning |',
     '|---|---|---|---|',

@@ -1,4 +1,4 @@
-/** `npm run openapi`: writes openapi.json and the generated pages of docs/. */
+/** `npm run openapi`: writes openapi.json, the generated pages of docs/ and other files made from the code. */
 import { writeFileSync } from 'node:fs';
 import { generatedFiles } from './generated.ts';
 

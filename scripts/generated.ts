@@ -1,4 +1,5 @@
 /** The files generated from the code: written by `npm run openapi`, compared by test/generated.test.ts. */
+import { readFileSync } from 'node:fs';
 import { createApp } from '../src/app.ts';
 import { errorGroups, tokenErrors } from '../src/contract/errors.ts';
 import { auditOnlyEvents, webhookEvents } from '../src/contract/events.ts';
@@ -11,6 +12,8 @@ import type { OpenApi } from './api-types.ts';
 import { commandLinePage } from './command-line-page.ts';
 import { consoleClient } from './console-client.ts';
 import { limitsPage, metricsPage, scopesPage } from './contract-pages.ts';
+import { valuesSchema } from './helm/values-schema.ts';
+import { variablesFile } from './helm/variables-file.ts';
 import { identitySchema } from './identity-schema.ts';
 import { sdkClient } from './sdk-client.ts';
 
@@ -22,6 +25,15 @@ export async function generatedFiles(): Promise<Record<string, string>> {
     'openapi.json': `${JSON.stringify(document, null, 2)}\n`,
     'console/src/api/generated.ts': consoleClient(document as OpenApi),
     'sdk/typescript/src/generated.ts': sdkClient(document as OpenApi),
+    'deploy/helm/countersign/values.schema.json': `${JSON.stringify(valuesSchema, null, 2)}\n`,
+    'deploy/helm/countersign/files/variables.yaml': variablesFile(
+      '# Generated from src/kernel/config/variables.ts by `npm run openapi`; do not edit.\n',
+    ),
+    // A chart cannot read files outside of its folder.
+    'deploy/helm/countersign/files/rules.yaml': readFileSync(
+      new URL('../deploy/prometheus/rules.yaml', import.meta.url),
+      'utf8',
+    ),
     'docs/reference/command-line.md': commandLinePage(notice('the route table and src/commands/'), document),
     'docs/reference/configuration.md': configuration(),
     'docs/reference/errors.md': errorTable(),
