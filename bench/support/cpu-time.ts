@@ -76,7 +76,7 @@ const statOf = (pid: number): string[] => {
   return stat.slice(stat.lastIndexOf(')') + 2).split(' ');
 };
 
-/** Empty for a process or thread that has ended meanwhile. */
+/** Empty for a process or thread that has ended. */
 function read(file: string): string {
   try {
     return readFileSync(file, 'utf8');

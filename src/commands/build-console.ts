@@ -12,7 +12,7 @@ const script = fileURLToPath(new URL('scripts/build-console.ts', root));
 const built = fileURLToPath(new URL('dist/console/index.html', root));
 
 /**
- * Begins the build and calls `say` with what happens. The server starts meanwhile: it serves the console as soon as it is there, and
+ * Begins the build and calls `say` with what happens. The server starts during the build: it serves the console as soon as it is there, and
  * the API without it. Resolves when the build has ended.
  */
 export async function ensureConsole(say: (line: string) => void): Promise<void> {

@@ -20,7 +20,7 @@ export interface BatcherOptions<Item, Result> {
   readonly maxQueue: number;
   /** Items are refused when they would probably wait longer than this, by the speed of the last full batch. */
   readonly maxWaitMs?: number;
-  /** Awaited before a batch is formed: items that arrive meanwhile join it. */
+  /** Awaited before a batch is formed: items that arrive during the wait join it. */
   ready?(): Promise<void> | undefined;
   /** Exposes the size and the wait of its batches, and the depth of its queue. */
   readonly metrics?: Metrics;

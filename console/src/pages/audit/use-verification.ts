@@ -83,7 +83,7 @@ export function useVerification(organizationId: string) {
         else {
           const { verdict } = message;
           const server = await serverOpinion(organizationId);
-          // Cancelled, or started again, meanwhile.
+          // Cancelled, or started again, during the wait.
           if (worker.current !== running) return;
           stop();
           if (verdict.status === 'intact' && verdict.newest && !demonstrate)

@@ -55,7 +55,7 @@ async function fetchLinks(query: LinkFilters, signal: AbortSignal): Promise<Grap
   const others = await Promise.all(
     Array.from({ length: Math.max(0, pages - 1) }, (_, index) => page(index + 2)),
   );
-  // A link that was added meanwhile moves another one to the next page.
+  // A link that was added between two requests moves another one to the next page.
   const byId = new Map([first, ...others].flatMap(({ data }) => data).map((link) => [link.chainId, link]));
   return { links: [...byId.values()], total: first.total };
 }

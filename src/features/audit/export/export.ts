@@ -55,7 +55,7 @@ export function exportLog(deps: ExportDeps, options: ExportOptions): Promise<num
 
 /**
  * For a client: no transaction stays open while the client reads slowly. A chain only grows, and each is read up to the end that
- * it has when its turn comes. If retention drops a part of it meanwhile, the export fails.
+ * it has when its turn comes. If retention drops a part of it before the end, the export fails.
  */
 export function exportLines(
   { db, clock, signer }: ExportDeps,

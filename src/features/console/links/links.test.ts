@@ -136,7 +136,7 @@ describe('POST /console/api/session with a code', () => {
     assert.equal((await createConsoleClient(limited).signIn({ code })).status, 204);
   });
 
-  it('401 UNAUTHORIZED when the credential of the token was revoked meanwhile', async () => {
+  it('401 UNAUTHORIZED when the credential of the token was revoked before the link was used', async () => {
     const agent = await t.agent();
     const { code } = (await web.link(agent)).json;
     await t.sql("update credentials set status = 'revoked' where agent_id = $1", [agent.agentId]);

@@ -355,7 +355,7 @@ describe('answers of the provider that are refused', () => {
     assert.equal(errorOf(await browser.request(answer)), 'provider_refused');
   });
 
-  it('302 provider_unavailable while the provider is away, fails, talks nonsense or too much', async () => {
+  it('302 provider_unavailable while the provider is unreachable, fails, or sends malformed or too long answers', async () => {
     const { person } = await invited();
     const node = await startApp({ BASE_URL: baseUrl, ...provider.variables }, t);
     const handlers: NonNullable<typeof provider.handlerOverride>[] = [

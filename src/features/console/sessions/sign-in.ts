@@ -74,7 +74,7 @@ export function createSignIn(deps: ConsoleDeps, sessions: Sessions): SignInServi
     await countAgainst({ clientId: agentId });
     const result = await db.transaction(async (tx): Promise<string | Refused> => {
       const eligibility = await lockEligibility(tx, agentId);
-      // Again, under the lock: it may have been rotated or revoked meanwhile.
+      // Again, under the lock: it may have been rotated or revoked since the first check.
       const credentialId = await findCredential(tx, agentId, secret);
       const problem = credentialId === undefined ? wrongSecret : eligibility?.problem;
       if (!eligibility || problem !== undefined)

@@ -97,7 +97,7 @@ async function verify(options: VerificationOptions): Promise<Verdict> {
   const start = await startChain(checks, first);
   if (start.finding) return broken(start.finding);
   state = start.state;
-  // Retention dropped it meanwhile.
+  // Retention dropped it during the verification.
   if (sought && sought.number <= state.checkpoint.number) sought = undefined;
 
   const problem = await verifyPages(options, checks, state, first);
