@@ -12,8 +12,8 @@ const script = fileURLToPath(new URL('scripts/build-console.ts', root));
 const built = fileURLToPath(new URL('dist/console/index.html', root));
 
 /**
- * Begins the build and calls `say` with what happens. The server starts during the build: it serves the console as soon as it is there, and
- * the API without it. Resolves when the build has ended.
+ * Begins the build and calls `say` with its progress. The server starts during the build: it serves the API at once, and the console
+ * as soon as it is built. Resolves when the build has ended.
  */
 export async function ensureConsole(say: (line: string) => void): Promise<void> {
   if (existsSync(built) || !existsSync(script)) return;
