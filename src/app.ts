@@ -128,6 +128,7 @@ export async function createApp({
     async prepare(options?: { takeOver: boolean }) {
       await base.migrateDatabase();
       await audit.prepare(options);
+      await encryption.reportMissingKeys();
     },
     drain: health.drain,
     async close() {

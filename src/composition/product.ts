@@ -89,7 +89,7 @@ export function createProduct(base: Foundations, events: Events, registry: Regis
     secretOverlapSeconds: config.webhookSecretOverlapSeconds,
     lockOrganization: organizations.lockPlan,
   });
-  const encryption = createEncryption({ db, vault, ledger, columns: encryptedColumns });
+  const encryption = createEncryption({ db, vault, ledger, log, columns: encryptedColumns });
   const instance = createInstance({
     clock,
     signer,

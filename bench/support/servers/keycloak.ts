@@ -45,29 +45,44 @@ export async function serveKeycloak(database: string, agents: readonly Agent[]):
   }
 }
 
-async function createRealm(
-  url: string,
-  admin: { username: string; password: string },
-  agents: readonly Agent[],
-): Promise<void> {
+interface Admin {
+  readonly username: string;
+  readonly password: string;
+}
+
+/** In one request with the realm, the time for a thousand clients would be quadratic and beyond the timeout of fetch. */
+async function createRealm(url: string, admin: Admin, agents: readonly Agent[]): Promise<void> {
+  await postAsAdmin(url, '/admin/realms', await signIn(url, admin), { realm: 'bench', enabled: true });
+  for (let start = 0; start < agents.length; start += clientsPerToken) {
+    const token = await signIn(url, admin);
+    for (const agent of agents.slice(start, start + clientsPerToken))
+      await postAsAdmin(url, '/admin/realms/bench/clients', token, clientOf(agent));
+  }
+}
+
+/** A token of the administrator is valid for a minute. */
+const clientsPerToken = 100;
+
+const clientOf = (agent: Agent) => ({
+  clientId: agent.agentId,
+  secret: secretOf(agent),
+  publicClient: false,
+  serviceAccountsEnabled: true,
+  standardFlowEnabled: false,
+  directAccessGrantsEnabled: false,
+});
+
+async function signIn(url: string, admin: Admin): Promise<string> {
   const form = new URLSearchParams({ grant_type: 'password', client_id: 'admin-cli', ...admin });
-  const { access_token } = (await post(`${url}/realms/master/protocol/openid-connect/token`, form)) as {
-    access_token: string;
-  };
-  const clients = agents.map((agent) => ({
-    clientId: agent.agentId,
-    secret: secretOf(agent),
-    publicClient: false,
-    serviceAccountsEnabled: true,
-    standardFlowEnabled: false,
-    directAccessGrantsEnabled: false,
-  }));
-  const realm = JSON.stringify({ realm: 'bench', enabled: true, clients });
-  await post(`${url}/admin/realms`, realm, {
-    authorization: `Bearer ${access_token}`,
+  const answer = await post(`${url}/realms/master/protocol/openid-connect/token`, form);
+  return (answer as { access_token: string }).access_token;
+}
+
+const postAsAdmin = (url: string, path: string, token: string, body: object) =>
+  post(`${url}${path}`, JSON.stringify(body), {
+    authorization: `Bearer ${token}`,
     'content-type': 'application/json',
   });
-}
 
 async function post(url: string, body: string | URLSearchParams, headers: Record<string, string> = {}) {
   const response = await fetch(url, { method: 'POST', body, headers });

@@ -48,13 +48,17 @@ describe('several database hosts', { concurrency: 2 }, () => {
     assert.ok(!lines.join('').includes(url.password), 'the password is not in the log');
   });
 
-  test('none answers: unavailable', async (t) => {
+  test('none answers: unavailable, and one line of the log has the reason of each', async (t) => {
     const [one, other] = [await freePort(), await freePort()];
-    const { db } = open(t, `postgres://u:p@127.0.0.1:${one},127.0.0.1:${other}/x`);
+    const { db, lines } = open(t, `postgres://u:p@127.0.0.1:${one},127.0.0.1:${other}/x`);
     for (let round = 0; round < 3; round += 1) {
       await assert.rejects(db.many('test.query', sql`select 1`), DatabaseUnavailable);
       await assert.rejects(db.ping(), DatabaseUnavailable);
     }
+    const reports = lines.map((line) => JSON.parse(line)).filter(({ hosts }) => hosts);
+    assert.equal(reports.length, 1, lines.join(''));
+    for (const [index, port] of [one, other].entries())
+      assert.match(reports[0].hosts[index], new RegExp(`^127\\.0\\.0\\.1:${port}: .*ECONNREFUSED`));
   });
 
   test('a server with other data is never used', async (t) => {

@@ -7,7 +7,7 @@
  * writes would be lost. A server of another system has other data, and is never used either.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { databaseUrlsOf, shownAddress } from '../../kernel/config/server-urls.ts';
+import { databaseUrlsOf, hidePasswordParameters, shownAddress } from '../../kernel/config/server-urls.ts';
 import { DatabaseUnavailable } from '../../kernel/data/db.ts';
 import type { Log } from '../../kernel/observability/log.ts';
 import { createClient, endWithoutWaiting, shortTimeoutOf } from './client.ts';
@@ -35,6 +35,13 @@ interface Primary {
   readonly identity: SystemIdentity | undefined;
 }
 
+/** A host that accepts writes, or why it does not. */
+interface Answer {
+  readonly url: string;
+  readonly primary?: Primary;
+  readonly problem?: string;
+}
+
 /** While no host accepts writes, all are asked at most this often. */
 const askAgainMs = 500;
 /** How long the others may take to answer once the host in use has. A successor that runs answers sooner. */
@@ -53,6 +60,7 @@ export function createHosts(url: string, log: Log): Hosts {
   /** Of the first host that was chosen, if it says it. */
   let systemInUse: string | undefined;
   const reported = new Set<string>();
+  let noneReported = '';
 
   const isFormerPrimary = ({ identity }: Primary) =>
     identity !== undefined && identity.timeline < (timelines.get(identity.systemIdentifier) ?? 0);
@@ -86,12 +94,23 @@ export function createHosts(url: string, log: Log): Hosts {
     return usable;
   };
 
-  const choose = (primaries: readonly Primary[]) => {
+  /** Once for the same reasons: the hosts are asked again and again. */
+  const reportNone = (answers: readonly Answer[]) => {
+    const hosts = answers.map(({ url: each, problem = 'not usable' }) => `${shownAddress(each)}: ${problem}`);
+    const reasons = hosts.join('; ');
+    if (reasons === noneReported) return;
+    noneReported = reasons;
+    log.error({ hosts }, 'no host of DATABASE_URL can be used');
+  };
+
+  const choose = (answers: readonly Answer[]) => {
+    const primaries = answers.flatMap(({ primary }) => primary ?? []);
     const usable = usableOf(primaries);
     if (!hasChosen) requireOneSystem(usable);
     const best = usable.find((primary) => primary.url === current) ?? usable[0];
-    if (!best) return;
+    if (!best) return reportNone(answers);
     suspected = false;
+    noneReported = '';
     hasChosen = true;
     systemInUse ??= best.identity?.systemIdentifier;
     if (best.url === current) return;
@@ -102,9 +121,9 @@ export function createHosts(url: string, log: Log): Hosts {
   };
 
   /** The host in use is kept without the answers of the others. They may still show that it has a successor. */
-  const keep = async (inUse: Primary, all: Promise<readonly Primary[]>) => {
+  const keep = async (inUse: Primary, all: Promise<readonly Answer[]>) => {
     suspected = false;
-    const primaries = await all;
+    const primaries = (await all).flatMap(({ primary }) => primary ?? []);
     if (current !== inUse.url) return;
     usableOf(primaries);
     if (!isFormerPrimary(inUse)) return;
@@ -114,9 +133,9 @@ export function createHosts(url: string, log: Log): Hosts {
 
   const ask = async () => {
     const answers = urls.map((each) => askHost(each));
-    const all = Promise.all(answers).then((each) => each.filter((answer) => answer !== undefined));
+    const all = Promise.all(answers);
     // At the start any host may be a former primary: all are waited for.
-    const inUse = hasChosen ? await answers[urls.indexOf(current)] : undefined;
+    const inUse = hasChosen ? (await answers[urls.indexOf(current)])?.primary : undefined;
     if (inUse && !isFormerPrimary(inUse)) {
       const othersAreLate = await Promise.race([
         all.then(() => false),
@@ -158,11 +177,20 @@ function requireOneSystem(primaries: readonly Primary[]): void {
   );
 }
 
-/** Undefined when it does not answer in time, or accepts no writes. */
-const askHost = async (url: string): Promise<Primary | undefined> => {
-  const answer = await examineHost(url).catch(() => undefined);
-  return answer?.isWritable ? { url, identity: answer.identity } : undefined;
-};
+async function askHost(url: string): Promise<Answer> {
+  try {
+    const { isWritable, identity } = await examineHost(url);
+    return isWritable ? { url, primary: { url, identity } } : { url, problem: 'accepts no writes' };
+  } catch (error) {
+    return { url, problem: reasonOf(error) };
+  }
+}
+
+/** An address with several IP addresses has an error for each, and no message. */
+function reasonOf(error: unknown): string {
+  if (error instanceof AggregateError) return error.errors.map(reasonOf).join(', ');
+  return hidePasswordParameters(error instanceof Error ? error.message : String(error));
+}
 
 async function examineHost(
   url: string,

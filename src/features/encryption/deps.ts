@@ -3,11 +3,13 @@ import type { Db } from '../../kernel/data/db.ts';
 import type { EncryptedColumn } from '../../kernel/data/encrypted-column.ts';
 import type { Vault } from '../../kernel/data/vault.ts';
 import type { Ledger } from '../../kernel/ledger.ts';
+import type { Log } from '../../kernel/observability/log.ts';
 
 export interface EncryptionDeps {
   readonly db: Db;
   readonly vault: Vault;
   readonly ledger: Ledger;
+  readonly log: Log;
   /** Every column that the vault encrypts. */
   readonly columns: readonly EncryptedColumn[];
 }
@@ -63,6 +65,8 @@ export interface RotationResult extends RowCount {
 export interface Encryption {
   readonly keyId: string | undefined;
   count(options: CountOptions): Promise<RowCount>;
+  /** At the start of a server: reads some rows, and logs an error if a key is missing. The server runs without it. */
+  reportMissingKeys(): Promise<void>;
   /**
    * Encrypts with the current key all texts of other keys and all plain texts, except those that no key decrypts. Several may run at
    * once. The audit log records a success when no row is left.

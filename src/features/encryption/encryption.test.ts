@@ -99,6 +99,28 @@ async function assertReadable(t: TestApp, key: number, filled: Awaited<ReturnTyp
     assert.deepEqual((await post(t, url, payload, key)).json, expected);
 }
 
+describe('a server whose keys do not decrypt the stored secrets', () => {
+  const reports = ({ logs }: TestApp) =>
+    logs
+      .map((line) => JSON.parse(line))
+      .filter(({ missingKeyId }) => missingKeyId !== undefined)
+      .map(({ column, missingKeyId }) => [column, missingKeyId]);
+
+  it('says so at its start, and serves', async () => {
+    const first = await startApp(keys(1));
+    await fill(first);
+    const keyId = createVault(bytes(1)).keyId;
+    const expected = encryptedColumns.map(({ name }) => [name, keyId]);
+    const wrong = await startApp({ ...keys(2), LOG_LEVEL: 'error' }, first);
+    assert.deepEqual(reports(wrong), expected);
+    assert.equal((await wrong.call('GET', '/health')).status, 200);
+    const without = await startApp({ DATA_ENCRYPTION_KEY: '', LOG_LEVEL: 'error' }, first);
+    assert.deepEqual(reports(without), expected);
+    for (const right of [keys(1), keys(2, 1)])
+      assert.deepEqual(reports(await startApp({ ...right, LOG_LEVEL: 'error' }, first)), []);
+  });
+});
+
 describe('the rotation of the encryption key', () => {
   it('encrypts all texts again, twice; both nodes read all of them at any time; the audit log records it', async () => {
     const first = await startApp(keys(1, 2));
@@ -288,8 +310,8 @@ describe('the rotation of the encryption key', () => {
       await fill(t);
       const [table, name] = column.name.split('.');
       const { db } = t.app;
-      const texts = await column.readUnlessEncryptedWith(db, prefixOf(2), {
-        after: undefined,
+      const texts = await column.read(db, {
+        unlessEncryptedWith: prefixOf(2),
         atMost: 10,
       });
       assert.ok(texts.length > 0);

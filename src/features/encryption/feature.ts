@@ -3,15 +3,18 @@
  * the feature that owns it. A text names its key, so the texts themselves are the state of a rotation: after a kill, the next one
  * continues with the rest. docs/guides/rotate-credentials-and-keys.md has the order in which nodes get the keys.
  */
+import { keyIdIn } from '../../kernel/data/vault.ts';
 import type { ColumnCount, CountOptions, Encryption, EncryptionDeps, RowCount } from './deps.ts';
 import { countColumn, createReencrypt } from './reencrypt.ts';
 import { createUnreadableRows } from './unreadable-rows.ts';
 
 /** A server that still encrypts with another key adds rows to a part of the column that the pass has left. */
 const maxPasses = 3;
+/** Rows of each column. A wrong key shows in any of them, and all of them may be millions. */
+const checkedAtStart = 20;
 
 export function createEncryption(deps: EncryptionDeps): Encryption {
-  const { db, vault, ledger, columns } = deps;
+  const { db, vault, ledger, log, columns } = deps;
   const reencrypt = createReencrypt(deps);
   const count = async (options: CountOptions): Promise<RowCount> => {
     const counts = await Promise.all(columns.map((column) => countColumn(db, vault, column)));
@@ -20,6 +23,19 @@ export function createEncryption(deps: EncryptionDeps): Encryption {
   return {
     keyId: vault.keyId,
     count,
+    async reportMissingKeys() {
+      for (const column of columns) {
+        const texts = await column.read(db, { atMost: checkedAtStart });
+        const keyId = texts
+          .map(({ text }) => keyIdIn(text))
+          .find((id) => id !== undefined && !vault.knows(id));
+        if (keyId === undefined) continue;
+        log.error(
+          { column: column.name, missingKeyId: keyId },
+          'stored secrets cannot be decrypted: their key is neither DATA_ENCRYPTION_KEY nor one of DATA_ENCRYPTION_PREVIOUS_KEYS. Add it, or run `countersign doctor` for the rows',
+        );
+      }
+    },
     async rotate({ actor, subject, onProgress, skipUnreadable }) {
       const record = (
         type: 'encryption_key.rotation_started' | 'encryption_key.rotation_ended',

@@ -19,8 +19,8 @@ export const createReencrypt =
   async (column: EncryptedColumn, { unreadable, onReplaced }: Pass): Promise<void> => {
     let after: string | undefined;
     for (;;) {
-      const page = { after, atMost: batchSize };
-      const texts = await column.readUnlessEncryptedWith(db, vault.currentPrefix, page);
+      const range = { unlessEncryptedWith: vault.currentPrefix, after, atMost: batchSize };
+      const texts = await column.read(db, range);
       const replacements = texts.flatMap((each) => {
         const replacement = encryptAgain(vault, each);
         if (replacement !== undefined) return [{ ...each, replacement }];

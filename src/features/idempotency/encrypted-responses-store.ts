@@ -41,12 +41,12 @@ export const encryptedResponses: EncryptedColumn = {
     );
     return found.map(({ keyId, rows, ...newest }) => ({ keyId, rows, newest: textOf(newest) }));
   },
-  async readUnlessEncryptedWith(db, prefix, { after, atMost }) {
+  async read(db, { unlessEncryptedWith: prefix = null, after, atMost }) {
     const from = after === undefined ? undefined : keyOf(after);
     const rows = await db.many<ResponseRow>(
-      'idempotency.readUnlessEncryptedWith',
+      'idempotency.readEncrypted',
       sql`select caller, key_hash as "keyHash", response as text from idempotency_keys
-          where response is not null and not starts_with(response, ${prefix})
+          where response is not null and (${prefix}::text is null or not starts_with(response, ${prefix}))
             and (${from?.caller ?? null}::text is null
                  or (caller, key_hash) > (${from?.caller ?? null}::text, ${from?.keyHash ?? null}::bytea))
           order by caller, key_hash limit ${atMost}`,

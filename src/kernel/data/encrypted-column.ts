@@ -21,16 +21,20 @@ export interface RowsOfKey {
   readonly newest: EncryptedText;
 }
 
+export interface TextRange {
+  /** Leaves out the texts that begin with this prefix. */
+  readonly unlessEncryptedWith?: string;
+  /** Begins after the row with this id. */
+  readonly after?: string | undefined;
+  readonly atMost: number;
+}
+
 export interface EncryptedColumn {
   /** `table.column` */
   readonly name: string;
   newestByKey(db: Queryable): Promise<RowsOfKey[]>;
-  /** Texts that do not begin with `prefix`, in the order of the rows' ids, after the row `after`. */
-  readUnlessEncryptedWith(
-    db: Queryable,
-    prefix: string,
-    page: { after: string | undefined; atMost: number },
-  ): Promise<EncryptedText[]>;
+  /** Texts in the order of the rows' ids. */
+  read(db: Queryable, range: TextRange): Promise<EncryptedText[]>;
   /** Compare-and-swap: a row whose text has changed since it was read stays as it is. Returns how many were replaced. */
   replace(db: Queryable, replacements: readonly Replacement[]): Promise<number>;
 }

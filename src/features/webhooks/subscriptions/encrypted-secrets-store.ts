@@ -28,12 +28,12 @@ const columnOf = (name: keyof typeof columns): EncryptedColumn => {
             ) newest
             order by keys.id`,
       ),
-    readUnlessEncryptedWith: (db, prefix, { after, atMost }) =>
+    read: (db, { unlessEncryptedWith: prefix = null, after, atMost }) =>
       db.many(
-        'webhooks.readUnlessEncryptedWith',
+        'webhooks.readEncrypted',
         sql`select subscription_id::text as id, subscription_id::text as owner, ${column} as text
             from webhook_subscriptions
-            where ${column} is not null and not starts_with(${column}, ${prefix})
+            where ${column} is not null and (${prefix}::text is null or not starts_with(${column}, ${prefix}))
               and (${after ?? null}::uuid is null or subscription_id > ${after ?? null}::uuid)
             order by subscription_id limit ${atMost}`,
       ),
