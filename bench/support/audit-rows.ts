@@ -23,9 +23,10 @@ export async function fillAudit(client: pg.Client, rows: number, log: BenchConte
     done = next;
     log(`${whole(done)} of ${whole(rows)} audit rows`);
   }
-  // Marks the rows as linked: the sequencer continues after them.
+  // Marks the rows as linked: the sequencer continues after them. Without `written_in` it would take the row for a restored one.
   await client.query(
-    'update audit_progress set (settled_before, reached) = (select xid, xid from pg_snapshot_xmax(pg_current_snapshot()) xid)',
+    `update audit_progress set (settled_before, reached, written_in) =
+       (select xid, xid, pg_current_xact_id() from pg_snapshot_xmax(pg_current_snapshot()) xid)`,
   );
 }
 

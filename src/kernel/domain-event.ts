@@ -21,7 +21,7 @@ export interface DomainEvent {
   /** `data` with the actor and the request id: the audit log stores this. */
   readonly metadata: Readonly<Record<string, unknown>>;
   /** The organization has no limit of tokens, so its usage may be counted later; no part of the audit log. */
-  readonly unlimited?: boolean;
+  readonly countLater?: boolean;
   /** Of the request that made the change; no part of the audit log. */
   readonly idempotencyKey?: IdempotencyKey;
 }
@@ -31,7 +31,7 @@ export interface Subject {
   readonly agentId: string;
   readonly outcome?: 'success' | 'failure';
   /** See DomainEvent. */
-  readonly unlimited?: boolean;
+  readonly countLater?: boolean;
   /** Ids, names, scopes, reasons; never a secret. */
   readonly metadata?: Record<string, unknown>;
 }

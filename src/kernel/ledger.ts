@@ -43,7 +43,7 @@ export function createLedger(deps: { clock: Clock; ids: Ids; listeners: readonly
       ...(actor.person && { person: personOf(actor.person) }),
       requestId: actor.requestId,
     },
-    ...(subject.unlimited && { unlimited: true }),
+    ...(subject.countLater && { countLater: true }),
     ...(actor.idempotencyKey && { idempotencyKey: actor.idempotencyKey }),
   });
 

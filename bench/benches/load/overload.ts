@@ -4,6 +4,7 @@ import { agentsPerOrganization, someAgents } from '../../support/agents.ts';
 import type { BenchContext, Result } from '../../support/bench.ts';
 import { prepareDatabase, withClient, withDatabase } from '../../support/database.ts';
 import { type Arrival, createOpenLoad } from '../../support/generators/open-load.ts';
+import { separateGenerator, share } from '../../support/generators/own-cpu.ts';
 import { createLoad } from '../../support/load.ts';
 import { medianCpu, microsecondsText, runMetered } from '../../support/metered.ts';
 import { tokenRequest } from '../../support/requests.ts';
@@ -38,17 +39,27 @@ export const overload = ({ databaseUrl, postgresPid, log }: BenchContext): Promi
         baseline: () => runMetered(fewLoad, metered, seconds),
         log,
       });
+      const processes = [pid, postgresPid];
+      const isSeparate = separateGenerator(processes);
+      log(isSeparate ? 'the load generator has a CPU of its own' : 'the load generator shares the CPUs');
       const openLoad = createOpenLoad({ url, requests, maxConnections });
       const measured: Overload[] = [];
-      for (let round = 1; round <= rounds; round += 1) {
-        // The capacity is measured just before, because it changes with the other work of the machine.
-        const capacity = Math.max((await fewLoad.run(seconds)).perSecond, (await manyLoad.run(1)).perSecond);
-        const half = { perSecond: capacity / 2, seconds: recoverySeconds };
-        const double = { perSecond: 2 * capacity, seconds: overloadSeconds };
-        const [calm, overloaded, after] = await openLoad.run(half, double, half);
-        openLoad.close();
-        measured.push({ capacity, calm, overloaded, after });
-        log(`round ${round} of ${rounds}: ${describe(overloaded)}`);
+      try {
+        for (let round = 1; round <= rounds; round += 1) {
+          // The capacity is measured just before, because it changes with the other work of the machine.
+          const capacity = Math.max(
+            (await fewLoad.run(seconds)).perSecond,
+            (await manyLoad.run(1)).perSecond,
+          );
+          const half = { perSecond: capacity / 2, seconds: recoverySeconds };
+          const double = { perSecond: 2 * capacity, seconds: overloadSeconds };
+          const [calm, overloaded, after] = await openLoad.run(half, double, half);
+          openLoad.close();
+          measured.push({ capacity, calm, overloaded, after });
+          log(`round ${round} of ${rounds}: ${describe(overloaded)}`);
+        }
+      } finally {
+        share(processes);
       }
       return [
         {

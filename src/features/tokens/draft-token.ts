@@ -62,7 +62,7 @@ export const createDraftToken =
         subject: {
           organizationId,
           agentId,
-          unlimited: !hasTokenLimit(client),
+          countLater: !hasTokenLimit(client),
           metadata: { tokenId, scope, audience, expiresIn, credentialId, ...metadata },
         },
       },

@@ -64,10 +64,10 @@ export function createUsageCounter({
       async inTransaction(tx, events) {
         const issued = events.filter(({ type }) => type === 'token.issued');
         for (const [time, sameTime] of Map.groupBy(issued, ({ timestamp }) => timestamp)) {
-          const limited = sameTime.filter(({ unlimited }) => !unlimited);
+          const limited = sameTime.filter(({ countLater }) => !countLater);
           if (limited.length > 0) countTokens(tx, time, limited);
           if (limited.length === sameTime.length) continue;
-          const uncounted = sameTime.filter(({ unlimited }) => unlimited);
+          const uncounted = sameTime.filter(({ countLater }) => countLater);
           insertUncountedAtCommit(tx, `${time.slice(0, 13)}:00:00Z`, uncounted);
         }
       },
