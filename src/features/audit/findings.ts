@@ -5,6 +5,9 @@
 
 const nothingSigned = 'nothing is linked or signed until it is restored';
 
+/** A name from a file has any length. */
+const shortened = (name: string): string => (name.length > 100 ? `${name.slice(0, 100)}…` : name);
+
 const sentences = {
   // Links and events
   LINK_MISSING: ({ expected }: { expected: number }) => `link ${expected} is missing`,
@@ -87,9 +90,9 @@ const sentences = {
   EXPORT_LINE_INVALID: () => 'a line of the export is not valid',
   EXPORT_HEADER_INVALID: () => 'the export does not begin with one line of the kind "export"',
   EXPORT_FIELD_REPEATED: ({ field }: { field: string }) =>
-    `a line of the export has the field ${field} twice: programs may read different values`,
+    `a line of the export has the field ${shortened(field)} twice: programs may read different values`,
   EXPORT_FIELD_UNKNOWN: ({ field }: { field: string }) =>
-    `a line of the export has the field ${field}, which an export does not have: nothing proves its value`,
+    `a line of the export has the field ${shortened(field)}, which an export does not have: nothing proves its value`,
   EXPORT_TRUNCATED: () => 'the export is not complete: its last line is missing',
   EXPORT_CONTINUES: () => 'the export has lines after its last line',
   EXPORT_NOT_SIGNED: () => 'the last line of the export has no valid signature by a trusted key',

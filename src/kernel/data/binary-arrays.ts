@@ -4,10 +4,11 @@
  * 1 µs more of this process's.
  */
 
-const types = { uuid: 2950, text: 25, json: 114, bytea: 17 } as const;
+const types = { uuid: 2950, text: 25, json: 114, bytea: 17, bigint: 20, xid8: 5069 } as const;
 const headerBytes = 20;
 const lengthBytes = 4;
 const uuidBytes = 16;
+const integerBytes = 8;
 
 /** One dimension, no nulls, the type, the number of elements, the index of the first. */
 function writeHeader(buffer: Buffer, type: keyof typeof types, elements: number): void {
@@ -54,6 +55,42 @@ export const texts = (list: readonly string[]): Buffer => writeTexts('text', lis
 
 /** For `${jsons(list)}::json[]`. */
 export const jsons = (list: readonly string[]): Buffer => writeTexts('json', list);
+
+/** For `${bigints(list)}::bigint[]`. Throws for a number that is not a safe integer. */
+export function bigints(list: readonly number[]): Buffer {
+  const buffer = allocateIntegers('bigint', list.length);
+  let at = headerBytes;
+  for (const number of list) at = writeInteger(buffer, number, at);
+  return buffer;
+}
+
+/** For `${transactionIds(list)}::xid8[]`. The texts are decimal. */
+export function transactionIds(list: readonly string[]): Buffer {
+  const buffer = allocateIntegers('xid8', list.length);
+  let at = headerBytes;
+  for (const text of list) {
+    const number = Number(text);
+    if (Number.isSafeInteger(number) && number >= 0) at = writeInteger(buffer, number, at);
+    else at = buffer.writeBigUInt64BE(BigInt(text), buffer.writeInt32BE(integerBytes, at));
+  }
+  return buffer;
+}
+
+function allocateIntegers(type: 'bigint' | 'xid8', elements: number): Buffer {
+  const buffer = Buffer.allocUnsafe(headerBytes + elements * (lengthBytes + integerBytes));
+  writeHeader(buffer, type, elements);
+  return buffer;
+}
+
+const word = 2 ** 32;
+
+/** In two halves: a BigInt for each number would be garbage. */
+function writeInteger(buffer: Buffer, number: number, start: number): number {
+  if (!Number.isSafeInteger(number)) throw new RangeError(`${number} is no safe integer`);
+  let at = buffer.writeInt32BE(integerBytes, start);
+  at = buffer.writeInt32BE(Math.floor(number / word), at);
+  return buffer.writeUInt32BE(number >>> 0, at);
+}
 
 const maxUtf8Bytes = 3;
 

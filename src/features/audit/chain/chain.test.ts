@@ -291,6 +291,38 @@ describe('an event that the service did not write', () => {
       end();
       await older.ended;
     });
+
+  it('200, verified false: a copy of a sealed row with the year before Christ; it is never linked', async () => {
+    // The year before Christ may have no such day.
+    if (new Date(t.clock.now()).toISOString().includes('-02-29')) t.clock.advance(86_400_000);
+    const organizationId = t.app.ids.uuid();
+    await recordEvents(t, organizationId, 3);
+    assert.equal((await t.app.audit.verify(organizationId)).finding, undefined);
+    const segments = async () =>
+      (await t.sql('select from audit_segments where organization_id = $1', [organizationId])).length;
+    assert.equal(await segments(), 1);
+    await t.sql(
+      'create table audit_events_before_christ (like audit_events including defaults including constraints)',
+    );
+    await t.sql(`alter table audit_events attach partition audit_events_before_christ
+                 for values from ('4000-01-01 BC') to ('0001-01-01 BC')`);
+    const copied = await t.sql(
+      `insert into audit_events (event_id, organization_id, agent_id, action, outcome, ip_address, user_agent, metadata,
+                                 occurred_at, seal)
+       select event_id, organization_id, agent_id, action, outcome, ip_address, user_agent, metadata,
+              (to_char(occurred_at, 'YYYY-MM-DD HH24:MI:SS.MS') || ' BC')::timestamptz, seal
+       from audit_events where organization_id = $1 limit 1
+       returning ${canonical} as canonical`,
+      [organizationId],
+    );
+    const same = await t.sql(`select from audit_events where organization_id = $1 and ${canonical} = $2`, [
+      organizationId,
+      copied[0]?.canonical,
+    ]);
+    assert.equal(same.length, 2);
+    assert.ok((await t.app.audit.verify(organizationId)).finding);
+    assert.equal(await segments(), 1);
+  });
 });
 
 describe('sequencers', () => {

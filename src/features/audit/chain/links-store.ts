@@ -73,6 +73,8 @@ export interface UnlinkedEvent {
   /** False when the time has microseconds: the service writes none, and `timestamp` does not show them. */
   readonly exact: boolean;
   readonly canonical: string;
+  /** The row stores the text, as those of earlier versions do. Otherwise SQL has built it from the columns. */
+  readonly hasStoredText: boolean;
   readonly appendedIn: string;
   readonly seal: string;
 }
@@ -164,7 +166,7 @@ export const findUnlinked = (
     prepared(sql`with ${withLinks(mayBeLinked)}
         select e.event_id as "eventId", e.organization_id as "organizationId", e.occurred_at as timestamp,
                e.occurred_at = date_trunc('milliseconds', e.occurred_at) as exact, ${canonicalOf('e')} as canonical,
-               e.appended_in::text as "appendedIn", coalesce(encode(e.seal, 'hex'), '') as seal
+               e.canonical is not null as "hasStoredText", e.appended_in::text as "appendedIn", coalesce(encode(e.seal, 'hex'), '') as seal
         from audit_events e
         where ${isInBatch} and not ${isLinked}
         order by e.appended_in, e.occurred_at, e.event_id

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
-import { createMerkleTree, leafHash, rootFrom } from './merkle.ts';
+import { createMerkleTree, leafHash, rootFrom, splitProof } from './merkle.ts';
 
 /** RFC 9162, section 2.1.1 and 2.1.3.1, word for word. */
 const sha = (...parts: Buffer[]) => createHash('sha256').update(Buffer.concat(parts)).digest();
@@ -22,7 +22,45 @@ function pathOf(index: number, leaves: readonly string[]): Buffer[] {
 }
 
 const leavesOf = (count: number) => Array.from({ length: count }, (_, index) => `leaf ${index}`);
-const treeOf = (leaves: readonly string[]) => createMerkleTree(leaves.map(leafHash));
+function treeOf(leaves: readonly string[]) {
+  const { root, proofs } = createMerkleTree(leaves.map(leafHash));
+  return { root, proofOf: (index: number) => splitProof(proofs[index] as string) };
+}
+
+/** The proofs of an attacker may hold any text. */
+const anyText = fc.oneof(
+  fc.string({ unit: 'binary' }),
+  fc.string({ unit: fc.constantFrom('\ud800', '\udc00', 'é', '\0', 'a') }),
+);
+const sixtyFour = { minLength: 64, maxLength: 64 };
+const hexDigit = fc.constantFrom(...'0123456789abcdefABCDEF');
+const anyHash = fc.oneof(
+  fc.string({ unit: hexDigit, ...sixtyFour }),
+  fc.string({ unit: fc.oneof(hexDigit, fc.constantFrom('g', ' ', 'é')), ...sixtyFour }),
+  fc.string({ unit: hexDigit, maxLength: 140 }),
+);
+
+describe('the hashes', () => {
+  it('of a leaf are those of the RFC, for any text', () => {
+    fc.assert(
+      fc.property(anyText, (text) =>
+        assert.equal(leafHash(text), sha(Buffer.of(0), Buffer.from(text)).toString('hex')),
+      ),
+    );
+  });
+
+  it('of a node are those of the RFC, also for texts that are no hashes', () => {
+    fc.assert(
+      fc.property(fc.array(fc.tuple(anyHash, anyHash), { minLength: 1, maxLength: 5 }), (pairs) => {
+        for (const [left, right] of pairs) {
+          const plain = sha(Buffer.of(1), Buffer.from(left + right, 'hex')).toString('hex');
+          assert.equal(rootFrom(left, { leafIndex: 0, treeSize: 2, proof: [right] }), plain);
+        }
+      }),
+      { numRuns: 1_000 },
+    );
+  });
+});
 
 describe('the tree', () => {
   it('has the root and the proofs of the RFC, for 1 to 33 leaves', () => {

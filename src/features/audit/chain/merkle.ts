@@ -4,19 +4,25 @@
  */
 import { hash } from 'node:crypto';
 
-const leafPrefix = Buffer.of(0);
+/** The character 0 is the byte 0 in UTF-8. */
+export const leafHash = (text: string): string => hash('sha256', `\0${text}`);
+
+const hashDigits = 64;
 const nodePrefix = Buffer.of(1);
+/** The prefix and two hashes, for each node in turn. */
+const nodeBytes = Buffer.alloc(1 + hashDigits, 1);
 
-export const leafHash = (text: string): string =>
-  hash('sha256', Buffer.concat([leafPrefix, Buffer.from(text)]));
-
-const nodeHash = (left: string, right: string): string =>
-  hash('sha256', Buffer.concat([nodePrefix, Buffer.from(left + right, 'hex')]));
+/** A proof that is verified may have parts that are no hashes: they would leave bytes of the node before. */
+function nodeHash(left: string, right: string): string {
+  const pair = left + right;
+  const isPair = pair.length === 2 * hashDigits && nodeBytes.write(pair, 1, 'hex') === hashDigits;
+  return hash('sha256', isPair ? nodeBytes : Buffer.concat([nodePrefix, Buffer.from(pair, 'hex')]));
+}
 
 export interface MerkleTree {
   readonly root: string;
-  /** The inclusion proof of a leaf: the siblings from the leaf up to the root. */
-  proofOf(leafIndex: number): string[];
+  /** The inclusion proof of each leaf: the siblings from the leaf up to the root, joined. */
+  readonly proofs: readonly string[];
 }
 
 /** Of at least one leaf. */
@@ -32,15 +38,15 @@ export function createMerkleTree(leaves: readonly string[]): MerkleTree {
     levels.push(above);
     level = above;
   }
-  return {
-    root: levels.at(-1)?.[0] as string,
-    proofOf: (leafIndex) =>
-      levels.flatMap((level, height) => {
-        const sibling = level[(leafIndex >> height) ^ 1];
-        return sibling === undefined ? [] : [sibling];
-      }),
-  };
+  // From the root down: the proof of a node is its sibling, followed by the proof of its parent.
+  let proofs = [''];
+  for (const level of levels.slice(0, -1).reverse())
+    proofs = level.map((_, index) => (level[index ^ 1] ?? '') + proofs[index >> 1]);
+  return { root: levels.at(-1)?.[0] as string, proofs };
 }
+
+/** The nodes of a joined proof. */
+export const splitProof = (proof: string): string[] => proof.match(/.{1,64}/g) ?? [];
 
 /** The root that an inclusion proof leads to (RFC 9162, section 2.1.3.2); undefined when its length does not fit the tree. */
 export function rootFrom(

@@ -1,52 +1,64 @@
 /** The rows of segments (a checkpoint with its links) and of anchors. */
+import { bigints, transactionIds, uuids } from '../../../kernel/data/binary-arrays.ts';
 import type { Queryable, Tx } from '../../../kernel/data/db.ts';
 import { listOf, prepared, raw, type Sql, sql } from '../../../kernel/data/sql.ts';
 import { offsetOf, type PageRequest } from '../../../kernel/http/page.ts';
+import { storedLength } from './hashes.ts';
+import { splitProof } from './merkle.ts';
 import type { ChainHead } from './rules.ts';
-import type { AnchorRow, Checkpoint, CheckpointRow, Inclusion } from './statements.ts';
+import type { AnchorRow, Checkpoint, CheckpointRow, Tree } from './statements.ts';
 
 /** A checkpoint with its links, and the transactions that appended their events. */
 export interface NewSegment extends Checkpoint {
-  readonly inclusion: Inclusion;
   /** See `storedLength`. */
   readonly records: string;
   readonly firstAppendedIn: string;
   readonly lastAppendedIn: string;
 }
 
-/** All hashes and records of the statement are one binary parameter, from which each row takes its part. */
-export const insertSegments = (tx: Tx, segments: readonly NewSegment[]): Promise<number> => {
-  const list = (value: (segment: NewSegment) => string | number) =>
-    listOf(segments.map((segment) => String(value(segment))));
-  const bytes = segments.map(({ head, previous, inclusion, records }) =>
-    [head, previous ?? '', ...inclusion.proof, records].join(''),
-  );
+/** In the place of the previous hash of a first checkpoint, which has none. */
+const noHash = '0'.repeat(64);
+
+/**
+ * The segments of one tree, in the order of their leaves. All hashes and records are one binary parameter, from which each
+ * row takes its part.
+ */
+export function insertSegments(tx: Tx, { treeHead, leaves }: Tree<NewSegment>): Promise<number> {
+  const segments = leaves.map(({ checkpoint }) => checkpoint);
+  const parts: string[] = [];
+  const starts: number[] = [];
+  let start = 1;
+  for (const { checkpoint, proof } of leaves) {
+    const { head, previous, records } = checkpoint;
+    parts.push(head, previous ?? noHash, proof, records);
+    starts.push(start);
+    start += 64 + (proof.length + records.length) / 2;
+  }
+  const bytes = Buffer.from(parts.join(''), 'hex');
+  // Otherwise a part is not hexadecimal, and each row after it would get the wrong bytes.
+  if (bytes.length !== start - 1) throw new TypeError('a segment is not hexadecimal');
   return tx.run(
     'audit.segments.insert',
     prepared(sql`
       insert into audit_segments
         (organization_id, number, size, taken_at, taken_on, tree, leaf_index, first_appended_in, last_appended_in,
          head, previous, proof, records)
-      select organization_id, number, size, taken_at, (taken_at at time zone 'UTC')::date, tree, leaf_index, first, last,
-             substr(bytes, start, 32), case when number > 1 then substr(bytes, start + 32, 32) end,
-             substr(bytes, proof_start, 32 * nodes),
-             substr(bytes, proof_start + 32 * nodes, start + length - proof_start - 32 * nodes)
-      from (
-        select *, start + case when number > 1 then 64 else 32 end as proof_start
-        from (
-          select *, (sum(length) over (order by place) - length + 1)::integer as start
-          from unnest(${list((segment) => segment.organizationId)}::uuid[], ${list((segment) => segment.number)}::bigint[],
-                      ${list((segment) => segment.size)}::bigint[], ${list((segment) => segment.at)}::timestamptz[],
-                      ${list(({ inclusion }) => inclusion.treeHead)}::bigint[],
-                      ${list(({ inclusion }) => inclusion.leafIndex)}::integer[],
-                      ${list((segment) => segment.firstAppendedIn)}::xid8[], ${list((segment) => segment.lastAppendedIn)}::xid8[],
-                      ${list(({ inclusion }) => inclusion.proof.length)}::integer[],
-                      ${listOf(bytes.map((each) => String(each.length / 2)))}::integer[])
-               with ordinality as made (organization_id, number, size, taken_at, tree, leaf_index, first, last, nodes, length, place)
-        ) placed
-      ) parted, (select ${Buffer.from(bytes.join(''), 'hex')}::bytea as bytes) as parameter`),
+      select organization_id, number, size, taken_at, (taken_at at time zone 'UTC')::date, tree, place - 1, first, last,
+             substr(bytes, start::integer, 32), case when number > 1 then substr(bytes, start::integer + 32, 32) end,
+             substr(bytes, start::integer + 64, 32 * nodes::integer),
+             substr(bytes, start::integer + 64 + 32 * nodes::integer, 56 * links::integer)
+      from unnest(${uuids(segments.map(({ organizationId }) => organizationId))}::uuid[],
+                  ${bigints(segments.map(({ number }) => number))}::bigint[],
+                  ${bigints(segments.map(({ size }) => size))}::bigint[],
+                  ${transactionIds(segments.map(({ firstAppendedIn }) => firstAppendedIn))}::xid8[],
+                  ${transactionIds(segments.map(({ lastAppendedIn }) => lastAppendedIn))}::xid8[],
+                  ${bigints(starts)}::bigint[], ${bigints(leaves.map(({ proof }) => proof.length / 64))}::bigint[],
+                  ${bigints(segments.map(({ records }) => records.length / storedLength))}::bigint[])
+           with ordinality as made (organization_id, number, size, first, last, start, nodes, links, place),
+           (select ${treeHead.at}::timestamptz as taken_at, ${treeHead.number}::bigint as tree,
+                   ${bytes}::bytea as bytes) as tree`),
   );
-};
+}
 
 /** Of a segment `s` and its tree head `t`. */
 const checkpointColumns = sql`
@@ -79,7 +91,7 @@ const rowOf = <Row extends Columns>({ tree, treeSize, leafIndex, proof, ...row }
           treeHead: tree,
           treeSize: treeSize ?? 0,
           leafIndex: leafIndex ?? -1,
-          proof: proof?.match(/.{1,64}/g) ?? [],
+          proof: splitProof(proof ?? ''),
         },
 });
 

@@ -4,14 +4,14 @@
  * whose head has a valid signature; any other chain stays as it is, and verification reports it.
  */
 import type { Clock } from '../../../kernel/clock.ts';
-import { createYield, type YieldToEventLoop } from '../../../kernel/concurrency/yield.ts';
+import { createYield } from '../../../kernel/concurrency/yield.ts';
 import type { Db, Tx } from '../../../kernel/data/db.ts';
 import { nilUuid } from '../../../kernel/ids.ts';
 import type { Alarm } from '../alarm.ts';
 import { finding } from '../findings.ts';
 import type { Partitions } from '../log/partitions.ts';
 import type { ChainHeads, HeadResult } from './chain-heads.ts';
-import { eventHash, linkHash, linkRecord, storedLength, withMicroseconds } from './hashes.ts';
+import { eventHash, linkHash, recordAt, storedRecord, withMicroseconds } from './hashes.ts';
 import type { Keyring, SigningStatus } from './keys/keyring.ts';
 import {
   type AppendCursor,
@@ -120,7 +120,8 @@ export function createSequencer(deps: SequencerDeps): Sequencer {
     const yieldIfDue = createYield(eventsPerYield);
     for (const event of found) {
       if (isOurs(event)) genuine.push(event);
-      await yieldIfDue();
+      const due = yieldIfDue();
+      if (due) await due;
     }
     if (genuine.length < found.length)
       reportForged(found.find((event) => !genuine.includes(event)) as UnlinkedEvent);
@@ -159,35 +160,49 @@ export function createSequencer(deps: SequencerDeps): Sequencer {
     const problem = invalid ?? lost;
     if (problem) alarm.raise(problem);
     if (invalid) return false;
-    const chains = Map.groupBy(events, (event) => event.organizationId);
-    const heads = await validHeads(tx, [...chains.keys()], newest);
+    const ids = new Set<string>();
+    for (const { organizationId } of events) ids.add(organizationId);
+    const heads = await validHeads(tx, ids, newest);
     const now = new Date(clock.now()).toISOString();
-    const added: ExtendedChain[] = [];
+    const chains = new Map<string, GrowingChain>();
+    for (const [organizationId, head] of heads)
+      chains.set(organizationId, growingChain(organizationId, head, now));
+    const linked: string[] = [];
     const yieldIfDue = createYield(eventsPerYield);
-    for (const [organizationId, head] of heads) {
-      // The time of a chain never decreases, also after a clock was wrong.
-      const at = head.at > now ? head.at : now;
-      added.push(await extendChain(organizationId, head, chains.get(organizationId) ?? [], at, yieldIfDue));
+    for (const event of events) {
+      const chain = chains.get(event.organizationId);
+      if (!chain) continue;
+      addLink(chain, event);
+      linked.push(event.eventId);
+      const due = yieldIfDue();
+      if (due) await due;
     }
-    if (added.length > 0) await store(tx, added, newest);
+    if (linked.length > 0) await store(tx, { chains: [...chains.values()], linked }, newest);
     return true;
   };
 
-  const store = async (tx: Tx, added: readonly ExtendedChain[], newest: TreeHeadRow | undefined) => {
-    const { treeHeads: rows, covered } = await treeHeads.cover(added, newest);
+  const store = async (
+    tx: Tx,
+    { chains, linked }: { chains: readonly NewSegment[]; linked: readonly string[] },
+    newest: TreeHeadRow | undefined,
+  ) => {
+    const trees = await treeHeads.cover(chains, newest);
+    const rows = trees.map(({ treeHead }) => treeHead);
     for (const { at } of rows) await partitions.ensureFor(tx, at);
     await insertTreeHeads(tx, rows);
-    await insertSegments(tx, covered);
+    for (const tree of trees) await insertSegments(tx, tree);
     tx.afterCommit(() => {
       if (newest?.signed !== own.treeHead) own.heads.clear();
       own.treeHead = rows.at(-1)?.signed;
-      for (const { organizationId, number, size, head, at, hash, eventIds } of covered) {
-        const written = { number, size, head, at, hash };
-        own.heads.set(organizationId, written);
-        chainHeads.markSeen(organizationId, written);
-        pending.linked(eventIds);
-      }
+      for (const { leaves } of trees)
+        for (const { checkpoint, hash } of leaves) {
+          const { organizationId, number, size, head, at } = checkpoint;
+          const written = { number, size, head, at, hash };
+          own.heads.set(organizationId, written);
+          chainHeads.markSeen(organizationId, written);
+        }
       for (const row of rows) treeHeads.markSeen(row);
+      pending.linked(linked);
     });
   };
 
@@ -197,7 +212,7 @@ export function createSequencer(deps: SequencerDeps): Sequencer {
    */
   const validHeads = async (
     tx: Tx,
-    organizationIds: readonly string[],
+    organizationIds: ReadonlySet<string>,
     treeHead: TreeHeadRow | undefined,
   ): Promise<Map<string, ChainHead>> => {
     const isOwn = treeHead !== undefined && treeHead.signed === own.treeHead;
@@ -241,8 +256,11 @@ function isGenuine(event: UnlinkedEvent, status: SigningStatus): boolean {
 }
 
 /** A copy of a sealed row with another organization or time has a valid seal, too. */
-function matchesText({ canonical, eventId, organizationId, timestamp, exact }: UnlinkedEvent): boolean {
+function matchesText(event: UnlinkedEvent): boolean {
+  const { canonical, hasStoredText, eventId, organizationId, timestamp, exact } = event;
   if (!exact) return false;
+  // A text from the columns has their values. Only for a year before Christ it is that of another time.
+  if (!hasStoredText) return timestamp.length === isoLength;
   try {
     const text = JSON.parse(canonical);
     return text.eventId === eventId && text.organizationId === organizationId && text.timestamp === timestamp;
@@ -251,36 +269,35 @@ function matchesText({ canonical, eventId, organizationId, timestamp, exact }: U
   }
 }
 
-type ExtendedChain = Omit<NewSegment, 'inclusion'> & { readonly eventIds: readonly string[] };
+/** Of a time with a year of four digits. */
+const isoLength = new Date(0).toISOString().length;
 
-/** `events` in the order of their transactions. */
-async function extendChain(
+/** A segment that gets its links one by one. */
+type GrowingChain = { -readonly [Field in keyof NewSegment]: NewSegment[Field] };
+
+const growingChain = (
   organizationId: string,
-  { number, size, head, hash }: ChainHead,
-  events: readonly UnlinkedEvent[],
-  at: string,
-  yieldIfDue: YieldToEventLoop,
-): Promise<ExtendedChain> {
-  const records: string[] = [];
-  let last = head;
-  for (const event of events) {
-    const { eventId, timestamp } = event;
-    const link = { sequence: size + records.length + 1, eventId, time: withMicroseconds(timestamp) };
-    const record = linkRecord({ ...link, eventHash: eventHash(event) });
-    last = linkHash(last, record);
-    records.push(record.slice(-storedLength));
-    await yieldIfDue();
-  }
-  return {
-    organizationId,
-    number: number + 1,
-    size: size + events.length,
-    head: last,
-    at,
-    previous: hash,
-    records: records.join(''),
-    firstAppendedIn: events[0]?.appendedIn ?? '0',
-    lastAppendedIn: events.at(-1)?.appendedIn ?? '0',
-    eventIds: events.map(({ eventId }) => eventId),
-  };
+  { number, size, head, hash, at }: ChainHead,
+  now: string,
+): GrowingChain => ({
+  organizationId,
+  number: number + 1,
+  size,
+  head,
+  // The time of a chain never decreases, also after a clock was wrong.
+  at: at > now ? at : now,
+  previous: hash,
+  records: '',
+  firstAppendedIn: '',
+  lastAppendedIn: '',
+});
+
+/** The events of a chain come in the order of their transactions. */
+function addLink(chain: GrowingChain, event: UnlinkedEvent): void {
+  const stored = storedRecord(event.eventId, withMicroseconds(event.timestamp), eventHash(event));
+  chain.size += 1;
+  chain.head = linkHash(chain.head, recordAt(chain.size, stored));
+  chain.records += stored;
+  chain.firstAppendedIn ||= event.appendedIn;
+  chain.lastAppendedIn = event.appendedIn;
 }

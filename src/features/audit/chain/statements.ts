@@ -46,6 +46,21 @@ export interface TreeHeadRow extends TreeHead {
   readonly signed: string;
 }
 
+/** A checkpoint in a tree. */
+export interface Leaf<T extends Checkpoint> {
+  readonly checkpoint: T;
+  /** The next checkpoint names it. */
+  readonly hash: string;
+  /** The nodes of its inclusion proof, joined. */
+  readonly proof: string;
+}
+
+export interface Tree<T extends Checkpoint> {
+  readonly treeHead: TreeHeadRow;
+  /** In the order of their places. */
+  readonly leaves: readonly Leaf<T>[];
+}
+
 /** The place of a checkpoint in the tree of its tree head. */
 export interface Inclusion {
   /** The number of the tree head. */
@@ -130,6 +145,19 @@ export const statementHash = sha256;
 /** The leaf of a checkpoint in a tree: canonical JSON (RFC 8785). */
 export const checkpointText = ({ at, head, number, organizationId, previous, size }: Checkpoint): string =>
   JSON.stringify({ at, head, number, organizationId, previous, size });
+
+/** The same text, for a checkpoint whose texts need no escape: one that the sequencer made. */
+export const plainCheckpointText = ({
+  at,
+  head,
+  number,
+  organizationId,
+  previous,
+  size,
+}: Checkpoint): string =>
+  `{"at":"${at}","head":"${head}","number":${number},"organizationId":"${organizationId}","previous":${
+    previous === null ? 'null' : `"${previous}"`
+  },"size":${size}}`;
 
 /** The next checkpoint names it as `previous`. */
 export const checkpointHash = (row: CheckpointRow): string =>

@@ -10,16 +10,13 @@ import { createMerkleTree, leafHash } from './merkle.ts';
 import { treeHeadSignatureFinding } from './rules.ts';
 import {
   type Checkpoint,
-  checkpointText,
-  type Inclusion,
+  plainCheckpointText,
   sign,
   statementHash,
+  type Tree,
   type TreeHeadRow,
 } from './statements.ts';
 import { findNewestTreeHead } from './tree-heads-store.ts';
-
-/** With its hash, which the next checkpoint names. */
-export type Covered<T extends Checkpoint> = T & { readonly hash: string; readonly inclusion: Inclusion };
 
 export interface TreeHeads {
   /**
@@ -34,10 +31,7 @@ export interface TreeHeads {
   markSeen(row: TreeHeadRow): void;
   lastSeen(): TreeHeadRow | undefined;
   /** Covers the checkpoints of a pass. Only those with the same time share a tree: nearly always all of them. */
-  cover<T extends Checkpoint>(
-    checkpoints: readonly T[],
-    newest: TreeHeadRow | undefined,
-  ): Promise<{ treeHeads: TreeHeadRow[]; covered: Covered<T>[] }>;
+  cover<T extends Checkpoint>(checkpoints: readonly T[], newest: TreeHeadRow | undefined): Promise<Tree<T>[]>;
 }
 
 export function createTreeHeads(deps: {
@@ -62,35 +56,25 @@ export function createTreeHeads(deps: {
     },
     lastSeen: () => lastSeen,
     async cover<T extends Checkpoint>(checkpoints: readonly T[], newest: TreeHeadRow | undefined) {
-      const treeHeads: TreeHeadRow[] = [];
-      const covered: Covered<T>[] = [];
+      const trees: Tree<T>[] = [];
       for (const [at, group] of Map.groupBy(checkpoints, (checkpoint) => checkpoint.at)) {
         const leaves = group
-          .map((checkpoint) => ({ checkpoint, hash: leafHash(checkpointText(checkpoint)) }))
+          .map((checkpoint) => ({ checkpoint, hash: leafHash(plainCheckpointText(checkpoint)), proof: '' }))
           .sort((one, other) => (one.hash < other.hash ? -1 : 1));
-        const tree = createMerkleTree(leaves.map(({ hash }) => hash));
-        const before = treeHeads.at(-1) ?? newest;
-        const number = (before?.number ?? 0) + 1;
+        const { root, proofs } = createMerkleTree(leaves.map(({ hash }) => hash));
+        for (const [index, leaf] of leaves.entries()) leaf.proof = proofs[index] as string;
+        const before = trees.at(-1)?.treeHead ?? newest;
         const statement = {
-          number,
+          number: (before?.number ?? 0) + 1,
           at,
           size: leaves.length,
-          root: tree.root,
+          root,
           previous: before ? statementHash(before.signed) : null,
         };
         const signed = await sign(signer, 'treeHead', statement);
-        treeHeads.push({ ...statement, keyId: signer.keyId, signed });
-        for (const [leafIndex, { checkpoint, hash }] of leaves.entries()) {
-          const inclusion = {
-            treeHead: number,
-            treeSize: leaves.length,
-            leafIndex,
-            proof: tree.proofOf(leafIndex),
-          };
-          covered.push({ ...checkpoint, hash, inclusion });
-        }
+        trees.push({ treeHead: { ...statement, keyId: signer.keyId, signed }, leaves });
       }
-      return { treeHeads, covered };
+      return trees;
     },
   };
 }

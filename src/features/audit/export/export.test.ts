@@ -182,6 +182,11 @@ describe('an export that differs from its signed manifest', () => {
     const link = whole[at] as Line;
     const event = { ...(link.event as object), action: 'agent.created' };
     assert.equal((await verified(whole.with(at, { ...link, event }))).finding?.code, 'EXPORT_FIELD_UNKNOWN');
+    const long = { ...link, ['x'.repeat(100_000)]: true };
+    assert.match(
+      (await problemIn(whole.with(at, long))) ?? '',
+      /^a line of the export has the field x{100}…, which an export does not have/,
+    );
   });
 
   it('the first line is missing, repeated or moved; a key comes after the chains', async () => {

@@ -6,6 +6,9 @@ import type { AnchorRow, CheckpointRow } from '../chain/statements.ts';
 
 export const exportVersion = 1;
 
+/** Far more than any line has. */
+export const maxLineLength = 16 * 1024 * 1024;
+
 export interface VersionLine {
   readonly kind: 'export';
   readonly version: number;

@@ -10,6 +10,7 @@ import {
   emptyHead,
   evidenceOf,
   headAtAnchor,
+  type LinkEvidence,
   nextHead,
   readAnchor,
   signatureFinding,
@@ -23,10 +24,12 @@ import {
   type ExportLine,
   exportVersion,
   type LinkLine,
+  maxLineLength,
 } from '../export/lines.ts';
 import { emptyManifest, manifestFinding, withChain, withEvent } from '../export/manifest.ts';
 import { type Finding, type FindingPlace, finding } from '../findings.ts';
 import { type ExternalCheckpoint, externalHash } from './external-checkpoint.ts';
+import { readUsualLink } from './usual-link.ts';
 
 export interface OfflineOptions {
   /** The configured public keys. */
@@ -51,8 +54,9 @@ interface OpenChain {
   lastCheckpoint: CheckpointRow | undefined;
 }
 
+/** `lines` yields one line at a time, or several. */
 export async function verifyExport(
-  lines: AsyncIterable<string>,
+  lines: AsyncIterable<string | readonly string[]>,
   { roots, read, externalCheckpoint, onProgress }: OfflineOptions,
 ): Promise<OfflineVerdict> {
   const keyRows: KeyRow[] = [];
@@ -100,6 +104,12 @@ export async function verifyExport(
     return statement ? manifestFinding(line, statement, manifest) : finding('EXPORT_NOT_SIGNED');
   };
 
+  const countLink = (state: ChainState, evidence: LinkEvidence): Finding | undefined => {
+    manifest = withEvent(manifest);
+    if (manifest.events % 1_000 === 0) onProgress?.(manifest.events);
+    return acceptLink(state, evidence);
+  };
+
   const acceptChainLine = (line: LinkLine | CheckpointLine): Finding | undefined => {
     const { organizationId } = line;
     chain ??= {
@@ -107,11 +117,7 @@ export async function verifyExport(
       droppedThrough: '',
       lastCheckpoint: undefined,
     };
-    if (line.kind === 'link') {
-      manifest = withEvent(manifest);
-      if (manifest.events % 1_000 === 0) onProgress?.(manifest.events);
-      return acceptLink(chain.state, evidenceOf(line, line.event ?? undefined));
-    }
+    if (line.kind === 'link') return countLink(chain.state, evidenceOf(line, line.event ?? undefined));
     chain.lastCheckpoint = line;
     const { head, finding: notNext } = nextHead(organizationId, chain.state.checkpoint, line);
     if (notNext) return notNext;
@@ -155,14 +161,23 @@ export async function verifyExport(
   });
 
   const openOrganization = () => ({ organizationId: chain?.state.organizationId });
-  for await (const text of lines) {
-    if (text === '') continue;
+
+  const acceptText = async (text: string): Promise<Finding | undefined> => {
     const line = parse(text);
-    const problem = line
-      ? (fieldFinding(text, line, openOrganization()) ?? (await acceptLine(line)))
-      : finding('EXPORT_LINE_INVALID', openOrganization());
-    if (problem) return verdict(problem);
-  }
+    if (!line) return finding('EXPORT_LINE_INVALID', openOrganization());
+    return fieldFinding(text, line, openOrganization()) ?? (await acceptLine(line));
+  };
+
+  for await (const batch of lines)
+    for (const text of typeof batch === 'string' ? [batch] : batch) {
+      if (text === '') continue;
+      const link = readUsualLink(text);
+      const problem =
+        chain && link?.organizationId === chain.state.organizationId
+          ? countLink(chain.state, link.evidence)
+          : await acceptText(text);
+      if (problem) return verdict(problem);
+    }
   if (!isEnded) return verdict(finding('EXPORT_TRUNCATED', openOrganization()));
   return verdict(hasExternalCheckpoint ? undefined : finding('EXTERNAL_CHECKPOINT_MISSING', {}));
 }
@@ -216,6 +231,7 @@ function fieldFinding(text: string, line: ExportLine, place: FindingPlace): Find
 }
 
 function parse(text: string): ExportLine | undefined {
+  if (text.length > maxLineLength) return undefined;
   try {
     const line = JSON.parse(text);
     if (!Object.hasOwn(requiredFields, line?.kind)) return undefined;
