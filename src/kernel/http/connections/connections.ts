@@ -6,7 +6,7 @@ import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import type { IncomingMessage } from 'node:http';
 import { Server as NetServer, type Socket } from 'node:net';
-import { setTimeout as sleep } from 'node:timers/promises';
+import { setTimeout as sleep, setImmediate as turnOfEventLoop } from 'node:timers/promises';
 import type { FastifyInstance, FastifyReply } from 'fastify';
 import { ApiError } from '../../fail.ts';
 import { windowHeaders } from '../access/counting.ts';
@@ -30,14 +30,19 @@ export interface Connections {
 }
 
 const defaultCloseDelayMs = 250;
+/** While requests arrive on open connections, the delay begins again, up to this multiple. */
+const maxCloseDelays = 6;
 /** A refused socket is read for this long before it is destroyed. */
 const lingerMs = 250;
 const drainMs = 1_000;
+/** Before the listening socket closes: for how long at most queued connections are accepted, and the longest turn that shows that none is left. */
+const acceptMs = 1_000;
+const quietTurnMs = 0.5;
 
 export function createConnections(deps: {
   readonly window: RateWindow;
   readonly securityHeaders: Readonly<Record<string, string>>;
-  /** Delay before idle connections are closed: a request on one may still be in transit. */
+  /** How long no request arrives before idle connections are closed: a request on one may still be in transit. */
   readonly closeDelayMs?: number | undefined;
 }): Connections {
   const { window, securityHeaders, closeDelayMs = defaultCloseDelayMs } = deps;
@@ -45,12 +50,27 @@ export function createConnections(deps: {
   /** The last request on each socket that was answered before it had arrived completely. */
   const answeredEarly = new Map<Socket, IncomingMessage>();
   const closing = new AbortController();
+  /** The last response since the server began to close. */
+  let answeredAt = 0;
 
   const isAnswered = (socket: Socket) => answeredEarly.get(socket)?.complete === false;
 
   /** These clients have their responses; the rest of their request bodies is not needed. */
   const destroyAnswered = () => {
     for (const socket of answeredEarly.keys()) if (isAnswered(socket)) socket.destroy();
+  };
+
+  /** A busy proxy uses up its connections, because each response ends one. Then it is refused, and sends no more. */
+  const untilNoRequests = async (drained: Promise<void>) => {
+    const startedAt = performance.now();
+    const latest = startedAt + maxCloseDelays * closeDelayMs;
+    answeredAt = startedAt;
+    const isDrained = new AbortController();
+    drained.then(() => isDrained.abort());
+    for (let rest = closeDelayMs; rest > 0 && !isDrained.signal.aborted; ) {
+      await sleep(rest, undefined, { signal: isDrained.signal }).catch(() => {});
+      rest = Math.min(answeredAt + closeDelayMs, latest) - performance.now();
+    }
   };
 
   return {
@@ -82,7 +102,10 @@ export function createConnections(deps: {
     },
 
     beforeResponse(request, reply) {
-      if (closing.signal.aborted) reply.header('connection', 'close');
+      if (closing.signal.aborted) {
+        answeredAt = performance.now();
+        reply.header('connection', 'close');
+      }
       const staysOpen = reply.raw.shouldKeepAlive && !reply.hasHeader('connection');
       return staysOpen || request.complete ? undefined : () => drain(request);
     },
@@ -98,9 +121,11 @@ export function createConnections(deps: {
     closing: closing.signal,
 
     async close(server, graceMs = 10_000) {
-      closing.abort();
+      if (server.server.listening) await acceptQueued(server.server);
       const drained = server.server.listening ? stopListening(server.server) : undefined;
-      if (drained) await sleep(closeDelayMs);
+      // Not earlier: a proxy whose connection ends opens the next one, which could be in the queue of the closing socket.
+      closing.abort();
+      if (drained) await untilNoRequests(drained);
       const drainTimer = setTimeout(destroyAnswered, drainMs);
       const graceTimer = setTimeout(() => server.server.closeAllConnections(), graceMs);
       try {
@@ -121,6 +146,27 @@ function refusalOf({ code }: { code?: string }): ApiError {
     return new ApiError('VALIDATION_ERROR', { message: onlyChunked });
   const message = 'This is not a well-formed HTTP request.';
   return new ApiError('VALIDATION_ERROR', code?.startsWith('HPE_') ? { message } : {});
+}
+
+/**
+ * Accepts the connections in the kernel's queue. Closing the listening socket resets them, although their clients may have sent requests, and
+ * no proxy repeats a POST then. Node accepts one in each turn of its event loop: after a short turn without one the queue is empty.
+ */
+async function acceptQueued(server: FastifyInstance['server']): Promise<void> {
+  const startedAt = performance.now();
+  let accepted = 0;
+  const count = () => {
+    accepted += 1;
+  };
+  server.on('connection', count);
+  for (let at = startedAt; at - startedAt < acceptMs; ) {
+    const before = accepted;
+    await turnOfEventLoop();
+    const turnMs = performance.now() - at;
+    at += turnMs;
+    if (accepted === before && turnMs < quietTurnMs) break;
+  }
+  server.off('connection', count);
 }
 
 /** Accepts no new connections. Unlike the HTTP server's own `close`, it keeps idle ones open. */
