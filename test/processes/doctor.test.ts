@@ -310,7 +310,13 @@ describe('countersign doctor and the other services', () => {
     });
     const key = { OTEL_EXPORTER_OTLP_HEADERS: `x-key=${secret}` };
     const withCollector = { OTEL_EXPORTER_OTLP_ENDPOINT: collector };
-    (await examine({ ...key, ...withCollector })).is('tracing', 'ok', /takes traces \(always_on\)/);
+    (await examine({ ...key, ...withCollector })).is(
+      'tracing',
+      'ok',
+      /takes traces \(http\/protobuf, always_on\)/,
+    );
+    const json = { OTEL_EXPORTER_OTLP_PROTOCOL: 'http/json' };
+    (await examine({ ...key, ...withCollector, ...json })).is('tracing', 'ok', /takes traces \(http\/json, /);
     (await examine(withCollector)).is('tracing', 'warning', /does not take traces: Unauthorized/);
     const unreachable = await examine({ ...key, OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:1' });
     unreachable.is('tracing', 'warning', /^http:\/\/127\.0\.0\.1:1 does not take traces/);

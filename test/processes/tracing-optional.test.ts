@@ -83,6 +83,43 @@ test('without OTEL_* no part of the SDK of OpenTelemetry is loaded, and no log l
   );
 });
 
+for (const [protocol, own, other] of [
+  ['http/protobuf', 'exporter-trace-otlp-proto', 'exporter-trace-otlp-http'],
+  ['http/json', 'exporter-trace-otlp-http', 'exporter-trace-otlp-proto'],
+] as const)
+  test(`${protocol}: a token request as one trace up to its commit; only its exporter is loaded`, async () => {
+    const collector = await startCollector();
+    const { env, operator } = await prepare({
+      ...printLoaded,
+      OTEL_EXPORTER_OTLP_ENDPOINT: collector.url,
+      OTEL_EXPORTER_OTLP_PROTOCOL: protocol,
+      OTEL_EXPORTER_OTLP_COMPRESSION: 'gzip',
+      OTEL_BSP_SCHEDULE_DELAY: '10',
+    });
+    const service = await startServe(env);
+    assert.equal((await askToken(service.url, operator)).status, 200);
+    const request = await collector.find('of the request', ({ name }) => name === 'POST /api/v1/token');
+    const childOf = (parent: CollectedSpan, child: string) =>
+      collector.find(child, ({ name, parentId }) => name === child && parentId === parent.spanId);
+    const batch = await childOf(await childOf(request, 'batch.wait tokens.issue'), 'batch tokens.issue');
+    assert.equal((await childOf(batch, 'commit')).attributes['db.system.name'], 'postgresql');
+    assert.deepEqual(
+      [batch.traceId, request.attributes['http.response.status_code'], request.resource['service.name']],
+      [request.traceId, 200, 'countersign'],
+    );
+    assert.equal(
+      collector.headers()['content-type'],
+      protocol === 'http/json' ? 'application/json' : 'application/x-protobuf',
+    );
+    assert.equal(
+      collector.bytes().toString('latin1').startsWith('{"resourceSpans"'),
+      protocol === 'http/json',
+    );
+    await stop(service);
+    const loaded = loadedModules(service).join();
+    assert.ok(loaded.includes(`${own}/`) && !loaded.includes(`${other}/`), loaded);
+  });
+
 test('missing packages and bad values are one warning, and the service works', async () => {
   const { env, operator } = await prepare({ OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:4318' });
   const missing = await startServe({ ...env, ...hidePackages });
@@ -98,7 +135,7 @@ test('missing packages and bad values are one warning, and the service works', a
   const [line = '', ...others] = warnings(wrong, 'tracing is off');
   assert.match(
     line,
-    /OTEL_TRACES_SAMPLER must be one of .*OTEL_EXPORTER_OTLP_PROTOCOL must be http\/protobuf/,
+    /OTEL_TRACES_SAMPLER must be one of .*OTEL_EXPORTER_OTLP_PROTOCOL must be http\/protobuf or http\/json/,
   );
   assert.deepEqual(others, []);
 });

@@ -1,12 +1,30 @@
 /** Exporters that tell the log about an outage: one warning when exports begin to fail, and one line when they succeed again. */
 import { type ExportResult, ExportResultCode } from '@opentelemetry/core';
-import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-proto';
 import { ConsoleSpanExporter, type SpanExporter } from '@opentelemetry/sdk-trace';
 import type { Log } from '../../kernel/observability/log.ts';
 import type { TracingSettings } from './settings.ts';
 
-export const createExporter = ({ exporter }: TracingSettings, log: Log): SpanExporter =>
-  reportingOutages(exporter === 'otlp' ? new OTLPTraceExporter() : new ConsoleSpanExporter(), log);
+/** Only the package of the configured protocol is loaded. */
+const exporterClasses = {
+  'http/protobuf': async () => (await import('@opentelemetry/exporter-trace-otlp-proto')).OTLPTraceExporter,
+  'http/json': async () => (await import('@opentelemetry/exporter-trace-otlp-http')).OTLPTraceExporter,
+} satisfies Record<TracingSettings['protocol'], unknown>;
+
+async function createOtlpExporter(
+  protocol: TracingSettings['protocol'],
+  options: { timeoutMillis?: number } = {},
+): Promise<SpanExporter> {
+  const OtlpExporter = await exporterClasses[protocol]();
+  return new OtlpExporter(options);
+}
+
+export async function createExporter(
+  { exporter, protocol }: TracingSettings,
+  log: Log,
+): Promise<SpanExporter> {
+  const chosen = exporter === 'otlp' ? await createOtlpExporter(protocol) : new ConsoleSpanExporter();
+  return reportingOutages(chosen, log);
+}
 
 function reportingOutages(exporter: SpanExporter, log: Log): SpanExporter {
   let lostSpans = 0;
@@ -35,8 +53,11 @@ function reportingOutages(exporter: SpanExporter, log: Log): SpanExporter {
 }
 
 /** Undefined when the collector takes an empty export; otherwise the reason. */
-export async function findExportProblem(timeoutMillis: number): Promise<string | undefined> {
-  const exporter = new OTLPTraceExporter({ timeoutMillis });
+export async function findExportProblem(
+  protocol: TracingSettings['protocol'],
+  timeoutMillis: number,
+): Promise<string | undefined> {
+  const exporter = await createOtlpExporter(protocol, { timeoutMillis });
   const result = await new Promise<ExportResult>((resolve) => exporter.export([], resolve));
   await exporter.shutdown();
   return result.code === ExportResultCode.SUCCESS ? undefined : (result.error?.message ?? 'unknown');

@@ -41,15 +41,14 @@ export interface OpenTelemetry {
   shutdown(): Promise<void>;
 }
 
-export function createOpenTelemetry(settings: TracingSettings, log: Log): OpenTelemetry {
+export async function createOpenTelemetry(settings: TracingSettings, log: Log): Promise<OpenTelemetry> {
   reportDroppedSpans(log);
+  const exporter = await createExporter(settings, log);
   const provider = new TracerProvider({
     resource: createResource(),
     sampler: createSampler(settings),
     // Its queue is bounded: when the collector is slow or gone, further spans are dropped.
-    spanProcessors: [
-      new BatchSpanProcessor({ exporter: createExporter(settings, log), ...settings.batches }),
-    ],
+    spanProcessors: [new BatchSpanProcessor({ exporter, ...settings.batches })],
   });
   return { tracer: createTracer(provider, settings), shutdown: () => provider.shutdown() };
 }

@@ -10,7 +10,14 @@ const lowest = '00000000000000000000000000000001';
 const highest = 'ffffffff000000000000000000000000';
 
 const create = (sampler: TracingSettings['sampler'], ratio: number) =>
-  createSampler({ exporter: 'otlp', acceptsContext: true, batches: {}, sampler, ratio });
+  createSampler({
+    exporter: 'otlp',
+    protocol: 'http/protobuf',
+    acceptsContext: true,
+    batches: {},
+    sampler,
+    ratio,
+  });
 
 const remote = (traceId: string, traceFlags: TraceFlags) =>
   trace.setSpanContext(ROOT_CONTEXT, { traceId, spanId: 'b7ad6b7169203331', traceFlags, isRemote: true });

@@ -24,7 +24,14 @@ test('tracing is on with an endpoint or an exporter, unless it is disabled', () 
 test('the settings and their defaults', () => {
   assert.deepEqual(readTracingState(endpoint), {
     kind: 'on',
-    settings: { exporter: 'otlp', sampler: 'always_on', ratio: 1, acceptsContext: true, batches: {} },
+    settings: {
+      exporter: 'otlp',
+      protocol: 'http/protobuf',
+      sampler: 'always_on',
+      ratio: 1,
+      acceptsContext: true,
+      batches: {},
+    },
   });
   assert.deepEqual(
     readTracingState({
@@ -41,6 +48,7 @@ test('the settings and their defaults', () => {
       kind: 'on',
       settings: {
         exporter: 'console',
+        protocol: 'http/protobuf',
         sampler: 'parentbased_traceidratio',
         ratio: 0.01,
         acceptsContext: false,
@@ -55,6 +63,28 @@ test('the settings and their defaults', () => {
   );
 });
 
+test('both encodings of OTLP over HTTP; the variable for traces goes first; grpc names the two that work', () => {
+  const stateOf = (traces: string, all: string) =>
+    readTracingState({
+      ...endpoint,
+      OTEL_EXPORTER_OTLP_TRACES_PROTOCOL: traces,
+      OTEL_EXPORTER_OTLP_PROTOCOL: all,
+    });
+  const protocolOf = (traces: string, all: string) => {
+    const state = stateOf(traces, all);
+    return state.kind === 'on' ? state.settings.protocol : state;
+  };
+  assert.equal(protocolOf('', 'http/json'), 'http/json');
+  assert.equal(protocolOf('http/json', 'grpc'), 'http/json');
+  assert.equal(protocolOf('http/protobuf', 'http/json'), 'http/protobuf');
+  assert.deepEqual(stateOf('grpc', 'http/json'), {
+    kind: 'invalid',
+    problems: [
+      'OTEL_EXPORTER_OTLP_TRACES_PROTOCOL must be http/protobuf or http/json (port 4318 of a collector); grpc is not supported',
+    ],
+  });
+});
+
 test('each bad value is a problem that names its variable', () => {
   const bad: Record<string, string> = {
     OTEL_TRACES_EXPORTER: 'zipkin',
@@ -62,7 +92,7 @@ test('each bad value is a problem that names its variable', () => {
     OTEL_EXPORTER_OTLP_ENDPOINT: 'collector:4317',
     OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: 'ftp://collector',
     OTEL_EXPORTER_OTLP_PROTOCOL: 'grpc',
-    OTEL_EXPORTER_OTLP_TRACES_PROTOCOL: 'http/json',
+    OTEL_EXPORTER_OTLP_TRACES_PROTOCOL: 'http/xml',
     OTEL_EXPORTER_OTLP_TIMEOUT: 'soon',
     OTEL_EXPORTER_OTLP_COMPRESSION: 'brotli',
     OTEL_EXPORTER_OTLP_HEADERS: 'Bearer a-secret',

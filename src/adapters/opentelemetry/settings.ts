@@ -15,8 +15,12 @@ export const samplerNames = [
   'parentbased_traceidratio',
 ] as const;
 
+/** OTLP over HTTP, in both encodings. OTLP over gRPC would need a client of its own, and every collector takes HTTP too. */
+export const protocols = ['http/protobuf', 'http/json'] as const;
+
 export interface TracingSettings {
   readonly exporter: 'otlp' | 'console';
+  readonly protocol: (typeof protocols)[number];
   readonly sampler: (typeof samplerNames)[number];
   /** The sampled share of traces, for the samplers by ratio. */
   readonly ratio: number;
@@ -53,6 +57,7 @@ export function readTracingState(env: Environment): TracingState {
   const problems: string[] = [];
   const settings: TracingSettings = {
     exporter: exporterOf(exporters, problems),
+    protocol: protocolOf(env),
     sampler: samplerOf(env, problems),
     ratio: ratioOf(env, problems),
     acceptsContext:
@@ -78,6 +83,12 @@ function exporterOf(exporters: readonly string[], problems: string[]): TracingSe
   problems.push('OTEL_TRACES_EXPORTER must be otlp, console or none');
   return 'otlp';
 }
+
+/** `checkExporter` reports an unknown one. */
+const protocolOf = (env: Environment): TracingSettings['protocol'] => {
+  const variable = exporterVariable(env, 'PROTOCOL');
+  return protocols.find((each) => variable && each === variableOf(env, variable)) ?? 'http/protobuf';
+};
 
 /** The specification's default is `parentbased_always_on`: with it, any client could switch the traces of its requests off. */
 function samplerOf(env: Environment, problems: string[]): TracingSettings['sampler'] {
@@ -133,7 +144,11 @@ function checkExporter(env: Environment, problems: string[]): void {
     }
   };
   check('ENDPOINT', (url) => /^https?:$/.test(URL.parse(url)?.protocol ?? ''), 'an http or https URL');
-  check('PROTOCOL', (protocol) => protocol === 'http/protobuf', 'http/protobuf (port 4318 of a collector)');
+  check(
+    'PROTOCOL',
+    (protocol) => protocols.some((each) => each === protocol),
+    'http/protobuf or http/json (port 4318 of a collector); grpc is not supported',
+  );
   check('TIMEOUT', (text) => /^[1-9]\d{0,7}$/.test(text), 'a number of milliseconds');
   check('COMPRESSION', (text) => text === 'gzip' || text === 'none', 'gzip or none');
   check('HEADERS', (text) => text.split(',').every((pair) => /^[^=]+=/.test(pair)), 'a list of name=value');

@@ -3,7 +3,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Environment } from '../../kernel/config/config.ts';
 import type { Log } from '../../kernel/observability/log.ts';
 import { setTracer } from '../../kernel/observability/tracing.ts';
-import { readTracingState, shownEndpoint } from './settings.ts';
+import type { OpenTelemetry } from './opentelemetry.ts';
+import { readTracingState, shownEndpoint, type TracingSettings } from './settings.ts';
 
 export interface Tracing {
   /** Exports the last spans, as far as the collector takes them in time. */
@@ -28,7 +29,7 @@ export async function startTracing(
     if (announces) log.warn(`tracing is off: ${state.problems.join('; ')}`);
     return off;
   }
-  const opentelemetry = await import('./opentelemetry.ts').catch((error: NodeJS.ErrnoException) => {
+  const opentelemetry = await load(state.settings, log).catch((error: NodeJS.ErrnoException) => {
     if (!isMissing(error)) throw error;
     if (announces)
       log.warn(
@@ -37,11 +38,11 @@ export async function startTracing(
       );
   });
   if (!opentelemetry) return off;
-  const { tracer, shutdown } = opentelemetry.createOpenTelemetry(state.settings, log);
+  const { tracer, shutdown } = opentelemetry;
   setTracer(tracer);
-  const { exporter, sampler } = state.settings;
-  const to = exporter === 'otlp' ? shownEndpoint(env) : 'standard output';
-  if (announces) log.info({ sampler, to }, 'tracing is on');
+  const { exporter, protocol, sampler } = state.settings;
+  const to = exporter === 'otlp' ? { to: shownEndpoint(env), protocol } : { to: 'standard output' };
+  if (announces) log.info({ sampler, ...to }, 'tracing is on');
   return {
     async stop() {
       const timeout = new AbortController();
@@ -51,6 +52,11 @@ export async function startTracing(
       timeout.abort();
     },
   };
+}
+
+async function load(settings: TracingSettings, log: Log): Promise<OpenTelemetry> {
+  const { createOpenTelemetry } = await import('./opentelemetry.ts');
+  return createOpenTelemetry(settings, log);
 }
 
 /** From `import`, or from `require` inside a package whose own dependency is missing. */

@@ -1,5 +1,9 @@
 /** The collector of traces, where the variables OTEL_* name one. A server works without it, so nothing here is a problem. */
-import { readTracingState, shownEndpoint } from '../../adapters/opentelemetry/settings.ts';
+import {
+  readTracingState,
+  shownEndpoint,
+  type TracingSettings,
+} from '../../adapters/opentelemetry/settings.ts';
 import { type Check, ok, skipped, warning } from './check.ts';
 
 const name = 'tracing';
@@ -16,14 +20,14 @@ export const tracingCheck: Check = {
       return state.problems.map((each) =>
         warning(name, `off: ${each}`, 'correct the variable: docs/operations/tracing.md'),
       );
-    const { exporter, sampler } = state.settings;
+    const { exporter, protocol, sampler } = state.settings;
     if (exporter === 'console') return [ok(name, `spans go to standard output (${sampler})`)];
-    const loaded = await import('../../adapters/opentelemetry/exporter.ts').catch(() => undefined);
-    if (!loaded) return [warning(name, 'off: the packages @opentelemetry/* are not installed', remedy)];
-    const reason = await loaded.findExportProblem(timeoutMs);
+    const checked = await checkExport(protocol).catch(() => undefined);
+    if (!checked) return [warning(name, 'off: the packages @opentelemetry/* are not installed', remedy)];
+    const { reason } = checked;
     return [
       reason === undefined
-        ? ok(name, `${shownEndpoint(env)} takes traces (${sampler})`)
+        ? ok(name, `${shownEndpoint(env)} takes traces (${protocol}, ${sampler})`)
         : warning(
             name,
             `${shownEndpoint(env)} does not take traces: ${reason}`,
@@ -32,3 +36,9 @@ export const tracingCheck: Check = {
     ];
   },
 };
+
+/** Fails when a package is missing. */
+async function checkExport(protocol: TracingSettings['protocol']): Promise<{ reason: string | undefined }> {
+  const { findExportProblem } = await import('../../adapters/opentelemetry/exporter.ts');
+  return { reason: await findExportProblem(protocol, timeoutMs) };
+}

@@ -1,4 +1,7 @@
-/** An OTLP collector on loopback: it decodes the protobuf of OTLP/HTTP by the field numbers of the specification, and keeps the spans. */
+/**
+ * An OTLP collector on loopback that keeps the spans. It decodes OTLP/HTTP: protobuf by the field numbers of the specification, JSON by its
+ * names.
+ */
 import { gunzipSync } from 'node:zlib';
 import { until } from '../programs.ts';
 import { startPeer } from './http-peer.ts';
@@ -40,9 +43,11 @@ export async function startCollector(status: () => number = () => 200): Promise<
     const body = request.headers['content-encoding'] === 'gzip' ? gunzipSync(sent) : sent;
     headers = request.headers;
     bodies.push(body);
-    spans.push(...spansOf(body));
-    // An empty ExportTraceServiceResponse.
-    response.writeHead(200, { 'content-type': 'application/x-protobuf' }).end();
+    const isJson = request.headers['content-type'] === 'application/json';
+    spans.push(...(isJson ? spansOfJson(JSON.parse(body.toString())) : spansOf(body)));
+    // An empty ExportTraceServiceResponse, in the encoding of the request.
+    const type = isJson ? 'application/json' : 'application/x-protobuf';
+    response.writeHead(200, { 'content-type': type }).end(isJson ? '{}' : undefined);
   });
   return {
     url,
@@ -133,3 +138,53 @@ const spansOf = (request: Buffer): CollectedSpan[] =>
         resource,
       }));
   });
+
+interface JsonAttribute {
+  readonly key: string;
+  readonly value: {
+    readonly stringValue?: string;
+    readonly intValue?: number | string;
+    readonly doubleValue?: number;
+  };
+}
+
+interface JsonSpan {
+  readonly traceId: string;
+  readonly spanId: string;
+  readonly parentSpanId?: string;
+  readonly name: string;
+  readonly attributes?: readonly JsonAttribute[];
+  readonly links?: readonly { readonly traceId: string; readonly spanId: string }[];
+  readonly status?: { readonly code?: number };
+}
+
+interface JsonExport {
+  readonly resourceSpans: readonly {
+    readonly resource: { readonly attributes: readonly JsonAttribute[] };
+    readonly scopeSpans: readonly { readonly spans: readonly JsonSpan[] }[];
+  }[];
+}
+
+const attributesOfJson = (attributes: readonly JsonAttribute[] = []): Record<string, string | number> =>
+  Object.fromEntries(
+    attributes.map(({ key, value: { stringValue, intValue, doubleValue } }) => [
+      key,
+      stringValue ?? Number(intValue ?? doubleValue),
+    ]),
+  );
+
+const spansOfJson = ({ resourceSpans }: JsonExport): CollectedSpan[] =>
+  resourceSpans.flatMap(({ resource, scopeSpans }) =>
+    scopeSpans
+      .flatMap(({ spans }) => spans)
+      .map(({ traceId, spanId, parentSpanId = '', name, attributes, links = [], status }) => ({
+        traceId,
+        spanId,
+        parentId: parentSpanId,
+        name,
+        attributes: attributesOfJson(attributes),
+        links: links.map((link) => ({ traceId: link.traceId, spanId: link.spanId })),
+        isError: status?.code === 2,
+        resource: attributesOfJson(resource.attributes),
+      })),
+  );
