@@ -58,6 +58,13 @@ export const metrics = {
     help: 'Webhook attempts whose result is recorded: `delivered`, `failed` (it is tried again) or `dead_letter`.',
     labels: ['outcome'],
   },
+  service_webhook_organizations: {
+    type: 'gauge',
+    help: 'Organizations whose newest webhook attempt within an hour was `delivered` or `failed`, as far as this process made the attempts.',
+    labels: ['outcome'],
+    // Several processes send for the same organization.
+    acrossProcesses: 'max',
+  },
   service_webhook_oldest_due_seconds: {
     type: 'gauge',
     help: 'For how long the oldest webhook delivery has been due, among receivers whose last attempt did not fail; 0 when none is due. Absent with `WEBHOOKS_ENABLED=false`.',

@@ -177,6 +177,11 @@ describe('monitoring', async () => {
       async () => {
         await createAgent();
         await until('the alert', async () => (await firing(prometheus, 'WebhookDeadLetters'))[0]);
+        const failing = await until(
+          'the organization with the broken receiver',
+          async () => (await prometheus.query('service_webhook_organizations{outcome="failed"} > 0'))[0],
+        );
+        assert.equal(failing.value[1], '1');
         for (const alert of ['AuditLogNotIntact', 'BackgroundLoopFailing'])
           assert.deepEqual(await firing(prometheus, alert), []);
       },

@@ -8,6 +8,7 @@ import { createAttempt } from './attempt.ts';
 import { inDeliverySpan } from './delivery-span.ts';
 import { createEndpointScheduler } from './endpoint-scheduler.ts';
 import { type Job, leaseDue, releaseLeases } from './lease-store.ts';
+import { createOrganizationOutcomes } from './organization-outcomes.ts';
 import { type AttemptResult, recordResults } from './result-store.ts';
 
 /** Between the timeout of a send and the end of its lease: time to record the result. */
@@ -56,9 +57,14 @@ export function createWorker(deps: DeliveryDeps): Worker {
     dead_letter: attemptsThat('dead_letter'),
   } satisfies Record<AttemptResult['status'], unknown>;
 
+  const outcomes = createOrganizationOutcomes(clock);
+  for (const outcome of ['delivered', 'failed'] as const)
+    metrics.gaugeFrom('service_webhook_organizations', () => outcomes.count(outcome), { outcome });
+
   const report = ({ job, status, attempt: { http_status_code }, reason }: AttemptResult) => {
     const { deliveryId, organizationId, agentId } = job;
     countAttempt[status]();
+    outcomes.record(organizationId, status === 'delivered' ? 'delivered' : 'failed');
     if (status === 'delivered') countDelivery(organizationId, agentId);
     if (status === 'dead_letter') {
       const { subscriptionId, eventType, attemptCount } = job;
