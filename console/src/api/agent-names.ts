@@ -7,6 +7,10 @@ const batchMilliseconds = 20;
 const maxBatch = 100;
 const staleTime = 300_000;
 
+const uuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
+/** Other text, such as a part of an id in the address of a page, is no agent, and would fail the ids that are asked for with it. */
+export const isAgentId = (text: string): boolean => uuid.test(text);
+
 type Answer = (agent: Agent | null) => void;
 interface Waiting {
   readonly answer: Answer;
@@ -49,7 +53,7 @@ export function useAgentById(agentId: string | undefined): Agent | null | undefi
     // The id of an operation comes first, so that an event that makes the list of agents stale makes this stale too.
     queryKey: ['listAgents', 'by id', agentId],
     queryFn: () => fetchAgent(agentId ?? ''),
-    enabled: agentId !== undefined && agentId !== '',
+    enabled: agentId !== undefined && isAgentId(agentId),
     staleTime,
     retry: false,
   });

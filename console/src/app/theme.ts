@@ -67,10 +67,18 @@ export const theme = createTheme({
         styles: { title: { fontWeight: 600 } },
       },
     },
+    // They are a Paper, whose padding would show a strip of a long form above the head.
+    ModalContent: { defaultProps: { p: 0 } },
+    DrawerContent: { defaultProps: { p: 0 } },
     Tooltip: { defaultProps: { openDelay: 300, withArrow: true } },
     Badge: { defaultProps: { variant: 'light', radius: 'sm', size: 'sm' } },
     Paper: { defaultProps: { withBorder: true, p: 'md' } },
-    Drawer: { defaultProps: { closeButtonProps: { 'aria-label': 'Close' } } },
+    Drawer: {
+      defaultProps: {
+        closeButtonProps: { 'aria-label': 'Close' },
+        styles: { title: { fontWeight: 600 } },
+      },
+    },
     Alert: { defaultProps: { variant: 'light' } },
   },
 });
@@ -111,5 +119,8 @@ export const cssVariables: CSSVariablesResolver = () => ({
     '--console-accent': '#5fd0c5',
     '--mantine-color-anchor': '#5fd0c5',
     '--mantine-color-error': '#ff8a8a',
+    // Mantine's own is a bright brown.
+    '--mantine-color-yellow-light': '#332a12',
+    '--mantine-color-yellow-light-color': '#ffd98a',
   },
 });

@@ -1,9 +1,10 @@
-import { Select } from '@mantine/core';
+import { Select, TextInput } from '@mantine/core';
 import { useDebouncedValue } from '@mantine/hooks';
 import { type ReactNode, useState } from 'react';
-import { useAgentById } from '../api/agent-names.ts';
+import { isAgentId, useAgentById } from '../api/agent-names.ts';
 import type { Agent } from '../api/generated.ts';
 import { useApi } from '../api/queries.ts';
+import { useCan } from '../app/session-context.tsx';
 import { visibleText } from './TenantText.tsx';
 
 export interface AgentSelectProps {
@@ -11,50 +12,117 @@ export interface AgentSelectProps {
   readonly 'aria-label'?: string;
   readonly placeholder?: string;
   readonly description?: ReactNode;
-  readonly value: string | undefined;
-  readonly onChange: (agentId: string | undefined) => void;
+  /** The id of the agent; empty for none. With `onChange` and `error` also from `form.getInputProps`. */
+  readonly value?: string | undefined;
+  readonly onChange: (agentId: string) => void;
   readonly error?: ReactNode;
   readonly required?: boolean;
   readonly clearable?: boolean;
   readonly size?: string;
+  readonly 'data-autofocus'?: boolean;
+  /** Only agents of this organization. */
+  readonly organizationId?: string | undefined;
+  /** Of the agents that are offered: active ones, if not given. */
+  readonly statuses?: readonly AgentStatus[] | undefined;
   /** Agents that are not offered. */
   readonly except?: readonly string[];
 }
 
-const uuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
-const typingMilliseconds = 300;
+type AgentStatus = Agent['status'];
 
-/** Chooses an active agent: the server searches by the beginning of e-mail address or owner; an id works too. */
+const activeOnly: readonly AgentStatus[] = ['active'];
+const typingMilliseconds = 300;
+const maxOptions = 20;
+
+/** Chooses an agent. Without agents:read its id has to be typed. */
 export function AgentSelect(props: AgentSelectProps) {
-  const { value, onChange, except = [], placeholder = 'E-mail address, owner or id', ...rest } = props;
+  return useCan()('agents:read') ? <AgentSearch {...props} /> : <AgentIdInput {...props} />;
+}
+
+/** The server searches by the beginning of e-mail address or owner; an id works too. */
+function AgentSearch(props: AgentSelectProps) {
+  const {
+    value = '',
+    onChange,
+    organizationId,
+    statuses = activeOnly,
+    except = [],
+    placeholder = 'E-mail address, owner or id',
+    ...field
+  } = props;
   const [typed, setTyped] = useState('');
-  const [wanted] = useDebouncedValue(typed.trim(), typingMilliseconds);
+  const [settled] = useDebouncedValue(typed.trim(), typingMilliseconds);
   const chosen = useAgentById(value);
-  const isId = uuid.test(wanted);
+  const chosenOption = chosen ? optionOf(chosen) : { value, label: visibleText(value) };
+  // The name of the chosen agent is no search.
+  const wanted = settled === chosenOption.label ? '' : settled;
+  const isId = isAgentId(wanted);
   const byId = useAgentById(isId ? wanted.toLowerCase() : undefined);
-  const query = { status: 'active' as const, limit: 20, ...(wanted !== '' && !isId && { q: wanted }) };
-  const list = useApi('listAgents', { query }, { keepPrevious: true });
+  const list = useApi(
+    'listAgents',
+    {
+      query: {
+        organizationId,
+        q: isId ? undefined : wanted,
+        status: statuses.length === 1 ? statuses[0] : undefined,
+        limit: maxOptions,
+      },
+    },
+    { keepPrevious: true },
+  );
+  const isOffered = ({ agentId, status, organizationId: home }: Agent) =>
+    agentId !== value &&
+    !except.includes(agentId) &&
+    statuses.includes(status) &&
+    (organizationId === undefined || home === organizationId);
   const found = isId ? (byId ? [byId] : []) : (list.data?.data ?? []);
-  const agents = [...(chosen ? [chosen] : []), ...found.filter(({ agentId }) => agentId !== value)];
-  const options = agents.filter(({ agentId }) => !except.includes(agentId)).map(optionOf);
-  if (value !== undefined && !chosen) options.unshift({ value, label: value });
   return (
     <Select
-      {...rest}
+      {...field}
       placeholder={placeholder}
-      data={options}
-      value={value ?? null}
-      onChange={(next) => onChange(next ?? undefined)}
+      data={[...(value === '' ? [] : [chosenOption]), ...found.filter(isOffered).map(optionOf)]}
+      value={value || null}
+      onChange={(next) => onChange(next ?? '')}
       searchable
       searchValue={typed}
       onSearchChange={setTyped}
-      filter={({ options: all }) => all}
-      nothingFoundMessage={list.isFetching ? 'Searching…' : 'No active agent begins with this'}
+      // The server has searched.
+      filter={({ options }) => options}
+      nothingFoundMessage={
+        list.error
+          ? list.error.message
+          : list.isFetching || settled !== typed.trim()
+            ? 'Searching…'
+            : statuses === activeOnly
+              ? 'No active agent begins with this'
+              : 'No agent begins with this'
+      }
       clearButtonProps={{ 'aria-label': 'Clear the agent' }}
       maxDropdownHeight={280}
-      comboboxProps={{ withinPortal: true }}
     />
   );
 }
 
-const optionOf = ({ agentId, email }: Agent) => ({ value: agentId, label: visibleText(email) });
+function AgentIdInput(props: AgentSelectProps) {
+  const { value = '', onChange, organizationId, statuses, except, clearable, ...field } = props;
+  const [typed, setTyped] = useState(value);
+  return (
+    <TextInput
+      {...field}
+      placeholder={props['aria-label'] === undefined ? 'Id of the agent' : `${props['aria-label']}: id`}
+      maxLength={36}
+      value={isAgentId(value) ? value : typed}
+      onChange={(event) => {
+        const next = event.currentTarget.value.trim();
+        setTyped(next);
+        // A part of an id is none.
+        onChange(isAgentId(next) ? next.toLowerCase() : '');
+      }}
+    />
+  );
+}
+
+const optionOf = ({ agentId, email, status }: Agent) => ({
+  value: agentId,
+  label: visibleText(status === 'active' ? email : `${email} (${status})`),
+});

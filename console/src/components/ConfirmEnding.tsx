@@ -1,4 +1,4 @@
-import { Alert, Button, Group, Modal, Stack, Text } from '@mantine/core';
+import { Alert, Box, Button, Group, Modal, Stack, Text } from '@mantine/core';
 import { type ReactNode, useState } from 'react';
 import { type ApiError, toApiError } from '../api/api-error.ts';
 import { Icon } from './Icon.tsx';
@@ -55,7 +55,7 @@ export function ConfirmEnding(props: ConfirmEndingProps) {
           </Alert>
         )}
         <Group justify="flex-end">
-          {extra}
+          {extra && <Box mr="auto">{extra}</Box>}
           <Button variant="default" onClick={close} data-autofocus>
             Cancel
           </Button>

@@ -1,5 +1,7 @@
 import { Button, Group, Pill, Select, TextInput } from '@mantine/core';
 import { type FormEvent, useCallback, useEffect, useRef, useState } from 'react';
+import { AgentName } from './AgentName.tsx';
+import { AgentSelect } from './AgentSelect.tsx';
 import classes from './FilterBar.module.css';
 import { Icon } from './Icon.tsx';
 import { visibleText } from './TenantText.tsx';
@@ -20,6 +22,8 @@ export type Filter =
       readonly label: string;
       readonly options: readonly (string | { readonly value: string; readonly label: string })[];
     }
+  /** An agent by name, of any status. */
+  | { readonly kind: 'agent'; readonly name: string; readonly label: string }
   /** `from` and `to`. */
   | { readonly kind: 'time' };
 
@@ -31,6 +35,8 @@ export interface FilterBarProps {
   readonly onChange: (changes: FilterValues) => void;
 }
 
+const allStatuses = ['active', 'suspended', 'decommissioned'] as const;
+
 /** The filters of a list, and a chip for each that is set. */
 export function FilterBar({ filters, values, onChange }: FilterBarProps) {
   return (
@@ -39,6 +45,18 @@ export function FilterBar({ filters, values, onChange }: FilterBarProps) {
         {filters.map((filter) =>
           filter.kind === 'time' ? (
             <TimeRange key="time" from={values.from} to={values.to} onChange={onChange} />
+          ) : filter.kind === 'agent' ? (
+            <div key={filter.name} className={classes.text}>
+              <AgentSelect
+                aria-label={filter.label}
+                placeholder={filter.label}
+                value={values[filter.name]}
+                onChange={(agentId) => onChange({ [filter.name]: agentId || undefined })}
+                statuses={allStatuses}
+                clearable
+                size="xs"
+              />
+            </div>
           ) : filter.kind === 'choice' ? (
             <Select
               key={filter.name}
@@ -115,11 +133,11 @@ function TextFilter({
 }
 
 function Chips({ filters, values, onChange }: FilterBarProps) {
-  const names = filters.flatMap((filter): { name: string; label: string }[] =>
+  const names = filters.flatMap((filter): { name: string; label: string; kind: Filter['kind'] }[] =>
     filter.kind === 'time'
       ? [
-          { name: 'from', label: 'From' },
-          { name: 'to', label: 'To' },
+          { name: 'from', label: 'From', kind: 'time' },
+          { name: 'to', label: 'To', kind: 'time' },
         ]
       : [filter],
   );
@@ -127,7 +145,7 @@ function Chips({ filters, values, onChange }: FilterBarProps) {
   if (set.length === 0) return null;
   return (
     <Group gap="xs" role="group" aria-label="Active filters">
-      {set.map(({ name, label }) => (
+      {set.map(({ name, label, kind }) => (
         <Pill
           key={name}
           withRemoveButton
@@ -135,7 +153,12 @@ function Chips({ filters, values, onChange }: FilterBarProps) {
           removeButtonProps={{ 'aria-label': `Remove filter ${label}`, 'aria-hidden': false, tabIndex: 0 }}
           maw="100%"
         >
-          {label}: <bdi>{visibleText(values[name] ?? '')}</bdi>
+          {label}:{' '}
+          {kind === 'agent' ? (
+            <AgentName agentId={values[name]} link={false} />
+          ) : (
+            <bdi>{visibleText(values[name] ?? '')}</bdi>
+          )}
         </Pill>
       ))}
       <Button

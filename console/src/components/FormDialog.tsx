@@ -1,4 +1,4 @@
-import { Alert, Button, Group, Modal, Stack } from '@mantine/core';
+import { Alert, Box, Button, Group, Modal, Stack } from '@mantine/core';
 import { type UseFormReturnType, useForm } from '@mantine/form';
 import { type ReactNode, useState } from 'react';
 import { type ApiError, toApiError } from '../api/api-error.ts';
@@ -92,7 +92,7 @@ export function FormDialog<Values extends Record<string, unknown>>(props: FormDi
             </Alert>
           )}
           <Group justify="flex-end">
-            {extra?.(form.values)}
+            {extra && <Box mr="auto">{extra(form.values)}</Box>}
             <Button variant="default" onClick={onClose}>
               Cancel
             </Button>

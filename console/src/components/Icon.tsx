@@ -27,7 +27,6 @@ const paths = {
   lock: 'M3.5 7h9v6.5h-9zM5.5 7V5a2.5 2.5 0 0 1 5 0v2',
   marketplace: 'M2.5 6.5h11v7h-11zM1.8 6.5 3.2 2.5h9.6l1.4 4M6 13.5v-4h4v4',
   moon: 'M13 9.6A5.6 5.6 0 0 1 6.4 3a5.6 5.6 0 1 0 6.6 6.6Z',
-  more: 'M3 8h.01M8 8h.01M13 8h.01',
   organization: 'M3 13.5v-11h6v11M9 6h4v7.5M1.5 13.5h13M5 5h2M5 8h2M5 11h2',
   overview: 'M2.5 2.5h4.5v5H2.5zM9 2.5h4.5v3H9zM9 8h4.5v5.5H9zM2.5 10H7v3.5H2.5z',
   page: 'M4 1.8h5.5L13 5.2v9H4z',

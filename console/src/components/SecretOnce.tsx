@@ -1,4 +1,5 @@
 import { Alert, Button, Group, Modal, Stack, Text } from '@mantine/core';
+import type { ReactNode } from 'react';
 import { CopyButton } from './CopyButton.tsx';
 import { downloadText } from './download.ts';
 import { Icon } from './Icon.tsx';
@@ -16,6 +17,8 @@ export interface SecretOnceProps {
   readonly fileName?: string;
   /** Instead of the hint that the server has only a hash. */
   readonly note?: string;
+  /** Below the secret: how to use it. */
+  readonly children?: ReactNode;
 }
 
 /** Shows a secret once, with ways to keep it. Only its button closes it. */
@@ -26,6 +29,7 @@ export function SecretOnce({
   variables,
   fileName = 'countersign',
   note = 'The server stores a hash of it. Copy it now, or download it.',
+  children,
 }: SecretOnceProps) {
   const file = Object.entries(variables)
     .map(([variable, value]) => `${variable}=${value}\n`)
@@ -50,6 +54,7 @@ export function SecretOnce({
             {secret}
           </code>
         </Text>
+        {children}
         <Group>
           <CopyButton text={secret ?? ''} label="Copy secret" />
           <Button

@@ -1,10 +1,10 @@
-import { Anchor, Group, Tabs } from '@mantine/core';
+import { Tabs } from '@mantine/core';
 import type { ReactNode } from 'react';
 import { useApi } from '../../api/queries.ts';
-import { PageLink, usePageSearch, usePathParam } from '../../app/navigation.tsx';
+import { usePageSearch, usePathParam } from '../../app/navigation.tsx';
 import { useCan, useSession } from '../../app/session-context.tsx';
+import { BackLink } from '../../components/BackLink.tsx';
 import { ErrorState } from '../../components/ErrorState.tsx';
-import { Icon } from '../../components/Icon.tsx';
 import { LoadingState } from '../../components/LoadingState.tsx';
 import { PageTitle } from '../../components/PageTitle.tsx';
 import { TenantText } from '../../components/TenantText.tsx';
@@ -17,13 +17,7 @@ import { Scopes } from './Scopes.tsx';
 import { Shares } from './Shares.tsx';
 import { Verification } from './Verification.tsx';
 
-const back = (
-  <Anchor component={PageLink} to="/apis" size="sm">
-    <Group gap={4} component="span" display="inline-flex">
-      <Icon name="back" size={12} /> All APIs
-    </Group>
-  </Anchor>
-);
+const back = <BackLink to="/apis">All APIs</BackLink>;
 const tabLabels: Readonly<Record<(typeof apiTabs)[number], string>> = {
   scopes: 'Scopes',
   holders: 'Holders',

@@ -61,6 +61,9 @@ export function Holders({ resource }: { readonly resource: Resource }) {
   const close = () => setOpen(undefined);
   return (
     <>
+      <Group justify="flex-end" mb="xs">
+        <CopyAsCurl operation="listResourceGrants" input={input} />
+      </Group>
       <ListPage
         title="Holders"
         withTitle={false}
@@ -80,9 +83,6 @@ export function Holders({ resource }: { readonly resource: Resource }) {
           action: mayGrant && <Button onClick={() => setSearch({ grant: true })}>Grant to an agent</Button>,
         }}
       />
-      <Group mt="xs">
-        <CopyAsCurl operation="listResourceGrants" input={input} size="compact-xs" />
-      </Group>
       {open?.dialog === 'change' && <GrantDialog resource={resource} grant={open.grant} onClose={close} />}
       {open?.dialog === 'remove' && (
         <ConfirmEnding

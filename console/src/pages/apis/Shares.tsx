@@ -75,7 +75,10 @@ export function Shares({ resource }: { readonly resource: Resource }) {
           An admin of the other organization can grant the shared scopes to its own agents. You see how many
           agents hold a grant, not which.
         </Text>
-        {shareButton}
+        <Group gap="xs" ml="auto">
+          <CopyAsCurl operation="listResourceShares" input={input} />
+          {shareButton}
+        </Group>
       </Group>
       <ListPage
         title="Shares"
@@ -92,9 +95,6 @@ export function Shares({ resource }: { readonly resource: Resource }) {
           text: 'Only agents of your organization can get tokens for this API.',
         }}
       />
-      <Group mt="xs">
-        <CopyAsCurl operation="listResourceShares" input={input} size="compact-xs" />
-      </Group>
       {open?.dialog === 'new' && <ShareDialog resource={resource} onClose={close} />}
       {open?.dialog === 'change' && <ShareDialog resource={resource} share={open.share} onClose={close} />}
       {open?.dialog === 'remove' && (

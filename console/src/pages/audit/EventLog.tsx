@@ -64,8 +64,8 @@ const filtersFor = (isOperator: boolean): readonly Filter[] => [
   { kind: 'choice', name: 'action', label: 'Action', options: [...families, ...eventTypes].toSorted() },
   { kind: 'choice', name: 'outcome', label: 'Outcome', options: ['success', 'failure'] },
   { kind: 'text', name: 'reason', label: 'Reason', placeholder: 'Reason of a failure' },
-  { kind: 'text', name: 'agentId', label: 'Agent', placeholder: 'Agent id', maxLength: 36 },
-  { kind: 'text', name: 'actorId', label: 'Acted by', placeholder: 'Acted by: agent id', maxLength: 36 },
+  { kind: 'agent', name: 'agentId', label: 'Agent' },
+  { kind: 'agent', name: 'actorId', label: 'Acted by' },
   { kind: 'time' },
   ...(isOperator
     ? [

@@ -37,8 +37,8 @@ export function CompliancePage() {
         description="The report of your organization, and the SOC 2 controls of this instance. The server checks each control itself, at most once a minute."
         actions={
           <>
-            <ExportMenu />
             <CopyAsCurl operation="getControls" input={{}} />
+            <ExportMenu />
           </>
         }
       />

@@ -121,7 +121,7 @@ export function DelegateDialog({ opened, onClose, onDone }: DelegateDialogProps)
 
 function Fields({ form }: { readonly form: UseFormReturnType<Values> }) {
   const session = useSession();
-  const { delegateeId, resource, parentToken } = form.values;
+  const { resource, parentToken } = form.values;
   const apis = useLendableApis();
   const parent = contentOf(parentToken);
   const lendable = parent
@@ -133,10 +133,9 @@ function Fields({ form }: { readonly form: UseFormReturnType<Values> }) {
         label="Delegatee"
         description="An active agent of your organization. It needs none of the scopes itself."
         required
-        value={delegateeId === '' ? undefined : delegateeId}
-        onChange={(agentId) => form.setFieldValue('delegateeId', agentId ?? '')}
-        error={form.errors.delegateeId}
+        organizationId={session.organizationId}
         except={[session.agentId]}
+        {...form.getInputProps('delegateeId')}
       />
       {parentToken.trim() === '' && (
         <Select

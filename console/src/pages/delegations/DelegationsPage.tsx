@@ -5,7 +5,6 @@ import { useApi } from '../../api/queries.ts';
 import { usePageSearch } from '../../app/navigation.tsx';
 import { useSession } from '../../app/session-context.tsx';
 import { AgentName } from '../../components/AgentName.tsx';
-import { AgentSelect } from '../../components/AgentSelect.tsx';
 import { CopyAsCurl } from '../../components/CopyAsCurl.tsx';
 import type { Column } from '../../components/DataTable.tsx';
 import { DetailPane } from '../../components/DetailPane.tsx';
@@ -74,6 +73,7 @@ const roleFilter: Filter = {
     { value: 'delegatee', label: 'Was given it' },
   ],
 };
+const agentFilter: Filter = { kind: 'agent', name: 'agentId', label: 'Agent' };
 const timeFilter: Filter = { kind: 'time' };
 const organizationFilter: Filter = {
   kind: 'text',
@@ -100,6 +100,7 @@ export function DelegationsPage() {
   const select = (chainId: string | undefined) => setSearch({ selected: chainId });
   const filters = [
     statusFilter,
+    ...(readsAll ? [agentFilter] : []),
     ...(!readsAll || agentId !== undefined ? [roleFilter] : []),
     ...(crossesOrganizations ? [organizationFilter] : []),
     timeFilter,
@@ -139,35 +140,18 @@ export function DelegationsPage() {
       <div className={classes.filters}>
         <FilterBar
           filters={filters}
-          values={{ status: status === 'all' ? undefined : status, role, organizationId, from, to }}
+          values={{ status: status === 'all' ? undefined : status, agentId, role, organizationId, from, to }}
           onChange={(changes) =>
             setSearch({
               ...changes,
               ...('status' in changes && { status: changes.status ?? 'all' }),
+              // The role is that of the agent.
+              ...('agentId' in changes && changes.agentId === undefined && { role: undefined }),
               page: 1,
               selected: undefined,
             } as Partial<typeof search>)
           }
         />
-        {readsAll && (
-          <div className={classes.agent}>
-            <AgentSelect
-              aria-label="Agent"
-              placeholder="Agent"
-              value={agentId}
-              onChange={(next) =>
-                setSearch({
-                  agentId: next,
-                  page: 1,
-                  selected: undefined,
-                  ...(next === undefined && { role: undefined }),
-                })
-              }
-              clearable
-              size="xs"
-            />
-          </div>
-        )}
         <SegmentedControl
           className={classes.view ?? ''}
           size="xs"

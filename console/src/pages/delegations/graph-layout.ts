@@ -28,7 +28,6 @@ export type Direction = 'RIGHT' | 'DOWN';
 const options = {
   'elk.algorithm': 'layered',
   'elk.edgeRouting': 'ORTHOGONAL',
-  'elk.spacing.nodeNode': '28',
   'elk.spacing.edgeEdge': '14',
   'elk.layered.spacing.edgeNodeBetweenLayers': '28',
   'elk.spacing.componentComponent': '48',
@@ -56,7 +55,9 @@ export async function elkLayout({ agents, links }: GraphModel, direction: Direct
     layoutOptions: {
       ...options,
       'elk.direction': direction,
-      'elk.layered.spacing.nodeNodeBetweenLayers': direction === 'RIGHT' ? '190' : '64',
+      'elk.layered.spacing.nodeNodeBetweenLayers': direction === 'RIGHT' ? '235' : '64',
+      // The labels of neighbouring links stand side by side.
+      'elk.spacing.nodeNode': direction === 'RIGHT' ? '28' : '64',
     },
     children: agents.map(({ agentId }) => ({ id: agentId, width: nodeWidth, height: nodeHeight })),
     edges: links.map(({ chainId, delegatorId, delegateeId }) => ({
@@ -79,7 +80,7 @@ const pointsOf = ({ sections }: ElkExtendedEdge): Point[] =>
   ]);
 
 const rowHeight = nodeHeight + 16;
-const columnGap = 140;
+const columnGap = 210;
 const subColumnGap = 40;
 const minRows = 12;
 

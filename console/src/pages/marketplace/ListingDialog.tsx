@@ -1,10 +1,10 @@
 import { Select, Stack, TagsInput, Textarea, TextInput } from '@mantine/core';
 import type { Listing } from '../../api/generated.ts';
 import { useAction } from '../../api/queries.ts';
+import { AgentSelect } from '../../components/AgentSelect.tsx';
 import { CopyAsCurl } from '../../components/CopyAsCurl.tsx';
 import { FormDialog } from '../../components/FormDialog.tsx';
 import { useFrozen } from '../../components/frozen.ts';
-import { AgentSelect } from './AgentSelect.tsx';
 import { changeOf, formOf, newListingOf, pricingModels, problemsOf, visibilities } from './listing.ts';
 
 export interface ListingDialogProps {
@@ -49,7 +49,9 @@ export function ListingDialog({ opened, onClose, listing: current, onSaved }: Li
     >
       {(form) => (
         <Stack gap="sm">
-          {!listing && <AgentSelect required data-autofocus {...form.getInputProps('agentId')} />}
+          {!listing && (
+            <AgentSelect label="Agent" required data-autofocus {...form.getInputProps('agentId')} />
+          )}
           <TextInput label="Title" required maxLength={120} {...form.getInputProps('title')} />
           <TextInput label="Summary" required maxLength={280} {...form.getInputProps('summary')} />
           <Textarea

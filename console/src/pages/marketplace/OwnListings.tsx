@@ -69,8 +69,8 @@ export function OwnListings({ search, onSearch, tabs }: ViewProps) {
         actions={
           <>
             {tabs}
-            {create}
             <CopyAsCurl operation="listListings" input={{ query }} />
+            {create}
           </>
         }
         empty={{

@@ -3,8 +3,9 @@ import { Button, Group, Paper, Tabs } from '@mantine/core';
 import type { ReactNode } from 'react';
 import type { Organization } from '../../api/generated.ts';
 import { useApi } from '../../api/queries.ts';
-import { PageLink, usePageSearch } from '../../app/navigation.tsx';
+import { usePageSearch } from '../../app/navigation.tsx';
 import { useSession } from '../../app/session-context.tsx';
+import { BackLink } from '../../components/BackLink.tsx';
 import { CopyAsCurl } from '../../components/CopyAsCurl.tsx';
 import { ErrorState } from '../../components/ErrorState.tsx';
 import { Icon } from '../../components/Icon.tsx';
@@ -36,13 +37,7 @@ export function OrganizationPage(): ReactNode {
       <PageTitle
         title="Organization"
         description="Agents with a role, and people who sign in to this console."
-        above={
-          isOperator && (
-            <PageLink to="/organizations">
-              <Icon name="back" size={12} /> All organizations
-            </PageLink>
-          )
-        }
+        above={isOperator && <BackLink to="/organizations">All organizations</BackLink>}
         actions={
           data && (
             <Group gap="xs">

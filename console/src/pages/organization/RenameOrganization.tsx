@@ -31,7 +31,7 @@ export function RenameOrganization({
         await update.mutateAsync(inputOf(name));
         showDone('Name saved.');
       }}
-      extra={({ name }) => <CopyAsCurl operation="updateOrganization" input={inputOf(name)} mr="auto" />}
+      extra={({ name }) => <CopyAsCurl operation="updateOrganization" input={inputOf(name)} />}
     >
       {(form) => (
         <TextInput label="Name" required maxLength={255} data-autofocus {...form.getInputProps('name')} />

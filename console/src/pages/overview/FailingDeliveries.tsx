@@ -30,10 +30,12 @@ const columns: readonly Column<OverviewFailingWebhook>[] = [
     header: 'Deliveries',
     cell: ({ failed, deadLetter }) => (
       <div>
-        <div>{countText(failed)} failed</div>
-        <Text size="xs" c="dimmed" component="div">
-          {countText(deadLetter)} dead {deadLetter === 1 ? 'letter' : 'letters'}
-        </Text>
+        {failed > 0 && <div>{countText(failed)} failed</div>}
+        {deadLetter > 0 && (
+          <Text size="xs" c="dimmed" component="div">
+            {countText(deadLetter)} dead {deadLetter === 1 ? 'letter' : 'letters'}
+          </Text>
+        )}
       </div>
     ),
     width: '8rem',

@@ -17,7 +17,10 @@ const maxLabel = 60;
 const labelOf = ({ action, reason }: OverviewRefusals['data'][number]): string => {
   if (action === suppressed) return 'Many of one minute, without an event each';
   const text = `${areas[action] ?? action}: ${visibleText(reason ?? 'no reason')}`;
-  return text.length > maxLabel ? `${text.slice(0, maxLabel - 1)}…` : text;
+  if (text.length <= maxLabel) return text;
+  // The fault without the advice after it, where that is enough: "client authentication failed: check the client id".
+  const end = text.lastIndexOf(': ', maxLabel);
+  return end > text.indexOf(': ') ? text.slice(0, end) : `${text.slice(0, maxLabel - 1)}…`;
 };
 
 const barHeight = 34;

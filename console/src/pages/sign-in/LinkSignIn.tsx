@@ -1,4 +1,4 @@
-import { Alert, Button, Group, Stack, Text } from '@mantine/core';
+import { Alert, Button, Stack, Text } from '@mantine/core';
 import { useState } from 'react';
 import { type ApiError, toApiError } from '../../api/api-error.ts';
 import { signIn } from '../../api/session.ts';
@@ -49,14 +49,12 @@ export function LinkSignIn({ code, onClose }: LinkSignInProps) {
           <RequestId id={error.requestId} />
         </Alert>
       )}
-      <Group justify="flex-end">
-        <Button variant="default" onClick={onClose}>
-          {session ? 'Do not use it' : 'Sign in another way'}
-        </Button>
-        <Button loading={busy} onClick={() => void use()} data-autofocus>
-          Sign in with this link
-        </Button>
-      </Group>
+      <Button fullWidth loading={busy} onClick={() => void use()} data-autofocus>
+        Sign in with this link
+      </Button>
+      <Button fullWidth variant="default" onClick={onClose}>
+        {session ? 'Do not use it' : 'Sign in another way'}
+      </Button>
     </Stack>
   );
 }

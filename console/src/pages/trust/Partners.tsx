@@ -32,9 +32,6 @@ export function Partners() {
   const mayManage = can('admin:orgs');
   return (
     <>
-      <Group justify="flex-end" mb="sm">
-        <CopyAsCurl operation="listPartners" input={{}} />
-      </Group>
       <ListPage
         title="Federation partners"
         withTitle={false}

@@ -2,12 +2,11 @@ import { Button } from '@mantine/core';
 import type { TrustPolicy } from '../../api/generated.ts';
 import { useApi } from '../../api/queries.ts';
 import { usePageSearch } from '../../app/navigation.tsx';
+import type { PageSearch } from '../../app/page.ts';
 import { useCan } from '../../app/session-context.tsx';
 import { AgentName } from '../../components/AgentName.tsx';
-import { AgentSelect } from '../../components/AgentSelect.tsx';
-import { CopyAsCurl } from '../../components/CopyAsCurl.tsx';
 import type { Column } from '../../components/DataTable.tsx';
-import { type Filter, FilterBar } from '../../components/FilterBar.tsx';
+import type { Filter } from '../../components/FilterBar.tsx';
 import { ListPage } from '../../components/ListPage.tsx';
 import { RelativeTime } from '../../components/RelativeTime.tsx';
 import { StatusBadge } from '../../components/StatusBadge.tsx';
@@ -72,48 +71,28 @@ const filters: readonly Filter[] = [
       { value: 'disabled', label: 'Disabled' },
     ],
   },
+  { kind: 'agent', name: 'agentId', label: 'Agent' },
   { kind: 'time' },
 ];
+
+export const policiesInput = ({
+  agentId,
+  provider,
+  status,
+  from,
+  to,
+  page,
+}: PageSearch<typeof trustPage>) => ({
+  query: { page, limit: 20, agentId, provider, status, since: from, until: to },
+});
 
 export function Policies() {
   const can = useCan();
   const [search, setSearch] = usePageSearch(trustPage);
-  const { agentId, provider, status, from, to, page, create } = search;
-  const input = {
-    query: {
-      page,
-      limit: 20,
-      ...(agentId !== undefined && { agentId }),
-      ...(provider && { provider }),
-      ...(status && { status }),
-      ...(from !== undefined && { since: from }),
-      ...(to !== undefined && { until: to }),
-    },
-  };
-  const list = useApi('listTrustPolicies', input, { keepPrevious: true });
+  const list = useApi('listTrustPolicies', policiesInput(search), { keepPrevious: true });
   const mayChange = can('agents:write');
   return (
     <>
-      <div className={classes.filters}>
-        <FilterBar
-          filters={filters}
-          values={{ provider, status, from, to }}
-          onChange={(changes) =>
-            setSearch({ ...changes, page: 1, selected: undefined } as Partial<typeof search>)
-          }
-        />
-        <div className={classes.agent}>
-          <AgentSelect
-            aria-label="Agent"
-            placeholder="Agent"
-            value={agentId}
-            onChange={(next) => setSearch({ agentId: next, page: 1, selected: undefined })}
-            clearable
-            size="xs"
-          />
-        </div>
-        <CopyAsCurl operation="listTrustPolicies" input={input} ml="auto" />
-      </div>
       <ListPage
         title="Trust policies"
         withTitle={false}
@@ -123,25 +102,20 @@ export function Policies() {
         rowId={({ policyId }) => policyId}
         search={search}
         onSearch={setSearch}
-        empty={
-          [agentId, provider, status, from, to].every((filter) => filter === undefined)
-            ? {
-                title: 'No trust policies yet',
-                text: 'With a trust policy a workload, such as a GitHub workflow or a Kubernetes pod, gets tokens of an agent without a secret.',
-                icon: 'trust',
-                action: mayChange && (
-                  <Button onClick={() => setSearch({ create: true })}>Create policy</Button>
-                ),
-              }
-            : { title: 'No trust policies match', text: 'Change or clear the filters.', icon: 'filter' }
-        }
+        filters={filters}
+        empty={{
+          title: 'No trust policies yet',
+          text: 'With a trust policy a workload, such as a GitHub workflow or a Kubernetes pod, gets tokens of an agent without a secret.',
+          icon: 'trust',
+          action: mayChange && <Button onClick={() => setSearch({ create: true })}>Create policy</Button>,
+        }}
         detail={{
           title: (_, row) => (row ? <TenantText text={row.name} /> : 'Trust policy'),
           render: (id) => <PolicyDetail policyId={id} onGone={() => setSearch({ selected: undefined })} />,
         }}
       />
       <PolicyDialog
-        opened={create && mayChange}
+        opened={search.create && mayChange}
         onClose={() => setSearch({ create: false })}
         onDone={(policyId) => setSearch({ create: false, selected: policyId })}
       />

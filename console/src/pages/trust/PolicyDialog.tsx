@@ -89,8 +89,8 @@ function Fields({ form, isNew }: FieldsProps) {
           label="Becomes agent"
           description="A workload that matches gets tokens of this agent."
           required
-          value={agentId === '' ? undefined : agentId}
-          onChange={(next) => form.setValues({ agentId: next ?? '', scopes: [], resources: {} })}
+          value={agentId}
+          onChange={(next) => form.setValues({ agentId: next, scopes: [], resources: {} })}
           error={form.errors.agentId}
         />
       )}

@@ -1,10 +1,11 @@
 import { Button, Tabs } from '@mantine/core';
 import { usePageSearch } from '../../app/navigation.tsx';
 import { useCan } from '../../app/session-context.tsx';
+import { CopyAsCurl } from '../../components/CopyAsCurl.tsx';
 import { Icon } from '../../components/Icon.tsx';
 import { PageTitle } from '../../components/PageTitle.tsx';
 import { Partners } from './Partners.tsx';
-import { Policies } from './Policies.tsx';
+import { Policies, policiesInput } from './Policies.tsx';
 import { trustPage } from './page.ts';
 
 const descriptions = {
@@ -24,11 +25,21 @@ export function TrustPage() {
         title="Trust"
         description={descriptions[tab]}
         actions={
-          mayCreate && (
-            <Button leftSection={<Icon name="plus" size={14} />} onClick={() => setSearch({ create: true })}>
-              {tab === 'policies' ? 'Create policy' : 'Add partner'}
-            </Button>
-          )
+          <>
+            {tab === 'policies' ? (
+              <CopyAsCurl operation="listTrustPolicies" input={policiesInput(search)} />
+            ) : (
+              <CopyAsCurl operation="listPartners" input={{}} />
+            )}
+            {mayCreate && (
+              <Button
+                leftSection={<Icon name="plus" size={14} />}
+                onClick={() => setSearch({ create: true })}
+              >
+                {tab === 'policies' ? 'Create policy' : 'Add partner'}
+              </Button>
+            )}
+          </>
         }
       />
       <Tabs

@@ -48,16 +48,19 @@ function Limit({ limit: { limitType, limit, used, resetsAt } }: { readonly limit
       <Group justify="space-between" gap="xs">
         <Text size="sm">{label}</Text>
         <Text size="sm">
-          {used.toLocaleString('en')} of {isUnlimited ? 'unlimited' : limit.toLocaleString('en')}
+          {used.toLocaleString('en')}
+          {isUnlimited ? ', no limit' : ` of ${limit.toLocaleString('en')}`}
         </Text>
       </Group>
-      <Progress.Root size="md" mt={2}>
-        <Progress.Section
-          value={Math.min(100, share * 100)}
-          color={colorOf(share)}
-          aria-label={`${label}: ${isUnlimited ? 'no limit' : `${Math.round(share * 100)} percent used`}`}
-        />
-      </Progress.Root>
+      {!isUnlimited && (
+        <Progress.Root size="md" mt={2}>
+          <Progress.Section
+            value={Math.min(100, share * 100)}
+            color={colorOf(share)}
+            aria-label={`${label}: ${Math.round(share * 100)} percent used`}
+          />
+        </Progress.Root>
+      )}
       <Text size="xs" c="dimmed">
         {share >= 1 && 'Used up. '}
         {resetsAt ? (

@@ -1,9 +1,8 @@
-import { Anchor, Group } from '@mantine/core';
 import type { ReactNode } from 'react';
 import { useApi } from '../../api/queries.ts';
-import { PageLink, usePathParam } from '../../app/navigation.tsx';
+import { usePathParam } from '../../app/navigation.tsx';
+import { BackLink } from '../../components/BackLink.tsx';
 import { ErrorState } from '../../components/ErrorState.tsx';
-import { Icon } from '../../components/Icon.tsx';
 import { LoadingState } from '../../components/LoadingState.tsx';
 import { PageTitle } from '../../components/PageTitle.tsx';
 import { TenantText } from '../../components/TenantText.tsx';
@@ -11,13 +10,7 @@ import { Deliveries } from './deliveries/Deliveries.tsx';
 import { SubscriptionActions } from './SubscriptionActions.tsx';
 import { SubscriptionFacts } from './SubscriptionFacts.tsx';
 
-const back = (
-  <Anchor component={PageLink} to="/webhooks" size="sm">
-    <Group gap={4} component="span" display="inline-flex">
-      <Icon name="back" size={12} /> All webhooks
-    </Group>
-  </Anchor>
-);
+const back = <BackLink to="/webhooks">All webhooks</BackLink>;
 
 /** One subscription: what it sends where, and its deliveries. */
 export function WebhookPage(): ReactNode {

@@ -61,7 +61,7 @@ export function GrantScopes({
         await put.mutateAsync(inputOf(values));
         showDone('Grant saved.');
       }}
-      extra={(values) => <CopyAsCurl operation="putAgentGrant" input={inputOf(values)} mr="auto" />}
+      extra={(values) => <CopyAsCurl operation="putAgentGrant" input={inputOf(values)} />}
     >
       {(form) => {
         if (!opened) return null;

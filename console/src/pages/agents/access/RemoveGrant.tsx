@@ -29,7 +29,7 @@ export function RemoveGrant({
         await remove.mutateAsync(input);
         showDone('Grant removed.');
       }}
-      extra={<CopyAsCurl operation="deleteAgentGrant" input={input} mr="auto" />}
+      extra={<CopyAsCurl operation="deleteAgentGrant" input={input} />}
     >
       The agent gets no more tokens for <TenantText text={grant?.identifier} multiline />. Its tokens for that
       API end at once, and so does the power of delegations that pass these scopes on:

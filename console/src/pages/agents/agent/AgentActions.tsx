@@ -1,4 +1,4 @@
-import { ActionIcon, Button, Group, Menu } from '@mantine/core';
+import { Button, Group, Menu } from '@mantine/core';
 import { useState } from 'react';
 import type { Agent } from '../../../api/generated.ts';
 import { useCommands } from '../../../app/commands.tsx';
@@ -57,9 +57,9 @@ export function AgentActions({ agent }: { readonly agent: Agent }) {
       {inMenu.length > 0 && (
         <Menu position="bottom-end" withinPortal>
           <Menu.Target>
-            <ActionIcon variant="default" size={30} aria-label="More actions">
-              <Icon name="more" />
-            </ActionIcon>
+            <Button variant="default" rightSection={<Icon name="down" size={14} />}>
+              More actions
+            </Button>
           </Menu.Target>
           <Menu.Dropdown>
             {inMenu.map((id) => (

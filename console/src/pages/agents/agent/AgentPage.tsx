@@ -1,13 +1,13 @@
-import { Anchor, Button, Group, Tabs } from '@mantine/core';
+import { Button, Group, Tabs } from '@mantine/core';
 import { useDocumentTitle } from '@mantine/hooks';
 import type { ComponentType } from 'react';
 import { toApiError } from '../../../api/api-error.ts';
 import type { Agent } from '../../../api/generated.ts';
 import { useApi } from '../../../api/queries.ts';
 import { PageLink, usePageSearch, usePathParam } from '../../../app/navigation.tsx';
+import { BackLink } from '../../../components/BackLink.tsx';
 import { EmptyState } from '../../../components/EmptyState.tsx';
 import { ErrorState } from '../../../components/ErrorState.tsx';
-import { Icon } from '../../../components/Icon.tsx';
 import { LoadingState } from '../../../components/LoadingState.tsx';
 import { PageTitle } from '../../../components/PageTitle.tsx';
 import { StatusBadge } from '../../../components/StatusBadge.tsx';
@@ -43,13 +43,7 @@ const fresh = {
   to: undefined,
 };
 
-const back = (
-  <Anchor component={PageLink} to="/agents" size="sm">
-    <Group gap={4} component="span" display="inline-flex">
-      <Icon name="back" size={12} /> All agents
-    </Group>
-  </Anchor>
-);
+const back = <BackLink to="/agents">All agents</BackLink>;
 
 export function AgentPage() {
   const agentId = usePathParam('agentId');

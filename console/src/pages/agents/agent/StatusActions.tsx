@@ -32,7 +32,7 @@ export function SuspendAgent({ agent, opened, onClose }: DialogProps) {
         await update.mutateAsync(input);
         showDone('Agent suspended.');
       }}
-      extra={<CopyAsCurl operation="updateAgent" input={input} mr="auto" />}
+      extra={<CopyAsCurl operation="updateAgent" input={input} />}
     >
       <Stack gap="xs">
         <OwnAgentWarning agentId={agent.agentId}>
@@ -59,7 +59,7 @@ export function DecommissionAgent({ agent, opened, onClose }: DialogProps) {
         await remove.mutateAsync(input);
         showDone('Agent decommissioned.');
       }}
-      extra={<CopyAsCurl operation="decommissionAgent" input={input} mr="auto" />}
+      extra={<CopyAsCurl operation="decommissionAgent" input={input} />}
     >
       <Stack gap="xs">
         <OwnAgentWarning agentId={agent.agentId}>
@@ -101,7 +101,7 @@ export function ReactivateAgent({ agent, opened, onClose }: DialogProps) {
         await update.mutateAsync(input);
         showDone('Agent reactivated.');
       }}
-      extra={() => <CopyAsCurl operation="updateAgent" input={input} mr="auto" />}
+      extra={() => <CopyAsCurl operation="updateAgent" input={input} />}
     >
       {() => (
         <List size="sm" spacing={4}>

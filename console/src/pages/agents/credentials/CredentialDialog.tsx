@@ -1,11 +1,12 @@
 /** Creates a credential, or replaces the secret of one. Then the secret is shown once. */
-import { Select, Text, TextInput } from '@mantine/core';
+import { Select, Stack, Text, TextInput } from '@mantine/core';
 import { useState } from 'react';
 import type { Agent, Credential, CredentialWithSecret } from '../../../api/generated.ts';
 import { useAction } from '../../../api/queries.ts';
 import { CopyAsCurl } from '../../../components/CopyAsCurl.tsx';
 import { FormDialog } from '../../../components/FormDialog.tsx';
 import { SecretOnce } from '../../../components/SecretOnce.tsx';
+import { TokenCommand } from '../../../components/TokenCommand.tsx';
 import { expiresAtOf, expiryChoices, keepChoice, problemOfExpiry } from './expiry.ts';
 
 const refreshes = ['/agents', '/overview'];
@@ -65,9 +66,9 @@ export function CredentialDialog({
         }
         extra={(values) =>
           rotated ? (
-            <CopyAsCurl operation="rotateCredential" input={rotation(values)} mr="auto" />
+            <CopyAsCurl operation="rotateCredential" input={rotation(values)} />
           ) : (
-            <CopyAsCurl operation="generateCredential" input={newInput(values)} mr="auto" />
+            <CopyAsCurl operation="generateCredential" input={newInput(values)} />
           )
         }
       >
@@ -119,7 +120,12 @@ export function CredentialDialog({
           CLIENT_SECRET: created?.clientSecret ?? '',
         }}
         fileName={`agent-${agentId}`}
-      />
+      >
+        <Stack gap="xs">
+          <Text size="sm">This command gets a token with it:</Text>
+          <TokenCommand agentId={agentId} secret={created?.clientSecret} />
+        </Stack>
+      </SecretOnce>
     </>
   );
 }

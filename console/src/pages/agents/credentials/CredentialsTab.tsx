@@ -16,8 +16,10 @@ import { StatusBadge } from '../../../components/StatusBadge.tsx';
 import { TenantText, visibleText } from '../../../components/TenantText.tsx';
 import { agentPage } from '../page.ts';
 import { CredentialDialog } from './CredentialDialog.tsx';
+import { type CredentialUse, FirstToken } from './FirstToken.tsx';
 
 const limit = 20;
+const pollMilliseconds = 10_000;
 const idStart = 8;
 
 const filters: readonly Filter[] = [
@@ -27,6 +29,14 @@ const filters: readonly Filter[] = [
 /** An active credential whose time has passed gets no tokens. */
 const statusOf = ({ status, expiresAt }: Credential): string =>
   status === 'active' && expiresAt !== null && Date.parse(expiresAt) <= Date.now() ? 'expired' : status;
+
+/** Whether the agent got a token with one of its credentials. */
+const credentialUseOf = (credentials: readonly Credential[]): CredentialUse =>
+  credentials.some(({ lastUsedAt }) => lastUsedAt !== null)
+    ? 'some'
+    : credentials.some((one) => statusOf(one) === 'active')
+      ? 'none'
+      : 'unknown';
 
 const nameOf = ({ name, credentialId }: Credential): string =>
   visibleText(name ?? credentialId.slice(0, idStart));
@@ -57,11 +67,20 @@ type Opened =
 export function CredentialsTab({ agent }: { readonly agent: Agent }) {
   const [{ credential: status, page }, setSearch] = usePageSearch(agentPage);
   const [opened, setOpened] = useState<Opened>();
-  const mayWrite = useCan()('agents:write');
+  const can = useCan();
+  const mayWrite = can('agents:write');
   const input = { params: { agentId: agent.agentId }, query: { status, page, limit } };
-  const credentials = useApi('listCredentials', input, { keepPrevious: true });
+  const [isWaiting, setIsWaiting] = useState(false);
+  const credentials = useApi('listCredentials', input, {
+    keepPrevious: true,
+    // Without events the use of a credential shows itself to those who ask.
+    ...(isWaiting && !can('audit:read') && { refetchInterval: pollMilliseconds }),
+  });
   const close = () => setOpened(undefined);
   const isActive = agent.status === 'active';
+  const all = status === undefined && page === 1 ? (credentials.data?.data ?? []) : [];
+  const use = isActive ? credentialUseOf(all) : 'unknown';
+  if ((use === 'none') !== isWaiting) setIsWaiting(use === 'none');
   const createButton = mayWrite && (
     <Button
       leftSection={<Icon name="plus" size={14} />}
@@ -105,6 +124,7 @@ export function CredentialsTab({ agent }: { readonly agent: Agent }) {
         <CopyAsCurl operation="listCredentials" input={input} />
         {createButton}
       </Group>
+      <FirstToken key={agent.agentId} agent={agent} use={use} />
       <ListPage
         withTitle={false}
         title="Credentials"
@@ -178,7 +198,7 @@ function RevokeCredential({ agent, opened, onClose }: OneCredentialProps) {
         await revoke.mutateAsync(input);
         showDone('Credential revoked.');
       }}
-      extra={<CopyAsCurl operation="revokeCredential" input={input} mr="auto" />}
+      extra={<CopyAsCurl operation="revokeCredential" input={input} />}
     >
       The credential <b>{nameOf(revoked)}</b> gets no more tokens, and all tokens that were issued with it end
       at once. It was last used <RelativeTime time={revoked.lastUsedAt} />. This cannot be undone.

@@ -42,7 +42,7 @@ export function EditAgent({
         showDone('Changes saved.');
       }}
       extra={(values) => (
-        <CopyAsCurl operation="updateAgent" input={{ params, body: toChange(values, agent) }} mr="auto" />
+        <CopyAsCurl operation="updateAgent" input={{ params, body: toChange(values, agent) }} />
       )}
     >
       {(form) => (

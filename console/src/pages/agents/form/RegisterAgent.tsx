@@ -42,9 +42,7 @@ export function RegisterAgent({
         registered.current = agentId;
         showDone('Agent registered. Its next step is a credential.');
       }}
-      extra={(values) => (
-        <CopyAsCurl operation="createAgent" input={{ body: toNewAgent(values) }} mr="auto" />
-      )}
+      extra={(values) => <CopyAsCurl operation="createAgent" input={{ body: toNewAgent(values) }} />}
     >
       {(form) => (
         <>

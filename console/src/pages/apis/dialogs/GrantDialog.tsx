@@ -2,13 +2,13 @@ import { Alert, Checkbox, Stack, Text } from '@mantine/core';
 import type { Grant, Resource } from '../../../api/generated.ts';
 import { useAction } from '../../../api/queries.ts';
 import { AgentName } from '../../../components/AgentName.tsx';
+import { AgentSelect } from '../../../components/AgentSelect.tsx';
 import { CopyAsCurl } from '../../../components/CopyAsCurl.tsx';
 import { EarlierGrant } from '../../../components/EarlierGrant.tsx';
 import { FormDialog } from '../../../components/FormDialog.tsx';
 import { Icon } from '../../../components/Icon.tsx';
 import { showDone } from '../../../components/notices.tsx';
 import { TenantText, visibleText } from '../../../components/TenantText.tsx';
-import { AgentSearch } from './AgentSearch.tsx';
 
 interface Values extends Record<string, unknown> {
   agentId: string;
@@ -22,6 +22,8 @@ export interface GrantDialogProps {
   readonly onClose: () => void;
   readonly onGranted?: () => void;
 }
+
+const grantable = ['active', 'suspended'] as const;
 
 /** Sets which scopes of an API an agent may hold. Mounted while it is open. */
 export function GrantDialog({ resource, grant, onClose, onGranted }: GrantDialogProps) {
@@ -79,10 +81,14 @@ export function GrantDialog({ resource, grant, onClose, onGranted }: GrantDialog
           );
         return (
           <>
-            <AgentSearch
+            <AgentSelect
+              label="Agent"
+              required
+              data-autofocus
+              statuses={grantable}
               value={agentId}
               onChange={(next) => next !== agentId && form.setValues({ agentId: next, scopes: [] })}
-              error={form.errors.agentId as string | undefined}
+              error={form.errors.agentId}
             />
             {agentId === '' ? (
               scopeList

@@ -36,7 +36,7 @@ export function ConfigureOrganization({
         await update.mutateAsync(inputOf(values));
         showDone('Plan saved.');
       }}
-      extra={(values) => <CopyAsCurl operation="updateOrganization" input={inputOf(values)} mr="auto" />}
+      extra={(values) => <CopyAsCurl operation="updateOrganization" input={inputOf(values)} />}
     >
       {(form) => (
         <>

@@ -40,7 +40,7 @@ export function CreateOrganization({
         showDone('Organization created. Its next step is an agent.');
         goTo({ to: '/organization', search: { id: organizationId } });
       }}
-      extra={(values) => <CopyAsCurl operation="createOrganization" input={inputOf(values)} mr="auto" />}
+      extra={(values) => <CopyAsCurl operation="createOrganization" input={inputOf(values)} />}
     >
       {(form) => (
         <>

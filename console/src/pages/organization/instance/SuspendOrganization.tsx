@@ -32,7 +32,7 @@ export function SuspendOrganization({
       title="Suspend this organization?"
       confirmLabel="Suspend organization"
       onConfirm={() => update.mutateAsync(input)}
-      extra={<CopyAsCurl operation="updateOrganization" input={input} mr="auto" />}
+      extra={<CopyAsCurl operation="updateOrganization" input={input} />}
     >
       All agents of <TenantText text={shown?.name} /> stop: their tokens are refused, they get no new ones,
       and console sessions end. Webhooks of the organization are not delivered. You can reactivate it at any

@@ -1,8 +1,8 @@
 import { useAction } from '../../../api/queries.ts';
+import { AgentSelect } from '../../../components/AgentSelect.tsx';
 import { CopyAsCurl } from '../../../components/CopyAsCurl.tsx';
 import { FormDialog } from '../../../components/FormDialog.tsx';
 import { showDone } from '../../../components/notices.tsx';
-import { AgentField } from '../AgentField.tsx';
 import { RoleField } from '../RoleField.tsx';
 import { memberRoles } from './member-roles.ts';
 
@@ -37,15 +37,16 @@ export function AddMember({
         await add.mutateAsync(inputOf(values));
         showDone('Member added.');
       }}
-      extra={(values) => <CopyAsCurl operation="addMember" input={inputOf(values)} mr="auto" />}
+      extra={(values) => <CopyAsCurl operation="addMember" input={inputOf(values)} />}
     >
       {(form) => (
         <>
-          <AgentField
+          <AgentSelect
             organizationId={organizationId}
+            required
             label="Agent"
             description="An agent of this organization."
-            autoFocus
+            data-autofocus
             {...form.getInputProps('agentId')}
           />
           <RoleField roles={memberRoles} {...form.getInputProps('role')} />

@@ -37,7 +37,7 @@ export function ChangeMember({
         await update.mutateAsync(inputOf(values));
         showDone('Role saved. It takes effect on the next request of the agent.');
       }}
-      extra={(values) => <CopyAsCurl operation="updateMember" input={inputOf(values)} mr="auto" />}
+      extra={(values) => <CopyAsCurl operation="updateMember" input={inputOf(values)} />}
     >
       {(form) => (
         <>

@@ -107,7 +107,7 @@ export function MembersTab({ organization }: { readonly organization: Organizati
         title="Remove this member?"
         confirmLabel="Remove member"
         onConfirm={() => remove.mutateAsync(removal)}
-        extra={<CopyAsCurl operation="removeMember" input={removal} mr="auto" />}
+        extra={<CopyAsCurl operation="removeMember" input={removal} />}
       >
         <AgentName agentId={removed?.agentId} link={false} /> loses the role {removed?.role} on its next
         request. The agent, its credentials and its scopes stay.

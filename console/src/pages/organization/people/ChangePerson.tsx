@@ -1,10 +1,10 @@
 import { Text, TextInput } from '@mantine/core';
 import type { Person } from '../../../api/generated.ts';
 import { useAction } from '../../../api/queries.ts';
+import { AgentSelect } from '../../../components/AgentSelect.tsx';
 import { CopyAsCurl } from '../../../components/CopyAsCurl.tsx';
 import { FormDialog } from '../../../components/FormDialog.tsx';
 import { showDone } from '../../../components/notices.tsx';
-import { AgentField } from '../AgentField.tsx';
 import { RoleField } from '../RoleField.tsx';
 import { personRoles } from './person-roles.ts';
 
@@ -49,14 +49,15 @@ export function ChangePerson({
         await update.mutateAsync(inputOf(values));
         showDone('Changes saved.');
       }}
-      extra={(values) => <CopyAsCurl operation="updatePerson" input={inputOf(values)} mr="auto" />}
+      extra={(values) => <CopyAsCurl operation="updatePerson" input={inputOf(values)} />}
     >
       {(form) => (
         <>
           <TextInput label="Name" required maxLength={100} data-autofocus {...form.getInputProps('name')} />
           <RoleField roles={personRoles} {...form.getInputProps('role')} />
-          <AgentField
+          <AgentSelect
             organizationId={organizationId}
+            required
             label="Acts through"
             description="The person has the scopes of this agent. You need all of them yourself."
             {...form.getInputProps('agentId')}

@@ -1,10 +1,10 @@
 import { TextInput } from '@mantine/core';
 import type { NewPerson } from '../../../api/generated.ts';
 import { useAction } from '../../../api/queries.ts';
+import { AgentSelect } from '../../../components/AgentSelect.tsx';
 import { CopyAsCurl } from '../../../components/CopyAsCurl.tsx';
 import { FormDialog } from '../../../components/FormDialog.tsx';
 import { showDone } from '../../../components/notices.tsx';
-import { AgentField } from '../AgentField.tsx';
 import { RoleField } from '../RoleField.tsx';
 import { personRoles } from './person-roles.ts';
 
@@ -51,7 +51,7 @@ export function InvitePerson({
         await invite.mutateAsync(inputOf(values));
         showDone('Person invited. Tell them to sign in.');
       }}
-      extra={(values) => <CopyAsCurl operation="invitePerson" input={inputOf(values)} mr="auto" />}
+      extra={(values) => <CopyAsCurl operation="invitePerson" input={inputOf(values)} />}
     >
       {(form) => (
         <>
@@ -80,8 +80,9 @@ export function InvitePerson({
             {...form.getInputProps('subject')}
           />
           <RoleField roles={personRoles} {...form.getInputProps('role')} />
-          <AgentField
+          <AgentSelect
             organizationId={organizationId}
+            required
             label="Acts through"
             description="The person has the scopes of this agent. You need all of them yourself."
             {...form.getInputProps('agentId')}

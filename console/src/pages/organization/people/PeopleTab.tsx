@@ -143,7 +143,7 @@ export function PeopleTab({ organization }: { readonly organization: Organizatio
         title="Remove this person?"
         confirmLabel="Remove person"
         onConfirm={() => remove.mutateAsync(removal)}
-        extra={<CopyAsCurl operation="removePerson" input={removal} mr="auto" />}
+        extra={<CopyAsCurl operation="removePerson" input={removal} />}
       >
         <TenantText text={removed?.name} /> cannot sign in to this organization any more. Open sessions of
         this person end at once. The agent <AgentName agentId={removed?.agentId} link={false} /> stays as it

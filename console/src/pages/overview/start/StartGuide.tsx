@@ -7,11 +7,10 @@ import { useApi } from '../../../api/queries.ts';
 import { useEvents } from '../../../app/event-context.tsx';
 import { PageLink } from '../../../app/navigation.tsx';
 import { useCan, useSession } from '../../../app/session-context.tsx';
-import { CopyButton } from '../../../components/CopyButton.tsx';
 import { Icon } from '../../../components/Icon.tsx';
+import { TokenCommand } from '../../../components/TokenCommand.tsx';
 import classes from './StartGuide.module.css';
 import { Step } from './Step.tsx';
-import { tokenCurl } from './token-curl.ts';
 
 export interface StartGuideProps {
   readonly steps: OverviewFirstSteps;
@@ -94,21 +93,38 @@ export function StartGuide({ steps }: StartGuideProps) {
           done={steps.tokens}
           current={steps.credentials && !steps.tokens}
           title="Get a token"
-          text="Run this in a terminal, with the secret in CLIENT_SECRET. The first token appears here."
+          text="Put the secret that you stored in place of cs_… and run this in a terminal. The first token appears here."
         >
-          <TokenCommand agentId={steps.agentId} />
+          <TokenCommand agentId={steps.agentId ?? 'the-agent-id'} />
         </Step>
       </ol>
+      {isDone && <NextSteps />}
     </Paper>
   );
 }
 
-function TokenCommand({ agentId }: { readonly agentId: string | null }) {
-  const command = tokenCurl(agentId ?? 'the-agent-id', location.origin);
+/** Where to go from the first token. */
+function NextSteps() {
+  const can = useCan();
+  const session = useSession();
   return (
-    <div className={classes.command}>
-      <pre className={classes.code}>{command}</pre>
-      <CopyButton text={command} label="Copy command" />
-    </div>
+    <Group gap="xs" className={classes.next ?? ''}>
+      <Text size="sm">What next?</Text>
+      {can('resources:write') && (
+        <Button variant="default" component={PageLink} to="/apis" search={{ create: '1' }}>
+          Register an API of yours
+        </Button>
+      )}
+      {session.role !== 'viewer' && (
+        <Button variant="default" component={PageLink} to="/delegations" search={{ delegate: '1' }}>
+          Delegate scopes
+        </Button>
+      )}
+      {can('audit:read') && (
+        <Button variant="default" component={PageLink} to="/audit">
+          Verify the audit log
+        </Button>
+      )}
+    </Group>
   );
 }
