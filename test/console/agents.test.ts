@@ -47,6 +47,7 @@ browserTest('from registering an agent to suspending it', async (t) => {
   await dialogOf(page).getByRole('button', { name: 'Create credential' }).click();
   const clientSecret = await page.getByTestId('secret').textContent();
   assert.match(clientSecret ?? '', /^cs_/);
+  await dialogOf(page).getByText(`--data-urlencode 'client_secret=${clientSecret}'`).waitFor();
   const downloading = page.waitForEvent('download');
   await page.getByRole('button', { name: 'Download .env' }).click();
   const env = await readFile(await (await downloading).path(), 'utf8');
@@ -60,11 +61,14 @@ browserTest('from registering an agent to suspending it', async (t) => {
   await page.getByRole('row', { name: /laptop/ }).waitFor();
   assert.equal(await page.getByText(clientSecret ?? '').count(), 0, 'the secret is gone');
 
-  await openTab(page, 'Activity');
-  await page.getByRole('cell', { name: 'credential.generated' }).waitFor();
+  await page.getByText('Waiting for the first token').waitFor();
+  await assertAccessible(page);
   const client = { clientId: agentId, clientSecret: clientSecret ?? '' };
   await server.token(undefined, client);
+  await page.getByText('The first token has arrived').waitFor();
+  await page.getByRole('link', { name: 'See it in the activity' }).click();
   await page.getByRole('cell', { name: 'token.issued' }).waitFor();
+  await page.getByRole('cell', { name: 'credential.generated' }).waitFor();
 
   await openTab(page, 'Access');
   await page.getByRole('button', { name: 'Grant scopes' }).first().click();

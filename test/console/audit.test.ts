@@ -70,6 +70,14 @@ browserTest('the list: filters are in the URL, survive a reload, and can be remo
   await page.getByRole('heading', { name: 'No events match' }).waitFor();
   await page.getByRole('button', { name: 'Clear all' }).click();
   await rows(page).first().waitFor();
+  // By name, also for people who do not know the id.
+  const { email } = (
+    await server.call('GET', `/api/v1/agents/${reader.agentId}`, { token: await server.token() })
+  ).json;
+  await page.getByRole('combobox', { name: 'Agent' }).fill(email);
+  await page.getByRole('option', { name: email }).click();
+  await page.waitForURL(new RegExp(`agentId=${reader.agentId}`));
+  await page.getByRole('button', { name: 'Remove filter Agent' }).waitFor();
   await page.goto(`/console/audit?agentId=${reader.agentId}&action=session.*&from=2020-01-01T00:00:00Z`);
   await page.getByText('is older than', { exact: false }).or(page.getByRole('alert')).first().waitFor();
 });
@@ -262,6 +270,41 @@ browserTest('the demonstration changes one event of the copy: red, and green wit
   await panel(page).getByText('The log itself is as it was', { exact: false }).waitFor();
   await page.getByRole('switch', { name: 'Demo: change one event' }).click();
   await verify(page);
+  await verdict(page, 'Intact').waitFor();
+});
+
+browserTest('the demonstration is for development only', async (t) => {
+  const { reader } = await createTenant();
+  const page = await server.open(t, '/', { as: reader });
+  await page.route('**/console/api/session', async (route) => {
+    const response = await route.fetch();
+    await route.fulfill({ response, json: { ...(await response.json()), dev: false } });
+  });
+  await page.goto('/console/audit');
+  await panel(page).getByRole('button', { name: 'Verify in this browser' }).waitFor();
+  assert.equal(await page.getByRole('switch', { name: /Demo/ }).count(), 0);
+});
+
+browserTest('verification shows its progress, and the page stays usable with it', async (t) => {
+  const { reader } = await createTenant(undefined, 2_500);
+  const page = await server.open(t, '/audit', { as: reader, width: 1440 });
+  await rows(page).first().waitFor();
+  let proceed = () => {};
+  const held = new Promise<void>((resolve) => (proceed = resolve));
+  await page.context().route('**/api/v1/audit/chain*', async (route) => {
+    if (new URL(route.request().url()).searchParams.has('after')) await held;
+    await route.continue();
+  });
+  await verify(page);
+  await panel(page)
+    .getByText(/^1,000 of 2,5\d\d events checked$/)
+    .waitFor();
+  const share = await panel(page).getByRole('progressbar').getAttribute('aria-valuenow');
+  assert.ok(Number(share) > 30 && Number(share) < 50, `${share}`);
+  await assertAccessible(page);
+  await openFirst(page);
+  await page.getByRole('region', { name: 'The event as JSON' }).waitFor();
+  proceed();
   await verdict(page, 'Intact').waitFor();
 });
 

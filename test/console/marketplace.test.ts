@@ -33,7 +33,11 @@ async function createListing(tenant: Tenant, listing: Record<string, unknown>, p
 
 browserTest('search: words in the URL, drafts and private listings of others never', async (t) => {
   const [tenant, other] = [await createTenant(server), await createTenant(server)];
-  await createListing(other, { title: 'Zebra counter', description: hostile });
+  await createListing(other, {
+    title: 'Zebra counter',
+    description: hostile,
+    documentationUrl: 'https://docs.zebra.example/',
+  });
   await createListing(other, { title: 'Zebra draft' }, false);
   await createListing(other, { title: 'Zebra private', visibility: 'organization' });
   await createListing(tenant, { title: 'Invoice reader' });
@@ -49,6 +53,8 @@ browserTest('search: words in the URL, drafts and private listings of others nev
   await details.getByText(hostile).waitFor();
   assert.equal(await page.locator('img').count(), 0);
   assert.equal(await details.locator('a[href^="javascript"]').count(), 0);
+  const link = details.getByRole('link', { name: /^https:\/\/docs\.zebra\.example.*opens in a new tab/ });
+  assert.equal(await link.getAttribute('rel'), 'noopener noreferrer nofollow');
   await assertAccessible(page);
   await page.getByLabel('Search', { exact: true }).fill('nothing-like-this');
   await page.getByText('No listings match').waitFor();

@@ -90,6 +90,8 @@ browserTest('a new organization: the three steps tick themselves off', async (t)
   await requestToken(server, credential);
   await guide.getByRole('heading', { name: 'Your first agent has its first token' }).waitFor();
   assert.equal(await guide.getByText('(done)').count(), 3);
+  const next = guide.getByRole('link', { name: 'Verify the audit log' });
+  assert.equal(await next.getAttribute('href'), '/console/audit');
   await guide.getByRole('button', { name: 'Close' }).click();
   await guide.waitFor({ state: 'detached' });
   await page.reload();

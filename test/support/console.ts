@@ -147,3 +147,13 @@ export async function tabTo(page: Page, target: Locator, maxSteps = 60, key = 'T
   }
   throw new Error(`${target} has no focus after ${maxSteps} × ${key}`);
 }
+
+/** Nothing loads any more. */
+export async function settle(page: Page): Promise<void> {
+  await page.locator('h1').first().waitFor();
+  await page
+    .getByRole('status', { name: /^Loading/ })
+    .first()
+    .waitFor({ state: 'detached' });
+  await page.locator('[data-fetching]').first().waitFor({ state: 'detached' });
+}

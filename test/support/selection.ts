@@ -9,6 +9,8 @@ import { basename, dirname } from 'node:path';
 const slowest = [
   'test/deploy/container.test.ts',
   'test/deploy/package.test.ts',
+  'test/console/every-page.test.ts',
+  'test/console/every-page-hostile.test.ts',
   'test/openapi/fuzz.test.ts',
   'test/deploy/proxies.test.ts',
   'test/clients/protected-apis.test.ts',

@@ -1,0 +1,170 @@
+/** What holds for every page and tab: states, widths, keyboard, few requests, "Copy as curl". The files of the pages run axe. */
+import assert from 'node:assert/strict';
+import { globSync, readFileSync } from 'node:fs';
+import { test } from 'node:test';
+import type { Route } from 'playwright-core';
+import { assertNoSidewaysScroll, browserTest, settle, startConsole } from '../support/console.ts';
+import { fillConsole } from '../support/scenarios/console-pages.ts';
+
+const server = await startConsole({ MULTI_TENANT: 'true' });
+const { organizationId, pages } = await fillConsole(server);
+const api = '**/console/api/v1/**';
+const isEventStream = (route: Route) => new URL(route.request().url()).pathname.endsWith('/events');
+
+browserTest('loaded: no sideways scrolling at 360 px and 4K, no request per row', async (t) => {
+  const page = await server.open(t, '/settings');
+  await settle(page);
+  for (const [name, path] of Object.entries(pages)) {
+    const requests: string[] = [];
+    const note = (request: { url(): string }) =>
+      request.url().includes('/api/v1/') && requests.push(request.url());
+    page.on('request', note);
+    await page.setViewportSize({ width: 1440, height: 900 });
+    await page.goto(`/console${path}`);
+    await settle(page);
+    page.off('request', note);
+    // Lists show 20 to 50 rows.
+    assert.ok(requests.length <= 10, `${name}: ${requests.join('\n')}`);
+    assert.equal(await page.getByText('could not be loaded').count(), 0, name);
+    for (const width of [360, 3840]) {
+      await page.setViewportSize({ width, height: 900 });
+      await settle(page);
+      await assertNoSidewaysScroll(page).catch((error) => assert.fail(`${name}: ${error.message}`));
+    }
+  }
+});
+
+browserTest('slow: every page says that it loads', async (t) => {
+  const page = await server.open(t, '/settings');
+  await settle(page);
+  // Until the answer is given up with the page.
+  await page.route(api, (route) => (isEventStream(route) ? route.continue() : undefined));
+  for (const [name, path] of Object.entries(pages)) {
+    await page.goto(`/console${path}`);
+    await page
+      .getByRole('status', { name: /^Loading/ })
+      .first()
+      .waitFor()
+      .catch(() => assert.fail(`${name}: no loading state`));
+  }
+});
+
+browserTest('failing: every page shows the message of the API and the request id', async (t) => {
+  const page = await server.open(t, '/settings');
+  await settle(page);
+  await page.route(api, (route) =>
+    isEventStream(route)
+      ? route.continue()
+      : route.fulfill({
+          status: 500,
+          headers: { 'x-request-id': 'req-everywhere' },
+          json: { code: 'INTERNAL_SERVER_ERROR', message: 'Something failed.' },
+        }),
+  );
+  for (const [name, path] of Object.entries(pages)) {
+    await page.goto(`/console${path}`);
+    const alert = page.getByRole('alert').filter({ hasText: 'Something failed.' }).first();
+    await alert
+      .getByText('req-everywhere')
+      .waitFor()
+      .catch(() => assert.fail(`${name}: no error state`));
+    await alert.getByRole('button', { name: 'Try again' }).waitFor();
+  }
+});
+
+browserTest('without any scope: no permission, or what is public to each agent; nothing fails', async (t) => {
+  const none = await server.agent({ organization_id: organizationId, allowedScopes: [] });
+  const page = await server.open(t, '/marketplace', { as: none });
+  await settle(page);
+  // The list has the own delegations, and the one of others does not exist.
+  const open = ['compliance', 'delegations', 'marketplace', 'usage', 'usage by agent'];
+  for (const [name, path] of Object.entries(pages)) {
+    await page.goto(`/console${path}`);
+    await settle(page);
+    const refusal = page.getByRole('heading', { name: 'You have no permission to see this' }).first();
+    if (name === 'delegation') await page.getByText('This delegation could not be loaded').waitFor();
+    else if (open.includes(name)) assert.equal(await page.getByText('could not be loaded').count(), 0, name);
+    else await refusal.waitFor().catch(() => assert.fail(`${name}: no refusal`));
+  }
+});
+
+/** What a person without a mouse can use: visible, enabled, and no part of a group whose arrow keys lead to it. */
+const controls = `[...document.querySelectorAll('a[href], button, input, select, textarea, [tabindex="0"]')].filter(
+  (element) =>
+    element.tabIndex >= 0 && !element.disabled && element.checkVisibility({ visibilityProperty: true, opacityProperty: false }) &&
+    !(element.type === 'radio' && !element.checked) && !element.closest('[aria-hidden="true"], [inert]'))`;
+
+const maxTabs = 500;
+
+browserTest('keyboard: Tab reaches every control, and each shows that it has the focus', async (t) => {
+  const page = await server.open(t, '/settings', { width: 1440 });
+  for (const [name, path] of Object.entries(pages)) {
+    await page.goto(`/console${path}`);
+    await settle(page);
+    await page.evaluate(`void (window.left = new Set(${controls}))`);
+    // The names of agents, which load on their own, are links between them.
+    for (let step = 0; step < maxTabs; step += 1) {
+      await page.keyboard.press('Tab');
+      const problem = await page.evaluate<string | number>(`(() => {
+        const element = document.activeElement;
+        window.left.delete(element);
+        const shown = [element, element?.parentElement].some((one) => {
+          const { outlineStyle, boxShadow } = getComputedStyle(one ?? document.body);
+          return outlineStyle !== 'none' || boxShadow !== 'none';
+        });
+        // A field has another border, a link of the graph a thicker line.
+        const isField = element?.matches('input, textarea, g');
+        return shown || isField || element === document.body || element === null ? window.left.size : element.outerHTML.slice(0, 300);
+      })()`);
+      assert.equal(typeof problem, 'number', `${name}: no visible focus: ${problem}`);
+      if (problem === 0) break;
+    }
+    const unreached = await page.evaluate<string[]>(
+      `[...window.left].filter((one) => one.isConnected).map((one) => one.outerHTML.slice(0, 200))`,
+    );
+    assert.deepEqual(unreached, [], name);
+  }
+});
+
+browserTest('charts and the graph load with the pages that show them', async (t) => {
+  const page = await server.open(t, '/settings');
+  const scripts: string[] = [];
+  page.on('request', (request) => {
+    if (request.url().endsWith('.js')) scripts.push(request.url());
+  });
+  await page.goto('/console/agents');
+  await settle(page);
+  const bytesOf = async (url: string) => (await (await page.request.get(url)).text()).length;
+  const before = new Set(scripts);
+  for (const [path, selector] of [
+    ['/usage', '.recharts-surface'],
+    ['/delegations', '.react-flow__edge'],
+  ] as const) {
+    await page.goto(`/console${path}`);
+    await page.locator(selector).first().waitFor({ state: 'attached' });
+    const added = [...new Set(scripts)].filter((url) => !before.has(url));
+    const bytes = await Promise.all(added.map(bytesOf));
+    // The library of either is more than 100 KB.
+    assert.ok(Math.max(...bytes) > 100_000, `${path}: ${added.join('\n')}`);
+  }
+});
+
+/** Parts of another request: the descendants of a delegation, and the keys for a verification. */
+const withoutButton = ['listAuditKeys', 'listDelegationDescendants'];
+
+test('"Copy as curl": each list and each action of the pages has it', () => {
+  const root = new URL('../../console/src/pages/', import.meta.url);
+  const code = globSync('**/*.{ts,tsx}', { cwd: root })
+    .map((file) => readFileSync(new URL(file, root), 'utf8'))
+    .join('\n');
+  const found = (pattern: RegExp) => new Set([...code.matchAll(pattern)].map(([, id = '']) => id));
+  const used = new Set([
+    ...found(/useAction\(\s*'(\w+)'/g),
+    ...found(
+      /(?:useApi|call|callRaw)\(\s*'((?:list|search|create|delete|update|put|export|revoke|rotate)\w+)'/g,
+    ),
+  ]);
+  const offered = found(/(?<=operation(?:=|: )(?:\{[^}]*)?)["'](\w+)["']/g);
+  assert.ok(used.size > 40, [...used].join(' '));
+  assert.deepEqual([...used].filter((id) => !offered.has(id) && !withoutButton.includes(id)).sort(), []);
+});
