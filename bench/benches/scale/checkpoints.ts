@@ -2,6 +2,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
 import type { App } from '../../../src/app.ts';
 import { generateKeyPair } from '../../../src/kernel/config/keypair.ts';
 import type { BenchContext, Result } from '../../support/bench.ts';
@@ -17,7 +18,7 @@ import {
   startMeter,
 } from '../../support/metered.ts';
 import { compare, fromEnvironment, seconds, whole } from '../../support/rounds.ts';
-import { bin, endServer, type KeyPems } from '../../support/serving.ts';
+import { endServer, type KeyPems } from '../../support/serving.ts';
 import { createRecorder } from '../audit.ts';
 
 const many = 1_000;
@@ -50,7 +51,7 @@ export const checkpoints = ({ databaseUrl, postgresPid, log }: BenchContext): Pr
           `${microsecondsText(medianCpu(comparison.ourRounds, part))} ÷ ${microsecondsText(medianCpu(comparison.baselineRounds, part))}`;
         return [
           {
-            metric: `CPU time of the worker per event, linking and signing for ${whole(many)} active organizations ÷ for ${few}, ${whole(perSecond)} events per second`,
+            metric: `CPU time per event, linking and signing for ${whole(many)} active organizations ÷ for ${few}, ${whole(perSecond)} events per second`,
             result: Number.isNaN(ratio) ? notMeasured : ratio.toFixed(2),
             baseline: `${text('server')}; signing threads ${text('pool')}; PostgreSQL ${text('postgres')}`,
             target: `at most ${ceiling}`,
@@ -84,32 +85,29 @@ async function record(app: App, metered: Metered, organizations: readonly string
   return { perSecond: rate, milliseconds: [], cpu: stop(events) };
 }
 
-/** `countersign worker`, whose process has the sequencer and no HTTP. */
+const linker = fileURLToPath(new URL('../../support/servers/linker.ts', import.meta.url));
+
 async function whileLinking<T>(
   database: string,
   { privatePem, publicPem }: KeyPems,
   work: (pid: number) => Promise<T>,
 ): Promise<T> {
-  const child = spawn(process.execPath, ['--liftoff-only', '--preserve-symlinks', bin, 'worker'], {
+  const child = spawn(process.execPath, ['--liftoff-only', '--preserve-symlinks', linker], {
     env: {
       PATH: process.env.PATH,
       NODE_ENV: 'production',
-      BASE_URL: 'http://localhost',
       DATABASE_URL: database,
-      REDIS_URL: 'memory://',
       JWT_PRIVATE_KEY: privatePem,
       JWT_PUBLIC_KEY: publicPem,
-      LOG_LEVEL: 'info',
     },
     stdio: ['ignore', 'pipe', 'inherit'],
   });
   const kill = () => child.kill();
   process.once('exit', kill);
   try {
-    // Its first line says that the loops run.
     await Promise.race([
       once(child.stdout, 'data'),
-      once(child, 'exit').then(() => Promise.reject(new Error('the worker ended'))),
+      once(child, 'exit').then(() => Promise.reject(new Error('the linker ended'))),
     ]);
     child.stdout.resume();
     return await work(child.pid ?? 0);
