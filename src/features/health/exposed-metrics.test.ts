@@ -100,6 +100,27 @@ describe('webhooks', () => {
     await untilValue('service_clock_skew_seconds', (seconds) => seconds > 3_600);
     assert.equal(await value(oldestDue), 0);
   });
+
+  it('shows of how many organizations the newest attempt failed, for an hour', async () => {
+    const failing = await startReceiver((_request, response) => void response.writeHead(503).end());
+    const working = await startReceiver();
+    const organizations = async () => [
+      await value('service_webhook_organizations{outcome="delivered"}'),
+      await value('service_webhook_organizations{outcome="failed"}'),
+    ];
+    const send = async (url: string) => {
+      await t.insertDeliveries((await t.subscribe(url, ['agent.decommissioned'])).id, 3);
+      await t.drain();
+      return organizations();
+    };
+    // Deliveries that earlier tests left.
+    await t.sql('update webhook_subscriptions set active = false');
+    assert.deepEqual(await send(failing.url), [0, 1]);
+    await t.sql('update webhook_subscriptions set active = false');
+    assert.deepEqual(await send(working.url), [1, 0]);
+    t.clock.advance(3_600_000);
+    assert.deepEqual(await organizations(), [0, 0]);
+  });
 });
 
 it('shows no due deliveries while webhooks are switched off', async () => {
