@@ -6,14 +6,21 @@ import assert from 'node:assert/strict';
 import { mkdirSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import type { Page } from 'playwright-core';
-import { browserTest, startConsole } from '../support/console.ts';
+import { browserTest, settle, startConsole } from '../support/console.ts';
 
 const pictures = fileURLToPath(new URL('../../docs/images/console', import.meta.url));
 const takesPictures = process.env.SCREENSHOTS === '1';
 if (takesPictures) mkdirSync(pictures, { recursive: true });
 
 const picture = async (page: Page, name: string) => {
-  if (takesPictures) await page.screenshot({ path: `${pictures}/${name}.png` });
+  if (!takesPictures) return;
+  await settle(page);
+  // Messages of the step before would cover the page.
+  await page.screenshot({
+    path: `${pictures}/${name}.png`,
+    style: '.mantine-Notifications-root { display: none }',
+    animations: 'disabled',
+  });
 };
 
 const server = await startConsole({ RATE_LIMIT_PER_MINUTE: '100' });
