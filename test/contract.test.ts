@@ -73,6 +73,7 @@ describe('the contract', () => {
       service_audit_refusals_suppressed_total: { type: 'counter', labels: [] },
       service_refusals_total: { type: 'counter', labels: ['code'] },
       service_webhook_attempts_total: { type: 'counter', labels: ['outcome'] },
+      service_webhook_organizations: { type: 'gauge', labels: ['outcome'] },
       service_webhook_oldest_due_seconds: { type: 'gauge', labels: [] },
       service_cache_lookups_total: { type: 'counter', labels: ['cache', 'result'] },
       service_batch_size: { type: 'histogram', labels: ['batch'] },
