@@ -16,11 +16,14 @@ const picture = async (page: Page, name: string) => {
   if (!takesPictures) return;
   await settle(page);
   // Messages of the step before would cover the page.
-  await page.screenshot({
-    path: `${pictures}/${name}.png`,
-    style: '.mantine-Notifications-root { display: none }',
-    animations: 'disabled',
-  });
+  const showMessages = (visibility: string) =>
+    page.locator('.mantine-Notifications-root').evaluateAll((elements, value) => {
+      for (const element of elements)
+        (element as unknown as { style: { visibility: string } }).style.visibility = value;
+    }, visibility);
+  await showMessages('hidden');
+  await page.screenshot({ path: `${pictures}/${name}.png` });
+  await showMessages('');
 };
 
 const server = await startConsole({ RATE_LIMIT_PER_MINUTE: '100' });
