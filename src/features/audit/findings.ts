@@ -5,7 +5,7 @@
 
 const nothingSigned = 'nothing is linked or signed until it is restored';
 
-/** A name from a file has any length. */
+/** A name in a file can be as long as the file. */
 const shortened = (name: string): string => (name.length > 100 ? `${name.slice(0, 100)}…` : name);
 
 const sentences = {

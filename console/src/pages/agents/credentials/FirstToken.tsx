@@ -15,6 +15,11 @@ export interface FirstTokenProps {
   readonly use: CredentialUse;
 }
 
+const nextSteps = [
+  { tab: 'activity', text: 'See it in the activity' },
+  { tab: 'access', text: 'Grant scopes of an API' },
+] as const;
+
 export function FirstToken({ agent: { agentId }, use }: FirstTokenProps) {
   const [step, setStep] = useState<'waits' | 'arrived'>();
   useEvents('token.issued', (event) => {
@@ -23,7 +28,6 @@ export function FirstToken({ agent: { agentId }, use }: FirstTokenProps) {
   if (use === 'none' && step === undefined) setStep('waits');
   if (use === 'some' && step === 'waits') setStep('arrived');
   if (step === undefined || (step === 'waits' && use === 'unknown')) return null;
-  const params = { agentId };
   return (
     <div role="status">
       {step === 'arrived' ? (
@@ -35,24 +39,18 @@ export function FirstToken({ agent: { agentId }, use }: FirstTokenProps) {
           title="The first token has arrived"
         >
           <Group gap="xs">
-            <Button
-              variant="default"
-              component={PageLink}
-              to="/agents/$agentId"
-              params={params}
-              search={{ tab: 'activity' }}
-            >
-              See it in the activity
-            </Button>
-            <Button
-              variant="default"
-              component={PageLink}
-              to="/agents/$agentId"
-              params={params}
-              search={{ tab: 'access' }}
-            >
-              Grant scopes of an API
-            </Button>
+            {nextSteps.map(({ tab, text }) => (
+              <Button
+                key={tab}
+                variant="default"
+                component={PageLink}
+                to="/agents/$agentId"
+                params={{ agentId }}
+                search={{ tab }}
+              >
+                {text}
+              </Button>
+            ))}
           </Group>
         </Alert>
       ) : (
