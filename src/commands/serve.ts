@@ -1,13 +1,12 @@
 /** `countersign serve`: HTTP and (without --no-worker) the background loops, in one process or several. */
 import cluster from 'node:cluster';
 import { lookup } from 'node:dns/promises';
-import { once } from 'node:events';
-import { createServer } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isTracingOn } from '../adapters/opentelemetry/settings.ts';
 import { startTracing } from '../adapters/opentelemetry/start-tracing.ts';
 import type { App } from '../app.ts';
 import { type Config, type Environment, loadConfig } from '../kernel/config/config.ts';
+import { probePort } from '../kernel/http/connections/listeners.ts';
 import { createLifecycle, type Lifecycle } from '../kernel/lifecycle.ts';
 import { createLog, type Log } from '../kernel/observability/log.ts';
 import { ensureConsole } from './build-console.ts';
@@ -88,7 +87,7 @@ export async function listen(
   variable = 'PORT',
 ): Promise<void> {
   try {
-    await app.http.server.listen({ host: await singleAddress(host), port });
+    await app.http.listen({ host: await singleAddress(host), port });
   } catch (error) {
     throw listenProblem(error, host, port, variable);
   }
@@ -96,15 +95,11 @@ export async function listen(
 
 /** Fails as a start would fail, before anything is created. */
 export async function requireFreePort(host: string, port: number): Promise<void> {
-  const probe = createServer();
   try {
-    probe.listen({ host: await singleAddress(host), port });
-    await once(probe, 'listening');
+    await probePort({ host: await singleAddress(host), port });
   } catch (error) {
     throw listenProblem(error, host, port);
   }
-  probe.close();
-  await once(probe, 'close');
 }
 
 function listenProblem(error: unknown, host: string, port: number, variable = 'PORT'): unknown {

@@ -145,6 +145,28 @@ describe('a queue that is too slow', () => {
     await finishAll();
     await Promise.all(results);
   });
+
+  it('is full earlier when it has been long for maxWaitMs, until it fits in one batch again', async () => {
+    const inOverload = { maxWaitMs: 0, minQueue: 4 };
+    const { add, started, finishAll } = createBatches({ maxBatch: 2, maxWaitMs: 100, inOverload });
+    const results = upTo(6).map(add);
+    await nextTick();
+    started[0]?.finish();
+    await nextTick();
+    results.push(add(6), add(7));
+    assert.equal(add.isFull(), false, 'a burst');
+    await sleep(150);
+    assert.equal(add.isFull(), true, 'four wait');
+    await assert.rejects(add(8), Overloaded);
+    started[1]?.finish();
+    await nextTick();
+    await finishAll();
+    assert.equal((await Promise.all(results)).length, 8);
+    const burst = upTo(8).map(add);
+    assert.equal(add.isFull(), false, 'the next burst');
+    await finishAll();
+    await Promise.all(burst);
+  });
 });
 
 describe('a full queue', () => {

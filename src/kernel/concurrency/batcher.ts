@@ -20,6 +20,13 @@ export interface BatcherOptions<Item, Result> {
   readonly maxQueue: number;
   /** Items are refused when they would probably wait longer than this, by the speed of the last full batch. */
   readonly maxWaitMs?: number;
+  /** Limits a queue that has been longer than a batch for `maxWaitMs`: then it is no burst but an overload. */
+  readonly inOverload?: {
+    /** Items are refused when they would probably wait longer than this, */
+    readonly maxWaitMs: number;
+    /** and at least this many others wait. */
+    readonly minQueue: number;
+  };
   /** Awaited before a batch is formed: items that arrive during the wait join it. */
   ready?(): Promise<void> | undefined;
   /** Exposes the size and the wait of its batches, and the depth of its queue. */
@@ -44,14 +51,23 @@ interface QueuedItem<Item, Result> {
 
 export function createBatcher<Item, Result>(options: BatcherOptions<Item, Result>): Batcher<Item, Result> {
   const { name, run, maxBatch, concurrency, maxQueue, maxWaitMs = Infinity, ready, metrics } = options;
+  const { inOverload = { maxWaitMs, minQueue: maxBatch } } = options;
   let queue: QueuedItem<Item, Result>[] = [];
   let inFlight = 0;
   /** Of the last full batch. */
   let msPerItem = 0;
+  /** Since when the queue does not fit in one batch. */
+  let longSince = Infinity;
 
-  // A queue that fits in one batch is never refused. So a batch is full under load, and `msPerItem` is learned anew each time.
-  const isFull = () =>
-    queue.length >= maxQueue || (queue.length >= maxBatch && queue.length * msPerItem > maxWaitMs);
+  const isFull = () => {
+    if (queue.length >= maxQueue) return true;
+    // A queue that fits in one batch is never refused. So a batch is full under load, and `msPerItem` is learned anew each time.
+    if (queue.length < maxBatch) return false;
+    const waitMs = queue.length * msPerItem;
+    if (waitMs > maxWaitMs) return true;
+    const isBurst = performance.now() - longSince < maxWaitMs;
+    return !isBurst && waitMs > inOverload.maxWaitMs && queue.length >= inOverload.minQueue;
+  };
 
   metrics?.gaugeFrom('service_queue_depth', () => queue.length, { queue: name });
   const measure = (size: number, waitedMs: number) => {
@@ -95,6 +111,7 @@ export function createBatcher<Item, Result>(options: BatcherOptions<Item, Result
       await ready?.();
       const batch = queue.slice(0, maxBatch);
       queue = queue.slice(maxBatch);
+      if (queue.length <= maxBatch) longSince = Infinity;
       const [first] = batch;
       if (metrics && first) measure(batch.length, performance.now() - first.since);
       await runBatch(batch);
@@ -113,6 +130,7 @@ export function createBatcher<Item, Result>(options: BatcherOptions<Item, Result
         resolve,
         reject,
       });
+      if (queue.length > maxBatch && longSince === Infinity) longSince = performance.now();
       if (inFlight >= concurrency) return;
       inFlight += 1;
       // Requests that arrived in the same tick of the event loop join the first batch.

@@ -14,7 +14,11 @@ export class Overloaded extends Error {
   readonly queue: OverloadedQueue;
 
   constructor(queue: OverloadedQueue = 'work') {
+    // Without a stack, which would take as long as the rest of a refusal.
+    const { stackTraceLimit } = Error;
+    Error.stackTraceLimit = 0;
     super(reasons[queue]);
+    Error.stackTraceLimit = stackTraceLimit;
     this.name = 'Overloaded';
     this.queue = queue;
   }

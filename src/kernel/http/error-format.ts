@@ -62,10 +62,17 @@ const byStatus: Readonly<Record<number, ErrorCode>> = {
   431: 'HEADERS_TOO_LARGE',
 };
 
-const overloadMessages: Readonly<Record<OverloadedQueue, string>> = {
-  work: 'The service is overloaded: too many requests are queued. Nothing was done; try again in a second.',
-  database_connections:
+const overloadError = (message: string) =>
+  new ApiError('SERVICE_UNAVAILABLE', { message, headers: { 'retry-after': '1' } });
+
+/** Created once: under overload most of the time of a refusal would be for its error. */
+const overloadErrors: Readonly<Record<OverloadedQueue, ApiError>> = {
+  work: overloadError(
+    'The service is overloaded: too many requests are queued. Nothing was done; try again in a second.',
+  ),
+  database_connections: overloadError(
     'The service is overloaded: too many requests are waiting for the database. Try again in a second.',
+  ),
 };
 
 interface FrameworkError {
@@ -79,10 +86,7 @@ function toApiError(error: unknown, accepts: BodyFormat): ApiError {
   if (error instanceof DatabaseUnavailable) {
     return new ApiError('SERVICE_UNAVAILABLE', { headers: { 'retry-after': '1' }, cause: error });
   }
-  if (error instanceof Overloaded) {
-    const message = overloadMessages[error.queue];
-    return new ApiError('SERVICE_UNAVAILABLE', { message, headers: { 'retry-after': '1' }, cause: error });
-  }
+  if (error instanceof Overloaded) return overloadErrors[error.queue];
   const { statusCode = 500 } = (error ?? {}) as Partial<FrameworkError>;
   return statusCode >= 400 && statusCode < 500
     ? toClientError(error as FrameworkError, accepts)

@@ -63,8 +63,9 @@ export function createErrorHandler({ guard, log, metrics }: ErrorHandlerDeps): E
     const { failures = 'envelope', malformed, accepts } = request.routeOptions?.config?.entry ?? {};
     const format = (error: unknown) =>
       formatError(error, { failures, malformed: malformed?.(request.body), accepts });
-    const error = format(thrown).isServerError ? thrown : await countUnverified(thrown, request, reply);
-    const { status, headers, body, code, isServerError } = format(error);
+    const formatted = format(thrown);
+    const error = formatted.isServerError ? thrown : await countUnverified(thrown, request, reply);
+    const { status, headers, body, code, isServerError } = error === thrown ? formatted : format(error);
     metrics.count('service_refusals_total', { code });
     if (error instanceof Overloaded) logOverload(error, request);
     else if (isServerError && !(error instanceof ApiError && error.isLogged))

@@ -19,6 +19,7 @@ import type { Log } from '../observability/log.ts';
 import { tracer } from '../observability/tracing.ts';
 import { rewriteUrl } from './access/session-requests.ts';
 import { createConnections } from './connections/connections.ts';
+import { type Address, createListeners } from './connections/listeners.ts';
 import { oneAtATime } from './connections/pipelining.ts';
 import { createUnreadResponses, type UnreadResponses } from './connections/unread-responses.ts';
 import { createErrorHandler } from './error-handler.ts';
@@ -68,6 +69,8 @@ export interface HttpDeps extends GuardDeps, IdempotencyDeps {
 export interface Http {
   readonly server: FastifyInstance;
   openapi(): Promise<OpenApi>;
+  /** Fails if another server has the port. */
+  listen(address: Address): Promise<void>;
   /** Finishes requests in flight and ends keep-alive connections; after `graceMs` it closes the remaining ones. */
   close(graceMs?: number): Promise<void>;
 }
@@ -127,11 +130,13 @@ export async function createHttp(deps: HttpDeps): Promise<Http> {
   });
   configureListener(server.server, unread);
   await server.ready();
+  const listeners = createListeners(server);
 
   return {
     server,
     openapi: createDocument(config.baseUrl, routes),
-    close: (graceMs) => connections.close(server, graceMs),
+    listen: listeners.listen,
+    close: (graceMs) => connections.close(server, listeners, graceMs),
   };
 }
 

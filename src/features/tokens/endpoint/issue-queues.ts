@@ -27,8 +27,17 @@ export type IssueBatch = (
 /** At most this many tokens are still being signed when the next batch starts: enough work for the signing threads until then. */
 const maxUnsigned = 8;
 
-/** Beyond `maxWaitMs` requests are refused before they cost anything, so that an overload takes no time from the requests in the queue. */
-const batches = { maxBatch: 100, concurrency: 1, maxQueue: 2_000, maxWaitMs: 1_000 } as const;
+/**
+ * Beyond the longest wait requests are refused before they cost anything, so that an overload takes no time from the requests in the queue.
+ * After an overload the queue is short again within a second.
+ */
+const batches = {
+  maxBatch: 100,
+  concurrency: 1,
+  maxQueue: 2_000,
+  maxWaitMs: 1_000,
+  inOverload: { maxWaitMs: 300, minQueue: 400 },
+} as const;
 
 /** An organization has one place, so it cannot take both. */
 const waitingRequests = { concurrency: 2, perKey: 1, maxQueue: 200, maxWaitMs: 30_000 } as const;

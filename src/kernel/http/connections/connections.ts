@@ -5,8 +5,8 @@
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import type { IncomingMessage } from 'node:http';
-import { Server as NetServer, type Socket } from 'node:net';
-import { setTimeout as sleep, setImmediate as turnOfEventLoop } from 'node:timers/promises';
+import type { Socket } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { FastifyInstance, FastifyReply } from 'fastify';
 import { ApiError } from '../../fail.ts';
 import { windowHeaders } from '../access/counting.ts';
@@ -14,6 +14,7 @@ import { networkOf, normalizeAddress } from '../address.ts';
 import { envelope } from '../error-format.ts';
 import type { RateWindow } from '../rate-window.ts';
 import { onlyChunked } from '../request.ts';
+import type { Listeners } from './listeners.ts';
 
 export interface Connections {
   /** Answers bytes that are no HTTP request, or an incomplete one. */
@@ -26,7 +27,7 @@ export interface Connections {
   /** Aborted when the server closes. */
   readonly closing: AbortSignal;
   /** Finishes requests in flight and ends keep-alive connections; after `graceMs` it closes the remaining ones. */
-  close(server: FastifyInstance, graceMs?: number): Promise<void>;
+  close(server: FastifyInstance, listeners: Listeners, graceMs?: number): Promise<void>;
 }
 
 const defaultCloseDelayMs = 250;
@@ -35,9 +36,6 @@ const maxCloseDelays = 6;
 /** A refused socket is read for this long before it is destroyed. */
 const lingerMs = 250;
 const drainMs = 1_000;
-/** Before the listening socket closes: for how long at most queued connections are accepted, and the longest turn that shows that none is left. */
-const acceptMs = 1_000;
-const quietTurnMs = 0.5;
 
 export function createConnections(deps: {
   readonly window: RateWindow;
@@ -61,7 +59,7 @@ export function createConnections(deps: {
   };
 
   /** A busy proxy uses up its connections, because each response ends one. Then it is refused, and sends no more. */
-  const untilNoRequests = async (drained: Promise<void>) => {
+  const untilNoRequests = async (drained: Promise<unknown>) => {
     const startedAt = performance.now();
     const latest = startedAt + maxCloseDelays * closeDelayMs;
     answeredAt = startedAt;
@@ -120,17 +118,16 @@ export function createConnections(deps: {
     startClosing: () => closing.abort(),
     closing: closing.signal,
 
-    async close(server, graceMs = 10_000) {
-      if (server.server.listening) await acceptQueued(server.server);
-      const drained = server.server.listening ? stopListening(server.server) : undefined;
+    async close(server, listeners, graceMs = 10_000) {
+      const stopped = await listeners.stop();
       // Not earlier: a proxy whose connection ends opens the next one, which could be in the queue of the closing socket.
       closing.abort();
-      if (drained) await untilNoRequests(drained);
+      if (stopped) await untilNoRequests(stopped.drained);
       const drainTimer = setTimeout(destroyAnswered, drainMs);
       const graceTimer = setTimeout(() => server.server.closeAllConnections(), graceMs);
       try {
         await server.close();
-        await drained;
+        await stopped?.drained;
       } finally {
         clearTimeout(drainTimer);
         clearTimeout(graceTimer);
@@ -147,31 +144,6 @@ function refusalOf({ code }: { code?: string }): ApiError {
   const message = 'This is not a well-formed HTTP request.';
   return new ApiError('VALIDATION_ERROR', code?.startsWith('HPE_') ? { message } : {});
 }
-
-/**
- * Accepts the connections in the kernel's queue. Closing the listening socket resets them, although their clients may have sent requests, and
- * no proxy repeats a POST then. Node accepts one in each turn of its event loop: after a short turn without one the queue is empty.
- */
-async function acceptQueued(server: FastifyInstance['server']): Promise<void> {
-  const startedAt = performance.now();
-  let accepted = 0;
-  const count = () => {
-    accepted += 1;
-  };
-  server.on('connection', count);
-  for (let at = startedAt; at - startedAt < acceptMs; ) {
-    const before = accepted;
-    await turnOfEventLoop();
-    const turnMs = performance.now() - at;
-    at += turnMs;
-    if (accepted === before && turnMs < quietTurnMs) break;
-  }
-  server.off('connection', count);
-}
-
-/** Accepts no new connections. Unlike the HTTP server's own `close`, it keeps idle ones open. */
-const stopListening = (server: FastifyInstance['server']): Promise<void> =>
-  new Promise((drained) => NetServer.prototype.close.call(server, () => drained()));
 
 /** Reads the rest of the request for a moment: closing earlier would reset the connection and lose the response. */
 async function drain(request: IncomingMessage): Promise<void> {

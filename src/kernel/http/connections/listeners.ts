@@ -1,0 +1,104 @@
+/**
+ * The listening sockets of the HTTP server. Node accepts one connection per socket in each turn of its event loop. Under load its turns are
+ * long, so with one socket new clients would wait in the queue of the kernel, and be neither served nor refused. On Linux there are several
+ * sockets for the same port, and the kernel distributes the connections.
+ */
+import cluster from 'node:cluster';
+import { once } from 'node:events';
+import { type AddressInfo, createServer, Server } from 'node:net';
+import { setImmediate as turnOfEventLoop } from 'node:timers/promises';
+import type { FastifyInstance } from 'fastify';
+
+export interface Address {
+  readonly host: string;
+  readonly port: number;
+}
+
+export interface Listeners {
+  /** Fails if another server has the port. */
+  listen(address: Address): Promise<void>;
+  /** Accepts no new connections, except those that are already in the queue of the kernel. */
+  stop(): Promise<Stopped | undefined>;
+}
+
+export interface Stopped {
+  /** Resolves when the last connection has ended. */
+  readonly drained: Promise<unknown>;
+}
+
+const socketsPerPort = 16;
+/** Before the sockets close: for how long at most queued connections are accepted, and the longest turn that shows that none is left. */
+const acceptMs = 1_000;
+const quietTurnMs = 0.5;
+
+export function createListeners(fastify: FastifyInstance): Listeners {
+  const { server } = fastify;
+  const others: Server[] = [];
+
+  const listenWithOthers = async ({ host, port }: Address) => {
+    // Sockets that share a port do not fail when another server shares it, too.
+    if (port !== 0) await probePort({ host, port });
+    const shared = { host, port, reusePort: true };
+    await fastify.listen(shared);
+    shared.port = (server.address() as AddressInfo).port;
+    while (others.length < socketsPerPort - 1) {
+      const other = createServer({ allowHalfOpen: true, noDelay: true });
+      other.on('connection', (socket) => server.emit('connection', socket));
+      others.push(other);
+      await listening(other, shared);
+    }
+  };
+
+  return {
+    // With several processes the supervisor accepts the connections, and has nothing else to do.
+    async listen(address) {
+      if (process.platform === 'linux' && !cluster.isWorker) await listenWithOthers(address);
+      else await fastify.listen(address);
+    },
+
+    async stop() {
+      if (!server.listening) return undefined;
+      await acceptQueued(server);
+      return { drained: Promise.all([server, ...others].map(stopListening)) };
+    },
+  };
+}
+
+/** Fails if another server has the port. */
+export async function probePort(address: Address): Promise<void> {
+  const probe = createServer((socket) => socket.destroy());
+  await listening(probe, address);
+  await stopListening(probe);
+}
+
+async function listening(server: Server, options: Address & { reusePort?: boolean }): Promise<void> {
+  server.listen(options);
+  await once(server, 'listening');
+}
+
+/**
+ * Accepts the connections in the kernel's queues. Closing a listening socket resets them, although their clients may have sent requests, and
+ * no proxy repeats a POST then. Node accepts one per socket in each turn of its event loop: after a short turn without one
+ * the queues are empty. The first turn can be the rest of the current one.
+ */
+async function acceptQueued(server: Server): Promise<void> {
+  const startedAt = performance.now();
+  let accepted = 0;
+  const count = () => {
+    accepted += 1;
+  };
+  server.on('connection', count);
+  let quietTurns = 0;
+  for (let at = startedAt; at - startedAt < acceptMs && quietTurns < 2; ) {
+    const before = accepted;
+    await turnOfEventLoop();
+    const turnMs = performance.now() - at;
+    at += turnMs;
+    quietTurns = accepted === before && turnMs < quietTurnMs ? quietTurns + 1 : 0;
+  }
+  server.off('connection', count);
+}
+
+/** Unlike the HTTP server's own `close`, it keeps idle connections open. */
+const stopListening = (server: Server): Promise<void> =>
+  new Promise((drained) => Server.prototype.close.call(server, () => drained()));
