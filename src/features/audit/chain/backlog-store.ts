@@ -78,9 +78,9 @@ export const findEventStates = (db: Queryable, events: readonly AppendedEvent[])
           where s.occurred_at = appended.occurred_at and s.event_id = appended.event_id limit 1
         ) stored`)}
       select appended.event_id as "eventId", e.event_id is not null as present, (
-               select min(linked.size) from linked
-               where linked.organization_id = e.organization_id
-                 and linked.key = uuid_send(e.event_id) || timestamptz_send(e.occurred_at)
+               select min(links.size) from links
+               where links.organization_id = e.organization_id
+                 and links.key = uuid_send(e.event_id) || timestamptz_send(e.occurred_at)
              ) as "coveredAt"
       from appended left join candidates e using (event_id)`),
   );

@@ -118,11 +118,15 @@ export async function findEndOfBatch(
  * Common table expressions for events that may have a link. `candidates` is a query with the columns organization_id,
  * event_id, occurred_at and appended_in. A link is in a segment of the event's organization whose transactions enclose that
  * of the event; it is made on the day of its event or later, and a day is allowed for clock skew. Candidates are grouped by
- * their transactions, so that one with a forged id does not make PostgreSQL read the whole chain.
+ * their transactions, so that one with a forged id does not make PostgreSQL read the whole chain. `offset 0` makes it look up
+ * the segments of each group by the index, also when its statistics are old.
+ *
+ * `links` has the links of these segments, and `linked` those of candidates. PostgreSQL expects a thousand links in each segment: it
+ * would prepare a join with `links` for millions of rows, in hundreds of temporary files. It expects no more of `linked` than candidates.
  */
 export const withLinks = (candidates: Sql): Sql => sql`
   candidates as materialized (${candidates}),
-  linked as materialized (
+  links as materialized (
     select s.organization_id, s.size, substr(s.records, 56 * place + 1, 24) as key
     from (
       select wanted.organization_id, found.size, found.records || ''::bytea as records
@@ -136,13 +140,19 @@ export const withLinks = (candidates: Sql): Sql => sql`
         select size, records from audit_segments
         where organization_id = wanted.organization_id and last_appended_in >= wanted.lowest
           and first_appended_in <= wanted.highest and taken_on >= wanted.since
+        offset 0
       ) found
       offset 0
     ) s
     cross join lateral generate_series(0, octet_length(s.records) / 56 - 1) as place
+  ),
+  linked as materialized (
+    select organization_id, uuid_send(event_id) || timestamptz_send(occurred_at) as key from candidates
+    intersect
+    select organization_id, key from links
   )`;
 
-/** Whether the event `e` is among `withLinks`. */
+/** Whether the event `e`, a candidate, is among `withLinks`. */
 export const isLinked = sql`exists (
   select from linked
   where linked.organization_id = e.organization_id and linked.key = uuid_send(e.event_id) || timestamptz_send(e.occurred_at))`;
