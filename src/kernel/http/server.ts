@@ -118,7 +118,6 @@ export async function createHttp(deps: HttpDeps): Promise<Http> {
   addInputChecks(server);
   addResponseHooks(server, hooks);
   server.addHook('preClose', async () => connections.startClosing());
-  server.addHook('onClose', async () => unread.stop());
   server.setErrorHandler(answerError);
   server.setNotFoundHandler(refuseUnknown);
 
@@ -136,7 +135,7 @@ export async function createHttp(deps: HttpDeps): Promise<Http> {
     server,
     openapi: createDocument(config.baseUrl, routes),
     listen: listeners.listen,
-    close: (graceMs) => connections.close(server, listeners, graceMs),
+    close: (graceMs) => connections.close(server, listeners, graceMs).finally(unread.stop),
   };
 }
 

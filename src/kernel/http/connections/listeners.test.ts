@@ -1,13 +1,20 @@
 /** Several listening sockets for one port: connections are accepted together, and a port of another server is refused. */
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
 import { type AddressInfo, connect, createServer } from 'node:net';
 import { after, it } from 'node:test';
-import { setImmediate as turnOfEventLoop } from 'node:timers/promises';
+import { setTimeout as sleep, setImmediate as turnOfEventLoop } from 'node:timers/promises';
 import { routeAt, startHttp } from '../../../../test/support/bare-http.ts';
 import Type from '../../../contract/json-schema.ts';
 
-const routes = [routeAt('GET', '/probe', Type.Object({}), () => ({}))];
+const routes = [
+  routeAt('GET', '/probe', Type.Object({}), () => ({})),
+  routeAt('GET', '/later', Type.Object({}), () => sleep(20, {})),
+  routeAt('GET', '/hangs', Type.Object({}), () => new Promise(() => {})),
+];
 const loopback = '127.0.0.1';
+/** More than enough for a connection on each socket but the first. */
+const someConnections = 64;
 
 async function listening() {
   const http = await startHttp(routes);
@@ -36,11 +43,50 @@ it('accepts 200 connections in fewer than 100 turns of the event loop', {
 it('200 on each of many connections, and 404 for an unknown path', async () => {
   const { port } = await listening();
   const answers = await Promise.all(
-    Array.from({ length: 64 }, (_, index) =>
+    Array.from({ length: someConnections }, (_, index) =>
       fetch(`http://${loopback}:${port}/${index % 2 === 0 ? 'probe' : 'unknown'}`),
     ),
   );
   for (const [index, { status }] of answers.entries()) assert.equal(status, index % 2 === 0 ? 200 : 404);
+});
+
+it('200 for clients that have ended their sending side', async () => {
+  const { port } = await listening();
+  const answers = await Promise.all(
+    Array.from({ length: someConnections }, async () => {
+      const socket = connect({ port, host: loopback, allowHalfOpen: true });
+      after(() => socket.destroy());
+      socket.end('GET /later HTTP/1.1\r\nHost: a\r\n\r\n');
+      return String((await once(socket, 'data'))[0]);
+    }),
+  );
+  for (const answer of answers) assert.match(answer, /^HTTP\/1.1 200 /);
+});
+
+it('close ends the connections of all sockets whose requests have no response after the grace time', async () => {
+  const { http, port } = await listening();
+  let requests = 0;
+  http.server.server.on('request', () => {
+    requests += 1;
+  });
+  const ends = Array.from({ length: someConnections }, () => {
+    const socket = connect(port, loopback).on('error', () => {});
+    socket.write('GET /hangs HTTP/1.1\r\nHost: a\r\n\r\n');
+    return once(socket, 'close');
+  });
+  while (requests < someConnections) await turnOfEventLoop();
+  await http.close(100);
+  await Promise.all(ends);
+});
+
+it('close during listen leaves no socket open', async () => {
+  const { http: first, port } = await listening();
+  await first.close();
+  const http = await startHttp(routes);
+  const started = http.listen({ host: loopback, port });
+  await http.close();
+  await started.catch(() => {});
+  await assert.rejects(fetch(`http://${loopback}:${port}/probe`));
 });
 
 it('EADDRINUSE for the port of another server, of ours or not', async () => {

@@ -31,35 +31,43 @@ const socketsPerPort = 16;
 const acceptMs = 1_000;
 const quietTurnMs = 0.5;
 
+/**
+ * The server of Fastify has the first socket. Connections of the further ones are not in its `getConnections`, and its `close` does not wait
+ * for them, but `closeAllConnections` ends them, too.
+ */
 export function createListeners(fastify: FastifyInstance): Listeners {
   const { server } = fastify;
-  const others: Server[] = [];
+  const furtherServers: Server[] = [];
+  let starting: Promise<unknown> | undefined;
 
-  const listenWithOthers = async ({ host, port }: Address) => {
+  const listenOnSeveral = async ({ host, port }: Address) => {
     // Sockets that share a port do not fail when another server shares it, too.
     if (port !== 0) await probePort({ host, port });
-    const shared = { host, port, reusePort: true };
-    await fastify.listen(shared);
-    shared.port = (server.address() as AddressInfo).port;
-    while (others.length < socketsPerPort - 1) {
-      const other = createServer({ allowHalfOpen: true, noDelay: true });
-      other.on('connection', (socket) => server.emit('connection', socket));
-      others.push(other);
-      await listening(other, shared);
+    const reusePort = true;
+    const first = { host, port, reusePort };
+    await fastify.listen(first);
+    const chosen = server.address() as AddressInfo;
+    while (furtherServers.length < socketsPerPort - 1) {
+      const further = createServer({ allowHalfOpen: true, noDelay: true });
+      further.on('connection', (socket) => server.emit('connection', socket));
+      furtherServers.push(further);
+      await startListening(further, { host: chosen.address, port: chosen.port, reusePort });
     }
   };
 
   return {
-    // With several processes the supervisor accepts the connections, and has nothing else to do.
     async listen(address) {
-      if (process.platform === 'linux' && !cluster.isWorker) await listenWithOthers(address);
-      else await fastify.listen(address);
+      // With several processes the supervisor accepts the connections, and has nothing else to do.
+      const several = process.platform === 'linux' && !cluster.isWorker;
+      starting = several ? listenOnSeveral(address) : fastify.listen(address);
+      await starting;
     },
 
     async stop() {
+      await starting?.catch(() => {});
       if (!server.listening) return undefined;
       await acceptQueued(server);
-      return { drained: Promise.all([server, ...others].map(stopListening)) };
+      return { drained: Promise.all([server, ...furtherServers].map(stopListening)) };
     },
   };
 }
@@ -67,11 +75,11 @@ export function createListeners(fastify: FastifyInstance): Listeners {
 /** Fails if another server has the port. */
 export async function probePort(address: Address): Promise<void> {
   const probe = createServer((socket) => socket.destroy());
-  await listening(probe, address);
+  await startListening(probe, address);
   await stopListening(probe);
 }
 
-async function listening(server: Server, options: Address & { reusePort?: boolean }): Promise<void> {
+async function startListening(server: Server, options: Address & { reusePort?: boolean }): Promise<void> {
   server.listen(options);
   await once(server, 'listening');
 }
