@@ -20,11 +20,11 @@ export interface BatcherOptions<Item, Result> {
   readonly maxQueue: number;
   /** Items are refused when they would probably wait longer than this, by the speed of the last full batch. */
   readonly maxWaitMs?: number;
-  /** Limits a queue that has been longer than a batch for `maxWaitMs`: then it is no burst but an overload. */
+  /** A second limit for a queue that has been longer than a batch for `maxWaitMs`: then it is no burst but an overload. */
   readonly inOverload?: {
-    /** Items are refused when they would probably wait longer than this, */
+    /** The limit of the wait. */
     readonly maxWaitMs: number;
-    /** and at least this many others wait. */
+    /** Shorter queues are not refused by it. */
     readonly minQueue: number;
   };
   /** Awaited before a batch is formed: items that arrive during the wait join it. */
@@ -57,7 +57,7 @@ export function createBatcher<Item, Result>(options: BatcherOptions<Item, Result
   /** Of the last full batch. */
   let msPerItem = 0;
   /** Since when the queue does not fit in one batch. */
-  let longSince = Infinity;
+  let longQueueSince = Infinity;
 
   const isFull = () => {
     if (queue.length >= maxQueue) return true;
@@ -65,7 +65,7 @@ export function createBatcher<Item, Result>(options: BatcherOptions<Item, Result
     if (queue.length < maxBatch) return false;
     const waitMs = queue.length * msPerItem;
     if (waitMs > maxWaitMs) return true;
-    const isBurst = performance.now() - longSince < maxWaitMs;
+    const isBurst = performance.now() - longQueueSince < maxWaitMs;
     return !isBurst && waitMs > inOverload.maxWaitMs && queue.length >= inOverload.minQueue;
   };
 
@@ -111,7 +111,7 @@ export function createBatcher<Item, Result>(options: BatcherOptions<Item, Result
       await ready?.();
       const batch = queue.slice(0, maxBatch);
       queue = queue.slice(maxBatch);
-      if (queue.length <= maxBatch) longSince = Infinity;
+      if (queue.length <= maxBatch) longQueueSince = Infinity;
       const [first] = batch;
       if (metrics && first) measure(batch.length, performance.now() - first.since);
       await runBatch(batch);
@@ -130,7 +130,7 @@ export function createBatcher<Item, Result>(options: BatcherOptions<Item, Result
         resolve,
         reject,
       });
-      if (queue.length > maxBatch && longSince === Infinity) longSince = performance.now();
+      if (queue.length > maxBatch && longQueueSince === Infinity) longQueueSince = performance.now();
       if (inFlight >= concurrency) return;
       inFlight += 1;
       // Requests that arrived in the same tick of the event loop join the first batch.

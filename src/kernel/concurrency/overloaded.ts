@@ -14,9 +14,9 @@ export class Overloaded extends Error {
   readonly queue: OverloadedQueue;
 
   constructor(queue: OverloadedQueue = 'work') {
-    // Without a stack, which would take as long as the rest of a refusal.
+    // Refused work has no stack, which would take a fifth of the time of the refusal.
     const { stackTraceLimit } = Error;
-    Error.stackTraceLimit = 0;
+    if (queue === 'work') Error.stackTraceLimit = 0;
     super(reasons[queue]);
     Error.stackTraceLimit = stackTraceLimit;
     this.name = 'Overloaded';

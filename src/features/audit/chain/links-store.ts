@@ -152,7 +152,7 @@ export const withLinks = (candidates: Sql): Sql => sql`
     select organization_id, key from links
   )`;
 
-/** Whether the event `e`, a candidate, is among `withLinks`. */
+/** Whether the event `e` has a link. Of events that are no candidates the caller knows that they have none. */
 export const isLinked = sql`exists (
   select from linked
   where linked.organization_id = e.organization_id and linked.key = uuid_send(e.event_id) || timestamptz_send(e.occurred_at))`;

@@ -28,8 +28,9 @@ export type IssueBatch = (
 const maxUnsigned = 8;
 
 /**
- * Beyond the longest wait requests are refused before they cost anything, so that an overload takes no time from the requests in the queue.
- * After an overload the queue is short again within a second.
+ * Requests that would wait longer are refused before they cost anything, so that an overload takes no time from the requests in the queue.
+ * A burst may wait for a second. In an overload the wait is shorter, so that the queue is empty within a second after it. 400 clients that
+ * each send one request at a time are no overload, also on a slow machine.
  */
 const batches = {
   maxBatch: 100,
