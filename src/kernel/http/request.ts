@@ -78,7 +78,8 @@ export function dropContentTypeOfEmptyBody({ headers, routeOptions }: FastifyReq
 export const createRequestContext = (request: FastifyRequest): RequestContext => ({
   origin: {
     requestId: request.id,
-    ipAddress: normalizeAddress(request.ip) ?? request.socket.remoteAddress ?? 'unknown',
+    // A client that has reset its connection has no address any more, although the type of `ip` says so.
+    ipAddress: normalizeAddress(request.ip ?? '') ?? request.socket.remoteAddress ?? 'unknown',
     userAgent: (request.headers['user-agent'] ?? '').slice(0, 512),
   },
 });

@@ -13,6 +13,7 @@ const routes = [
   routeAt('GET', '/hangs', Type.Object({}), () => new Promise(() => {})),
 ];
 const loopback = '127.0.0.1';
+const onlyLinux = process.platform !== 'linux' && 'only Linux distributes connections to several sockets';
 /** More than enough for a connection on each socket but the first. */
 const someConnections = 64;
 
@@ -22,9 +23,7 @@ async function listening() {
   return { http, port: (http.server.server.address() as AddressInfo).port };
 }
 
-it('accepts 200 connections in fewer than 100 turns of the event loop', {
-  skip: process.platform !== 'linux' && 'only Linux distributes connections to several sockets',
-}, async () => {
+it('accepts 200 connections in fewer than 100 turns of the event loop', { skip: onlyLinux }, async () => {
   const { http, port } = await listening();
   let accepted = 0;
   http.server.server.on('connection', () => {
@@ -98,6 +97,69 @@ it('EADDRINUSE for the port of another server, of ours or not', async () => {
   await new Promise<void>((resolve) => foreign.listen({ host: loopback, port: 0 }, resolve));
   const taken = { host: loopback, port: (foreign.address() as AddressInfo).port };
   await assert.rejects(other.listen(taken), { code: 'EADDRINUSE' });
+});
+
+it('waits while another server takes the same port', { skip: onlyLinux }, async () => {
+  const { http: first, port } = await listening();
+  await first.close();
+  const other = createServer();
+  await new Promise<void>((resolve) => other.listen({ path: `\0countersign-listen-${port}` }, resolve));
+  const http = await startHttp(routes);
+  const started = http.listen({ host: loopback, port });
+  for (let turns = 0; turns < 50; turns += 1) await turnOfEventLoop();
+  assert.equal(http.server.server.listening, false);
+  other.close();
+  await started;
+});
+
+it('close resets no client that has sent its request, while clients come back at once', async () => {
+  const { http, port } = await listening();
+  let answered = 0;
+  const outcomes = new Set<string>();
+  const comeBack = async (): Promise<void> => {
+    const socket = connect(port, loopback);
+    const ended = new Promise<string>((resolve) => {
+      let isConnected = false;
+      socket.once('connect', () => {
+        isConnected = true;
+        socket.write('GET /probe HTTP/1.1\r\nHost: a\r\n\r\n');
+      });
+      socket.once('data', () => resolve('answered'));
+      socket.once('error', ({ code }: NodeJS.ErrnoException) =>
+        resolve(isConnected || code === 'ECONNRESET' ? 'reset' : String(code)),
+      );
+      socket.once('close', () => resolve('closed'));
+    });
+    const outcome = await ended;
+    outcomes.add(outcome);
+    socket.destroy();
+    if (outcome !== 'answered') return;
+    answered += 1;
+    return comeBack();
+  };
+  const clients = Array.from({ length: 300 }, comeBack);
+  while (answered < 1_000) await turnOfEventLoop();
+  await http.close();
+  await Promise.all(clients);
+  assert.deepEqual([...outcomes].sort(), ['ECONNREFUSED', 'answered']);
+});
+
+it('a request whose client has reset the connection is no error', async () => {
+  const logs: string[] = [];
+  const http = await startHttp(routes, {}, logs);
+  await http.listen({ host: loopback, port: 0 });
+  let requests = 0;
+  http.server.server.on('request', () => {
+    requests += 1;
+  });
+  for (let sent = 0; sent < 20; sent += 1) {
+    const socket = connect((http.server.server.address() as AddressInfo).port, loopback);
+    await once(socket, 'connect');
+    socket.write('GET /probe HTTP/1.1\r\nHost: a\r\n\r\n', () => socket.resetAndDestroy());
+  }
+  while (requests < 20) await turnOfEventLoop();
+  await http.close();
+  assert.deepEqual(logs, []);
 });
 
 it('no socket accepts connections after close', async () => {

@@ -5,8 +5,8 @@
  */
 import cluster from 'node:cluster';
 import { once } from 'node:events';
-import { type AddressInfo, createServer, Server } from 'node:net';
-import { setImmediate as turnOfEventLoop } from 'node:timers/promises';
+import { type AddressInfo, createServer, type ListenOptions, Server, type Socket } from 'node:net';
+import { setTimeout as sleep, setImmediate as turnOfEventLoop } from 'node:timers/promises';
 import type { FastifyInstance } from 'fastify';
 
 export interface Address {
@@ -27,6 +27,9 @@ export interface Stopped {
 }
 
 const socketsPerPort = 16;
+/** How long a start waits for another one on the same port. */
+const lockMs = 2_000;
+const lockRetryMs = 20;
 /** Before the sockets close: for how long at most queued connections are accepted, and the longest turn that shows that none is left. */
 const acceptMs = 1_000;
 const quietTurnMs = 0.5;
@@ -39,6 +42,8 @@ export function createListeners(fastify: FastifyInstance): Listeners {
   const { server } = fastify;
   const furtherServers: Server[] = [];
   let starting: Promise<unknown> | undefined;
+  /** Only while the server stops: connections that are accepted and not read yet. */
+  let held: Socket[] | undefined;
 
   const listenOnSeveral = async ({ host, port }: Address) => {
     // Sockets that share a port do not fail when another server shares it, too.
@@ -49,7 +54,7 @@ export function createListeners(fastify: FastifyInstance): Listeners {
     const chosen = server.address() as AddressInfo;
     while (furtherServers.length < socketsPerPort - 1) {
       const further = createServer({ allowHalfOpen: true, noDelay: true });
-      further.on('connection', (socket) => server.emit('connection', socket));
+      further.on('connection', (socket) => (held ? held.push(socket) : server.emit('connection', socket)));
       furtherServers.push(further);
       await startListening(further, { host: chosen.address, port: chosen.port, reusePort });
     }
@@ -59,17 +64,44 @@ export function createListeners(fastify: FastifyInstance): Listeners {
     async listen(address) {
       // With several processes the supervisor accepts the connections, and has nothing else to do.
       const several = process.platform === 'linux' && !cluster.isWorker;
-      starting = several ? listenOnSeveral(address) : fastify.listen(address);
+      starting = several ? oneAtATime(address.port, () => listenOnSeveral(address)) : fastify.listen(address);
       await starting;
     },
 
     async stop() {
       await starting?.catch(() => {});
       if (!server.listening) return undefined;
-      await acceptQueued(server);
-      return { drained: Promise.all([server, ...furtherServers].map(stopListening)) };
+      const servers = [server, ...furtherServers];
+      // Clients that are answered would come back at once, and the queues would never be empty in an overload.
+      held = [];
+      for (const further of furtherServers) Object.assign(further, { pauseOnConnect: true });
+      await acceptQueued(servers);
+      const drained = Promise.all(servers.map(stopListening));
+      for (const socket of held) {
+        server.emit('connection', socket);
+        socket.resume();
+      }
+      return { drained };
     },
   };
+}
+
+/** So that of two servers that start at the same time one sees the port of the other. Its name is free again when the process ends. */
+async function oneAtATime(port: number, listen: () => Promise<void>): Promise<void> {
+  const giveUpAt = performance.now() + lockMs;
+  for (;;) {
+    const lock = createServer();
+    try {
+      await startListening(lock, { path: `\0countersign-listen-${port}` });
+    } catch {
+      // Another program may hold the name for ever: that is no reason not to start.
+      if (performance.now() < giveUpAt) {
+        await sleep(lockRetryMs);
+        continue;
+      }
+    }
+    return listen().finally(() => lock.close());
+  }
 }
 
 /** Fails if another server has the port. */
@@ -79,7 +111,7 @@ export async function probePort(address: Address): Promise<void> {
   await stopListening(probe);
 }
 
-async function startListening(server: Server, options: Address & { reusePort?: boolean }): Promise<void> {
+async function startListening(server: Server, options: ListenOptions): Promise<void> {
   server.listen(options);
   await once(server, 'listening');
 }
@@ -89,13 +121,13 @@ async function startListening(server: Server, options: Address & { reusePort?: b
  * no proxy repeats a POST then. Node accepts one per socket in each turn of its event loop: after a short turn without one
  * the queues are empty. The first turn can be the rest of the current one.
  */
-async function acceptQueued(server: Server): Promise<void> {
+async function acceptQueued(servers: readonly Server[]): Promise<void> {
   const startedAt = performance.now();
   let accepted = 0;
   const count = () => {
     accepted += 1;
   };
-  server.on('connection', count);
+  for (const server of servers) server.on('connection', count);
   let quietTurns = 0;
   for (let at = startedAt; at - startedAt < acceptMs && quietTurns < 2; ) {
     const before = accepted;
@@ -104,7 +136,7 @@ async function acceptQueued(server: Server): Promise<void> {
     at += turnMs;
     quietTurns = accepted === before && turnMs < quietTurnMs ? quietTurns + 1 : 0;
   }
-  server.off('connection', count);
+  for (const server of servers) server.off('connection', count);
 }
 
 /** Unlike the HTTP server's own `close`, it keeps idle connections open. */
