@@ -148,14 +148,14 @@ describe('a queue that is too slow', () => {
 
   it('is full earlier when it has been long for maxWaitMs, until it fits in one batch again', async () => {
     const inOverload = { maxWaitMs: 0, minQueue: 4 };
-    const { add, started, finishAll } = createBatches({ maxBatch: 2, maxWaitMs: 100, inOverload });
+    const { add, started, finishAll } = createBatches({ maxBatch: 2, maxWaitMs: 500, inOverload });
     const results = upTo(6).map(add);
     await nextTick();
     started[0]?.finish();
     await nextTick();
     results.push(add(6), add(7));
     assert.equal(add.isFull(), false, 'a burst');
-    await sleep(150);
+    await sleep(550);
     assert.equal(add.isFull(), true, 'four wait');
     await assert.rejects(add(8), Overloaded);
     started[1]?.finish();
