@@ -1,23 +1,21 @@
 /** The APIs of docs/guides/protect, as the guide gives them out: each accepts tokens for its own audience and scopes only. */
 import assert from 'node:assert/strict';
-import { execFile } from 'node:child_process';
 import { copyFileSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, describe, it, type TestContext } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { promisify } from 'node:util';
 import { ClientCredentialsProvider } from '@modelcontextprotocol/sdk/client/auth-extensions.js';
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 import { decodeProtectedHeader } from 'jose';
 import { generateKeyPair } from '../../src/kernel/config/keypair.ts';
+import { succeed as build } from '../support/child-process.ts';
 import { listen } from '../support/clients/listening.ts';
 import { environment, skipWithout, startApp, type TestApp } from '../support/harness.ts';
 import { findProgram, freePort, type Program, startProgram, until } from '../support/programs.ts';
 
 const examples = fileURLToPath(new URL('../../docs/guides/protect/', import.meta.url));
-const exec = promisify(execFile);
 const buildMs = 600_000;
 
 /** The RSA key signs; the others are published, too. */
@@ -93,9 +91,12 @@ const examplesOfRest: readonly Example[] = [
     needs: ['python3'],
     async prepare() {
       const python = join(folder, '.venv', 'bin', 'python');
-      await exec('python3', ['-m', 'venv', '.venv'], { cwd: folder, timeout: buildMs });
+      await build('python3', ['-m', 'venv', '.venv'], { cwd: folder, timeout: buildMs });
       const packages = ['fastapi', 'uvicorn', 'pyjwt[crypto]'];
-      await exec(python, ['-m', 'pip', 'install', '--quiet', ...packages], { cwd: folder, timeout: buildMs });
+      await build(python, ['-m', 'pip', 'install', '--quiet', ...packages], {
+        cwd: folder,
+        timeout: buildMs,
+      });
       const start =
         'import os, uvicorn; uvicorn.run("fastapi_app:app", host="127.0.0.1", port=int(os.environ["PORT"]))';
       copyFileSync(join(examples, 'fastapi_app.py'), join(folder, 'fastapi_app.py'));
@@ -109,7 +110,7 @@ const examplesOfRest: readonly Example[] = [
       const options = { cwd: folder, timeout: buildMs };
       for (const file of ['main.go', 'go.mod', 'go.sum'])
         copyFileSync(join(examples, 'go', file), join(folder, file));
-      await exec('go', ['build', '-o', 'orders', '.'], options);
+      await build('go', ['build', '-o', 'orders', '.'], options);
       return [join(folder, 'orders')];
     },
   },

@@ -3,7 +3,6 @@
  * files of the last stage as the image's user, which cannot write to them.
  */
 import assert from 'node:assert/strict';
-import { spawnSync } from 'node:child_process';
 import {
   chmodSync,
   chownSync,
@@ -20,6 +19,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { fileURLToPath } from 'node:url';
+import { runSync } from '../support/child-process.ts';
 import { isRoot } from '../support/deploy/databases/unprivileged.ts';
 import { copyContext, isSent, parseIgnore } from '../support/deploy/image/build-context.ts';
 import { parseDockerfile } from '../support/deploy/image/dockerfile.ts';
@@ -41,11 +41,12 @@ describe('deploy/Dockerfile', () => {
   it('hadolint finds nothing', (t) => {
     const hadolint = findTool('hadolint');
     if (!hadolint) return skipWithout(t, toolIsNeeded('hadolint'));
-    const { status, stdout, stderr } = spawnSync(
-      hadolint,
-      ['--no-color', '--failure-threshold', 'style', join(root, 'deploy/Dockerfile')],
-      { encoding: 'utf8' },
-    );
+    const { status, stdout, stderr } = runSync(hadolint, [
+      '--no-color',
+      '--failure-threshold',
+      'style',
+      join(root, 'deploy/Dockerfile'),
+    ]);
     assert.equal(status, 0, stdout + stderr);
   });
 
@@ -105,7 +106,7 @@ describe('the image', { timeout: 1_500_000 }, () => {
   // mkdtemp creates a private folder, and the server runs as another user.
   chmodSync(folder, 0o755);
   after(() => {
-    spawnSync('chmod', ['-R', 'u+w', folder]);
+    runSync('chmod', ['-R', 'u+w', folder]);
     rmSync(folder, { recursive: true, force: true });
   });
   const account = isRoot() ? { uid: 10_001, gid: 10_001 } : {};
@@ -125,7 +126,7 @@ describe('the image', { timeout: 1_500_000 }, () => {
     image = buildImage(dockerfile, { context, folder, env: base.env });
     app = join(image.root, image.workdir);
     // As root the server runs as another user, which owns none of the files.
-    if (!isRoot()) spawnSync('chmod', ['-R', 'a-w', app]);
+    if (!isRoot()) runSync('chmod', ['-R', 'a-w', app]);
     [port, workerPort] = [await freePort(), await freePort()];
     env = variables();
   });

@@ -1,6 +1,5 @@
 /** The npm package: its files and size, and installations outside the checkout, also where only an older Node is installed. */
 import assert from 'node:assert/strict';
-import { spawnSync } from 'node:child_process';
 import {
   chmodSync,
   cpSync,
@@ -18,6 +17,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { after, before, describe, it, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
+import { runSync } from '../support/child-process.ts';
 import { findNpm, findOlderNode, oldestNode, provideNode } from '../support/deploy/image/npm.ts';
 import { createDatabase, environment, skipWithout } from '../support/harness.ts';
 import { askToken, freePort, type Program, startProgram, until, untilHealthy } from '../support/programs.ts';
@@ -58,9 +58,11 @@ const forbidden = [
   /\.(pem|key|p12|dump|log|tgz)$/,
 ];
 
+const installMs = 300_000;
+
 function succeed(command: string, args: string[], cwd: string, env: NodeJS.ProcessEnv): string {
-  const { status, stdout, stderr, error } = spawnSync(command, args, { cwd, env, encoding: 'utf8' });
-  assert.equal(status, 0, `${command} ${args.join(' ')}: ${error ?? ''}\n${stdout}\n${stderr}`);
+  const { status, stdout, stderr } = runSync(command, args, { cwd, env, timeout: installMs });
+  assert.equal(status, 0, `${command} ${args.join(' ')}\n${stdout}\n${stderr}`);
   return stdout + stderr;
 }
 

@@ -1,6 +1,5 @@
 /** deploy/systemd: systemd accepts the units, they are hardened, and every variable in them is one of ours. */
 import assert from 'node:assert/strict';
-import { spawnSync } from 'node:child_process';
 import {
   chmodSync,
   cpSync,
@@ -17,6 +16,7 @@ import { dirname, join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { type Variable, variables } from '../../src/kernel/config/variables.ts';
+import { runSync } from '../support/child-process.ts';
 import { createEmptyDatabase, skipWithout } from '../support/harness.ts';
 import { findProgram, startProgram } from '../support/programs.ts';
 
@@ -74,7 +74,7 @@ describe('deploy/systemd', () => {
     const analyze = findProgram('systemd-analyze');
     if (!analyze) return skipWithout(t, 'systemd-analyze');
     const args = ['verify', '--man=no', `--root=${systemRoot(t)}`, ...units];
-    const { status, stdout, stderr } = spawnSync(analyze, args, { encoding: 'utf8' });
+    const { status, stdout, stderr } = runSync(analyze, args);
     assert.equal(stdout + stderr, '');
     assert.equal(status, 0);
   });
@@ -89,9 +89,7 @@ describe('deploy/systemd', () => {
         `--root=${systemRoot(t)}`,
         '--no-pager',
       ];
-      const { status, stdout, stderr } = spawnSync(analyze, ['security', ...options, unit], {
-        encoding: 'utf8',
-      });
+      const { status, stdout, stderr } = runSync(analyze, ['security', ...options, unit]);
       assert.equal(status, 0, stdout + stderr);
       assert.match(stdout, /Overall exposure level/);
     });
@@ -141,13 +139,10 @@ describe('deploy/systemd', () => {
     const etc = mkdtempSync(join(tmpdir(), 'countersign-etc-'));
     t.after(() => rmSync(etc, { recursive: true, force: true }));
     mkdirSync(join(etc, 'secrets'));
-    const keys = spawnSync(
-      '/bin/sh',
-      ['-euc', step('3. Keys and secrets').replaceAll('/etc/countersign', etc)],
-      {
-        encoding: 'utf8',
-      },
-    );
+    const keys = runSync('/bin/sh', [
+      '-euc',
+      step('3. Keys and secrets').replaceAll('/etc/countersign', etc),
+    ]);
     assert.equal(keys.status, 0, keys.stderr);
     writeFileSync(join(etc, 'secrets/database-url'), `${await createEmptyDatabase()}\n`);
     writeFileSync(join(etc, 'secrets/redis-url'), 'memory://\n');
@@ -187,10 +182,9 @@ describe('deploy/systemd', () => {
         .replace('settings=/etc/countersign\n', `settings=${etc}\n`)
         .replace('"$program/node"', process.execPath)
         .replace('"$program/node_modules/countersign/bin/countersign.js"', printer);
-      const { status, stdout, stderr } = spawnSync('/bin/sh', ['-c', script, 'countersign', 'doctor'], {
+      const { status, stdout, stderr } = runSync('/bin/sh', ['-c', script, 'countersign', 'doctor'], {
         env: { PATH: process.env.PATH },
         cwd: etc,
-        encoding: 'utf8',
       });
       const env = Object.fromEntries(
         Object.entries<string>(JSON.parse(stdout || '{}')).filter(([name]) => !ofShells.has(name)),
@@ -270,10 +264,7 @@ describe('deploy/systemd', () => {
     const env = Object.fromEntries(assignments(unit.replace('$name', 'id.example.com')));
     assert.deepEqual(Object.keys(env), ['COUNTERSIGN_HOST', 'COUNTERSIGN_NODES']);
     const args = ['adapt', '--adapter', 'caddyfile', '--config', join(root, file)];
-    const { status, stdout, stderr } = spawnSync(caddy, args, {
-      encoding: 'utf8',
-      env: { ...process.env, ...env },
-    });
+    const { status, stdout, stderr } = runSync(caddy, args, { env: { ...process.env, ...env } });
     assert.equal(status, 0, stderr);
     assert.match(stdout, /"host":\["id\.example\.com"\]/);
     assert.match(stdout, /"upstreams":\[\{"dial":"127\.0\.0\.1:3000"\}\]/);

@@ -6,6 +6,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
+import { succeedSync } from '../support/child-process.ts';
 import { type Run, startCommandLine } from '../support/command-line.ts';
 import { skipWithout } from '../support/harness.ts';
 import { startPeer } from '../support/peers/http-peer.ts';
@@ -244,13 +245,12 @@ describe('output', () => {
   });
 
   it('a pipe that is closed early is no error', async (t) => {
-    const { execFileSync } = await import('node:child_process');
     if (!existsSync('/bin/sh')) return skipWithout(t, 'sh');
     const { bin } = await import('../support/programs.ts');
-    const out = execFileSync(
+    const out = succeedSync(
       '/bin/sh',
       ['-c', `"$0" "$1" audit list --all 2>&1 | head -1`, process.execPath, bin],
-      { env: { PATH: process.env.PATH, HOME: folder, ...asOperator }, cwd: folder, encoding: 'utf8' },
+      { env: { PATH: process.env.PATH, HOME: folder, ...asOperator }, cwd: folder },
     );
     assert.match(out, /^eventId /);
   });

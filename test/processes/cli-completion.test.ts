@@ -1,10 +1,10 @@
 /** The completion scripts, in the shells that are installed. */
 import assert from 'node:assert/strict';
-import { execFileSync } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, describe, it } from 'node:test';
+import { succeedSync } from '../support/child-process.ts';
 import { runCommand } from '../support/command-line.ts';
 import { skipWithout } from '../support/harness.ts';
 import { findProgram } from '../support/programs.ts';
@@ -40,7 +40,7 @@ describe('completion', () => {
       ['countersign agents create --allowed-scopes agents:', ['read', 'write']],
     ] as typeof cases) {
       const script = `source "$0"; COMP_LINE="$1"; COMP_POINT=\${#1}; _countersign; printf '%s\\n' "\${COMPREPLY[@]}"`;
-      const out = execFileSync('bash', ['-c', script, file, line], { encoding: 'utf8' });
+      const out = succeedSync('bash', ['-c', script, file, line]);
       assert.deepEqual(out.trim().split('\n').sort(), offered, line);
     }
   });
@@ -52,7 +52,7 @@ describe('completion', () => {
       _describe() { local -a list; list=("\${(@P)2}"); print -l -- "\${(@)list%%:*}"; }`;
     for (const [line, offered] of cases) {
       const script = `${stubs}; source "$1"; words=(\${(s: :)2}); [[ $2 == *' ' ]] && words+=(''); CURRENT=$#words; _countersign`;
-      const out = execFileSync('zsh', ['-fc', script, 'zsh', file, line], { encoding: 'utf8' });
+      const out = succeedSync('zsh', ['-fc', script, 'zsh', file, line]);
       const last = line.slice(line.lastIndexOf(' ') + 1);
       assert.deepEqual(
         out
@@ -70,9 +70,7 @@ describe('completion', () => {
     if (!findProgram('fish')) return skipWithout(t, 'fish');
     const file = await scriptFor('fish');
     for (const [line, offered] of cases) {
-      const out = execFileSync('fish', ['-N', '-c', `source $argv[1]; complete -C $argv[2]`, file, line], {
-        encoding: 'utf8',
-      });
+      const out = succeedSync('fish', ['-N', '-c', `source $argv[1]; complete -C $argv[2]`, file, line]);
       const words = out
         .trim()
         .split('\n')

@@ -1,6 +1,5 @@
 /** `countersign dev`: starts an instance from an empty folder, stops all processes, and restarts with the same data. */
 import assert from 'node:assert/strict';
-import { spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { chmodSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { createServer } from 'node:net';
@@ -10,6 +9,7 @@ import { after, before, describe, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { findPostmaster, readPostmasterFile } from '../../src/adapters/embedded-postgres/postmaster.ts';
+import { runSync } from '../support/child-process.ts';
 import { newAgent, skipWithout } from '../support/harness.ts';
 import {
   authorize,
@@ -152,10 +152,7 @@ describe('dev', () => {
     const pasted = /curl [\s\S]*?client_secret=\S+/.exec(program.output())?.[0];
     assert.ok(pasted, program.output());
     if (findProgram('curl')) {
-      const { stdout, stderr } = spawnSync('sh', ['-c', pasted], {
-        encoding: 'utf8',
-        env: { PATH: process.env.PATH },
-      });
+      const { stdout, stderr } = runSync('sh', ['-c', pasted], { env: { PATH: process.env.PATH } });
       assert.equal(JSON.parse(stdout || '{}').token_type, 'Bearer', `${stdout}\n${stderr}`);
     } else skipWithout(t, 'curl');
     await stop(program, folder, port);

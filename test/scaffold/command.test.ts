@@ -1,6 +1,5 @@
 /** `countersign scaffold` as a command, and its archive read by other programs. */
 import assert from 'node:assert/strict';
-import { execFileSync } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer, type ServerResponse } from 'node:http';
@@ -11,6 +10,7 @@ import { after, afterEach, describe, it } from 'node:test';
 import { strToU8, zipSync } from 'fflate';
 import { unpack } from '../../src/adapters/zip.ts';
 import { unpackLimits } from '../../src/commands/client/scaffold.ts';
+import { succeedSync } from '../support/child-process.ts';
 import { createDatabase, environment, newAgent, skipWithout } from '../support/harness.ts';
 import {
   authorize,
@@ -251,5 +251,5 @@ for entry in archive.infolist():
     assert entry.external_attr >> 16 == 0o100644, entry
     assert entry.date_time == (1980, 1, 1, 0, 0, 0), entry
 print(len(archive.namelist()))`;
-  assert.ok(Number(execFileSync('python3', ['-c', script, file], { encoding: 'utf8' })) > 10);
+  assert.ok(Number(succeedSync('python3', ['-c', script, file])) > 10);
 });

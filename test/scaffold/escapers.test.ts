@@ -1,12 +1,12 @@
 /** Escapes ten thousand texts for each language and reads them back with that language. */
 import assert from 'node:assert/strict';
-import { execFileSync } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, describe, it } from 'node:test';
 import fc from 'fast-check';
 import { escapers } from '../../src/features/scaffold/literals.ts';
+import { succeedSync } from '../support/child-process.ts';
 import { skipWithout } from '../support/harness.ts';
 import { findProgram } from '../support/programs.ts';
 import { hostile } from '../support/scaffold/projects.ts';
@@ -92,12 +92,7 @@ interface Reader {
 const timeout = 900_000;
 
 const execute = (program: string, ...args: string[]): string =>
-  execFileSync(program, args, {
-    cwd: folder,
-    encoding: 'utf8',
-    maxBuffer: 64 * 1024 * 1024,
-    timeout,
-  });
+  succeedSync(program, args, { cwd: folder, timeout });
 
 const inGroups = (literals: readonly string[], size: number): string[][] =>
   Array.from({ length: Math.ceil(literals.length / size) }, (_, at) =>

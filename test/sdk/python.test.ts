@@ -1,11 +1,11 @@
 /** The Python SDK: built as a wheel, installed into a fresh environment, checked with its own tools, and run against a server. */
 import assert from 'node:assert/strict';
-import { execFile } from 'node:child_process';
 import { copyFileSync, cpSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, describe, it, type TestContext } from 'node:test';
 import { fileURLToPath } from 'node:url';
+import { succeed } from '../support/child-process.ts';
 import { clientOf, listen } from '../support/clients/listening.ts';
 import { skipWithout } from '../support/harness.ts';
 import { startReceiver, trustTestAuthority } from '../support/peers/receivers.ts';
@@ -22,18 +22,8 @@ const timeout = 600_000;
 const isMissing = !findProgram('python3');
 
 function run(command: string, args: readonly string[], env: Record<string, string> = {}): Promise<string> {
-  const options = {
-    cwd: project,
-    env: { ...process.env, PYTHONDONTWRITEBYTECODE: '1', ...env },
-    timeout,
-    maxBuffer: 32 * 1024 * 1024,
-  };
-  return new Promise((resolve, reject) => {
-    execFile(command, [...args], options, (error, stdout, stderr) => {
-      if (!error) resolve(stdout);
-      else reject(new Error(`${command} ${args.join(' ')}: ${error.code}\n${stdout}${stderr}`));
-    });
-  });
+  const variables = { ...process.env, PYTHONDONTWRITEBYTECODE: '1', ...env };
+  return succeed(command, args, { cwd: project, env: variables, timeout });
 }
 
 /** The wheel with all its extras, once. */

@@ -59,6 +59,20 @@ const slowest = [
   'src/kernel/http/input/allowed-methods.test.ts',
 ];
 
+/** These install packages or build with another compiler, so they need a network: `npm run test:all`, not `npm test`. */
+const installing = new Set([
+  'sdk/typescript/test/package.test.ts',
+  'test/clients/protected-apis.test.ts',
+  'test/deploy/container.test.ts',
+  'test/deploy/package.test.ts',
+  'test/scaffold/go.test.ts',
+  'test/scaffold/java.test.ts',
+  'test/scaffold/python.test.ts',
+  'test/scaffold/rust.test.ts',
+  'test/scaffold/typescript.test.ts',
+  'test/sdk/python.test.ts',
+]);
+
 export const isSlow = (file: string): boolean => slowest.includes(file);
 
 const all = () =>
@@ -74,11 +88,16 @@ const isQuick = (file: string) =>
   rules.includes(file) ||
   ((file.startsWith('src/kernel/') || (file.startsWith('src/') && isMain(file))) && !isSlow(file));
 
-/** `--quick`, or the files to run; all without either. */
+/** `--quick`, `--installing`, or the files to run; without any, all files that need no network. */
 export function selectFiles(args: readonly string[]): string[] {
-  const files = args.filter((arg) => arg !== '--quick');
-  const selected = files.length > 0 ? files : args.includes('--quick') ? all().filter(isQuick) : all();
-  return selected.toSorted((a, b) => rank(a) - rank(b));
+  return select(args).toSorted((a, b) => rank(a) - rank(b));
+}
+
+function select(args: readonly string[]): readonly string[] {
+  const files = args.filter((arg) => !arg.startsWith('--'));
+  if (files.length > 0) return files;
+  if (args.includes('--quick')) return all().filter(isQuick);
+  return all().filter((file) => installing.has(file) === args.includes('--installing'));
 }
 
 const rank = (file: string) => (isSlow(file) ? slowest.indexOf(file) : slowest.length);

@@ -1,6 +1,5 @@
 /** The packed package, installed into an empty project, used from TypeScript and from JavaScript on an older Node. */
 import assert from 'node:assert/strict';
-import { execFile } from 'node:child_process';
 import {
   mkdirSync,
   mkdtempSync,
@@ -14,13 +13,13 @@ import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { after, before, describe, it, type TestContext } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { promisify } from 'node:util';
+import { succeed } from '../../../test/support/child-process.ts';
 import { listen } from '../../../test/support/clients/listening.ts';
 import { skipWithout } from '../../../test/support/harness.ts';
 
 const root = fileURLToPath(new URL('../../..', import.meta.url));
 const sdk = fileURLToPath(new URL('..', import.meta.url));
-const run = promisify(execFile);
+const installMs = 240_000;
 const npm = process.env.npm_execpath;
 const project = mkdtempSync(join(tmpdir(), 'countersign-sdk-'));
 after(() => rmSync(project, { recursive: true, force: true }));
@@ -37,8 +36,8 @@ const quickstart =
 async function olderNode(): Promise<string | undefined> {
   for (const folder of (process.env.PATH ?? '').split(delimiter)) {
     const node = join(folder, 'node');
-    const { stdout } = await run(node, ['--version']).catch(() => ({ stdout: '' }));
-    const major = Number(/^v(\d+)/.exec(stdout)?.[1] ?? 0);
+    const version = await succeed(node, ['--version']).catch(() => '');
+    const major = Number(/^v(\d+)/.exec(version)?.[1] ?? 0);
     if (major >= 20 && major < 24) return node;
   }
   return undefined;
@@ -52,12 +51,12 @@ describe('the packed package', () => {
     async () => {
       if (!npm) return;
       const pack = [npm, 'pack', '--pack-destination', project];
-      await run(process.execPath, pack, { cwd: sdk });
+      await succeed(process.execPath, pack, { cwd: sdk });
       const archive = readdirSync(project).find((name) => name.endsWith('.tgz'));
       assert.ok(archive);
       writeFileSync(join(project, 'package.json'), '{"private":true,"type":"module"}');
       const install = ['install', '--prefer-offline', '--no-audit', '--no-fund', `./${archive}`];
-      await run(process.execPath, [npm, ...install], { cwd: project });
+      await succeed(process.execPath, [npm, ...install], { cwd: project, timeout: installMs });
     },
     { timeout: 300_000 },
   );
@@ -78,8 +77,8 @@ describe('the packed package', () => {
     writeFileSync(join(project, 'whoami.mjs'), quickstart);
     const older = await olderNode();
     for (const node of [process.execPath, ...(older ? [older] : [])]) {
-      const { stdout } = await run(node, ['whoami.mjs'], { cwd: project, env });
-      assert.equal(stdout, `I am ${email}, and I am active.\n`);
+      const printed = await succeed(node, ['whoami.mjs'], { cwd: project, env });
+      assert.equal(printed, `I am ${email}, and I am active.\n`);
     }
     if (!older) skipWithout(test, 'a Node from 20 to 23');
   });
@@ -88,8 +87,8 @@ describe('the packed package', () => {
     const node = (await olderNode()) ?? process.execPath;
     const names = ['', '/fastify', '/express', '/hono'].map((name) => `'@countersign/sdk${name}'`).join(', ');
     const program = `for (const name of [${names}]) console.log(Object.keys(await import(name)).length > 0);`;
-    const { stdout } = await run(node, ['--input-type=module', '-e', program], { cwd: project });
-    assert.equal(stdout, 'true\n'.repeat(4));
+    const printed = await succeed(node, ['--input-type=module', '-e', program], { cwd: project });
+    assert.equal(printed, 'true\n'.repeat(4));
   });
 
   withNpm('TypeScript: types in strict mode, and wrong uses are errors', async () => {
@@ -113,7 +112,7 @@ describe('the packed package', () => {
     writeFileSync(join(project, 'quickstart.ts'), quickstart);
     writeFileSync(join(project, 'program.ts'), program);
     const tsc = join(root, 'node_modules/.bin/tsc');
-    await run(tsc, ['-p', project]).catch((error) => assert.fail(error.stdout));
+    await succeed(tsc, ['-p', project]);
   });
 });
 

@@ -1,21 +1,19 @@
 /** The same program on Deno, on Bun, in a page of a browser and in a worker, with a real server. */
 import assert from 'node:assert/strict';
-import { execFile } from 'node:child_process';
 import { once } from 'node:events';
-import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join, normalize } from 'node:path';
 import { after, describe, it } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { promisify } from 'node:util';
 import { chromium, type Page } from 'playwright-core';
+import { succeed } from '../../../test/support/child-process.ts';
 import { skipWithout } from '../../../test/support/harness.ts';
 import { findBrowser, findProgram } from '../../../test/support/programs.ts';
 import { startOrders } from './orders.ts';
 
-const run = promisify(execFile);
 const root = fileURLToPath(new URL('../../..', import.meta.url));
 const sdk = fileURLToPath(new URL('..', import.meta.url));
 const timeout = 120_000;
@@ -27,7 +25,7 @@ const installed = join(project, 'node_modules/@countersign/sdk');
 mkdirSync(installed, { recursive: true });
 cpSync(join(sdk, 'package.json'), join(installed, 'package.json'));
 cpSync(join(root, 'node_modules/jose'), join(project, 'node_modules/jose'), { recursive: true });
-await run(join(root, 'node_modules/.bin/tsc'), [
+await succeed(join(root, 'node_modules/.bin/tsc'), [
   ...['-p', join(sdk, 'tsconfig.build.json')],
   ...['--outDir', join(installed, 'dist')],
 ]);
@@ -71,7 +69,10 @@ const folders: Readonly<Record<string, string>> = {
 const files = createServer(({ url = '/' }, response) => {
   const [, first = '', rest = ''] = /^\/(?:(\w+)\/)?(.*)$/.exec(normalize(url)) ?? [];
   if (rest === '') return response.setHeader('content-type', 'text/html').end('<!doctype html>');
-  const text = readFileSync(join(folders[first] ?? project, rest), 'utf8')
+  const file = join(folders[first] ?? project, rest);
+  // A browser with windows asks for /favicon.ico.
+  if (!existsSync(file)) return response.writeHead(404).end();
+  const text = readFileSync(file, 'utf8')
     .replaceAll("from '@countersign/sdk'", "from '/sdk/sdk.js'")
     .replaceAll("from 'jose'", "from '/jose/index.js'");
   return response.setHeader('content-type', 'text/javascript').end(text);
@@ -106,8 +107,8 @@ describe('the SDK runs', () => {
       const program = findProgram(name);
       if (!program) return skipWithout(t, name);
       const env = { PATH: process.env.PATH, HOME: project, SETTINGS: JSON.stringify(settings) };
-      const { stdout } = await run(program, [...args, 'main.mjs'], { cwd: project, env });
-      assert.deepEqual(JSON.parse(stdout), expected);
+      const printed = await succeed(program, [...args, 'main.mjs'], { cwd: project, env, timeout });
+      assert.deepEqual(JSON.parse(printed), expected);
     });
 
   const inBrowser = (title: string, work: (page: Page) => Promise<unknown>) =>

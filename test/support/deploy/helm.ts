@@ -37,7 +37,7 @@ export function helm(...args: string[]): Promise<HelmResult> {
     execFile(
       findTool('helm') ?? 'helm',
       args,
-      { env: { PATH: process.env.PATH, HOME: folder }, maxBuffer: 16 * 2 ** 20 },
+      { env: { PATH: process.env.PATH, HOME: folder }, maxBuffer: 16 * 2 ** 20, timeout: 120_000 },
       (error, stdout, stderr) =>
         resolve({
           exitCode: error === null ? 0 : Number(error.code ?? 1),

@@ -1,4 +1,4 @@
-/** The architecture rules of docs/architecture.md, checked on the imports and on the folders of a source tree. */
+/** The architecture rules of docs/architecture.md, checked on the imports of a source tree. */
 import { existsSync, globSync, readFileSync } from 'node:fs';
 import { dirname, join, normalize, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -33,9 +33,9 @@ const ambient: Record<string, RegExp> = {
 /** The methods of Node's console; the word is also a name in our own code. */
 const printing = /(?<![\w.])console\.(?:log|error|warn|info|debug|dir|table|trace)\b/;
 
-const maxFilesPerFolder = 14;
-const maxFilesOfKernelRoot = 12;
-const maxLinesOfApp = 150;
+/** Programs that tests run to their end have a time limit there. */
+const childProcesses = 'test/support/child-process.ts';
+const blocking = /\bimport \{[^}]*\b(?:spawnSync|execFileSync|execSync)\b/;
 
 /** Every violation as `file: rule`, for the tree at `root` (a folder with `src/` and perhaps `bench/` in it). */
 export function findViolations(root: URL): string[] {
@@ -54,24 +54,10 @@ export function findViolations(root: URL): string[] {
       .filter(({ file }) => file.startsWith('src/'))
       .flatMap(({ file, code }) => violationsOf(file.slice('src/'.length), code)),
     ...importCycles(imports).map((cycle) => `import cycle: ${cycle.join(' → ')}`),
-    ...sizeViolations([
-      ...sources.map(({ file, code }) => ({ file, lines: code.split('\n').length })),
-      ...globSync('test/support/**/*.ts', { cwd: folder }).map((file) => ({ file, lines: 0 })),
-    ]),
-  ];
-}
-
-/** Folders with too many source files, and a composition root that is too long. */
-export function sizeViolations(sources: readonly { file: string; lines: number }[]): string[] {
-  const perFolder = Map.groupBy(sources, ({ file }) => dirname(file));
-  const crowded = [...perFolder].flatMap(([folder, { length }]) => {
-    const max = folder === 'src/kernel' ? maxFilesOfKernelRoot : maxFilesPerFolder;
-    return length > max ? [`${folder}: has ${length} source files, at most ${max}`] : [];
-  });
-  const long = sources.filter(({ file, lines }) => file === 'src/app.ts' && lines > maxLinesOfApp);
-  return [
-    ...crowded,
-    ...long.map(({ file, lines }) => `${file}: has ${lines} lines, at most ${maxLinesOfApp}`),
+    ...globSync('{test,sdk/typescript/test}/**/*.ts', { cwd: folder, exclude: ['test/fixtures/**'] })
+      .filter((file) => file !== childProcesses && blocking.test(readFileSync(join(folder, file), 'utf8')))
+      .sort()
+      .map((file) => `${file}: starts a program without a time limit`),
   ];
 }
 

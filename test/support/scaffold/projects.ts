@@ -12,6 +12,7 @@ import { after, describe, it, type TestContext } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { unpack } from '../../../src/adapters/zip.ts';
 import { unpackLimits } from '../../../src/commands/client/scaffold.ts';
+import { registryVariables } from '../child-process.ts';
 import { skipWithout } from '../harness.ts';
 import { authorize, findProgram, freePort } from '../programs.ts';
 import { type ScaffoldServer, startScaffoldServer } from './server.ts';
@@ -58,6 +59,7 @@ const developer = (): Record<string, string | undefined> => ({
         !/^(npm_|NODE_|TEST_|INIT_CWD|API_URL|CLIENT_|ORGANIZATION_|ACCEPT_|WEBHOOK_|TOKEN_)/.test(name),
     ),
   ),
+  ...registryVariables(),
   PATH: `${dirname(process.execPath)}:${process.env.PATH}`,
 });
 

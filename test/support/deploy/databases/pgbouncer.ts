@@ -1,10 +1,10 @@
 /** PgBouncer in transaction mode before the test database server. Undefined when it is not installed. */
-import { execFileSync } from 'node:child_process';
 import { mkdtempSync, writeFileSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after } from 'node:test';
+import { succeedSync } from '../../child-process.ts';
 import { freePort, type Program, until } from '../../programs.ts';
 import { findTool } from '../tools.ts';
 import { chownToUnprivileged, startUnprivileged } from './unprivileged.ts';
@@ -17,7 +17,7 @@ export interface PgBouncer {
 
 /** From 1.21; earlier ones refuse the setting. */
 function knowsPreparedStatements(path: string): boolean {
-  const said = execFileSync(path, ['--version'], { encoding: 'utf8' });
+  const said = succeedSync(path, ['--version']);
   const [, major = '0', minor = '0'] = /PgBouncer (\d+)\.(\d+)/.exec(said) ?? [];
   return Number(major) > 1 || Number(minor) >= 21;
 }

@@ -3,9 +3,9 @@
  * folders, and RUN runs in them. So a RUN step must not name an absolute path.
  */
 import assert from 'node:assert/strict';
-import { spawnSync } from 'node:child_process';
 import { cpSync, existsSync, mkdirSync, statSync } from 'node:fs';
 import { basename, join, posix } from 'node:path';
+import { runSync } from '../../child-process.ts';
 import { type Dockerfile, parseAssignments, parseExec, type Stage, substitute } from './dockerfile.ts';
 
 /** The final stage. */
@@ -97,11 +97,10 @@ function run(command: string, cwd: string, env: NodeJS.ProcessEnv): void {
     /(^|[\s"'=])\//,
     'a RUN step with an absolute path would leave the folder of its stage',
   );
-  const { status, stdout, stderr } = spawnSync('/bin/sh', ['-c', command], {
+  const { status, stdout, stderr } = runSync('/bin/sh', ['-c', command], {
     cwd,
     env,
-    encoding: 'utf8',
-    maxBuffer: 64 * 1024 * 1024,
+    timeout: 300_000,
   });
   assert.equal(status, 0, `RUN ${command}\n${stdout}\n${stderr}`);
 }

@@ -1,7 +1,7 @@
 /** npm and the versions of Node that run it, as on the machine of a user. */
-import { spawnSync } from 'node:child_process';
-import { chmodSync, cpSync, mkdirSync, realpathSync, writeFileSync } from 'node:fs';
+import { chmodSync, cpSync, existsSync, mkdirSync, realpathSync, writeFileSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
+import { registryVariables, runSync } from '../../child-process.ts';
 import { findProgram } from '../../programs.ts';
 
 /** The oldest Node that runs the server; bin/countersign.js has the same number. */
@@ -18,7 +18,8 @@ export function findNpm(): string | undefined {
 export function findOlderNode(): string | undefined {
   const candidates = (process.env.PATH ?? '').split(delimiter).map((folder) => join(folder, 'node'));
   return candidates.find((path) => {
-    const { stdout, status } = spawnSync(path, ['--version'], { encoding: 'utf8' });
+    if (!existsSync(path)) return false;
+    const { stdout, status } = runSync(path, ['--version']);
     return status === 0 && Number(/^v(\d+)/.exec(stdout)?.[1] ?? oldestNode) < oldestNode;
   });
 }
@@ -40,6 +41,7 @@ export function provideNode(folder: string, npm: string, node = process.execPath
   return {
     node: join(bin, 'node'),
     env: {
+      ...registryVariables(),
       PATH: [bin, '/usr/local/bin', '/usr/bin', '/bin'].join(delimiter),
       HOME: process.env.HOME,
       // `npm ci` of this checkout has filled the cache.
