@@ -1,6 +1,6 @@
 /**
  * `npm test [-- files…]` and `npm run test:quick`: starts a real PostgreSQL, migrates a template database that every test
- * file clones, runs the tests with node:test, and reports the slowest files and the skipped tests with reasons.
+ * file clones, runs the tests with node:test, prints each file when it ends, and reports the skipped tests with reasons.
  * REQUIRE_ALL=1 turns a skip into a failure.
  */
 import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
@@ -8,9 +8,9 @@ import { enableCompileCache } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join, relative } from 'node:path';
 import { run } from 'node:test';
-import { spec } from 'node:test/reporters';
 import { fileURLToPath } from 'node:url';
 import { groupFiles } from './support/groups.ts';
+import { createReport } from './support/report.ts';
 import { selectFiles } from './support/selection.ts';
 
 const started = performance.now();
@@ -87,11 +87,12 @@ async function migrateTemplate(env: Record<string, string>) {
 async function runTests(variables: NodeJS.ProcessEnv): Promise<number> {
   Object.assign(process.env, variables, { NODE_COMPILE_CACHE: compileCache });
   const groups = groupFiles(files, folder);
-  const grouped = new Set(
-    groups.filter(({ module }) => module.startsWith(folder)).flatMap((group) => group.files),
-  );
-  const durations: { file: string; seconds: number }[] = [];
-  let passed = true;
+  const known = new Set(files);
+  const report = createReport({
+    line: console.log,
+    fileOf: (name) => [name, relative('.', name)].find((path) => known.has(path)),
+    files,
+  });
   const tests = run({
     files: groups.map(({ module }) => module),
     // Cedar's WebAssembly without the optimizing compiler, as in `npm run serve`: saves a third of the start time.
@@ -101,23 +102,17 @@ async function runTests(variables: NodeJS.ProcessEnv): Promise<number> {
     timeout: 600_000,
     signal: stopping.signal,
   });
-  const note = (file: string, milliseconds: number) => durations.push({ file, seconds: milliseconds / 1000 });
-  tests.on('test:complete', ({ name, nesting, details }) => {
-    if (nesting === 0 && grouped.has(name)) note(name, details.duration_ms);
-  });
-  tests.on('test:summary', ({ file, duration_ms, success }) => {
+  let passed = true;
+  tests.on('test:complete', report.complete);
+  tests.on('test:stderr', ({ message }) => process.stderr.write(message));
+  // Without a file: the totals of the run.
+  tests.on('test:diagnostic', ({ file, message }) => file ?? console.log(`ℹ ${message}`));
+  tests.on('test:summary', ({ success }) => {
     passed &&= success;
-    if (file && !file.startsWith(folder)) note(relative('.', file), duration_ms);
   });
-  for await (const line of tests.compose(spec)) process.stdout.write(line);
-  reportSlowest(durations);
+  for await (const _ of tests);
+  report.end();
   return passed ? 0 : 1;
-}
-
-function reportSlowest(durations: readonly { file: string; seconds: number }[]) {
-  const slowest = durations.toSorted((a, b) => b.seconds - a.seconds).slice(0, 10);
-  const lines = slowest.map(({ file, seconds }) => `  ${seconds.toFixed(1).padStart(6)} s  ${file}`);
-  console.log(`\nSlowest files:\n${lines.join('\n')}`);
 }
 
 function reportSkips(): number {
