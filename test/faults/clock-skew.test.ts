@@ -3,18 +3,16 @@
  * and ended. A token that was issued later is active at once.
  */
 import assert from 'node:assert/strict';
-import { randomUUID } from 'node:crypto';
-import { after, describe, it } from 'node:test';
-import { createTestClock, startApp, type TestApp } from '../support/harness.ts';
+import { describe, it } from 'node:test';
+import { createTestClock, type TestApp } from '../support/harness.ts';
 import { startRedis, withRedis } from '../support/programs.ts';
 import { createConsoleClient, startConsoleApp } from '../support/scenarios/console.ts';
-import { createDelegationClient } from '../support/scenarios/delegations.ts';
+import { createDelegationClient, type IssuedDelegation } from '../support/scenarios/delegations.ts';
 import { createTenant, type Tenant } from '../support/scenarios/plans.ts';
 import { createGrants, type TestResource } from '../support/scenarios/resources/grants.ts';
 
 const redis = await startRedis();
 const skip = redis ? false : 'needs redis-server';
-after(() => redis?.program.kill());
 
 const patch = async (node: TestApp, path: string, payload: object) => {
   const answer = await node.call('PATCH', `/api/v1/${path}`, { token: await node.token(), payload });
@@ -24,6 +22,8 @@ const patch = async (node: TestApp, path: string, payload: object) => {
 interface Subject {
   readonly tenant: Tenant;
   readonly resource: TestResource;
+  /** The subject of a delegation to the tenant's agent. */
+  readonly lender?: { readonly agentId: string; readonly chain: IssuedDelegation };
 }
 
 const scopes = ['read', 'write'];
@@ -65,8 +65,37 @@ const ofResource = (owner: 'own' | 'other'): TokenKind => ({
   issue: (node, { tenant, resource }) => ask(node, tenant, { resource: resource.identifier }),
 });
 
-const grantAgain = (node: TestApp, { tenant, resource }: Subject) =>
-  createGrants(node).grant(tenant.agentId, resource, scopes);
+/** A token by which the agent acts for another of its organization, which holds the grant. */
+const delegated = (more: 'own API' | 'resource'): TokenKind => ({
+  async prepare(node) {
+    const tenant = await createTenant(node);
+    const { organizationId } = tenant;
+    const { register, grant } = createGrants(node);
+    const resource = await register({ organizationId });
+    const subject = await node.agent({ organization_id: organizationId });
+    const { createDelegation } = createDelegationClient(node);
+    await grant(subject.agentId, resource, scopes);
+    const chain = await createDelegation(
+      await node.token(undefined, subject),
+      tenant,
+      more === 'resource' ? scopes : ['agents:read'],
+      more === 'resource' ? { resource: [resource.identifier] } : {},
+    );
+    return { tenant, resource, lender: { agentId: subject.agentId, chain } };
+  },
+  issue: (node, { tenant, lender }) =>
+    createDelegationClient(node).redeem(tenant, lender?.chain as IssuedDelegation),
+});
+
+/** To the agent whose scopes the token carries. */
+const grantScopes = (node: TestApp, { tenant, lender, resource }: Subject, granted = scopes) =>
+  createGrants(node).grant(lender?.agentId ?? tenant.agentId, resource, granted);
+const grantAgain = (node: TestApp, subject: Subject) => grantScopes(node, subject);
+
+const suspendOrganization = (node: TestApp, { tenant }: Subject) =>
+  patch(node, `organizations/${tenant.organizationId}`, { status: 'suspended' });
+const reactivateOrganization = (node: TestApp, { tenant }: Subject) =>
+  patch(node, `organizations/${tenant.organizationId}`, { status: 'active' });
 
 interface End {
   readonly token: TokenKind;
@@ -87,15 +116,23 @@ const ends: Record<string, End> = {
   },
   'organization suspended and reactivated': {
     token: own,
-    end: (node, { tenant }) =>
-      patch(node, `organizations/${tenant.organizationId}`, { status: 'suspended' }),
-    restore: (node, { tenant }) =>
-      patch(node, `organizations/${tenant.organizationId}`, { status: 'active' }),
+    end: suspendOrganization,
+    restore: reactivateOrganization,
   },
   'grant narrowed and widened': {
     token: ofResource('own'),
-    end: (node, { tenant, resource }) => createGrants(node).grant(tenant.agentId, resource, ['read']),
+    end: (node, subject) => grantScopes(node, subject, ['read']),
     restore: grantAgain,
+  },
+  'grant of the subject of a delegation narrowed and widened': {
+    token: delegated('resource'),
+    end: (node, subject) => grantScopes(node, subject, ['read']),
+    restore: grantAgain,
+  },
+  'organization suspended and reactivated: a delegated token': {
+    token: delegated('own API'),
+    end: suspendOrganization,
+    restore: reactivateOrganization,
   },
   'grant removed and made again': {
     token: ofResource('own'),
@@ -104,8 +141,7 @@ const ends: Record<string, End> = {
   },
   'share narrowed, widened and granted again': {
     token: ofResource('other'),
-    end: (node, { tenant, resource }) =>
-      createGrants(node).share(resource, tenant.organizationId, ['read']),
+    end: (node, { tenant, resource }) => createGrants(node).share(resource, tenant.organizationId, ['read']),
     restore: grantAgain,
   },
   'share removed, made again and granted again': {
@@ -140,16 +176,14 @@ for (const [position, skewMs] of [
     const right = await startConsoleApp({ REDIS_URL: redis.url });
     const clock = createTestClock();
     clock.advance(skewMs);
-    const wrong = await startApp(
-      { REDIS_URL: redis.url, BASE_URL: 'http://localhost:3000' },
-      right,
-      { clock },
-    );
+    const wrong = await startConsoleApp({ REDIS_URL: redis.url }, right, { clock });
     const nodes = { right, wrong };
     const isActive = async (token: string) => {
       const answers: boolean[] = [];
       for (const node of [right, wrong])
-        answers.push((await node.form('/api/v1/token/introspect', { token }, await node.token())).json.active);
+        answers.push(
+          (await node.form('/api/v1/token/introspect', { token }, await node.token())).json.active,
+        );
       return answers;
     };
     const flush = () => withRedis(redis.port, (client) => client.flushall());
@@ -158,7 +192,6 @@ for (const [position, skewMs] of [
       for (const [issuer, ender] of [
         ['wrong', 'right'],
         ['right', 'wrong'],
-        ['wrong', 'wrong'],
       ] as const)
         it(`${what}: the token of the ${issuer} node stays ended after the ${ender} one ended it`, async () => {
           const subject = await kind.prepare(right);
@@ -174,4 +207,58 @@ for (const [position, skewMs] of [
           assert.deepEqual(await isActive(token), [false, false]);
           for (const each of later) assert.deepEqual(await isActive(each), [true, true]);
         });
+
+    for (const [issuer, ender] of [
+      ['wrong', 'right'],
+      ['right', 'wrong'],
+    ] as const) {
+      it(`a chain of the ${issuer} node stays ended after the ${ender} one suspends and reactivates its subject`, async () => {
+        const kind = delegated('own API');
+        const subject = await kind.prepare(nodes[issuer]);
+        const token = await kind.issue(nodes[issuer], subject);
+        const statuses = () =>
+          Promise.all([right, wrong].map((node) => createDelegationClient(node).listAgents(token)));
+        assert.deepEqual(await statuses(), ['200', '200']);
+        for (const status of ['suspended', 'active']) {
+          await patch(nodes[ender], `agents/${subject.lender?.agentId}`, { status });
+          assert.deepEqual(await statuses(), ['403 DELEGATION_REVOKED', '403 DELEGATION_REVOKED']);
+        }
+        await flush();
+        assert.deepEqual(await statuses(), ['403 DELEGATION_REVOKED', '403 DELEGATION_REVOKED']);
+      });
+
+      it(`a session of the ${issuer} node stays ended after the ${ender} one suspends and reactivates its agent`, async () => {
+        const tenant = await createTenant(right);
+        const cookie = await createConsoleClient(nodes[issuer]).cookieOf(tenant);
+        const statuses = () =>
+          Promise.all([right, wrong].map((node) => createConsoleClient(node).statusOf(cookie)));
+        assert.deepEqual(await statuses(), [200, 200]);
+        for (const status of ['suspended', 'active']) {
+          await patch(nodes[ender], `agents/${tenant.agentId}`, { status });
+          assert.deepEqual(await statuses(), [401, 401]);
+        }
+        const later = await createConsoleClient(nodes[issuer]).cookieOf(tenant);
+        assert.equal(await createConsoleClient(nodes[ender]).statusOf(later), 200);
+      });
+    }
+
+    it('tokens of both nodes end with their credential, and each by its id, at both', async () => {
+      const tenant = await createTenant(right);
+      for (const node of [right, wrong]) {
+        const token = await ask(node, tenant);
+        assert.deepEqual(await isActive(token), [true, true]);
+        const other = node === right ? wrong : right;
+        assert.equal((await other.form('/api/v1/token/revoke', { token }, await other.token())).status, 200);
+        assert.deepEqual(await isActive(token), [false, false]);
+        await flush();
+        assert.deepEqual(await isActive(token), [false, false]);
+      }
+      const tokens = [await ask(right, tenant), await ask(wrong, tenant)];
+      const path = `/api/v1/agents/${tenant.agentId}/credentials`;
+      const bearer = await right.token();
+      const [credential] = (await right.call('GET', path, { token: bearer })).json.data;
+      const { status } = await right.call('DELETE', `${path}/${credential.credentialId}`, { token: bearer });
+      assert.equal(status, 204);
+      for (const token of tokens) assert.deepEqual(await isActive(token), [false, false]);
+    });
   });
