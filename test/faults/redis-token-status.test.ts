@@ -148,7 +148,12 @@ describe('token status and agents cached in Redis', { concurrency: 2 }, () => {
     assert.equal(await other.statusWith(orgSuspended.bearer), 403);
     assert.equal(await other.isActive(orgSuspended.bearer), false);
     await one.send('PATCH', `/organizations/${orgSuspended.organizationId}`, { status: 'active' });
-    assert.equal(await other.statusWith(orgSuspended.bearer), 200);
+    assert.equal(
+      await other.statusWith(orgSuspended.bearer),
+      401,
+      'a token issued before the suspension stays invalid',
+    );
+    assert.equal(await other.statusWith(await authorize(one.url, orgSuspended.client)), 200);
   });
 
   test('every node returns a changed agent at once, also after Redis loses its data', async (t) => {

@@ -149,14 +149,17 @@ export const newAgent = (changes: Record<string, unknown> = {}) => ({
 /** A console of a few files: the real one takes seconds to build. */
 export const consoleFixture = fileURLToPath(new URL('../fixtures/console-build', import.meta.url));
 
-/** With `other`: another node on its database, with the same clock and operator. */
+interface AppChanges extends Pick<AppOptions, 'consoleFolder'> {
+  readonly clock?: TestClock;
+}
+
+/** With `other`: another node on its database, with the same operator, and the same clock unless a clock is given. */
 export async function startApp(
   changes: Record<string, string> = {},
   other?: TestApp,
-  options: Pick<AppOptions, 'consoleFolder'> = {},
+  { clock = other?.clock ?? createTestClock(), ...options }: AppChanges = {},
 ): Promise<TestApp> {
   const databaseUrl = other?.databaseUrl ?? (await createDatabase());
-  const clock = other?.clock ?? createTestClock();
   const logs: string[] = [];
   const config = loadConfig(environment(withLongConnectTimeout(databaseUrl), changes));
   const log = createLog({ level: config.logLevel, destination: { write: (line) => void logs.push(line) } });

@@ -52,6 +52,7 @@ describe('200 token exchange at POST /token', () => {
       client_id: bob.agentId,
       scope: 'agents:read audit:read',
       organization_id: t.operator.organizationId,
+      epoch: 0,
       act: { sub: bob.agentId },
       chain_id: lent.chainId,
       chain_path: [lent.chainId],

@@ -13,6 +13,8 @@ export type AccessTokenClaims = Record<(typeof textClaims)[number], string> &
     readonly credential_id?: string | null;
     /** Of a workload's token: the trust policy that admitted it. */
     readonly trust_policy_id?: unknown;
+    /** The sum of the epochs that the token depends on. Absent in tokens of earlier versions. */
+    readonly epoch?: number;
     readonly act?: unknown;
     readonly chain_id?: unknown;
     readonly chain_path?: unknown;
@@ -25,6 +27,7 @@ export const isAccessTokenClaims = (claims: Claims): claims is AccessTokenClaims
   isUuid(String(claims.client_id)) &&
   isUuid(String(claims.jti)) &&
   isUuid(String(claims.organization_id)) &&
+  (claims.epoch === undefined || Number.isSafeInteger(claims.epoch)) &&
   (claims.credential_id == null || isUuid(String(claims.credential_id))) &&
   (readDelegation(claims as AccessTokenClaims) !== undefined || isOwn(claims as AccessTokenClaims));
 

@@ -5,6 +5,7 @@ import { failToken } from '../../kernel/fail.ts';
 import type { AuthorizedToken, IssuedToken } from '../../kernel/ports/grant.ts';
 import type { TokenDeps } from './deps.ts';
 import { type Decision, decision } from './endpoint/decision.ts';
+import { agentsEpoch } from './epochs.ts';
 import type { AgentStatus } from './store.ts';
 
 /** An authorized token whose scopes are limited to those that its owner may hold now. */
@@ -22,6 +23,8 @@ export interface ResourceContents {
   readonly claims: Readonly<Record<string, unknown>>;
   /** Milliseconds since 1970: the owner has held all scopes of the token since then. */
   readonly heldSince: number;
+  /** Of these scopes (epochs.ts). */
+  readonly epoch: number;
 }
 
 /** TokenError `invalid_grant` when the token would have expired. */
@@ -46,8 +49,8 @@ export const createDraftToken =
     const now = clock.now();
     const times = tokenTimes(contents, now);
     const expiresIn = times.exp - times.iat;
-    // The time in the id, to the millisecond, tells whether the token is from before a suspension, or before its owner held a scope;
-    // `iat` counts seconds only. The clock of another node may have set the time of that change ahead of this one.
+    // Nodes of earlier versions compare the time in the id, to the millisecond, with the times of ends; `iat` counts seconds only. The
+    // clock of another node may have set the time of an end ahead of this one.
     const lastEnd = Math.max(
       tokensEndedAt(client),
       resource?.heldSince ?? 0,
@@ -82,15 +85,16 @@ export function tokenTimes({ notAfter = Infinity, resource }: TokenContents, now
 
 /** All claims but times and ids. */
 export const tokenClaims = (
-  { agentId, organizationId }: AgentStatus,
-  { audience, scope, delegation, resource, trustPolicyId }: TokenContents,
+  client: AgentStatus,
+  { audience, scope, delegation, resource, trustPolicyId, otherAgents }: TokenContents,
 ) => ({
   ...resource?.claims,
   aud: audience,
-  sub: delegation?.subjectId ?? agentId,
-  client_id: agentId,
+  sub: delegation?.subjectId ?? client.agentId,
+  client_id: client.agentId,
   scope,
-  organization_id: organizationId,
+  organization_id: client.organizationId,
+  epoch: agentsEpoch(client, otherAgents) + (resource?.epoch ?? 0),
   ...(delegation && delegationClaims(delegation)),
   ...(trustPolicyId !== undefined && { trust_policy_id: trustPolicyId }),
 });

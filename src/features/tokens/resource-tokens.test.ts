@@ -68,9 +68,11 @@ describe('POST /token with a registered resource', () => {
       iss,
       organization_id,
       credential_id,
+      epoch,
       ...rest
     } = decodeJwt(json.access_token);
     assert.equal(exp - iat, 120);
+    assert.equal(epoch, 0);
     assert.equal(typeof credential_id, 'string');
     assert.deepEqual(rest, {
       aud: identifier,

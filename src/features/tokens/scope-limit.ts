@@ -6,6 +6,7 @@ import type { AuthorizedToken } from '../../kernel/ports/grant.ts';
 import { type AudienceScopes, audienceScopes, type ResourceClaim } from '../../kernel/ports/resources.ts';
 import type { TokenDeps } from './deps.ts';
 import type { ResourceContents, TokenContents } from './draft-token.ts';
+import { scopesEpoch } from './epochs.ts';
 import {
   type AgentStatus,
   type ClientStatus,
@@ -146,12 +147,13 @@ const claimNames = {
 } as const satisfies Record<ResourceClaim, string>;
 
 const resourceContents = (
-  { tokenLifetimeSeconds, claims, held, client }: ResourceTarget,
+  { tokenLifetimeSeconds, claims, held, epochs, client }: ResourceTarget,
   carried: readonly string[],
 ): ResourceContents => ({
   lifetimeSeconds: tokenLifetimeSeconds,
   claims: Object.fromEntries(claims.map((name) => [claimNames[name], client[name]])),
   heldSince: Math.max(...carried.map((scope) => Date.parse(held[scope] ?? ''))),
+  epoch: scopesEpoch(epochs, carried),
 });
 
 async function findOtherAgents(

@@ -4,7 +4,12 @@ import { byteas, uuids } from '../../kernel/data/binary-arrays.ts';
 import type { Queryable } from '../../kernel/data/db.ts';
 import { lockShared, tryLockShared } from '../../kernel/data/locks.ts';
 import { empty, listOf, prepared, sql } from '../../kernel/data/sql.ts';
-import type { HeldScopes, RegisteredResource, ResourceClaim } from '../../kernel/ports/resources.ts';
+import type {
+  HeldScopes,
+  RegisteredResource,
+  ResourceClaim,
+  ScopeEpochs,
+} from '../../kernel/ports/resources.ts';
 
 /** An agent and its organization, as far as tokens depend on them. */
 export interface AgentStatus {
@@ -18,12 +23,16 @@ export interface AgentStatus {
   readonly allowedScopes: readonly string[];
   /** Tokens issued before this time are invalid. */
   readonly tokensEndedAt: string | null;
+  /** How often the agent has stopped being active (epochs.ts). */
+  readonly epoch: number;
+  readonly organizationEpoch: number;
 }
 
 const statusColumns = sql`
   a.agent_id as "agentId", a.organization_id as "organizationId", a.status as "agentStatus",
   o.status as "organizationStatus", o.plan_tier as "planTier", o.max_tokens_per_month as "maxTokensPerMonth",
-  a.allowed_scopes as "allowedScopes", a.tokens_ended_at as "tokensEndedAt"`;
+  a.allowed_scopes as "allowedScopes", a.tokens_ended_at as "tokensEndedAt",
+  a.epoch, o.epoch as "organizationEpoch"`;
 
 /** A registered resource as the audience of a token. */
 export interface ResourceTarget
@@ -33,6 +42,7 @@ export interface ResourceTarget
   > {
   /** The scopes that the owner of the token holds; empty without a grant. */
   readonly held: HeldScopes;
+  readonly epochs: ScopeEpochs;
   /** The fields of the client that can become claims. */
   readonly client: Readonly<Record<ResourceClaim, unknown>>;
 }
@@ -49,6 +59,7 @@ const targetColumn = sql`
     'identifier', r.identifier, 'organizationId', r.organization_id, 'deleted', r.deleted_at is not null,
     'ownerActive', (select status = 'active' from organizations where organization_id = r.organization_id),
     'tokenLifetimeSeconds', r.token_lifetime_seconds, 'claims', r.claims, 'held', coalesce(g.scopes, '{}'),
+    'epochs', coalesce(g.epochs, '{}'),
     'client', jsonb_build_object('agentType', a.agent_type, 'capabilities', a.capabilities, 'owner', a.owner,
       'deploymentEnv', a.deployment_env, 'version', a.version)
   ) end as target`;
@@ -206,13 +217,20 @@ export async function findAgentStatuses(
   return new Map(rows.map((row) => [row.agentId, row]));
 }
 
+/** The part of `AgentStatus` that is its organization's. */
+export type OrganizationState = Pick<
+  AgentStatus,
+  'organizationStatus' | 'planTier' | 'maxTokensPerMonth' | 'organizationEpoch'
+>;
+
 export const findOrganizationStatus = (
   db: Queryable,
   organizationId: string,
-): Promise<Pick<AgentStatus, 'organizationStatus' | 'planTier' | 'maxTokensPerMonth'> | undefined> =>
+): Promise<OrganizationState | undefined> =>
   db.maybe(
     'tokens.findOrganizationStatus',
-    sql`select status as "organizationStatus", plan_tier as "planTier", max_tokens_per_month as "maxTokensPerMonth"
+    sql`select status as "organizationStatus", plan_tier as "planTier",
+          max_tokens_per_month as "maxTokensPerMonth", epoch as "organizationEpoch"
         from organizations where organization_id = ${organizationId}`,
   );
 

@@ -11,7 +11,7 @@ import { andThen, type MaybePromise } from '../../kernel/concurrency/maybe-promi
 import type { Db } from '../../kernel/data/db.ts';
 import type { InvalidatingCache } from '../../kernel/data/invalidating-cache.ts';
 import type { DomainEvent, LedgerListener } from '../../kernel/domain-event.ts';
-import type { HeldScopes } from '../../kernel/ports/resources.ts';
+import type { HeldScopes, ScopeEpochs } from '../../kernel/ports/resources.ts';
 import {
   type AgentStatus,
   type CredentialState,
@@ -19,6 +19,7 @@ import {
   findOrganizationStatus,
   findTargets,
   findTokenStatus,
+  type OrganizationState,
 } from './store.ts';
 
 const live = 'live';
@@ -62,6 +63,7 @@ export interface TargetStatus {
   readonly deleted: boolean;
   /** The scopes that the token's owner holds now. */
   readonly held: HeldScopes;
+  readonly epochs: ScopeEpochs;
 }
 
 export type TokenStatus = AgentStatus & {
@@ -81,18 +83,26 @@ export interface TokenStatuses {
   readonly listener: LedgerListener;
 }
 
-export type CachedAgent = Pick<AgentStatus, 'agentStatus' | 'allowedScopes' | 'tokensEndedAt'>;
-type CachedResource = typeof unregistered | Omit<TargetStatus, 'held'>;
-type CachedOrganization = Pick<AgentStatus, 'organizationStatus' | 'planTier' | 'maxTokensPerMonth'>;
+export type CachedAgent = Pick<AgentStatus, 'agentStatus' | 'allowedScopes' | 'tokensEndedAt' | 'epoch'>;
+type CachedResource = typeof unregistered | Omit<TargetStatus, keyof CachedGrant>;
+type CachedGrant = Pick<TargetStatus, 'held' | 'epochs'>;
 
-/** The number changes with the shape of the values: nodes of two versions may share a store. */
+/** Also beside a resource that is registered a moment later: the entries end at different times. */
+const noGrant: CachedGrant = { held: {}, epochs: {} };
+
+/**
+ * The number changes with the shape of the values: nodes of two versions may share a store. A new field needs no new number, if entries
+ * without it count as missing: then the versions see each other's invalidations.
+ */
 const tokenKey = (tokenId: string) => `standing:4:token:${tokenId}`;
 const agentKey = (agentId: string) => `standing:4:agent:${agentId}`;
 const organizationKey = (organizationId: string) => `standing:4:organization:${organizationId}`;
 const credentialKey = (credentialId: string) => `standing:4:credential:${credentialId}`;
 const chainKey = (chainId: string) => `standing:4:chain:${chainId}`;
 const resourceKey = (identifier: string) => `standing:4:resource:${identifier}`;
-const grantKey = (ownerId: string, identifier: string) => `standing:4:grant:${ownerId}:${identifier}`;
+const grantKey = (ownerId: string, identifier: string) => `standing:5:grant:${ownerId}:${identifier}`;
+/** The key of nodes of the previous version. */
+const previousGrantKey = (ownerId: string, identifier: string) => `standing:4:grant:${ownerId}:${identifier}`;
 
 const otherAgentsOf = ({ agentId, delegation }: TokenIds): string[] =>
   delegation
@@ -122,23 +132,35 @@ export function statusQuery(token: TokenIds): StatusQuery {
   return { ...token, otherAgentIds, keys };
 }
 
-const cachedAgent = ({ agentStatus, allowedScopes, tokensEndedAt }: CachedAgent): CachedAgent => ({
+const cachedAgent = ({ agentStatus, allowedScopes, tokensEndedAt, epoch }: CachedAgent): CachedAgent => ({
   agentStatus,
   allowedScopes,
   tokensEndedAt,
+  epoch,
 });
 
 const cachedOrganization = ({
   organizationStatus,
   planTier,
   maxTokensPerMonth,
-}: CachedOrganization): CachedOrganization => ({ organizationStatus, planTier, maxTokensPerMonth });
+  organizationEpoch,
+}: OrganizationState): OrganizationState => ({
+  organizationStatus,
+  planTier,
+  maxTokensPerMonth,
+  organizationEpoch,
+});
+
+/** False for entries of nodes of the previous version. */
+const hasEpoch = (cached: unknown): boolean =>
+  (cached as CachedAgent).epoch !== undefined ||
+  (cached as OrganizationState).organizationEpoch !== undefined;
 
 const targetValues = ({ audience }: TokenIds, { target }: TokenStatus): unknown[] => {
   if (audience === undefined) return [];
-  if (!target) return [unregistered, {}];
-  const { held, ...resource } = target;
-  return [resource, held];
+  if (!target) return [unregistered, noGrant];
+  const { held, epochs, ...resource } = target;
+  return [resource, { held, epochs }];
 };
 
 type FoundStatus = TokenStatus & { readonly revoked: boolean };
@@ -166,9 +188,9 @@ export function createTokenStatuses(deps: {
     const { agentId: clientId, audience } = query;
     if (audience === undefined) return undefined;
     const [target] = await findTargets(db, [{ ownerId: ownerIdOf(query), clientId, audience }]);
-    return target
-      ? { organizationId: target.organizationId, deleted: target.deleted, held: target.held }
-      : undefined;
+    if (!target) return undefined;
+    const { organizationId, deleted, held, epochs } = target;
+    return { organizationId, deleted, held, epochs };
   };
 
   const find = async (query: StatusQuery): Promise<FoundStatus | undefined> => {
@@ -230,7 +252,7 @@ export function createTokenStatuses(deps: {
     async isActive(organizationId) {
       const key = organizationKey(organizationId);
       const [cached] = await cache.getMany([key]);
-      if (cached) return (cached as CachedOrganization).organizationStatus === 'active';
+      if (cached) return (cached as OrganizationState).organizationStatus === 'active';
       const readAt = clock.now();
       const found = await findOrganizationStatus(db, organizationId);
       if (!found) return false;
@@ -248,10 +270,11 @@ function assemble(query: StatusQuery, values: readonly unknown[]): TokenStatus |
   if (token !== live || !agent || !organization || rest.includes(null)) return undefined;
   const { agentId, organizationId, credentialId, delegation, otherAgentIds, audience } = query;
   const credential = credentialId === undefined ? undefined : (rest.shift() as CredentialState);
+  if (![agent, organization, ...rest.slice(0, otherAgentIds.length)].every(hasEpoch)) return undefined;
   const status = {
     agentId,
     organizationId,
-    ...(organization as CachedOrganization),
+    ...(organization as OrganizationState),
     ...(agent as CachedAgent),
     ...(credential && { credential }),
     ...(audience !== undefined && assembleTarget(rest.splice(-2))),
@@ -264,10 +287,10 @@ function assemble(query: StatusQuery, values: readonly unknown[]): TokenStatus |
   return { ...status, chain };
 }
 
-function assembleTarget([resource, held]: readonly unknown[]): Pick<TokenStatus, 'target'> {
+function assembleTarget([resource, grant]: readonly unknown[]): Pick<TokenStatus, 'target'> {
   return resource === unregistered
     ? {}
-    : { target: { ...(resource as Exclude<CachedResource, string>), held: held as HeldScopes } };
+    : { target: { ...(resource as Exclude<CachedResource, string>), ...(grant as CachedGrant) } };
 }
 
 /** The status that an event may change. A table of all events: a new event does not compile without a row here. */
@@ -361,7 +384,7 @@ function invalidatedKeys({ type, agentId, organizationId, metadata }: DomainEven
     case 'resource':
       return [resourceKey(String(metadata.identifier))];
     case 'grant':
-      return [grantKey(agentId, String(metadata.identifier))];
+      return [grantKey, previousGrantKey].map((key) => key(agentId, String(metadata.identifier)));
     case 'none':
       return [];
   }

@@ -66,6 +66,7 @@ describe('200 POST /token', () => {
       client_id: agent.clientId,
       scope: 'agents:read',
       organization_id: t.operator.organizationId,
+      epoch: 0,
       exp: iat + 3600,
     });
     assert.notEqual((await verify()).payload.jti, jti);

@@ -14,6 +14,7 @@ import {
   requiredClaims,
 } from './access-token-claims.ts';
 import type { TokenDeps, TokenVerifier, VerifiedToken, VerifyToken } from './deps.ts';
+import { agentsEpoch, scopesEpoch } from './epochs.ts';
 import { scopeLimit } from './scope-limit.ts';
 import {
   type CachedAgent,
@@ -29,6 +30,12 @@ interface SignedToken {
   readonly claims: AccessTokenClaims;
   readonly scopes: readonly string[];
   readonly query: StatusQuery;
+}
+
+interface DerivedToken {
+  readonly verified: VerifiedToken;
+  /** The sum of the epochs that the token depends on, as they are now. */
+  readonly epoch: number;
 }
 
 /** Enough for the tokens of ten thousand busy agents, at some 3 KB each. */
@@ -67,11 +74,11 @@ export function createTokenVerifier({ clock, signer, statuses, issuer, metrics }
     return undefined;
   };
 
-  const derived = new WeakMap<StatusQuery, VerifiedToken>();
+  const derived = new WeakMap<StatusQuery, DerivedToken>();
   /** Derived once per status; many requests share it. */
-  const verifiedToken = ({ claims, scopes, query }: SignedToken, status: TokenStatus): VerifiedToken => {
+  const derive = ({ claims, scopes, query }: SignedToken, status: TokenStatus): DerivedToken => {
     const before = derived.get(query);
-    if (before?.status === status) return before;
+    if (before?.verified.status === status) return before;
     const { delegation, tokenId } = query;
     const limit: readonly string[] = scopeLimit(ownerOf(query, status), delegation);
     const verified = deepFreeze({
@@ -82,8 +89,9 @@ export function createTokenVerifier({ clock, signer, statuses, issuer, metrics }
         : scopes.filter((scope) => limit.includes(scope)),
       ...(delegation && { delegation }),
     });
-    derived.set(query, verified);
-    return verified;
+    const made = { verified, epoch: epochOf(status, scopes) };
+    derived.set(query, made);
+    return made;
   };
 
   const verify: VerifyToken = (token, audience) => {
@@ -103,11 +111,13 @@ export function createTokenVerifier({ clock, signer, statuses, issuer, metrics }
   ): MaybePromise<VerifiedToken | undefined> => {
     const { tokenId } = signed.query;
     if (!status || status === 'revoked') return undefined;
+    const { verified, epoch } = derive(signed, status);
     const ended = status.chain && chainEnd(tokenId, status, status.chain);
     if (!ended && (status.credential?.revoked || !isValidFor(tokenId, status))) return undefined;
     if (isExpired(signed) && !ended) return undefined;
-    const verified = verifiedToken(signed, status);
     if (ended) return { ...verified, ended };
+    // Callers refuse the token of an organization that is not active, each with an answer of its own.
+    if (status.organizationStatus === 'active' && hasEnded(signed, epoch)) return undefined;
     if (!status.target) return verified;
     if (verified.scopes.length === 0) return undefined;
     const { organizationId: ownerId } = status.target;
@@ -133,21 +143,31 @@ export function createTokenVerifier({ clock, signer, statuses, issuer, metrics }
         return refused('for another audience', `The access token is for another audience: ${aud}`);
       if (isExpired(signed)) return refused('expired', `The access token expired at ${timeOf(exp)}.`);
       const status = await statuses.get(signed.query);
-      return refused(
-        'revoked, or of an agent that is not active',
-        describeInvalid(signed.query.tokenId, status),
-      );
+      return refused('revoked, or of an agent that is not active', describeInvalid(signed, status));
     },
   };
 }
 
+/** Whether one of the epochs that the token depends on has grown. A token of an earlier version is judged by its time alone. */
+const hasEnded = ({ claims }: SignedToken, epoch: number): boolean =>
+  claims.epoch !== undefined && epoch > claims.epoch;
+
+/** As draft-token.ts adds them. */
+const epochOf = (status: TokenStatus, scopes: readonly string[]): number =>
+  agentsEpoch(status, status.chain?.agents) + (status.target ? scopesEpoch(status.target.epochs, scopes) : 0);
+
 /** Undefined when the agent does not exist. */
-function describeInvalid(tokenId: string, status: TokenStatus | 'revoked' | undefined): string | undefined {
+function describeInvalid(
+  signed: SignedToken,
+  status: TokenStatus | 'revoked' | undefined,
+): string | undefined {
   if (status === 'revoked') return 'The access token was revoked.';
   if (!status) return undefined;
   if (status.agentStatus !== 'active') return `The agent of the access token is ${status.agentStatus}.`;
-  if (!isValidFor(tokenId, status))
+  if (!isValidFor(signed.query.tokenId, status))
     return 'The access token was issued before its agent was suspended. Get a new one.';
+  if (hasEnded(signed, epochOf(status, signed.scopes)))
+    return 'The access token was issued before its agent or its organization was suspended. Get a new one.';
   return status.credential?.revoked
     ? 'The credential that the access token was issued with was revoked. Get a new token with another credential.'
     : undefined;

@@ -22,6 +22,9 @@ export interface RegisteredResource {
 /** Each scope that an agent may hold for a resource, with the time since when it has held it. */
 export type HeldScopes = Readonly<Record<string, string>>;
 
+/** The epoch of the grant when the agent got the scope; a scope without an entry counts as 0. */
+export type ScopeEpochs = Readonly<Record<string, number>>;
+
 export interface AgentGrant {
   readonly resource: RegisteredResource;
   /** Empty without a grant. */

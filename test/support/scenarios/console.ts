@@ -1,7 +1,7 @@
 /** Requests of the console: signing in, and requests with the session cookie. */
 import assert from 'node:assert/strict';
 import type { InjectOptions } from 'fastify';
-import { type Answer, consoleFixture, startApp, type TestApp } from '../harness.ts';
+import { type Answer, consoleFixture, startApp, type TestApp, type TestClock } from '../harness.ts';
 
 export const sessionUrl = '/console/api/session';
 
@@ -11,8 +11,12 @@ export const consoleOrigin = 'http://localhost:3000';
 /** As a page of the console sends them. */
 export const fromPage = { 'sec-fetch-site': 'same-origin', 'x-countersign-console': '1' };
 
-export const startConsoleApp = (changes: Record<string, string> = {}, other?: TestApp): Promise<TestApp> =>
-  startApp({ BASE_URL: consoleOrigin, ...changes }, other, { consoleFolder: consoleFixture });
+export const startConsoleApp = (
+  changes: Record<string, string> = {},
+  other?: TestApp,
+  options: { readonly clock?: TestClock } = {},
+): Promise<TestApp> =>
+  startApp({ BASE_URL: consoleOrigin, ...changes }, other, { consoleFolder: consoleFixture, ...options });
 
 export interface Client {
   readonly clientId: string;
