@@ -51,6 +51,8 @@ export function createRegistry(base: Foundations, { ledger, cache, recordRefusal
     multiTenant: config.multiTenant,
     lockPlan: organizations.lockPlan,
     refuseImpersonation,
+    // Each needs the other: a grant belongs to an agent, and tokens for a resource carry fields of the agent.
+    refuseClaimChange: (...change) => resources.access.refuseClaimChange(...change),
     // Each needs the other: a decommissioned agent loses its credentials, and a credential belongs to an agent.
     revokeCredentialsOf: (tx, agentId) => credentials.revokeAllOf(tx, agentId),
     readPublicKey,
@@ -78,6 +80,7 @@ export function createRegistry(base: Foundations, { ledger, cache, recordRefusal
     lockOrganization: organizations.lockPlan,
     lockAgent: agents.lock,
     refuseImpersonation,
+    refuseLastAdmin: organizations.refuseLastAdmin,
   });
   const did = createDid({
     baseUrl: config.baseUrl,

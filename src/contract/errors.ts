@@ -79,6 +79,10 @@ const addedErrors = {
   GRANT_NOT_FOUND: { status: 404, message: 'The agent has no grant for this resource.' },
   SHARE_NOT_FOUND: { status: 404, message: 'The resource is not shared with this organization.' },
   MEMBER_NOT_FOUND: { status: 404, message: 'The agent is not a member of this organization.' },
+  LAST_ADMIN: {
+    status: 409,
+    message: "This is the organization's last admin; make another agent or person an admin first.",
+  },
   PERSON_NOT_FOUND: { status: 404, message: 'The organization has no person with this id.' },
   PERSON_ALREADY_EXISTS: {
     status: 409,

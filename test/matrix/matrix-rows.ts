@@ -1126,7 +1126,8 @@ export const rows: Readonly<Record<string, Row>> = {
     request: ({ granteeId }) => ({ method: 'GET', url: `${api}/agents/${granteeId}/access` }),
     answers: ofAgents('200'),
   },
-  // Without resources:write and without a grant of its own, only an admin may grant; a delegated token carries no role.
+  // Without resources:write and without a grant of its own, only an admin may grant, or take a grant away; a delegated token carries no
+  // role.
   putAgentGrant: {
     request: ({ agentId, resourceId }) => ({
       method: 'PUT',
@@ -1144,6 +1145,10 @@ export const rows: Readonly<Record<string, Row>> = {
       method: 'DELETE',
       url: `${api}/agents/${granteeId}/grants/${resourceId}`,
     }),
-    answers: ofAgents('204'),
+    answers: {
+      ...ofLastingPower('204'),
+      member: '403 FORBIDDEN',
+      delegatedAdmin: '403 FORBIDDEN',
+    },
   },
 };

@@ -24,6 +24,8 @@ export interface AgentDeps {
   lockPlan(tx: Tx, organizationId: string): Promise<{ planTier: string; maxAgents: number } | undefined>;
   /** FORBIDDEN unless the caller holds all that the agent holds: for keys and for reactivation. */
   refuseImpersonation(tx: Tx, caller: Caller, agent: Agent): Promise<void>;
+  /** FORBIDDEN unless the caller may vouch for fields that the agent's tokens for resources carry. */
+  refuseClaimChange(tx: Tx, caller: Caller, agent: Agent, fields: readonly string[]): Promise<void>;
   /** Revokes every credential of an agent. */
   revokeCredentialsOf(tx: Tx, agentId: string): Promise<void>;
   /** The key as stored, with a `kid`; throws with a reason when the key is unusable. */

@@ -47,6 +47,7 @@ export function createAgentService(deps: AgentDeps): AgentService {
     multiTenant,
     lockPlan,
     refuseImpersonation,
+    refuseClaimChange,
     revokeCredentialsOf,
     readPublicKey,
   } = deps;
@@ -144,6 +145,7 @@ export function createAgentService(deps: AgentDeps): AgentService {
     const after: LockedAgent = { ...before, ...change, suspendedByOperator, updatedAt: isoTime(clock) };
     const event = eventOf(before.status, after.status);
     if (event === 'agent.reactivated') await refuseReactivation(tx, caller, before);
+    await refuseClaimChange(tx, caller, before, changed);
     await updateAgent(tx, after);
     if (after.status === 'decommissioned') await revokeCredentialsOf(tx, after.agentId);
     const metadata = { changed, ...(suspendedByOperator && { suspendedByOperator }) };

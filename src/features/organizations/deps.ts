@@ -7,6 +7,7 @@ import type { RouteEntry } from '../../kernel/http/route.ts';
 import type { Ids } from '../../kernel/ids.ts';
 import type { Ledger } from '../../kernel/ledger.ts';
 import type { RequirePermission, Role } from '../../kernel/policy.ts';
+import type { Admin } from './members-store.ts';
 import type {
   MemberChange,
   MemberParams,
@@ -94,6 +95,11 @@ export interface OrganizationService extends MemberService {
    * agent a secret or a key can act as that agent.
    */
   refuseImpersonation(tx: Tx, caller: Caller, agent: ImpersonationTarget): Promise<void>;
+  /**
+   * LAST_ADMIN when no other admin would be left, unless the caller is an operator. The organization must be locked: of two admins that
+   * remove each other at once, one succeeds.
+   */
+  refuseLastAdmin(tx: Tx, caller: Caller, organizationId: string, admin: Admin): Promise<void>;
 }
 
 export interface Organizations extends OrganizationService {

@@ -30,6 +30,26 @@ export async function findRole(
   return row?.role;
 }
 
+/** An agent by its membership, or a person by the invitation. */
+export type Admin = { readonly agentId: string } | { readonly personId: string };
+
+/** Whether there is another active agent with the role, or another person with it whose agent is active. */
+export async function hasOtherAdmin(db: Queryable, organizationId: string, admin: Admin): Promise<boolean> {
+  const { agentId = null, personId = null } = admin as { agentId?: string; personId?: string };
+  const { found } = await db.one<{ found: boolean }>(
+    'memberships.hasOtherAdmin',
+    sql`select exists (
+            select from memberships m join agents a using (organization_id, agent_id)
+            where m.organization_id = ${organizationId} and m.role = 'admin' and a.status = 'active'
+              and m.agent_id is distinct from ${agentId}::uuid)
+          or exists (
+            select from people p join agents a using (organization_id, agent_id)
+            where p.organization_id = ${organizationId} and p.role = 'admin' and a.status = 'active'
+              and p.person_id is distinct from ${personId}::uuid) as found`,
+  );
+  return found;
+}
+
 export const findMembership = (
   db: Queryable,
   organizationId: string,

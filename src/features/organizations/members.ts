@@ -2,6 +2,7 @@
  * The members of an organization. Every change locks the organization first, so the changes of one organization are serialized. Roles
  * are read from the table at every decision: a change takes effect on the next request of every node.
  */
+import { isOperator } from '../../kernel/caller.ts';
 import { isoTime } from '../../kernel/clock.ts';
 import type { Tx } from '../../kernel/data/db.ts';
 import { fail } from '../../kernel/fail.ts';
@@ -10,6 +11,7 @@ import type { MemberService, OrganizationDeps, OrganizationService } from './dep
 import {
   deleteMembership,
   findMembership,
+  hasOtherAdmin,
   insertMembership,
   listMemberships,
   updateRole,
@@ -20,6 +22,17 @@ type MemberDeps = Pick<OrganizationDeps, 'db' | 'clock' | 'ids' | 'ledger' | 'ag
   Pick<OrganizationService, 'get'> & {
     lockUndeleted(tx: Tx, orgId: string): Promise<{ organizationId: string }>;
   };
+
+/** Suspending and decommissioning do not ask: a kill switch always works. */
+export const refuseLastAdmin: OrganizationService['refuseLastAdmin'] = async (
+  tx,
+  caller,
+  organizationId,
+  admin,
+) => {
+  if (isOperator(caller) || (await hasOtherAdmin(tx, organizationId, admin))) return;
+  fail('LAST_ADMIN');
+};
 
 export function createMemberService(deps: MemberDeps): MemberService {
   const { db, clock, ids, ledger, agentFor, get, lockUndeleted } = deps;
@@ -61,6 +74,7 @@ export function createMemberService(deps: MemberDeps): MemberService {
       db.transaction(async (tx) => {
         const before = await lockMembership(tx, orgId, agentId);
         if (role === undefined || before.role === role) return before;
+        if (before.role === 'admin') await refuseLastAdmin(tx, caller, before.organizationId, before);
         const after: Membership = { ...before, role };
         await updateRole(tx, after);
         await ledger.record(tx, caller, 'member.updated', {
@@ -74,8 +88,9 @@ export function createMemberService(deps: MemberDeps): MemberService {
     removeMember: (caller, { orgId, agentId }) =>
       db.transaction(async (tx) => {
         const membership = await lockMembership(tx, orgId, agentId);
-        await deleteMembership(tx, membership);
         const { organizationId, memberId, role } = membership;
+        if (role === 'admin') await refuseLastAdmin(tx, caller, organizationId, membership);
+        await deleteMembership(tx, membership);
         await ledger.record(tx, caller, 'member.removed', {
           organizationId,
           agentId: membership.agentId,

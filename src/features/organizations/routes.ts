@@ -115,7 +115,7 @@ export const organizationRoutes = (organizations: OrganizationService): RouteEnt
     access: policy('organizations:addMember', organizationInPath, 'ORG_NOT_FOUND'),
     limit: 'caller',
     schema: { params: MemberParams, body: MemberChange, response: { 200: Membership } },
-    errors: ['ORG_NOT_FOUND', 'MEMBER_NOT_FOUND'],
+    errors: ['ORG_NOT_FOUND', 'MEMBER_NOT_FOUND', 'LAST_ADMIN'],
     handler: ({ caller, params, body }) => organizations.updateMember(caller, params, body),
   }),
   route({
@@ -128,7 +128,7 @@ export const organizationRoutes = (organizations: OrganizationService): RouteEnt
     limit: 'caller',
     quota: 'free',
     schema: { params: MemberParams, response: { 204: Type.Null() } },
-    errors: ['ORG_NOT_FOUND', 'MEMBER_NOT_FOUND'],
+    errors: ['ORG_NOT_FOUND', 'MEMBER_NOT_FOUND', 'LAST_ADMIN'],
     handler: ({ caller, params }) => organizations.removeMember(caller, params),
   }),
 ];

@@ -13,7 +13,7 @@ import { timeRangeOf } from '../../kernel/http/input/time-range.ts';
 import { pageOf } from '../../kernel/http/page.ts';
 import { organization as organizationResource, type Role } from '../../kernel/policy.ts';
 import type { OrganizationDeps, OrganizationService, RoleHolder } from './deps.ts';
-import { createMemberService } from './members.ts';
+import { createMemberService, refuseLastAdmin } from './members.ts';
 import { findRole } from './members-store.ts';
 import type { Organization, OrganizationChange } from './schema.ts';
 import {
@@ -152,6 +152,8 @@ export function createOrganizationService(deps: OrganizationDeps): OrganizationS
         });
       }
     },
+
+    refuseLastAdmin,
 
     roleOf: (agent, within = db) => roleIn(within, agent),
     async statusOf(organizationId) {

@@ -31,6 +31,13 @@ export interface PeopleDeps {
   lockAgent(tx: Tx, caller: Caller, agentId: string): Promise<PersonAgent>;
   /** FORBIDDEN unless the caller holds all that the agent holds: the person acts as the agent. */
   refuseImpersonation(tx: Tx, caller: Caller, agent: PersonAgent): Promise<void>;
+  /** LAST_ADMIN when the organization would be left without an admin. */
+  refuseLastAdmin(
+    tx: Tx,
+    caller: Caller,
+    organizationId: string,
+    person: { personId: string },
+  ): Promise<void>;
 }
 
 export interface PeopleService {

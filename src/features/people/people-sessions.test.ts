@@ -55,6 +55,22 @@ describe('an admin', () => {
       );
   });
 
+  it('409 LAST_ADMIN when the only admin removes or demotes itself; the session goes on', async () => {
+    const { person, organizationId, agentId } = await invite();
+    const browser = await signedIn(person);
+    const own = `${api}/organizations/${organizationId}/people/${person.personId}`;
+    for (const answer of [
+      await browser.change('PATCH', own, { role: 'viewer' }),
+      await browser.change('DELETE', own),
+    ])
+      assert.deepEqual([answer.status, answer.json.code], [409, 'LAST_ADMIN']);
+    assert.equal(await sessionStatus(browser), 200);
+    const members = `${api}/organizations/${organizationId}/members`;
+    assert.equal((await browser.change('POST', members, { agentId, role: 'admin' })).status, 201);
+    assert.equal((await browser.change('DELETE', own)).status, 204);
+    assert.equal(await sessionStatus(browser), 401);
+  });
+
   it("404 ORG_NOT_FOUND and 403 for other organizations, and nothing beyond the agent's scopes", async () => {
     const [own, foreign] = [await invite(), await invite()];
     const browser = await signedIn(own.person);
@@ -176,6 +192,7 @@ describe('the end of sessions', () => {
 
   it('401 after a person has removed the own invitation', async () => {
     const { person, url, organizationId } = await invite();
+    await invite({}, organizationId);
     const browser = await signedIn(person);
     assert.equal((await browser.change('DELETE', `/console/api/v1${url}`)).status, 204);
     assert.equal(await sessionStatus(browser), 401);

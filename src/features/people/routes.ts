@@ -65,7 +65,7 @@ export const peopleRoutes = (people: PeopleService): RouteEntry[] => [
     optionalBody: true,
     immutable: ['personId', 'organizationId', 'issuer', 'subject'],
     schema: { params: PersonParams, body: PersonChange, response: { 200: Person } },
-    errors: ['ORG_NOT_FOUND', 'PERSON_NOT_FOUND', 'AGENT_NOT_FOUND', 'AGENT_NOT_ACTIVE'],
+    errors: ['ORG_NOT_FOUND', 'PERSON_NOT_FOUND', 'AGENT_NOT_FOUND', 'AGENT_NOT_ACTIVE', 'LAST_ADMIN'],
     handler: ({ caller, params, body }) => people.update(caller, params, body),
   }),
   route({
@@ -78,7 +78,7 @@ export const peopleRoutes = (people: PeopleService): RouteEntry[] => [
     limit,
     quota: 'free',
     schema: { params: PersonParams, response: { 204: Type.Null() } },
-    errors: ['ORG_NOT_FOUND', 'PERSON_NOT_FOUND'],
+    errors: ['ORG_NOT_FOUND', 'PERSON_NOT_FOUND', 'LAST_ADMIN'],
     handler: ({ caller, params }) => people.remove(caller, params),
   }),
 ];

@@ -26,6 +26,10 @@ import {
 export function createPeopleService(deps: PeopleDeps): PeopleService & PeopleSignIn {
   const { db, clock, ids, ledger, lockOrganization, organizationFor, lockAgent, refuseImpersonation } = deps;
 
+  const refuseLastAdmin = async (tx: Tx, caller: Caller, { organizationId, personId, role }: Person) => {
+    if (role === 'admin') await deps.refuseLastAdmin(tx, caller, organizationId, { personId });
+  };
+
   const lockPerson = async (tx: Tx, { orgId, personId }: PersonParams): Promise<Person> => {
     if (!(await lockOrganization(tx, orgId))) fail('ORG_NOT_FOUND');
     return (await findPerson(tx, orgId, personId)) ?? fail('PERSON_NOT_FOUND');
@@ -111,6 +115,7 @@ export function createPeopleService(deps: PeopleDeps): PeopleService & PeopleSig
         const after: Person = { ...before, ...change, updatedAt: isoTime(clock) };
         if (changed.includes('role') || changed.includes('agentId'))
           await authorize(tx, caller, agents.get(after.agentId) as PersonAgent, before.organizationId);
+        if (changed.includes('role')) await refuseLastAdmin(tx, caller, before);
         await updatePerson(tx, after);
         await record(tx, caller, 'person.updated', after, {
           changed,
@@ -124,6 +129,7 @@ export function createPeopleService(deps: PeopleDeps): PeopleService & PeopleSig
       db.transaction(async (tx) => {
         const person = await lockPerson(tx, path);
         await lockAgent(tx, caller, person.agentId);
+        await refuseLastAdmin(tx, caller, person);
         await deletePerson(tx, person);
         await record(tx, caller, 'person.removed', person);
       }),

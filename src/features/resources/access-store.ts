@@ -1,7 +1,14 @@
 /** Reads that other features need of resources and grants. */
 import type { Queryable } from '../../kernel/data/db.ts';
-import { prepared, sql } from '../../kernel/data/sql.ts';
-import type { AgentGrant, GrantQuery, HeldScopes, RegisteredResource } from '../../kernel/ports/resources.ts';
+import { join, prepared, type Sql, sql } from '../../kernel/data/sql.ts';
+import {
+  type AgentGrant,
+  type GrantQuery,
+  type HeldScopes,
+  type RegisteredResource,
+  type ResourceClaim,
+  resourceClaims,
+} from '../../kernel/ports/resources.ts';
 
 const columns = sql`
   r.resource_id as "resourceId", r.organization_id as "organizationId", r.identifier,
@@ -54,16 +61,67 @@ export interface ComparedGrant {
   readonly identifier: string;
   readonly ownerId: string;
   readonly scopes: readonly string[];
-  /** The scopes that the caller's own grant has. */
+  /** The scopes that the caller's own grant has; none if the two agents differ in a field that is a claim of the resource. */
   readonly ownScopes: readonly string[];
+  readonly claims: readonly ResourceClaim[];
+  /** The claims that the caller is about to change. */
+  readonly changedClaims?: readonly ResourceClaim[];
 }
+
+/** Of the agent `a` and the caller `c`. */
+const sameValue: Readonly<Record<ResourceClaim, Sql>> = {
+  agentType: sql`a.agent_type = c.agent_type`,
+  capabilities: sql`a.capabilities @> c.capabilities and a.capabilities <@ c.capabilities`,
+  owner: sql`a.owner = c.owner`,
+  deploymentEnv: sql`a.deployment_env = c.deployment_env`,
+  version: sql`a.version = c.version`,
+};
+
+/** A caller cannot vouch for facts that its own tokens do not carry. */
+const sameClaims = join(
+  resourceClaims.map((claim) => sql`(${claim}::text <> all (r.claims) or ${sameValue[claim]})`),
+  ' and ',
+);
 
 export const compareGrants = (db: Queryable, agentId: string, callerId: string): Promise<ComparedGrant[]> =>
   db.many(
     'resources.compareGrants',
-    sql`select r.identifier, r.organization_id as "ownerId", array(select jsonb_object_keys(g.scopes)) as scopes,
+    sql`select r.identifier, r.organization_id as "ownerId", r.claims,
+          array(select jsonb_object_keys(g.scopes)) as scopes,
           array(select jsonb_object_keys(own.scopes)) as "ownScopes"
-        from resource_grants g join resources r using (resource_id)
-          left join resource_grants own on own.resource_id = g.resource_id and own.agent_id = ${callerId}
+        from resource_grants g join resources r using (resource_id) join agents a on a.agent_id = g.agent_id
+          left join (resource_grants own join agents c on c.agent_id = own.agent_id)
+            on own.resource_id = g.resource_id and own.agent_id = ${callerId} and ${sameClaims}
         where g.agent_id = ${agentId} order by r.identifier`,
+  );
+
+/** The scopes that the caller can pass on to the agent, or take from it, by a grant of its own. */
+export async function findOwnScopes(
+  db: Queryable,
+  callerId: string,
+  { agentId, resourceId }: { readonly agentId: string; readonly resourceId: string },
+): Promise<string[]> {
+  const row = await db.maybe<{ scopes: string[] }>(
+    'resources.findOwnScopes',
+    sql`select array(select jsonb_object_keys(own.scopes)) as scopes
+        from resource_grants own join resources r using (resource_id)
+          join agents c on c.agent_id = own.agent_id join agents a on a.agent_id = ${agentId}
+        where own.agent_id = ${callerId} and own.resource_id = ${resourceId} and ${sameClaims}`,
+  );
+  return row?.scopes ?? [];
+}
+
+/** The agent's grants for resources with one of these claims. A grant of the caller's own does not count. */
+export const findGrantsCarrying = (
+  db: Queryable,
+  agentId: string,
+  claims: readonly ResourceClaim[],
+): Promise<ComparedGrant[]> =>
+  db.many(
+    'resources.findGrantsCarrying',
+    sql`select r.identifier, r.organization_id as "ownerId", r.claims,
+          array(select jsonb_object_keys(g.scopes)) as scopes, '{}'::text[] as "ownScopes",
+          array(select unnest(r.claims) intersect select unnest(${claims}::text[])) as "changedClaims"
+        from resource_grants g join resources r using (resource_id)
+        where g.agent_id = ${agentId} and r.claims && ${claims}::text[] order by r.identifier`,
   );

@@ -4,22 +4,26 @@
  * narrows either narrows the grants in the same transaction. The tokens feature issues the tokens.
  */
 import { isOperator } from '../../kernel/caller.ts';
-import { compareGrants, findAgentGrant, findAgentGrants } from './access-store.ts';
+import { resourceClaims } from '../../kernel/ports/resources.ts';
+import { compareGrants, findAgentGrant, findAgentGrants, findGrantsCarrying } from './access-store.ts';
 import type { ResourceDeps, Resources } from './deps.ts';
-import { createGrantingRule } from './granting-rule.ts';
+import { createGrantingRule, createRefusalRecorder } from './granting-rule.ts';
 import { createGrantService } from './grants.ts';
 import { listUsableGrants } from './grants-store.ts';
+import { createRevocation } from './revocation.ts';
 import { resourceRoutes } from './routes.ts';
 import { createResourceService } from './service.ts';
 import { createShareService } from './shares.ts';
 
 export function createResources(deps: ResourceDeps): Resources {
   const refuseGranting = createGrantingRule(deps);
+  const revokeGrants = createRevocation(refuseGranting);
+  const recordingRefusals = createRefusalRecorder(deps);
   return {
     routes: resourceRoutes(
-      createResourceService(deps),
-      createShareService(deps),
-      createGrantService(deps, refuseGranting),
+      recordingRefusals(createResourceService(deps, refuseGranting, revokeGrants)),
+      recordingRefusals(createShareService(deps, revokeGrants)),
+      recordingRefusals(createGrantService(deps, refuseGranting, revokeGrants)),
     ),
     access: {
       findGrant: findAgentGrant,
@@ -27,6 +31,12 @@ export function createResources(deps: ResourceDeps): Resources {
       async refuseGrantsBeyond(tx, caller, { agentId, organizationId }) {
         if (isOperator(caller) || agentId === caller.agentId) return;
         const grants = await compareGrants(tx, agentId, caller.agentId);
+        if (grants.length > 0) await refuseGranting(tx, caller, organizationId, grants);
+      },
+      async refuseClaimChange(tx, caller, { agentId, organizationId }, fields) {
+        const changed = resourceClaims.filter((claim) => fields.includes(claim));
+        if (changed.length === 0 || isOperator(caller)) return;
+        const grants = await findGrantsCarrying(tx, agentId, changed);
         if (grants.length > 0) await refuseGranting(tx, caller, organizationId, grants);
       },
     },

@@ -1,6 +1,6 @@
 /**
- * The right to grant scopes of an API to an agent. Operators have it. The policies give it to the organization that owns the API, and to
- * admins of the agent's organization. Any other caller passes on scopes of its own grants.
+ * The right to grant scopes of an API to an agent, and to take them away. Operators have it. The policies give it to the organization that
+ * owns the API, and to admins of the agent's organization. Any other caller passes on scopes of its own grants.
  */
 import { type Caller, isOperator } from '../../kernel/caller.ts';
 import type { Queryable } from '../../kernel/data/db.ts';
@@ -35,7 +35,7 @@ const exceededOf = ({ scopes, ownScopes }: ComparedGrant): string[] =>
   scopes.filter((name) => !ownScopes.includes(name));
 
 function refuse(caller: Caller, grant: ComparedGrant): never {
-  const { identifier, ownerId } = grant;
+  const { identifier, ownerId, claims, changedClaims } = grant;
   const exceeded = exceededOf(grant);
   const ways = [
     ...(ownerId === caller.organizationId
@@ -44,10 +44,38 @@ function refuse(caller: Caller, grant: ComparedGrant): never {
     caller.delegation
       ? "the role admin in the agent's organization, which a delegated token does not carry"
       : "the role admin in the agent's organization",
-    `a grant of your own with ${exceeded.join(', ')}`,
+    ...(changedClaims ? [] : [`a grant of your own with ${exceeded.join(', ')}${sameAs(claims)}`]),
   ];
+  const concern = changedClaims
+    ? `Tokens for ${identifier} carry ${changedClaims.join(', ')} as a claim.`
+    : `This concerns scopes of ${identifier}.`;
   throw new GrantingRefused('FORBIDDEN', {
-    message: `This concerns scopes of ${identifier}. Needs ${ways.join(', or ')}.`,
-    details: { identifier, exceeded },
+    message: `${concern} Needs ${ways.join(', or ')}.`,
+    details: { identifier, ...(changedClaims ? { claims: changedClaims } : { exceeded }) },
   });
 }
+
+const sameAs = (claims: readonly string[]): string =>
+  claims.length === 0 ? '' : ` and the same ${claims.join(', ')} as the agent`;
+
+/** Records the refusals of a service, after the rollback of the transaction. */
+export const createRefusalRecorder =
+  ({ recordRefusal }: Pick<ResourceDeps, 'recordRefusal'>) =>
+  <Service extends { [Method in keyof Service]: (caller: Caller, ...rest: never[]) => Promise<unknown> }>(
+    service: Service,
+  ): Service => {
+    const recorded = Object.entries<(caller: Caller, ...rest: never[]) => Promise<unknown>>(service).map(
+      ([name, method]) => [
+        name,
+        async (caller: Caller, ...rest: never[]) => {
+          try {
+            return await method(caller, ...rest);
+          } catch (error) {
+            if (error instanceof GrantingRefused) await recordRefusal(caller, 'resources:grant');
+            throw error;
+          }
+        },
+      ],
+    );
+    return Object.fromEntries(recorded);
+  };

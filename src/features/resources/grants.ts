@@ -5,11 +5,11 @@ import type { Tx } from '../../kernel/data/db.ts';
 import { lockShared } from '../../kernel/data/locks.ts';
 import { fail } from '../../kernel/fail.ts';
 import { pageOf } from '../../kernel/http/page.ts';
+import { findOwnScopes } from './access-store.ts';
 import type { GrantPath, GrantService, ResourceDeps } from './deps.ts';
 import { grantEvent } from './events.ts';
-import { GrantingRefused, type RefuseGranting } from './granting-rule.ts';
+import type { RefuseGranting } from './granting-rule.ts';
 import {
-  deleteGrants,
   findGrant,
   laterTime,
   listAgentGrants,
@@ -17,12 +17,17 @@ import {
   type StoredGrant,
   upsertGrant,
 } from './grants-store.ts';
+import type { RevokeGrants } from './revocation.ts';
 import type { Grant, Resource } from './schema.ts';
 import { findGrantedResource, findResource } from './store.ts';
 import { requireScopes, requireVisible, usableScopes } from './visibility.ts';
 
-export function createGrantService(deps: ResourceDeps, refuseGranting: RefuseGranting): GrantService {
-  const { db, clock, ledger, agentFor, lockAgent, recordRefusal } = deps;
+export function createGrantService(
+  deps: ResourceDeps,
+  refuseGranting: RefuseGranting,
+  revokeGrants: RevokeGrants,
+): GrantService {
+  const { db, clock, ledger, agentFor, lockAgent } = deps;
 
   /** The resource as the agent's organization sees it: an operator cannot grant what is neither owned nor shared. */
   const lockForGrant = async (
@@ -39,16 +44,6 @@ export function createGrantService(deps: ResourceDeps, refuseGranting: RefuseGra
     return { agent, resource: resource ?? fail('RESOURCE_NOT_FOUND') };
   };
 
-  /** The refusal is recorded after the rollback of the transaction. */
-  const recordingRefusals = async <T>(caller: Caller, work: () => Promise<T>): Promise<T> => {
-    try {
-      return await work();
-    } catch (error) {
-      if (error instanceof GrantingRefused) await recordRefusal(caller, 'resources:grant');
-      throw error;
-    }
-  };
-
   return {
     async listOfAgent(caller, agentId, query) {
       const agent = await agentFor(caller, agentId);
@@ -63,45 +58,52 @@ export function createGrantService(deps: ResourceDeps, refuseGranting: RefuseGra
     },
 
     put: (caller, path, wanted) =>
-      recordingRefusals(caller, () =>
-        db.transaction(async (tx) => {
-          const { agent, resource } = await lockForGrant(tx, caller, path);
-          if (agent.status === 'decommissioned') fail('AGENT_DECOMMISSIONED');
-          const { agentId, organizationId } = agent;
-          const { resourceId, identifier, organizationId: ownerId } = resource;
-          const of =
-            resource.sharedScopes === null
-              ? 'resource'
-              : "resource that is shared with the agent's organization";
-          const scopes = requireScopes(wanted.scopes, usableScopes(resource), of);
-          refuseLastingPower(caller, agentId);
-          const own = await findGrant(tx, caller.agentId, resourceId);
-          const ownScopes = Object.keys(own?.held ?? {});
-          await refuseGranting(tx, caller, organizationId, [{ identifier, ownerId, scopes, ownScopes }]);
-          const before = await findGrant(tx, agentId, resourceId);
-          if (before && isSameSet(Object.keys(before.held), scopes)) return toGrant(resource, before, scopes);
-          const now = await laterTime(tx, isoTime(clock));
-          const earlier = new Map(Object.entries(before?.held ?? {}));
-          const grant: StoredGrant = {
-            agentId,
-            resourceId,
-            organizationId,
-            held: Object.fromEntries(scopes.map((name) => [name, earlier.get(name) ?? now])),
-            grantedBy: caller.agentId,
-            createdAt: before?.createdAt ?? now,
-            updatedAt: now,
-          };
-          await upsertGrant(tx, grant);
-          await ledger.recordAll(tx, [grantEvent(caller, 'grant.changed', resource, grant)]);
-          return toGrant(resource, grant, scopes);
-        }),
-      ),
+      db.transaction(async (tx) => {
+        const { agent, resource } = await lockForGrant(tx, caller, path);
+        if (agent.status === 'decommissioned') fail('AGENT_DECOMMISSIONED');
+        const { agentId, organizationId } = agent;
+        const { resourceId, identifier, organizationId: ownerId, claims } = resource;
+        const of =
+          resource.sharedScopes === null
+            ? 'resource'
+            : "resource that is shared with the agent's organization";
+        const scopes = requireScopes(wanted.scopes, usableScopes(resource), of);
+        refuseLastingPower(caller, agentId);
+        const before = await findGrant(tx, agentId, resourceId);
+        const lost = Object.keys(before?.held ?? {}).filter((name) => !scopes.includes(name));
+        const ownScopes = await findOwnScopes(tx, caller.agentId, { agentId, resourceId });
+        await refuseGranting(tx, caller, organizationId, [
+          { identifier, ownerId, scopes: [...scopes, ...lost], ownScopes, claims },
+        ]);
+        if (before && isSameSet(Object.keys(before.held), scopes)) return toGrant(resource, before, scopes);
+        const now = await laterTime(tx, isoTime(clock));
+        const earlier = new Map(Object.entries(before?.held ?? {}));
+        const grant: StoredGrant = {
+          agentId,
+          resourceId,
+          organizationId,
+          held: Object.fromEntries(scopes.map((name) => [name, earlier.get(name) ?? now])),
+          grantedBy: caller.agentId,
+          createdAt: before?.createdAt ?? now,
+          updatedAt: now,
+        };
+        await upsertGrant(tx, grant);
+        await ledger.recordAll(tx, [grantEvent(caller, 'grant.changed', resource, grant)]);
+        return toGrant(resource, grant, scopes);
+      }),
 
     remove: (caller, path) =>
       db.transaction(async (tx) => {
         const { agent, resource } = await lockForGrant(tx, caller, path, findGrantedResource);
-        const { resourceId } = resource;
-        const [grant] = await deleteGrants(tx, { resourceId, agentId: agent.agentId });
+        const { agentId } = agent;
+        refuseLastingPower(caller, agentId);
+        const ownScopes = await findOwnScopes(tx, caller.agentId, {
+          agentId,
+          resourceId: resource.resourceId,
+        });
+        const {
+          removed: [grant],
+        } = await revokeGrants(tx, caller, resource, { agentId, ownScopes });
         if (!grant) fail('GRANT_NOT_FOUND');
         await ledger.recordAll(tx, [grantEvent(caller, 'grant.removed', resource, grant)]);
       }),

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { limits } from '../../contract/limits.ts';
 import { isScope } from '../../contract/scopes.ts';
-import { tenantOf } from '../../kernel/caller.ts';
+import { type Caller, tenantOf } from '../../kernel/caller.ts';
 import { isoTime } from '../../kernel/clock.ts';
 import type { Tx } from '../../kernel/data/db.ts';
 import { lockExclusive } from '../../kernel/data/locks.ts';
@@ -12,8 +12,9 @@ import { pageOf } from '../../kernel/http/page.ts';
 import { type ResourceClaim, resourceClaims } from '../../kernel/ports/resources.ts';
 import type { ResourceDeps, ResourceService } from './deps.ts';
 import { grantEvent, resourceEvent, shareEvents } from './events.ts';
-import { deleteGrants, narrowGrants } from './grants-store.ts';
+import type { RefuseGranting } from './granting-rule.ts';
 import { identifierProblem, spellingsOf } from './identifier.ts';
+import type { RevokeGrants } from './revocation.ts';
 import type { NewScopes, Resource, ResourceChange } from './schema.ts';
 import {
   countResources,
@@ -28,7 +29,11 @@ import {
 } from './store.ts';
 import { lockOwned, requireVisible, toResource } from './visibility.ts';
 
-export function createResourceService(deps: ResourceDeps): ResourceService {
+export function createResourceService(
+  deps: ResourceDeps,
+  refuseGranting: RefuseGranting,
+  revokeGrants: RevokeGrants,
+): ResourceService {
   const { db, clock, ids, ledger, issuer, lockOrganization } = deps;
 
   /** The organization is locked until the commit: of concurrent requests for the last place exactly one succeeds. */
@@ -48,6 +53,15 @@ export function createResourceService(deps: ResourceDeps): ResourceService {
     await lockExclusive(tx, 'resource', [spellings[0]]);
     await deleteReservation(tx, organizationId, spellings);
     if (await isTaken(tx, spellings)) fail('RESOURCE_ALREADY_EXISTS', { details: { field: 'identifier' } });
+  };
+
+  /** Without the claim, callers with `agents:write` could change the field, and wait until the claim is added again. */
+  const refuseRemovingClaims = async (tx: Tx, caller: Caller, before: Resource, after: Resource) => {
+    const { identifier, organizationId: ownerId, claims } = before;
+    const changedClaims = claims.filter((claim) => !after.claims.includes(claim));
+    if (changedClaims.length === 0) return;
+    const all = { identifier, ownerId, scopes: namesOf(before), ownScopes: [], claims, changedClaims };
+    await refuseGranting(tx, caller, ownerId, [all]);
   };
 
   return {
@@ -94,12 +108,14 @@ export function createResourceService(deps: ResourceDeps): ResourceService {
         const changed = changedFields(before, change);
         if (changed.length === 0) return before;
         const after: Resource = { ...before, ...change, updatedAt: isoTime(clock) };
+        await refuseRemovingClaims(tx, caller, before, after);
         await updateResource(tx, after);
         const lost = namesOf(before).filter((name) => !namesOf(after).includes(name));
         const none = { changed: [], removed: [] };
         const isNarrower = lost.length > 0;
+        const narrow = { scopes: lost, now: after.updatedAt };
         const shares = isNarrower ? await narrowShares(tx, resourceId, lost, after.updatedAt) : none;
-        const grants = isNarrower ? await narrowGrants(tx, { resourceId }, lost, after.updatedAt) : none;
+        const grants = isNarrower ? await revokeGrants(tx, caller, after, { narrow }) : none;
         const reason = 'resource.updated';
         await ledger.recordAll(tx, [
           resourceEvent(caller, reason, after, { changed }),
@@ -119,7 +135,7 @@ export function createResourceService(deps: ResourceDeps): ResourceService {
         const resource = await lockOwned(tx, caller, resourceId);
         await markDeleted(tx, resource.resourceId, isoTime(clock));
         const shares = await deleteShares(tx, resource.resourceId);
-        const grants = await deleteGrants(tx, { resourceId: resource.resourceId });
+        const { removed: grants } = await revokeGrants(tx, caller, resource, {});
         const reason = 'resource.deleted';
         await ledger.recordAll(tx, [
           resourceEvent(caller, reason, resource),

@@ -7,17 +7,15 @@ import { validationError } from '../../kernel/http/input/validation.ts';
 import { pageOf } from '../../kernel/http/page.ts';
 import type { ResourceDeps, ShareService } from './deps.ts';
 import { grantEvent, shareEvents } from './events.ts';
-import { deleteGrants, narrowGrants } from './grants-store.ts';
+import type { RevokeGrants } from './revocation.ts';
 import type { Resource, Share } from './schema.ts';
 import { deleteShares, findShare, listShares, upsertShare } from './store.ts';
 import { lockOwned, requireOwned, requireScopes } from './visibility.ts';
 
-export function createShareService({
-  db,
-  clock,
-  ledger,
-  organizationOf,
-}: Pick<ResourceDeps, 'db' | 'clock' | 'ledger' | 'organizationOf'>): ShareService {
+export function createShareService(
+  { db, clock, ledger, organizationOf }: Pick<ResourceDeps, 'db' | 'clock' | 'ledger' | 'organizationOf'>,
+  revokeGrants: RevokeGrants,
+): ShareService {
   const requireOrganization = async (tx: Tx, organizationId: string) => {
     const found = await organizationOf(tx, organizationId);
     if (!found || found.status === 'deleted') fail('ORG_NOT_FOUND');
@@ -26,8 +24,9 @@ export function createShareService({
   /** Narrows the grants of the other organization's agents, and records the change. */
   const apply = async (tx: Tx, caller: Caller, resource: Resource, share: Share, lost: readonly string[]) => {
     await upsertShare(tx, share);
-    const { resourceId, organizationId, updatedAt } = share;
-    const grants = await narrowGrants(tx, { resourceId, organizationId }, lost, updatedAt);
+    const { organizationId, updatedAt } = share;
+    const narrow = { scopes: lost, now: updatedAt };
+    const grants = await revokeGrants(tx, caller, resource, { organizationId, narrow });
     const reason = 'resource.shared';
     await ledger.recordAll(tx, [
       ...shareEvents(caller, reason, resource, share),
@@ -75,8 +74,8 @@ export function createShareService({
         const resource = await lockOwned(tx, caller, path.resourceId);
         const [share] = await deleteShares(tx, resource.resourceId, path.organizationId);
         if (!share) fail('SHARE_NOT_FOUND');
-        const { resourceId, organizationId } = share;
-        const grants = await deleteGrants(tx, { resourceId, organizationId });
+        const { organizationId } = share;
+        const { removed: grants } = await revokeGrants(tx, caller, resource, { organizationId });
         const reason = 'resource.unshared';
         await ledger.recordAll(tx, [
           ...shareEvents(caller, reason, resource, share),

@@ -88,4 +88,14 @@ export interface ResourceAccess {
     caller: Caller,
     agent: { readonly agentId: string; readonly organizationId: string },
   ): Promise<void>;
+  /**
+   * FORBIDDEN when the agent has a grant for a resource whose tokens carry one of these fields, unless the caller could make that grant by
+   * something other than a grant of its own. It holds for the agent itself too: nobody vouches for itself.
+   */
+  refuseClaimChange(
+    tx: Tx,
+    caller: Caller,
+    agent: { readonly agentId: string; readonly organizationId: string },
+    fields: readonly string[],
+  ): Promise<void>;
 }

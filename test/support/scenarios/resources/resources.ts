@@ -101,5 +101,5 @@ export function createResourceClient(t: TestApp) {
 }
 
 /** `200`, or the status and code of a refusal. */
-export const outcome = ({ status, text, json }: Answer): string =>
-  status < 400 ? String(status) : `${status} ${text ? json.code : ''}`;
+export const outcome = (answer: Answer): string =>
+  answer.status < 400 ? String(answer.status) : `${answer.status} ${answer.text ? answer.json.code : ''}`;
