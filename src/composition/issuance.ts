@@ -86,6 +86,7 @@ export function createIssuance(base: Foundations, events: Events, registry: Regi
     findEligibility: tokens.findEligibility,
     lockAgent: agents.lock,
     refuseImpersonation,
+    roleOf: organizations.roleOf,
   });
   const access = createAccess({
     agentFor: agents.get,

@@ -7,6 +7,7 @@ import { createCredentials } from '../features/credentials/feature.ts';
 import { createDid } from '../features/did/feature.ts';
 import type { Marketplace } from '../features/marketplace/deps.ts';
 import { createMarketplace } from '../features/marketplace/feature.ts';
+import { findPolicyPower } from '../features/oidc/feature.ts';
 import type { ImpersonationTarget, Organizations } from '../features/organizations/deps.ts';
 import { createOrganizations } from '../features/organizations/feature.ts';
 import { createPeople } from '../features/people/feature.ts';
@@ -39,6 +40,7 @@ export function createRegistry(base: Foundations, { ledger, cache, recordRefusal
     requirePermission,
     // Each needs the other: a member is an agent, and an agent's organization has a plan.
     agentFor: (caller, agentId) => agents.get(caller, agentId),
+    findPolicyPower,
   });
   /** A caller that gives an agent a secret, a key or a trust policy must hold all that the agent holds, its grants included. */
   const refuseImpersonation = async (tx: Tx, caller: Caller, agent: ImpersonationTarget): Promise<void> => {
@@ -72,6 +74,7 @@ export function createRegistry(base: Foundations, { ledger, cache, recordRefusal
     lockAgent: agents.lock,
     roleOf: organizations.roleOf,
     mayGrant: createMayGrant(engine),
+    findPolicyPower,
     recordRefusal: recordPolicyRefusal,
   });
   const people = createPeople({

@@ -35,14 +35,22 @@ export interface Caller extends Origin {
   readonly scopes: ReadonlySet<Scope>;
   /**
    * The scopes that the caller may grant permanently: by an agent's `allowedScopes`, a secret, a key or a trust policy.
-   * For an agent's own token these are its scopes; for a delegated token, those that the acting agent may hold itself.
+   * For an agent's own token these are its scopes; for a delegated token, those that the acting agent may hold itself, and none for a
+   * workload.
    */
   readonly grantableScopes: ReadonlySet<Scope>;
   /** Absent when the caller authenticated with client credentials or by a session of the console. */
   readonly tokenId?: string | undefined;
   /** The credential that the token was issued with. */
   readonly credentialId?: string | undefined;
-  /** Of a token that a workload got by a trust policy. */
+  /** The key that signed the client's assertion (RFC 7638 thumbprint), for a token that was issued for one. */
+  readonly keyId?: string | undefined;
+  /** The session of the console. */
+  readonly sessionId?: string | undefined;
+  /**
+   * Of a token that a workload got by a trust policy. The policy is a ceiling: the caller has the scopes of the token, of the agent's
+   * grants and role the part that the policy names, and no right to change its own agent.
+   */
   readonly trustPolicyId?: string | undefined;
   /** Of a delegated token: the caller then has the token's scopes and no role. */
   readonly delegation?: Delegation | undefined;
@@ -64,12 +72,19 @@ export const isOperator = (caller: Caller): boolean =>
 export const tenantOf = (caller: Caller): string | undefined =>
   isOperator(caller) ? undefined : caller.organizationId;
 
+/** Why a caller lacks the role that its agent may have; the end of a sentence that asks for the role. */
+export function missingRole({ delegation, trustPolicyId }: Caller): string {
+  if (delegation) return ', which a delegated token does not carry';
+  return trustPolicyId === undefined ? '' : ', which a token by a trust policy has only with actsAsAdmin';
+}
+
 /**
  * Prevents privilege escalation: a caller cannot give an agent scopes that it may not grant, neither by creating or widening the
- * agent nor by creating a secret for it, because the holder of an agent's secret acts as that agent. Operators may grant any scope.
+ * agent nor by creating a secret for it, because the holder of an agent's secret acts as that agent. Operators may grant any scope,
+ * unless a trust policy gave the token: then the scopes of the token are the limit for them too.
  */
 export function refuseEscalation(caller: Caller, granted: readonly string[]): void {
-  if (isOperator(caller)) return;
+  if (isOperator(caller) && caller.trustPolicyId === undefined) return;
   const grantable: ReadonlySet<string> = caller.grantableScopes;
   const exceeded = [...new Set(granted)].filter((scope) => !grantable.has(scope));
   if (exceeded.length === 0) return;
@@ -83,11 +98,25 @@ export function refuseEscalation(caller: Caller, granted: readonly string[]): vo
 }
 
 /**
- * Changes to an agent (a credential, a reactivation, a listing) outlive the delegation. A delegated caller may make them only if its
- * own agent may hold `agents:write`, and never for another agent of its chain: that agent's credential would give tokens
- * without `act`, without expiry and beyond revocation.
+ * A credential, a key, a trust policy, a grant or a listing of its own agent would last longer than a workload's token and reach
+ * further than the trust policy that gave it.
  */
-export function refuseLastingPower({ delegation, agentId, grantableScopes }: Caller, ownerId: string): void {
+export function refuseOwnAgent({ trustPolicyId, agentId }: Caller, ownerId: string): void {
+  if (trustPolicyId !== undefined && ownerId === agentId)
+    fail('FORBIDDEN', {
+      message:
+        'A token by a trust policy cannot give its own agent power, or speak for it: use another agent, or a secret or a key of this one.',
+    });
+}
+
+/**
+ * Changes to an agent (a credential, a reactivation, a listing) outlive a workload's token and a delegation. A workload may not make
+ * them for its own agent. A delegated caller may make them only if its own agent may hold `agents:write`, and never for another agent
+ * of its chain: that agent's credential would give tokens without `act`, without expiry and beyond revocation.
+ */
+export function refuseLastingPower(caller: Caller, ownerId: string): void {
+  refuseOwnAgent(caller, ownerId);
+  const { delegation, agentId, grantableScopes } = caller;
   if (!delegation) return;
   if (ownerId !== agentId && [delegation.subjectId, ...delegation.actorIds].includes(ownerId))
     fail('FORBIDDEN', {

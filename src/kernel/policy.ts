@@ -5,7 +5,7 @@
 import { neverDelegated, type PolicyAction } from '../contract/actions.ts';
 import type { ErrorCode } from '../contract/errors.ts';
 import { scopes as allScopes, operatorScope, type Scope } from '../contract/scopes.ts';
-import type { Caller } from './caller.ts';
+import { type Caller, missingRole } from './caller.ts';
 import { fail } from './fail.ts';
 import { scopeChallenge } from './http/access/challenges.ts';
 import { nilUuid } from './ids.ts';
@@ -144,10 +144,8 @@ const missingPermission = (engine: PolicyEngine, request: PolicyRequest): Missin
   ),
 });
 
-function describeMissing({ role, scopes }: MissingPermission, { delegation }: Caller): string | undefined {
-  const admin = delegation
-    ? 'the role admin in the organization, which a delegated token does not carry'
-    : 'the role admin in the organization';
+function describeMissing({ role, scopes }: MissingPermission, caller: Caller): string | undefined {
+  const admin = `the role admin in the organization${missingRole(caller)}`;
   const alternatives = [...(role ? [admin] : []), ...scopes.map((scope) => `scope ${scope}`)];
   return alternatives.length === 0 ? undefined : `Needs ${alternatives.join(', or ')}.`;
 }

@@ -63,6 +63,16 @@ export const delegatedPrincipals = [
   'delegationRevoked',
 ] as const;
 
+/** Callers by a trust policy, with every scope of an organization. The agent of both has the role admin. */
+export const workloads = {
+  /** Its policy does not act as admin: it gets the answers of a member. */
+  workload: 'member',
+  /** Its policy acts as admin: it gets the answers of an admin. */
+  workloadAdmin: 'admin',
+} as const;
+export type Workload = keyof typeof workloads;
+const workloadNames = Object.keys(workloads) as Workload[];
+
 export const principals = [
   'anonymous',
   'garbage',
@@ -76,6 +86,7 @@ export const principals = [
   'admin',
   'operator',
   ...delegatedPrincipals,
+  ...workloadNames,
 ] as const;
 export type Principal = (typeof principals)[number];
 
@@ -92,8 +103,18 @@ export interface TestRequest {
 
 export interface Row {
   readonly request: (target: Target) => TestRequest;
-  readonly answers: Readonly<Record<Principal, string>>;
+  readonly answers: Readonly<Record<Exclude<Principal, Workload>, string>> &
+    Readonly<Partial<Record<Workload, string>>>;
 }
+
+/** Workloads differ from members and admins only where a row says so. */
+export const answersOf = ({ answers }: Row): Readonly<Record<Principal, string>> => ({
+  ...(Object.fromEntries(workloadNames.map((who) => [who, answers[workloads[who]]])) as Record<
+    Workload,
+    string
+  >),
+  ...answers,
+});
 
 /** Open routes: the token does not matter. */
 const sameForAll = (answer: string) =>
@@ -250,6 +271,21 @@ export const changesNothing: Readonly<Record<string, string>> = {
   testTrustPolicy: 'answers whether a policy accepts a token; issues and marks nothing',
 };
 
+/** Changes of its own agent that a workload may make, with the reason. The others would give the agent power, or speak for it. */
+export const workloadMayChangeItself: Readonly<Record<string, string>> = {
+  revokeToken: 'takes power away',
+  revokeCredential: 'takes power away',
+  revokeDelegation: 'takes power away',
+  decommissionAgent: 'takes power away',
+  removeMember: 'takes power away',
+  removePerson: 'takes power away',
+  deleteListing: 'takes the words of the agent away',
+  updateAgent: 'the request changes no scope and no status',
+  previewToken: 'issues nothing',
+  introspectToken: 'issues nothing',
+  testTrustPolicy: 'issues nothing',
+};
+
 /** Routes whose change writes more than one event, with the reason. */
 export const writesMore: Readonly<Record<string, string>> = {
   decommissionAgent: 'each session of the console that ends with it has its own event',
@@ -343,7 +379,13 @@ export const rows: Readonly<Record<string, Row>> = {
   },
   createConsoleLink: {
     request: () => ({ method: 'POST', url: `${api}/console/links` }),
-    answers: { ...ofOwnOrganization('201'), ...withoutRole },
+    // A session would outlast the trust policy.
+    answers: {
+      ...ofOwnOrganization('201'),
+      ...withoutRole,
+      workload: '403 FORBIDDEN',
+      workloadAdmin: '403 FORBIDDEN',
+    },
   },
   docsSlash: { request: () => ({ method: 'GET', url: '/docs/' }), answers: sameForAll('302') },
   docs: { request: () => ({ method: 'GET', url: '/docs' }), answers: sameForAll('200') },

@@ -3,7 +3,16 @@ import { randomUUID } from 'node:crypto';
 import { describe, it } from 'node:test';
 import { consoleFixture, startApp } from '../support/harness.ts';
 import { createMatrixFixture, fieldsOf, send } from '../support/principals.ts';
-import { type Principal, principals, type Row, rows, showsForeign, type Target } from './matrix-rows.ts';
+import {
+  answersOf,
+  type Principal,
+  principals,
+  type Row,
+  rows,
+  showsForeign,
+  type Target,
+  workloadMayChangeItself,
+} from './matrix-rows.ts';
 
 const t = await startApp(
   {
@@ -16,7 +25,7 @@ const t = await startApp(
   undefined,
   { consoleFolder: consoleFixture },
 );
-const { makeTarget, tokenOf, paymentEvents } = await createMatrixFixture(t);
+const { makeTarget, tokenOf, workloadOf, paymentEvents } = await createMatrixFixture(t);
 
 interface Shared {
   readonly target: Target;
@@ -65,7 +74,7 @@ async function answerToShared(row: Row, who: Principal): Promise<string> {
 }
 
 const isChange = (row: Row, who: Principal, { target }: Shared) =>
-  row.answers[who].startsWith('2') && row.request(target).method !== 'GET';
+  answersOf(row)[who].startsWith('2') && row.request(target).method !== 'GET';
 
 describe('permission matrix of operations and principals', () => {
   it('has a row for every route', () => {
@@ -79,7 +88,7 @@ describe('permission matrix of operations and principals', () => {
         const ask = isChange(row, who, await untouched()) ? answerToOwn : answerToShared;
         matrix[id] = { ...matrix[id], [who]: await ask(row, who) };
       }
-      assert.deepEqual(matrix[id], row.answers);
+      assert.deepEqual(matrix[id], answersOf(row));
     });
 
     it(`${id} does not show that a foreign id exists`, async () => {
@@ -121,6 +130,35 @@ describe('permission matrix of operations and principals', () => {
       if (!toReal.answer.startsWith('2')) assert.equal(toReal.text, toInvented.text);
     });
   }
+
+  /** The parts of a target that belong to its agent. */
+  const ofAgent: ReadonlySet<keyof Target> = new Set([
+    ...(['agentId', 'credentialId', 'clientSecret', 'token', 'policyId', 'chainId'] as const),
+    ...(['listingId', 'personId', 'outsiderId', 'granteeId'] as const),
+  ]);
+
+  it('lets a workload change its own agent only as the list says, with every scope and the role admin', async () => {
+    const { target: sample } = await untouched();
+    const allowed: Record<string, string> = {};
+    for (const { id, method, access } of t.app.routes) {
+      const request = rows[id]?.request;
+      if (!request || method === 'GET' || access.kind === 'open' || access.kind === 'session') continue;
+      const fields = fieldsOf(request, sample);
+      if (!fields.some((field) => ofAgent.has(field))) continue;
+      const made = await makeTarget(...fields, 'policyId', 'outsideToken');
+      const { agentId } = made;
+      const target: Target = { ...made, outsiderId: agentId, granteeId: agentId };
+      const { status, text } = await send(t, request(target), await workloadOf(target));
+      if (status < 400) allowed[id] = String(workloadMayChangeItself[id]);
+      else
+        assert.match(
+          text,
+          /FORBIDDEN|_NOT_FOUND|_ALREADY_|VALIDATION_ERROR|_SCOPE/,
+          `${id}: ${status} ${text}`,
+        );
+    }
+    assert.deepEqual(allowed, workloadMayChangeItself);
+  });
 
   it('prints the matrix', () => console.table(matrix, [...principals]));
 });

@@ -4,7 +4,7 @@ import { randomBytes, randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { text } from 'node:stream/consumers';
 import type { InjectOptions } from 'fastify';
-import { organizationScopes } from '../../src/contract/scopes.ts';
+import { organizationScopes, resourceScopes } from '../../src/contract/scopes.ts';
 import type { Principal, Target, TestRequest } from '../matrix/matrix-rows.ts';
 import { type Answer, newAgent, type TestApp } from './harness.ts';
 import { startIssuer } from './peers/issuers.ts';
@@ -19,6 +19,8 @@ export interface MatrixFixture {
   makeTarget(...fields: readonly (keyof Target)[]): Promise<Target>;
   /** In the same organization as the target, so that only the principal differs. */
   tokenOf(principal: Principal, organizationId: string): Promise<string | undefined>;
+  /** A token of the target's agent by its trust policy, after both got every scope of an organization and the role admin. */
+  workloadOf(target: Target): Promise<string>;
   /** An agent with these scopes and a token of it. */
   agentIn(
     organizationId: string,
@@ -124,6 +126,13 @@ export async function createMatrixFixture(t: TestApp): Promise<MatrixFixture> {
             : await delegatedToken(delegatorToken, home, organizationScopes, 'admin');
         return delegated.token;
       }
+      case 'workload':
+      case 'workloadAdmin': {
+        const { agentId } = await agentIn(home, organizationScopes, 'admin');
+        const changes = { scopes: organizationScopes, actsAsAdmin: who === 'workloadAdmin' };
+        const { outsideToken } = await makePolicy(agentId, changes);
+        return exchange(agentId, outsideToken);
+      }
       case 'decommissioned': {
         const { agentId, token } = await agentIn(home, organizationScopes);
         await asOperator('DELETE', `/agents/${agentId}`);
@@ -223,7 +232,7 @@ export async function createMatrixFixture(t: TestApp): Promise<MatrixFixture> {
     return { partnerId: id };
   };
 
-  const makePolicy = async (agentId: string) => {
+  const makePolicy = async (agentId: string, changes: object = {}) => {
     const name = randomUUID();
     const { policyId } = await asOperator('POST', '/oidc/trust-policies', {
       agentId,
@@ -233,8 +242,29 @@ export async function createMatrixFixture(t: TestApp): Promise<MatrixFixture> {
       audiences: ['http://countersign.test'],
       subject: name,
       scopes: ['agents:read'],
+      ...changes,
     });
     return { policyId, outsideToken: await outsideIssuer.sign({ sub: name }) };
+  };
+
+  const exchange = async (client_id: string, subject_token: string): Promise<string> => {
+    const { status, json, text } = await t.form('/api/v1/oidc/token', {
+      grant_type: 'urn:ietf:params:oauth:grant-type:token-exchange',
+      subject_token_type: 'urn:ietf:params:oauth:token-type:jwt',
+      client_id,
+      subject_token,
+    });
+    assert.equal(status, 200, text);
+    return json.access_token;
+  };
+
+  const workloadOf: MatrixFixture['workloadOf'] = async (target) => {
+    const { organizationId, agentId, policyId, outsideToken } = target;
+    const scopes = [...organizationScopes, ...resourceScopes];
+    await asOperator('PATCH', `/agents/${agentId}`, { allowedScopes: scopes });
+    await asOperator('PATCH', `/organizations/${organizationId}/members/${agentId}`, { role: 'admin' });
+    await asOperator('PATCH', `/oidc/trust-policies/${policyId}`, { scopes, actsAsAdmin: true });
+    return exchange(agentId, outsideToken);
   };
 
   const makeListing = async (agentId: string) => {
@@ -290,7 +320,7 @@ export async function createMatrixFixture(t: TestApp): Promise<MatrixFixture> {
     } as Target;
   };
 
-  return { operatorToken, paymentEvents, makeTarget, tokenOf, agentIn };
+  return { operatorToken, paymentEvents, makeTarget, tokenOf, workloadOf, agentIn };
 }
 
 /** The fields of the target that a request is made of. */

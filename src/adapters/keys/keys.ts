@@ -170,7 +170,8 @@ export const createAssertions = (clock: Clock): Assertions => ({
   async verify(assertion, keys, { client, audiences }) {
     const now = clock.now();
     try {
-      const { payload } = await jwtVerify(assertion, createLocalJWKSet({ keys: keys as unknown as JWK[] }), {
+      const local = createLocalJWKSet({ keys: keys as unknown as JWK[] });
+      const { payload, key } = await jwtVerify(assertion, local, {
         algorithms: [...assertionAlgorithms],
         issuer: client,
         subject: client,
@@ -183,7 +184,8 @@ export const createAssertions = (clock: Clock): Assertions => ({
       // PostgreSQL cannot store these unchanged, so replays could not be detected.
       if (jti.includes('\0') || !jti.isWellFormed()) return undefined;
       if (exp * 1000 > now + maxAssertionSeconds * 1000) return undefined;
-      return { assertionId: jti, expiresAt: new Date(exp * 1000) };
+      const keyId = await calculateJwkThumbprint(key);
+      return { assertionId: jti, expiresAt: new Date(exp * 1000), keyId };
     } catch {
       return undefined;
     }

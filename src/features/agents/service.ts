@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { serviceFragments } from '../../contract/identity.ts';
 import { operatorScope, organizationScopes, type Scope, scopes } from '../../contract/scopes.ts';
-import { type Caller, isOperator, refuseEscalation, tenantOf } from '../../kernel/caller.ts';
+import { type Caller, isOperator, refuseEscalation, refuseOwnAgent, tenantOf } from '../../kernel/caller.ts';
 import { isoTime } from '../../kernel/clock.ts';
 import { createBatcher } from '../../kernel/concurrency/batcher.ts';
 import { createFairQueue } from '../../kernel/concurrency/fair-queue.ts';
@@ -189,8 +189,10 @@ export function createAgentService(deps: AgentDeps): AgentService {
           ? { ...requested, allowedScopes: inContractOrder(requested.allowedScopes) }
           : requested;
         // Narrowing counts too: the caller could reduce an agent to its own scopes and then give it a secret.
-        if (change.allowedScopes && !isDeepStrictEqual(change.allowedScopes, before.allowedScopes))
+        if (change.allowedScopes && !isDeepStrictEqual(change.allowedScopes, before.allowedScopes)) {
+          refuseOwnAgent(caller, before.agentId);
           refuseEscalation(caller, [...before.allowedScopes, ...change.allowedScopes]);
+        }
         return apply(tx, caller, before, change);
       }),
 

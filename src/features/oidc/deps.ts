@@ -8,6 +8,7 @@ import type { RouteEntry } from '../../kernel/http/route.ts';
 import type { Ids } from '../../kernel/ids.ts';
 import type { Ledger } from '../../kernel/ledger.ts';
 import type { Metrics } from '../../kernel/observability/metrics.ts';
+import type { Role } from '../../kernel/policy.ts';
 import type { ExternalTokens } from '../../kernel/ports/external-tokens.ts';
 import type { ExternalClientAssertion, Issue, IssuedToken, Mint } from '../../kernel/ports/grant.ts';
 import type { ResourceAccess } from '../../kernel/ports/resources.ts';
@@ -54,6 +55,8 @@ export interface OidcDeps {
   lockAgent(tx: Tx, caller: Caller, agentId: string): Promise<PolicyAgent>;
   /** FORBIDDEN unless the caller holds all that the agent holds: the writer of a trust policy can become its agent. */
   refuseImpersonation(tx: Tx, caller: Caller, agent: PolicyAgent): Promise<void>;
+  /** The caller's role in its own organization. */
+  roleOf(caller: Caller, within: Queryable): Promise<Role>;
   /** Called after the commit of every exchange. */
   countExchange(agent: { organizationId: string; agentId: string }): void;
   /** Whether the agent can get a token, locked until the transaction ends; undefined when the agent does not exist. */

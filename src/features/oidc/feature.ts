@@ -16,6 +16,7 @@ import { listPolicies } from './policies/store.ts';
 import { oidcRoutes } from './routes.ts';
 
 export { clientRefusalCodes, grantRefusalCodes } from './exchange/request.ts';
+export { findPolicyPower } from './policies/store.ts';
 
 export function createOidc(deps: OidcDeps): Oidc {
   const exchange = createExchange(deps);

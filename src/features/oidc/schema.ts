@@ -94,6 +94,10 @@ const Resources = Type.Array(PolicyResource, {
   description: "scopes of registered resources, within the agent's grants; `scopes` are those of our own API",
 });
 const SingleUse = Type.Boolean({ description: 'each external token can be exchanged once' });
+const ActsAsAdmin = Type.Boolean({
+  description:
+    'whether the workload has the role admin of its agent; without it the workload has the scopes of its token only. To set it, the role admin is needed',
+});
 const Age = Type.Integer({ minimum: 1, maximum: maxAgeSeconds });
 
 export const TrustPolicy = Type.Object(
@@ -110,6 +114,7 @@ export const TrustPolicy = Type.Object(
     conditions: Type.Array(Condition),
     scopes: Type.Array(Type.String()),
     resources: Type.Array(PolicyResource),
+    actsAsAdmin: Type.Boolean(),
     maxTokenAgeSeconds: Type.Integer(),
     singleUse: Type.Boolean(),
     status: literals(statuses),
@@ -137,6 +142,7 @@ export const NewTrustPolicy = Type.Object(
     conditions: Type.Optional(Conditions),
     scopes: Scopes,
     resources: Type.Optional(Resources),
+    actsAsAdmin: Type.Optional(ActsAsAdmin),
     maxTokenAgeSeconds: Type.Optional(Age),
     singleUse: Type.Optional(SingleUse),
     status: Type.Optional(literals(statuses)),
@@ -155,6 +161,7 @@ export const TrustPolicyChange = Type.Object(
     conditions: Type.Optional(Conditions),
     scopes: Type.Optional(Scopes),
     resources: Type.Optional(Resources),
+    actsAsAdmin: Type.Optional(ActsAsAdmin),
     maxTokenAgeSeconds: Type.Optional(Age),
     singleUse: Type.Optional(SingleUse),
     status: Type.Optional(literals(statuses)),

@@ -7,6 +7,7 @@ import type { RouteEntry } from '../../kernel/http/route.ts';
 import type { Ids } from '../../kernel/ids.ts';
 import type { Ledger } from '../../kernel/ledger.ts';
 import type { RequirePermission, Role } from '../../kernel/policy.ts';
+import type { FindPolicyPower } from '../../kernel/ports/trust-policies.ts';
 import type { Admin } from './members-store.ts';
 import type {
   MemberChange,
@@ -29,6 +30,7 @@ export interface OrganizationDeps {
   readonly requirePermission: RequirePermission;
   /** The agent, if the caller may see it; AGENT_NOT_FOUND otherwise. */
   agentFor(caller: Caller, agentId: string): Promise<{ agentId: string }>;
+  readonly findPolicyPower: FindPolicyPower;
 }
 
 export interface OrganizationPlan {
@@ -50,7 +52,10 @@ export interface ImpersonationTarget {
   readonly allowedScopes: readonly string[];
 }
 
-export type RoleHolder = Pick<Caller, 'organizationId' | 'agentId' | 'delegation' | 'person'>;
+export type RoleHolder = Pick<
+  Caller,
+  'organizationId' | 'agentId' | 'trustPolicyId' | 'delegation' | 'person'
+>;
 
 export interface MemberService {
   listMembers(caller: Caller, orgId: string, query: MemberQuery): Promise<Page<Membership>>;

@@ -29,7 +29,7 @@ import {
 import { eventOf, type OrganizationStatus } from './transitions.ts';
 
 export function createOrganizationService(deps: OrganizationDeps): OrganizationService {
-  const { db, clock, ids, ledger, requirePermission } = deps;
+  const { db, clock, ids, ledger, requirePermission, findPolicyPower } = deps;
 
   const register: OrganizationService['register'] = async (tx, actor, wanted) => {
     const now = isoTime(clock);
@@ -52,6 +52,18 @@ export function createOrganizationService(deps: OrganizationDeps): OrganizationS
       metadata: { name, slug, planTier },
     });
     return toOrganization(stored);
+  };
+
+  /**
+   * A delegation carries scopes, not roles: a delegated caller has no role, not even its own. A person has the role that the invitation
+   * gave, not the one of the agent. A workload has the role admin of its agent only if its trust policy says so.
+   */
+  const roleIn = async (within: Queryable, holder: RoleHolder): Promise<Role> => {
+    const { organizationId, agentId, trustPolicyId, delegation, person } = holder;
+    if (delegation) return 'none';
+    const role = person?.role ?? (await findRole(within, organizationId, agentId)) ?? 'none';
+    if (role !== 'admin' || trustPolicyId === undefined) return role;
+    return (await findPolicyPower(within, holder)).actsAsAdmin ? 'admin' : 'member';
   };
 
   /** Only operators see a deleted organization, and nothing changes it. */
@@ -141,8 +153,8 @@ export function createOrganizationService(deps: OrganizationDeps): OrganizationS
     },
 
     async refuseImpersonation(tx, caller, agent) {
-      refuseEscalation(caller, agent.allowedScopes);
       refuseLastingPower(caller, agent.agentId);
+      refuseEscalation(caller, agent.allowedScopes);
       if (isOperator(caller)) return;
       const role = await findRole(tx, agent.organizationId, agent.agentId);
       if (role === 'admin' && (await roleIn(tx, caller)) !== 'admin') {
@@ -161,16 +173,6 @@ export function createOrganizationService(deps: OrganizationDeps): OrganizationS
     },
   };
 }
-
-/**
- * A delegation carries scopes, not roles: a delegated caller has no role, not even its own. A person has the role that the invitation
- * gave, not the one of the agent.
- */
-const roleIn = async (
-  db: Queryable,
-  { organizationId, agentId, delegation, person }: RoleHolder,
-): Promise<Role> =>
-  delegation ? 'none' : (person?.role ?? (await findRole(db, organizationId, agentId)) ?? 'none');
 
 /** On the wire a limit is always a number: the organization's override, or its plan's. */
 const toOrganization = (stored: StoredOrganization): Organization => ({

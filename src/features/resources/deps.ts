@@ -7,6 +7,7 @@ import type { Ids } from '../../kernel/ids.ts';
 import type { Ledger } from '../../kernel/ledger.ts';
 import type { MayGrant, Role } from '../../kernel/policy.ts';
 import type { ResourceAccess } from '../../kernel/ports/resources.ts';
+import type { FindPolicyPower } from '../../kernel/ports/trust-policies.ts';
 import type {
   AgentGrantQuery,
   Grant,
@@ -44,6 +45,7 @@ export interface ResourceDeps {
   /** The caller's role in its own organization. */
   roleOf(caller: Caller, within: Queryable): Promise<Role>;
   readonly mayGrant: MayGrant;
+  readonly findPolicyPower: FindPolicyPower;
   /** Records that the policies do not let the caller grant. */
   recordRefusal(caller: Caller, action: 'resources:grant'): Promise<void>;
 }

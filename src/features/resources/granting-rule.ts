@@ -1,10 +1,12 @@
 /**
  * The right to grant scopes of an API to an agent, and to take them away. Operators have it. The policies give it to the organization that
- * owns the API, and to admins of the agent's organization. Any other caller passes on scopes of its own grants.
+ * owns the API, and to admins of the agent's organization. Any other caller passes on scopes of its own grants; a workload those that its
+ * trust policy names.
  */
-import { type Caller, isOperator } from '../../kernel/caller.ts';
+import { type Caller, isOperator, missingRole } from '../../kernel/caller.ts';
 import type { Queryable } from '../../kernel/data/db.ts';
 import { ApiError } from '../../kernel/fail.ts';
+import type { PolicyPower } from '../../kernel/ports/trust-policies.ts';
 import type { ComparedGrant } from './access-store.ts';
 import type { ResourceDeps } from './deps.ts';
 
@@ -19,16 +21,29 @@ export type RefuseGranting = (
 ) => Promise<void>;
 
 export const createGrantingRule =
-  ({ roleOf, mayGrant }: Pick<ResourceDeps, 'roleOf' | 'mayGrant'>): RefuseGranting =>
+  ({
+    roleOf,
+    mayGrant,
+    findPolicyPower,
+  }: Pick<ResourceDeps, 'roleOf' | 'mayGrant' | 'findPolicyPower'>): RefuseGranting =>
   async (db, caller, organizationId, grants) => {
     if (isOperator(caller)) return;
-    const beyondOwn = grants.filter((grant) => exceededOf(grant).length > 0);
+    const power = caller.trustPolicyId === undefined ? undefined : await findPolicyPower(db, caller);
+    const beyondOwn = grants
+      .map((grant) => (power ? withinPolicy(grant, power) : grant))
+      .filter((grant) => exceededOf(grant).length > 0);
     if (beyondOwn.length === 0) return;
     const role = await roleOf(caller, db);
     if (mayGrant(caller, role, 'agents:grant', organizationId)) return;
     const refused = beyondOwn.find(({ ownerId }) => !mayGrant(caller, role, 'resources:grant', ownerId));
     if (refused) refuse(caller, refused);
   };
+
+/** A workload has of its agent's grant the part that its trust policy names. */
+const withinPolicy = (grant: ComparedGrant, { resources }: PolicyPower): ComparedGrant => {
+  const named = resources.find(({ identifier }) => identifier === grant.identifier)?.scopes ?? [];
+  return { ...grant, ownScopes: grant.ownScopes.filter((name) => named.includes(name)) };
+};
 
 /** The scopes that the caller's own grant lacks. */
 const exceededOf = ({ scopes, ownScopes }: ComparedGrant): string[] =>
@@ -41,10 +56,10 @@ function refuse(caller: Caller, grant: ComparedGrant): never {
     ...(ownerId === caller.organizationId
       ? [caller.delegation ? 'resources:write held by your own agent' : 'scope resources:write']
       : []),
-    caller.delegation
-      ? "the role admin in the agent's organization, which a delegated token does not carry"
-      : "the role admin in the agent's organization",
-    ...(changedClaims ? [] : [`a grant of your own with ${exceeded.join(', ')}${sameAs(claims)}`]),
+    `the role admin in the agent's organization${missingRole(caller)}`,
+    ...(changedClaims
+      ? []
+      : [`a grant of your own with ${exceeded.join(', ')}${sameAs(claims)}${withinResources(caller)}`]),
   ];
   const concern = changedClaims
     ? `Tokens for ${identifier} carry ${changedClaims.join(', ')} as a claim.`
@@ -54,6 +69,9 @@ function refuse(caller: Caller, grant: ComparedGrant): never {
     details: { identifier, ...(changedClaims ? { claims: changedClaims } : { exceeded }) },
   });
 }
+
+const withinResources = ({ trustPolicyId }: Caller): string =>
+  trustPolicyId === undefined ? '' : ', which your trust policy names in resources';
 
 const sameAs = (claims: readonly string[]): string =>
   claims.length === 0 ? '' : ` and the same ${claims.join(', ')} as the agent`;

@@ -12,7 +12,9 @@ export type AccessTokenClaims = Record<(typeof textClaims)[number], string> &
     /** Absent in tokens of earlier versions; null for a token that was issued without a client secret. */
     readonly credential_id?: string | null;
     /** Of a workload's token: the trust policy that admitted it. */
-    readonly trust_policy_id?: unknown;
+    readonly trust_policy_id?: string;
+    /** The key that signed the client's assertion (RFC 7638 thumbprint). */
+    readonly key_id?: string;
     /** The sum of the epochs that the token depends on. Absent in tokens of earlier versions. */
     readonly epoch?: number;
     readonly act?: unknown;
@@ -29,6 +31,7 @@ export const isAccessTokenClaims = (claims: Claims): claims is AccessTokenClaims
   isUuid(String(claims.organization_id)) &&
   (claims.epoch === undefined || Number.isSafeInteger(claims.epoch)) &&
   (claims.credential_id == null || isUuid(String(claims.credential_id))) &&
+  (claims.trust_policy_id === undefined || isUuid(String(claims.trust_policy_id))) &&
   (readDelegation(claims as AccessTokenClaims) !== undefined || isOwn(claims as AccessTokenClaims));
 
 /** A token of the agent's own has no claim of a delegation. */

@@ -34,6 +34,8 @@ export type DraftToken = (
   origin: Origin,
   /** The credential that authenticated the client; null when it used no secret. */
   credentialId: string | null,
+  /** The key that signed the client's assertion. */
+  keyId?: string,
 ) => Decision;
 
 export const createDraftToken =
@@ -43,7 +45,7 @@ export const createDraftToken =
     signer,
     hasTokenLimit,
   }: Pick<TokenDeps, 'clock' | 'ids' | 'signer' | 'hasTokenLimit'>): DraftToken =>
-  (client, contents, origin, credentialId) => {
+  (client, contents, origin, credentialId, keyId) => {
     const { agentId, organizationId } = client;
     const { audience, scope, otherAgents, resource, metadata } = contents;
     const now = clock.now();
@@ -57,7 +59,8 @@ export const createDraftToken =
       ...otherAgents.map(tokensEndedAt),
     );
     const tokenId = ids.uuidV7(Math.max(now, 1 + lastEnd));
-    const claims = { ...tokenClaims(client, contents), ...times, jti: tokenId, credential_id: credentialId };
+    const proof = { credential_id: credentialId, ...(keyId !== undefined && { key_id: keyId }) };
+    const claims = { ...tokenClaims(client, contents), ...times, jti: tokenId, ...proof };
     return decision(
       {
         actor: origin,
@@ -66,7 +69,15 @@ export const createDraftToken =
           organizationId,
           agentId,
           countLater: !hasTokenLimit(client),
-          metadata: { tokenId, scope, audience, expiresIn, credentialId, ...metadata },
+          metadata: {
+            tokenId,
+            scope,
+            audience,
+            expiresIn,
+            credentialId,
+            ...(keyId && { keyId }),
+            ...metadata,
+          },
         },
       },
       tokenResponse(signer.sign(claims, 'at+jwt'), scope, expiresIn),

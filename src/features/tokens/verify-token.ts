@@ -208,16 +208,20 @@ function createAuthenticate(verify: VerifyToken, issuer: string): GuardDeps['aut
     const { claims, status, delegation, ended } = verified;
     const { agentId, organizationId, organizationStatus, planTier, allowedScopes } = status;
     const scopes = verified.scopes.filter(isScope);
+    const { trust_policy_id: trustPolicyId, key_id: keyId } = claims;
+    // The scopes of a workload's policy are not those of its agent: with a token of another subject it can grant none for good.
+    const grantable = delegation && trustPolicyId !== undefined ? [] : allowedScopes;
     return Object.freeze({
       agentId,
       organizationId,
       organizationStatus,
       planTier,
       scopes: new Set(scopes),
-      grantableScopes: new Set(scopes.filter((scope) => allowedScopes.includes(scope))),
+      grantableScopes: new Set(scopes.filter((scope) => grantable.includes(scope))),
       tokenId: claims.jti,
       ...(typeof claims.credential_id === 'string' && { credentialId: claims.credential_id }),
-      ...(claims.trust_policy_id !== undefined && { trustPolicyId: String(claims.trust_policy_id) }),
+      ...(keyId !== undefined && { keyId: String(keyId) }),
+      ...(trustPolicyId !== undefined && { trustPolicyId: String(trustPolicyId) }),
       ...(delegation && { delegation }),
       ...(ended && { ended }),
     });

@@ -64,6 +64,7 @@ describe('POST /oidc/trust-policies', () => {
       conditions: [],
       scopes: ['agents:read'],
       resources: [],
+      actsAsAdmin: false,
       maxTokenAgeSeconds: 600,
       singleUse: true,
       status: 'active',

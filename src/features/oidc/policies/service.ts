@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { EventType } from '../../../contract/events.ts';
 import { scopes } from '../../../contract/scopes.ts';
-import { type Caller, tenantOf } from '../../../kernel/caller.ts';
+import { type Caller, isOperator, missingRole, refuseOwnAgent, tenantOf } from '../../../kernel/caller.ts';
 import { isoTime } from '../../../kernel/clock.ts';
 import type { Tx } from '../../../kernel/data/db.ts';
 import { fail } from '../../../kernel/fail.ts';
@@ -32,7 +32,7 @@ export interface PolicyService {
 }
 
 export function createPolicyService(deps: OidcDeps): PolicyService {
-  const { db, clock, ids, ledger, lockAgent, refuseImpersonation, findGrant } = deps;
+  const { db, clock, ids, ledger, lockAgent, refuseImpersonation, roleOf, findGrant } = deps;
 
   const record = (
     tx: Tx,
@@ -51,13 +51,14 @@ export function createPolicyService(deps: OidcDeps): PolicyService {
       conditions,
       scopes: granted,
       resources,
+      actsAsAdmin,
       status,
     } = policy;
     const metadata = { policyId, name, provider, issuer, jwksUri, audiences, subject, conditions, status };
     return ledger.record(tx, caller, type, {
       organizationId,
       agentId,
-      metadata: { ...metadata, scopes: granted, resources, ...more },
+      metadata: { ...metadata, scopes: granted, resources, actsAsAdmin, ...more },
     });
   };
 
@@ -66,13 +67,29 @@ export function createPolicyService(deps: OidcDeps): PolicyService {
     const tenant = tenantOf(caller);
     const found = (await findPolicy(tx, tenant, policyId)) ?? fail('TRUST_POLICY_NOT_FOUND');
     const agent = await lockAgent(tx, caller, found.agentId);
+    // Before any comparison: a workload changes no policy of its own agent, not even to take something away.
+    refuseOwnAgent(caller, agent.agentId);
     const policy = (await lockPolicyExclusive(tx, tenant, policyId)) ?? fail('TRUST_POLICY_NOT_FOUND');
     return { policy, agent };
   };
 
-  /** A caller cannot admit others as an agent that it could not become itself, nor with scopes beyond the agent's. */
-  const authorizePolicy = async (tx: Tx, caller: Caller, agent: PolicyAgent, policy: TrustPolicy) => {
+  /**
+   * A caller cannot admit others as an agent that it could not become itself, nor with scopes beyond the agent's. A policy that acts as
+   * admin is for admins, also while its agent has no such role: the agent may get the role later.
+   */
+  const authorizePolicy = async (
+    tx: Tx,
+    caller: Caller,
+    agent: PolicyAgent,
+    policy: TrustPolicy,
+    before?: TrustPolicy,
+  ) => {
     await refuseImpersonation(tx, caller, agent);
+    const concernsRole = policy.actsAsAdmin || before?.actsAsAdmin;
+    if (concernsRole && !isOperator(caller) && (await roleOf(caller, tx)) !== 'admin')
+      fail('FORBIDDEN', {
+        message: `A policy with actsAsAdmin needs the role admin in the organization${missingRole(caller)}, or scope admin:orgs.`,
+      });
     const exceeded = policy.scopes.filter((scope) => !agent.allowedScopes.includes(scope));
     if (exceeded.length > 0) {
       fail('FORBIDDEN', {
@@ -92,6 +109,7 @@ export function createPolicyService(deps: OidcDeps): PolicyService {
         subject: null,
         conditions: [],
         resources: [],
+        actsAsAdmin: false,
         maxTokenAgeSeconds: 600,
         singleUse: true,
         status: 'active' as const,
@@ -142,7 +160,7 @@ export function createPolicyService(deps: OidcDeps): PolicyService {
         };
         // Disabling takes power away, so nothing more is needed for it than for deleting.
         const onlyDisables = changed.join() === 'status' && after.status === 'disabled';
-        if (!onlyDisables) await authorizePolicy(tx, caller, agent, after);
+        if (!onlyDisables) await authorizePolicy(tx, caller, agent, after, before);
         // An entry stays when the grant is narrowed: the exchange gives the scopes of both.
         if (changed.includes('resources')) await requireHeld(tx, after, findGrant);
         if (await hasEqual(tx, after, policyKeysOf(after))) fail('TRUST_POLICY_ALREADY_EXISTS');

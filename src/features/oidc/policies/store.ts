@@ -4,13 +4,14 @@ import { lockExclusive, lockShared } from '../../../kernel/data/locks.ts';
 import { join, sql } from '../../../kernel/data/sql.ts';
 import { createdWithin, type TimeRange } from '../../../kernel/data/time-range.ts';
 import { offsetOf } from '../../../kernel/http/page.ts';
+import { type FindPolicyPower, noPower, type PolicyPower } from '../../../kernel/ports/trust-policies.ts';
 import type { TrustPolicy, TrustPolicyQuery } from '../schema.ts';
 import type { PolicyKeys } from './lookup-keys.ts';
 
 export const policyColumns = sql`
   p.policy_id as "policyId", p.organization_id as "organizationId", p.agent_id as "agentId", p.name, p.provider,
   p.issuer, p.jwks_uri as "jwksUri", p.audiences, p.subject, p.conditions, p.scopes, p.resources,
-  p.max_token_age_seconds as "maxTokenAgeSeconds", p.single_use as "singleUse", p.status,
+  p.acts_as_admin as "actsAsAdmin", p.max_token_age_seconds as "maxTokenAgeSeconds", p.single_use as "singleUse", p.status,
   u.last_used_at as "lastUsedAt", p.created_at as "createdAt", p.updated_at as "updatedAt"`;
 export const fromPolicies = sql`from trust_policies p left join trust_policy_uses u using (policy_id)`;
 
@@ -24,12 +25,12 @@ export async function insertPolicy(tx: Queryable, policy: TrustPolicy, keys: Pol
     'oidc.insertPolicy',
     sql`insert into trust_policies
           (policy_id, organization_id, agent_id, name, provider, issuer, jwks_uri, audiences, subject, subject_head,
-           conditions, scopes, resources, max_token_age_seconds, single_use, status, lets_in, created_at, updated_at)
+           conditions, scopes, resources, acts_as_admin, max_token_age_seconds, single_use, status, lets_in, created_at, updated_at)
         values
           (${policy.policyId}, ${policy.organizationId}, ${policy.agentId}, ${policy.name}, ${policy.provider},
            ${policy.issuer}, ${policy.jwksUri}, ${policy.audiences}, ${policy.subject}, ${keys.subjectPrefix},
            ${JSON.stringify(policy.conditions)}, ${policy.scopes}, ${JSON.stringify(policy.resources)},
-           ${policy.maxTokenAgeSeconds}, ${policy.singleUse},
+           ${policy.actsAsAdmin}, ${policy.maxTokenAgeSeconds}, ${policy.singleUse},
            ${policy.status}, ${keys.contentHash}, ${policy.createdAt}, ${policy.updatedAt})
         on conflict (agent_id, lets_in) do nothing`,
   );
@@ -57,7 +58,7 @@ export async function updatePolicy(tx: Queryable, policy: TrustPolicy, keys: Pol
         set name = ${policy.name}, issuer = ${policy.issuer}, jwks_uri = ${policy.jwksUri},
             audiences = ${policy.audiences}, subject = ${policy.subject}, subject_head = ${keys.subjectPrefix},
             conditions = ${JSON.stringify(policy.conditions)}, scopes = ${policy.scopes},
-            resources = ${JSON.stringify(policy.resources)},
+            resources = ${JSON.stringify(policy.resources)}, acts_as_admin = ${policy.actsAsAdmin},
             max_token_age_seconds = ${policy.maxTokenAgeSeconds}, single_use = ${policy.singleUse},
             status = ${policy.status}, lets_in = ${keys.contentHash}, updated_at = ${policy.updatedAt}
         where policy_id = ${policy.policyId}`,
@@ -77,6 +78,15 @@ export const findPolicy = (
     'oidc.findPolicy',
     sql`select ${policyColumns} ${fromPolicies} where p.policy_id = ${policyId} and ${ofTenant(tenant)}`,
   );
+
+export const findPolicyPower: FindPolicyPower = async (db, { agentId, trustPolicyId }) => {
+  const found = await db.maybe<PolicyPower>(
+    'oidc.findPolicyPower',
+    sql`select acts_as_admin as "actsAsAdmin", resources from trust_policies
+        where policy_id = ${trustPolicyId ?? null} and agent_id = ${agentId} and status = 'active'`,
+  );
+  return found ?? noPower;
+};
 
 /** Locks out changes and exchanges until the transaction ends. */
 export async function lockPolicyExclusive(

@@ -24,6 +24,8 @@ export interface VerifiedAssertion {
   readonly organizationId: string;
   readonly keys: AgentKeys['keys'];
   readonly assertionId: string;
+  /** The key that signed it. */
+  readonly keyId: string;
   readonly expiresAt: Date;
   /** This very request has marked the assertion as used, and runs again because it had to wait for a lock. */
   readonly used?: true;

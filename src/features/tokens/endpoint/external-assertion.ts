@@ -26,7 +26,11 @@ export function createExternalIssue(
     };
     return externalAssertions.admit(assertion, async (tx, client) => {
       const authorized = await grant.authorize(tx, { client, form, audience });
-      const issued = await mint(tx, { ...authorized, origin, agentId: client.agentId });
+      const { agentId, trustPolicyId } = client;
+      const issued = await mint(tx, {
+        ...{ ...authorized, origin, agentId },
+        ...(trustPolicyId !== undefined && { trustPolicyId }),
+      });
       tx.afterCommit(() => grant.onIssued?.(client));
       return withTokenType(grant, issued);
     });

@@ -24,7 +24,9 @@ export async function record(
 function issued({ request, client, contents }: Authorized, draft: DraftToken): Decision {
   try {
     const { origin, proof } = request;
-    return draft(client, contents, origin, proof.kind === 'secret' ? proof.credentialId : null);
+    return proof.kind === 'secret'
+      ? draft(client, contents, origin, proof.credentialId)
+      : draft(client, contents, origin, null, proof.keyId);
   } catch (error) {
     return refusalBy(error, request, client);
   }

@@ -20,6 +20,10 @@ export interface Identity {
   readonly tokenId?: string;
   /** The credential that the token was issued with. */
   readonly credentialId?: string;
+  /** The key that signed the client's assertion, for a token that was issued for one. */
+  readonly keyId?: string;
+  /** The session of the console. */
+  readonly sessionId?: string;
   /** The trust policy that admitted the workload; it limits what the token may lend. */
   readonly trustPolicyId?: string;
   readonly delegation?: Delegation;
@@ -64,6 +68,8 @@ export const callerOf = (
   grantableScopes: identity.grantableScopes,
   tokenId: identity.tokenId,
   credentialId: identity.credentialId,
+  keyId: identity.keyId,
+  sessionId: identity.sessionId,
   trustPolicyId: identity.trustPolicyId,
   delegation: identity.delegation,
   person: identity.person,

@@ -1,6 +1,6 @@
 /**
- * `Idempotency-Key` for routes that create: the same key and request by the same caller, within 24 hours, gets the first response again
- * and changes nothing. Failures are not remembered: the key can be used again.
+ * `Idempotency-Key` for routes that create: the same key and request by the same proof of the same caller, within 24 hours, gets the
+ * first response again and changes nothing. Failures are not remembered: the key can be used again.
  */
 import { createHash } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -114,10 +114,15 @@ function readKey({ entry, caller, header, path, body }: IdempotentRequest): Idem
   };
 }
 
-/** The same agent with fewer scopes, or for another person, is another caller: the response may have a secret that this token could not have asked for. */
-function callerKey({ agentId, delegation, person, scopes }: Caller): string {
-  const power = [person?.personId ?? delegation?.chainIds.join(' ') ?? '', ...[...scopes].sort()].join(' ');
-  return `${agentId} ${hash(power).toString('hex')}`;
+/**
+ * The same agent with another proof, with fewer scopes, by another delegation or for another person, is another caller: the response may
+ * have a secret that this caller could not have asked for. A new token by the same proof is the same caller.
+ */
+function callerKey(caller: Caller): string {
+  const { agentId, credentialId, keyId, trustPolicyId, sessionId, delegation, person, scopes } = caller;
+  const proof = { credentialId, keyId, trustPolicyId, sessionId, personId: person?.personId };
+  const power = { ...proof, chainIds: delegation?.chainIds, scopes: [...scopes].sort() };
+  return `${agentId} ${hash(JSON.stringify(power)).toString('hex')}`;
 }
 
 const keyPattern = new RegExp(`^[!-~]{1,${limits.idempotencyKeyLength}}$`);
