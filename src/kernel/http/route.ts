@@ -175,7 +175,7 @@ export interface RouteSpec<S extends RouteSchema, A extends Access> {
   readonly failures?: 'envelope' | 'oauth';
   /** With `oauth`: the error code for a malformed form; by default the spec's `unsupported_grant_type`. */
   readonly malformed?: (form: unknown) => TokenErrorCode;
-  /** While true, requests are refused with 503 and Retry-After before any other step, so that a refusal costs little. */
+  /** While true, all requests are refused with 503 and Retry-After before any other step, so that a refusal costs little. */
   readonly isOverloaded?: () => boolean;
   /** `raw`: the handler gets the bytes of any content type as a Buffer, because a signature covers them. */
   readonly accepts?: BodyFormat;
