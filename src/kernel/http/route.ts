@@ -164,6 +164,11 @@ export interface RouteSpec<S extends RouteSchema, A extends Access> {
    * read and change its plan, and revoke access. Every other authenticated call counts, whether it succeeds or not.
    */
   readonly quota?: 'free';
+  /**
+   * `heavy`: a read whose cost grows with the data of the organization. Such reads of one organization run one after the other
+   * (composition/foundations.ts), so that a flood of them delays only its own organization.
+   */
+  readonly cost?: 'heavy';
   /** Changes nothing, although the method is not GET: people with the role viewer may call it. */
   readonly readOnly?: true;
   readonly schema: S;
