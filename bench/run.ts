@@ -11,6 +11,7 @@ import { analytics } from './benches/analytics.ts';
 import { audit } from './benches/audit.ts';
 import { cards } from './benches/cards.ts';
 import { lists } from './benches/lists.ts';
+import { isolation } from './benches/load/isolation.ts';
 import { latency } from './benches/load/latency.ts';
 import { overload } from './benches/load/overload.ts';
 import { tracing } from './benches/load/tracing.ts';
@@ -44,6 +45,7 @@ const benches: Record<string, (bench: BenchContext) => Promise<Result[]>> = {
   audit,
   webhooks,
   latency,
+  isolation,
   overload,
   tracing,
   processes,

@@ -113,6 +113,7 @@ export async function createApp({
     origin: config.baseUrl,
     routes,
     writeQueue: base.writeQueue,
+    heavyReadQueue: base.heavyReadQueue,
   });
   const loops = createLoops(
     features.flatMap((feature) => feature.loops ?? []),

@@ -82,7 +82,7 @@ test('no list, log line, metric, audit row or document contains a secret', async
   await t.sql('alter table credentials_gone rename to credentials');
 
   for (const url of ['/api/v1/agents', '/api/v1/organizations', '/metrics', '/openapi.json']) await look(url);
-  const webhooks = ['webhook_subscriptions', 'webhook_deliveries'];
+  const webhooks = ['webhook_subscriptions', 'webhook_outbox', 'webhook_deliveries'];
   for (const table of [
     'audit_events',
     'agents',

@@ -35,6 +35,18 @@ const writesPerOrganization = (poolSize: number) => ({
   maxWaitMs: 30_000,
 });
 
+/**
+ * One of these reads of an organization at a time, and then a rest: two of three parts of the time are left to others, also on a machine
+ * with few cores. A third of the connections for all organizations.
+ */
+const heavyReads = (poolSize: number) => ({
+  concurrency: Math.max(1, Math.ceil(poolSize / 3)),
+  perKey: 1,
+  restFactor: 2,
+  maxQueue: 200,
+  maxWaitMs: 30_000,
+});
+
 const directDatabase = (url: string) => ({
   url,
   variable: 'DATABASE_DIRECT_URL',
@@ -94,6 +106,11 @@ export async function openFoundations(options: {
     writeQueue: createFairQueue({
       ...writesPerOrganization(config.databasePoolSize),
       measured: { metrics, name: 'writes' },
+    }),
+    /** Keyed by organization. */
+    heavyReadQueue: createFairQueue({
+      ...heavyReads(config.databasePoolSize),
+      measured: { metrics, name: 'heavy_reads' },
     }),
     /** Per-process counters while `kv` is unavailable. */
     memory,

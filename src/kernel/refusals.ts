@@ -32,6 +32,7 @@ export const createRecordRefusal = ({
       await db.transaction((tx) => ledger.recordAll(tx, entries));
       return entries.map(() => undefined);
     },
+    key: ({ subject }) => subject.organizationId,
     maxBatch: 100,
     concurrency: 1,
     maxQueue: 1_000,

@@ -39,6 +39,7 @@ export async function startHttp(
     requirePermission: async () => {},
     countCall() {},
     writeQueue: (_organization, work) => work(),
+    heavyReadQueue: (_organization, work) => work(),
     idempotencyKeys: { find: async () => undefined, storeResponse: async () => {} },
     resourceMetadata: 'http://countersign.test/metadata',
     ...others,

@@ -41,6 +41,7 @@ export const complianceRoutes = ({ enabled, controls, reports, cards }: Complian
       url: '/compliance/report',
       access: bearer(),
       limit: 'caller',
+      cost: 'heavy',
       schema: { response: { 200: ComplianceReport } },
       errors: ['COMPLIANCE_DISABLED'],
       async handler({ caller, header }) {
@@ -58,6 +59,7 @@ export const complianceRoutes = ({ enabled, controls, reports, cards }: Complian
       url: '/compliance/agent-cards',
       access: bearer(),
       limit: 'caller',
+      cost: 'heavy',
       schema: { response: { 200: Type.Array(AgentCard) } },
       errors: ['COMPLIANCE_DISABLED'],
       produces: 'application/json; charset=utf-8',

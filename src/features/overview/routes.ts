@@ -13,6 +13,7 @@ export const overviewRoutes = (overview: OverviewService): RouteEntry[] => [
     url: '/overview',
     access: scope('agents:read'),
     limit: 'caller',
+    cost: 'heavy',
     schema: { query: OverviewQuery, response: { 200: Overview } },
     errors: ['ORG_NOT_FOUND'],
     handler: ({ caller, query }) => overview.of(caller, query.organizationId),

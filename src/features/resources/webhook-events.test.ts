@@ -19,6 +19,7 @@ async function subscribe({ token }: { token: string }) {
   });
   assert.equal(subscription.status, 201, subscription.text);
   return async (): Promise<{ type: string; organizationId: string; data: object }[]> => {
+    await t.app.deliveries.fanOut();
     const { json } = await call('GET', `/webhooks/${subscription.json.id}/deliveries`, token);
     return json.deliveries.map(({ payload }: { payload: object }) => payload).reverse();
   };

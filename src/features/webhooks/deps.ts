@@ -41,7 +41,9 @@ export interface Deliveries {
   readonly listener: LedgerListener;
   readonly loops: readonly Loop[];
   readonly presence: SubscriberPresence;
-  /** Walks the requested replays, sends all deliveries that are due now, and waits for the results. */
+  /** Makes the deliveries of all committed events, without sending them. */
+  fanOut(): Promise<void>;
+  /** The same, and walks the requested replays, sends all deliveries that are due now, and waits for the results. */
   drain(): Promise<void>;
   /** Deletes expired deliveries and erases expired secrets. */
   purge(): Promise<void>;

@@ -1,19 +1,19 @@
 /**
  * Webhooks: the subscriptions of an organization, and the delivery of events to them: signed, retried, at least once. Owns
- * `webhook_subscriptions`, `webhook_deliveries`, `webhook_replays` and `webhook_dead_letters`. Events come from the other features through the ledger.
+ * `webhook_subscriptions`, `webhook_outbox`, `webhook_deliveries`, `webhook_replays` and `webhook_dead_letters`. Events come from the other features through the ledger.
  * The outbound port decides which addresses may be called. docs/guides/webhooks.md has the guarantees for receivers and operators.
  */
 import { isoTime } from '../../kernel/clock.ts';
+import { createFanOut } from './delivery/fan-out.ts';
 import { findOldestDue } from './delivery/lease-store.ts';
-import { createNotifier } from './delivery/notifier.ts';
 import { createOutboxListener } from './delivery/outbox.ts';
+import { findOldestEvent } from './delivery/outbox-store.ts';
 import { findDeadLetters } from './delivery/result-store.ts';
-import { notifyIfSubscribed } from './delivery/store.ts';
-import { createThrottle } from './delivery/throttle.ts';
 import { createWorker } from './delivery/worker.ts';
 import type { Deliveries, DeliveryDeps, WebhookDeps, Webhooks } from './deps.ts';
 import {
   createDeliveryLoop,
+  createFanOutLoop,
   createPurgeLoop,
   createReplayLoop,
   createSecretsLoop,
@@ -25,8 +25,6 @@ import { createSubscriberPresence } from './subscriptions/presence.ts';
 import { createWebhookService } from './subscriptions/service.ts';
 import { erasePreviousSecrets } from './subscriptions/store.ts';
 
-const notifyIntervalMs = 50;
-
 /** Separate from the routes: the ledger needs the listener before any feature can record an event. */
 export function createDeliveries(deps: DeliveryDeps): Deliveries {
   deps.metrics.countFromQuery('service_webhook_dead_letters_total', async () =>
@@ -37,25 +35,28 @@ export function createDeliveries(deps: DeliveryDeps): Deliveries {
   );
   // Switched off, deliveries stay due, and this is no delay.
   if (deps.settings.enabled)
-    deps.metrics.gaugeFromQuery('service_webhook_oldest_due_seconds', () =>
-      findOldestDue(deps.db, deps.clock.now()),
+    deps.metrics.gaugeFromQuery('service_webhook_oldest_due_seconds', async () =>
+      Math.max(
+        await findOldestDue(deps.db, deps.clock.now()),
+        await findOldestEvent(deps.db, deps.clock.now()),
+      ),
     );
   const worker = createWorker(deps);
   const presence = createSubscriberPresence(deps);
-  const notifyWorkers = createNotifier({
-    log: deps.log,
-    notify: (batch) => notifyIfSubscribed(deps.db, batch),
-    throttle: createThrottle(deps, notifyIntervalMs),
-  });
+  const fanOut = createFanOut(deps);
   return {
-    listener: createOutboxListener(deps.settings.enabled, presence, notifyWorkers),
+    listener: createOutboxListener(deps.settings.enabled, presence, fanOut),
     presence,
     loops: [
-      ...(deps.settings.enabled ? [createDeliveryLoop(deps, worker), createReplayLoop(deps)] : []),
+      ...(deps.settings.enabled
+        ? [createFanOutLoop(fanOut), createDeliveryLoop(deps, worker), createReplayLoop(deps)]
+        : []),
       createPurgeLoop(deps),
       createSecretsLoop(deps),
     ],
+    fanOut: fanOut.drain,
     async drain() {
+      await fanOut.drain();
       let replayed: number;
       do {
         replayed = await runReplays(deps);

@@ -1,6 +1,7 @@
 import { limits } from '../../contract/limits.ts';
 import { isoTime } from '../../kernel/clock.ts';
 import type { Loop } from '../../kernel/concurrency/loops.ts';
+import type { FanOut } from './delivery/fan-out.ts';
 import { deleteDeliveries, findSubscriptionsWithDeliveries } from './delivery/purge-store.ts';
 import { channel } from './delivery/store.ts';
 import { createThrottle } from './delivery/throttle.ts';
@@ -35,6 +36,14 @@ export function createDeliveryLoop(deps: DeliveryDeps, worker: Worker): Loop {
     },
   };
 }
+
+/** For events whose process was killed before it made their deliveries. In every process: a worker may still be of an earlier version. */
+export const createFanOutLoop = (fanOut: FanOut): Loop => ({
+  name: 'webhooks-fan-out',
+  everyMs: 1_000,
+  inEveryProcess: true,
+  run: fanOut.round,
+});
 
 /** A requested replay starts within a second, and continues as the deliveries are sent. */
 export const createReplayLoop = (deps: DeliveryDeps): Loop => ({

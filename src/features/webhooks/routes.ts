@@ -89,6 +89,7 @@ export const webhookRoutes = (webhooks: WebhookService): RouteEntry[] => [
   }),
   route({
     ...common,
+    cost: 'heavy',
     id: 'listWebhookDeliveries',
     summary: 'List the deliveries of a subscription, newest first, each with its attempts',
     method: 'GET',
@@ -100,6 +101,7 @@ export const webhookRoutes = (webhooks: WebhookService): RouteEntry[] => [
   }),
   route({
     ...common,
+    cost: 'heavy',
     id: 'countWebhookDeliveries',
     summary: 'Count the deliveries of a subscription by status',
     method: 'GET',

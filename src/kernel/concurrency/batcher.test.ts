@@ -104,6 +104,51 @@ describe('batcher', () => {
   });
 });
 
+describe('keys', () => {
+  /** The key of an item is its number of hundreds. */
+  const key = (item: number) => String(Math.floor(item / 100));
+
+  it('take turns: an item behind 500 of another key is in the next batch', async () => {
+    const { add, started, finishAll } = createBatches({ maxBatch: 4, key: (item) => String(item >= 500) });
+    const results = [add(0)];
+    await nextTick();
+    results.push(...upTo(500).map(add), add(500), add(501));
+    started[0]?.finish();
+    await nextTick();
+    assert.deepEqual(batches(started)[1], [0, 500, 1, 501]);
+    await finishAll();
+    await Promise.all(results);
+    assert.deepEqual(batches(started)[2], [2, 3, 4, 5]);
+  });
+
+  it('keep the order of arrival of each, and the key that was not served comes first', async () => {
+    const { add, started, finishAll } = createBatches({ maxBatch: 3, key });
+    const results = [1, 2, 3, 100, 101, 200, 201, 202].map(add);
+    await finishAll();
+    await Promise.all(results);
+    assert.deepEqual(batches(started), [
+      [1, 100, 200],
+      [2, 101, 201],
+      [3, 202],
+    ]);
+  });
+
+  it('are refused for their own backlog: a full key leaves room for the others', async () => {
+    const { add, finishAll } = createBatches({ maxBatch: 2, maxQueue: 6, key });
+    const results = [1, 2].map(add);
+    await nextTick();
+    results.push(...[3, 4, 5, 6, 7, 8].map(add));
+    assert.deepEqual([add.isFull('0'), add.isFull('1'), add.isFull()], [true, false, false]);
+    await assert.rejects(add(9), Overloaded);
+    results.push(...[100, 101].map(add));
+    assert.deepEqual([add.isFull('0'), add.isFull('1')], [true, false]);
+    results.push(add(102));
+    assert.equal(add.isFull('1'), true, 'three of each are before its next');
+    await finishAll();
+    assert.equal((await Promise.all(results)).length, 11);
+  });
+});
+
 describe('ready', () => {
   it('a batch is formed when it resolves, of all items that have arrived by then', async () => {
     let letGo = Promise.withResolvers<void>();

@@ -1,12 +1,14 @@
 /**
  * A batcher: items that arrive while a batch is in flight form the next batch. Concurrent requests share a round trip or a commit
- * this way. When the queue is full, further items are refused at once (backpressure).
+ * this way. When the queue is full, further items are refused at once (backpressure). With `key`, keys take turns, and each is refused
+ * for its own backlog: an item waits for the items that are served before it, not for all that arrived before it.
  */
 import { isTemporary } from '../data/db.ts';
 import { runInBatchSpan, startWait } from '../observability/batch-spans.ts';
 import type { Metrics } from '../observability/metrics.ts';
 import { type Span, tracer } from '../observability/tracing.ts';
 import { Overloaded } from './overloaded.ts';
+import { createTurnQueue } from './turn-queue.ts';
 
 export interface BatcherOptions<Item, Result> {
   /** The name of the batches in traces and metrics. */
@@ -16,8 +18,10 @@ export interface BatcherOptions<Item, Result> {
   readonly maxBatch: number;
   /** Batches in flight at the same time. */
   readonly concurrency: number;
-  /** Items that may wait for a batch. */
+  /** Items that may wait for a batch, before a new one of the same key. */
   readonly maxQueue: number;
+  /** Whose item it is (an organization). Without it all items have one queue. */
+  key?(item: Item): string;
   /** Items are refused when they would probably wait longer than this, by the speed of the last full batch. */
   readonly maxWaitMs?: number;
   /** A second limit for a queue that has been longer than a batch for `maxWaitMs`: then it is no burst but an overload. */
@@ -36,8 +40,8 @@ export interface BatcherOptions<Item, Result> {
 export interface Batcher<Item, Result> {
   /** Fails with `Overloaded` when the queue is full. */
   (item: Item): Promise<Result>;
-  /** Whether it refuses items now; for a caller that would do work in vain. */
-  isFull(): boolean;
+  /** Whether it refuses items of this key now; for a caller that would do work in vain. */
+  isFull(key?: string): boolean;
 }
 
 interface QueuedItem<Item, Result> {
@@ -50,23 +54,26 @@ interface QueuedItem<Item, Result> {
 }
 
 export function createBatcher<Item, Result>(options: BatcherOptions<Item, Result>): Batcher<Item, Result> {
-  const { name, run, maxBatch, concurrency, maxQueue, maxWaitMs = Infinity, ready, metrics } = options;
+  const { name, run, key, maxBatch, concurrency, maxQueue, maxWaitMs = Infinity, ready, metrics } = options;
   const { inOverload = { maxWaitMs, minQueue: maxBatch } } = options;
-  let queue: QueuedItem<Item, Result>[] = [];
+  const queue = createTurnQueue<QueuedItem<Item, Result>>();
   let inFlight = 0;
   /** Of the last full batch. */
   let msPerItem = 0;
   /** Since when the queue does not fit in one batch. */
   let longQueueSince = Infinity;
 
-  const isFull = () => {
-    if (queue.length >= maxQueue) return true;
-    // A queue that fits in one batch is never refused. So a batch is full under load, and `msPerItem` is learned anew each time.
-    if (queue.length < maxBatch) return false;
-    const waitMs = queue.length * msPerItem;
+  const isFull = (itemKey = '') => {
+    const limit = Math.min(maxQueue, maxBatch);
+    if (queue.length < limit) return false;
+    const ahead = queue.ahead(itemKey);
+    if (ahead >= maxQueue) return true;
+    // An item that fits in the next batch is never refused. So a batch is full under load, and `msPerItem` is learned anew each time.
+    if (ahead < maxBatch) return false;
+    const waitMs = ahead * msPerItem;
     if (waitMs > maxWaitMs) return true;
     const isBurst = performance.now() - longQueueSince < maxWaitMs;
-    return !isBurst && waitMs > inOverload.maxWaitMs && queue.length >= inOverload.minQueue;
+    return !isBurst && waitMs > inOverload.maxWaitMs && ahead >= inOverload.minQueue;
   };
 
   metrics?.gaugeFrom('service_queue_depth', () => queue.length, { queue: name });
@@ -109,8 +116,7 @@ export function createBatcher<Item, Result>(options: BatcherOptions<Item, Result
     while (queue.length > 0) {
       const started = performance.now();
       await ready?.();
-      const batch = queue.slice(0, maxBatch);
-      queue = queue.slice(maxBatch);
+      const batch = queue.take(maxBatch);
       if (queue.length <= maxBatch) longQueueSince = Infinity;
       const [first] = batch;
       if (metrics && first) measure(batch.length, performance.now() - first.since);
@@ -122,8 +128,9 @@ export function createBatcher<Item, Result>(options: BatcherOptions<Item, Result
 
   const add = (item: Item): Promise<Result> =>
     new Promise((resolve, reject) => {
-      if (isFull()) return reject(new Overloaded());
-      queue.push({
+      const itemKey = key?.(item) ?? '';
+      if (isFull(itemKey)) return reject(new Overloaded());
+      queue.push(itemKey, {
         item,
         since: metrics ? performance.now() : 0,
         wait: tracer && startWait(name),

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { setImmediate as nextTick } from 'node:timers/promises';
+import { setImmediate as nextTick, setTimeout as sleep } from 'node:timers/promises';
 import { createFairQueue } from './fair-queue.ts';
 import { Overloaded } from './overloaded.ts';
 
@@ -52,6 +52,21 @@ describe('a fair queue', () => {
     assert.deepEqual(started, ['a1', 'a2', 'b1', 'b2']);
     for (const name of ['b1', 'a2', 'b2', 'a3']) await end(name);
     assert.deepEqual(await Promise.all(results), ['a1', 'a2', 'a3', 'b1', 'b2']);
+  });
+
+  it('a key rests after a job in proportion to its duration; other keys do not wait for that', async () => {
+    const enqueue = createFairQueue({ concurrency: 1, restFactor: 2, maxQueue: 10 });
+    const { started, job, end } = createJobs();
+    const results = ['a1', 'a2', 'b1'].map((name) => enqueue(name[0] as string, job(name)));
+    await sleep(20);
+    await end('a1');
+    assert.deepEqual(started, ['a1', 'b1']);
+    const endedAt = performance.now();
+    await end('b1');
+    while (started.length < 3) await nextTick();
+    assert.ok(performance.now() - endedAt >= 30, 'at least about twice 20 ms');
+    await end('a2');
+    assert.deepEqual(await Promise.all(results), ['a1', 'a2', 'b1']);
   });
 
   it('continues when all waiting jobs of a key timed out while another one ran', async () => {

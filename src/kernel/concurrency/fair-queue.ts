@@ -10,6 +10,11 @@ export interface FairQueueOptions {
   readonly concurrency: number;
   /** Jobs of one key that run at once; 1 by default. */
   readonly perKey?: number;
+  /**
+   * After a job its place of the key rests for this multiple of the job's duration, so that a key without a pause between its jobs uses
+   * a part of the time only. None by default.
+   */
+  readonly restFactor?: number;
   /** Jobs of one key that may wait. */
   readonly maxQueue: number;
   /** By then the client has usually closed its connection. */
@@ -28,9 +33,19 @@ interface KeyQueue {
 }
 
 const defaultMaxWaitMs = 60_000;
+/** Shorter rests are left out: a timer would take longer. */
+const minRestMs = 2;
+const maxRestMs = 1_000;
 
 export function createFairQueue(options: FairQueueOptions): FairQueue {
-  const { concurrency, perKey = 1, maxQueue, maxWaitMs = defaultMaxWaitMs, measured } = options;
+  const {
+    concurrency,
+    perKey = 1,
+    restFactor = 0,
+    maxQueue,
+    maxWaitMs = defaultMaxWaitMs,
+    measured,
+  } = options;
   const queues = new Map<string, KeyQueue>();
   /** Keys with a job waiting and fewer than `perKey` running; the longest waiting first. */
   const ready = new Set<string>();
@@ -60,10 +75,17 @@ export function createFairQueue(options: FairQueueOptions): FairQueue {
     queue.running += 1;
     const job = queue.waiting.shift();
     enqueue(key, queue);
+    const started = performance.now();
     await job?.();
     running -= 1;
-    queue.running -= 1;
-    enqueue(key, queue);
+    const freePlace = () => {
+      queue.running -= 1;
+      enqueue(key, queue);
+      dispatch();
+    };
+    const restMs = Math.min(maxRestMs, restFactor * (performance.now() - started));
+    if (restMs < minRestMs) return freePlace();
+    setTimeout(freePlace, restMs).unref();
     dispatch();
   };
 

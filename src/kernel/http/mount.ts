@@ -61,6 +61,7 @@ interface MountDeps {
   readonly guard: Guard;
   readonly runIdempotent: RunIdempotent;
   readonly writeQueue: FairQueue;
+  readonly heavyReadQueue: FairQueue;
   /** Aborted when the server closes. */
   readonly closing: AbortSignal;
 }
@@ -87,13 +88,14 @@ const pathOf = ({ url }: FastifyRequest): string => url.split('?', 1)[0] as stri
 function mount(
   context: FastifyInstance,
   entry: RouteEntry,
-  { guard, runIdempotent, writeQueue, closing }: MountDeps,
+  { guard, runIdempotent, writeQueue, heavyReadQueue, closing }: MountDeps,
 ): void {
   const respond = createResponder(entry);
   // Introspection is a read in the form of a POST, and hot. Requests without a caller have no organization.
   const isWrite = entry.method !== 'GET' && entry.access.kind !== 'clientOrScope';
+  const queue = isWrite ? writeQueue : entry.cost === 'heavy' ? heavyReadQueue : undefined;
   const inTurn = <T>(caller: Caller | undefined, work: () => T | Promise<T>): T | Promise<T> =>
-    isWrite && caller ? writeQueue(caller.organizationId, async () => work()) : work();
+    queue && caller ? queue(caller.organizationId, async () => work()) : work();
   context.route({
     method: entry.method,
     url: entry.path,

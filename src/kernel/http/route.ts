@@ -164,6 +164,11 @@ export interface RouteSpec<S extends RouteSchema, A extends Access> {
    * read and change its plan, and revoke access. Every other authenticated call counts, whether it succeeds or not.
    */
   readonly quota?: 'free';
+  /**
+   * `heavy`: a read whose cost grows with the data of the organization. Such reads of one organization run one after the other
+   * (composition/foundations.ts), so that a flood of them delays only its own organization.
+   */
+  readonly cost?: 'heavy';
   /** Changes nothing, although the method is not GET: people with the role viewer may call it. */
   readonly readOnly?: true;
   readonly schema: S;
@@ -175,7 +180,7 @@ export interface RouteSpec<S extends RouteSchema, A extends Access> {
   readonly failures?: 'envelope' | 'oauth';
   /** With `oauth`: the error code for a malformed form; by default the spec's `unsupported_grant_type`. */
   readonly malformed?: (form: unknown) => TokenErrorCode;
-  /** While true, requests are refused with 503 and Retry-After before any other step, so that a refusal costs little. */
+  /** While true, all requests are refused with 503 and Retry-After before any other step, so that a refusal costs little. */
   readonly isOverloaded?: () => boolean;
   /** `raw`: the handler gets the bytes of any content type as a Buffer, because a signature covers them. */
   readonly accepts?: BodyFormat;

@@ -64,6 +64,8 @@ export interface HttpDeps extends GuardDeps, IdempotencyDeps {
   readonly routes: readonly RouteEntry[];
   /** Runs the handlers of requests that are not reads, keyed by organization. */
   readonly writeQueue: FairQueue;
+  /** Runs the handlers of reads with `cost: 'heavy'`, keyed by organization. */
+  readonly heavyReadQueue: FairQueue;
 }
 
 export interface Http {
@@ -125,6 +127,7 @@ export async function createHttp(deps: HttpDeps): Promise<Http> {
     guard,
     runIdempotent: createIdempotent(deps),
     writeQueue: deps.writeQueue,
+    heavyReadQueue: deps.heavyReadQueue,
     closing: connections.closing,
   });
   configureListener(server.server, unread);

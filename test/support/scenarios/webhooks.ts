@@ -41,7 +41,7 @@ export interface WebhookApp extends TestApp {
   deliveries(id: string): Promise<Delivery[]>;
   /** Raises one event of the operator's organization. */
   raiseEvent(): Promise<void>;
-  /** Inserts pending deliveries, as the outbox would. */
+  /** Inserts pending deliveries, as the fan-out would. */
   insertDeliveries(id: string, count: number): Promise<void>;
   drain(): Promise<void>;
   /** A second app on the same database and clock. */
@@ -80,7 +80,10 @@ export async function startWebhookApp(changes: Record<string, string> = {}): Pro
       return bearer;
     },
     subscribe: (url, events = ['agent.created']) => callOk('POST', api, { name: 'Receiver', url, events }),
-    deliveries: async (id) => (await callOk('GET', `${api}/${id}/deliveries?limit=100`)).deliveries,
+    async deliveries(id) {
+      await t.app.deliveries.fanOut();
+      return (await callOk('GET', `${api}/${id}/deliveries?limit=100`)).deliveries;
+    },
     async raiseEvent() {
       await callOk('POST', '/api/v1/agents', newAgent());
     },

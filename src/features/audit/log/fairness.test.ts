@@ -30,10 +30,14 @@ async function whileLocked<T>(table: string, work: () => Promise<T>): Promise<T>
 const statuses = async (answers: readonly Promise<Answer>[]) =>
   new Set((await Promise.all(answers)).map(({ status }) => status));
 
-describe('an organization with many requests for its log', () => {
+describe('an organization with many requests for its log and figures', () => {
   const requests: [string, string, string][] = [
     ['verifies it', 'audit_segments', '/api/v1/audit/verify'],
     ['lists it', 'audit_events', '/api/v1/audit?limit=200'],
+    ['searches it', 'audit_events', '/api/v1/audit?reason=wrong'],
+    ['reads its overview', 'audit_events', '/api/v1/overview'],
+    ['reads its analytics', 'token_hours', '/api/v1/analytics/tokens'],
+    ['reads its compliance report', 'badge_checks', '/api/v1/compliance/report'],
   ];
   for (const [what, table, url] of requests) {
     it(`${what} up to its limit: other organizations are served in the meantime, and then all requests succeed`, async () => {

@@ -20,6 +20,7 @@ export function createFeed(deps: { db: Db; clock: Clock; sequencer: Pick<Sequenc
   const end = createBatcher<string, FeedPosition>({
     name: 'audit.feed-end',
     ...endLimits,
+    key: (organizationId) => organizationId,
     async run(organizationIds) {
       // An aborted signal: one batch of the backlog, however long it is.
       await sequencer.pass(AbortSignal.abort());

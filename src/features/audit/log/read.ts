@@ -1,12 +1,10 @@
 /** GET /audit and GET /audit/{eventId}: the events of the caller's organization within retention. */
 import { type Caller, tenantOf } from '../../../kernel/caller.ts';
 import type { Clock } from '../../../kernel/clock.ts';
-import { createFairQueue } from '../../../kernel/concurrency/fair-queue.ts';
 import type { Db } from '../../../kernel/data/db.ts';
 import { fail } from '../../../kernel/fail.ts';
 import { type Page, pageOf } from '../../../kernel/http/page.ts';
 import { timeOfUuid } from '../../../kernel/ids.ts';
-import type { Metrics } from '../../../kernel/observability/metrics.ts';
 import type { AuditEvent, AuditQuery } from '../schema.ts';
 import { organizationOf } from '../tenancy.ts';
 import { periodOf, withinRetention } from './period.ts';
@@ -17,25 +15,17 @@ export interface AuditReader {
   get(caller: Caller, eventId: string): Promise<AuditEvent>;
 }
 
-/** Counting a long log takes long. One organization must not use all connections. */
-const listLimits = { concurrency: 3, maxQueue: 500 } as const;
-
 interface AuditReaderDeps {
   readonly db: Db;
   readonly clock: Clock;
-  readonly metrics: Metrics;
 }
 
-export function createAuditReader({ db, clock, metrics }: AuditReaderDeps): AuditReader {
-  const runQueued = createFairQueue({ ...listLimits, measured: { metrics, name: 'audit_lists' } });
-
+export function createAuditReader({ db, clock }: AuditReaderDeps): AuditReader {
   return {
     async list(caller, query) {
       const period = periodOf(query, clock.now());
       const organizationId = query.organizationId && organizationOf(caller, query.organizationId);
-      const { rows, total } = await runQueued(caller.organizationId, () =>
-        listEvents(db, organizationId ?? tenantOf(caller), query, period),
-      );
+      const { rows, total } = await listEvents(db, organizationId ?? tenantOf(caller), query, period);
       return pageOf(query, rows, total);
     },
 

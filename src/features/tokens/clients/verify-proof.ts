@@ -81,10 +81,11 @@ export function createProofVerifier(
   const countMiss = metrics.counter('service_cache_lookups_total', { ...lookups, result: 'miss' });
   const audiences = [issuer, `${issuer}/`, `${issuer}/api/v1/token`, `${issuer}/api/v1/token/introspect`];
 
-  /** Concurrent requests share one query. */
+  /** Concurrent requests share one query. The organization is not known yet, so the clients take turns. */
   const findOwner = createBatcher({
     name: 'tokens.find-owners',
     run: (proofs: readonly SecretProof[]) => findOwnersOfSecrets(db, proofs, new Date(clock.now())),
+    key: ({ agentId }) => agentId,
     maxBatch: 100,
     concurrency: 2,
     maxQueue: 1_000,

@@ -1,6 +1,6 @@
 /**
  * Which requests share a transaction. Concurrent requests of a batched grant do: they pay the wait for the disk once, and no request
- * is answered before its audit record is durable. A request that has to wait for a lock gets a transaction of its own, in a queue
+ * is answered before its audit record is durable. Organizations take turns, so a backlog delays and refuses only its own organization. A request that has to wait for a lock gets a transaction of its own, in a queue
  * with a share per organization, because it holds a database connection while it waits.
  */
 import { createBatcher } from '../../../kernel/concurrency/batcher.ts';
@@ -45,8 +45,8 @@ const waitingRequests = { concurrency: 2, perKey: 1, maxQueue: 200, maxWaitMs: 3
 
 export interface IssueQueues {
   issue(request: AuthenticatedRequest): Promise<Recorded>;
-  /** Whether a request that arrives now would wait too long. */
-  isOverloaded(): boolean;
+  /** Whether a request of this organization would wait too long now. Without one: a request of any organization. */
+  isOverloaded(organizationId?: string): boolean;
 }
 
 export function createIssueQueues(
@@ -62,6 +62,7 @@ export function createIssueQueues(
       for (const result of results) if (result.kind === 'decided') backlog.add(result.response);
       return results;
     },
+    key: ({ proof }) => proof.organizationId,
     ready: backlog.ready,
     metrics,
     ...batches,

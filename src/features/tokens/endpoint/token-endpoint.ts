@@ -1,5 +1,6 @@
 /** `POST /token` as a list of stages. The stages from `lockClients` to `record` run in one transaction, see issue-queues.ts. */
 import type { TokenErrorCode } from '../../../contract/errors.ts';
+import { Overloaded } from '../../../kernel/concurrency/overloaded.ts';
 import { lockShared } from '../../../kernel/data/locks.ts';
 import type { Grant, IssuedToken, Mint } from '../../../kernel/ports/grant.ts';
 import type { ProofVerifier, VerifiedProof } from '../clients/verify-proof.ts';
@@ -21,6 +22,7 @@ export interface TokenEndpoint {
   issue(request: TokenHttpRequest): Promise<IssuedToken>;
   /** The code for a form that does not match the schema. */
   malformed(form: unknown): TokenErrorCode;
+  /** Whether it refuses every organization. */
   isOverloaded(): boolean;
 }
 
@@ -59,13 +61,15 @@ export function createTokenEndpoint(
 
   return {
     malformed,
-    isOverloaded: queues.isOverloaded,
+    isOverloaded: () => queues.isOverloaded(),
 
     async issue(httpRequest) {
       const parsed = parse(httpRequest);
       const external = issueToExternal(parsed);
       if (external) return external;
       const proof = await authenticate(parsed);
+      // Before it counts, and before any other work.
+      if (queues.isOverloaded(proof.organizationId)) throw new Overloaded();
       await countAgainstClient(parsed, proof);
       // A proof of its own: the stages look up by it, and requests with the same secret share a cached one.
       const request = { ...parsed, proof: { ...proof } };

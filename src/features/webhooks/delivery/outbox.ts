@@ -1,12 +1,12 @@
-/** The outbox: a ledger listener that writes the deliveries of an event in the event's own transaction. */
+/** The outbox: a ledger listener that writes one row for an event in the event's own transaction, if it has subscribers. */
 
 import { envelopeOf } from '../../../kernel/delivery/envelope.ts';
 import type { DomainEvent, LedgerListener } from '../../../kernel/domain-event.ts';
 import type { Envelope } from '../../../kernel/ports/envelope.ts';
 import type { SubscriberPresence } from '../deps.ts';
 import { haltSubscriptions } from '../subscriptions/store.ts';
-import type { NotifyWorkers } from './notifier.ts';
-import { enqueue } from './store.ts';
+import type { FanOut } from './fan-out.ts';
+import { append } from './outbox-store.ts';
 
 const haltedAfter: Partial<Record<DomainEvent['type'], boolean>> = {
   'organization.suspended': true,
@@ -14,11 +14,11 @@ const haltedAfter: Partial<Record<DomainEvent['type'], boolean>> = {
   'organization.reactivated': false,
 };
 
-/** Writes no deliveries unless `enabled`. */
+/** Writes nothing unless `enabled`. */
 export const createOutboxListener = (
   enabled: boolean,
   presence: SubscriberPresence,
-  notifyWorkers: NotifyWorkers,
+  fanOut: FanOut,
 ): LedgerListener => ({
   async inTransaction(tx, events) {
     for (const { type, organizationId } of events) {
@@ -30,7 +30,7 @@ export const createOutboxListener = (
       .map(envelopeOf)
       .filter((envelope): envelope is Envelope => envelope !== undefined);
     if (envelopes.length === 0) return;
-    enqueue(tx, envelopes);
-    tx.afterCommit(() => notifyWorkers(envelopes));
+    append(tx, envelopes);
+    tx.afterCommit(fanOut.soon);
   },
 });

@@ -1,48 +1,13 @@
-/** Deliveries as the API shows them: created with their event, listed, replayed. The queue of the workers is lease-store.ts. */
+/** Deliveries as the API shows them: listed, replayed. outbox-store.ts makes them; the queue of the workers is lease-store.ts. */
 
-import type { Queryable, Tx } from '../../../kernel/data/db.ts';
-import { join, prepared, type Sql, sql } from '../../../kernel/data/sql.ts';
+import type { Queryable } from '../../../kernel/data/db.ts';
+import { join, type Sql, sql } from '../../../kernel/data/sql.ts';
 import { createdWithin, type TimeRange } from '../../../kernel/data/time-range.ts';
 import type { Envelope } from '../../../kernel/ports/envelope.ts';
 import type { Attempt, Delivery, DeliveryQuery } from '../schema.ts';
-import type { NewDeliveries } from './notifier.ts';
 
 /** The NOTIFY channel that workers listen on. */
 export const channel = 'webhook_deliveries';
-
-/**
- * One delivery for each event and matching active subscription: one statement for a whole batch, pipelined with the commit.
- * The type `json` keeps the text of each envelope unchanged; this text is signed and sent.
- */
-export function enqueue(tx: Tx, envelopes: readonly Envelope[]): void {
-  tx.atCommit(
-    'webhooks.enqueue',
-    prepared(sql`
-      insert into webhook_deliveries
-        (delivery_id, subscription_id, event_id, event_type, payload, status, due_at, created_at, updated_at)
-      select gen_random_uuid(), s.subscription_id, (event ->> 'id')::uuid, event ->> 'type', event::text, 'pending',
-             (event ->> 'timestamp')::timestamptz, (event ->> 'timestamp')::timestamptz,
-             (event ->> 'timestamp')::timestamptz
-      from json_array_elements(${JSON.stringify(envelopes)}::json) as event
-      join webhook_subscriptions s
-        on s.organization_id = (event ->> 'organizationId')::uuid and s.active
-           and s.events && array['*', event ->> 'type']`),
-  );
-}
-
-/** Wakes the workers, unless no subscription can match. */
-export const notifyIfSubscribed = (
-  db: Queryable,
-  { organizationIds, types }: NewDeliveries,
-): Promise<number> =>
-  db.run(
-    'webhooks.notifyIfSubscribed',
-    prepared(sql`
-      select pg_notify(${channel}::text, '') where exists (
-        select from webhook_subscriptions
-        where organization_id = any(${[...organizationIds]}::uuid[]) and active and not halted
-          and events && ${['*', ...types]}::text[])`),
-  );
 
 interface Row extends Omit<Delivery, 'payload' | 'attempts'> {
   readonly payload: string;

@@ -36,6 +36,7 @@ test('201 for the first subscription waits until every process knows it: no late
     while (!other.deliveries.presence.isKnownAbsent()) await issueElsewhere();
   };
   const requireDelivery = async (id: string, tokenId: string, what: string) => {
+    await t.app.deliveries.fanOut();
     const rows = await t.sql(
       "select 1 from webhook_deliveries where subscription_id = $1 and payload::json -> 'data' ->> 'tokenId' = $2",
       [id, tokenId],

@@ -1,0 +1,78 @@
+/**
+ * Makes the deliveries of events soon after their commit. The process that has committed an event starts it. A loop in every process
+ * finds the events that a killed process has left. Not in the event's own transaction: there each subscription would make the commit
+ * longer, for all organizations of the batch.
+ */
+import type { Db } from '../../../kernel/data/db.ts';
+import type { Log } from '../../../kernel/observability/log.ts';
+import { fanOut } from './outbox-store.ts';
+
+export interface FanOut {
+  /** Returns at once. Events that are committed before the next pass share it. */
+  soon(): void;
+  /** One pass at once; the rest follows soon. */
+  round(): Promise<void>;
+  /** Makes the deliveries of all committed events, without pauses. */
+  drain(): Promise<void>;
+}
+
+const intervalMs = 50;
+/** The pause after a pass, as a multiple of its duration: a large backlog leaves most of the database's time to requests. */
+const pauseFactor = 3;
+
+export interface FanOutDeps {
+  readonly db: Db;
+  readonly log: Log;
+  /** Milliseconds of a monotonic clock. */
+  elapsed(): number;
+  pause(milliseconds: number): Promise<void>;
+}
+
+export function createFanOut({ db, log, elapsed, pause }: FanOutDeps): FanOut {
+  let requested = false;
+  let running = false;
+  let pausedUntil = Number.NEGATIVE_INFINITY;
+
+  /** Whether another pass may find events: also when another process holds the lock, because it may have read before the last commit. */
+  const pass = async (): Promise<boolean> => {
+    const startedAt = elapsed();
+    try {
+      const { isLocked, hasMore } = await fanOut(db);
+      return !isLocked || hasMore;
+    } finally {
+      const tookMs = elapsed() - startedAt;
+      pausedUntil = startedAt + Math.max(intervalMs, tookMs * (1 + pauseFactor));
+    }
+  };
+
+  const run = async () => {
+    running = true;
+    try {
+      while (requested) {
+        const waitMs = pausedUntil - elapsed();
+        if (waitMs > 0) await pause(waitMs);
+        requested = false;
+        if (await pass()) requested = true;
+      }
+    } catch (error) {
+      log.debug({ err: error }, 'no deliveries made; the next round makes them');
+    } finally {
+      running = false;
+    }
+  };
+
+  const soon = () => {
+    requested = true;
+    if (!running) void run();
+  };
+
+  return {
+    soon,
+    async round() {
+      if (await pass()) soon();
+    },
+    async drain() {
+      while (await pass());
+    },
+  };
+}
