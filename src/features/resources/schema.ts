@@ -51,7 +51,8 @@ const TokenLifetime = Type.Integer({
 const Claims = Type.Array(literals(resourceClaims), {
   maxItems: resourceClaims.length,
   uniqueItems: true,
-  description: "the agent's fields that the API's tokens carry as claims",
+  description:
+    "the agent's fields that the API's tokens carry as claims; who may change them is restricted while the agent has a grant",
 });
 
 const ResourceScope = Type.Object(
