@@ -154,7 +154,7 @@ export type NewResource = { identifier: string; name: string; scopes: NewResourc
 
 export type NewResourceScope = { name: string; description?: string | null | undefined };
 
-export type NewTrustPolicy = { agentId: string; name: string; provider: "github" | "gitlab" | "kubernetes" | "aws" | "gcp" | "azure" | "spiffe" | "custom"; issuer?: string | undefined; jwksUri?: string | null | undefined; audiences: string[]; subject?: string | null | undefined; conditions?: TrustCondition[] | undefined; scopes: ("agents:read" | "agents:write" | "tokens:read" | "audit:read" | "webhooks:read" | "webhooks:write" | "resources:read" | "resources:write" | "admin:orgs")[]; resources?: TrustPolicyResource[] | undefined; maxTokenAgeSeconds?: number | undefined; singleUse?: boolean | undefined; status?: "active" | "disabled" | undefined };
+export type NewTrustPolicy = { agentId: string; name: string; provider: "github" | "gitlab" | "kubernetes" | "aws" | "gcp" | "azure" | "spiffe" | "custom"; issuer?: string | undefined; jwksUri?: string | null | undefined; audiences: string[]; subject?: string | null | undefined; conditions?: TrustCondition[] | undefined; scopes: ("agents:read" | "agents:write" | "tokens:read" | "audit:read" | "webhooks:read" | "webhooks:write" | "resources:read" | "resources:write" | "admin:orgs")[]; resources?: TrustPolicyResource[] | undefined; actsAsAdmin?: boolean | undefined; maxTokenAgeSeconds?: number | undefined; singleUse?: boolean | undefined; status?: "active" | "disabled" | undefined };
 
 export type NewWebhookSubscription = { name: string; url: string; events: ("*" | "agent.created" | "agent.updated" | "agent.suspended" | "agent.reactivated" | "agent.decommissioned" | "credential.generated" | "credential.rotated" | "credential.revoked" | "token.issued" | "token.revoked" | "resource.created" | "resource.updated" | "resource.deleted" | "resource.shared" | "resource.unshared" | "grant.changed" | "grant.removed")[] };
 
@@ -194,7 +194,7 @@ export type PersonChange = { name?: string | undefined; role?: "admin" | "viewer
 
 export type PersonPage = { data: Person[]; total: number; page: number; limit: number };
 
-export type PolicyAccess = { policyId: string; name: string; issuer: string; subject: string | null; scopes: string[]; resources: PolicyResourceAccess[] };
+export type PolicyAccess = { policyId: string; name: string; issuer: string; subject: string | null; scopes: string[]; resources: PolicyResourceAccess[]; actsAsAdmin: boolean };
 
 export type PolicyResourceAccess = { identifier: string; scopes: string[] };
 
@@ -252,9 +252,9 @@ export type TrustCheck = { name: string; ok: boolean; expected: string; actual: 
 
 export type TrustCondition = { claim: string; operator: "equals" | "in" | "glob" | "exists"; values?: string[] | undefined };
 
-export type TrustPolicy = { policyId: string; organizationId: string; agentId: string; name: string; provider: "github" | "gitlab" | "kubernetes" | "aws" | "gcp" | "azure" | "spiffe" | "custom"; issuer: string; jwksUri: string | null; audiences: string[]; subject: string | null; conditions: TrustCondition[]; scopes: string[]; resources: TrustPolicyResource[]; maxTokenAgeSeconds: number; singleUse: boolean; status: "active" | "disabled"; lastUsedAt: string | null; createdAt: string; updatedAt: string };
+export type TrustPolicy = { policyId: string; organizationId: string; agentId: string; name: string; provider: "github" | "gitlab" | "kubernetes" | "aws" | "gcp" | "azure" | "spiffe" | "custom"; issuer: string; jwksUri: string | null; audiences: string[]; subject: string | null; conditions: TrustCondition[]; scopes: string[]; resources: TrustPolicyResource[]; actsAsAdmin: boolean; maxTokenAgeSeconds: number; singleUse: boolean; status: "active" | "disabled"; lastUsedAt: string | null; createdAt: string; updatedAt: string };
 
-export type TrustPolicyChange = { name?: string | undefined; issuer?: string | undefined; jwksUri?: string | null | undefined; audiences?: string[] | undefined; subject?: string | null | undefined; conditions?: TrustCondition[] | undefined; scopes?: ("agents:read" | "agents:write" | "tokens:read" | "audit:read" | "webhooks:read" | "webhooks:write" | "resources:read" | "resources:write" | "admin:orgs")[] | undefined; resources?: TrustPolicyResource[] | undefined; maxTokenAgeSeconds?: number | undefined; singleUse?: boolean | undefined; status?: "active" | "disabled" | undefined };
+export type TrustPolicyChange = { name?: string | undefined; issuer?: string | undefined; jwksUri?: string | null | undefined; audiences?: string[] | undefined; subject?: string | null | undefined; conditions?: TrustCondition[] | undefined; scopes?: ("agents:read" | "agents:write" | "tokens:read" | "audit:read" | "webhooks:read" | "webhooks:write" | "resources:read" | "resources:write" | "admin:orgs")[] | undefined; resources?: TrustPolicyResource[] | undefined; actsAsAdmin?: boolean | undefined; maxTokenAgeSeconds?: number | undefined; singleUse?: boolean | undefined; status?: "active" | "disabled" | undefined };
 
 export type TrustPolicyPage = { data: TrustPolicy[]; total: number; page: number; limit: number };
 

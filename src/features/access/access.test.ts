@@ -69,6 +69,7 @@ describe('GET /agents/{agentId}/access', () => {
           ...{ policyId: policy.policyId, name: policy.name, issuer: issuer.url, subject: policy.subject },
           scopes: ['agents:read'],
           resources: [{ identifier, scopes: ['read'] }],
+          actsAsAdmin: false,
         },
       ],
       truncated: false,

@@ -42,6 +42,7 @@ const PolicyAccess = Type.Object(
       ),
       { description: 'scopes of registered resources that the policy gives and that the agent may hold now' },
     ),
+    actsAsAdmin: Type.Boolean({ description: 'whether the workload has the role admin of the agent now' }),
   },
   { title: 'PolicyAccess' },
 );

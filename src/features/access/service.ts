@@ -1,4 +1,5 @@
 import { fail } from '../../kernel/fail.ts';
+import type { Role } from '../../kernel/policy.ts';
 import { grantedScopes } from '../../kernel/ports/resources.ts';
 import type { AccessDeps, AccessService } from './deps.ts';
 import { maxEntries, type PolicyAccess } from './schema.ts';
@@ -12,7 +13,7 @@ export function createAccessService(deps: AccessDeps): AccessService {
   /** Limits the scopes that the policies name to those that the agent may hold now. An entry without scopes is left out. */
   const limitPolicies = async (
     agentId: string,
-    own: readonly string[],
+    { own, role }: { readonly own: readonly string[]; readonly role: Role },
     policies: readonly PolicyAccess[],
   ): Promise<PolicyAccess[]> => {
     const named = policies.flatMap(({ resources }) => resources.map(({ identifier }) => identifier));
@@ -20,7 +21,7 @@ export function createAccessService(deps: AccessDeps): AccessService {
     const grants = await findGrants(identifiers.map((identifier) => ({ agentId, identifier })));
     const held = new Map(identifiers.map((identifier, index) => [identifier, grantedScopes(grants[index])]));
     const isHeld = (identifier: string, scope: string) => held.get(identifier)?.includes(scope) ?? false;
-    return policies.map(({ policyId, name, issuer, subject, scopes, resources }) => ({
+    return policies.map(({ policyId, name, issuer, subject, scopes, resources, actsAsAdmin }) => ({
       policyId,
       name,
       issuer,
@@ -32,6 +33,7 @@ export function createAccessService(deps: AccessDeps): AccessService {
           scopes: given.filter((scope) => isHeld(identifier, scope)),
         }))
         .filter(({ scopes: left }) => left.length > 0),
+      actsAsAdmin: actsAsAdmin && role === 'admin',
     }));
   };
 
@@ -55,7 +57,7 @@ export function createAccessService(deps: AccessDeps): AccessService {
         own: [...own],
         grants: grants.slice(0, maxEntries),
         delegated: received.slice(0, maxEntries),
-        trustPolicies: await limitPolicies(agentId, own, policies.slice(0, maxEntries)),
+        trustPolicies: await limitPolicies(agentId, { own, role }, policies.slice(0, maxEntries)),
         truncated: [grants, received, policies].some(({ length }) => length > maxEntries),
       };
     },

@@ -30,7 +30,7 @@ export const authorizationServer = ({ issuer, assertionAlgorithms, grantTypes, s
 export const openidConfiguration = (deps: DiscoveryDeps) => ({
   ...authorizationServer(deps),
   response_types_supported: ['id_token'],
-  claims_supported: ['iss', 'sub', 'aud', 'iat', 'exp', 'jti', 'organization_id'],
+  claims_supported: ['iss', 'sub', 'aud', 'iat', 'exp', 'jti', 'organization_id', 'trust_policy_id'],
   subject_types_supported: ['public'],
 });
 

@@ -96,6 +96,9 @@ function Facts({ policy }: { readonly policy: TrustPolicy }) {
           </ul>
         </Fact>
       )}
+      <Fact name="Role">
+        {policy.actsAsAdmin ? 'acts as admin, if the agent has the role admin' : 'does not act as admin'}
+      </Fact>
       <Fact name="Token age">at most {policy.maxTokenAgeSeconds.toLocaleString('en')} seconds</Fact>
       <Fact name="Single use">{policy.singleUse ? 'each token once' : 'a token may be used again'}</Fact>
       <Fact name="Last used">

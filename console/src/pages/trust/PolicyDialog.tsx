@@ -126,6 +126,11 @@ function Fields({ form, isNew }: FieldsProps) {
       />
       <ConditionsEditor form={form} suggestions={preset.claims} />
       <GrantedScopes form={form} />
+      <Checkbox
+        label="Acts as admin"
+        description="The workload has the role admin, if the agent has it. Only admins can set this."
+        {...form.getInputProps('actsAsAdmin', { type: 'checkbox' })}
+      />
       <NumberInput
         label="Oldest token, in seconds"
         min={1}

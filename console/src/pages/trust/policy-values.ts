@@ -20,6 +20,7 @@ export interface PolicyValues extends Record<string, unknown> {
   scopes: string[];
   /** Scopes by the identifier of an API. */
   resources: Record<string, string[]>;
+  actsAsAdmin: boolean;
   maxTokenAgeSeconds: number | string;
   singleUse: boolean;
 }
@@ -35,6 +36,7 @@ export const newPolicyValues = (audience: string): PolicyValues => ({
   conditions: [],
   scopes: [],
   resources: {},
+  actsAsAdmin: false,
   maxTokenAgeSeconds: 600,
   singleUse: true,
 });
@@ -54,6 +56,7 @@ export const valuesOf = (policy: TrustPolicy): PolicyValues => ({
   })),
   scopes: [...policy.scopes],
   resources: Object.fromEntries(policy.resources.map(({ identifier, scopes }) => [identifier, [...scopes]])),
+  actsAsAdmin: policy.actsAsAdmin,
   maxTokenAgeSeconds: policy.maxTokenAgeSeconds,
   singleUse: policy.singleUse,
 });
@@ -71,6 +74,7 @@ export const changeOf = (values: PolicyValues) =>
     resources: Object.entries(values.resources)
       .filter(([, scopes]) => scopes.length > 0)
       .map(([identifier, scopes]) => ({ identifier, scopes })),
+    actsAsAdmin: values.actsAsAdmin,
     maxTokenAgeSeconds: Number(values.maxTokenAgeSeconds),
     singleUse: values.singleUse,
   }) as TrustPolicyChange;

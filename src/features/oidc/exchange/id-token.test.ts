@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { createLocalJWKSet, jwtVerify } from 'jose';
+import { createLocalJWKSet, decodeJwt, jwtVerify } from 'jose';
 import { startApp } from '../../../../test/support/harness.ts';
 import { createTrustClient, ownAudience } from '../../../../test/support/scenarios/trust.ts';
 
@@ -50,6 +50,14 @@ describe('POST /oidc/id-token', () => {
       client_assertion: json.id_token,
     });
     assert.equal(assertion.status, 401);
+  });
+  it('200 with the trust policy, for a token of a workload', async () => {
+    const policy = await createPolicy();
+    const workload = (await exchange(await policy.sign())).json.access_token;
+    const { status, json, text } = await ask({ audience: 'sts.amazonaws.com' }, workload);
+    assert.equal(status, 200, text);
+    const { sub, trust_policy_id } = decodeJwt(json.id_token);
+    assert.deepEqual({ sub, trust_policy_id }, { sub: policy.agentId, trust_policy_id: policy.policyId });
   });
   it('200 with the requested lifetime, from a minute to an hour', async () => {
     for (const ttl of ['60', '3600'])

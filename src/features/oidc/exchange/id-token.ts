@@ -17,7 +17,7 @@ export function createIdTokens(deps: OidcDeps): IssueIdToken {
   return async (caller, { audience, ttl }) => {
     refuseOwnAudience(audience, issuer);
     const expiresIn = ttl === undefined ? idTokenSeconds.default : Number(ttl);
-    const { agentId, organizationId } = caller;
+    const { agentId, organizationId, trustPolicyId } = caller;
     const issuedAt = Math.floor(clock.now() / 1000);
     const tokenId = ids.uuidV7(clock.now());
     const claims = {
@@ -27,6 +27,8 @@ export function createIdTokens(deps: OidcDeps): IssueIdToken {
       exp: issuedAt + expiresIn,
       jti: tokenId,
       organization_id: organizationId,
+      // A relying party can tell a workload from the agent's own secret or key.
+      ...(trustPolicyId !== undefined && { trust_policy_id: trustPolicyId }),
     };
     const id_token = await signer.sign(claims, 'JWT');
     await db.transaction(async (tx) => {

@@ -126,6 +126,7 @@ const policyColumns: readonly Column<PolicyAccess>[] = [
         />
       ),
   },
+  { id: 'role', header: 'Role', cell: ({ actsAsAdmin }) => (actsAsAdmin ? 'admin' : 'none') },
 ];
 
 function Policies({

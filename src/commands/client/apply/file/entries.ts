@@ -60,6 +60,7 @@ export interface TrustPolicyEntry {
   readonly conditions?: readonly object[];
   readonly scopes: readonly string[];
   readonly resources?: readonly { readonly identifier: string; readonly scopes: readonly string[] }[];
+  readonly actsAsAdmin?: boolean;
   readonly maxTokenAgeSeconds?: number;
   readonly singleUse?: boolean;
   readonly status?: 'active' | 'disabled';
@@ -161,6 +162,7 @@ export const managedFields = {
     'conditions',
     'scopes',
     'resources',
+    'actsAsAdmin',
     'maxTokenAgeSeconds',
     'singleUse',
     'status',
