@@ -67,7 +67,7 @@ export const metrics = {
   },
   service_webhook_oldest_due_seconds: {
     type: 'gauge',
-    help: 'For how long the oldest webhook delivery has been due, among receivers whose last attempt did not fail; 0 when none is due. Absent with `WEBHOOKS_ENABLED=false`.',
+    help: 'For how long the oldest webhook delivery has been due, among receivers whose last attempt did not fail, or the oldest event has waited for its deliveries; 0 when none is due. Absent with `WEBHOOKS_ENABLED=false`.',
     labels: [],
     acrossProcesses: 'max',
   },
