@@ -110,9 +110,9 @@ const tokenIssued = ({ ids }: App, organizationId: string) => ({
 async function verify(app: App, organizationId: string, memory: number[]): Promise<number> {
   memory.length = 0;
   const started = performance.now();
-  const { checked, finding } = await app.audit.verify(organizationId, undefined, () =>
-    memory.push(process.memoryUsage.rss()),
-  );
+  const { checked, finding } = await app.audit.verify(organizationId, undefined, {
+    onProgress: () => memory.push(process.memoryUsage.rss()),
+  });
   if (finding || checked !== events) throw new Error(`${checked} events verified: ${finding?.problem}`);
   return (events / (performance.now() - started)) * 1000;
 }

@@ -132,7 +132,7 @@ function createVerification({ keys: roots }: JSONWebKeySet, wanted: string | und
       events += 1;
       return acceptLink(chain, line);
     }
-    const notNext = await acceptCheckpoint(chain, line);
+    const notNext = await acceptCheckpoint(keys.read, chain, line);
     hasCheckpoint ||= chain.checkpoint.hash === wanted;
     return notNext;
   };

@@ -16,6 +16,7 @@ import { createPending } from './chain/pending.ts';
 import { createSequencer } from './chain/sequencer.ts';
 import { createTreeHeads } from './chain/tree-heads.ts';
 import { findNewestTreeHead } from './chain/tree-heads-store.ts';
+import { createTreeLeaves } from './chain/tree-leaves.ts';
 import type { Audit, AuditDeps } from './deps.ts';
 import { exportLog } from './export/export.ts';
 import { createExportService } from './export/service.ts';
@@ -34,6 +35,7 @@ import {
 import { createProofService } from './proof/service.ts';
 import { auditRoutes } from './routes.ts';
 import { findOrganizations } from './verify/completeness-store.ts';
+import { takeSnapshot } from './verify/evidence-store.ts';
 import { checkExternalCheckpoint } from './verify/external-checkpoint.ts';
 import { createIntegrity } from './verify/integrity.ts';
 import { createVerificationService } from './verify/service.ts';
@@ -51,20 +53,22 @@ export function createAudit(deps: AuditDeps): Audit {
   const backlog = createBacklog(deps);
   const pending = createPending({ ...deps, alarm, chainHeads });
   const treeHeads = createTreeHeads({ signer, keyring, readStatement });
+  const treeLeaves = createTreeLeaves({ chainHeads });
   const sequencer = createSequencer({
     db,
     clock,
     keyring,
     chainHeads,
     treeHeads,
+    treeLeaves,
     alarm,
     partitions,
     pending,
   });
   const { drain } = sequencer;
-  const verifier = createVerifier({ db, clock, readStatement, keyring, chainHeads, alarm, pending, drain });
+  const verifier = createVerifier({ ...deps, keyring, chainHeads, treeLeaves, alarm, pending, drain });
   const retain = createRetention({ ...deps, keyring, chainHeads, alarm, partitions });
-  const watch = createWatch({ db, clock, readStatement, keyring, chainHeads, treeHeads, alarm, drain });
+  const watch = createWatch({ ...deps, keyring, chainHeads, treeHeads, treeLeaves, alarm, drain });
   const tag = sealTag(signer.keyId);
   const sealOf = (canonical: string) => tag + signer.seal(canonical);
   const organizations = async () => {
@@ -74,8 +78,9 @@ export function createAudit(deps: AuditDeps): Audit {
 
   const verifyTreeHeads = async () => {
     const problem = await db.transaction(async (tx) => {
+      await takeSnapshot(tx);
       const { keys, finding: untrusted } = await keyring.trust(tx);
-      return untrusted ?? verifyAllTreeHeads(tx, { read: readStatement, keys });
+      return untrusted ?? verifyAllTreeHeads(tx, { read: readStatement, keys, treeLeaves });
     });
     if (problem) alarm.raise(problem);
     return problem;

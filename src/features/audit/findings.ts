@@ -50,6 +50,12 @@ const sentences = {
     `tree head ${number} differs from its signed text, or does not follow from the one before it`,
   TREE_HEAD_LOST: ({ number }: { number: number }) =>
     `tree head ${number} was seen earlier, and is now missing or different`,
+  TREE_LEAVES_MISSING: ({ number, size, found }: { number: number; size: number; found: number }) =>
+    `tree head ${number} signs ${size} ${size === 1 ? 'checkpoint' : 'checkpoints'}, and ${found} of them ${found === 1 ? 'is' : 'are'} left`,
+  TREE_LEAVES_DIFFER: ({ number }: { number: number }) =>
+    `tree head ${number} signs other checkpoints than those that are left`,
+  CHAIN_END_MISSING: ({ number }: { number: number }) =>
+    `checkpoints of tree head ${number} were removed or changed, and this chain ends before it: nothing is linked to the chain until they are restored`,
   ANCHOR_NOT_SIGNED: ({ number }: { number: number }) =>
     `anchor ${number} has no valid signature by a trusted key`,
   EXTERNAL_CHECKPOINT_NOT_SIGNED: () => 'the external checkpoint has no valid signature by a trusted key',

@@ -2,6 +2,8 @@
  * The audit exports that `verifyAuditExport` of all SDKs must accept or refuse: real exports of a server, as they are and with
  * deliberate changes. Each changed export names the code of the finding that `countersign audit verify` reports.
  */
+import { leafHash } from '../../../src/features/audit/chain/merkle.ts';
+import { checkpointText } from '../../../src/features/audit/chain/statements.ts';
 import type { CheckpointLine, EndLine, KeyLine, LinkLine } from '../../../src/features/audit/export/lines.ts';
 import {
   type AuditExportCase,
@@ -203,6 +205,28 @@ function checkpointCases(changes: ExportChanges): AuditExportCase[] {
       lastSigned((signed) => signed.slice(0, signed.lastIndexOf('.') + 1)),
     ),
     refuse('another key signed the last tree head', 'TREE_HEAD_NOT_SIGNED', lastSigned(forged)),
+    refuse(
+      'another key signed a tree head before the last',
+      'TREE_HEAD_NOT_SIGNED',
+      changed('checkpoint', 0, (line) => ({ ...line, signed: forged(line.signed) })),
+    ),
+    refuse(
+      'the signature of a tree head before the last was changed',
+      'TREE_HEAD_NOT_SIGNED',
+      changed('checkpoint', 1, ({ signed, ...line }) => ({
+        ...line,
+        signed: `${signed.slice(0, -6)}AAAAAA`,
+      })),
+    ),
+    refuse(
+      'a tree head before the last was replaced by one with the checkpoint alone',
+      'TREE_HEAD_NOT_SIGNED',
+      changed('checkpoint', 0, (line) => ({
+        ...line,
+        signed: forged(line.signed, { size: 1, root: leafHash(checkpointText(line)) }),
+        inclusion: { ...line.inclusion, treeSize: 1, leafIndex: 0, proof: [] },
+      })),
+    ),
     refuse(
       'the last tree head has a valid signature of another kind of statement',
       'INCLUSION_PROOF_INVALID',

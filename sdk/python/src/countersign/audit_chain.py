@@ -126,7 +126,11 @@ class Chain:
         if not is_its_own:
             raise Finding("EVENT_TEXT_OF_ANOTHER", **place)
 
-    def accept_checkpoint(self, row: Mapping[str, Any]) -> None:
+    def accept_checkpoint(self, keys: TrustedKeys, row: Mapping[str, Any]) -> None:
+        """The next checkpoint. A trusted key signed its tree head.
+
+        A checkpoint does not name the tree head of the one before, so each needs a signature.
+        """
         before = self._checkpoint
         number = before.number + 1
         self._last_row = row
@@ -148,13 +152,16 @@ class Chain:
             raise self._finding("CHECKPOINT_HEAD_MISMATCH", number)
         if self._linked_on != following.at[:10]:
             raise self._finding("LINK_DAY_MISMATCH", number)
+        if row.get("inclusion") and keys.read(TREE_HEAD, row["signed"]) is None:
+            raise self._finding("TREE_HEAD_NOT_SIGNED", row["inclusion"]["treeHead"])
         self._checkpoint = following
         self._linked_on = None
 
     def close(self, keys: TrustedKeys) -> None:
-        """The chain ends with a checkpoint, and a trusted key signed the last one.
+        """The chain ends with a checkpoint.
 
-        Each names the one before, so the last signature covers all of them.
+        If it is signed itself, the signature covers those before: each names the one before with
+        its signature.
         """
         if self._sequence > self._checkpoint.size:
             raise Finding(
@@ -163,16 +170,10 @@ class Chain:
                 sequence=self._checkpoint.size + 1,
             )
         row = self._last_row
-        if row is None:
+        if row is None or row.get("inclusion"):
             return
-        if not row.get("inclusion"):
-            if not _matches_statement(row, keys.read(CHECKPOINT, row["signed"]) or {}):
-                raise self._finding("CHECKPOINT_NOT_SIGNED", row["number"])
-            return
-        tree_head = keys.read(TREE_HEAD, row["signed"])
-        if tree_head is None:
-            raise self._finding("TREE_HEAD_NOT_SIGNED", row["inclusion"]["treeHead"])
-        self._check_inclusion(row, tree_head)
+        if not _matches_statement(row, keys.read(CHECKPOINT, row["signed"]) or {}):
+            raise self._finding("CHECKPOINT_NOT_SIGNED", row["number"])
 
     def _check_inclusion(self, row: Mapping[str, Any], tree_head: Mapping[str, Any]) -> None:
         """The checkpoint is a leaf of the tree."""

@@ -176,7 +176,7 @@ class ExportVerification:
             self._events += 1
             self._chain.accept_link(line)
         else:
-            self._chain.accept_checkpoint(line)
+            self._chain.accept_checkpoint(keys, line)
             self._find_wanted(self._chain)
 
     def _find_wanted(self, chain: Chain) -> None:

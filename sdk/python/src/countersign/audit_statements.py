@@ -18,6 +18,8 @@ TREE_HEAD = "audit-tree-head+jwt"
 KEY = "audit-key+jwt"
 ANCHOR = "audit-anchor+jwt"
 EXPORT = "audit-export+jwt"
+# Their texts take a few megabytes.
+MAX_REMEMBERED = 10_000
 
 
 def sha256(text: str) -> str:
@@ -112,6 +114,7 @@ class TrustedKeys:
     """The keys of the instance, and earlier keys that their statements name."""
 
     keys: dict[str, jwt.PyJWK] = field(default_factory=dict)
+    _tree_heads: dict[str, dict[str, Any]] = field(default_factory=dict)
 
     def add(self, jwk: Mapping[str, Any]) -> None:
         try:
@@ -122,7 +125,23 @@ class TrustedKeys:
             self.keys[key.key_id] = key
 
     def read(self, kind: str, text: Any) -> dict[str, Any] | None:
-        """The claims, if one of the keys signed them as a statement of this kind."""
+        """The claims, if one of the keys signed them as a statement of this kind.
+
+        Chains that grew in the same pass share a tree head: it is verified once.
+        """
+        if kind != TREE_HEAD or not isinstance(text, str):
+            return self._verify(kind, text)
+        known = self._tree_heads.get(text)
+        if known is not None:
+            return known
+        claims = self._verify(kind, text)
+        if len(self._tree_heads) == MAX_REMEMBERED:
+            self._tree_heads.clear()
+        if claims is not None:
+            self._tree_heads[text] = claims
+        return claims
+
+    def _verify(self, kind: str, text: Any) -> dict[str, Any] | None:
         if not isinstance(text, str) or not _is_canonical(text):
             return None
         try:

@@ -76,6 +76,9 @@ function algorithmOf({ kty, crv }: JWK): string {
   throw new Error('not a key for RS256, ES256 or EdDSA');
 }
 
+/** Chains that grew in the same pass share a tree head: it is verified once. Their texts take a few megabytes. */
+const maxRemembered = 10_000;
+
 export function createTrustedKeys(roots: readonly JWK[]): TrustedKeys {
   const keys = new Map<string | undefined, JWK>();
   const imported = new Map<JWK, Promise<CryptoKey | Uint8Array>>();
@@ -88,9 +91,13 @@ export function createTrustedKeys(roots: readonly JWK[]): TrustedKeys {
     return known;
   };
 
+  const treeHeads = new Map<string, unknown>();
+
   return {
     trust,
     async read(type, text) {
+      const known = type === 'audit-tree-head+jwt' ? treeHeads.get(text) : undefined;
+      if (known) return known as Statements[typeof type];
       try {
         if (!isCanonical(text)) return undefined;
         const { payload, protectedHeader } = await compactVerify(
@@ -102,7 +109,11 @@ export function createTrustedKeys(roots: readonly JWK[]): TrustedKeys {
           },
           { algorithms: ['RS256', 'ES256', 'EdDSA'] },
         );
-        return protectedHeader.typ === type ? parseBytes(payload) : undefined;
+        if (protectedHeader.typ !== type) return undefined;
+        const claims = parseBytes(payload);
+        if (treeHeads.size === maxRemembered) treeHeads.clear();
+        if (type === 'audit-tree-head+jwt') treeHeads.set(text, claims);
+        return claims;
       } catch {
         return undefined;
       }

@@ -16,12 +16,14 @@ import {
   signatureFinding,
   truncationFinding,
 } from './rules.ts';
-import { findNewestCheckpoints, newestAnchor } from './segments-store.ts';
+import { findNewestCheckpoints, newestAnchor, newestAnchorOfAll } from './segments-store.ts';
 import type { Anchor, CheckpointRow } from './statements.ts';
 
 /** A checked head, or the reason why it does not count. */
 export interface HeadResult {
   readonly head?: ChainHead;
+  /** The tree head that covers it; 0 when it is signed itself, or retention dropped it. */
+  readonly tree?: number;
   readonly finding?: Finding;
 }
 
@@ -39,6 +41,8 @@ export interface ChainHeads {
   ): Promise<Map<string, HeadResult>>;
   /** The newest anchor of retention, checked. */
   anchor(db: Queryable, organizationId: string): Promise<{ anchor?: Anchor; finding?: Finding }>;
+  /** Retention dropped the segments and tree heads before this day, as the newest anchor says; undefined without an anchor. */
+  droppedBefore(db: Queryable): Promise<string | undefined>;
 }
 
 export function createChainHeads(deps: { keyring: Keyring; readStatement: ReadStatement }): ChainHeads {
@@ -56,7 +60,7 @@ export function createChainHeads(deps: { keyring: Keyring; readStatement: ReadSt
     const finding =
       (isKnown ? undefined : await signatureFinding(readStatement, row, keys)) ??
       truncationFinding(row.organizationId, seen, head);
-    return finding ? { finding } : { head };
+    return finding ? { finding } : { head, tree: row.inclusion?.treeHead ?? 0 };
   };
 
   const anchor: ChainHeads['anchor'] = async (db, organizationId) => {
@@ -82,6 +86,12 @@ export function createChainHeads(deps: { keyring: Keyring; readStatement: ReadSt
 
   return {
     anchor,
+    async droppedBefore(db) {
+      const row = await newestAnchorOfAll(db);
+      if (!row) return undefined;
+      const { keys } = await keyring.trust(db);
+      return (await readAnchor(readStatement, keys, row.organizationId, row)).anchor?.droppedThrough;
+    },
     markSeen(organizationId, head) {
       if ((seenHeads.get(organizationId)?.number ?? 0) < head.number) seenHeads.set(organizationId, head);
     },

@@ -20,7 +20,7 @@ import {
   timeIn,
   withMicroseconds,
 } from './hashes.ts';
-import { leafHash, rootFrom } from './merkle.ts';
+import { createMerkleTree, leafHash, rootFrom } from './merkle.ts';
 import {
   type Anchor,
   type AnchorRow,
@@ -286,6 +286,18 @@ const matchesTreeHead = (row: TreeHeadRow, statement: TreeHead | undefined): boo
   row.at === statement.at &&
   row.previous === statement.previous &&
   row.keyId === keyIdOf(row.signed);
+
+/** The checkpoints that are left of a tree are those that its tree head signs: as many, and with its root. */
+export function leavesFinding(
+  { number, size, root }: TreeHead,
+  leaves: readonly Checkpoint[],
+): Finding | undefined {
+  if (leaves.length < size) return finding('TREE_LEAVES_MISSING', { number, size, found: leaves.length });
+  const hashes = leaves.map((leaf) => leafHash(checkpointText(leaf))).sort();
+  return leaves.length === size && createMerkleTree(hashes).root === root
+    ? undefined
+    : finding('TREE_LEAVES_DIFFER', { number });
+}
 
 /** A trusted key signed the tree head. */
 export async function treeHeadSignatureFinding(

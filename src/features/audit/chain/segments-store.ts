@@ -337,6 +337,16 @@ export const newestAnchor = (db: Queryable, organizationId: string): Promise<Anc
         where organization_id = ${organizationId} order by number desc limit 1`),
   );
 
+/** The newest anchor of any organization. */
+export const newestAnchorOfAll = (
+  db: Queryable,
+): Promise<(AnchorRow & { readonly organizationId: string }) | undefined> =>
+  db.maybe(
+    'audit.anchors.newestOfAll',
+    sql`select organization_id as "organizationId", number, taken_at as at, signed from audit_anchors
+        order by taken_at desc, number desc limit 1`,
+  );
+
 export const insertAnchor = (tx: Tx, organizationId: string, row: AnchorRow): Promise<number> =>
   tx.run(
     'audit.anchor',

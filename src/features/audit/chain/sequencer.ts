@@ -1,8 +1,10 @@
 /**
  * The sequencer: links new events into the chains. For each chain a pass writes one segment, a checkpoint with the links that
  * it covers, and for all of them one signed tree head. One sequencer runs at a time across all nodes. It extends only a chain
- * whose head has a valid signature; any other chain stays as it is, and verification reports it.
+ * whose head has a valid signature, and that does not end before a tree head with a missing checkpoint; any other chain stays
+ * as it is, and verification reports it.
  */
+import type { EventType } from '../../../contract/events.ts';
 import type { Clock } from '../../../kernel/clock.ts';
 import { createYield } from '../../../kernel/concurrency/yield.ts';
 import type { Db, Tx } from '../../../kernel/data/db.ts';
@@ -10,7 +12,7 @@ import { nilUuid } from '../../../kernel/ids.ts';
 import type { Alarm } from '../alarm.ts';
 import { finding } from '../findings.ts';
 import type { Partitions } from '../log/partitions.ts';
-import type { ChainHeads, HeadResult } from './chain-heads.ts';
+import type { ChainHeads } from './chain-heads.ts';
 import { eventHash, linkHash, recordAt, storedRecord, withMicroseconds } from './hashes.ts';
 import type { Keyring, SigningStatus } from './keys/keyring.ts';
 import {
@@ -31,6 +33,7 @@ import { insertSegments, type NewSegment } from './segments-store.ts';
 import type { TreeHeadRow } from './statements.ts';
 import type { TreeHeads } from './tree-heads.ts';
 import { insertTreeHeads } from './tree-heads-store.ts';
+import { endFinding, type TreeLeaves } from './tree-leaves.ts';
 
 export interface SequencerDeps {
   readonly db: Db;
@@ -38,6 +41,7 @@ export interface SequencerDeps {
   readonly keyring: Keyring;
   readonly chainHeads: ChainHeads;
   readonly treeHeads: TreeHeads;
+  readonly treeLeaves: Pick<TreeLeaves, 'check' | 'markWritten'>;
   readonly alarm: Alarm;
   readonly partitions: Pick<Partitions, 'ensureFor'>;
   readonly pending: Pick<Pending, 'linked'>;
@@ -76,7 +80,7 @@ interface RunState {
 const maxTransaction = (one: string, other: string): string => (BigInt(one) > BigInt(other) ? one : other);
 
 export function createSequencer(deps: SequencerDeps): Sequencer {
-  const { db, clock, keyring, chainHeads, treeHeads, alarm, partitions, pending } = deps;
+  const { db, clock, keyring, chainHeads, treeHeads, treeLeaves, alarm, partitions, pending } = deps;
 
   /** Our last tree head, and the heads of chains that we wrote while no other process linked. */
   const own = { treeHead: undefined as string | undefined, heads: new Map<string, ChainHead>() };
@@ -160,9 +164,10 @@ export function createSequencer(deps: SequencerDeps): Sequencer {
     const problem = invalid ?? lost;
     if (problem) alarm.raise(problem);
     if (invalid) return false;
-    const ids = new Set<string>();
-    for (const { organizationId } of events) ids.add(organizationId);
-    const heads = await validHeads(tx, ids, newest);
+    const firsts = new Map<string, UnlinkedEvent>();
+    for (const event of events)
+      if (!firsts.has(event.organizationId)) firsts.set(event.organizationId, event);
+    const heads = await validHeads(tx, firsts, newest);
     const now = new Date(clock.now()).toISOString();
     const chains = new Map<string, GrowingChain>();
     for (const [organizationId, head] of heads)
@@ -202,32 +207,38 @@ export function createSequencer(deps: SequencerDeps): Sequencer {
           chainHeads.markSeen(organizationId, written);
         }
       for (const row of rows) treeHeads.markSeen(row);
+      treeLeaves.markWritten(rows);
       pending.linked(linked);
     });
   };
 
   /**
    * The head of each chain; chains with a finding are left out. While the newest tree head is our own, no other process has
-   * linked since, and the heads that we wrote are the newest.
+   * linked since, and the heads that we wrote are the newest. Any other chain may have lost its end before this process read it.
    */
   const validHeads = async (
     tx: Tx,
-    organizationIds: ReadonlySet<string>,
+    firstEvents: ReadonlyMap<string, UnlinkedEvent>,
     treeHead: TreeHeadRow | undefined,
   ): Promise<Map<string, ChainHead>> => {
     const isOwn = treeHead !== undefined && treeHead.signed === own.treeHead;
     const heads = new Map<string, ChainHead>();
     const unknown: string[] = [];
-    for (const organizationId of organizationIds) {
+    for (const organizationId of firstEvents.keys()) {
       const head = isOwn ? own.heads.get(organizationId) : undefined;
       if (head) heads.set(organizationId, head);
       else unknown.push(organizationId);
     }
-    const newest = unknown.length > 0 ? await chainHeads.newest(tx, unknown) : new Map<string, HeadResult>();
+    if (unknown.length === 0) return heads;
+    const newest = await chainHeads.newest(tx, unknown);
+    const incomplete = await treeLeaves.check(tx);
+    if (incomplete) alarm.raise(incomplete.finding);
     for (const organizationId of unknown) {
-      const { head = emptyHead(organizationId), finding: problem } = newest.get(organizationId) ?? {};
+      const { head, tree = 0, finding: invalid } = newest.get(organizationId) ?? {};
+      const isNew = !head && isFirstEvent(firstEvents.get(organizationId) as UnlinkedEvent);
+      const problem = invalid ?? (isNew ? undefined : endFinding(organizationId, tree, incomplete));
       if (problem) alarm.raise(problem);
-      else heads.set(organizationId, head);
+      else heads.set(organizationId, head ?? emptyHead(organizationId));
     }
     return heads;
   };
@@ -268,6 +279,10 @@ function matchesText(event: UnlinkedEvent): boolean {
     return false;
   }
 }
+
+/** The event is genuine, and its organization was created by it: the chain of this organization has not begun before. */
+const isFirstEvent = ({ canonical }: UnlinkedEvent): boolean =>
+  JSON.parse(canonical).action === ('organization.created' satisfies EventType);
 
 /** Of a time with a year of four digits. */
 const isoLength = new Date(0).toISOString().length;

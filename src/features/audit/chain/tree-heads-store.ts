@@ -28,15 +28,34 @@ export const findNewestTreeHead = (db: Queryable): Promise<TreeHeadRow | undefin
     prepared(sql`select ${columns} from audit_tree_heads order by number desc, taken_on desc limit 1`),
   );
 
+export type DatedTreeHead = TreeHeadRow & { readonly takenOn: string };
+
 /** In the order of their numbers. */
-export const readTreeHeads = (
-  db: Queryable,
-  after: number,
-  limit: number,
-): Promise<(TreeHeadRow & { takenOn: string })[]> =>
+export const readTreeHeads = (db: Queryable, after: number, limit: number): Promise<DatedTreeHead[]> =>
   db.many(
     'audit.treeHeads.read',
     prepared(sql`
       select ${columns}, taken_on as "takenOn" from audit_tree_heads
       where number > ${after} order by number, taken_on limit ${limit}`),
   );
+
+/** Newest first, between two numbers that are not included. */
+export const readTreeHeadsBackwards = (
+  db: Queryable,
+  { before, after, limit }: { before: number; after: number; limit: number },
+): Promise<DatedTreeHead[]> =>
+  db.many(
+    'audit.treeHeads.backwards',
+    prepared(sql`
+      select ${columns}, taken_on as "takenOn" from audit_tree_heads
+      where number < ${before} and number > ${after} order by number desc, taken_on desc limit ${limit}`),
+  );
+
+/** The highest number of the tree heads through a day; 0 when there is none. */
+export async function highestTreeHeadThrough(db: Queryable, day: string): Promise<number> {
+  const { number } = await db.one<{ number: number }>(
+    'audit.treeHeads.through',
+    sql`select coalesce(max(number), 0) as number from audit_tree_heads where taken_on <= ${day}::date`,
+  );
+  return number;
+}

@@ -54,6 +54,9 @@ interface OpenChain {
   lastCheckpoint: CheckpointRow | undefined;
 }
 
+/** Their texts take a few megabytes. */
+const maxVerifiedTreeHeads = 10_000;
+
 /** `lines` yields one line at a time, or several. */
 export async function verifyExport(
   lines: AsyncIterable<string | readonly string[]>,
@@ -69,13 +72,33 @@ export async function verifyExport(
   let isEnded = false;
   let statement: ExportStatement | undefined;
 
+  /** Signed texts of tree heads, verified: chains that grew in the same pass share one. */
+  const verifiedTreeHeads = new Set<string>();
+
+  /**
+   * A checkpoint names the one before, but not its tree head: each tree head needs a valid signature. A checkpoint that is
+   * signed itself is named with its signature, so that of the last covers those before.
+   */
+  const treeHeadProblem = async (
+    line: CheckpointLine,
+    keys: readonly PublicKey[],
+  ): Promise<Finding | undefined> => {
+    if (!line.inclusion || verifiedTreeHeads.has(line.signed)) return undefined;
+    const problem = await signatureFinding(read, line, keys);
+    if (verifiedTreeHeads.size === maxVerifiedTreeHeads) verifiedTreeHeads.clear();
+    if (!problem) verifiedTreeHeads.add(line.signed);
+    return problem;
+  };
+
   const closeChain = async (keys: readonly PublicKey[]): Promise<Finding | undefined> => {
     if (!chain) return undefined;
     const { state, droppedThrough, lastCheckpoint } = chain;
     const { organizationId, sequence, head } = state;
     const problem =
       coverageFinding(organizationId, sequence, state.checkpoint) ??
-      (lastCheckpoint && (await signatureFinding(read, lastCheckpoint, keys)));
+      (lastCheckpoint && !lastCheckpoint.inclusion
+        ? await signatureFinding(read, lastCheckpoint, keys)
+        : undefined);
     if (problem) return problem;
     manifest = withChain(manifest, { organizationId, droppedThrough, head });
     chain = undefined;
@@ -110,7 +133,10 @@ export async function verifyExport(
     return acceptLink(state, evidence);
   };
 
-  const acceptChainLine = (line: LinkLine | CheckpointLine): Finding | undefined => {
+  const acceptChainLine = async (
+    line: LinkLine | CheckpointLine,
+    keys: readonly PublicKey[],
+  ): Promise<Finding | undefined> => {
     const { organizationId } = line;
     chain ??= {
       state: startChain(organizationId, emptyHead(organizationId), undefined),
@@ -122,7 +148,7 @@ export async function verifyExport(
     const { head, finding: notNext } = nextHead(organizationId, chain.state.checkpoint, line);
     if (notNext) return notNext;
     if (head.hash === wanted) hasExternalCheckpoint = true;
-    return acceptCheckpoint(chain.state, head);
+    return acceptCheckpoint(chain.state, head) ?? treeHeadProblem(line, keys);
   };
 
   const acceptLine = async (line: ExportLine): Promise<Finding | undefined> => {
@@ -150,7 +176,7 @@ export async function verifyExport(
     if (problem) return problem;
     if (line.kind === 'anchor') return acceptAnchorLine(line, keys);
     if (line.kind === 'end') return acceptEndLine(line, keys);
-    return acceptChainLine(line);
+    return acceptChainLine(line, keys);
   };
 
   const verdict = (problem: Finding | undefined): OfflineVerdict => ({

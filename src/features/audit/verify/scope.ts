@@ -34,6 +34,8 @@ import { readLinkedEvents } from './evidence-store.ts';
 export interface VerificationScope {
   readonly organizationId: string;
   readonly from: ChainHead;
+  /** The tree head that covers `from`. */
+  readonly fromTree?: number | undefined;
   /** The number of the last checkpoint; the newest when left out. */
   readonly through?: number | undefined;
   readonly cutoff: LinkingCutoff;
@@ -57,6 +59,8 @@ export interface ScopeResult extends Readonly<Counts> {
   readonly finding?: Finding;
   /** The last checkpoint that follows from the ones before. */
   readonly head: ChainHead;
+  /** The tree head of the last segment; 0 when there is none, or its checkpoint is signed itself. */
+  readonly lastTree: number;
 }
 
 const segmentsPerPage = 500;
@@ -110,7 +114,8 @@ export async function verifyScope(
   await requested?.catch(() => {});
   await check.stream.close();
   if (!problem && last) problem = await signatureFinding(read, last, scope.keys);
-  return { ...(problem && { finding: problem }), head: check.state.checkpoint, ...check.counts };
+  const lastTree = last ? (last.inclusion?.treeHead ?? 0) : (scope.fromTree ?? 0);
+  return { ...(problem && { finding: problem }), head: check.state.checkpoint, lastTree, ...check.counts };
 }
 
 /** The rules find any other time. It cannot be the place from which to read on. */

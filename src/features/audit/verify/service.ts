@@ -10,7 +10,7 @@ import type { Finding } from '../findings.ts';
 import { clampTime, openPeriod, type Period, type PeriodQuery } from '../log/period.ts';
 import type { AuditCheckpoint, CheckpointQuery, Verification } from '../schema.ts';
 import { organizationOf } from '../tenancy.ts';
-import type { Verifier } from './verifier.ts';
+import type { Verifier, VerifyOptions } from './verifier.ts';
 
 export interface VerificationService {
   verify(caller: Caller, query: PeriodQuery & { organizationId?: string }): Promise<Verification>;
@@ -47,10 +47,10 @@ export function createVerificationService({
   });
 
   /** One chain after another, up to the first finding. The alarm logs the finding. */
-  const verifyAll = async (chains: readonly string[], period: Period | undefined) => {
+  const verifyAll = async (chains: readonly string[], period: Period | undefined, options: VerifyOptions) => {
     let checkedCount = 0;
     for (const organizationId of chains) {
-      const { checked, finding } = await verifier.verify(organizationId, period);
+      const { checked, finding } = await verifier.verify(organizationId, period, options);
       checkedCount += checked;
       if (finding) return { verified: false, checkedCount };
     }
@@ -66,7 +66,8 @@ export function createVerificationService({
       const verdict = await runQueued(caller.organizationId, async () => {
         const chains = one ? [one] : await organizations();
         if (!one && (await verifyTreeHeads())) return { verified: false, checkedCount: 0 };
-        return verifyAll(chains, whole ? undefined : { ...allTime, ...period });
+        const options = { treeHeadsVerified: !one };
+        return verifyAll(chains, whole ? undefined : { ...allTime, ...period }, options);
       });
       return {
         ...verdict,

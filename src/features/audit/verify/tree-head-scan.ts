@@ -1,51 +1,87 @@
 /**
- * Verification of tree heads. Each names the one before it, so the signature of the last covers those before. Retention may
- * leave a gap when clocks were wrong: then the tree head before the gap needs a valid signature of its own.
+ * Verification of tree heads. Each names the one before it, so the signature of the last covers those before. The segments
+ * that are left must be the leaves that each signs. Retention may leave a gap when clocks were wrong: then the tree head
+ * before the gap needs a valid signature of its own.
  */
 import type { Queryable } from '../../../kernel/data/db.ts';
 import type { PublicKey, ReadStatement } from '../../../kernel/ports/signer.ts';
 import { treeHeadFinding, treeHeadSignatureFinding } from '../chain/rules.ts';
 import type { TreeHeadRow } from '../chain/statements.ts';
-import { readTreeHeads } from '../chain/tree-heads-store.ts';
+import { type DatedTreeHead, readTreeHeads } from '../chain/tree-heads-store.ts';
+import type { IncompleteTree, TreeLeaves } from '../chain/tree-leaves.ts';
 import type { Finding } from '../findings.ts';
 
 export interface TreeHeadScan {
-  /** The last tree head that was verified; undefined at the end. */
+  /** The last tree head that was verified: the next part starts there. Undefined at the end. */
   readonly last: TreeHeadRow | undefined;
   readonly finding?: Finding;
+  /** Of the finding, when leaves or a tree head are missing. */
+  readonly incomplete?: IncompleteTree | undefined;
 }
 
-/** Verifies at most `limit` tree heads after `before`. */
+export interface TreeHeadScanDeps {
+  readonly read: ReadStatement;
+  readonly keys: readonly PublicKey[];
+  readonly treeLeaves: Pick<TreeLeaves, 'firstIncomplete' | 'gapFinding'>;
+}
+
+/** The most of one part. A tree has as many leaves as chains grew in its pass. */
+export interface PartLimits {
+  readonly heads: number;
+  readonly leaves: number;
+}
+
+/** Verifies a part of the tree heads after `before`. With a finding, the next part starts at the same place. */
 export async function verifyTreeHeads(
   db: Queryable,
-  { read, keys }: { read: ReadStatement; keys: readonly PublicKey[] },
+  { read, keys, treeLeaves }: TreeHeadScanDeps,
   before: TreeHeadRow | undefined,
-  limit: number,
+  limits: PartLimits,
 ): Promise<TreeHeadScan> {
-  const rows = await readTreeHeads(db, before?.number ?? 0, limit);
+  const page = await readTreeHeads(db, before?.number ?? 0, limits.heads);
+  const rows = withinLeaves(page, limits.leaves);
+  const found = (problem: Finding, incomplete?: IncompleteTree) => ({
+    last: before,
+    finding: problem,
+    incomplete,
+  });
   let previous = before;
   for (const row of rows) {
-    const isNext = previous !== undefined && row.number === previous.number + 1;
+    const isNext = row.number === (previous?.number ?? 0) + 1;
     const problem =
       treeHeadFinding(row, isNext ? previous : undefined) ??
       (previous && !isNext ? await treeHeadSignatureFinding(read, previous, keys) : undefined);
-    if (problem) return { last: undefined, finding: problem };
+    if (problem) return found(problem);
+    const missing = isNext ? undefined : await treeLeaves.gapFinding(db, row.number, previous?.number);
+    if (missing) return found(missing, { number: row.number - 1, finding: missing });
     previous = row;
   }
   const problem = previous && rows.length > 0 && (await treeHeadSignatureFinding(read, previous, keys));
-  if (problem) return { last: undefined, finding: problem };
-  return { last: rows.length < limit ? undefined : previous };
+  if (problem) return found(problem);
+  const incomplete = await treeLeaves.firstIncomplete(db, rows);
+  if (incomplete) return found(incomplete.finding, incomplete);
+  return { last: rows.length === page.length && page.length < limits.heads ? undefined : previous };
 }
 
-const perPage = 1_000;
+/** At least one. */
+function withinLeaves(rows: readonly DatedTreeHead[], limit: number): readonly DatedTreeHead[] {
+  let leaves = 0;
+  const end = rows.findIndex(({ size }) => {
+    leaves += size;
+    return leaves > limit;
+  });
+  return end < 0 ? rows : rows.slice(0, Math.max(end, 1));
+}
 
-/** All tree heads, page by page. */
+const perPart = { heads: 1_000, leaves: 20_000 };
+
+/** All tree heads, part by part. */
 export async function verifyAllTreeHeads(
   db: Queryable,
-  trusted: { read: ReadStatement; keys: readonly PublicKey[] },
+  deps: TreeHeadScanDeps,
 ): Promise<Finding | undefined> {
   let scan: TreeHeadScan = { last: undefined };
-  do scan = await verifyTreeHeads(db, trusted, scan.last, perPage);
-  while (scan.last);
+  do scan = await verifyTreeHeads(db, deps, scan.last, perPart);
+  while (scan.last && !scan.finding);
   return scan.finding;
 }

@@ -15,6 +15,7 @@ import {
   truncationFinding,
 } from '../chain/rules.ts';
 import { firstCheckpointSince, lastCheckpointBefore } from '../chain/segments-store.ts';
+import { endFinding as missingEndFinding, type TreeLeaves } from '../chain/tree-leaves.ts';
 import { type Finding, finding } from '../findings.ts';
 import { clampTime, type Period } from '../log/period.ts';
 import {
@@ -35,6 +36,7 @@ export interface VerifierDeps {
   readonly readStatement: ReadStatement;
   readonly keyring: Keyring;
   readonly chainHeads: ChainHeads;
+  readonly treeLeaves: Pick<TreeLeaves, 'find'>;
   readonly alarm: Alarm;
   readonly pending: Pick<Pending, 'findDeleted'>;
   /** Links all events, and returns a snapshot: the sequencer has processed every event that is visible in it. */
@@ -48,8 +50,14 @@ export interface Verdict {
   readonly head?: ChainHead;
 }
 
+export interface VerifyOptions {
+  readonly onProgress?: ((events: number) => void) | undefined;
+  /** All tree heads were verified with their leaves a moment ago. Otherwise those after the end of the chain are verified. */
+  readonly treeHeadsVerified?: boolean;
+}
+
 export interface Verifier {
-  verify(organizationId: string, period?: Period, onProgress?: (events: number) => void): Promise<Verdict>;
+  verify(organizationId: string, period?: Period, options?: VerifyOptions): Promise<Verdict>;
 }
 
 /** The state before the snapshot is taken: the snapshot must have all of it. */
@@ -58,17 +66,16 @@ interface StateBeforeSnapshot {
   readonly lastSeen: ChainHead | undefined;
 }
 
-interface VerificationRequest {
+interface VerificationRequest extends VerifyOptions {
   readonly organizationId: string;
   readonly period: Period | undefined;
-  readonly onProgress: ((events: number) => void) | undefined;
 }
 
 /** An event is linked within seconds. The allowance is for clock skew and for transactions that were open for long. */
 const allowanceMs = 600_000;
 
 export function createVerifier(deps: VerifierDeps): Verifier {
-  const { db, readStatement, keyring, chainHeads, alarm, pending } = deps;
+  const { db, readStatement, keyring, chainHeads, treeLeaves, alarm, pending } = deps;
 
   const verifyInSnapshot = (
     request: VerificationRequest,
@@ -102,11 +109,16 @@ export function createVerifier(deps: VerifierDeps): Verifier {
         const part = await verifyScope(tx, readStatement, { ...whole, ...bounds });
         if (part.finding) return { checked: part.inPeriod, finding: part.finding };
         // With fewer, an event of the period was linked at quite another time, or not at all: verify the whole chain.
-        if (part.inPeriod >= (await countDueWithin(tx, organizationId, cutoff, period)))
-          return { checked: part.inPeriod, head: part.head };
+        if (part.inPeriod >= (await countDueWithin(tx, organizationId, cutoff, period))) {
+          const removed = bounds.through === undefined ? await removedEnd(tx, request, part) : undefined;
+          return { checked: part.inPeriod, ...(removed ? { finding: removed } : { head: part.head }) };
+        }
       }
       const result = await verifyScope(tx, readStatement, whole);
-      const problem = result.finding ?? (await endFinding(tx, organizationId, result, cutoff, before));
+      const problem =
+        result.finding ??
+        (await endFinding(tx, organizationId, result, cutoff, before)) ??
+        (await removedEnd(tx, request, result));
       const checked = period ? result.inPeriod : result.events;
       return problem ? { checked, finding: problem } : { checked, head: result.head };
     });
@@ -118,7 +130,7 @@ export function createVerifier(deps: VerifierDeps): Verifier {
     const start = await lastCheckpointBefore(tx, organizationId, iso(from - allowanceMs));
     const end = await firstCheckpointSince(tx, organizationId, iso(to + allowanceMs));
     if (!start || (await signatureFinding(readStatement, start, keys))) return undefined;
-    return { from: headOf(start), through: end?.number };
+    return { from: headOf(start), fromTree: start.inclusion?.treeHead, through: end?.number };
   };
 
   /** The links are valid: is the chain also as long as it must be, with a link for every event? */
@@ -135,10 +147,20 @@ export function createVerifier(deps: VerifierDeps): Verifier {
     return finding('EVENT_NOT_LINKED', { organizationId, eventId: event?.eventId });
   };
 
+  /** A removed end leaves no trace in the chain, but in the tree heads after it. */
+  const removedEnd = async (
+    tx: Tx,
+    { organizationId, treeHeadsVerified = false }: VerificationRequest,
+    { lastTree }: ScopeResult,
+  ): Promise<Finding | undefined> =>
+    treeHeadsVerified
+      ? undefined
+      : missingEndFinding(organizationId, lastTree, await treeLeaves.find(tx, lastTree));
+
   return {
-    async verify(organizationId, period, onProgress) {
+    async verify(organizationId, period, options) {
       const before = { processed: await deps.drain(), lastSeen: chainHeads.lastSeen(organizationId) };
-      const request = { organizationId, period, onProgress };
+      const request = { ...options, organizationId, period };
       const result = await verifyInSnapshot(request, before, false).catch((error) => {
         if (!isInvalidData(error)) throw error;
         return verifyInSnapshot(request, before, true);

@@ -14,6 +14,7 @@ import {
 } from '../chain/segments-store.ts';
 import type { TreeHeadRow } from '../chain/statements.ts';
 import type { TreeHeads } from '../chain/tree-heads.ts';
+import type { TreeLeaves } from '../chain/tree-leaves.ts';
 import { type Finding, finding } from '../findings.ts';
 import {
   findDueUnlinked,
@@ -33,7 +34,7 @@ const maxNewLinks = 10_000;
 const maxOldLinks = 2_500;
 const maxOldChains = 20;
 const maxNewChains = 100;
-const maxTreeHeads = 1_000;
+const maxTreeHeads = { heads: 1_000, leaves: 5_000 };
 
 interface Round {
   readonly tx: Tx;
@@ -55,9 +56,12 @@ interface ScanCursor {
 
 /** Each round returns whether the scan of old links reached the last chain; the next round starts at the first. */
 export function createWatch(
-  deps: Omit<VerifierDeps, 'pending'> & { readonly treeHeads: TreeHeads },
+  deps: Omit<VerifierDeps, 'pending' | 'treeLeaves'> & {
+    readonly treeHeads: TreeHeads;
+    readonly treeLeaves: TreeLeaves;
+  },
 ): () => Promise<boolean> {
-  const { db, clock, readStatement, keyring, chainHeads, treeHeads, alarm, drain } = deps;
+  const { db, clock, readStatement, keyring, chainHeads, treeHeads, treeLeaves, alarm, drain } = deps;
   const verifiedTo = new Map<string, ChainHead>();
   let lastRoundAt: number | undefined;
   let cursor: ScanCursor = { organizationId: undefined, head: undefined };
@@ -208,19 +212,21 @@ export function createWatch(
     for (const result of (await chainHeads.newest(tx, some, seenHeads)).values()) raise(result.finding);
   };
 
-  /** The newest tree head, and the next of the old ones. */
+  /** The newest tree heads with their leaves, and the next of the old ones. */
   const checkTreeHeads = async ({ tx, keys, seenTreeHead }: Round) => {
     const { row, invalid, lost } = await treeHeads.newest(tx, seenTreeHead);
     raise(lost ?? invalid);
     if (row && !invalid) treeHeads.markSeen(row);
-    const { last, finding: problem } = await verifyTreeHeads(
+    raise((await treeLeaves.check(tx))?.finding);
+    const scan = await verifyTreeHeads(
       tx,
-      { read: readStatement, keys },
+      { read: readStatement, keys, treeLeaves },
       lastTreeHead,
       maxTreeHeads,
     );
-    raise(problem);
-    lastTreeHead = last;
+    raise(scan.finding);
+    if (scan.incomplete) treeLeaves.markIncomplete(scan.incomplete);
+    lastTreeHead = scan.last;
   };
 
   const runInSnapshot = (processed: string, since: string, rowByRow: boolean) => {

@@ -1,0 +1,160 @@
+/**
+ * Tree heads and their leaves. A chain whose end was removed is consistent by itself: its last checkpoint is signed. But the
+ * tree head of a removed checkpoint still signs it. So no tree head may be missing among later ones, and the leaves that are
+ * left must give the size and root of each. A tree head does not tell which organization lost a checkpoint: it can be any whose
+ * chain ends before it.
+ */
+import type { Queryable } from '../../../kernel/data/db.ts';
+import { type Finding, finding } from '../findings.ts';
+import type { ChainHeads } from './chain-heads.ts';
+import { readLeaves, type StoredLeaf } from './leaves-store.ts';
+import { leavesFinding, treeHeadFinding } from './rules.ts';
+import { statementHash, type TreeHeadRow } from './statements.ts';
+import { type DatedTreeHead, highestTreeHeadThrough, readTreeHeadsBackwards } from './tree-heads-store.ts';
+
+export interface IncompleteTree {
+  /** The number of its tree head. */
+  readonly number: number;
+  readonly finding: Finding;
+}
+
+export interface TreeLeaves {
+  /** The newest incomplete tree after `after`, among the newest tree heads: those with about `maxLeaves` leaves. */
+  find(db: Queryable, after: number): Promise<IncompleteTree | undefined>;
+  /**
+   * The newest incomplete tree that this process knows. After the first call, a call compares only later tree heads, and the
+   * one that was incomplete.
+   */
+  check(db: Queryable): Promise<IncompleteTree | undefined>;
+  /** A scan of older tree heads has found it. */
+  markIncomplete(tree: IncompleteTree): void;
+  /** This process has committed them with all their leaves. */
+  markWritten(heads: readonly TreeHeadRow[]): void;
+  /** The first of these tree heads whose leaves are not those that it signs. */
+  firstIncomplete(db: Queryable, heads: readonly DatedTreeHead[]): Promise<IncompleteTree | undefined>;
+  /** A tree head is missing right before `number`, and retention did not drop it. `below` is the last one before the gap. */
+  gapFinding(db: Queryable, number: number, below: number | undefined): Promise<Finding | undefined>;
+}
+
+/** Less than half a second of work. */
+const maxLeaves = 50_000;
+const maxHeads = 10_000;
+const headsPerPage = 500;
+const noUpperBound = Number.MAX_SAFE_INTEGER;
+const dayMs = 86_400_000;
+
+export function createTreeLeaves(deps: { chainHeads: Pick<ChainHeads, 'droppedBefore'> }): TreeLeaves {
+  const { chainHeads } = deps;
+  let checkedThrough = 0;
+  let known: IncompleteTree | undefined;
+
+  const firstIncomplete: TreeLeaves['firstIncomplete'] = async (db, heads) => {
+    const leaves = new Map<number, StoredLeaf[]>(heads.map(({ number }) => [number, []]));
+    for (const [day, ofDay] of Map.groupBy(heads, ({ takenOn }) => takenOn))
+      for (const leaf of await readLeaves(db, day, ofDay)) leaves.get(leaf.tree)?.push(leaf);
+    let droppedBefore: string | undefined;
+    for (const head of heads) {
+      const problem = leavesFinding(head, leaves.get(head.number) ?? []);
+      if (!problem) continue;
+      // Retention keeps the day of the newest tree head, and drops the segments of that day.
+      droppedBefore ??= (await chainHeads.droppedBefore(db)) ?? '';
+      if (head.takenOn >= droppedBefore) return { number: head.number, finding: problem };
+    }
+    return undefined;
+  };
+
+  const gapFinding: TreeLeaves['gapFinding'] = async (db, number, below) => {
+    if (number === (below ?? 0) + 1) return undefined;
+    const droppedBefore = await chainHeads.droppedBefore(db);
+    if (droppedBefore !== undefined) {
+      if (below === undefined) return undefined;
+      // If clocks differed, retention leaves gaps among the tree heads of its first days.
+      const firstDays = new Date(Date.parse(droppedBefore) + dayMs).toISOString().slice(0, 10);
+      if (number <= (await highestTreeHeadThrough(db, firstDays))) return undefined;
+    }
+    return finding('TREE_HEAD_MISSING', { number: number - 1 });
+  };
+
+  /** The gap between the lowest tree head of a scan and the next one that is left. */
+  const gapBelow = async (db: Queryable, lowest: number, after: number) => {
+    if (lowest <= after + 1) return undefined;
+    const [below] = await readTreeHeadsBackwards(db, { before: lowest, after: 0, limit: 1 });
+    return gapFinding(db, lowest, below?.number);
+  };
+
+  /** Newest first. Each names the one before it, so a valid signature of the newest covers all of them. */
+  const scan = async (db: Queryable, { after, before }: { after: number; before: number }) => {
+    let above: DatedTreeHead | undefined;
+    let through: number | undefined;
+    let [headsLeft, leavesLeft] = [maxHeads, maxLeaves];
+    const incomplete = (number: number, problem: Finding) => ({
+      tree: { number, finding: problem },
+      through,
+    });
+    while (headsLeft > 0 && leavesLeft > 0) {
+      const bounds = { before: above?.number ?? before, after, limit: headsPerPage };
+      const page = await readTreeHeadsBackwards(db, bounds);
+      through ??= page[0]?.number;
+      for (const head of page) {
+        const problem = treeHeadFinding(head, undefined) ?? (above && (await linkFinding(db, head, above)));
+        if (problem) return incomplete(above ? above.number - 1 : head.number, problem);
+        above = head;
+        leavesLeft -= head.size;
+      }
+      const tree = await firstIncomplete(db, page);
+      if (tree) return { tree, through };
+      headsLeft -= headsPerPage;
+      if (page.length < headsPerPage) {
+        const lowest = above?.number ?? before;
+        const missing = lowest === noUpperBound ? undefined : await gapBelow(db, lowest, after);
+        return missing ? incomplete(lowest - 1, missing) : { tree: undefined, through };
+      }
+    }
+    return { tree: undefined, through };
+  };
+
+  /** `above` names the tree head before it. */
+  const linkFinding = async (db: Queryable, head: DatedTreeHead, above: DatedTreeHead) => {
+    if (head.number < above.number - 1) return gapFinding(db, above.number, head.number);
+    return above.previous === statementHash(head.signed)
+      ? undefined
+      : finding('TREE_HEAD_NOT_FOLLOWING', { number: above.number });
+  };
+
+  return {
+    async find(db, after) {
+      return (await scan(db, { after, before: noUpperBound })).tree;
+    },
+    firstIncomplete,
+    gapFinding,
+    markIncomplete(tree) {
+      if (!known || known.number < tree.number) known = tree;
+    },
+    markWritten(heads) {
+      const [first, last] = [heads.at(0), heads.at(-1)];
+      if (first && last && first.number === checkedThrough + 1) checkedThrough = last.number;
+    },
+    async check(db) {
+      if (known) {
+        const { number } = known;
+        known = (await scan(db, { after: number - 1, before: number + 1 })).tree;
+        // It was restored. An older one may be incomplete, too.
+        if (!known) checkedThrough = 0;
+      }
+      const { tree, through } = await scan(db, { after: checkedThrough, before: noUpperBound });
+      checkedThrough = Math.max(checkedThrough, through ?? 0);
+      known = tree ?? known;
+      return known;
+    },
+  };
+}
+
+/** The chain ends before an incomplete tree: the missing checkpoint may be its own. */
+export const endFinding = (
+  organizationId: string,
+  lastTree: number,
+  incomplete: IncompleteTree | undefined,
+): Finding | undefined =>
+  incomplete && lastTree < incomplete.number
+    ? finding('CHAIN_END_MISSING', { number: incomplete.number }, { organizationId })
+    : undefined;
