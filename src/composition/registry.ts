@@ -49,6 +49,7 @@ export function createRegistry(base: Foundations, { ledger, cache, recordRefusal
     ...shared,
     cache,
     multiTenant: config.multiTenant,
+    defaultScopes: config.defaultAgentScopes,
     lockPlan: organizations.lockPlan,
     refuseImpersonation,
     // Each needs the other: a decommissioned agent loses its credentials, and a credential belongs to an agent.

@@ -20,6 +20,8 @@ export interface AgentDeps {
   readonly ledger: Ledger;
   readonly metrics: Metrics;
   readonly multiTenant: boolean;
+  /** For agents that are created without `allowedScopes`, within what the creator may grant. */
+  readonly defaultScopes: readonly Scope[];
   /** The organization's plan, locked until the transaction ends; undefined when the organization does not exist. */
   lockPlan(tx: Tx, organizationId: string): Promise<{ planTier: string; maxAgents: number } | undefined>;
   /** FORBIDDEN unless the caller holds all that the agent holds: for keys and for reactivation. */

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import { serviceFragments } from '../../contract/identity.ts';
-import { operatorScope, organizationScopes, type Scope, scopes } from '../../contract/scopes.ts';
+import { operatorScope, type Scope, scopes } from '../../contract/scopes.ts';
 import { type Caller, isOperator, refuseEscalation, tenantOf } from '../../kernel/caller.ts';
 import { isoTime } from '../../kernel/clock.ts';
 import { createBatcher } from '../../kernel/concurrency/batcher.ts';
@@ -45,6 +45,7 @@ export function createAgentService(deps: AgentDeps): AgentService {
     ledger,
     metrics,
     multiTenant,
+    defaultScopes,
     lockPlan,
     refuseImpersonation,
     revokeCredentialsOf,
@@ -69,6 +70,7 @@ export function createAgentService(deps: AgentDeps): AgentService {
       ...wanted,
       agentId,
       allowedScopes: inContractOrder(wanted.allowedScopes),
+      rateLimitPerMinute: wanted.rateLimitPerMinute ?? null,
       status: 'active',
       createdAt: now,
       updatedAt: now,
@@ -155,9 +157,9 @@ export function createAgentService(deps: AgentDeps): AgentService {
     register,
 
     async create(caller, { organization_id, allowedScopes, ...wanted }) {
-      const granted =
-        allowedScopes ?? organizationScopes.filter((scope) => caller.grantableScopes.has(scope));
+      const granted = allowedScopes ?? defaultScopes.filter((scope) => caller.grantableScopes.has(scope));
       refuseEscalation(caller, granted);
+      refuseOwnLimit(caller, wanted.rateLimitPerMinute ?? null, null);
       const organizationId = organizationFor(caller, organization_id);
       return db.transaction((tx) =>
         register(tx, caller, { ...wanted, organizationId, allowedScopes: granted }),
@@ -189,6 +191,8 @@ export function createAgentService(deps: AgentDeps): AgentService {
         // Narrowing counts too: the caller could reduce an agent to its own scopes and then give it a secret.
         if (change.allowedScopes && !isDeepStrictEqual(change.allowedScopes, before.allowedScopes))
           refuseEscalation(caller, [...before.allowedScopes, ...change.allowedScopes]);
+        if (change.rateLimitPerMinute !== undefined)
+          refuseOwnLimit(caller, change.rateLimitPerMinute, before.rateLimitPerMinute);
         return apply(tx, caller, before, change);
       }),
 
@@ -229,13 +233,24 @@ export function createAgentService(deps: AgentDeps): AgentService {
 
 const byId = (agents: readonly Agent[]) => new Map(agents.map((agent) => [agent.agentId, agent]));
 
+/** The limit protects the instance from its tenants, so a tenant cannot set it. Repeating the present value is no change. */
+function refuseOwnLimit(caller: Caller, wanted: number | null, present: number | null): void {
+  if (wanted !== present && !isOperator(caller))
+    fail('FORBIDDEN', { message: 'Only an operator (scope admin:orgs) can set rateLimitPerMinute.' });
+}
+
 /** The subject of an agent's audit events. */
 const eventSubject = (agent: Agent, more: Record<string, unknown> = {}) => {
-  const { organizationId, agentId, agentType, status, owner, version, deploymentEnv, allowedScopes } = agent;
+  const { organizationId, agentId, agentType, status, owner, version, deploymentEnv } = agent;
+  const { allowedScopes, rateLimitPerMinute } = agent;
   return {
     organizationId,
     agentId,
-    metadata: { agentType, status, owner, version, deploymentEnv, allowedScopes, ...more },
+    metadata: {
+      ...{ agentType, status, owner, version, deploymentEnv, allowedScopes },
+      ...(rateLimitPerMinute !== null && { rateLimitPerMinute }),
+      ...more,
+    },
   };
 };
 

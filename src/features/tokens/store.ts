@@ -18,12 +18,15 @@ export interface AgentStatus {
   readonly allowedScopes: readonly string[];
   /** Tokens issued before this time are invalid. */
   readonly tokensEndedAt: string | null;
+  /** The agent's own limit; null: the instance's. */
+  readonly rateLimitPerMinute: number | null;
 }
 
 const statusColumns = sql`
   a.agent_id as "agentId", a.organization_id as "organizationId", a.status as "agentStatus",
   o.status as "organizationStatus", o.plan_tier as "planTier", o.max_tokens_per_month as "maxTokensPerMonth",
-  a.allowed_scopes as "allowedScopes", a.tokens_ended_at as "tokensEndedAt"`;
+  a.allowed_scopes as "allowedScopes", a.tokens_ended_at as "tokensEndedAt",
+  a.rate_limit_per_minute as "rateLimitPerMinute"`;
 
 /** A registered resource as the audience of a token. */
 export interface ResourceTarget
@@ -95,6 +98,7 @@ const clientsOfSecrets = (
 export interface OwnerOfSecret {
   readonly credentialId: string;
   readonly organizationId: string;
+  readonly rateLimitPerMinute: number | null;
   readonly expiresAt: string | null;
 }
 
@@ -107,7 +111,8 @@ export async function findOwnersOfSecrets(
   const rows = await db.many<OwnerOfSecret & { readonly position: number }>(
     'tokens.findClients',
     prepared(sql`
-      select position, a.organization_id as "organizationId", c.credential_id as "credentialId", c.expires_at as "expiresAt"
+      select position, a.organization_id as "organizationId", a.rate_limit_per_minute as "rateLimitPerMinute",
+             c.credential_id as "credentialId", c.expires_at as "expiresAt"
       from ${secretRows(secrets)} as presented
       join credentials c using (agent_id, secret_hash)
       join agents a using (agent_id)

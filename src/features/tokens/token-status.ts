@@ -81,18 +81,21 @@ export interface TokenStatuses {
   readonly listener: LedgerListener;
 }
 
-export type CachedAgent = Pick<AgentStatus, 'agentStatus' | 'allowedScopes' | 'tokensEndedAt'>;
+export type CachedAgent = Pick<
+  AgentStatus,
+  'agentStatus' | 'allowedScopes' | 'tokensEndedAt' | 'rateLimitPerMinute'
+>;
 type CachedResource = typeof unregistered | Omit<TargetStatus, 'held'>;
 type CachedOrganization = Pick<AgentStatus, 'organizationStatus' | 'planTier' | 'maxTokensPerMonth'>;
 
 /** The number changes with the shape of the values: nodes of two versions may share a store. */
-const tokenKey = (tokenId: string) => `standing:4:token:${tokenId}`;
-const agentKey = (agentId: string) => `standing:4:agent:${agentId}`;
-const organizationKey = (organizationId: string) => `standing:4:organization:${organizationId}`;
-const credentialKey = (credentialId: string) => `standing:4:credential:${credentialId}`;
-const chainKey = (chainId: string) => `standing:4:chain:${chainId}`;
-const resourceKey = (identifier: string) => `standing:4:resource:${identifier}`;
-const grantKey = (ownerId: string, identifier: string) => `standing:4:grant:${ownerId}:${identifier}`;
+const tokenKey = (tokenId: string) => `standing:5:token:${tokenId}`;
+const agentKey = (agentId: string) => `standing:5:agent:${agentId}`;
+const organizationKey = (organizationId: string) => `standing:5:organization:${organizationId}`;
+const credentialKey = (credentialId: string) => `standing:5:credential:${credentialId}`;
+const chainKey = (chainId: string) => `standing:5:chain:${chainId}`;
+const resourceKey = (identifier: string) => `standing:5:resource:${identifier}`;
+const grantKey = (ownerId: string, identifier: string) => `standing:5:grant:${ownerId}:${identifier}`;
 
 const otherAgentsOf = ({ agentId, delegation }: TokenIds): string[] =>
   delegation
@@ -122,10 +125,11 @@ export function statusQuery(token: TokenIds): StatusQuery {
   return { ...token, otherAgentIds, keys };
 }
 
-const cachedAgent = ({ agentStatus, allowedScopes, tokensEndedAt }: CachedAgent): CachedAgent => ({
-  agentStatus,
-  allowedScopes,
-  tokensEndedAt,
+const cachedAgent = (agent: CachedAgent): CachedAgent => ({
+  agentStatus: agent.agentStatus,
+  allowedScopes: agent.allowedScopes,
+  tokensEndedAt: agent.tokensEndedAt,
+  rateLimitPerMinute: agent.rateLimitPerMinute,
 });
 
 const cachedOrganization = ({

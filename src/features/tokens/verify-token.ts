@@ -186,13 +186,15 @@ const isValidFor = (tokenId: string, { agentStatus, tokensEndedAt }: CachedAgent
 function createAuthenticate(verify: VerifyToken, issuer: string): GuardDeps['authenticate'] {
   const identityOf = memoize((verified: VerifiedToken): Identity => {
     const { claims, status, delegation, ended } = verified;
-    const { agentId, organizationId, organizationStatus, planTier, allowedScopes } = status;
+    const { agentId, organizationId, organizationStatus, planTier, rateLimitPerMinute, allowedScopes } =
+      status;
     const scopes = verified.scopes.filter(isScope);
     return Object.freeze({
       agentId,
       organizationId,
       organizationStatus,
       planTier,
+      rateLimitPerMinute,
       scopes: new Set(scopes),
       grantableScopes: new Set(scopes.filter((scope) => allowedScopes.includes(scope))),
       tokenId: claims.jti,

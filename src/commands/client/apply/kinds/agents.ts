@@ -74,13 +74,15 @@ function planAgent(planning: Planning, { value, at }: Entry<AgentEntry>, owner: 
 }
 
 function creation(wanted: AgentEntry, owner: Reference): Change {
-  const { organization: _, status = 'active', ...rest } = wanted;
+  // Always sent: the instance's default would give an agent scopes that its file does not name.
+  const complete: AgentEntry = { allowedScopes: [], ...wanted };
+  const { organization: _, status = 'active', ...rest } = complete;
   return {
     action: 'create',
     kind: 'agent',
     name: wanted.email,
     organization: owner.label,
-    fields: additions(fields, wanted),
+    fields: additions(fields, complete),
     async apply({ api, ids }) {
       const body = { ...rest, organization_id: organizationIdOf(ids, owner.key) };
       const { agentId } = await api.create<LiveAgent>('/agents', body);
