@@ -11,3 +11,13 @@ create unique index agents_email_in_organization on agents (organization_id, low
 create index agents_with_writing_scopes on agents (organization_id, created_at desc, agent_id desc)
   where status <> 'decommissioned'
     and allowed_scopes && array['agents:write', 'webhooks:write', 'resources:write', 'admin:orgs']::text[];
+
+-- Refusals that were sent to subscribers, per organization, kind and minute. Old rows are deleted with those of refusal_counts.
+create table refusal_event_counts (
+  organization_id uuid not null,
+  event_type text not null,
+  minute timestamptz not null,
+  events integer not null,
+  primary key (organization_id, event_type, minute)
+);
+create index refusal_event_counts_by_minute on refusal_event_counts (minute);

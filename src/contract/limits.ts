@@ -44,6 +44,8 @@ export const limits = {
   auditExports: { perMinute: 6, perOrganization: 1, perProcess: 4, retryAfterSeconds: 10 },
   /** Refusals of unauthenticated requests recorded per organization and minute; the others are counted. */
   refusalsPerMinute: 60,
+  /** Webhook events of each kind of refusal, per organization and minute. */
+  refusalEventsPerMinute: 60,
   scaffoldsPerMinutePerTenant: 10,
   accessTokenSeconds: 3_600,
   console: {
