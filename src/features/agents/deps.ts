@@ -2,6 +2,7 @@ import type { AgentFacts } from '../../contract/identity.ts';
 import type { Scope } from '../../contract/scopes.ts';
 import type { Actor, Caller } from '../../kernel/caller.ts';
 import type { Clock } from '../../kernel/clock.ts';
+import type { Loop } from '../../kernel/concurrency/loops.ts';
 import type { MaybePromise } from '../../kernel/concurrency/maybe-promise.ts';
 import type { Db, Queryable, Tx } from '../../kernel/data/db.ts';
 import type { InvalidatingCache } from '../../kernel/data/invalidating-cache.ts';
@@ -71,4 +72,5 @@ export interface AgentService {
 export interface Agents extends AgentService {
   get(caller: Caller, agentId: string): Promise<Agent>;
   readonly routes: readonly RouteEntry[];
+  readonly loops: readonly Loop[];
 }

@@ -25,6 +25,7 @@ import {
   listAgents,
   lockAgent,
   lockAgentsShared,
+  lockEmail,
   updateAgent,
   updateKeys,
 } from './store.ts';
@@ -76,9 +77,10 @@ export function createAgentService(deps: AgentDeps): AgentService {
       updatedAt: now,
     };
     await reserveAgentSlot(tx, agent.organizationId);
-    if (!(await insertAgent(tx, agent))) {
+    // With many tenants an address is unique within its organization: a 409 must not tell of another tenant's agents.
+    const isTaken = !multiTenant && (await lockEmail(tx, agent.email)).isTaken;
+    if (isTaken || !(await insertAgent(tx, agent)))
       fail('AGENT_ALREADY_EXISTS', { details: { field: 'email' } });
-    }
     await ledger.record(tx, actor, 'agent.created', eventSubject(agent));
     tx.afterCommit(() =>
       metrics.count('service_agents_registered_total', { deployment_env: agent.deploymentEnv }),

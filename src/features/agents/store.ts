@@ -22,7 +22,19 @@ export interface LockedAgent extends Agent {
 const ofTenant = (organizationId: string | undefined) =>
   organizationId === undefined ? sql`true` : sql`organization_id = ${organizationId}`;
 
-/** False when the e-mail is taken. */
+/**
+ * Whether another organization's agent has the address. Of transactions with the same address, the others wait until this one ends,
+ * so that exactly one of them finds it free.
+ */
+export async function lockEmail(tx: Queryable, email: string): Promise<{ readonly isTaken: boolean }> {
+  await lockExclusive(tx, 'agentEmail', [email.toLowerCase()]);
+  return tx.one(
+    'agents.findByEmail',
+    sql`select exists (select from agents where lower(email) = lower(${email})) as "isTaken"`,
+  );
+}
+
+/** False when the e-mail is taken within the organization; or in any, as long as the index of earlier versions exists. */
 export async function insertAgent(db: Queryable, agent: Agent): Promise<boolean> {
   const inserted = await db.run(
     'agents.insert',
@@ -33,7 +45,7 @@ export async function insertAgent(db: Queryable, agent: Agent): Promise<boolean>
           (${agent.agentId}, ${agent.organizationId}, ${agent.email}, ${agent.agentType}, ${agent.version},
            ${agent.capabilities}, ${agent.owner}, ${agent.deploymentEnv}, ${agent.status}, ${agent.allowedScopes},
            ${agent.rateLimitPerMinute}, ${agent.createdAt}, ${agent.updatedAt})
-        on conflict ((lower(email))) do nothing`,
+        on conflict do nothing`,
   );
   return inserted === 1;
 }
