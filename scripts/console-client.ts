@@ -1,5 +1,5 @@
 /** The console's typed client: the types of the SDK, the methods and paths of operations, and tables of the contract. */
-import { auditOnlyEvents, webhookEvents } from '../src/contract/events.ts';
+import { auditEvents, webhookEvents } from '../src/contract/events.ts';
 import { limits, plans, planTiers, unlimited } from '../src/contract/limits.ts';
 import { scopeDescriptions } from '../src/contract/scopes.ts';
 import { type OpenApi, operationsBelow } from './api-types.ts';
@@ -24,7 +24,7 @@ export function consoleClient(document: OpenApi): string {
     'export type OperationId = keyof typeof operations;',
     '',
     '/** The types of the events that GET /events sends. */',
-    `export const eventTypes = ${JSON.stringify([...webhookEvents, ...auditOnlyEvents], null, 2)} as const;`,
+    `export const eventTypes = ${JSON.stringify(auditEvents, null, 2)} as const;`,
     '',
     'export type EventType = (typeof eventTypes)[number];',
     '',

@@ -2,8 +2,16 @@
 import { readFileSync } from 'node:fs';
 import { createApp } from '../src/app.ts';
 import { errorGroups, tokenErrors } from '../src/contract/errors.ts';
-import { auditOnlyEvents, webhookEvents } from '../src/contract/events.ts';
+import {
+  auditEvents,
+  auditOnlyEvents,
+  refusalEvents,
+  webhookEventFields,
+  webhookEventOf,
+  webhookEvents,
+} from '../src/contract/events.ts';
 import { externalTokenReasons } from '../src/contract/external-tokens.ts';
+import { limits } from '../src/contract/limits.ts';
 import { loadConfig } from '../src/kernel/config/config.ts';
 import { generateKeyPair } from '../src/kernel/config/keypair.ts';
 import { type Variable, variables } from '../src/kernel/config/variables.ts';
@@ -141,17 +149,25 @@ function eventTable(): string {
     '',
     'Each change and its audit event commit in one transaction.',
     '',
-    '## Life-cycle events',
+    '## Events for subscribers',
     '',
-    ...webhookEvents.map((event) => `- \`${event}\``),
+    '| Event | Fields of `data` besides `agentId` | Action in the audit log, if it has another name |',
+    '|---|---|---|',
+    ...webhookEvents.map((event) => {
+      const action = auditEvents.find((name) => webhookEventOf(name) === event);
+      const fields = webhookEventFields[event].map((field) => `\`${field}\``).join(', ');
+      return `| \`${event}\` | ${fields} | ${action === event || action === undefined ? '' : `\`${action}\``} |`;
+    }),
     '',
     'Countersign sends these to [webhooks](../guides/webhooks.md) and publishes them to [Kafka and NATS](../guides/event-streams.md), as',
-    '`{id, type, organizationId, timestamp, data}`. `data` has the `agentId`. For agent events it also has `agentType`, `status`, `owner`,',
-    '`version` and `deploymentEnv` after the change.',
+    '`{id, type, organizationId, timestamp, data}`. A field is absent where it does not apply. The values are those after the change.',
+    '',
+    `Anyone can cause refusals, so of each of ${refusalEvents.map((event) => `\`${event}\``).join(', ')} at most ${limits.refusalEventsPerMinute} per organization and minute are sent. The`,
+    'audit log has all of them, within its own limit for requests without authentication.',
     '',
     '## Audit log only',
     '',
-    ...auditOnlyEvents.map((event) => `- \`${event}\``),
+    ...auditOnlyEvents.filter((event) => !webhookEventOf(event)).map((event) => `- \`${event}\``),
     '',
   ].join('\n');
 }

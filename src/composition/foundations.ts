@@ -9,6 +9,7 @@ import { createSigner } from '../adapters/keys/keys.ts';
 import { createMemoryKv } from '../adapters/kv/memory-kv.ts';
 import { createPostgres } from '../adapters/postgres/postgres.ts';
 import { requireSameDatabase, tryPreparedStatements } from '../adapters/postgres/start-checks.ts';
+import { dropGlobalEmailIndex } from '../features/agents/feature.ts';
 import type { Clock } from '../kernel/clock.ts';
 import { createFairQueue } from '../kernel/concurrency/fair-queue.ts';
 import type { Config } from '../kernel/config/config.ts';
@@ -98,6 +99,7 @@ export async function openFoundations(options: {
         if (config.databasePreparedStatements) await tryPreparedStatements(db, other);
         if (direct) await requireSameDatabase(db, migrator);
         await migrate({ db: migrator, log, clock });
+        if (config.multiTenant) await dropGlobalEmailIndex(migrator, clock);
       } finally {
         await Promise.all([...new Set([other, migrator])].map((each) => each.close()));
       }

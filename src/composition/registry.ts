@@ -51,6 +51,7 @@ export function createRegistry(base: Foundations, { ledger, cache, recordRefusal
     ...shared,
     cache,
     multiTenant: config.multiTenant,
+    defaultScopes: config.defaultAgentScopes,
     lockPlan: organizations.lockPlan,
     refuseImpersonation,
     // Each needs the other: a grant belongs to an agent, and tokens for a resource carry fields of the agent.

@@ -1,4 +1,4 @@
-/** Event types. Webhook subscribers choose among the spec's ten and those of resources and grants; the audit log records all of these. */
+/** Event types. Webhook subscribers choose among the spec's ten and our additions; the audit log records all changes and refusals. */
 
 export const webhookEvents = [
   'agent.created',
@@ -18,42 +18,62 @@ export const webhookEvents = [
   'resource.unshared',
   'grant.changed',
   'grant.removed',
+  'share.offered',
+  'share.accepted',
+  'share.declined',
+  'delegation.created',
+  'delegation.revoked',
+  'trust_policy.created',
+  'trust_policy.updated',
+  'trust_policy.deleted',
+  'member.added',
+  'member.changed',
+  'member.removed',
+  'person.created',
+  'person.changed',
+  'person.removed',
+  'session.created',
+  'session.ended',
+  'session.refused',
+  'token.refused',
+  'policy.refused',
 ] as const;
 
-/** Recorded in the audit log only: they do not concern the life cycle of an agent. */
+/** The audit log keeps the names that it has used from the start; subscribers get these events under the names on the right. */
+const renamedEvents = {
+  'member.updated': 'member.changed',
+  'person.invited': 'person.created',
+  'person.updated': 'person.changed',
+} as const satisfies Record<string, WebhookEvent>;
+
+/** Refusals. Anyone can cause them, so each is sent at most `limits.refusalEventsPerMinute` times per organization and minute. */
+export const refusalEvents = ['session.refused', 'token.refused', 'policy.refused'] as const;
+export type RefusalEvent = (typeof refusalEvents)[number];
+
+const refusalNames: ReadonlySet<string> = new Set(refusalEvents);
+export const isRefusalEvent = (type: string): type is RefusalEvent => refusalNames.has(type);
+
+/** Audit actions without a webhook event of the same name. */
 export const auditOnlyEvents = [
   'organization.created',
   'organization.updated',
   'organization.suspended',
   'organization.reactivated',
   'organization.deleted',
-  'member.added',
   'member.updated',
-  'member.removed',
   'person.invited',
   'person.updated',
-  'person.removed',
-  'token.refused',
   'authentication.refused',
-  'policy.refused',
   'session.code_created',
-  'session.created',
-  'session.refused',
-  'session.ended',
   'refusals.suppressed',
   'partner.added',
   'partner.updated',
   'partner.removed',
-  'trust_policy.created',
-  'trust_policy.updated',
-  'trust_policy.deleted',
   'id_token.issued',
   'billing.checkout_started',
   'billing.portal_opened',
   'billing.subscription_updated',
   'billing.cancellation_requested',
-  'delegation.created',
-  'delegation.revoked',
   'listing.created',
   'listing.updated',
   'listing.published',
@@ -75,12 +95,42 @@ export const auditOnlyEvents = [
 export const testEvent = 'webhook.test';
 
 export type WebhookEvent = (typeof webhookEvents)[number];
-export type EventType = WebhookEvent | (typeof auditOnlyEvents)[number];
+type RenamedEvent = (typeof renamedEvents)[keyof typeof renamedEvents];
+export type EventType = Exclude<WebhookEvent, RenamedEvent> | (typeof auditOnlyEvents)[number];
+
+const renamed: ReadonlySet<string> = new Set(Object.values(renamedEvents));
+/** All actions of the audit log. */
+export const auditEvents: readonly EventType[] = [
+  ...webhookEvents.filter((type): type is Exclude<WebhookEvent, RenamedEvent> => !renamed.has(type)),
+  ...auditOnlyEvents,
+];
+
+/** The event that subscribers get for an audit action, if any. */
+export const webhookEventOf = (action: string): WebhookEvent | undefined => {
+  if (Object.hasOwn(renamedEvents, action)) return renamedEvents[action as keyof typeof renamedEvents];
+  return Object.hasOwn(webhookEventFields, action) && !renamed.has(action)
+    ? (action as WebhookEvent)
+    : undefined;
+};
 
 const ofAgent = ['agentType', 'status', 'owner', 'version', 'deploymentEnv'];
 const ofCredential = ['credentialId', 'credentialType', 'scopes', 'expiresAt'];
 const ofToken = ['tokenId', 'scope', 'audience', 'expiresAt'];
 const ofResource = ['resourceId', 'identifier', 'name', 'scopes', 'tokenLifetimeSeconds'];
+const ofShare = [
+  ...['resourceId', 'identifier', 'ownerId', 'organizationId'],
+  ...['scopes', 'offeredScopes', 'status'],
+];
+const ofDelegation = [
+  ...['chainId', 'parentChainId', 'rootChainId', 'subjectId', 'delegatorId', 'delegateeId'],
+  ...['scopes', 'resource', 'expiresAt'],
+];
+const ofTrustPolicy = ['policyId', 'name', 'provider', 'issuer', 'subject', 'scopes', 'status', 'changed'];
+const ofMember = ['memberId', 'role', 'previousRole'];
+/** Without names and subjects: a receiver needs no personal data to react. */
+const ofPerson = ['personId', 'role', 'changed'];
+const ofSession = ['sessionId', 'method', 'scopes', 'expiresAt', 'reason'];
+const ofRefusal = ['reason', 'method', 'operation', 'action', 'policyId', 'audience'];
 const ofGrant = ['resourceId', 'identifier', 'organizationId', 'scopes'];
 
 /** The fields of an event that subscribers get. The type requires a row for each event. */
@@ -102,4 +152,23 @@ export const webhookEventFields: Readonly<Record<WebhookEvent, readonly string[]
   'resource.unshared': ofGrant,
   'grant.changed': ofGrant,
   'grant.removed': ofGrant,
+  'share.offered': ofShare,
+  'share.accepted': ofShare,
+  'share.declined': ofShare,
+  'delegation.created': ofDelegation,
+  'delegation.revoked': ofDelegation,
+  'trust_policy.created': ofTrustPolicy,
+  'trust_policy.updated': ofTrustPolicy,
+  'trust_policy.deleted': ofTrustPolicy,
+  'member.added': ofMember,
+  'member.changed': ofMember,
+  'member.removed': ofMember,
+  'person.created': ofPerson,
+  'person.changed': ofPerson,
+  'person.removed': ofPerson,
+  'session.created': ofSession,
+  'session.ended': ofSession,
+  'session.refused': ofRefusal,
+  'token.refused': ofRefusal,
+  'policy.refused': ofRefusal,
 };

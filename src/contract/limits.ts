@@ -35,6 +35,8 @@ export type LimitType = (typeof limitTypes)[number];
 export const limits = {
   rateWindowSeconds: 60,
   requestsPerMinute: 100,
+  /** The highest limit that one agent can have. */
+  maxRequestsPerMinute: 1_000_000,
   auditVerifyPerMinute: 30,
   /** Links in one answer of GET /audit/chain. */
   auditChainPage: 1_000,
@@ -42,6 +44,8 @@ export const limits = {
   auditExports: { perMinute: 6, perOrganization: 1, perProcess: 4, retryAfterSeconds: 10 },
   /** Refusals of unauthenticated requests recorded per organization and minute; the others are counted. */
   refusalsPerMinute: 60,
+  /** Webhook events of each kind of refusal, per organization and minute. */
+  refusalEventsPerMinute: 60,
   scaffoldsPerMinutePerTenant: 10,
   accessTokenSeconds: 3_600,
   console: {
@@ -83,6 +87,7 @@ export const limits = {
     maxReasons: 20,
     expiryDays: 14,
     maxCredentials: 100,
+    maxWritingAgents: 100,
     /** Counts of credentials and deliveries end here. */
     maxCount: 1_000,
   },
@@ -118,6 +123,9 @@ export const limits = {
   /** Higher page numbers are refused: `offset` must stay an integer in SQL. */
   maxPage: 10_000_000,
 } as const;
+
+/** Agents that hold writing scopes of our API: as many as `few`, or this share of all agents, need no attention. */
+export const writingAgentLimits = { few: 5, share: 0.1 } as const;
 
 export interface PageSize {
   readonly default: number;

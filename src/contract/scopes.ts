@@ -1,6 +1,6 @@
 /** The scopes of our API. */
 
-/** Scopes within one organization. By default an agent gets those of them that its creator holds. */
+/** Scopes within one organization. Unless DEFAULT_AGENT_SCOPES says otherwise, a new agent gets those of them that its creator holds. */
 export const organizationScopes = [
   'agents:read',
   'agents:write',

@@ -22,6 +22,8 @@ export interface DomainEvent {
   readonly metadata: Readonly<Record<string, unknown>>;
   /** The organization has no limit of tokens, so its usage may be counted later; no part of the audit log. */
   readonly countLater?: boolean;
+  /** A refusal beyond the limit of kernel/delivery/refusal-events.ts: recorded, but not sent; no part of the audit log. */
+  readonly notSent?: true;
   /** Of the request that made the change; no part of the audit log. */
   readonly idempotencyKey?: IdempotencyKey;
 }

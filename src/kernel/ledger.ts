@@ -7,6 +7,7 @@ import type { EventType } from '../contract/events.ts';
 import type { Actor, Delegation, Person } from './caller.ts';
 import type { Clock } from './clock.ts';
 import type { Tx } from './data/db.ts';
+import { createRefusalEventLimit } from './delivery/refusal-events.ts';
 import type { DomainEvent, LedgerEntry, LedgerListener, Subject } from './domain-event.ts';
 import type { Ids } from './ids.ts';
 import { limitRefusals } from './refusal-limit.ts';
@@ -26,7 +27,13 @@ const personOf = ({ personId, name }: Person) => ({ personId, name });
 export function createLedger(deps: { clock: Clock; ids: Ids; listeners: readonly LedgerListener[] }): Ledger {
   const { clock, ids, listeners } = deps;
 
-  const eventOf = ({ actor, type, subject }: LedgerEntry, now: number): DomainEvent => ({
+  const limitRefusalEvents = createRefusalEventLimit();
+
+  const eventOf = (
+    { actor, type, subject }: LedgerEntry,
+    now: number,
+    { isSent }: { isSent: boolean },
+  ): DomainEvent => ({
     eventId: ids.uuidV7(now),
     type,
     outcome: subject.outcome ?? 'success',
@@ -43,6 +50,7 @@ export function createLedger(deps: { clock: Clock; ids: Ids; listeners: readonly
       ...(actor.person && { person: personOf(actor.person) }),
       requestId: actor.requestId,
     },
+    ...(!isSent && { notSent: true as const }),
     ...(subject.countLater && { countLater: true }),
     ...(actor.idempotencyKey && { idempotencyKey: actor.idempotencyKey }),
   });
@@ -51,7 +59,8 @@ export function createLedger(deps: { clock: Clock; ids: Ids; listeners: readonly
     const now = clock.now();
     const entries = await limitRefusals(tx, candidates, now);
     if (entries.length === 0) return;
-    const events = entries.map((entry) => eventOf(entry, now));
+    const notSent = await limitRefusalEvents(tx, entries, now);
+    const events = entries.map((entry) => eventOf(entry, now, { isSent: !notSent.has(entry) }));
     for (const listener of listeners) await listener.inTransaction?.(tx, events);
     for (const listener of listeners) tx.afterCommit(() => listener.afterCommit?.(events));
   };

@@ -69,6 +69,7 @@ export const createRefusalsLoop = (deps: {
   everyMs: 15_000,
   async run(signal) {
     while (!signal.aborted && (await summarize(deps)) >= maxRows);
+    await deleteEventCounts(deps.db, new Date(deps.clock.now() - minuteMs - graceMs));
   },
 });
 
@@ -103,6 +104,10 @@ function summarize({
     return rows.length;
   });
 }
+
+/** Of kernel/delivery/refusal-events.ts. */
+const deleteEventCounts = (db: Db, before: Date): Promise<number> =>
+  db.run('refusals.deleteEventCounts', sql`delete from refusal_event_counts where minute <= ${before}`);
 
 const takeCounts = (tx: Tx, before: Date): Promise<RefusalCount[]> =>
   tx.many(

@@ -160,20 +160,24 @@ describe('an OASF record', () => {
     await assert.rejects(verify(tampered(record)), { code: 'ERR_JWS_SIGNATURE_VERIFICATION_FAILED' });
   });
 
-  it('is a valid OASF 0.7.0 record with a skill of the catalogue for every agent type', async () => {
-    for (const agentType of agentTypes) {
-      const { agentId } = (
-        await t.call('POST', '/api/v1/agents', { token, payload: newAgent({ agentType }) })
-      ).json;
+  it('is a valid OASF 0.7.0 record for every agent type, and names no skill that the capabilities do not name', async () => {
+    const skillsOf = async (changes: object) => {
+      const payload = newAgent({ ...changes });
+      const { agentId } = (await t.call('POST', '/api/v1/agents', { token, payload })).json;
       const { json } = await t.call('GET', `/api/v1/agents/${agentId}/did/card?format=oasf`);
       assert.equal(valid(oasfRecordSchema, json), true);
       assert.equal(valid(OasfRecord, json), true);
-    }
+      return json.skills.map(({ id }: { id: number }) => id);
+    };
+    for (const agentType of agentTypes) assert.deepEqual(await skillsOf({ agentType }), []);
+    const capabilities = ['resume:read', 'natural_language_generation:summarization'];
+    assert.deepEqual(await skillsOf({ agentType: 'screener', capabilities }), [10202]);
   });
 
   it('is refused by both schemas when its skill mixes the id and name of two classes', async () => {
-    const record = await card<{ skills: [{ id: number; name: string }] }>('oasf');
-    const [{ id, name }] = record.skills;
+    const record = await card<{ skills: object[] }>('oasf');
+    const [id, name] = [10901, 'natural_language_processing/text_classification/topic_labeling'];
+    assert.equal(valid(oasfRecordSchema, { ...record, skills: [{ id, name }] }), true);
     for (const skill of [
       { id: 10902, name },
       { id, name: 'natural_language_processing/guessing' },

@@ -83,6 +83,14 @@ describe('the difference', () => {
     );
   });
 
+  it('gives a new agent no scopes but those of its entry', async () => {
+    const file = fileWith(`version: 1\nagents:${agentText('no-scopes@example.com')}`);
+    const { stdout, code, output } = await countersign(['apply', '-f', file, '--yes']);
+    assert.equal(code, 0, output);
+    assert.match(stdout, /allowedScopes/);
+    assert.deepEqual((await agentBy('no-scopes@example.com')).allowedScopes, []);
+  });
+
   it('is recorded in the audit log with the run of the apply as the user agent', async () => {
     const file = fileWith(`version: 1\nagents:${agentText('audited@example.com')}`);
     const { stdout } = await countersign(['apply', '-f', file, '--yes', '--json']);

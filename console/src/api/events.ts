@@ -19,6 +19,7 @@ const concerns: Readonly<Record<string, readonly string[]>> = {
   policy: ['/overview'],
   resource: ['/resources', '/agents'],
   grant: ['/resources', '/agents'],
+  share: ['/resources', '/shares'],
   organization: ['/organizations', '/tiers'],
   member: ['/organizations'],
   person: ['/organizations'],

@@ -304,6 +304,24 @@ def test_a_request_without_an_answer_is_repeated_if_that_is_safe(
         assert len({request.headers["Idempotency-Key"] for request in sent}) == 1
 
 
+@pytest.mark.parametrize(
+    ("path", "body", "sent"),
+    [
+        ("/agents", {"owner": "me"}, {"owner": "me", "allowedScopes": []}),
+        ("/agents", {"allowedScopes": ["agents:read"]}, {"allowedScopes": ["agents:read"]}),
+        ("/webhooks", {"name": "x"}, {"name": "x"}),
+    ],
+)
+def test_a_new_agent_gets_no_scopes_but_those_that_are_named(
+    path: str, body: dict[str, Any], sent: dict[str, Any]
+) -> None:
+    world = World(
+        lambda request: issued() if is_token_request(request) else httpx.Response(201, json={})
+    )
+    world.client.post(path, body)
+    assert json.loads(world.seen[1].content) == sent
+
+
 def test_the_requests_with_a_key_are_those_of_the_api() -> None:
     paths = json.loads((Path(__file__).parents[3] / "openapi.json").read_text())["paths"]
     posts = {

@@ -97,15 +97,19 @@ function createMethod(id: OperationId, send: SendApiRequest): AnyMethod {
   });
 }
 
+/** A new agent gets only the scopes of this API that the program names, not the default of the server. */
+const bodyDefaults: Readonly<Partial<Record<OperationId, object>>> = { createAgent: { allowedScopes: [] } };
+
 function requestOf(
   id: OperationId,
   entry: OperationEntry,
-  { query = {}, body, ...params }: AnyInput,
+  { query = {}, body: given, ...params }: AnyInput,
   { signal, idempotencyKey }: CallOptions,
 ): ApiRequest {
+  const body = withDefaults(given, bodyDefaults[id]);
   const path = entry.path.replace(/\{(\w+)\}/g, (_, name: string) => pathSegment(id, name, params[name]));
-  const given = Object.entries(query).filter(([, value]) => value !== undefined && value !== null);
-  const search = new URLSearchParams(given.map(([name, value]) => [name, String(value)])).toString();
+  const filters = Object.entries(query).filter(([, value]) => value !== undefined && value !== null);
+  const search = new URLSearchParams(filters.map(([name, value]) => [name, String(value)])).toString();
   return {
     entry,
     path: search ? `${path}?${search}` : path,
@@ -117,6 +121,14 @@ function requestOf(
     body: entry.form ? formOf(body) : body === undefined ? undefined : JSON.stringify(body),
     signal,
   };
+}
+
+function withDefaults(given: unknown, defaults: object = {}): unknown {
+  if (typeof given !== 'object' || given === null) return given;
+  const missing = Object.entries(defaults).filter(
+    ([name]) => (given as Record<string, unknown>)[name] === undefined,
+  );
+  return missing.length === 0 ? given : { ...given, ...Object.fromEntries(missing) };
 }
 
 /** `..` would lead to another operation. */

@@ -4,7 +4,7 @@ export type A2aAgentCard = { name: string; description: string; supportedInterfa
 
 export type AccessTokenResponse = { access_token: string; token_type: "Bearer"; expires_in: number; scope: string; issued_token_type?: string | undefined };
 
-export type Agent = { agentId: string; organizationId: string; email: string; agentType: "screener" | "classifier" | "orchestrator" | "extractor" | "summarizer" | "router" | "monitor" | "custom"; version: string; capabilities: string[]; owner: string; deploymentEnv: "development" | "staging" | "production"; status: "active" | "suspended" | "decommissioned"; allowedScopes: string[]; createdAt: string; updatedAt: string };
+export type Agent = { agentId: string; organizationId: string; email: string; agentType: "screener" | "classifier" | "orchestrator" | "extractor" | "summarizer" | "router" | "monitor" | "custom"; version: string; capabilities: string[]; owner: string; deploymentEnv: "development" | "staging" | "production"; status: "active" | "suspended" | "decommissioned"; allowedScopes: string[]; rateLimitPerMinute: number | null; createdAt: string; updatedAt: string };
 
 export type AgentAccess = { agentId: string; active: boolean; inactiveReason: string | null; role: ("admin" | "member") | null; own: string[]; grants: Grant[]; delegated: DelegatedAccess[]; trustPolicies: PolicyAccess[]; truncated: boolean };
 
@@ -14,7 +14,7 @@ export type AgentBadge = { "@context": string; id: string; type: "EnvelopedVerif
 
 export type AgentCard = { did: string; name: string; agentType: string; capabilities: string[]; owner: string; version: string; deploymentEnv: string; identityProvider: string; issuedAt: string };
 
-export type AgentChange = { agentType?: "screener" | "classifier" | "orchestrator" | "extractor" | "summarizer" | "router" | "monitor" | "custom" | undefined; version?: string | undefined; capabilities?: string[] | undefined; owner?: string | undefined; deploymentEnv?: "development" | "staging" | "production" | undefined; status?: "active" | "suspended" | "decommissioned" | undefined; allowedScopes?: ("agents:read" | "agents:write" | "tokens:read" | "audit:read" | "webhooks:read" | "webhooks:write" | "resources:read" | "resources:write" | "admin:orgs")[] | undefined };
+export type AgentChange = { agentType?: "screener" | "classifier" | "orchestrator" | "extractor" | "summarizer" | "router" | "monitor" | "custom" | undefined; version?: string | undefined; capabilities?: string[] | undefined; owner?: string | undefined; deploymentEnv?: "development" | "staging" | "production" | undefined; status?: "active" | "suspended" | "decommissioned" | undefined; allowedScopes?: ("agents:read" | "agents:write" | "tokens:read" | "audit:read" | "webhooks:read" | "webhooks:write" | "resources:read" | "resources:write" | "admin:orgs")[] | undefined; rateLimitPerMinute?: number | null | undefined };
 
 export type AgentPage = { data: Agent[]; total: number; page: number; limit: number };
 
@@ -52,7 +52,7 @@ export type BillingEventReceipt = { received: true; outcome: "applied" | "repeat
 
 export type Checkout = { checkoutUrl: string; sessionId: string; expiresAt: string };
 
-export type ComplianceReport = { tenantId: string; generatedAt: string; agntcyConformance: boolean; agentCount: number; verifiedAgentCount: number; auditChainIntegrity: boolean; from_cache: boolean };
+export type ComplianceReport = { tenantId: string; generatedAt: string; agntcyConformance: boolean; agentCount: number; writingAgentCount: number; verifiedAgentCount: number; auditChainIntegrity: boolean; from_cache: boolean };
 
 export type ConsoleLink = { url: string; code: string; expiresAt: string };
 
@@ -130,7 +130,7 @@ export type Membership = { memberId: string; organizationId: string; agentId: st
 
 export type MembershipPage = { data: Membership[]; total: number; page: number; limit: number };
 
-export type NewAgent = { email: string; agentType: "screener" | "classifier" | "orchestrator" | "extractor" | "summarizer" | "router" | "monitor" | "custom"; version: string; capabilities: string[]; owner: string; deploymentEnv: "development" | "staging" | "production"; organization_id?: string | undefined; allowedScopes?: ("agents:read" | "agents:write" | "tokens:read" | "audit:read" | "webhooks:read" | "webhooks:write" | "resources:read" | "resources:write" | "admin:orgs")[] | undefined };
+export type NewAgent = { email: string; agentType: "screener" | "classifier" | "orchestrator" | "extractor" | "summarizer" | "router" | "monitor" | "custom"; version: string; capabilities: string[]; owner: string; deploymentEnv: "development" | "staging" | "production"; organization_id?: string | undefined; allowedScopes?: ("agents:read" | "agents:write" | "tokens:read" | "audit:read" | "webhooks:read" | "webhooks:write" | "resources:read" | "resources:write" | "admin:orgs")[] | undefined; rateLimitPerMinute?: number | null | undefined };
 
 export type NewCheckout = { target_tier: "pro" | "enterprise"; organization_id?: string | undefined };
 
@@ -156,7 +156,7 @@ export type NewResourceScope = { name: string; description?: string | null | und
 
 export type NewTrustPolicy = { agentId: string; name: string; provider: "github" | "gitlab" | "kubernetes" | "aws" | "gcp" | "azure" | "spiffe" | "custom"; issuer?: string | undefined; jwksUri?: string | null | undefined; audiences: string[]; subject?: string | null | undefined; conditions?: TrustCondition[] | undefined; scopes: ("agents:read" | "agents:write" | "tokens:read" | "audit:read" | "webhooks:read" | "webhooks:write" | "resources:read" | "resources:write" | "admin:orgs")[]; resources?: TrustPolicyResource[] | undefined; actsAsAdmin?: boolean | undefined; maxTokenAgeSeconds?: number | undefined; singleUse?: boolean | undefined; status?: "active" | "disabled" | undefined };
 
-export type NewWebhookSubscription = { name: string; url: string; events: ("*" | "agent.created" | "agent.updated" | "agent.suspended" | "agent.reactivated" | "agent.decommissioned" | "credential.generated" | "credential.rotated" | "credential.revoked" | "token.issued" | "token.revoked" | "resource.created" | "resource.updated" | "resource.deleted" | "resource.shared" | "resource.unshared" | "grant.changed" | "grant.removed")[] };
+export type NewWebhookSubscription = { name: string; url: string; events: ("*" | "agent.created" | "agent.updated" | "agent.suspended" | "agent.reactivated" | "agent.decommissioned" | "credential.generated" | "credential.rotated" | "credential.revoked" | "token.issued" | "token.revoked" | "resource.created" | "resource.updated" | "resource.deleted" | "resource.shared" | "resource.unshared" | "grant.changed" | "grant.removed" | "share.offered" | "share.accepted" | "share.declined" | "delegation.created" | "delegation.revoked" | "trust_policy.created" | "trust_policy.updated" | "trust_policy.deleted" | "member.added" | "member.changed" | "member.removed" | "person.created" | "person.changed" | "person.removed" | "session.created" | "session.ended" | "session.refused" | "token.refused" | "policy.refused")[] };
 
 export type Nothing = Record<string, unknown>;
 
@@ -170,7 +170,7 @@ export type OrganizationPage = { data: Organization[]; total: number; page: numb
 
 export type OutsideTokenExchange = { grant_type?: string | undefined; subject_token?: string | undefined; subject_token_type?: string | undefined; requested_token_type?: string | undefined; actor_token?: string | undefined; client_id?: string | undefined; scope?: string | undefined; resource?: string | undefined; audience?: string | undefined };
 
-export type Overview = { organizationId: string; generatedAt: string; tokens: OverviewTokens | null; refusals: OverviewRefusals | null; expiringCredentials: OverviewExpiringCredentials; failingDeliveries: OverviewFailingWebhook[] | null; audit: OverviewAudit | null; firstSteps: OverviewFirstSteps };
+export type Overview = { organizationId: string; generatedAt: string; tokens: OverviewTokens | null; refusals: OverviewRefusals | null; expiringCredentials: OverviewExpiringCredentials; writingAgents: OverviewWritingAgents; failingDeliveries: OverviewFailingWebhook[] | null; audit: OverviewAudit | null; firstSteps: OverviewFirstSteps };
 
 export type OverviewAudit = { intact: boolean; checkedAt: string | null };
 
@@ -183,6 +183,8 @@ export type OverviewFirstSteps = { agents: boolean; credentials: boolean; tokens
 export type OverviewRefusals = { since: string; total: number; data: ({ action: string; reason: string | null; count: number })[]; truncatedBefore: string | null };
 
 export type OverviewTokens = { data: { minute: string; issued: number; refused: number }[]; truncatedBefore: string | null };
+
+export type OverviewWritingAgents = { data: { agentId: string; email: string; scopes: string[] }[]; total: number };
 
 export type PartnerToken = { token: string; audience?: string | undefined };
 
@@ -284,7 +286,7 @@ export type WebhookSecretRotation = { overlapSeconds?: number | undefined };
 
 export type WebhookSubscription = { id: string; organization_id: string; name: string; url: string; events: string[]; active: boolean; failure_count: number; previous_secret_expires_at: string | null; created_at: string; updated_at: string };
 
-export type WebhookSubscriptionChange = { name?: string | undefined; url?: string | undefined; events?: ("*" | "agent.created" | "agent.updated" | "agent.suspended" | "agent.reactivated" | "agent.decommissioned" | "credential.generated" | "credential.rotated" | "credential.revoked" | "token.issued" | "token.revoked" | "resource.created" | "resource.updated" | "resource.deleted" | "resource.shared" | "resource.unshared" | "grant.changed" | "grant.removed")[] | undefined; active?: boolean | undefined };
+export type WebhookSubscriptionChange = { name?: string | undefined; url?: string | undefined; events?: ("*" | "agent.created" | "agent.updated" | "agent.suspended" | "agent.reactivated" | "agent.decommissioned" | "credential.generated" | "credential.rotated" | "credential.revoked" | "token.issued" | "token.revoked" | "resource.created" | "resource.updated" | "resource.deleted" | "resource.shared" | "resource.unshared" | "grant.changed" | "grant.removed" | "share.offered" | "share.accepted" | "share.declined" | "delegation.created" | "delegation.revoked" | "trust_policy.created" | "trust_policy.updated" | "trust_policy.deleted" | "member.added" | "member.changed" | "member.removed" | "person.created" | "person.changed" | "person.removed" | "session.created" | "session.ended" | "session.refused" | "token.refused" | "policy.refused")[] | undefined; active?: boolean | undefined };
 
 export type WebhookSubscriptionWithSecret = { id: string; organization_id: string; name: string; url: string; events: string[]; active: boolean; failure_count: number; previous_secret_expires_at: string | null; created_at: string; updated_at: string; signingSecret: string };
 

@@ -195,6 +195,14 @@ describe('api', () => {
     });
   });
 
+  it('gives a new agent no scopes but those that the program names', async () => {
+    const scopesOf = async (body: object) =>
+      (await operator.api.createAgent({ body: { ...newAgent(), ...body } as never })).allowedScopes;
+    assert.deepEqual(await scopesOf({}), []);
+    assert.deepEqual(await scopesOf({ allowedScopes: undefined }), []);
+    assert.deepEqual(await scopesOf({ allowedScopes: ['agents:read'] }), ['agents:read']);
+  });
+
   it('400 VALIDATION_ERROR with the fields', async () => {
     await assert.rejects(operator.api.createAgent({ body: { email: 'no' } as never }), (error) => {
       assert.ok(error instanceof ApiError);

@@ -1,6 +1,7 @@
 /** What `countersign doctor` reads from the database. It writes nothing. */
 import type { Queryable } from '../../kernel/data/db.ts';
 import { sql } from '../../kernel/data/sql.ts';
+import { holdsWritingScope } from '../../kernel/data/writing-scopes.ts';
 
 export interface DatabaseFacts {
   readonly versionNumber: number;
@@ -71,6 +72,22 @@ export async function columnExists(db: Queryable, name: string): Promise<boolean
   );
   return found;
 }
+
+export interface WritingAgents {
+  readonly agents: number;
+  readonly holders: number;
+  /** The newest. */
+  readonly emails: readonly string[];
+}
+
+export const readWritingAgents = (db: Queryable, maxNames: number): Promise<WritingAgents> =>
+  db.one(
+    'doctor.writingAgents',
+    sql`select (select count(*) from agents where status <> 'decommissioned') as agents,
+               (select count(*) from agents where ${holdsWritingScope}) as holders,
+               array(select email from agents where ${holdsWritingScope}
+                     order by created_at desc, agent_id desc limit ${maxNames}) as emails`,
+  );
 
 export const readSize = (db: Queryable): Promise<{ bytes: number }> =>
   db.one('doctor.size', sql`select pg_database_size(current_database())::float8 as bytes`);

@@ -4,6 +4,7 @@ import { type Environment, loadVariable } from '../../kernel/config/config.ts';
 import { databaseUrlsOf, shownAddress } from '../../kernel/config/server-urls.ts';
 import type { Db } from '../../kernel/data/db.ts';
 import { readMigrations } from '../../kernel/data/migrations.ts';
+import { areFew } from '../../kernel/data/writing-scopes.ts';
 import {
   type Check,
   type CheckContext,
@@ -51,6 +52,7 @@ export const databaseCheck: Check = {
         migrations: () => migrationsFinding(db),
         'audit key': () => auditKeyFinding(db, context),
         'data encryption': () => encryptionFinding(db, context),
+        'writing scopes': () => writingScopesFinding(db),
         'database size': () => sizeFinding(db, context),
       };
       const findings: Finding[] = [];
@@ -216,6 +218,28 @@ async function auditKeyFinding(db: Db, { env }: CheckContext): Promise<Finding[]
           name,
           `the audit log is signed with the key ${signed.keyId}, JWT_PUBLIC_KEY is ${kid}`,
           'in a rotation this is right until a server starts with the new key; otherwise use the keys of the servers',
+        ),
+  ];
+}
+
+const maxNames = 10;
+
+/** Agents that can change agents, webhooks, APIs or organizations through our API. */
+async function writingScopesFinding(db: Db): Promise<Finding[]> {
+  const name = 'writing scopes';
+  if (!(await store.tableExists(db, 'agents'))) return [];
+  const found = await store.readWritingAgents(db, maxNames);
+  const { agents, holders, emails } = found;
+  if (holders === 0) return [ok(name, 'no agent holds writing scopes of the API')];
+  const names = `${emails.join(', ')}${holders > emails.length ? ` and ${holders - emails.length} more` : ''}`;
+  const text = `${holders} of ${agents} agents can change agents, webhooks, APIs or organizations: ${names}`;
+  return [
+    areFew(found)
+      ? ok(name, text)
+      : warning(
+          name,
+          text,
+          "take the scopes from agents that only call other APIs (`countersign agents update <agentId> --allowed-scopes '[]'`), and set DEFAULT_AGENT_SCOPES=none",
         ),
   ];
 }

@@ -2,6 +2,7 @@ import type { AgentFacts } from '../../contract/identity.ts';
 import type { Scope } from '../../contract/scopes.ts';
 import type { Actor, Caller } from '../../kernel/caller.ts';
 import type { Clock } from '../../kernel/clock.ts';
+import type { Loop } from '../../kernel/concurrency/loops.ts';
 import type { MaybePromise } from '../../kernel/concurrency/maybe-promise.ts';
 import type { Db, Queryable, Tx } from '../../kernel/data/db.ts';
 import type { InvalidatingCache } from '../../kernel/data/invalidating-cache.ts';
@@ -20,6 +21,8 @@ export interface AgentDeps {
   readonly ledger: Ledger;
   readonly metrics: Metrics;
   readonly multiTenant: boolean;
+  /** For agents that are created without `allowedScopes`, within what the creator may grant. */
+  readonly defaultScopes: readonly Scope[];
   /** The organization's plan, locked until the transaction ends; undefined when the organization does not exist. */
   lockPlan(tx: Tx, organizationId: string): Promise<{ planTier: string; maxAgents: number } | undefined>;
   /** FORBIDDEN unless the caller holds all that the agent holds: for keys and for reactivation. */
@@ -71,4 +74,5 @@ export interface AgentService {
 export interface Agents extends AgentService {
   get(caller: Caller, agentId: string): Promise<Agent>;
   readonly routes: readonly RouteEntry[];
+  readonly loops: readonly Loop[];
 }

@@ -4,10 +4,12 @@
  */
 
 import type { AgentDeps, Agents } from './deps.ts';
+import { createEmailIndexLoop } from './email-index.ts';
 import { agentRoutes } from './routes.ts';
 import { createAgentService } from './service.ts';
 
 export { invalidateAgents } from './agent-cache.ts';
+export { dropGlobalEmailIndex } from './email-index.ts';
 
 export function createAgents(deps: AgentDeps): Agents {
   const service = createAgentService(deps);
@@ -15,5 +17,6 @@ export function createAgents(deps: AgentDeps): Agents {
     ...service,
     get: async (caller, agentId) => service.get(caller, agentId),
     routes: agentRoutes(service),
+    loops: deps.multiTenant ? [createEmailIndexLoop(deps)] : [],
   };
 }

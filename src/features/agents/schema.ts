@@ -1,10 +1,11 @@
 import type { Static } from 'typebox';
 import { agentTypes, serviceFragments } from '../../contract/identity.ts';
 import Type from '../../contract/json-schema.ts';
-import { pageSizes } from '../../contract/limits.ts';
-import { scopes } from '../../contract/scopes.ts';
+import { limits, pageSizes } from '../../contract/limits.ts';
+import { organizationScopes, type Scope, scopes } from '../../contract/scopes.ts';
 import {
   literals,
+  Nullable,
   PageOf,
   pageQuery,
   Timestamp,
@@ -36,6 +37,12 @@ const Owner = Type.String({
 });
 const Scopes = Type.Array(literals(scopes), { maxItems: scopes.length, uniqueItems: true });
 
+const rateLimit = {
+  description:
+    'requests of this agent in each 60-second window; null: RATE_LIMIT_PER_MINUTE of the instance. Only an operator sets it',
+};
+const RateLimit = Nullable(Type.Integer({ minimum: 1, maximum: limits.maxRequestsPerMinute, ...rateLimit }));
+
 export const Agent = Type.Object(
   {
     agentId: Uuid,
@@ -48,6 +55,7 @@ export const Agent = Type.Object(
     deploymentEnv: literals(deploymentEnvs),
     status: literals(agentStatuses),
     allowedScopes: Type.Array(Type.String()),
+    rateLimitPerMinute: Nullable(Type.Integer(rateLimit)),
     createdAt: Timestamp,
     updatedAt: Timestamp,
   },
@@ -66,7 +74,13 @@ export const NewAgent = Type.Object(
     owner: Owner,
     deploymentEnv: literals(deploymentEnvs),
     organization_id: Type.Optional(Uuid),
-    allowedScopes: Type.Optional(Scopes),
+    allowedScopes: Type.Optional(
+      Type.Unsafe<Scope[]>({
+        ...Scopes,
+        description: `the scopes of this service's own API that the agent may hold. Send [] for an agent that calls only your own APIs. Without the field: those of DEFAULT_AGENT_SCOPES (${organizationScopes.join(', ')}, unless the instance sets others) that your token holds`,
+      }),
+    ),
+    rateLimitPerMinute: Type.Optional(RateLimit),
   },
   { title: 'NewAgent', additionalProperties: false },
 );
@@ -81,6 +95,7 @@ export const AgentChange = Type.Object(
     deploymentEnv: Type.Optional(literals(deploymentEnvs)),
     status: Type.Optional(literals(agentStatuses)),
     allowedScopes: Type.Optional(Scopes),
+    rateLimitPerMinute: Type.Optional(RateLimit),
   },
   { title: 'AgentChange', additionalProperties: false },
 );

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import { serviceFragments } from '../../contract/identity.ts';
-import { operatorScope, organizationScopes, type Scope, scopes } from '../../contract/scopes.ts';
+import { operatorScope, type Scope, scopes } from '../../contract/scopes.ts';
 import { type Caller, isOperator, refuseEscalation, refuseOwnAgent, tenantOf } from '../../kernel/caller.ts';
 import { isoTime } from '../../kernel/clock.ts';
 import { createBatcher } from '../../kernel/concurrency/batcher.ts';
@@ -25,6 +25,7 @@ import {
   listAgents,
   lockAgent,
   lockAgentsShared,
+  lockEmail,
   updateAgent,
   updateKeys,
 } from './store.ts';
@@ -45,6 +46,7 @@ export function createAgentService(deps: AgentDeps): AgentService {
     ledger,
     metrics,
     multiTenant,
+    defaultScopes,
     lockPlan,
     refuseImpersonation,
     refuseClaimChange,
@@ -70,14 +72,16 @@ export function createAgentService(deps: AgentDeps): AgentService {
       ...wanted,
       agentId,
       allowedScopes: inContractOrder(wanted.allowedScopes),
+      rateLimitPerMinute: wanted.rateLimitPerMinute ?? null,
       status: 'active',
       createdAt: now,
       updatedAt: now,
     };
     await reserveAgentSlot(tx, agent.organizationId);
-    if (!(await insertAgent(tx, agent))) {
+    // With many tenants an address is unique within its organization: a 409 must not tell of another tenant's agents.
+    const isTaken = !multiTenant && (await lockEmail(tx, agent.email)).isTaken;
+    if (isTaken || !(await insertAgent(tx, agent)))
       fail('AGENT_ALREADY_EXISTS', { details: { field: 'email' } });
-    }
     await ledger.record(tx, actor, 'agent.created', eventSubject(agent));
     tx.afterCommit(() =>
       metrics.count('service_agents_registered_total', { deployment_env: agent.deploymentEnv }),
@@ -157,9 +161,9 @@ export function createAgentService(deps: AgentDeps): AgentService {
     register,
 
     async create(caller, { organization_id, allowedScopes, ...wanted }) {
-      const granted =
-        allowedScopes ?? organizationScopes.filter((scope) => caller.grantableScopes.has(scope));
+      const granted = allowedScopes ?? defaultScopes.filter((scope) => caller.grantableScopes.has(scope));
       refuseEscalation(caller, granted);
+      refuseOwnLimit(caller, wanted.rateLimitPerMinute ?? null, null);
       const organizationId = organizationFor(caller, organization_id);
       return db.transaction((tx) =>
         register(tx, caller, { ...wanted, organizationId, allowedScopes: granted }),
@@ -193,6 +197,8 @@ export function createAgentService(deps: AgentDeps): AgentService {
           refuseOwnAgent(caller, before.agentId);
           refuseEscalation(caller, [...before.allowedScopes, ...change.allowedScopes]);
         }
+        if (change.rateLimitPerMinute !== undefined)
+          refuseOwnLimit(caller, change.rateLimitPerMinute, before.rateLimitPerMinute);
         return apply(tx, caller, before, change);
       }),
 
@@ -233,13 +239,24 @@ export function createAgentService(deps: AgentDeps): AgentService {
 
 const byId = (agents: readonly Agent[]) => new Map(agents.map((agent) => [agent.agentId, agent]));
 
+/** The limit protects the instance from its tenants, so a tenant cannot set it. Repeating the present value is no change. */
+function refuseOwnLimit(caller: Caller, wanted: number | null, present: number | null): void {
+  if (wanted !== present && !isOperator(caller))
+    fail('FORBIDDEN', { message: 'Only an operator (scope admin:orgs) can set rateLimitPerMinute.' });
+}
+
 /** The subject of an agent's audit events. */
 const eventSubject = (agent: Agent, more: Record<string, unknown> = {}) => {
-  const { organizationId, agentId, agentType, status, owner, version, deploymentEnv, allowedScopes } = agent;
+  const { organizationId, agentId, agentType, status, owner, version, deploymentEnv } = agent;
+  const { allowedScopes, rateLimitPerMinute } = agent;
   return {
     organizationId,
     agentId,
-    metadata: { agentType, status, owner, version, deploymentEnv, allowedScopes, ...more },
+    metadata: {
+      ...{ agentType, status, owner, version, deploymentEnv, allowedScopes },
+      ...(rateLimitPerMinute !== null && { rateLimitPerMinute }),
+      ...more,
+    },
   };
 };
 

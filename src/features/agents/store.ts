@@ -9,8 +9,8 @@ import type { Agent, AgentQuery, PublicJwk } from './schema.ts';
 
 const columns = sql`
   agent_id as "agentId", organization_id as "organizationId", email, agent_type as "agentType", version, capabilities,
-  owner, deployment_env as "deploymentEnv", status, allowed_scopes as "allowedScopes", created_at as "createdAt",
-  updated_at as "updatedAt"`;
+  owner, deployment_env as "deploymentEnv", status, allowed_scopes as "allowedScopes",
+  rate_limit_per_minute as "rateLimitPerMinute", created_at as "createdAt", updated_at as "updatedAt"`;
 
 /** An agent read for a change, with the fields that are not on the wire. */
 export interface LockedAgent extends Agent {
@@ -22,18 +22,30 @@ export interface LockedAgent extends Agent {
 const ofTenant = (organizationId: string | undefined) =>
   organizationId === undefined ? sql`true` : sql`organization_id = ${organizationId}`;
 
-/** False when the e-mail is taken. */
+/**
+ * Whether another organization's agent has the address. Of transactions with the same address, the others wait until this one ends,
+ * so that exactly one of them finds it free.
+ */
+export async function lockEmail(tx: Queryable, email: string): Promise<{ readonly isTaken: boolean }> {
+  await lockExclusive(tx, 'agentEmail', [email.toLowerCase()]);
+  return tx.one(
+    'agents.findByEmail',
+    sql`select exists (select from agents where lower(email) = lower(${email})) as "isTaken"`,
+  );
+}
+
+/** False when the e-mail is taken within the organization; or in any, as long as the index of earlier versions exists. */
 export async function insertAgent(db: Queryable, agent: Agent): Promise<boolean> {
   const inserted = await db.run(
     'agents.insert',
     sql`insert into agents
           (agent_id, organization_id, email, agent_type, version, capabilities, owner, deployment_env, status,
-           allowed_scopes, created_at, updated_at)
+           allowed_scopes, rate_limit_per_minute, created_at, updated_at)
         values
           (${agent.agentId}, ${agent.organizationId}, ${agent.email}, ${agent.agentType}, ${agent.version},
            ${agent.capabilities}, ${agent.owner}, ${agent.deploymentEnv}, ${agent.status}, ${agent.allowedScopes},
-           ${agent.createdAt}, ${agent.updatedAt})
-        on conflict ((lower(email))) do nothing`,
+           ${agent.rateLimitPerMinute}, ${agent.createdAt}, ${agent.updatedAt})
+        on conflict do nothing`,
   );
   return inserted === 1;
 }
@@ -66,7 +78,7 @@ export async function updateAgent(db: Queryable, agent: LockedAgent): Promise<vo
     sql`update agents
         set agent_type = ${agent.agentType}, version = ${agent.version}, capabilities = ${agent.capabilities},
             owner = ${agent.owner}, deployment_env = ${agent.deploymentEnv}, status = ${agent.status},
-            allowed_scopes = ${agent.allowedScopes}, updated_at = ${agent.updatedAt},
+            allowed_scopes = ${agent.allowedScopes}, rate_limit_per_minute = ${agent.rateLimitPerMinute}, updated_at = ${agent.updatedAt},
             suspended_by_operator = ${agent.suspendedByOperator},
             tokens_ended_at = case when status = ${agent.status} then tokens_ended_at
               else greatest(tokens_ended_at + interval '1 millisecond', ${agent.updatedAt},

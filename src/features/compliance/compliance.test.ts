@@ -55,6 +55,7 @@ describe('GET /compliance/controls', () => {
       'CC6.1-KEYS': 'pass',
       'CC6.2': 'pass',
       'CC6.3': 'pass',
+      'CC6.3-SCOPES': 'pass',
       'CC6.6': 'pass',
       'CC6.7': 'pass',
       'CC7.1': 'pass',

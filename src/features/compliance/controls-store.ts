@@ -1,6 +1,8 @@
 /** Checks of the database, each true or false. Large tables are sampled. */
 import type { Queryable } from '../../kernel/data/db.ts';
 import { type Sql, sql } from '../../kernel/data/sql.ts';
+import { areFew } from '../../kernel/data/writing-scopes.ts';
+import { countWritingAgents } from './store.ts';
 
 const check = async (db: Queryable, name: string, query: Sql): Promise<boolean> =>
   (await db.one<{ holds: boolean }>(`compliance.${name}`, query)).holds;
@@ -25,6 +27,9 @@ export const endsAccessWithAgents = (db: Queryable): Promise<boolean> =>
           join credentials c using (agent_id) where c.status = 'active'
         ) as holds`,
   );
+
+export const hasFewWritingAgents = async (db: Queryable): Promise<boolean> =>
+  areFew(await countWritingAgents(db, undefined));
 
 /** For our database role: it lacks the privilege, or an enabled trigger refuses; for each table and each partition. */
 export const refusesAuditChanges = (db: Queryable): Promise<boolean> =>

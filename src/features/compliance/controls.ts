@@ -2,13 +2,14 @@
  * The SOC 2 controls. Each checks the database, the keys, the settings or the audit log. A check that fails to run makes its control
  * `unknown`. All checks run together, at most once a minute per process.
  */
-import { limits } from '../../contract/limits.ts';
+import { limits, writingAgentLimits } from '../../contract/limits.ts';
 import { isoTime } from '../../kernel/clock.ts';
 import type { PublicKey } from '../../kernel/ports/signer.ts';
 import {
   commitsToDisk,
   endsAccessWithAgents,
   hasDroppedAuditBefore,
+  hasFewWritingAgents,
   holdsHashesOnly,
   refusesAuditChanges,
 } from './controls-store.ts';
@@ -45,6 +46,11 @@ const checksOf = (deps: ComplianceDeps): Check[] => {
       holds: () => endsAccessWithAgents(db),
     },
     { id: 'CC6.3', name: 'Policies deny by default', holds: deniesByDefault },
+    {
+      id: 'CC6.3-SCOPES',
+      name: `At most ${writingAgentLimits.few} agents, or ${writingAgentLimits.share * 100} % of them, hold writing scopes of this API`,
+      holds: () => hasFewWritingAgents(db),
+    },
     {
       id: 'CC6.6',
       name: 'Requests are limited per client',

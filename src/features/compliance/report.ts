@@ -3,7 +3,7 @@ import { isoTime } from '../../kernel/clock.ts';
 import { KvUnavailable } from '../../kernel/ports/kv.ts';
 import type { ComplianceDeps } from './deps.ts';
 import type { ComplianceReport } from './schema.ts';
-import { countNotDecommissioned } from './store.ts';
+import { countWritingAgents } from './store.ts';
 import type { Verification } from './verification.ts';
 
 export interface Reports {
@@ -18,7 +18,7 @@ const verificationTimeoutMs = 3_000;
 const maxAttempts = 3;
 
 /** The number is the version of the cached format. */
-const keyOf = (organizationId: string) => `compliance:1:report:${organizationId}`;
+const keyOf = (organizationId: string) => `compliance:2:report:${organizationId}`;
 
 export function createReports(deps: ComplianceDeps, verification: Verification): Reports {
   const { db, kv, clock, metrics, audit } = deps;
@@ -37,11 +37,13 @@ export function createReports(deps: ComplianceDeps, verification: Verification):
 
   const generate = async (organizationId: string): Promise<Report> => {
     const { active, verified, conforming, done } = await verifyAgents(organizationId);
+    const { holders, agents } = await countWritingAgents(db, organizationId);
     const report: Report = {
       tenantId: organizationId,
       generatedAt: isoTime(clock),
       agntcyConformance: done && conforming === active,
-      agentCount: await countNotDecommissioned(db, organizationId),
+      agentCount: agents,
+      writingAgentCount: holders,
       verifiedAgentCount: verified,
       auditChainIntegrity: await audit.of(organizationId),
     };

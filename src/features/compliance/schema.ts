@@ -21,6 +21,9 @@ export const ComplianceReport = Type.Object(
     generatedAt: Timestamp,
     agntcyConformance: Type.Boolean(),
     agentCount: Type.Integer({ description: 'agents that are not decommissioned' }),
+    writingAgentCount: Type.Integer({
+      description: "of these, agents that hold a scope of this service's own API that changes something",
+    }),
     verifiedAgentCount: Type.Integer({
       description:
         "active agents whose DID document resolves and whose badge verifies with the instance's key; owner, capabilities and the organization's name are not checked",

@@ -1,6 +1,7 @@
 import type { AgentFacts, CardFacts } from '../../contract/identity.ts';
 import type { Queryable } from '../../kernel/data/db.ts';
 import { sql } from '../../kernel/data/sql.ts';
+import { holdsWritingScope } from '../../kernel/data/writing-scopes.ts';
 
 const cardColumns = sql`
   a.agent_id as "agentId", a.email, a.agent_type as "agentType", a.version, a.capabilities, a.owner,
@@ -104,11 +105,16 @@ export const countChecked = (db: Queryable, organizationId: string, keyId: strin
         where a.organization_id = ${organizationId} and a.status = 'active'`,
   );
 
-export async function countNotDecommissioned(db: Queryable, organizationId: string): Promise<number> {
-  const { total } = await db.one<{ total: number }>(
-    'compliance.countLiving',
-    sql`select coalesce(sum(agents), 0)::bigint as total from agent_counts
-        where organization_id = ${organizationId} and status <> 'decommissioned'`,
+/** Agents that hold writing scopes of our API, and all agents: of one organization, or of the instance. */
+export function countWritingAgents(
+  db: Queryable,
+  organizationId: string | undefined,
+): Promise<{ holders: number; agents: number }> {
+  const within = organizationId === undefined ? sql`true` : sql`organization_id = ${organizationId}`;
+  return db.one(
+    'compliance.countWritingAgents',
+    sql`select (select count(*) from agents where ${within} and ${holdsWritingScope}) as holders,
+               (select coalesce(sum(agents), 0)::bigint from agent_counts
+                where ${within} and status <> 'decommissioned') as agents`,
   );
-  return total;
 }

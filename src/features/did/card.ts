@@ -64,13 +64,12 @@ export const a2aCard = (
   }),
 });
 
-/** The nearest class of OASF's skill catalogue; the annotations carry the agent's own type. */
-const skills: Readonly<Record<string, OasfRecord['skills'][number]>> = {
-  screener: oasfSkills.topicLabeling,
-  classifier: oasfSkills.topicLabeling,
-  extractor: oasfSkills.factExtraction,
-  summarizer: oasfSkills.summarization,
-};
+/**
+ * The classes of OASF's skill catalogue that a capability names, such as `text_classification:topic_labeling`. Usually none: we sign
+ * the record, so it must not state what nobody said of the agent. The annotations have its own type and capabilities.
+ */
+const namedSkills = ({ capabilities }: AgentFacts): OasfRecord['skills'] =>
+  Object.values(oasfSkills).filter(({ name }) => capabilities.includes(name.split('/').slice(-2).join(':')));
 
 export const oasfRecord = (
   identifiers: Identifiers,
@@ -83,7 +82,7 @@ export const oasfRecord = (
   description: describe(facts, organization),
   authors: [organization],
   created_at: facts.createdAt,
-  skills: [skills[facts.agentType] ?? oasfSkills.problemSolving],
+  skills: namedSkills(facts),
   locators: [{ type: 'unspecified', url: identifiers.a2aCard(facts.agentId) }],
   annotations: {
     did: identifiers.agent(facts.agentId),

@@ -68,7 +68,7 @@ export const A2aCard = Type.Object(
 export type A2aCard = Static<typeof A2aCard>;
 
 /**
- * The OASF skills that we use. In the schema of 0.7.0 every class has one id and one name; a record with a mismatched pair is
+ * The OASF skills that we know. In the schema of 0.7.0 every class has one id and one name; a record with a mismatched pair is
  * invalid.
  */
 export const oasfSkills = {
@@ -103,7 +103,10 @@ export const OasfRecord = Type.Object(
       description: `the organization's registered name; ${unchecked}`,
     }),
     created_at: Timestamp,
-    skills: Type.Array(OasfSkill, { minItems: 1 }),
+    skills: Type.Array(OasfSkill, {
+      description:
+        'the classes of the OASF catalogue that a capability of the agent names, such as `text_classification:topic_labeling`; often none',
+    }),
     locators: Type.Array(
       Type.Object(
         {

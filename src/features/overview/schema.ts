@@ -3,8 +3,16 @@ import Type from '../../contract/json-schema.ts';
 import { limits } from '../../contract/limits.ts';
 import { Nullable, Timestamp, Uuid } from '../../contract/shapes.ts';
 
-const { tokenMinutes, refusalHours, maxReasons, maxEvents, expiryDays, maxCredentials, maxCount } =
-  limits.overview;
+const {
+  tokenMinutes,
+  refusalHours,
+  maxReasons,
+  maxEvents,
+  expiryDays,
+  maxCredentials,
+  maxWritingAgents,
+  maxCount,
+} = limits.overview;
 
 export const OverviewQuery = Type.Object({
   organizationId: Type.Optional(
@@ -90,6 +98,26 @@ const ExpiringCredentials = Type.Object(
   { title: 'OverviewExpiringCredentials' },
 );
 
+const WritingAgents = Type.Object(
+  {
+    data: Type.Array(
+      Type.Object({
+        agentId: Uuid,
+        email: Type.String(),
+        scopes: Type.Array(Type.String(), {
+          description: 'the writing scopes',
+          examples: [['agents:write']],
+        }),
+      }),
+      {
+        description: `agents that hold a scope of this service's own API that changes something, the newest first; at most ${maxWritingAgents}`,
+      },
+    ),
+    total: Type.Integer({ description: `how many there are; ${maxCount} means as many or more` }),
+  },
+  { title: 'OverviewWritingAgents' },
+);
+
 const FailingWebhook = Type.Object(
   {
     id: Uuid,
@@ -139,6 +167,7 @@ export const Overview = Type.Object(
     tokens: Nullable(TokenMinutes),
     refusals: Nullable(Refusals),
     expiringCredentials: ExpiringCredentials,
+    writingAgents: WritingAgents,
     failingDeliveries: Nullable(
       Type.Array(FailingWebhook, {
         description: 'webhooks with failed or dead-lettered deliveries, the most recent failure first',

@@ -8,6 +8,7 @@ import {
   findExpiring,
   findFailingWebhooks,
   findFirstSteps,
+  findWritingAgents,
   readRecentEvents,
 } from './store.ts';
 
@@ -15,8 +16,16 @@ export interface OverviewService {
   of(caller: Caller, organizationId: string | undefined): Promise<Overview>;
 }
 
-const { tokenMinutes, refusalHours, maxReasons, maxEvents, expiryDays, maxCredentials, maxCount } =
-  limits.overview;
+const {
+  tokenMinutes,
+  refusalHours,
+  maxReasons,
+  maxEvents,
+  expiryDays,
+  maxCredentials,
+  maxWritingAgents,
+  maxCount,
+} = limits.overview;
 const minuteMs = 60_000;
 const hourMs = 60 * minuteMs;
 const isoOf = (time: number) => new Date(time).toISOString();
@@ -57,14 +66,13 @@ export function createOverviewService({
         maxCount,
         limit: maxCredentials,
       });
+      const writing = await findWritingAgents(db, organizationId, { maxCount, limit: maxWritingAgents });
       return {
         organizationId,
         generatedAt: isoOf(now),
         ...figures,
-        expiringCredentials: {
-          data: expiring.map(({ total: _, ...credential }) => credential),
-          total: expiring[0]?.total ?? 0,
-        },
+        expiringCredentials: withTotal(expiring),
+        writingAgents: withTotal(writing),
         failingDeliveries: caller.scopes.has('webhooks:read')
           ? await findFailingWebhooks(db, organizationId, maxCount)
           : null,
@@ -74,6 +82,11 @@ export function createOverviewService({
     },
   };
 }
+
+const withTotal = <T extends { readonly total: number }>(rows: readonly T[]) => ({
+  data: rows.map(({ total: _, ...row }) => row),
+  total: rows[0]?.total ?? 0,
+});
 
 function organizationOf(caller: Caller, requested: string | undefined): string {
   const organizationId = requested?.toLowerCase() ?? caller.organizationId;

@@ -1,6 +1,7 @@
 /** Reads tables of other features; feature.ts lists them. Every query is bounded by the rows that it reads or counts. */
 import type { Queryable } from '../../kernel/data/db.ts';
 import { sql } from '../../kernel/data/sql.ts';
+import { holdsWritingScope, writingScopesOf } from '../../kernel/data/writing-scopes.ts';
 import type { Overview } from './schema.ts';
 
 export interface EventCounts {
@@ -63,6 +64,25 @@ export const findExpiring = (
           order by c.expires_at, c.credential_id limit ${maxCount}
         ) expiring
         order by "expiresAt", "credentialId" limit ${limit}`,
+  );
+
+type WritingAgent = Overview['writingAgents']['data'][number] & { readonly total: number };
+
+/** The first `limit`, each with the number of all of them up to `maxCount`. */
+export const findWritingAgents = (
+  db: Queryable,
+  organizationId: string,
+  { maxCount, limit }: { maxCount: number; limit: number },
+): Promise<WritingAgent[]> =>
+  db.many(
+    'overview.writingAgents',
+    sql`select "agentId", email, scopes, count(*) over () as total
+        from (
+          select agent_id as "agentId", email, ${writingScopesOf} as scopes, created_at from agents
+          where organization_id = ${organizationId} and ${holdsWritingScope}
+          order by created_at desc, agent_id desc limit ${maxCount}
+        ) holders
+        order by created_at desc, "agentId" desc limit ${limit}`,
   );
 
 /** An organization has few subscriptions; each of their deliveries is found by subscription and status. */

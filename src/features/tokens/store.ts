@@ -26,13 +26,15 @@ export interface AgentStatus {
   /** How often the agent has stopped being active (epochs.ts). */
   readonly epoch: number;
   readonly organizationEpoch: number;
+  /** The agent's own limit; null: the instance's. */
+  readonly rateLimitPerMinute: number | null;
 }
 
 const statusColumns = sql`
   a.agent_id as "agentId", a.organization_id as "organizationId", a.status as "agentStatus",
   o.status as "organizationStatus", o.plan_tier as "planTier", o.max_tokens_per_month as "maxTokensPerMonth",
   a.allowed_scopes as "allowedScopes", a.tokens_ended_at as "tokensEndedAt",
-  a.epoch, o.epoch as "organizationEpoch"`;
+  a.epoch, o.epoch as "organizationEpoch", a.rate_limit_per_minute as "rateLimitPerMinute"`;
 
 /** A registered resource as the audience of a token. */
 export interface ResourceTarget
@@ -106,6 +108,7 @@ const clientsOfSecrets = (
 export interface OwnerOfSecret {
   readonly credentialId: string;
   readonly organizationId: string;
+  readonly rateLimitPerMinute: number | null;
   readonly expiresAt: string | null;
 }
 
@@ -118,7 +121,8 @@ export async function findOwnersOfSecrets(
   const rows = await db.many<OwnerOfSecret & { readonly position: number }>(
     'tokens.findClients',
     prepared(sql`
-      select position, a.organization_id as "organizationId", c.credential_id as "credentialId", c.expires_at as "expiresAt"
+      select position, a.organization_id as "organizationId", a.rate_limit_per_minute as "rateLimitPerMinute",
+             c.credential_id as "credentialId", c.expires_at as "expiresAt"
       from ${secretRows(secrets)} as presented
       join credentials c using (agent_id, secret_hash)
       join agents a using (agent_id)

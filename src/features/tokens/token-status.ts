@@ -83,7 +83,10 @@ export interface TokenStatuses {
   readonly listener: LedgerListener;
 }
 
-export type CachedAgent = Pick<AgentStatus, 'agentStatus' | 'allowedScopes' | 'tokensEndedAt' | 'epoch'>;
+export type CachedAgent = Pick<
+  AgentStatus,
+  'agentStatus' | 'allowedScopes' | 'tokensEndedAt' | 'epoch' | 'rateLimitPerMinute'
+>;
 type CachedResource = typeof unregistered | Omit<TargetStatus, keyof CachedGrant>;
 type CachedGrant = Pick<TargetStatus, 'held' | 'epochs'>;
 
@@ -132,11 +135,12 @@ export function statusQuery(token: TokenIds): StatusQuery {
   return { ...token, otherAgentIds, keys };
 }
 
-const cachedAgent = ({ agentStatus, allowedScopes, tokensEndedAt, epoch }: CachedAgent): CachedAgent => ({
-  agentStatus,
-  allowedScopes,
-  tokensEndedAt,
-  epoch,
+const cachedAgent = (agent: CachedAgent): CachedAgent => ({
+  agentStatus: agent.agentStatus,
+  allowedScopes: agent.allowedScopes,
+  tokensEndedAt: agent.tokensEndedAt,
+  epoch: agent.epoch,
+  rateLimitPerMinute: agent.rateLimitPerMinute,
 });
 
 const cachedOrganization = ({
@@ -365,6 +369,9 @@ const invalidations: Readonly<
   // Each grant that loses scopes with its share or resource has an event of its own.
   'resource.shared': 'none',
   'resource.unshared': 'none',
+  'share.offered': 'none',
+  'share.accepted': 'none',
+  'share.declined': 'none',
   'grant.changed': 'grant',
   'grant.removed': 'grant',
 };

@@ -206,7 +206,8 @@ const isValidFor = (tokenId: string, { agentStatus, tokensEndedAt }: CachedAgent
 function createAuthenticate(verify: VerifyToken, issuer: string): GuardDeps['authenticate'] {
   const identityOf = memoize((verified: VerifiedToken): Identity => {
     const { claims, status, delegation, ended } = verified;
-    const { agentId, organizationId, organizationStatus, planTier, allowedScopes } = status;
+    const { agentId, organizationId, organizationStatus, planTier, rateLimitPerMinute, allowedScopes } =
+      status;
     const scopes = verified.scopes.filter(isScope);
     const { trust_policy_id: trustPolicyId, key_id: keyId } = claims;
     // The scopes of a workload's policy are not those of its agent: with a token of another subject it can grant none for good.
@@ -216,6 +217,7 @@ function createAuthenticate(verify: VerifyToken, issuer: string): GuardDeps['aut
       organizationId,
       organizationStatus,
       planTier,
+      rateLimitPerMinute,
       scopes: new Set(scopes),
       grantableScopes: new Set(scopes.filter((scope) => grantable.includes(scope))),
       tokenId: claims.jti,

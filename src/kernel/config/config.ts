@@ -3,6 +3,7 @@
  * The variables are defined in kernel/config/variables.ts; docs/reference/configuration.md is generated from it.
  */
 import { readFileSync } from 'node:fs';
+import { organizationScopes, type Scope } from '../../contract/scopes.ts';
 import { type KeyPair, keysMatch } from './keypair.ts';
 import { type ValueOf, type Variable, variables } from './variables.ts';
 
@@ -10,11 +11,18 @@ type Values = { readonly [K in keyof typeof variables]: ValueOf<(typeof variable
 
 export type Config = Omit<
   Values,
-  'jwtPrivateKey' | 'jwtPublicKey' | 'baseUrl' | 'unregisteredResources' | 'databasePreparedStatements'
+  | 'jwtPrivateKey'
+  | 'jwtPublicKey'
+  | 'baseUrl'
+  | 'defaultAgentScopes'
+  | 'unregisteredResources'
+  | 'databasePreparedStatements'
 > & {
   readonly baseUrl: string;
   /** Whether plans may be ordered from the embedded provider, which takes no money. */
   readonly embeddedBilling: boolean;
+  /** Of our API, for an agent that is created without `allowedScopes`. */
+  readonly defaultAgentScopes: readonly Scope[];
   /** Whether agents get tokens for audiences that are no registered resource. */
   readonly unregisteredResources: 'allow' | 'refuse';
   readonly databasePreparedStatements: boolean;
@@ -85,6 +93,7 @@ export function loadConfig(env: Environment): Config {
     baseUrl: values.baseUrl ?? `http://localhost:${values.port}`,
     embeddedBilling: values.billingAllowEmbedded || (values.nodeEnv !== 'production' && !values.multiTenant),
     databasePreparedStatements: values.databasePreparedStatements ?? values.databasePooler === 'none',
+    defaultAgentScopes: values.defaultAgentScopes ?? organizationScopes,
     unregisteredResources: values.unregisteredResources ?? (values.multiTenant ? 'refuse' : 'allow'),
     signingKeys: { privateKey: jwtPrivateKey, publicKey: jwtPublicKey },
   });

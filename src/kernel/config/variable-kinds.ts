@@ -2,6 +2,7 @@
 import { X509Certificate } from 'node:crypto';
 import { readdirSync } from 'node:fs';
 import { isIP } from 'node:net';
+import { delegableScopes, isScope, operatorScope, type Scope, scopes } from '../../contract/scopes.ts';
 import { providerAddressProblem } from '../ports/openid-provider.ts';
 
 export const text = (value: string) => value;
@@ -162,6 +163,18 @@ export function encryptionKeys(value: string): Buffer[] {
       throw new Error(`${(error as Error).message} (key ${index + 1} of ${items.length})`);
     }
   });
+}
+
+/** The operator's scope is never given by default: it needs an operator that names it. */
+export function defaultScopes(value: string): Scope[] {
+  const names = value.split(/[\s,]+/).filter(Boolean);
+  if (names.length === 1 && names[0] === 'none') return [];
+  const unknown = names.find((name) => !isScope(name) || name === operatorScope);
+  if (unknown !== undefined || names.length === 0)
+    throw new Error(
+      `must list scopes out of ${delegableScopes.join(', ')}, or be none; ${unknown === undefined ? 'it is empty' : `"${unknown}" is not possible`}`,
+    );
+  return scopes.filter((scope) => names.includes(scope));
 }
 
 /** The value is compared with the `iss` of ID tokens, so it stays as it is. */

@@ -1,11 +1,13 @@
 /** Every environment variable: description, parser and default. */
 import { limits } from '../../contract/limits.ts';
+import { organizationScopes } from '../../contract/scopes.ts';
 import { parsePrivateKey, parsePublicKey, parsePublicKeys } from './keypair.ts';
 import { databaseUrl, redisUrl } from './server-urls.ts';
 import {
   addresses,
   asciiWord,
   certificates,
+  defaultScopes,
   encryptionKey,
   encryptionKeys,
   flag,
@@ -165,6 +167,11 @@ export const variables = {
       'whether this instance serves many organizations. `organization_id` is then required to create an agent, `client_id` to exchange an external token, and plans can be ordered without payment only with BILLING_ALLOW_EMBEDDED=true',
   }),
 
+  defaultAgentScopes: optional(defaultScopes, `\`${organizationScopes.join(' ')}\``, {
+    env: 'DEFAULT_AGENT_SCOPES',
+    description:
+      "the scopes of this service's own API that a new agent gets when the request names no `allowedScopes`, as far as the creator's token holds them: names with spaces or commas between, or `none`. The console, the command line and the SDKs always send `allowedScopes`",
+  }),
   unregisteredResources: optional(oneOf('allow', 'refuse'), '`allow`; with MULTI_TENANT=true: `refuse`', {
     env: 'UNREGISTERED_RESOURCES',
     description:

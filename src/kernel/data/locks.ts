@@ -17,7 +17,14 @@ const keys = {
  * Kinds of rows, each row with a lock of its own. Two ids may share a lock by a hash collision: they then wait for each other.
  * Triggers also lock agents exclusively (migration 0016).
  */
-const kinds = { tokenQuota: 1, agent: 2, delegationTree: 3, trustPolicy: 4, resource: 5 } as const;
+const kinds = {
+  tokenQuota: 1,
+  agent: 2,
+  delegationTree: 3,
+  trustPolicy: 4,
+  resource: 5,
+  agentEmail: 6,
+} as const;
 
 /** One transaction at a time across all nodes; the others wait. */
 export async function lockGlobal(tx: Tx, name: keyof typeof keys): Promise<void> {

@@ -2,7 +2,7 @@
  * Makes the envelope of an event, with only the fields that the contract lists. All other facts stay in the audit log. Webhooks, streams
  * and `countersign listen` send the same envelope.
  */
-import { type WebhookEvent, webhookEventFields } from '../../contract/events.ts';
+import { isRefusalEvent, webhookEventFields, webhookEventOf } from '../../contract/events.ts';
 import type { DomainEvent } from '../domain-event.ts';
 import { timeOfUuid } from '../ids.ts';
 import type { Envelope } from '../ports/envelope.ts';
@@ -11,14 +11,15 @@ import type { Envelope } from '../ports/envelope.ts';
 export type EventFacts = Pick<
   DomainEvent,
   'eventId' | 'outcome' | 'organizationId' | 'agentId' | 'timestamp' | 'data'
-> & { readonly type: string };
+> & { readonly type: string; readonly notSent?: true };
 
 export const envelopeOf = (event: EventFacts): Envelope | undefined => {
-  const { eventId, type, outcome, organizationId, agentId, timestamp, data } = event;
-  if (outcome !== 'success' || !Object.hasOwn(webhookEventFields, type)) return undefined;
+  const { eventId, outcome, organizationId, agentId, timestamp, data } = event;
+  const type = webhookEventOf(event.type);
+  if (type === undefined || event.notSent || (outcome === 'failure') !== isRefusalEvent(type))
+    return undefined;
   const chosen: Record<string, unknown> & { agentId: string } = { agentId };
-  for (const name of webhookEventFields[type as WebhookEvent])
-    if (data[name] !== undefined) chosen[name] = data[name];
+  for (const name of webhookEventFields[type]) if (data[name] !== undefined) chosen[name] = data[name];
   if (typeof data.expiresIn === 'number') chosen.expiresAt = expiryOf(String(data.tokenId), data.expiresIn);
   return { id: eventId, type, organizationId, timestamp, data: chosen };
 };

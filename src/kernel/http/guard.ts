@@ -19,7 +19,7 @@ import {
   mayCarryClientCredentials,
   readClientFields,
 } from './access/client-credentials.ts';
-import { createCounting } from './access/counting.ts';
+import { type Counting, createCounting } from './access/counting.ts';
 import {
   callerOf,
   type Identity,
@@ -68,7 +68,7 @@ export interface Guard {
     context: RequestContext,
     entry: RouteEntry,
   ): Promise<void>;
-  countAgainst(reply: FastifyReply, context: RequestContext, clientId: string | undefined): Promise<void>;
+  readonly countAgainst: Counting['countAgainst'];
   /** Whether the token of a request in progress would be let in again; for routes with access by scope. Counts nothing. */
   recheck(request: FastifyRequest, entry: RouteEntry): Promise<AccessCheck>;
 }
@@ -167,13 +167,15 @@ export function createGuard(deps: GuardDeps): Guard {
         return;
       }
       const count: CountAgainst = (subject) =>
-        countAgainst(reply, context, subject === 'address' ? undefined : subject.clientId);
+        subject === 'address'
+          ? countAgainst(reply, context, undefined)
+          : countAgainst(reply, context, subject.clientId, subject.rateLimitPerMinute);
       const client = await authenticateClient(fields, request.headers.authorization, count);
-      const refused = client && 'reason' in client ? client : undefined;
-      await countAgainst(reply, context, refused ? undefined : client?.agentId);
+      const [refused, known] = client && 'reason' in client ? [client] : [undefined, client];
+      await countAgainst(reply, context, known?.agentId, known?.rateLimitPerMinute);
       if (refused) return refuseClient(context, entry, refused);
       const noToken = { hasHeader: false, token: undefined };
-      const identity = await requireIdentity(context, entry, noToken, client as Identity | undefined);
+      const identity = await requireIdentity(context, entry, noToken, known);
       await admit(request, reply, context, entry, identity);
     },
 
@@ -196,7 +198,8 @@ export function createGuard(deps: GuardDeps): Guard {
       const known = token === undefined ? undefined : authenticate(token);
       const authenticated = known instanceof Promise ? await known : known;
 
-      if (entry?.limit !== 'afterVerification') await countAgainst(reply, context, authenticated?.agentId);
+      if (entry?.limit !== 'afterVerification')
+        await countAgainst(reply, context, authenticated?.agentId, authenticated?.rateLimitPerMinute);
 
       // Only the 404 handler has no entry; a route cannot be mounted without one.
       const access: Access = entry?.access ?? { kind: 'open' };

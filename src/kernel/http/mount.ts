@@ -116,7 +116,7 @@ function mount(
           countAgainst(subject) {
             if (subject === 'address') return guard.countAgainst(reply, requestContext, undefined);
             requestContext.client = subject;
-            return guard.countAgainst(reply, requestContext, subject.clientId);
+            return guard.countAgainst(reply, requestContext, subject.clientId, subject.rateLimitPerMinute);
           },
           endSignal: () => endSignal(request.raw, reply.raw, closing),
           recheckAccess: () => guard.recheck(request, entry),

@@ -110,7 +110,9 @@ type CallerOf<A extends Access> = A extends { kind: 'bearer' | 'scope' | 'client
 /** The client that a request authenticated as without an access token. The organization is for the request's log line. */
 export interface CountedClient {
   readonly clientId: string;
-  readonly organizationId?: string;
+  readonly organizationId?: string | undefined;
+  /** The agent's own limit; null: the instance's. */
+  readonly rateLimitPerMinute?: number | null | undefined;
 }
 
 /** Counts this request against the client or the address; fails with 429 above the limit. A request counts once. */

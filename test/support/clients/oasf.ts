@@ -73,7 +73,7 @@ export const oasfRecordSchema = {
     annotations,
     created_at: timestamp,
     previous_record_cid: text,
-    skills: { type: 'array', minItems: 1, items: { oneOf: Object.entries(languageSkills).map(skill) } },
+    skills: { type: 'array', items: { oneOf: Object.entries(languageSkills).map(skill) } },
     domains: { type: 'array' },
     modules: { type: 'array' },
     locators: {

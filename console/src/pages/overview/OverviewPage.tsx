@@ -14,6 +14,7 @@ import { InstanceHints } from './InstanceHints.tsx';
 import { RefusalsChart } from './RefusalsChart.tsx';
 import { StartGuide } from './start/StartGuide.tsx';
 import { TokensChart } from './TokensChart.tsx';
+import { WritingAgents } from './WritingAgents.tsx';
 
 /** The charts move on with the minutes. Events refresh the page earlier. */
 const refetchInterval = 60_000;
@@ -52,7 +53,7 @@ export function OverviewPage() {
 }
 
 function Figures({ overview }: { readonly overview: Overview }) {
-  const { tokens, refusals, expiringCredentials, failingDeliveries } = overview;
+  const { tokens, refusals, expiringCredentials, writingAgents, failingDeliveries } = overview;
   return (
     <>
       {tokens && refusals ? (
@@ -68,6 +69,7 @@ function Figures({ overview }: { readonly overview: Overview }) {
       <SimpleGrid cols={{ base: 1, lg: 2 }} spacing="md">
         <ExpiringCredentials credentials={expiringCredentials} />
         <FailingDeliveries webhooks={failingDeliveries} />
+        <WritingAgents agents={writingAgents} />
       </SimpleGrid>
     </>
   );

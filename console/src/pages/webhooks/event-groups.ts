@@ -7,6 +7,13 @@ const titles: Readonly<Record<string, string>> = {
   token: 'Tokens',
   resource: 'APIs',
   grant: 'Grants',
+  share: 'Shared APIs',
+  delegation: 'Delegations',
+  trust_policy: 'Trust policies',
+  member: 'Members',
+  person: 'People',
+  session: 'Console sessions',
+  policy: 'Policies',
 };
 
 export interface EventGroup {

@@ -144,13 +144,19 @@ def api_flow(
         or (method == "POST" and HARMLESS.fullmatch(call.path) is not None)
     )
 
+    json = call.json
+    if method == "POST" and call.path == "/agents" and isinstance(json, Mapping):
+        # A new agent gets only the scopes of this API that the program names, not the default of
+        # the server.
+        json = {"allowedScopes": [], **json}
+
     def attempt_with(token: str) -> Callable[[], Generator[Step, Any, Outcome]]:
         def attempt() -> Generator[Step, Any, Outcome]:
             request = {
                 "method": method,
                 "url": url,
                 "params": _without_none(call.params),
-                "json": call.json,
+                "json": json,
                 "data": call.data,
                 "headers": {**headers, "Authorization": f"Bearer {token}"},
             }

@@ -9,6 +9,8 @@ export interface ApiCommand extends CommandName {
   readonly description: string;
   readonly args: readonly Parameter[];
   readonly fields: readonly Field[];
+  /** Fields of the body that are sent unless they are given. */
+  readonly defaults: Readonly<Record<string, unknown>>;
   /** Fields that a shortcut sets. */
   readonly preset: Readonly<Record<string, unknown>>;
   readonly isShortcut: boolean;
@@ -19,6 +21,11 @@ export interface ApiCommand extends CommandName {
 
 /** Besides every DELETE: these end a secret or a token that programs may be using. */
 const destructive = new Set(['rotateCredential', 'rotateWebhookSecret', 'revokeToken']);
+
+/** An agent gets only the scopes of this service's API that the user names, not the instance's default. */
+const bodyDefaults: Readonly<Record<string, Readonly<Record<string, unknown>>>> = {
+  createAgent: { allowedScopes: [] },
+};
 
 export function apiCommands(operations: readonly Operation[]): ApiCommand[] {
   const paths = operations.map(({ path }) => path);
@@ -55,6 +62,7 @@ function toCommand(operation: Operation, name: CommandName): ApiCommand {
       fields ??= fieldsOf(operation, parametersOnce(), name.group);
       return fields;
     },
+    defaults: bodyDefaults[id] ?? {},
     preset: {},
     isShortcut: false,
     get paging() {

@@ -150,7 +150,7 @@ describe('the request of a command for the example of its operation', () => {
         );
       assert.deepEqual(request.query, examples('query'));
       assert.deepEqual(request.headers, examples('header'));
-      const expected = command.isShortcut ? command.preset : examples('body');
+      const expected = command.isShortcut ? command.preset : { ...command.defaults, ...examples('body') };
       const body = request.body instanceof URLSearchParams ? Object.fromEntries(request.body) : request.body;
       assert.deepEqual(body ?? {}, expected);
     });
@@ -170,6 +170,18 @@ describe('flags', () => {
       const { body } = await requestOf([...create, ...rest, ...given]);
       assert.deepEqual((body as { capabilities: unknown }).capabilities, ['a:b', 'c:d']);
     }
+  });
+
+  it('give a new agent no scopes but those that they name', async () => {
+    const scopesOf = async (given: readonly string[]) =>
+      (
+        (await requestOf([...create, ...rest, '--capabilities', 'a:b', ...given])).body as {
+          allowedScopes: unknown;
+        }
+      ).allowedScopes;
+    assert.deepEqual(await scopesOf([]), []);
+    assert.deepEqual(await scopesOf(['--allowed-scopes', 'agents:read']), ['agents:read']);
+    assert.deepEqual(await scopesOf(['--body', '{"allowedScopes":["tokens:read"]}']), ['tokens:read']);
   });
 
   it('take a plain name for an object with one required field, or the object', async () => {
@@ -193,6 +205,7 @@ describe('flags', () => {
         version: '1.0.0',
         owner: 'me',
         deploymentEnv: 'staging',
+        allowedScopes: [],
       });
     }
   });

@@ -56,7 +56,7 @@ function bodyOf(
   const whole = text === undefined ? {} : parseJson('--body', String(text), inputs);
   if (typeof whole !== 'object' || whole === null || Array.isArray(whole))
     throw new CommandError('--body must be a JSON object', exitCodes.usage);
-  const value = { ...whole, ...fields, ...command.preset };
+  const value = { ...command.defaults, ...whole, ...fields, ...command.preset };
   const isEmpty = Object.keys(value).length === 0;
   if (isEmpty && command.operation.method === 'PATCH')
     throw new CommandError(

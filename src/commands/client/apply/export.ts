@@ -91,7 +91,7 @@ function stateOf(live: LiveState, references: References, chosen: ReadonlySet<st
     agents: agents.toReversed().map((agent) => ({
       email: agent.email,
       ...owner(agent.organizationId),
-      ...pick(managedFields.agents, agent),
+      ...withoutNulls(pick(managedFields.agents, agent)),
     })),
     resources: resources
       .filter(({ organizationId }) => chosen.has(organizationId))
@@ -141,12 +141,15 @@ function organizationEntry({ slug, name, planTier, maxAgents, maxTokensPerMonth,
   };
 }
 
+const withoutNulls = (fields: object) =>
+  Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== null));
+
 function resourceEntry(resource: LiveResource, owner: object) {
   const { scopes, ...rest } = pick(managedFields.resources, resource) as { scopes: LiveResource['scopes'] };
   return {
     identifier: resource.identifier,
     ...owner,
-    ...Object.fromEntries(Object.entries(rest).filter(([, value]) => value !== null)),
+    ...withoutNulls(rest),
     scopes: scopes.map(({ name, description }) => (description === null ? name : { name, description })),
   };
 }

@@ -39,6 +39,8 @@ export interface Extent {
   readonly organizations: boolean;
   /** E-mail addresses and ids; or all. */
   readonly agents: 'all' | ReadonlySet<string>;
+  /** The organization that the entry of an agent names, by the agent's e-mail address in lower case. */
+  readonly homes?: ReadonlyMap<string, string | undefined>;
   readonly resources: boolean;
   /** Identifiers of the resources whose shares are read; or all. */
   readonly shares: 'all' | ReadonlySet<string>;
@@ -71,6 +73,7 @@ export function extentOf(file: IdentityFile, prune: boolean): Extent {
             ...agents.map(({ email }) => email),
             ...[...grants, ...trustPolicies].map(({ agent }) => agent),
           ]),
+    homes: new Map(agents.map(({ email, organization }) => [keyOfEmail(email), organization])),
     resources: file.resources !== undefined || file.grants !== undefined,
     shares: new Set(shared.map(({ identifier }) => identifier)),
     grants: prunes('grants')
@@ -89,13 +92,14 @@ export async function readLiveState(api: ApplyApi, callerId: string, extent: Ext
   const { agentId, organizationId, allowedScopes } = caller;
   const found = await readAgents(api, extent.agents);
   const agentsById = new Map([caller, ...found].map((agent) => [agent.agentId, agent]));
-  const agents = new Map([...agentsById.values()].map((agent) => [keyOfEmail(agent.email), agent]));
+  const organizations = extent.organizations ? await readOrganizations(api) : undefined;
+  const agents = agentsByEmail([...agentsById.values()], extent.homes, caller, organizations ?? []);
   const idOf = (agent: string) =>
     isUuid(agent) ? agent.toLowerCase() : agents.get(keyOfEmail(agent))?.agentId;
   const resources = extent.resources ? await api.list<LiveResource>('/resources') : [];
   return {
     caller: { agentId, organizationId, isOperator: allowedScopes.includes(operatorScope) },
-    organizations: extent.organizations ? await readOrganizations(api) : undefined,
+    organizations,
     agents,
     agentsById,
     resources,
@@ -104,6 +108,32 @@ export async function readLiveState(api: ApplyApi, callerId: string, extent: Ext
     trustPolicies: await readTrustPolicies(api, extent.trustPolicies, idOf),
     webhooks: extent.webhooks ? await api.get<LiveWebhook[]>('/webhooks') : [],
   };
+}
+
+/**
+ * Several organizations may have an agent with the same address. The file means the one of the organization that its entry names;
+ * without an entry the caller's own, or the only one there is.
+ */
+function agentsByEmail(
+  agents: readonly LiveAgent[],
+  homes: Extent['homes'],
+  caller: LiveAgent,
+  organizations: readonly LiveOrganization[],
+): Map<string, LiveAgent> {
+  const homeOf = (name: string | undefined): string | undefined => {
+    if (name === undefined) return caller.organizationId;
+    if (isUuid(name)) return name.toLowerCase();
+    const named = organizations.filter(({ slug, name: shown }) => slug === name || shown === name);
+    return (named.find(({ slug }) => slug === name) ?? named[0])?.organizationId;
+  };
+  const chosen = new Map<string, LiveAgent>();
+  for (const [email, alike] of Map.groupBy(agents, (agent) => keyOfEmail(agent.email))) {
+    const home = homes?.has(email) ? homeOf(homes.get(email)) : undefined;
+    const own = alike.find(({ organizationId }) => organizationId === (home ?? caller.organizationId));
+    const agent = homes?.has(email) ? own : (own ?? (alike.length === 1 ? alike[0] : undefined));
+    if (agent) chosen.set(email, agent);
+  }
+  return chosen;
 }
 
 async function readOrganizations(api: ApplyApi): Promise<LiveOrganization[] | undefined> {
@@ -129,7 +159,10 @@ async function readAgents(api: ApplyApi, wanted: Extent['agents']): Promise<Live
   const batches = Array.from({ length: Math.ceil(ids.length / pageSize) }, (_, index) =>
     ids.slice(index * pageSize, (index + 1) * pageSize).join(','),
   );
-  const queries = [...batches.map((batch) => ({ ids: batch })), ...emails.map((email) => ({ email }))];
+  const queries = [
+    ...batches.map((batch) => ({ ids: batch })),
+    ...emails.map((email) => ({ email, limit: pageSize })),
+  ];
   const pages = await inParallel(queries, (query) => api.page<LiveAgent>('/agents', query));
   return pages.flatMap(({ data }) => data);
 }

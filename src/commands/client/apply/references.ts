@@ -1,13 +1,13 @@
 /** How entries name other things: slugs, names, e-mail addresses, identifiers and ids, resolved to one key per thing. */
 import { isUuid } from '../../../kernel/ids.ts';
 import { quoted } from '../../terminal.ts';
-import { keyOfEmail, type LiveResource } from './file/entries.ts';
+import { keyOfEmail, type LiveAgent, type LiveResource } from './file/entries.ts';
 import type { IdentityFile, Problems } from './file/identity-file.ts';
 import { suggestion } from './file/nearest.ts';
 import type { LiveState } from './live-state.ts';
 
 export interface Reference {
-  /** Of an organization: its id, or `new:` and its slug. Of an agent: its e-mail address in lower case. Of a resource: its identifier. */
+  /** Of an organization: its id, or `new:` and its slug. Of an agent: its e-mail address in lower case, or its id. Of a resource: its identifier. */
   readonly key: string;
   /** For people. */
   readonly label: string;
@@ -71,11 +71,19 @@ export function createReferences(file: IdentityFile, live: LiveState, problems: 
     return undefined;
   };
 
+  /** The id, where the address means an agent of another organization. */
+  const keyOf = ({ agentId, email }: LiveAgent): string =>
+    agents.get(keyOfEmail(email))?.agentId === agentId ? keyOfEmail(email) : agentId;
+
   const agent: References['agent'] = (text, at) => {
     const found = isUuid(text) ? agentsById.get(text.toLowerCase()) : agents.get(keyOfEmail(text));
-    if (found) return { key: keyOfEmail(found.email), label: found.email };
+    if (found) return { key: keyOf(found), label: found.email };
     const email = fileEmails.get(keyOfEmail(text));
     if (email !== undefined) return { key: keyOfEmail(email), label: email };
+    if ([...agentsById.values()].some((one) => keyOfEmail(one.email) === keyOfEmail(text))) {
+      problems.add(at, `several organizations have an agent ${quoted(text)}; give its id`);
+      return undefined;
+    }
     problems.add(at, `there is no agent ${quoted(text)}${suggestion(text, fileEmails.values())}`);
     return undefined;
   };
@@ -98,7 +106,7 @@ export function createReferences(file: IdentityFile, live: LiveState, problems: 
     resourceOf: (key) => byIdentifier.get(key),
     ids: {
       organizations: new Map(),
-      agents: new Map([...agents].map(([key, { agentId }]) => [key, agentId])),
+      agents: new Map([...agentsById.values()].map((one) => [keyOf(one), one.agentId])),
       resources: new Map(live.resources.map(({ identifier, resourceId }) => [identifier, resourceId])),
     },
   };

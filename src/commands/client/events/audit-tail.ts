@@ -1,5 +1,5 @@
 /** `countersign audit tail`: the audit events of the organization while they happen, one line each. */
-import { auditOnlyEvents, webhookEvents } from '../../../contract/events.ts';
+import { auditEvents } from '../../../contract/events.ts';
 import type { Environment } from '../../../kernel/config/config.ts';
 import { isUuid } from '../../../kernel/ids.ts';
 import { CommandError, exitCodes } from '../../command-error.ts';
@@ -59,9 +59,7 @@ function filterOf({ action, agent, outcome }: TailOptions): (event: AuditEvent) 
 
 const isKnown = (action: string): boolean => {
   const prefix = action.endsWith('*') ? action.slice(0, -1) : undefined;
-  return [...webhookEvents, ...auditOnlyEvents].some((name) =>
-    prefix === undefined ? name === action : name.startsWith(prefix),
-  );
+  return auditEvents.some((name) => (prefix === undefined ? name === action : name.startsWith(prefix)));
 };
 
 /** The columns that every event has, then its own facts. */

@@ -1,5 +1,5 @@
 /** `countersign listen`: delivers the events of the organization to a local address, signed as webhooks are. */
-import { auditOnlyEvents, webhookEvents } from '../../../contract/events.ts';
+import { auditEvents, webhookEventOf, webhookEvents } from '../../../contract/events.ts';
 import { pageSizes } from '../../../contract/limits.ts';
 import type { Environment } from '../../../kernel/config/config.ts';
 import { envelopeOf } from '../../../kernel/delivery/envelope.ts';
@@ -38,12 +38,13 @@ export async function listenTo(env: Environment, options: ListenOptions): Promis
   if (target === undefined) return print(secret);
 
   // One type is selected by the server, several are selected here.
-  const feed = await openFeed(connection, { action: types.size === 1 ? [...types][0] : undefined });
+  const actions = actionsOf(types);
+  const feed = await openFeed(connection, { action: actions.size === 1 ? [...actions][0] : undefined });
   const toEnvelope = (event: AuditEvent): Envelope | undefined =>
-    types.has(event.action)
+    actions.has(event.action)
       ? envelopeOf({ ...event, organizationId, type: event.action, data: event.metadata })
       : undefined;
-  const recent = replay === 0 ? [] : await readRecent(connection, organizationId, types, replay);
+  const recent = replay === 0 ? [] : await readRecent(connection, organizationId, actions, replay);
 
   let [delivered, failed, waiting] = [0, 0, recent.length];
   endOnInterrupt(
@@ -128,6 +129,10 @@ function readTypes(text: string | undefined): ReadonlySet<string> {
   return new Set(found);
 }
 
+/** The actions of the audit log that become these events. */
+const actionsOf = (types: ReadonlySet<string>): ReadonlySet<string> =>
+  new Set(auditEvents.filter((action) => types.has(webhookEventOf(action) ?? '')));
+
 function readReplay(text: string | undefined): number {
   const count = text === undefined ? 0 : Number(text);
   if ((text === undefined || /^\d+$/.test(text)) && count <= maxReplay) return count;
@@ -137,29 +142,28 @@ function readReplay(text: string | undefined): number {
   );
 }
 
-/** The last events of these types, oldest first. A list has one filter: one request for each group, or type. */
+/** The last events of these actions, oldest first. A list has one filter: one request for each group, or type. */
 async function readRecent(
   connection: Connection,
   organizationId: string,
-  types: ReadonlySet<string>,
+  actions: ReadonlySet<string>,
   count: number,
 ): Promise<AuditEvent[]> {
-  const groups = Map.groupBy(types, (type) => type.slice(0, type.indexOf('.')));
+  const groups = Map.groupBy(actions, (action) => action.slice(0, action.indexOf('.')));
   const whole = (group: string, chosen: readonly string[]) =>
-    [...webhookEvents, ...auditOnlyEvents].filter((type) => type.startsWith(`${group}.`)).length ===
-    chosen.length;
+    auditEvents.filter((action) => action.startsWith(`${group}.`)).length === chosen.length;
   const filters = [...groups].flatMap(([group, chosen]) => (whole(group, chosen) ? [`${group}.*`] : chosen));
   const events: AuditEvent[] = [];
   for (const action of filters) {
     const limit = Math.min(count, pageSizes.audit.max);
     const { data } = await connection.call<{ data?: unknown }>('GET', '/audit', {
-      query: { organizationId, action, outcome: 'success', limit },
+      query: { organizationId, action, limit },
     });
     if (!Array.isArray(data)) throw new CommandError(`${connection.url} sent no list of events`);
     events.push(...data.map((event) => readAuditEvent(event, connection.url)));
   }
   return events
-    .filter(({ action }) => types.has(action))
+    .filter(({ action }) => actions.has(action))
     .sort((one, other) => orderOf(one).localeCompare(orderOf(other)))
     .slice(-count);
 }

@@ -85,10 +85,10 @@ export function createAdmission(deps: OidcDeps): Admit {
     if (selected.policy) context.policy = selected.policy;
     if ('problem' in selected)
       return failToken(codes.token, selected.publicMessage ?? uniformMessage, selected.problem);
-    const { agentId, singleUse } = selected.policy;
+    const { agentId, singleUse, rateLimitPerMinute } = selected.policy;
     if (singleUse && (await isUsed(db, singleUseKeysOf(token, selected.policy))))
       return failToken(codes.token, uniformMessage, usedBefore);
-    await assertion.countAgainst({ clientId: agentId });
+    await assertion.countAgainst({ clientId: agentId, rateLimitPerMinute });
     context.actor = { ...assertion.origin, agentId };
     return { token, selected };
   };

@@ -34,7 +34,7 @@ interface PolicyRequest {
 }
 
 export interface SelectedPolicy {
-  readonly policy: TrustPolicy;
+  readonly policy: RankedPolicy;
   readonly verified: VerifiedToken;
 }
 

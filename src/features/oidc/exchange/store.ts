@@ -7,7 +7,13 @@ import type { TrustPolicy } from '../schema.ts';
 import type { SingleUseKeys } from './single-use-keys.ts';
 
 /** `rank`: the position among its organization's policies, 1 for the oldest. */
-export type RankedPolicy = TrustPolicy & { readonly rank: number };
+export type RankedPolicy = TrustPolicy & {
+  readonly rank: number;
+  /** Of its agent. */
+  readonly rateLimitPerMinute: number | null;
+};
+
+const rateLimit = sql`(select rate_limit_per_minute from agents where agents.agent_id = p.agent_id) as "rateLimitPerMinute"`;
 
 /** Policies of one agent for one issuer, oldest first. */
 export const findPoliciesOfAgent = (
@@ -18,7 +24,8 @@ export const findPoliciesOfAgent = (
 ): Promise<RankedPolicy[]> =>
   db.many(
     'oidc.findPoliciesOfAgent',
-    sql`select ${policyColumns}, row_number() over (order by p.created_at, p.policy_id) as rank ${fromPolicies}
+    sql`select ${policyColumns}, ${rateLimit}, row_number() over (order by p.created_at, p.policy_id) as rank
+        ${fromPolicies}
         where p.issuer = ${issuer} and p.agent_id = ${agentId}
         order by p.created_at, p.policy_id limit ${limit}`,
   );
@@ -64,7 +71,7 @@ export const findPoliciesByPrefix = (
           join agents a on a.agent_id = oldest.agent_id
           where organizations.status = 'active' and a.status = 'active' and oldest.audiences && ${audiences}::text[]
         )
-        select ${policyColumns}, ranked.rank
+        select ${policyColumns}, ${rateLimit}, ranked.rank
         from ranked join trust_policies p using (policy_id) left join trust_policy_uses u using (policy_id)
         where ranked.rank <= ${perOrganization}
         order by ranked.rank, p.created_at, p.policy_id limit ${total}`,

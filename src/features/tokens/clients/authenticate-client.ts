@@ -55,8 +55,8 @@ export function createClientAuthentication(
     proof: VerifiedAssertion,
     count: CountAgainst,
   ): Promise<TokenStatus | AuthenticationFailure> => {
-    const { agentId, organizationId } = proof;
-    await count({ clientId: agentId });
+    const { agentId, organizationId, rateLimitPerMinute } = proof;
+    await count({ clientId: agentId, rateLimitPerMinute });
     const isFirstUse = await insertAssertions(db, [proof]);
     if (!isFirstUse(proof)) return authenticationFailure(agentId, usedAssertion);
     const status = await findStatus(statusQuery({ tokenId: nilUuid, agentId, organizationId }));
@@ -100,13 +100,14 @@ const lookupOf = memoize(({ agentId, organizationId, credentialId, secretHash }:
 
 /** All that the agent may hold: a token that it asks for without `scope` would carry the same. */
 const identityOf = memoize((status: TokenStatus): Identity => {
-  const { agentId, organizationId, organizationStatus, planTier } = status;
+  const { agentId, organizationId, organizationStatus, planTier, rateLimitPerMinute } = status;
   const scopes = new Set(scopeLimit(status, undefined));
   return Object.freeze({
     agentId,
     organizationId,
     organizationStatus,
     planTier,
+    rateLimitPerMinute,
     scopes,
     grantableScopes: scopes,
   });

@@ -22,6 +22,7 @@ export interface VerifiedAssertion {
   readonly kind: 'assertion';
   readonly agentId: string;
   readonly organizationId: string;
+  readonly rateLimitPerMinute: number | null;
   readonly keys: AgentKeys['keys'];
   readonly assertionId: string;
   /** The key that signed it. */
@@ -101,8 +102,8 @@ export function createProofVerifier(
     const key = keyOf(proof);
     const now = clock.now();
     const cached = cache.get(key);
+    // A use does not prolong it: a changed rate limit counts after a minute at most.
     if (cached && cached.until > now) {
-      cached.until = now + cachedMs;
       countHit();
       return cached.verified;
     }
@@ -110,13 +111,14 @@ export function createProofVerifier(
     const { agentId, secretHash } = proof;
     const owner = await findOwner(proof);
     if (!owner) return authenticationFailure(agentId, wrongProof);
-    const { credentialId, organizationId, expiresAt } = owner;
+    const { credentialId, organizationId, rateLimitPerMinute, expiresAt } = owner;
     const verified = {
       kind: 'secret',
       agentId,
       secretHash,
       credentialId,
       organizationId,
+      rateLimitPerMinute,
       expiresAt,
     } as const;
     cache.set(key, { verified, until: now + cachedMs });
@@ -137,8 +139,8 @@ export function createProofVerifier(
     if (!verified) return authenticationFailure(agentId, wrongProof);
     if (await isAssertionUsed(db, { agentId, ...verified }))
       return authenticationFailure(agentId, usedAssertion);
-    const { organizationId, keys } = owner;
-    return { kind: 'assertion', agentId, organizationId, keys, ...verified };
+    const { organizationId, rateLimitPerMinute, keys } = owner;
+    return { kind: 'assertion', agentId, organizationId, rateLimitPerMinute, keys, ...verified };
   };
 
   return {

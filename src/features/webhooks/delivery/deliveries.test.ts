@@ -54,7 +54,7 @@ describe('events', () => {
     const byType = new Map(all.received.map((received) => [bodyOf(received).type, bodyOf(received)]));
     assert.deepEqual(
       [...byType.keys()].sort(),
-      webhookEvents.filter((type) => /^(agent|credential|token)\./.test(type)).sort(),
+      webhookEvents.filter((type) => /^(agent|credential|token)\.(?!refused)/.test(type)).sort(),
     );
     assert.equal(all.received.length, 10);
     assert.deepEqual(
@@ -109,7 +109,7 @@ describe('events', () => {
     assert.equal(all.received[0]?.url, '/all?x=1');
   });
 
-  it('of other organizations, refused requests and failed changes are not delivered', async () => {
+  it('of other organizations and failed changes are not delivered; a refused token request is', async () => {
     const receiver = await startReceiver();
     await t.subscribe(receiver.url, ['*']);
     const slug = `other-${randomUUID()}`;
@@ -124,7 +124,7 @@ describe('events', () => {
     await t.drain();
     assert.deepEqual(
       receiver.received.map(bodyOf).map(({ type }) => type),
-      ['agent.created'],
+      ['token.refused', 'agent.created'],
     );
   });
 

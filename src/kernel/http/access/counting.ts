@@ -9,7 +9,13 @@ import type { Identity, RequestContext } from './identity.ts';
 
 export interface Counting {
   /** Against the client, or against the address without one. A request counts once. */
-  countAgainst(reply: FastifyReply, context: RequestContext, clientId: string | undefined): Promise<void>;
+  countAgainst(
+    reply: FastifyReply,
+    context: RequestContext,
+    clientId: string | undefined,
+    /** The client's own limit; without one, the instance's. */
+    perMinute?: number | null,
+  ): Promise<void>;
   /** In the window of a route that has one. */
   countInOwnWindow(
     reply: FastifyReply,
@@ -35,10 +41,10 @@ export function createCounting({ window, metrics }: { window: RateWindow; metric
   };
 
   return {
-    async countAgainst(reply, context, clientId) {
+    async countAgainst(reply, context, clientId, perMinute) {
       // A handler may call this twice: its batch is retried item by item when another item fails.
       if (!context.counted) {
-        const state = window.count(subjectOf(context, clientId));
+        const state = window.count(subjectOf(context, clientId), perMinute ?? undefined);
         context.counted = state instanceof Promise ? await state : state;
       }
       applyWindow(reply, context.counted, clientId);

@@ -14,6 +14,8 @@ export interface Identity {
   readonly organizationId: string;
   readonly organizationStatus: 'active' | 'suspended' | 'deleted';
   readonly planTier: PlanTier;
+  /** The agent's own limit; null: the instance's. A session has a window of its own. */
+  readonly rateLimitPerMinute?: number | null;
   readonly scopes: ReadonlySet<Scope>;
   readonly grantableScopes: ReadonlySet<Scope>;
   /** Absent for a client that authenticated with its credentials, and for a session. */

@@ -1,7 +1,7 @@
-import { Select, SimpleGrid, Stack, TagsInput, TextInput } from '@mantine/core';
+import { NumberInput, Select, SimpleGrid, Stack, TagsInput, TextInput } from '@mantine/core';
 import type { UseFormReturnType } from '@mantine/form';
 import type { Scope } from '../../../api/generated.ts';
-import { type AgentValues, agentTypes, deploymentEnvs } from './agent-form.ts';
+import { type AgentValues, agentTypes, deploymentEnvs, operatorScope } from './agent-form.ts';
 import { ScopeChecks } from './ScopeChecks.tsx';
 
 /** The fields that registering and editing share. The e-mail address cannot change later. */
@@ -54,6 +54,20 @@ export function AgentFields({
         grantable={grantable}
         error={form.errors.allowedScopes}
       />
+      {grantable.includes(operatorScope) && (
+        <NumberInput
+          label="Requests per minute"
+          description="Empty: the server's limit for every agent. Only operators set it."
+          min={1}
+          max={1_000_000}
+          allowDecimal={false}
+          value={form.values.rateLimitPerMinute}
+          onChange={(value) =>
+            form.setFieldValue('rateLimitPerMinute', typeof value === 'number' ? value : '')
+          }
+          error={form.errors.rateLimitPerMinute}
+        />
+      )}
     </Stack>
   );
 }

@@ -46,6 +46,8 @@ export interface AgentValues extends Record<string, unknown> {
   deploymentEnv: NewAgent['deploymentEnv'];
   organization_id: string;
   allowedScopes: string[];
+  /** Empty: the server's limit. */
+  rateLimitPerMinute: number | '';
 }
 
 /** A new agent holds no scope of this server's API unless it is chosen: most agents need only scopes of other APIs. */
@@ -58,6 +60,7 @@ export const newAgentValues = (organizationId: string): AgentValues => ({
   deploymentEnv: 'development',
   organization_id: organizationId,
   allowedScopes: [],
+  rateLimitPerMinute: '',
 });
 
 export const valuesOf = (agent: Agent): AgentValues => ({
@@ -69,6 +72,7 @@ export const valuesOf = (agent: Agent): AgentValues => ({
   deploymentEnv: agent.deploymentEnv,
   organization_id: agent.organizationId,
   allowedScopes: [...agent.allowedScopes],
+  rateLimitPerMinute: agent.rateLimitPerMinute ?? '',
 });
 
 export const toNewAgent = (values: AgentValues): NewAgent => ({
@@ -80,6 +84,7 @@ export const toNewAgent = (values: AgentValues): NewAgent => ({
   deploymentEnv: values.deploymentEnv,
   organization_id: values.organization_id,
   allowedScopes: values.allowedScopes as NonNullable<NewAgent['allowedScopes']>,
+  ...(values.rateLimitPerMinute !== '' && { rateLimitPerMinute: values.rateLimitPerMinute }),
 });
 
 /** Only the fields that differ: narrowing scopes needs more rights than a new version. */
@@ -91,6 +96,7 @@ export function toChange(values: AgentValues, agent: Agent): AgentChange {
     owner: values.owner,
     deploymentEnv: values.deploymentEnv,
     allowedScopes: values.allowedScopes as NonNullable<AgentChange['allowedScopes']>,
+    rateLimitPerMinute: values.rateLimitPerMinute === '' ? null : values.rateLimitPerMinute,
   };
   const differs = ([field, value]: [string, unknown]) =>
     JSON.stringify(comparable(value)) !== JSON.stringify(comparable(agent[field as keyof Agent]));

@@ -29,6 +29,8 @@ export function IdentityTab({ agent }: { readonly agent: Agent }) {
               Version: <TenantText text={agent.version} multiline />,
               Capabilities: <ScopeList scopes={agent.capabilities} />,
               'Scopes of this server': <ScopeList scopes={agent.allowedScopes} />,
+              'Requests per minute':
+                agent.rateLimitPerMinute?.toLocaleString('en') ?? "the server's limit for every agent",
               'Public keys': isGone ? 'none any more' : <OwnKeys document={did.data} did={did.data?.id} />,
               Registered: exactTime(agent.createdAt),
               'Last change': exactTime(agent.updatedAt),

@@ -18,6 +18,7 @@ export interface AgentEntry {
   readonly owner: string;
   readonly deploymentEnv: string;
   readonly allowedScopes?: readonly string[];
+  readonly rateLimitPerMinute?: number | null;
   readonly status?: 'active' | 'suspended' | 'decommissioned';
 }
 
@@ -151,7 +152,16 @@ export interface LiveWebhook {
 /** The fields that a file manages, besides those that identify the entry. */
 export const managedFields = {
   organizations: ['name', 'planTier', 'maxAgents', 'maxTokensPerMonth', 'status'],
-  agents: ['agentType', 'version', 'capabilities', 'owner', 'deploymentEnv', 'allowedScopes', 'status'],
+  agents: [
+    'agentType',
+    'version',
+    'capabilities',
+    'owner',
+    'deploymentEnv',
+    'allowedScopes',
+    'rateLimitPerMinute',
+    'status',
+  ],
   resources: ['name', 'description', 'scopes', 'tokenLifetimeSeconds', 'claims'],
   trustPolicies: [
     'name',

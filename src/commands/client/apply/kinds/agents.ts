@@ -21,13 +21,22 @@ export function planAgents(planning: Planning): Change[] {
   return [...changes, ...prunedAgents(planning).map((agent) => decommission(agent, planning))];
 }
 
-function prunedAgents({ file, live, pruned }: Planning): LiveAgent[] {
-  const kept = new Set(file.agents?.map(({ value }) => keyOfEmail(value.email)));
-  return [...live.agents.values()].filter(
+/** Ids of the agents that exist and have an entry. Other organizations may have agents with the same addresses. */
+const namedBy = ({ file, live }: Planning, isMeant: (entry: AgentEntry) => boolean): Set<string> =>
+  new Set(
+    (file.agents ?? [])
+      .filter(({ value }) => isMeant(value))
+      .flatMap(({ value }) => live.agents.get(keyOfEmail(value.email))?.agentId ?? []),
+  );
+
+function prunedAgents(planning: Planning): LiveAgent[] {
+  const { file, live, pruned } = planning;
+  const kept = namedBy(planning, () => true);
+  return [...live.agentsById.values()].filter(
     (agent) =>
       file.agents !== undefined &&
       pruned?.has(agent.organizationId) &&
-      !kept.has(keyOfEmail(agent.email)) &&
+      !kept.has(agent.agentId) &&
       agent.status !== 'decommissioned' &&
       agent.agentId !== live.caller.agentId &&
       // An operator ends only by an entry of its own.
@@ -37,27 +46,19 @@ function prunedAgents({ file, live, pruned }: Planning): LiveAgent[] {
 
 /** Ids of decommissioned agents, and of those that this plan decommissions: their grants and trust policies have no effect. */
 export function endingAgents(planning: Planning): Set<string> {
-  const { file, live } = planning;
-  const ending = new Set(
-    file.agents
-      ?.filter(({ value }) => value.status === 'decommissioned')
-      .map(({ value }) => keyOfEmail(value.email)),
-  );
-  const ended = [...live.agents.values()].filter(
-    ({ email, status }) => status === 'decommissioned' || ending.has(keyOfEmail(email)),
+  const ending = namedBy(planning, ({ status }) => status === 'decommissioned');
+  const ended = [...planning.live.agentsById.values()].filter(
+    ({ agentId, status }) => status === 'decommissioned' || ending.has(agentId),
   );
   return new Set([...ended, ...prunedAgents(planning)].map(({ agentId }) => agentId));
 }
 
 function planAgent(planning: Planning, { value, at }: Entry<AgentEntry>, owner: Reference): Change[] {
-  const { live, references, problems } = planning;
+  const { live, problems } = planning;
   const found = live.agents.get(keyOfEmail(value.email));
-  if (!found) return value.status === 'decommissioned' ? [] : [creation(value, owner)];
-  if (found.organizationId !== owner.key)
-    problems.add(
-      at(value.organization === undefined ? 'email' : 'organization'),
-      `agent ${value.email} belongs to organization ${references.organizationLabel(found.organizationId)}, and cannot move to ${owner.label}`,
-    );
+  // An agent of another organization with this address is another agent. On a single-tenant instance the server refuses the address.
+  if (!found || found.organizationId !== owner.key)
+    return value.status === 'decommissioned' ? [] : [creation(value, owner)];
   if (found.status === 'decommissioned') {
     if (value.status !== 'decommissioned')
       problems.add(
@@ -74,13 +75,15 @@ function planAgent(planning: Planning, { value, at }: Entry<AgentEntry>, owner: 
 }
 
 function creation(wanted: AgentEntry, owner: Reference): Change {
-  const { organization: _, status = 'active', ...rest } = wanted;
+  // Always sent: the instance's default would give an agent scopes that its file does not name.
+  const complete: AgentEntry = { allowedScopes: [], ...wanted };
+  const { organization: _, status = 'active', ...rest } = complete;
   return {
     action: 'create',
     kind: 'agent',
     name: wanted.email,
     organization: owner.label,
-    fields: additions(fields, wanted),
+    fields: additions(fields, complete),
     async apply({ api, ids }) {
       const body = { ...rest, organization_id: organizationIdOf(ids, owner.key) };
       const { agentId } = await api.create<LiveAgent>('/agents', body);

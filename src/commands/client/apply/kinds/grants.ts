@@ -1,6 +1,6 @@
 import { type Change, labelOf, type Planning, type Running } from '../change.ts';
 import { isSame } from '../compare.ts';
-import { keyOfEmail, type LiveGrant } from '../file/entries.ts';
+import type { LiveGrant } from '../file/entries.ts';
 import { agentIdOf, type Reference, resourceIdOf } from '../references.ts';
 import { endingAgents } from './agents.ts';
 import { createScopeCheck } from './grant-scopes.ts';
@@ -36,7 +36,8 @@ export function planGrants(planning: Planning): Change[] {
   const absent = live.grants.filter(({ agentId, identifier }) => {
     const agent = live.agentsById.get(agentId);
     if (!agent || !pruned.has(agent.organizationId) || ending.has(agentId)) return false;
-    return !kept.has(`${keyOfEmail(agent.email)} ${identifier}`) && !deleted.has(identifier);
+    const { key } = references.agent(agentId, '') ?? { key: agentId };
+    return !kept.has(`${key} ${identifier}`) && !deleted.has(identifier);
   });
   return [...changes, ...absent.map((grant) => deletion(grant, references.agentLabel(grant.agentId)))];
 }
