@@ -16,6 +16,9 @@ export const webhookEvents = [
   'resource.deleted',
   'resource.shared',
   'resource.unshared',
+  'share.offered',
+  'share.accepted',
+  'share.declined',
   'grant.changed',
   'grant.removed',
 ] as const;
@@ -81,6 +84,7 @@ const ofAgent = ['agentType', 'status', 'owner', 'version', 'deploymentEnv'];
 const ofCredential = ['credentialId', 'credentialType', 'scopes', 'expiresAt'];
 const ofToken = ['tokenId', 'scope', 'audience', 'expiresAt'];
 const ofResource = ['resourceId', 'identifier', 'name', 'scopes', 'tokenLifetimeSeconds'];
+const ofShare = ['resourceId', 'identifier', 'organizationId', 'ownerId', 'scopes', 'offeredScopes'];
 const ofGrant = ['resourceId', 'identifier', 'organizationId', 'scopes'];
 
 /** The fields of an event that subscribers get. The type requires a row for each event. */
@@ -100,6 +104,9 @@ export const webhookEventFields: Readonly<Record<WebhookEvent, readonly string[]
   'resource.deleted': ofResource,
   'resource.shared': ofGrant,
   'resource.unshared': ofGrant,
+  'share.offered': ofShare,
+  'share.accepted': ofShare,
+  'share.declined': ofShare,
   'grant.changed': ofGrant,
   'grant.removed': ofGrant,
 };

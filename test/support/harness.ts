@@ -153,7 +153,7 @@ export const consoleFixture = fileURLToPath(new URL('../fixtures/console-build',
 export async function startApp(
   changes: Record<string, string> = {},
   other?: TestApp,
-  options: Pick<AppOptions, 'consoleFolder'> = {},
+  options: Pick<AppOptions, 'consoleFolder' | 'outbound'> = {},
 ): Promise<TestApp> {
   const databaseUrl = other?.databaseUrl ?? (await createDatabase());
   const clock = other?.clock ?? createTestClock();

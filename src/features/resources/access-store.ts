@@ -2,6 +2,7 @@
 import type { Queryable } from '../../kernel/data/db.ts';
 import { prepared, sql } from '../../kernel/data/sql.ts';
 import type { AgentGrant, GrantQuery, HeldScopes, RegisteredResource } from '../../kernel/ports/resources.ts';
+import { shownIdentifier } from './store.ts';
 
 const columns = sql`
   r.resource_id as "resourceId", r.organization_id as "organizationId", r.identifier,
@@ -61,9 +62,9 @@ export interface ComparedGrant {
 export const compareGrants = (db: Queryable, agentId: string, callerId: string): Promise<ComparedGrant[]> =>
   db.many(
     'resources.compareGrants',
-    sql`select r.identifier, r.organization_id as "ownerId", array(select jsonb_object_keys(g.scopes)) as scopes,
+    sql`select ${shownIdentifier} as identifier, r.organization_id as "ownerId", array(select jsonb_object_keys(g.scopes)) as scopes,
           array(select jsonb_object_keys(own.scopes)) as "ownScopes"
         from resource_grants g join resources r using (resource_id)
           left join resource_grants own on own.resource_id = g.resource_id and own.agent_id = ${callerId}
-        where g.agent_id = ${agentId} order by r.identifier`,
+        where g.agent_id = ${agentId} order by 1`,
   );

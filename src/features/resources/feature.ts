@@ -1,6 +1,6 @@
 /**
  * Resources: the customers' own APIs, the organizations that they are shared with, and the grants that say which of their scopes an
- * agent may hold. Owns `resources`, `resource_shares` and `resource_grants`. A grant never exceeds its resource or share: a change that
+ * agent may hold. Owns `resources`, `resource_shares`, `resource_share_offers` and `resource_grants`. A grant never exceeds its resource or share: a change that
  * narrows either narrows the grants in the same transaction. The tokens feature issues the tokens.
  */
 import { isOperator } from '../../kernel/caller.ts';
@@ -9,18 +9,24 @@ import type { ResourceDeps, Resources } from './deps.ts';
 import { createGrantingRule } from './granting-rule.ts';
 import { createGrantService } from './grants.ts';
 import { listUsableGrants } from './grants-store.ts';
+import { createReceivedShareService } from './received-shares.ts';
 import { resourceRoutes } from './routes.ts';
 import { createResourceService } from './service.ts';
+import { shareRoutes } from './share-routes.ts';
 import { createShareService } from './shares.ts';
+import { createVerificationService } from './verification.ts';
 
 export function createResources(deps: ResourceDeps): Resources {
   const refuseGranting = createGrantingRule(deps);
   return {
-    routes: resourceRoutes(
-      createResourceService(deps),
-      createShareService(deps),
-      createGrantService(deps, refuseGranting),
-    ),
+    routes: [
+      ...resourceRoutes(
+        createResourceService(deps),
+        createVerificationService(deps),
+        createGrantService(deps, refuseGranting),
+      ),
+      ...shareRoutes(createShareService(deps), createReceivedShareService(deps)),
+    ],
     access: {
       findGrant: findAgentGrant,
       findGrants: findAgentGrants,

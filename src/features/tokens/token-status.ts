@@ -342,6 +342,9 @@ const invalidations: Readonly<
   // Each grant that loses scopes with its share or resource has an event of its own.
   'resource.shared': 'none',
   'resource.unshared': 'none',
+  'share.offered': 'none',
+  'share.accepted': 'none',
+  'share.declined': 'none',
   'grant.changed': 'grant',
   'grant.removed': 'grant',
 };

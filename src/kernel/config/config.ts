@@ -10,13 +10,20 @@ type Values = { readonly [K in keyof typeof variables]: ValueOf<(typeof variable
 
 export type Config = Omit<
   Values,
-  'jwtPrivateKey' | 'jwtPublicKey' | 'baseUrl' | 'unregisteredResources' | 'databasePreparedStatements'
+  | 'jwtPrivateKey'
+  | 'jwtPublicKey'
+  | 'baseUrl'
+  | 'unregisteredResources'
+  | 'resourceIdentifiers'
+  | 'databasePreparedStatements'
 > & {
   readonly baseUrl: string;
   /** Whether plans may be ordered from the embedded provider, which takes no money. */
   readonly embeddedBilling: boolean;
   /** Whether agents get tokens for audiences that are no registered resource. */
   readonly unregisteredResources: 'allow' | 'refuse';
+  /** Whether the owner of a resource must prove the host of its identifier. */
+  readonly resourceIdentifiers: 'open' | 'verified';
   readonly databasePreparedStatements: boolean;
   readonly signingKeys: KeyPair;
 };
@@ -80,12 +87,17 @@ export function loadConfig(env: Environment): Config {
   }
   if (problems.length > 0) throw new ConfigProblems(problems);
 
+  const resourceIdentifiers = values.resourceIdentifiers ?? (values.multiTenant ? 'verified' : 'open');
   return Object.freeze({
     ...rest,
     baseUrl: values.baseUrl ?? `http://localhost:${values.port}`,
     embeddedBilling: values.billingAllowEmbedded || (values.nodeEnv !== 'production' && !values.multiTenant),
     databasePreparedStatements: values.databasePreparedStatements ?? values.databasePooler === 'none',
-    unregisteredResources: values.unregisteredResources ?? (values.multiTenant ? 'refuse' : 'allow'),
+    resourceIdentifiers,
+    // A pending identifier is like one that nobody registered: no token is issued for it.
+    unregisteredResources:
+      values.unregisteredResources ??
+      (values.multiTenant || resourceIdentifiers === 'verified' ? 'refuse' : 'allow'),
     signingKeys: { privateKey: jwtPrivateKey, publicKey: jwtPublicKey },
   });
 }
