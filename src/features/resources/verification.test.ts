@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { describe, it } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { startApp } from '../../../test/support/harness.ts';
 import { startNameServer } from '../../../test/support/peers/name-server.ts';
 import { startReceiver, trustTestAuthority } from '../../../test/support/peers/receivers.ts';
@@ -22,7 +23,7 @@ const outbound = createOutbound({
   resolver: nameServer.resolver,
   resolve: async () => ['127.0.0.1'],
   isPublic: (address) => address === '127.0.0.1',
-  delay: async () => {},
+  delay: (_, signal) => sleep(50, undefined, { signal }),
 });
 const t = await startApp({ MULTI_TENANT: 'true' }, undefined, { outbound });
 const { call, tenant, resource, offer, accept, adminOf, grant, agentIn, events } = createResourceClient(t);
@@ -76,7 +77,7 @@ describe('a new resource', () => {
     assert.deepEqual([refused.status, refused.json.error], [400, 'invalid_target']);
     // Nor is there a token for the name that stands for it in the database.
     const byName = await tokenFor(owner, `pending:${pending.resourceId}`);
-    assert.deepEqual([byName.status, byName.json.error], [400, 'invalid_target']);
+    assert.equal(byName.status, 400, byName.text);
 
     const unproven = await verify(owner, pending);
     assert.equal(outcome(unproven), '422 RESOURCE_NOT_VERIFIED');
@@ -207,7 +208,7 @@ describe('the proof', () => {
     assert.ok(nameServer.queries.includes('_countersign.receiver.test'));
   });
 
-  it("422 for another resource's token, a longer one, an error page, a redirect, a record of another name, and silence", async () => {
+  it("422 for another resource's token, a longer one, an error page, a redirect, and a record of another name", async () => {
     const owner = await tenant();
     const host = newHost();
     const [one, other] = [
@@ -361,5 +362,22 @@ describe('RESOURCE_IDENTIFIERS', () => {
     const path = `/resources/${pending.resourceId}/verify`;
     const opened = (await old.call('POST', path, owner.token)).json;
     assert.deepEqual([opened.verification.status, opened.verification.method], ['verified', null]);
+  });
+});
+
+describe('name servers that do not answer', () => {
+  it('422 names the problem, and the text of the host is enough', async () => {
+    nameServer.silence();
+    const owner = await tenant();
+    let text = '';
+    const { host } = await textHost(() => text);
+    const pending = await resource(owner, { identifier: `https://${host}/silent` });
+    const { json } = await verify(owner, pending);
+    assert.match(
+      json.details.dns.problem,
+      /^the name servers gave no answer for _countersign\.receiver\.test$/,
+    );
+    text = proofOf(pending);
+    assert.equal((await verify(owner, pending)).json.verification.method, 'well-known');
   });
 });
