@@ -116,7 +116,7 @@ export type IntrospectionRequest = { token: string; token_type_hint?: string | u
 
 export type KeySet = { keys: PublicJwk[] };
 
-export type ListedResourceShare = { resourceId: string; organizationId: string; scopes: string[]; createdAt: string; updatedAt: string; agentCount: number };
+export type ListedResourceShare = { resourceId: string; organizationId: string; scopes: string[]; offeredScopes: string[]; status: "offered" | "accepted"; createdAt: string; updatedAt: string; agentCount: number };
 
 export type Listing = { listingId: string; agentId: string; organizationId: string; title: string; summary: string; description: string; categories: string[]; tags: string[]; capabilities: string[]; agentType: string; version: string; endpoints: { protocol: string; url: string }[]; documentationUrl: string | null; pricing: { model: string; url: string | null }; visibility: "public" | "organization"; verified: boolean; did: string; cardUrl: string; status: "draft" | "published" | "suspended" | "withdrawn"; publishedAt: string | null; createdAt: string; updatedAt: string };
 
@@ -156,7 +156,7 @@ export type NewResourceScope = { name: string; description?: string | null | und
 
 export type NewTrustPolicy = { agentId: string; name: string; provider: "github" | "gitlab" | "kubernetes" | "aws" | "gcp" | "azure" | "spiffe" | "custom"; issuer?: string | undefined; jwksUri?: string | null | undefined; audiences: string[]; subject?: string | null | undefined; conditions?: TrustCondition[] | undefined; scopes: ("agents:read" | "agents:write" | "tokens:read" | "audit:read" | "webhooks:read" | "webhooks:write" | "resources:read" | "resources:write" | "admin:orgs")[]; resources?: TrustPolicyResource[] | undefined; maxTokenAgeSeconds?: number | undefined; singleUse?: boolean | undefined; status?: "active" | "disabled" | undefined };
 
-export type NewWebhookSubscription = { name: string; url: string; events: ("*" | "agent.created" | "agent.updated" | "agent.suspended" | "agent.reactivated" | "agent.decommissioned" | "credential.generated" | "credential.rotated" | "credential.revoked" | "token.issued" | "token.revoked" | "resource.created" | "resource.updated" | "resource.deleted" | "resource.shared" | "resource.unshared" | "grant.changed" | "grant.removed")[] };
+export type NewWebhookSubscription = { name: string; url: string; events: ("*" | "agent.created" | "agent.updated" | "agent.suspended" | "agent.reactivated" | "agent.decommissioned" | "credential.generated" | "credential.rotated" | "credential.revoked" | "token.issued" | "token.revoked" | "resource.created" | "resource.updated" | "resource.deleted" | "resource.shared" | "resource.unshared" | "share.offered" | "share.accepted" | "share.declined" | "grant.changed" | "grant.removed")[] };
 
 export type Nothing = Record<string, unknown>;
 
@@ -206,7 +206,11 @@ export type Product = { name: string; version: string; docs: string; console: st
 
 export type PublicJwk = { kty: "RSA" | "EC" | "OKP"; kid?: string | undefined; use?: "sig" | undefined; alg?: string | undefined; key_ops?: "verify"[] | undefined; ext?: boolean | undefined; crv?: "P-256" | "P-384" | "Ed25519" | undefined; x?: string | undefined; y?: string | undefined; n?: string | undefined; e?: string | undefined };
 
-export type Resource = { resourceId: string; organizationId: string; identifier: string; name: string; description: string | null; scopes: ResourceScope[]; tokenLifetimeSeconds: number; claims: ("agentType" | "capabilities" | "owner" | "deploymentEnv" | "version")[]; createdAt: string; updatedAt: string };
+export type ReceivedShare = { resourceId: string; identifier: string; name: string; verified: boolean; ownerId: string; ownerName: string; ownerSlug: string; scopes: string[]; offeredScopes: string[]; status: "offered" | "accepted"; createdAt: string; updatedAt: string };
+
+export type ReceivedSharePage = { data: ReceivedShare[]; total: number; page: number; limit: number };
+
+export type Resource = { resourceId: string; organizationId: string; identifier: string; name: string; description: string | null; scopes: ResourceScope[]; tokenLifetimeSeconds: number; claims: ("agentType" | "capabilities" | "owner" | "deploymentEnv" | "version")[]; verification: ResourceVerification; createdAt: string; updatedAt: string };
 
 export type ResourceChange = { name?: string | undefined; scopes?: NewResourceScope[] | undefined; description?: string | null | undefined; tokenLifetimeSeconds?: number | undefined; claims?: ("agentType" | "capabilities" | "owner" | "deploymentEnv" | "version")[] | undefined };
 
@@ -216,9 +220,13 @@ export type ResourceScope = { name: string; description: string | null };
 
 export type ResourceScopeNames = { scopes: string[] };
 
-export type ResourceShare = { resourceId: string; organizationId: string; scopes: string[]; createdAt: string; updatedAt: string };
+export type ResourceShare = { resourceId: string; organizationId: string; scopes: string[]; offeredScopes: string[]; status: "offered" | "accepted"; createdAt: string; updatedAt: string };
 
 export type ResourceSharePage = { data: ListedResourceShare[]; total: number; page: number; limit: number };
+
+export type ResourceVerification = { status: "pending" | "verified"; host: string; method: ("dns" | "well-known" | "operator") | null; token: string | null };
+
+export type ResourceVerificationRequest = { approve?: boolean | undefined };
 
 export type Soc2Control = { id: string; name: string; status: "pass" | "fail" | "unknown"; lastChecked: string };
 
@@ -284,12 +292,13 @@ export type WebhookSecretRotation = { overlapSeconds?: number | undefined };
 
 export type WebhookSubscription = { id: string; organization_id: string; name: string; url: string; events: string[]; active: boolean; failure_count: number; previous_secret_expires_at: string | null; created_at: string; updated_at: string };
 
-export type WebhookSubscriptionChange = { name?: string | undefined; url?: string | undefined; events?: ("*" | "agent.created" | "agent.updated" | "agent.suspended" | "agent.reactivated" | "agent.decommissioned" | "credential.generated" | "credential.rotated" | "credential.revoked" | "token.issued" | "token.revoked" | "resource.created" | "resource.updated" | "resource.deleted" | "resource.shared" | "resource.unshared" | "grant.changed" | "grant.removed")[] | undefined; active?: boolean | undefined };
+export type WebhookSubscriptionChange = { name?: string | undefined; url?: string | undefined; events?: ("*" | "agent.created" | "agent.updated" | "agent.suspended" | "agent.reactivated" | "agent.decommissioned" | "credential.generated" | "credential.rotated" | "credential.revoked" | "token.issued" | "token.revoked" | "resource.created" | "resource.updated" | "resource.deleted" | "resource.shared" | "resource.unshared" | "share.offered" | "share.accepted" | "share.declined" | "grant.changed" | "grant.removed")[] | undefined; active?: boolean | undefined };
 
 export type WebhookSubscriptionWithSecret = { id: string; organization_id: string; name: string; url: string; events: string[]; active: boolean; failure_count: number; previous_secret_expires_at: string | null; created_at: string; updated_at: string; signingSecret: string };
 
 /** Parameters of the path, query, body and answer of each operation, by operation id. */
 export interface Operations {
+  acceptShare: { params: { resourceId: string }; query: {  }; body: undefined; response: ReceivedShare };
   addMember: { params: { orgId: string }; query: {  }; body: NewMember; response: Membership };
   authorizationServer: { params: {  }; query: {  }; body: undefined; response: Record<string, unknown> };
   cancelSubscription: { params: {  }; query: { organization_id?: string | undefined }; body: undefined; response: undefined };
@@ -302,6 +311,7 @@ export interface Operations {
   createResource: { params: {  }; query: {  }; body: NewResource; response: Resource };
   createTrustPolicy: { params: {  }; query: {  }; body: NewTrustPolicy; response: TrustPolicy };
   createWebhook: { params: {  }; query: {  }; body: NewWebhookSubscription; response: WebhookSubscriptionWithSecret };
+  declineShare: { params: { resourceId: string }; query: {  }; body: undefined; response: undefined };
   decommissionAgent: { params: { agentId: string }; query: {  }; body: undefined; response: undefined };
   deleteAgentGrant: { params: { agentId: string; resourceId: string }; query: {  }; body: undefined; response: undefined };
   deleteListing: { params: { listingId: string }; query: {  }; body: undefined; response: undefined };
@@ -364,6 +374,7 @@ export interface Operations {
   listOrganizations: { params: {  }; query: { page?: number | undefined; limit?: number | undefined; since?: string | undefined; until?: string | undefined; status?: "active" | "suspended" | "deleted" | undefined }; body: undefined; response: OrganizationPage };
   listPartners: { params: {  }; query: {  }; body: undefined; response: FederationPartner[] };
   listPeople: { params: { orgId: string }; query: { page?: number | undefined; limit?: number | undefined; role?: "admin" | "viewer" | undefined }; body: undefined; response: PersonPage };
+  listReceivedShares: { params: {  }; query: { page?: number | undefined; limit?: number | undefined; status?: "offered" | "accepted" | undefined }; body: undefined; response: ReceivedSharePage };
   listResourceGrants: { params: { resourceId: string }; query: { page?: number | undefined; limit?: number | undefined; scope?: string | undefined }; body: undefined; response: GrantPage };
   listResourceShares: { params: { resourceId: string }; query: { page?: number | undefined; limit?: number | undefined }; body: undefined; response: ResourceSharePage };
   listResources: { params: {  }; query: { page?: number | undefined; limit?: number | undefined; since?: string | undefined; until?: string | undefined; q?: string | undefined }; body: undefined; response: ResourcePage };
@@ -415,6 +426,7 @@ export interface Operations {
   verifyAudit: { params: {  }; query: { fromDate?: string | undefined; toDate?: string | undefined; organizationId?: string | undefined }; body: undefined; response: AuditVerification };
   verifyDelegation: { params: {  }; query: {  }; body: DelegationQuestion; response: VerifiedDelegation };
   verifyPartnerToken: { params: {  }; query: {  }; body: PartnerToken; response: PartnerTokenVerification };
+  verifyResource: { params: { resourceId: string }; query: {  }; body: ResourceVerificationRequest; response: Resource };
 }
 
 export type OperationId = keyof Operations;
@@ -433,6 +445,7 @@ export interface OperationEntry {
 }
 
 export const operations: Readonly<Record<OperationId, OperationEntry>> = {
+  acceptShare: { method: 'POST', path: '/api/v1/shares/{resourceId}/accept', scopes: [] },
   addMember: { method: 'POST', path: '/api/v1/organizations/{orgId}/members', scopes: [] },
   authorizationServer: { method: 'GET', path: '/.well-known/oauth-authorization-server' },
   cancelSubscription: { method: 'DELETE', path: '/api/v1/billing/subscription', scopes: [] },
@@ -445,6 +458,7 @@ export const operations: Readonly<Record<OperationId, OperationEntry>> = {
   createResource: { method: 'POST', path: '/api/v1/resources', scopes: ["resources:write"], idempotencyKey: true },
   createTrustPolicy: { method: 'POST', path: '/api/v1/oidc/trust-policies', scopes: ["agents:write"] },
   createWebhook: { method: 'POST', path: '/api/v1/webhooks', scopes: ["webhooks:write"], idempotencyKey: true },
+  declineShare: { method: 'DELETE', path: '/api/v1/shares/{resourceId}', scopes: [] },
   decommissionAgent: { method: 'DELETE', path: '/api/v1/agents/{agentId}', scopes: ["agents:write"] },
   deleteAgentGrant: { method: 'DELETE', path: '/api/v1/agents/{agentId}/grants/{resourceId}', scopes: ["agents:write"] },
   deleteListing: { method: 'DELETE', path: '/api/v1/marketplace/listings/{listingId}', scopes: ["agents:write"] },
@@ -507,6 +521,7 @@ export const operations: Readonly<Record<OperationId, OperationEntry>> = {
   listOrganizations: { method: 'GET', path: '/api/v1/organizations', scopes: [] },
   listPartners: { method: 'GET', path: '/api/v1/federation/partners', scopes: [] },
   listPeople: { method: 'GET', path: '/api/v1/organizations/{orgId}/people', scopes: [] },
+  listReceivedShares: { method: 'GET', path: '/api/v1/shares', scopes: ["resources:read"] },
   listResourceGrants: { method: 'GET', path: '/api/v1/resources/{resourceId}/grants', scopes: ["resources:read"] },
   listResourceShares: { method: 'GET', path: '/api/v1/resources/{resourceId}/shares', scopes: ["resources:write"] },
   listResources: { method: 'GET', path: '/api/v1/resources', scopes: ["resources:read"] },
@@ -558,4 +573,5 @@ export const operations: Readonly<Record<OperationId, OperationEntry>> = {
   verifyAudit: { method: 'GET', path: '/api/v1/audit/verify', scopes: ["audit:read"] },
   verifyDelegation: { method: 'POST', path: '/api/v1/delegations/verify', scopes: [] },
   verifyPartnerToken: { method: 'POST', path: '/api/v1/federation/verify', scopes: [] },
+  verifyResource: { method: 'POST', path: '/api/v1/resources/{resourceId}/verify', scopes: ["resources:write"] },
 };
