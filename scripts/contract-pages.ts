@@ -60,6 +60,10 @@ export function limitsPage(notice: string): string {
     ['open event streams per organization, in each process', limits.eventStreams.perOrganization],
     ['open event streams in each process', limits.eventStreams.perProcess],
     ['requests that may wait on one connection', limits.pipelinedRequests],
+    ['resources per organization', limits.resource.maxPerOrganization],
+    ['verifications of resources per organization and minute', limits.resource.verificationsPerMinute],
+    ['resources that one organization can newly offer to another in 24 hours', limits.share.offersPerDay],
+    ['hours until a declined share can be offered again', limits.share.declinedHours],
     ['webhook subscriptions per organization', limits.webhooksPerOrganization],
     ['attempts per webhook delivery (`WEBHOOK_MAX_RETRIES`)', limits.webhookAttempts],
     [

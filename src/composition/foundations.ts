@@ -134,6 +134,7 @@ export async function openFoundations(options: {
       schemaFile: join(policies, 'schema.cedarschema'),
       log,
     }),
+    outbound,
     /** For people who sign in to the console. */
     provider,
     async close() {

@@ -69,6 +69,9 @@ export function createRegistry(base: Foundations, { ledger, cache, recordRefusal
   const resources: Resources = createResources({
     ...shared,
     issuer: config.baseUrl,
+    resourceIdentifiers: config.resourceIdentifiers,
+    outbound: base.outbound,
+    requirePermission,
     lockOrganization: organizations.lockPlan,
     organizationOf: organizations.describe,
     agentFor: agents.get,

@@ -16,6 +16,8 @@ export const policyActions = [
   'webhooks:write',
   'resources:grant',
   'agents:grant',
+  'resources:approve',
+  'shares:decide',
 ] as const;
 
 export type PolicyAction = (typeof policyActions)[number];

@@ -78,6 +78,18 @@ const addedErrors = {
   RESOURCE_LIMIT_EXCEEDED: { status: 403, message: 'The organization has the most resources it can have.' },
   GRANT_NOT_FOUND: { status: 404, message: 'The agent has no grant for this resource.' },
   SHARE_NOT_FOUND: { status: 404, message: 'The resource is not shared with this organization.' },
+  SHARE_DECLINED: {
+    status: 409,
+    message: 'The organization declined this share; it can be offered again 24 hours later.',
+  },
+  SHARE_LIMIT_EXCEEDED: {
+    status: 403,
+    message: 'Too many resources were offered to this organization within 24 hours.',
+  },
+  RESOURCE_NOT_VERIFIED: {
+    status: 422,
+    message: 'The host of the identifier does not publish the proof yet.',
+  },
   MEMBER_NOT_FOUND: { status: 404, message: 'The agent is not a member of this organization.' },
   LAST_ADMIN: {
     status: 409,

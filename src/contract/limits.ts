@@ -72,6 +72,14 @@ export const limits = {
     maxScopeLength: 64,
     minTokenSeconds: 60,
     maxTokenSeconds: 3_600,
+    /** They cause outbound requests. */
+    verificationsPerMinute: 30,
+  },
+  share: {
+    /** Resources that one organization can offer to another for the first time within 24 hours: each writes into the other's log. */
+    offersPerDay: 100,
+    /** After a refusal, the owner cannot offer again. */
+    declinedHours: 24,
   },
   peoplePerOrganization: 1_000,
   /** From the start of a sign-in through an OpenID provider to its end. */

@@ -45,7 +45,10 @@ export interface Target {
   /** A webhook subscription of that organization, and a delivery of it. */
   readonly webhookId: string;
   readonly deliveryId: string;
-  /** A resource of that organization, shared with the operator's organization (`recipientId`), and an agent with a grant for it. */
+  /**
+   * A resource of that organization, shared with the operator's organization (`recipientId`), to which one more scope is offered, and an
+   * agent with a grant for it.
+   */
   readonly resourceId: string;
   readonly recipientId: string;
   readonly granteeId: string;
@@ -218,6 +221,12 @@ const ofOrganizationAdmins = (success: string, foreign = '404 ORG_NOT_FOUND') =>
     ...withoutRole,
   });
 
+/** Admins, for their own organization; the share of the target is the operator's. */
+const ofReceivingAdmins = (success: string) => ({
+  ...ofOrganizationAdmins(success, '404 SHARE_NOT_FOUND'),
+  admin: '404 SHARE_NOT_FOUND',
+});
+
 /** Every caller with a token, for its own organization or itself. */
 const ofOwnOrganization = (answer: string, operator = answer) =>
   behindToken({
@@ -268,6 +277,7 @@ export const changesNothing: Readonly<Record<string, string>> = {
   verifyPartnerToken: "answers a question about a partner's token; issues nothing",
   replayWebhookDeliveries: 'this subscription has nothing to replay; replays.test.ts has the event',
   createConsoleLink: 'a link lasts a minute and opens nothing by itself; the session has the event',
+  verifyResource: 'this resource is verified; verification.test.ts has the event',
   testTrustPolicy: 'answers whether a policy accepts a token; issues and marks nothing',
 };
 
@@ -294,6 +304,8 @@ export const writesMore: Readonly<Record<string, string>> = {
   deleteResource: 'each share and grant that ends has its own event',
   putResourceShare: 'both organizations have the event in their logs',
   deleteResourceShare: 'both organizations have the event in their logs',
+  acceptShare: 'both organizations have the event in their logs',
+  declineShare: 'both organizations have the event in their logs',
 };
 
 /** Routes that fail for the operator, whose plan cannot be upgraded. An admin of the target's organization sends the request. */
@@ -1155,6 +1167,22 @@ export const rows: Readonly<Record<string, Row>> = {
       url: `${api}/resources/${resourceId}/shares/${recipientId}`,
     }),
     answers: ofResources('204'),
+  },
+  listReceivedShares: {
+    request: () => ({ method: 'GET', url: `${api}/shares` }),
+    answers: ofResources('200'),
+  },
+  acceptShare: {
+    request: ({ resourceId }) => ({ method: 'POST', url: `${api}/shares/${resourceId}/accept` }),
+    answers: ofReceivingAdmins('200'),
+  },
+  declineShare: {
+    request: ({ resourceId }) => ({ method: 'DELETE', url: `${api}/shares/${resourceId}` }),
+    answers: ofReceivingAdmins('204'),
+  },
+  verifyResource: {
+    request: ({ resourceId }) => ({ method: 'POST', url: `${api}/resources/${resourceId}/verify` }),
+    answers: ofResources('200'),
   },
   listResourceGrants: {
     request: ({ resourceId }) => ({ method: 'GET', url: `${api}/resources/${resourceId}/grants` }),

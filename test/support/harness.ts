@@ -149,7 +149,7 @@ export const newAgent = (changes: Record<string, unknown> = {}) => ({
 /** A console of a few files: the real one takes seconds to build. */
 export const consoleFixture = fileURLToPath(new URL('../fixtures/console-build', import.meta.url));
 
-interface AppChanges extends Pick<AppOptions, 'consoleFolder'> {
+interface AppChanges extends Pick<AppOptions, 'consoleFolder' | 'outbound'> {
   readonly clock?: TestClock;
 }
 

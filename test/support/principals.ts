@@ -199,7 +199,11 @@ export async function createMatrixFixture(t: TestApp): Promise<MatrixFixture> {
          returning resource_id),
        share as (
          insert into resource_shares (resource_id, organization_id, scopes, created_at, updated_at)
-         select resource_id, $4, '{orders:read}', now(), now() from resource)
+         select resource_id, $4, '{orders:read}', now(), now() from resource),
+       offer as (
+         insert into resource_share_offers
+           (resource_id, organization_id, owner_id, scopes, created_at, updated_at, announced_at)
+         select resource_id, $4, $2, '{orders:write}', now(), now(), now() from resource)
        insert into resource_grants
          (agent_id, resource_id, organization_id, scopes, granted_by, created_at, updated_at)
        select $3, resource_id, $2, '{"orders:read":"2026-01-01T00:00:00.000Z"}', $3, now(), now() from resource`,

@@ -4,6 +4,7 @@ export type * from '../../../sdk/typescript/src/generated.ts';
 
 /** The operations that a session can reach. */
 export const operations = {
+  acceptShare: { method: 'POST', path: '/api/v1/shares/{resourceId}/accept' },
   addMember: { method: 'POST', path: '/api/v1/organizations/{orgId}/members' },
   cancelSubscription: { method: 'DELETE', path: '/api/v1/billing/subscription' },
   countWebhookDeliveries: { method: 'GET', path: '/api/v1/webhooks/{id}/deliveries/counts' },
@@ -15,6 +16,7 @@ export const operations = {
   createResource: { method: 'POST', path: '/api/v1/resources' },
   createTrustPolicy: { method: 'POST', path: '/api/v1/oidc/trust-policies' },
   createWebhook: { method: 'POST', path: '/api/v1/webhooks' },
+  declineShare: { method: 'DELETE', path: '/api/v1/shares/{resourceId}' },
   decommissionAgent: { method: 'DELETE', path: '/api/v1/agents/{agentId}' },
   deleteAgentGrant: { method: 'DELETE', path: '/api/v1/agents/{agentId}/grants/{resourceId}' },
   deleteListing: { method: 'DELETE', path: '/api/v1/marketplace/listings/{listingId}' },
@@ -72,6 +74,7 @@ export const operations = {
   listOrganizations: { method: 'GET', path: '/api/v1/organizations' },
   listPartners: { method: 'GET', path: '/api/v1/federation/partners' },
   listPeople: { method: 'GET', path: '/api/v1/organizations/{orgId}/people' },
+  listReceivedShares: { method: 'GET', path: '/api/v1/shares' },
   listResourceGrants: { method: 'GET', path: '/api/v1/resources/{resourceId}/grants' },
   listResourceShares: { method: 'GET', path: '/api/v1/resources/{resourceId}/shares' },
   listResources: { method: 'GET', path: '/api/v1/resources' },
@@ -116,6 +119,7 @@ export const operations = {
   verifyAudit: { method: 'GET', path: '/api/v1/audit/verify' },
   verifyDelegation: { method: 'POST', path: '/api/v1/delegations/verify' },
   verifyPartnerToken: { method: 'POST', path: '/api/v1/federation/verify' },
+  verifyResource: { method: 'POST', path: '/api/v1/resources/{resourceId}/verify' },
 };
 
 export type OperationId = keyof typeof operations;

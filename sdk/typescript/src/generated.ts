@@ -116,7 +116,7 @@ export type IntrospectionRequest = { token: string; token_type_hint?: string | u
 
 export type KeySet = { keys: PublicJwk[] };
 
-export type ListedResourceShare = { resourceId: string; organizationId: string; scopes: string[]; createdAt: string; updatedAt: string; agentCount: number };
+export type ListedResourceShare = { resourceId: string; organizationId: string; scopes: string[]; offeredScopes: string[]; status: "offered" | "accepted"; createdAt: string; updatedAt: string; agentCount: number };
 
 export type Listing = { listingId: string; agentId: string; organizationId: string; title: string; summary: string; description: string; categories: string[]; tags: string[]; capabilities: string[]; agentType: string; version: string; endpoints: { protocol: string; url: string }[]; documentationUrl: string | null; pricing: { model: string; url: string | null }; visibility: "public" | "organization"; verified: boolean; did: string; cardUrl: string; status: "draft" | "published" | "suspended" | "withdrawn"; publishedAt: string | null; createdAt: string; updatedAt: string };
 
@@ -208,7 +208,11 @@ export type Product = { name: string; version: string; docs: string; console: st
 
 export type PublicJwk = { kty: "RSA" | "EC" | "OKP"; kid?: string | undefined; use?: "sig" | undefined; alg?: string | undefined; key_ops?: "verify"[] | undefined; ext?: boolean | undefined; crv?: "P-256" | "P-384" | "Ed25519" | undefined; x?: string | undefined; y?: string | undefined; n?: string | undefined; e?: string | undefined };
 
-export type Resource = { resourceId: string; organizationId: string; identifier: string; name: string; description: string | null; scopes: ResourceScope[]; tokenLifetimeSeconds: number; claims: ("agentType" | "capabilities" | "owner" | "deploymentEnv" | "version")[]; createdAt: string; updatedAt: string };
+export type ReceivedShare = { resourceId: string; identifier: string; name: string; verified: boolean; ownerId: string; ownerName: string; ownerSlug: string; scopes: string[]; offeredScopes: string[]; status: "offered" | "accepted"; createdAt: string; updatedAt: string };
+
+export type ReceivedSharePage = { data: ReceivedShare[]; total: number; page: number; limit: number };
+
+export type Resource = { resourceId: string; organizationId: string; identifier: string; name: string; description: string | null; scopes: ResourceScope[]; tokenLifetimeSeconds: number; claims: ("agentType" | "capabilities" | "owner" | "deploymentEnv" | "version")[]; verification: ResourceVerification; createdAt: string; updatedAt: string };
 
 export type ResourceChange = { name?: string | undefined; scopes?: NewResourceScope[] | undefined; description?: string | null | undefined; tokenLifetimeSeconds?: number | undefined; claims?: ("agentType" | "capabilities" | "owner" | "deploymentEnv" | "version")[] | undefined };
 
@@ -218,9 +222,13 @@ export type ResourceScope = { name: string; description: string | null };
 
 export type ResourceScopeNames = { scopes: string[] };
 
-export type ResourceShare = { resourceId: string; organizationId: string; scopes: string[]; createdAt: string; updatedAt: string };
+export type ResourceShare = { resourceId: string; organizationId: string; scopes: string[]; offeredScopes: string[]; status: "offered" | "accepted"; createdAt: string; updatedAt: string };
 
 export type ResourceSharePage = { data: ListedResourceShare[]; total: number; page: number; limit: number };
+
+export type ResourceVerification = { status: "pending" | "verified"; host: string; method: ("dns" | "well-known" | "operator") | null; token: string | null };
+
+export type ResourceVerificationRequest = { approve?: boolean | undefined };
 
 export type Soc2Control = { id: string; name: string; status: "pass" | "fail" | "unknown"; lastChecked: string };
 
@@ -292,6 +300,7 @@ export type WebhookSubscriptionWithSecret = { id: string; organization_id: strin
 
 /** Parameters of the path, query, body and answer of each operation, by operation id. */
 export interface Operations {
+  acceptShare: { params: { resourceId: string }; query: {  }; body: undefined; response: ReceivedShare };
   addMember: { params: { orgId: string }; query: {  }; body: NewMember; response: Membership };
   authorizationServer: { params: {  }; query: {  }; body: undefined; response: Record<string, unknown> };
   cancelSubscription: { params: {  }; query: { organization_id?: string | undefined }; body: undefined; response: undefined };
@@ -304,6 +313,7 @@ export interface Operations {
   createResource: { params: {  }; query: {  }; body: NewResource; response: Resource };
   createTrustPolicy: { params: {  }; query: {  }; body: NewTrustPolicy; response: TrustPolicy };
   createWebhook: { params: {  }; query: {  }; body: NewWebhookSubscription; response: WebhookSubscriptionWithSecret };
+  declineShare: { params: { resourceId: string }; query: {  }; body: undefined; response: undefined };
   decommissionAgent: { params: { agentId: string }; query: {  }; body: undefined; response: undefined };
   deleteAgentGrant: { params: { agentId: string; resourceId: string }; query: {  }; body: undefined; response: undefined };
   deleteListing: { params: { listingId: string }; query: {  }; body: undefined; response: undefined };
@@ -366,6 +376,7 @@ export interface Operations {
   listOrganizations: { params: {  }; query: { page?: number | undefined; limit?: number | undefined; since?: string | undefined; until?: string | undefined; status?: "active" | "suspended" | "deleted" | undefined }; body: undefined; response: OrganizationPage };
   listPartners: { params: {  }; query: {  }; body: undefined; response: FederationPartner[] };
   listPeople: { params: { orgId: string }; query: { page?: number | undefined; limit?: number | undefined; role?: "admin" | "viewer" | undefined }; body: undefined; response: PersonPage };
+  listReceivedShares: { params: {  }; query: { page?: number | undefined; limit?: number | undefined; status?: "offered" | "accepted" | undefined }; body: undefined; response: ReceivedSharePage };
   listResourceGrants: { params: { resourceId: string }; query: { page?: number | undefined; limit?: number | undefined; scope?: string | undefined }; body: undefined; response: GrantPage };
   listResourceShares: { params: { resourceId: string }; query: { page?: number | undefined; limit?: number | undefined }; body: undefined; response: ResourceSharePage };
   listResources: { params: {  }; query: { page?: number | undefined; limit?: number | undefined; since?: string | undefined; until?: string | undefined; q?: string | undefined }; body: undefined; response: ResourcePage };
@@ -417,6 +428,7 @@ export interface Operations {
   verifyAudit: { params: {  }; query: { fromDate?: string | undefined; toDate?: string | undefined; organizationId?: string | undefined }; body: undefined; response: AuditVerification };
   verifyDelegation: { params: {  }; query: {  }; body: DelegationQuestion; response: VerifiedDelegation };
   verifyPartnerToken: { params: {  }; query: {  }; body: PartnerToken; response: PartnerTokenVerification };
+  verifyResource: { params: { resourceId: string }; query: {  }; body: ResourceVerificationRequest; response: Resource };
 }
 
 export type OperationId = keyof Operations;
@@ -435,6 +447,7 @@ export interface OperationEntry {
 }
 
 export const operations: Readonly<Record<OperationId, OperationEntry>> = {
+  acceptShare: { method: 'POST', path: '/api/v1/shares/{resourceId}/accept', scopes: [] },
   addMember: { method: 'POST', path: '/api/v1/organizations/{orgId}/members', scopes: [] },
   authorizationServer: { method: 'GET', path: '/.well-known/oauth-authorization-server' },
   cancelSubscription: { method: 'DELETE', path: '/api/v1/billing/subscription', scopes: [] },
@@ -447,6 +460,7 @@ export const operations: Readonly<Record<OperationId, OperationEntry>> = {
   createResource: { method: 'POST', path: '/api/v1/resources', scopes: ["resources:write"], idempotencyKey: true },
   createTrustPolicy: { method: 'POST', path: '/api/v1/oidc/trust-policies', scopes: ["agents:write"] },
   createWebhook: { method: 'POST', path: '/api/v1/webhooks', scopes: ["webhooks:write"], idempotencyKey: true },
+  declineShare: { method: 'DELETE', path: '/api/v1/shares/{resourceId}', scopes: [] },
   decommissionAgent: { method: 'DELETE', path: '/api/v1/agents/{agentId}', scopes: ["agents:write"] },
   deleteAgentGrant: { method: 'DELETE', path: '/api/v1/agents/{agentId}/grants/{resourceId}', scopes: ["agents:write"] },
   deleteListing: { method: 'DELETE', path: '/api/v1/marketplace/listings/{listingId}', scopes: ["agents:write"] },
@@ -509,6 +523,7 @@ export const operations: Readonly<Record<OperationId, OperationEntry>> = {
   listOrganizations: { method: 'GET', path: '/api/v1/organizations', scopes: [] },
   listPartners: { method: 'GET', path: '/api/v1/federation/partners', scopes: [] },
   listPeople: { method: 'GET', path: '/api/v1/organizations/{orgId}/people', scopes: [] },
+  listReceivedShares: { method: 'GET', path: '/api/v1/shares', scopes: ["resources:read"] },
   listResourceGrants: { method: 'GET', path: '/api/v1/resources/{resourceId}/grants', scopes: ["resources:read"] },
   listResourceShares: { method: 'GET', path: '/api/v1/resources/{resourceId}/shares', scopes: ["resources:write"] },
   listResources: { method: 'GET', path: '/api/v1/resources', scopes: ["resources:read"] },
@@ -560,4 +575,5 @@ export const operations: Readonly<Record<OperationId, OperationEntry>> = {
   verifyAudit: { method: 'GET', path: '/api/v1/audit/verify', scopes: ["audit:read"] },
   verifyDelegation: { method: 'POST', path: '/api/v1/delegations/verify', scopes: [] },
   verifyPartnerToken: { method: 'POST', path: '/api/v1/federation/verify', scopes: [] },
+  verifyResource: { method: 'POST', path: '/api/v1/resources/{resourceId}/verify', scopes: ["resources:write"] },
 };

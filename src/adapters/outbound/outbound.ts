@@ -2,6 +2,7 @@
  * The outbound port on undici: connections to public addresses only (connector.ts), no redirects, one timeout for the whole call
  * and a size limit for the response. undici is imported by the first call.
  */
+import type { Resolver } from 'node:dns/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Agent, Dispatcher } from 'undici';
 import { type Span, tracer } from '../../kernel/observability/tracing.ts';
@@ -20,6 +21,8 @@ export interface OutboundOptions {
   readonly allowPrivate: boolean;
   /** Default: the system's name servers. */
   readonly resolve?: Resolve;
+  /** For TXT records. Default: the system's name servers. */
+  readonly resolver?: Resolver;
   /** For tests, which have loopback addresses only. */
   readonly isPublic?: (address: string) => boolean;
   /** Default: a timer. */
@@ -52,6 +55,19 @@ export function createOutbound(options: OutboundOptions): Outbound {
         const problem = problemOf(error, url.host);
         span?.end(problem);
         throw problem;
+      }
+    },
+    async textRecords(name) {
+      const { isLocalName } = await import('./addresses.ts');
+      if (!options.allowPrivate && isLocalName(name)) return [];
+      const { createResolver, resolveText } = await import('./resolve.ts');
+      try {
+        return await resolveText(options.resolver ?? createResolver(), name);
+      } catch (error) {
+        throw new OutboundProblem('unreachable', `the name servers gave no answer for ${name}`, {
+          cause: error,
+          detail: String(error),
+        });
       }
     },
     async close() {

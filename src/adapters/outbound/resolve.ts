@@ -11,7 +11,19 @@ export type Resolve = (name: string) => Promise<readonly string[]>;
 const noRecord = new Set(['ENOTFOUND', 'ENODATA']);
 const noServer = new Set(['ECONNREFUSED', 'EREFUSED']);
 
-export function createResolve(resolver = new Resolver({ timeout: 2_000, tries: 2 })): Resolve {
+export const createResolver = (): Resolver => new Resolver({ timeout: 2_000, tries: 2 });
+
+/** The TXT records of a name. */
+export async function resolveText(resolver: Resolver, name: string): Promise<string[]> {
+  try {
+    return (await resolver.resolveTxt(name)).map((parts) => parts.join(''));
+  } catch (error) {
+    if (noRecord.has((error as NodeJS.ErrnoException).code ?? '')) return [];
+    throw error;
+  }
+}
+
+export function createResolve(resolver = createResolver()): Resolve {
   const answerOf = async (query: Promise<string[]>): Promise<string[] | undefined> => {
     try {
       return await query;

@@ -9,6 +9,7 @@ import {
   type ResourceClaim,
   resourceClaims,
 } from '../../kernel/ports/resources.ts';
+import { shownIdentifier } from './store.ts';
 
 const columns = sql`
   r.resource_id as "resourceId", r.organization_id as "organizationId", r.identifier,
@@ -86,13 +87,13 @@ const sameClaims = join(
 export const compareGrants = (db: Queryable, agentId: string, callerId: string): Promise<ComparedGrant[]> =>
   db.many(
     'resources.compareGrants',
-    sql`select r.identifier, r.organization_id as "ownerId", r.claims,
+    sql`select ${shownIdentifier} as identifier, r.organization_id as "ownerId", r.claims,
           array(select jsonb_object_keys(g.scopes)) as scopes,
           array(select jsonb_object_keys(own.scopes)) as "ownScopes"
         from resource_grants g join resources r using (resource_id) join agents a on a.agent_id = g.agent_id
           left join (resource_grants own join agents c on c.agent_id = own.agent_id)
             on own.resource_id = g.resource_id and own.agent_id = ${callerId} and ${sameClaims}
-        where g.agent_id = ${agentId} order by r.identifier`,
+        where g.agent_id = ${agentId} order by 1`,
   );
 
 /** The scopes that the caller can pass on to the agent, or take from it, by a grant of its own. */
@@ -119,9 +120,9 @@ export const findGrantsCarrying = (
 ): Promise<ComparedGrant[]> =>
   db.many(
     'resources.findGrantsCarrying',
-    sql`select r.identifier, r.organization_id as "ownerId", r.claims,
+    sql`select ${shownIdentifier} as identifier, r.organization_id as "ownerId", r.claims,
           array(select jsonb_object_keys(g.scopes)) as scopes, '{}'::text[] as "ownScopes",
           array(select unnest(r.claims) intersect select unnest(${claims}::text[])) as "changedClaims"
         from resource_grants g join resources r using (resource_id)
-        where g.agent_id = ${agentId} and r.claims && ${claims}::text[] order by r.identifier`,
+        where g.agent_id = ${agentId} and r.claims && ${claims}::text[] order by 1`,
   );

@@ -5,22 +5,23 @@ import type { Page } from '../../kernel/http/page.ts';
 import type { RouteEntry } from '../../kernel/http/route.ts';
 import type { Ids } from '../../kernel/ids.ts';
 import type { Ledger } from '../../kernel/ledger.ts';
-import type { MayGrant, Role } from '../../kernel/policy.ts';
+import type { MayGrant, RequirePermission, Role } from '../../kernel/policy.ts';
+import type { Outbound } from '../../kernel/ports/outbound.ts';
 import type { ResourceAccess } from '../../kernel/ports/resources.ts';
 import type { FindPolicyPower } from '../../kernel/ports/trust-policies.ts';
 import type {
   AgentGrantQuery,
   Grant,
   GrantQuery,
-  ListedShare,
   ListQuery,
   NewResource,
   Resource,
   ResourceChange,
   ResourceQuery,
   ScopeNames,
-  Share,
+  VerificationRequest,
 } from './schema.ts';
+import type { ListedShare, ReceivedShare, ReceivedShareQuery, Share } from './share-schema.ts';
 
 export interface GrantedAgent {
   readonly agentId: string;
@@ -34,6 +35,11 @@ export interface ResourceDeps {
   readonly ids: Ids;
   readonly ledger: Ledger;
   readonly issuer: string;
+  /** Whether the owner of a resource must prove the host of its identifier. */
+  readonly resourceIdentifiers: 'open' | 'verified';
+  /** Asks the host of an identifier for its proof. */
+  readonly outbound: Outbound;
+  readonly requirePermission: RequirePermission;
   /** Locks the organization until the transaction ends, so that concurrent requests cannot exceed its limit of resources. */
   lockOrganization(tx: Tx, organizationId: string): Promise<object | undefined>;
   /** Undefined when there is no such organization. */
@@ -66,6 +72,18 @@ export interface ResourceService {
   get(caller: Caller, resourceId: string): Promise<Resource>;
   update(caller: Caller, resourceId: string, change: ResourceChange): Promise<Resource>;
   remove(caller: Caller, resourceId: string): Promise<void>;
+}
+
+export interface VerificationService {
+  verify(caller: Caller, resourceId: string, request: VerificationRequest): Promise<Resource>;
+}
+
+/** For the organization that resources are shared with. */
+export interface ReceivedShareService {
+  list(caller: Caller, query: ReceivedShareQuery): Promise<Page<ReceivedShare>>;
+  accept(caller: Caller, resourceId: string): Promise<ReceivedShare>;
+  /** Declines an offer, or leaves a share. */
+  decline(caller: Caller, resourceId: string): Promise<void>;
 }
 
 export interface ShareService {

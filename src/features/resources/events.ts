@@ -1,23 +1,36 @@
 /** The events of resources, shares and grants. */
 import type { EventType } from '../../contract/events.ts';
-import type { Actor, Caller } from '../../kernel/caller.ts';
+import { type Actor, type Caller, isOperator } from '../../kernel/caller.ts';
 import type { LedgerEntry } from '../../kernel/domain-event.ts';
 import { nilUuid } from '../../kernel/ids.ts';
 import type { StoredGrant } from './grants-store.ts';
-import type { Resource, Share } from './schema.ts';
+import type { Resource } from './schema.ts';
+import type { Share } from './share-schema.ts';
 
-/** The event of the owner that changed a share or a grant. */
+/** The event of the owner, or of the receiver of a share, that changed a share or a grant. */
 export type Reason = Extract<
   EventType,
-  'resource.updated' | 'resource.deleted' | 'resource.shared' | 'resource.unshared'
+  | 'resource.updated'
+  | 'resource.deleted'
+  | 'resource.shared'
+  | 'resource.unshared'
+  | 'share.accepted'
+  | 'share.declined'
 >;
 
-/** In the log of an organization that uses another's resource: it learns of the change, not which agent made it and from which address. */
-const owner: Actor = { requestId: 'shared-resource', ipAddress: '127.0.0.1', userAgent: 'countersign' };
+/** In the log of the other organization of a share: it learns of the change, not which agent made it and from which address. */
+const otherOrganization: Actor = {
+  requestId: 'shared-resource',
+  ipAddress: '127.0.0.1',
+  userAgent: 'countersign',
+};
 
-/** The caller itself in the logs of its own organization and of the organization that owns the resource. */
+/** The caller itself in the log of its own organization; an operator also in that of the organization that owns the resource. */
 const actorFor = (caller: Caller, resource: Resource, organizationId: string): Actor =>
-  [caller.organizationId, resource.organizationId].includes(organizationId) ? caller : owner;
+  organizationId === caller.organizationId ||
+  (isOperator(caller) && organizationId === resource.organizationId)
+    ? caller
+    : otherOrganization;
 
 export function resourceEvent(
   caller: Caller,
@@ -38,31 +51,49 @@ export function resourceEvent(
   };
 }
 
+type ShareEvent =
+  | 'resource.shared'
+  | 'resource.unshared'
+  | 'share.offered'
+  | 'share.accepted'
+  | 'share.declined';
+
+/** The scopes in force, and for an offer those that wait. */
+type SharedScopes = Pick<Share, 'organizationId' | 'scopes'> & { readonly offeredScopes?: readonly string[] };
+
 /** One for the organization that owns the resource, and one for the organization that it is shared with. */
-export function shareEvents(
+export const shareEvents = (
   caller: Caller,
-  type: 'resource.shared' | 'resource.unshared',
+  type: ShareEvent,
   resource: Resource,
-  { organizationId, scopes }: Share,
+  share: SharedScopes,
   reason?: Reason,
-): LedgerEntry[] {
+): LedgerEntry[] =>
+  [resource.organizationId, share.organizationId].map((log) =>
+    shareEvent(caller, type, resource, share, log, reason),
+  );
+
+/** For one of the two. */
+export function shareEvent(
+  caller: Caller,
+  type: ShareEvent,
+  resource: Resource,
+  { organizationId, scopes, offeredScopes }: SharedScopes,
+  log: string,
+  reason?: Reason,
+): LedgerEntry {
   const { resourceId, identifier } = resource;
+  const actor = actorFor(caller, resource, log);
   const metadata = {
     resourceId,
     identifier,
     organizationId,
     ownerId: resource.organizationId,
     scopes,
+    ...(offeredScopes && { offeredScopes }),
     ...(reason && { reason }),
   };
-  return [resource.organizationId, organizationId].map((log) => {
-    const actor = actorFor(caller, resource, log);
-    return {
-      actor,
-      type,
-      subject: { organizationId: log, agentId: actor.agentId ?? nilUuid, metadata },
-    };
-  });
+  return { actor, type, subject: { organizationId: log, agentId: actor.agentId ?? nilUuid, metadata } };
 }
 
 /** `grant`: as it is now, or as it was before its removal. */

@@ -1,6 +1,6 @@
 /**
  * Resources: the customers' own APIs, the organizations that they are shared with, and the grants that say which of their scopes an
- * agent may hold. Owns `resources`, `resource_shares` and `resource_grants`. A grant never exceeds its resource or share: a change that
+ * agent may hold. Owns `resources`, `resource_shares`, `resource_share_offers` and `resource_grants`. A grant never exceeds its resource or share: a change that
  * narrows either narrows the grants in the same transaction. The tokens feature issues the tokens.
  */
 import { isOperator } from '../../kernel/caller.ts';
@@ -10,21 +10,30 @@ import type { ResourceDeps, Resources } from './deps.ts';
 import { createGrantingRule, createRefusalRecorder } from './granting-rule.ts';
 import { createGrantService } from './grants.ts';
 import { listUsableGrants } from './grants-store.ts';
+import { createReceivedShareService } from './received-shares.ts';
 import { createRevocation } from './revocation.ts';
 import { resourceRoutes } from './routes.ts';
 import { createResourceService } from './service.ts';
+import { shareRoutes } from './share-routes.ts';
 import { createShareService } from './shares.ts';
+import { createVerificationService } from './verification.ts';
 
 export function createResources(deps: ResourceDeps): Resources {
   const refuseGranting = createGrantingRule(deps);
   const revokeGrants = createRevocation(refuseGranting);
   const recordingRefusals = createRefusalRecorder(deps);
   return {
-    routes: resourceRoutes(
-      recordingRefusals(createResourceService(deps, refuseGranting, revokeGrants)),
-      recordingRefusals(createShareService(deps, revokeGrants)),
-      recordingRefusals(createGrantService(deps, refuseGranting, revokeGrants)),
-    ),
+    routes: [
+      ...resourceRoutes(
+        recordingRefusals(createResourceService(deps, refuseGranting, revokeGrants)),
+        createVerificationService(deps),
+        recordingRefusals(createGrantService(deps, refuseGranting, revokeGrants)),
+      ),
+      ...shareRoutes(
+        recordingRefusals(createShareService(deps, revokeGrants)),
+        recordingRefusals(createReceivedShareService(deps, revokeGrants)),
+      ),
+    ],
     access: {
       findGrant: findAgentGrant,
       findGrants: findAgentGrants,

@@ -4,6 +4,7 @@ import { type Sql, sql } from '../../kernel/data/sql.ts';
 import { offsetOf } from '../../kernel/http/page.ts';
 import type { HeldScopes } from '../../kernel/ports/resources.ts';
 import type { AgentGrantQuery, Grant, GrantQuery, ListQuery } from './schema.ts';
+import { shownIdentifier } from './store.ts';
 
 /** In the resource's order; an object in the database has no order. */
 const scopeNames = sql`
@@ -11,7 +12,7 @@ const scopeNames = sql`
         where g.scopes ? (scope->>'name') order by position)`;
 
 const columns = sql`
-  g.agent_id as "agentId", g.resource_id as "resourceId", r.identifier, ${scopeNames} as scopes,
+  g.agent_id as "agentId", g.resource_id as "resourceId", ${shownIdentifier} as identifier, ${scopeNames} as scopes,
   g.granted_by as "grantedBy", g.created_at as "createdAt", g.updated_at as "updatedAt"`;
 
 async function listWhere(db: Queryable, name: string, matches: Sql, order: Sql, query: ListQuery) {
@@ -41,11 +42,11 @@ export const listAgentGrants = (db: Queryable, agentId: string, query: AgentGran
     query,
   );
 
-/** Without the grants for resources of organizations that are suspended or deleted: no token is issued for those. */
+/** Without the grants for pending resources and those of organizations that are suspended or deleted: no token is issued for them. */
 export const listUsableGrants = async (db: Queryable, agentId: string, limit: number): Promise<Grant[]> => {
   const ownerActive = sql`exists (
     select from resources r join organizations o on o.organization_id = r.organization_id
-    where r.resource_id = g.resource_id and o.status = 'active')`;
+    where r.resource_id = g.resource_id and r.pending_identifier is null and o.status = 'active')`;
   const { rows } = await listWhere(
     db,
     'listUsableGrants',
@@ -130,6 +131,12 @@ const selected = ({ resourceId, organizationId, agentId }: GrantSelection): Sql 
   resource_id = ${resourceId}
   and (${organizationId ?? null}::uuid is null or organization_id = ${organizationId ?? null})
   and (${agentId ?? null}::uuid is null or agent_id = ${agentId ?? null})`;
+
+export const listGrantsOf = (db: Queryable, selection: GrantSelection): Promise<StoredGrant[]> =>
+  db.many(
+    'resources.listGrants',
+    sql`select ${storedColumns} from resource_grants where ${selected(selection)}`,
+  );
 
 /** Returns the grants as they were. */
 export const deleteGrants = (db: Queryable, selection: GrantSelection): Promise<StoredGrant[]> =>

@@ -29,6 +29,12 @@ export function spellingsOf(identifier: string): readonly [string, string] {
   return [bare, `${bare}/`];
 }
 
+/** With the port, unless it is the scheme's own. */
+export const hostOf = (identifier: string): string => new URL(identifier).host;
+
+/** Names and addresses of the client's own machine: no host can prove them, and none needs to. */
+export const isLoopback = (identifier: string): boolean => loopback.test(new URL(identifier).hostname);
+
 /** The URL parser corrects most other spellings; it adds a slash after a bare host. */
 const isCanonical = (identifier: string, { href, hostname, port }: URL): boolean =>
   (href === identifier || href === `${identifier}/`) &&

@@ -1,6 +1,7 @@
 import Type from '../../contract/json-schema.ts';
+import { limits } from '../../contract/limits.ts';
 import { type RouteEntry, route, scope } from '../../kernel/http/route.ts';
-import type { GrantService, ResourceService, ShareService } from './deps.ts';
+import type { GrantService, ResourceService, VerificationService } from './deps.ts';
 import {
   AgentGrantQuery,
   AgentParams,
@@ -9,7 +10,6 @@ import {
   GrantParams,
   GrantQuery,
   immutableFields,
-  ListQuery,
   NewResource,
   Resource,
   ResourceChange,
@@ -17,22 +17,22 @@ import {
   ResourceParams,
   ResourceQuery,
   ScopeNames,
-  Share,
-  SharePage,
-  ShareParams,
+  VerificationRequest,
 } from './schema.ts';
 
 const common = { tag: 'Resources', limit: 'caller' } as const;
 
 export const resourceRoutes = (
   resources: ResourceService,
-  shares: ShareService,
+  verification: VerificationService,
   grants: GrantService,
 ): RouteEntry[] => [
   route({
     ...common,
     id: 'createResource',
     summary: 'Register an API, so that agents can get tokens for it',
+    description:
+      'Where identifiers must be proven (`RESOURCE_IDENTIFIERS=verified`) the resource is `pending`, and no token is issued for it until it is verified. Several organizations may register the same identifier; the first that verifies it has it.',
     method: 'POST',
     url: '/resources',
     access: scope('resources:write'),
@@ -90,39 +90,18 @@ export const resourceRoutes = (
   }),
   route({
     ...common,
-    id: 'listResourceShares',
-    summary: 'List the organizations that a resource is shared with, newest first',
-    description: 'Of their agents it shows the number, not the names.',
-    method: 'GET',
-    url: '/resources/:resourceId/shares',
+    id: 'verifyResource',
+    summary: "Prove that you control the host of a resource's identifier",
+    description:
+      'Looks for `countersign-verification=<token>`, with the token of `verification`, in the TXT records of `_countersign.<host>` (without the port) and in the text at `https://<host>/.well-known/countersign-verification` (on the port of the identifier). An operator can send `approve` instead. A resource that is verified already is answered as it is.',
+    method: 'POST',
+    url: '/resources/:resourceId/verify',
     access: scope('resources:write'),
-    schema: { params: ResourceParams, query: ListQuery, response: { 200: SharePage } },
-    errors: ['FORBIDDEN', 'RESOURCE_NOT_FOUND'],
-    handler: ({ caller, params, query }) => shares.list(caller, params.resourceId, query),
-  }),
-  route({
-    ...common,
-    id: 'putResourceShare',
-    summary: 'Let another organization grant scopes of a resource to its agents',
-    description: 'A scope that is left out ends in the grants of its agents at once.',
-    method: 'PUT',
-    url: '/resources/:resourceId/shares/:organizationId',
-    access: scope('resources:write'),
-    schema: { params: ShareParams, body: ScopeNames, response: { 200: Share } },
-    errors: ['FORBIDDEN', 'RESOURCE_NOT_FOUND', 'ORG_NOT_FOUND'],
-    handler: ({ caller, params, body }) => shares.put(caller, params, body),
-  }),
-  route({
-    ...common,
-    id: 'deleteResourceShare',
-    summary: "End a share, with all grants of the other organization's agents",
-    method: 'DELETE',
-    url: '/resources/:resourceId/shares/:organizationId',
-    access: scope('resources:write'),
-    quota: 'free',
-    schema: { params: ShareParams, response: { 204: Type.Null() } },
-    errors: ['FORBIDDEN', 'RESOURCE_NOT_FOUND', 'SHARE_NOT_FOUND'],
-    handler: ({ caller, params }) => shares.remove(caller, params),
+    limit: { perMinute: limits.resource.verificationsPerMinute, per: 'organization' },
+    optionalBody: true,
+    schema: { params: ResourceParams, body: VerificationRequest, response: { 200: Resource } },
+    errors: ['FORBIDDEN', 'RESOURCE_NOT_FOUND', 'RESOURCE_ALREADY_EXISTS', 'RESOURCE_NOT_VERIFIED'],
+    handler: ({ caller, params, body }) => verification.verify(caller, params.resourceId, body),
   }),
   route({
     ...common,

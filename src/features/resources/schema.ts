@@ -16,6 +16,10 @@ import {
 } from '../../contract/shapes.ts';
 import { resourceClaims } from '../../kernel/ports/resources.ts';
 
+/** A TXT record, a text on the host itself, or the word of an operator. */
+export const verificationMethods = ['dns', 'well-known', 'operator'] as const;
+export type VerificationMethod = (typeof verificationMethods)[number];
+
 const { maxIdentifierLength, maxScopes, maxScopeLength, minTokenSeconds, maxTokenSeconds } = limits.resource;
 
 /** Checked further by identifier.ts. */
@@ -60,6 +64,33 @@ const ResourceScope = Type.Object(
   { title: 'ResourceScope' },
 );
 
+/** The proof that the owner controls the host of the identifier. */
+const Verification = Type.Object(
+  {
+    status: Type.Unsafe<'pending' | 'verified'>({
+      ...literals(['pending', 'verified']),
+      description: 'no token is issued for a pending resource',
+    }),
+    host: Type.String({
+      description: "the host of the identifier, with its port unless that is the scheme's own",
+      examples: ['api.example.com'],
+    }),
+    method: Nullable(
+      Type.Unsafe<VerificationMethod>({
+        ...literals(verificationMethods),
+        description: 'how the host was proven; null while it is pending, and when no proof was needed',
+      }),
+    ),
+    token: Nullable(
+      Type.String({
+        description:
+          'the host publishes `countersign-verification=<token>`; null when no proof was needed, and for organizations that the resource is shared with',
+      }),
+    ),
+  },
+  { title: 'ResourceVerification' },
+);
+
 export const Resource = Type.Object(
   {
     resourceId: Uuid,
@@ -72,6 +103,7 @@ export const Resource = Type.Object(
     }),
     tokenLifetimeSeconds: TokenLifetime,
     claims: Type.Array(literals(resourceClaims)),
+    verification: Verification,
     createdAt: Timestamp,
     updatedAt: Timestamp,
   },
@@ -121,7 +153,13 @@ export const ResourceChange = Type.Object(
 );
 export type ResourceChange = Static<typeof ResourceChange>;
 
-export const immutableFields = ['resourceId', 'organizationId', 'identifier', 'createdAt'] as const;
+export const immutableFields = [
+  'resourceId',
+  'organizationId',
+  'identifier',
+  'verification',
+  'createdAt',
+] as const;
 
 export const ResourceParams = Type.Object({ resourceId: Uuid });
 export const ResourceQuery = Type.Object({
@@ -148,30 +186,16 @@ export const ScopeNames = Type.Object(
 );
 export type ScopeNames = Static<typeof ScopeNames>;
 
-export const Share = Type.Object(
+/** The proof of the host; an operator's word replaces it. */
+export const VerificationRequest = Type.Object(
   {
-    resourceId: Uuid,
-    organizationId: Uuid,
-    scopes: Type.Array(Type.String()),
-    createdAt: Timestamp,
-    updatedAt: Timestamp,
+    approve: Type.Optional(
+      Type.Boolean({ description: 'operators only: true verifies the resource without a proof of the host' }),
+    ),
   },
-  { title: 'ResourceShare' },
+  { title: 'ResourceVerificationRequest', additionalProperties: false },
 );
-export type Share = Static<typeof Share>;
-/** In the list: what ends with the share. */
-export const ListedShare = Type.Object(
-  {
-    ...Share.properties,
-    agentCount: Type.Integer({
-      description: "how many of the organization's agents hold a grant for the resource",
-    }),
-  },
-  { title: 'ListedResourceShare' },
-);
-export type ListedShare = Static<typeof ListedShare>;
-export const SharePage = PageOf(ListedShare, 'ResourceSharePage');
-export const ShareParams = Type.Object({ resourceId: Uuid, organizationId: Uuid });
+export type VerificationRequest = Static<typeof VerificationRequest>;
 
 export { Grant };
 export const GrantPage = PageOf(Grant, 'GrantPage');

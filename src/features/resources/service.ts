@@ -13,18 +13,20 @@ import { type ResourceClaim, resourceClaims } from '../../kernel/ports/resources
 import type { ResourceDeps, ResourceService } from './deps.ts';
 import { grantEvent, resourceEvent, shareEvents } from './events.ts';
 import type { RefuseGranting } from './granting-rule.ts';
-import { identifierProblem, spellingsOf } from './identifier.ts';
+import { hostOf, identifierProblem, isLoopback, spellingsOf } from './identifier.ts';
+import { withdrawOffers } from './offers-store.ts';
 import type { RevokeGrants } from './revocation.ts';
 import type { NewScopes, Resource, ResourceChange } from './schema.ts';
+import { deleteShares, narrowShares } from './shares-store.ts';
 import {
   countResources,
+  deletePending,
   deleteReservation,
-  deleteShares,
   insertResource,
+  isOwnIdentifier,
   isTaken,
   listResources,
   markDeleted,
-  narrowShares,
   updateResource,
 } from './store.ts';
 import { lockOwned, requireVisible, toResource } from './visibility.ts';
@@ -34,7 +36,7 @@ export function createResourceService(
   refuseGranting: RefuseGranting,
   revokeGrants: RevokeGrants,
 ): ResourceService {
-  const { db, clock, ids, ledger, issuer, lockOrganization } = deps;
+  const { db, clock, ids, ledger, issuer, resourceIdentifiers, lockOrganization } = deps;
 
   /** The organization is locked until the commit: of concurrent requests for the last place exactly one succeeds. */
   const requireCapacity = async (tx: Tx, organizationId: string) => {
@@ -47,12 +49,22 @@ export function createResourceService(
     });
   };
 
-  /** The identifier is locked until the commit: of concurrent requests for one API exactly one succeeds. */
-  const requireFree = async (tx: Tx, { organizationId, identifier }: Resource) => {
+  const refuseTaken = () => fail('RESOURCE_ALREADY_EXISTS', { details: { field: 'identifier' } });
+
+  /**
+   * Whether the resource has its identifier now. If its host must be proven first, or if a loopback identifier is another organization's,
+   * it waits, and the caller learns nothing of other organizations. The identifier is locked until the commit: of concurrent
+   * requests for one API exactly one has it.
+   */
+  const takeIdentifier = async (tx: Tx, organizationId: string, identifier: string): Promise<boolean> => {
     const spellings = spellingsOf(identifier);
     await lockExclusive(tx, 'resource', [spellings[0]]);
+    if (await isOwnIdentifier(tx, organizationId, spellings)) refuseTaken();
+    if (resourceIdentifiers === 'verified' && !isLoopback(identifier)) return false;
     await deleteReservation(tx, organizationId, spellings);
-    if (await isTaken(tx, spellings)) fail('RESOURCE_ALREADY_EXISTS', { details: { field: 'identifier' } });
+    if (!(await isTaken(tx, spellings))) return true;
+    if (resourceIdentifiers === 'open') refuseTaken();
+    return false;
   };
 
   /** Without the claim, callers with `agents:write` could change the field, and wait until the claim is added again. */
@@ -81,15 +93,18 @@ export function createResourceService(
         scopes: withDescriptions(wanted.scopes),
         tokenLifetimeSeconds: wanted.tokenLifetimeSeconds ?? limits.resource.maxTokenSeconds,
         claims: inContractOrder(wanted.claims ?? []),
+        verification: { status: 'verified', host: hostOf(wanted.identifier), method: null, token: null },
         createdAt: now,
         updatedAt: now,
       };
       return db.transaction(async (tx) => {
         await requireCapacity(tx, resource.organizationId);
-        await requireFree(tx, resource);
-        await insertResource(tx, resource);
-        await ledger.recordAll(tx, [resourceEvent(caller, 'resource.created', resource)]);
-        return resource;
+        const created: Resource = (await takeIdentifier(tx, resource.organizationId, resource.identifier))
+          ? resource
+          : { ...resource, verification: pendingVerification(resource, ids.secret('')) };
+        await insertResource(tx, created);
+        await ledger.recordAll(tx, [resourceEvent(caller, 'resource.created', created)]);
+        return created;
       });
     },
 
@@ -133,9 +148,12 @@ export function createResourceService(
     remove: (caller, resourceId) =>
       db.transaction(async (tx) => {
         const resource = await lockOwned(tx, caller, resourceId);
-        await markDeleted(tx, resource.resourceId, isoTime(clock));
+        const now = isoTime(clock);
         const shares = await deleteShares(tx, resource.resourceId);
+        await withdrawOffers(tx, resource.resourceId, now);
         const { removed: grants } = await revokeGrants(tx, caller, resource, {});
+        if (resource.verification.status === 'pending') await deletePending(tx, resource.resourceId);
+        else await markDeleted(tx, resource.resourceId, now);
         const reason = 'resource.deleted';
         await ledger.recordAll(tx, [
           resourceEvent(caller, reason, resource),
@@ -145,6 +163,12 @@ export function createResourceService(
       }),
   };
 }
+
+const pendingVerification = ({ verification }: Resource, token: string): Resource['verification'] => ({
+  ...verification,
+  status: 'pending',
+  token,
+});
 
 const namesOf = ({ scopes }: Resource): string[] => scopes.map(({ name }) => name);
 

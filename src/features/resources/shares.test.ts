@@ -11,7 +11,8 @@ import {
 import { nilUuid } from '../../kernel/ids.ts';
 
 const t = await startApp();
-const { call, agentIn, tenant, resource, share, unshare, grant, grantsOf, events } = createResourceClient(t);
+const { call, agentIn, tenant, resource, offer, share, unshare, grant, grantsOf, events } =
+  createResourceClient(t);
 const { createDelegation, redeem } = createDelegationClient(t);
 const owner = await tenant();
 
@@ -20,20 +21,22 @@ describe('PUT /resources/{resourceId}/shares/{organizationId}', () => {
     const own = await tenant();
     const { organizationId } = await tenant();
     const { resourceId } = await resource(own);
-    const first = await share(own, resourceId, organizationId.toUpperCase(), ['refund', 'orders:read']);
+    const first = await offer(own, resourceId, organizationId.toUpperCase(), ['refund', 'orders:read']);
     assert.equal(first.status, 200, first.text);
     const { createdAt } = first.json;
     const expected = {
       resourceId,
       organizationId,
       scopes: ['orders:read', 'refund'],
+      offeredScopes: ['orders:read', 'refund'],
+      status: 'offered',
       createdAt,
       updatedAt: createdAt,
     };
     assert.deepEqual(first.json, expected);
     t.clock.advance(1_000);
     assert.deepEqual(
-      (await share(own, resourceId, organizationId, ['orders:read', 'refund'])).json,
+      (await offer(own, resourceId, organizationId, ['orders:read', 'refund'])).json,
       expected,
     );
     assert.deepEqual((await call('GET', `/resources/${resourceId}/shares`, own.token)).json, {
@@ -43,10 +46,10 @@ describe('PUT /resources/{resourceId}/shares/{organizationId}', () => {
       limit: 20,
     });
     assert.equal(
-      (await events(own.organizationId)).filter(({ action }) => action === 'resource.shared').length,
+      (await events(own.organizationId)).filter(({ action }) => action === 'share.offered').length,
       1,
     );
-    const widened = await share(own, resourceId, organizationId, ['orders:read', 'refund', 'orders:write']);
+    const widened = await offer(own, resourceId, organizationId, ['orders:read', 'refund', 'orders:write']);
     assert.equal(widened.json.createdAt, createdAt);
     assert.ok(widened.json.updatedAt > createdAt);
   });
@@ -81,19 +84,20 @@ describe('PUT /resources/{resourceId}/shares/{organizationId}', () => {
     const { resourceId, identifier } = await resource(owner);
     await share(owner, resourceId, other.organizationId, ['refund']);
     await unshare(owner, resourceId, other.organizationId);
-    const theirs = await events(other.organizationId);
+    const theirs = (await events(other.organizationId)).filter(({ agentId }) => agentId === nilUuid);
     assert.deepEqual(
       theirs.map(({ action }) => action),
-      ['resource.shared', 'resource.unshared'],
+      ['share.offered', 'resource.unshared'],
     );
     for (const { agentId, ipAddress, userAgent, metadata } of theirs) {
       assert.deepEqual([agentId, ipAddress, userAgent], [nilUuid, '127.0.0.1', 'countersign']);
-      assert.deepEqual(metadata, {
+      const { scopes, offeredScopes, ...facts } = metadata;
+      assert.deepEqual(offeredScopes ?? scopes, ['refund']);
+      assert.deepEqual(facts, {
         resourceId,
         identifier,
         organizationId: other.organizationId,
         ownerId: owner.organizationId,
-        scopes: ['refund'],
         requestId: 'shared-resource',
       });
     }
@@ -102,7 +106,14 @@ describe('PUT /resources/{resourceId}/shares/{organizationId}', () => {
     );
     assert.deepEqual(
       ours.map(({ action, agentId }) => [action, agentId]),
-      ['resource.created', 'resource.shared', 'resource.unshared'].map((action) => [action, owner.agentId]),
+      [
+        ['resource.created', owner.agentId],
+        ['share.offered', owner.agentId],
+        // The owner learns of the acceptance, not which agent made it.
+        ['resource.shared', nilUuid],
+        ['share.accepted', nilUuid],
+        ['resource.unshared', owner.agentId],
+      ],
     );
   });
 
@@ -175,8 +186,8 @@ describe('narrowing', () => {
     await share(owner, resourceId, other.organizationId, ['orders:read', 'refund']);
     assert.deepEqual(await grantsOf(admin, both.agentId), { [identifier]: ['orders:read'] });
 
-    const changes = (await events(other.organizationId)).filter(
-      ({ metadata }) => metadata.reason !== undefined,
+    const changes = (await events(other.organizationId)).filter(({ action, metadata }) =>
+      action.startsWith('grant.') ? metadata.reason !== undefined : false,
     );
     assert.deepEqual(
       changes.map(({ action, agentId, metadata: { scopes, reason, ...rest } }) => [
@@ -264,11 +275,14 @@ describe('narrowing', () => {
     assert.deepEqual(
       (await events(other.organizationId)).map(({ action, metadata }) => [action, metadata.reason]),
       [
-        ['resource.shared', undefined],
+        ['share.offered', undefined],
+        ['resource.shared', 'share.accepted'],
+        ['share.accepted', undefined],
         ['grant.changed', undefined],
         ['grant.removed', 'resource.unshared'],
         ['resource.unshared', undefined],
-        ['resource.shared', undefined],
+        ['resource.shared', 'share.accepted'],
+        ['share.accepted', undefined],
         ['grant.changed', undefined],
         ['grant.removed', 'resource.deleted'],
         ['resource.unshared', 'resource.deleted'],

@@ -1,19 +1,33 @@
-/** Shares: another organization may grant its agents some of the scopes. */
-import { type Caller, refuseBorrowedScope } from '../../kernel/caller.ts';
+/**
+ * Shares, for the owner: another organization may grant its agents some of the scopes once it has accepted them. Until then a share gives
+ * nothing.
+ *
+ * One organization cannot fill the log of another. Offers write one event there per resource, and a limited number per day. Any
+ * further event there takes away scopes that the receiver accepted before.
+ */
+import { limits } from '../../contract/limits.ts';
+import { type Caller, isOperator, refuseBorrowedScope } from '../../kernel/caller.ts';
 import { isoTime } from '../../kernel/clock.ts';
 import type { Tx } from '../../kernel/data/db.ts';
 import { fail } from '../../kernel/fail.ts';
 import { validationError } from '../../kernel/http/input/validation.ts';
 import { pageOf } from '../../kernel/http/page.ts';
 import type { ResourceDeps, ShareService } from './deps.ts';
-import { grantEvent, shareEvents } from './events.ts';
+import { grantEvent, shareEvent, shareEvents } from './events.ts';
+import { countAnnounced, findOffer, type StoredOffer, upsertOffer } from './offers-store.ts';
 import type { RevokeGrants } from './revocation.ts';
-import type { Resource, Share } from './schema.ts';
-import { deleteShares, findShare, listShares, upsertShare } from './store.ts';
+import type { Resource } from './schema.ts';
+import type { Share } from './share-schema.ts';
+import { deleteShares, findShare, listShares, upsertShare } from './shares-store.ts';
 import { lockOwned, requireOwned, requireScopes } from './visibility.ts';
 
+const hourMs = 3_600_000;
+const dayMs = 24 * hourMs;
+
+type ShareDeps = Pick<ResourceDeps, 'db' | 'clock' | 'ledger' | 'lockOrganization' | 'organizationOf'>;
+
 export function createShareService(
-  { db, clock, ledger, organizationOf }: Pick<ResourceDeps, 'db' | 'clock' | 'ledger' | 'organizationOf'>,
+  { db, clock, ledger, lockOrganization, organizationOf }: ShareDeps,
   revokeGrants: RevokeGrants,
 ): ShareService {
   const requireOrganization = async (tx: Tx, organizationId: string) => {
@@ -21,18 +35,67 @@ export function createShareService(
     if (!found || found.status === 'deleted') fail('ORG_NOT_FOUND');
   };
 
-  /** Narrows the grants of the other organization's agents, and records the change. */
-  const apply = async (tx: Tx, caller: Caller, resource: Resource, share: Share, lost: readonly string[]) => {
-    await upsertShare(tx, share);
-    const { organizationId, updatedAt } = share;
+  const refuseDeclined = (offer: StoredOffer | undefined) => {
+    if (!offer?.declinedAt) return;
+    const retryAt = Date.parse(offer.declinedAt) + limits.share.declinedHours * hourMs;
+    if (clock.now() < retryAt)
+      fail('SHARE_DECLINED', { details: { retryAt: new Date(retryAt).toISOString() } });
+  };
+
+  /** Before the first offer of a resource. The owner is locked until the commit: concurrent offers cannot exceed the limit. */
+  const requireOffersLeft = async (tx: Tx, { organizationId: ownerId }: Resource, organizationId: string) => {
+    await lockOrganization(tx, ownerId);
+    const since = new Date(clock.now() - dayMs).toISOString();
+    const limit = limits.share.offersPerDay;
+    if ((await countAnnounced(tx, ownerId, organizationId, since)) >= limit)
+      fail('SHARE_LIMIT_EXCEEDED', { details: { limit } });
+  };
+
+  /** Stores the scopes that wait; returns the events. */
+  const offer = async (tx: Tx, caller: Caller, resource: Resource, share: Share, added: string[]) => {
+    const { resourceId, organizationId, updatedAt: now } = share;
+    const before = await findOffer(tx, resourceId, organizationId);
+    const offers = added.length > 0;
+    if (offers) refuseDeclined(before);
+    const announces = offers && !before?.announcedAt;
+    if (announces) await requireOffersLeft(tx, resource, organizationId);
+    await upsertOffer(tx, {
+      resourceId,
+      organizationId,
+      ownerId: resource.organizationId,
+      scopes: added,
+      createdAt: before && before.scopes.length > 0 ? before.createdAt : now,
+      updatedAt: now,
+      announcedAt: announces ? now : (before?.announcedAt ?? null),
+      declinedAt: null,
+    });
+    const inForce = share.status === 'accepted' ? share.scopes : [];
+    const facts = { organizationId, scopes: inForce, offeredScopes: added };
+    return [resource.organizationId, ...(announces ? [organizationId] : [])].map((log) =>
+      shareEvent(caller, 'share.offered', resource, facts, log),
+    );
+  };
+
+  /** Takes scopes from an accepted share and its grants, or adds them by an operator; returns the events. */
+  const changeInForce = async (
+    tx: Tx,
+    caller: Caller,
+    resource: Resource,
+    share: Share,
+    lost: readonly string[],
+  ) => {
+    const { resourceId, organizationId, scopes, updatedAt } = share;
+    const remains = share.status === 'accepted';
+    if (remains) await upsertShare(tx, share);
+    else await deleteShares(tx, resourceId, organizationId);
     const narrow = { scopes: lost, now: updatedAt };
     const grants = await revokeGrants(tx, caller, resource, { organizationId, narrow });
-    const reason = 'resource.shared';
-    await ledger.recordAll(tx, [
-      ...shareEvents(caller, reason, resource, share),
+    const reason = remains ? 'resource.shared' : 'resource.unshared';
+    return [
+      ...shareEvents(caller, reason, resource, { organizationId, scopes: remains ? scopes : [...lost] }),
       ...grants.changed.map((grant) => grantEvent(caller, 'grant.changed', resource, grant, reason)),
       ...grants.removed.map((grant) => grantEvent(caller, 'grant.removed', resource, grant, reason)),
-    ]);
+    ];
   };
 
   return {
@@ -51,39 +114,61 @@ export function createShareService(
         const scopes = requireScopes(wanted.scopes, usable, 'resource');
         const before = await findShare(tx, resource.resourceId, organizationId);
         if (!before) await requireOrganization(tx, organizationId);
-        const held = before?.scopes ?? [];
+        const held = before?.status === 'accepted' ? before.scopes : [];
+        const offered = before?.offeredScopes ?? [];
+        // An operator acts for both organizations.
+        const inForce = isOperator(caller) ? scopes : scopes.filter((name) => held.includes(name));
+        const added = scopes.filter((name) => !inForce.includes(name));
         const lost = held.filter((name) => !scopes.includes(name));
-        const widens = scopes.some((name) => !held.includes(name));
-        if (before && !widens && lost.length === 0) return before;
-        if (widens) refuseBorrowedSharing(caller);
+        const changesForce = !isSameSet(held, inForce);
+        const changesOffer = !isSameSet(offered, added);
+        if (before && !changesForce && !changesOffer) return before;
+        if (scopes.some((name) => !held.includes(name) && !offered.includes(name)))
+          refuseBorrowedSharing(caller);
         const now = isoTime(clock);
-        const { resourceId } = resource;
-        const share = {
-          resourceId,
+        const isAccepted = inForce.length > 0;
+        const share: Share = {
+          resourceId: resource.resourceId,
           organizationId,
-          scopes,
+          scopes: isAccepted ? inForce : added,
+          offeredScopes: added,
+          status: isAccepted ? 'accepted' : 'offered',
           createdAt: before?.createdAt ?? now,
           updatedAt: now,
         };
-        await apply(tx, caller, resource, share, lost);
+        await ledger.recordAll(tx, [
+          ...(changesForce ? await changeInForce(tx, caller, resource, share, lost) : []),
+          ...(changesOffer ? await offer(tx, caller, resource, share, added) : []),
+        ]);
         return share;
       }),
 
     remove: (caller, path) =>
       db.transaction(async (tx) => {
         const resource = await lockOwned(tx, caller, path.resourceId);
-        const [share] = await deleteShares(tx, resource.resourceId, path.organizationId);
+        const { resourceId } = resource;
+        const share = await findShare(tx, resourceId, path.organizationId);
         if (!share) fail('SHARE_NOT_FOUND');
-        const { organizationId } = share;
+        const { organizationId, scopes, status } = share;
+        const waiting = await findOffer(tx, resourceId, organizationId);
+        if (waiting) await upsertOffer(tx, { ...waiting, scopes: [], updatedAt: isoTime(clock) });
+        await deleteShares(tx, resourceId, organizationId);
         const { removed: grants } = await revokeGrants(tx, caller, resource, { organizationId });
         const reason = 'resource.unshared';
+        const ended = { organizationId, scopes };
         await ledger.recordAll(tx, [
-          ...shareEvents(caller, reason, resource, share),
+          // An offer that was never accepted ends without a trace at the other organization.
+          ...(status === 'accepted'
+            ? shareEvents(caller, reason, resource, ended)
+            : [shareEvent(caller, reason, resource, ended, resource.organizationId)]),
           ...grants.map((grant) => grantEvent(caller, 'grant.removed', resource, grant, reason)),
         ]);
       }),
   };
 }
+
+const isSameSet = (some: readonly string[], others: readonly string[]): boolean =>
+  some.length === others.length && some.every((name) => others.includes(name));
 
 function refuseOwner(resource: Resource, organizationId: string): void {
   if (resource.organizationId !== organizationId) return;

@@ -1,9 +1,10 @@
-/** The tables `resources` and `resource_shares`. */
+/** The table `resources`. */
 import type { Queryable } from '../../kernel/data/db.ts';
 import { join, type Sql, sql } from '../../kernel/data/sql.ts';
 import { createdWithin, type TimeRange } from '../../kernel/data/time-range.ts';
 import { offsetOf } from '../../kernel/http/page.ts';
-import type { ListedShare, ListQuery, Resource, ResourceQuery, Share } from './schema.ts';
+import { hostOf } from './identifier.ts';
+import type { Resource, ResourceQuery } from './schema.ts';
 
 /** A resource as one organization sees it. */
 export interface VisibleResource extends Resource {
@@ -11,9 +12,29 @@ export interface VisibleResource extends Resource {
   readonly sharedScopes: readonly string[] | null;
 }
 
+/** Of a resource `r`, also while its proof is pending; `r.identifier` alone is the audience of tokens. */
+export const shownIdentifier = sql`coalesce(r.pending_identifier, r.identifier)`;
+
 const columns = sql`
-  r.resource_id as "resourceId", r.organization_id as "organizationId", r.identifier, r.name, r.description, r.scopes,
-  r.token_lifetime_seconds as "tokenLifetimeSeconds", r.claims, r.created_at as "createdAt", r.updated_at as "updatedAt"`;
+  r.resource_id as "resourceId", r.organization_id as "organizationId", ${shownIdentifier} as identifier, r.name, r.description,
+  r.scopes, r.token_lifetime_seconds as "tokenLifetimeSeconds", r.claims, r.created_at as "createdAt",
+  r.updated_at as "updatedAt",
+  jsonb_build_object('status', case when r.pending_identifier is null then 'verified' else 'pending' end,
+    'method', r.verification_method, 'token', r.verification_token) as verification`;
+
+type Row = Omit<VisibleResource, 'verification'> & {
+  readonly verification: Omit<Resource['verification'], 'host'>;
+};
+
+const toVisible = ({ verification, ...row }: Row): VisibleResource => ({
+  ...row,
+  verification: {
+    status: verification.status,
+    host: hostOf(row.identifier),
+    method: verification.method,
+    token: verification.token,
+  },
+});
 
 /** `tenant`: the organization that owns the resource or that it is shared with; undefined for operators, who see all. */
 const visibleTo = (tenant: string | undefined, matches: Sql): Sql =>
@@ -27,16 +48,26 @@ const visibleTo = (tenant: string | undefined, matches: Sql): Sql =>
 const ownerExists = sql`
   not exists (select from organizations where organization_id = r.organization_id and status = 'deleted')`;
 
-export const findResource = (
+export async function findResource(
   db: Queryable,
   tenant: string | undefined,
   resourceId: string,
-): Promise<VisibleResource | undefined> =>
-  db.maybe('resources.find', visibleTo(tenant, sql`r.resource_id = ${resourceId} and ${ownerExists}`));
+): Promise<VisibleResource | undefined> {
+  const row = await db.maybe<Row>(
+    'resources.find',
+    visibleTo(tenant, sql`r.resource_id = ${resourceId} and ${ownerExists}`),
+  );
+  return row && toVisible(row);
+}
 
 /** Also a resource of a deleted organization: its grants can be removed. */
-export const findGrantedResource: typeof findResource = (db, tenant, resourceId) =>
-  db.maybe('resources.findGranted', visibleTo(tenant, sql`r.resource_id = ${resourceId}`));
+export const findGrantedResource: typeof findResource = async (db, tenant, resourceId) => {
+  const row = await db.maybe<Row>(
+    'resources.findGranted',
+    visibleTo(tenant, sql`r.resource_id = ${resourceId}`),
+  );
+  return row && toVisible(row);
+};
 
 /** Those that the organization owns come first, so that others cannot push them off the first page by sharing. */
 export async function listResources(
@@ -48,7 +79,7 @@ export async function listResources(
   const q = (query.q ?? '').toLowerCase();
   const contains = join(
     [
-      sql`(strpos(lower(r.name), ${q}) > 0 or strpos(lower(r.identifier), ${q}) > 0) and ${ownerExists}`,
+      sql`(strpos(lower(r.name), ${q}) > 0 or strpos(lower(${shownIdentifier}), ${q}) > 0) and ${ownerExists}`,
       ...createdWithin(range, sql`r.created_at`),
     ],
     ' and ',
@@ -62,7 +93,7 @@ export async function listResources(
           union all select resource_id from resource_shares where organization_id = ${tenant}) and ${contains}`;
   const visible = visibleTo(tenant, known);
   const ownFirst = tenant === undefined ? sql`` : sql`(v."organizationId" = ${tenant}) desc,`;
-  const rows = await db.many<VisibleResource>(
+  const rows = await db.many<Row>(
     'resources.list',
     sql`select v.* from (${visible}) v
         order by ${ownFirst} v."createdAt" desc, v."resourceId" desc limit ${query.limit} offset ${offsetOf(query)}`,
@@ -71,7 +102,7 @@ export async function listResources(
     'resources.count',
     sql`select count(*) as total from (${visible}) v`,
   );
-  return { rows, total };
+  return { rows: rows.map(toVisible), total };
 }
 
 export async function countResources(db: Queryable, organizationId: string): Promise<number> {
@@ -94,7 +125,21 @@ export const deleteReservation = (
           and organization_id = ${organizationId} and deleted_at is not null`,
   );
 
-/** Whether another resource has one of the identifiers, or a deleted one reserves it. */
+/** Whether the organization itself has a resource with one of the identifiers, verified or pending. */
+export async function isOwnIdentifier(
+  db: Queryable,
+  organizationId: string,
+  spellings: readonly string[],
+): Promise<boolean> {
+  const { own } = await db.one<{ own: boolean }>(
+    'resources.isOwnIdentifier',
+    sql`select exists (select from resources r where r.organization_id = ${organizationId} and r.deleted_at is null
+                         and ${shownIdentifier} = any(${spellings}::text[])) as own`,
+  );
+  return own;
+}
+
+/** Whether a verified resource has one of the identifiers, or a deleted one reserves it. */
 export async function isTaken(db: Queryable, spellings: readonly string[]): Promise<boolean> {
   const { taken } = await db.one<{ taken: boolean }>(
     'resources.isTaken',
@@ -103,18 +148,40 @@ export async function isTaken(db: Queryable, spellings: readonly string[]): Prom
   return taken;
 }
 
+/** In `identifier` of a pending resource: the audience of no token. */
+const pendingName = (resourceId: string): string => `pending:${resourceId}`;
+
 export async function insertResource(db: Queryable, resource: Resource): Promise<void> {
-  const { resourceId, organizationId, identifier, name, description, scopes } = resource;
+  const { resourceId, organizationId, identifier, name, description, scopes, verification } = resource;
   const { tokenLifetimeSeconds, claims, createdAt, updatedAt } = resource;
+  const pending = verification.status === 'pending';
   await db.run(
     'resources.insert',
     sql`insert into resources
-          (resource_id, organization_id, identifier, name, description, scopes, token_lifetime_seconds, claims,
-           created_at, updated_at)
+          (resource_id, organization_id, identifier, pending_identifier, verification_token, name, description, scopes,
+           token_lifetime_seconds, claims, created_at, updated_at)
         values
-          (${resourceId}, ${organizationId}, ${identifier}, ${name}, ${description}, ${JSON.stringify(scopes)},
+          (${resourceId}, ${organizationId}, ${pending ? pendingName(resourceId) : identifier},
+           ${pending ? identifier : null}, ${verification.token}, ${name}, ${description}, ${JSON.stringify(scopes)},
            ${tokenLifetimeSeconds}, ${claims}, ${createdAt}, ${updatedAt})`,
   );
+}
+
+/** From now on the identifier is the audience of tokens. */
+export async function markVerified(db: Queryable, resource: Resource): Promise<void> {
+  const { resourceId, identifier, verification, updatedAt } = resource;
+  await db.run(
+    'resources.markVerified',
+    sql`update resources
+        set identifier = ${identifier}, pending_identifier = null, verification_token = ${verification.token},
+            verification_method = ${verification.method}, updated_at = ${updatedAt}
+        where resource_id = ${resourceId}`,
+  );
+}
+
+/** A pending resource reserves nothing. Its shares and grants are deleted with it. */
+export async function deletePending(db: Queryable, resourceId: string): Promise<void> {
+  await db.run('resources.deletePending', sql`delete from resources where resource_id = ${resourceId}`);
 }
 
 export async function updateResource(db: Queryable, resource: Resource): Promise<void> {
@@ -134,79 +201,4 @@ export async function markDeleted(db: Queryable, resourceId: string, now: string
     'resources.delete',
     sql`update resources set deleted_at = ${now}, updated_at = ${now} where resource_id = ${resourceId}`,
   );
-}
-
-const shareColumns = sql`
-  resource_id as "resourceId", organization_id as "organizationId", scopes, created_at as "createdAt",
-  updated_at as "updatedAt"`;
-
-export const findShare = (
-  db: Queryable,
-  resourceId: string,
-  organizationId: string,
-): Promise<Share | undefined> =>
-  db.maybe(
-    'resources.findShare',
-    sql`select ${shareColumns} from resource_shares
-        where resource_id = ${resourceId} and organization_id = ${organizationId}`,
-  );
-
-export async function listShares(db: Queryable, resourceId: string, query: ListQuery) {
-  const rows = await db.many<ListedShare>(
-    'resources.listShares',
-    sql`select s.*, (select count(*) from resource_grants g
-                     where g.resource_id = s."resourceId" and g.organization_id = s."organizationId") as "agentCount"
-        from (select ${shareColumns} from resource_shares where resource_id = ${resourceId}
-              order by created_at desc, organization_id desc limit ${query.limit} offset ${offsetOf(query)}) s
-        order by s."createdAt" desc, s."organizationId" desc`,
-  );
-  const { total } = await db.one<{ total: number }>(
-    'resources.countShares',
-    sql`select count(*) as total from resource_shares where resource_id = ${resourceId}`,
-  );
-  return { rows, total };
-}
-
-export async function upsertShare(db: Queryable, share: Share): Promise<void> {
-  const { resourceId, organizationId, scopes, createdAt, updatedAt } = share;
-  await db.run(
-    'resources.upsertShare',
-    sql`insert into resource_shares (resource_id, organization_id, scopes, created_at, updated_at)
-        values (${resourceId}, ${organizationId}, ${scopes}, ${createdAt}, ${updatedAt})
-        on conflict (resource_id, organization_id) do update
-        set scopes = excluded.scopes, updated_at = excluded.updated_at`,
-  );
-}
-
-/** Removes a share, or with `organizationId` undefined all shares of the resource; returns them. */
-export const deleteShares = (db: Queryable, resourceId: string, organizationId?: string): Promise<Share[]> =>
-  db.many(
-    'resources.deleteShares',
-    sql`delete from resource_shares where resource_id = ${resourceId}
-          and (${organizationId ?? null}::uuid is null or organization_id = ${organizationId ?? null})
-        returning ${shareColumns}`,
-  );
-
-/** Takes scopes from all shares of the resource; a share without scopes is removed. */
-export async function narrowShares(
-  db: Queryable,
-  resourceId: string,
-  scopes: readonly string[],
-  now: string,
-): Promise<{ changed: Share[]; removed: Share[] }> {
-  const removed = await db.many<Share>(
-    'resources.deleteEmptiedShares',
-    sql`delete from resource_shares where resource_id = ${resourceId} and scopes <@ ${scopes}::text[]
-        returning ${shareColumns}`,
-  );
-  const changed = await db.many<Share>(
-    'resources.narrowShares',
-    sql`update resource_shares
-        set updated_at = ${now}, scopes = array(
-          select kept from unnest(scopes) with ordinality as held (kept, position)
-          where kept <> all (${scopes}::text[]) order by position)
-        where resource_id = ${resourceId} and scopes && ${scopes}::text[]
-        returning ${shareColumns}`,
-  );
-  return { changed, removed };
 }

@@ -42,7 +42,11 @@ export const usableScopes = ({ scopes, sharedScopes }: VisibleResource): string[
 
 export function toResource({ sharedScopes, ...resource }: VisibleResource): Resource {
   if (sharedScopes === null) return resource;
-  return { ...resource, scopes: resource.scopes.filter(({ name }) => sharedScopes.includes(name)) };
+  return {
+    ...resource,
+    scopes: resource.scopes.filter(({ name }) => sharedScopes.includes(name)),
+    verification: { ...resource.verification, token: null },
+  };
 }
 
 /** VALIDATION_ERROR for scopes that are not usable; otherwise the requested scopes in the resource's order. */

@@ -8,14 +8,17 @@ import { startWebhookApp } from '../../../test/support/scenarios/webhooks.ts';
 import { nilUuid } from '../../kernel/ids.ts';
 
 const t = await startWebhookApp();
-const { call, agentIn, tenant, resource, share, grant } = createResourceClient(t);
+const { call, agentIn, tenant, resource, offer, accept, grant } = createResourceClient(t);
 
 /** Subscribes to all events; returns a reader of the deliveries about resources and grants, oldest first. */
 async function subscribe({ token }: { token: string }) {
   const subscription = await call('POST', '/webhooks', token, {
     name: 'All',
     url: 'https://receiver.invalid/hook',
-    events: ['resource.created', 'resource.shared', 'resource.unshared', 'grant.changed', 'grant.removed'],
+    events: [
+      ...['resource.created', 'resource.shared', 'resource.unshared', 'grant.changed', 'grant.removed'],
+      ...['share.offered', 'share.accepted'],
+    ],
   });
   assert.equal(subscription.status, 201, subscription.text);
   return async (): Promise<{ type: string; organizationId: string; data: object }[]> => {
@@ -31,18 +34,23 @@ it('subscribers of both organizations get the events of a share, and those of th
   const admin = await agentIn(recipient.organizationId, allTenantScopes, 'admin');
   const [ours, theirs] = [await subscribe(owner), await subscribe(recipient)];
   const { resourceId, identifier } = await resource(owner);
-  await share(owner, resourceId, recipient.organizationId, ['refund']);
+  await offer(owner, resourceId, recipient.organizationId, ['refund']);
+  await accept(admin, resourceId);
   await grant(admin, recipient.agentId, resourceId, ['refund']);
   await call('DELETE', `/resources/${resourceId}/shares/${recipient.organizationId}`, owner.token);
   const shared = { resourceId, identifier, organizationId: recipient.organizationId, scopes: ['refund'] };
+  const ownerId = owner.organizationId;
+  const offered = { ...shared, ownerId, scopes: [], offeredScopes: ['refund'] };
   const granted = { agentId: recipient.agentId, resourceId, identifier, scopes: ['refund'] };
   const byType = (one: readonly unknown[], other: readonly unknown[]) =>
     String(one[0]).localeCompare(String(other[0]));
   assert.deepEqual((await theirs()).map(({ type, data }) => [type, data]).sort(byType), [
     ['grant.changed', granted],
     ['grant.removed', granted],
-    ['resource.shared', { agentId: nilUuid, ...shared }],
+    ['resource.shared', { agentId: admin.agentId, ...shared }],
     ['resource.unshared', { agentId: nilUuid, ...shared }],
+    ['share.accepted', { agentId: admin.agentId, ownerId, ...shared }],
+    ['share.offered', { agentId: nilUuid, ...offered }],
   ]);
   assert.deepEqual((await ours()).map(({ type, data }) => [type, data]).sort(byType), [
     [
@@ -56,7 +64,9 @@ it('subscribers of both organizations get the events of a share, and those of th
         tokenLifetimeSeconds: 3600,
       },
     ],
-    ['resource.shared', { agentId: owner.agentId, ...shared }],
+    ['resource.shared', { agentId: nilUuid, ...shared }],
     ['resource.unshared', { agentId: owner.agentId, ...shared }],
+    ['share.accepted', { agentId: nilUuid, ownerId, ...shared }],
+    ['share.offered', { agentId: owner.agentId, ...offered }],
   ]);
 });

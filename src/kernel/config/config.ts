@@ -16,6 +16,7 @@ export type Config = Omit<
   | 'baseUrl'
   | 'defaultAgentScopes'
   | 'unregisteredResources'
+  | 'resourceIdentifiers'
   | 'databasePreparedStatements'
 > & {
   readonly baseUrl: string;
@@ -25,6 +26,8 @@ export type Config = Omit<
   readonly defaultAgentScopes: readonly Scope[];
   /** Whether agents get tokens for audiences that are no registered resource. */
   readonly unregisteredResources: 'allow' | 'refuse';
+  /** Whether the owner of a resource must prove the host of its identifier. */
+  readonly resourceIdentifiers: 'open' | 'verified';
   readonly databasePreparedStatements: boolean;
   readonly signingKeys: KeyPair;
 };
@@ -88,13 +91,18 @@ export function loadConfig(env: Environment): Config {
   }
   if (problems.length > 0) throw new ConfigProblems(problems);
 
+  const resourceIdentifiers = values.resourceIdentifiers ?? (values.multiTenant ? 'verified' : 'open');
   return Object.freeze({
     ...rest,
     baseUrl: values.baseUrl ?? `http://localhost:${values.port}`,
     embeddedBilling: values.billingAllowEmbedded || (values.nodeEnv !== 'production' && !values.multiTenant),
     databasePreparedStatements: values.databasePreparedStatements ?? values.databasePooler === 'none',
     defaultAgentScopes: values.defaultAgentScopes ?? organizationScopes,
-    unregisteredResources: values.unregisteredResources ?? (values.multiTenant ? 'refuse' : 'allow'),
+    resourceIdentifiers,
+    // A pending identifier is like one that nobody registered: no token is issued for it.
+    unregisteredResources:
+      values.unregisteredResources ??
+      (values.multiTenant || resourceIdentifiers === 'verified' ? 'refuse' : 'allow'),
     signingKeys: { privateKey: jwtPrivateKey, publicKey: jwtPublicKey },
   });
 }

@@ -25,6 +25,7 @@ const shownTexts: ReadonlySet<Key> = new Set<Key>([
   'baseUrl',
   'nodeEnv',
   'unregisteredResources',
+  'resourceIdentifiers',
   'policiesDir',
   'databasePooler',
   'logLevel',

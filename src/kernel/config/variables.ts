@@ -172,10 +172,19 @@ export const variables = {
     description:
       "the scopes of this service's own API that a new agent gets when the request names no `allowedScopes`, as far as the creator's token holds them: names with spaces or commas between, or `none`. The console, the command line and the SDKs always send `allowedScopes`",
   }),
-  unregisteredResources: optional(oneOf('allow', 'refuse'), '`allow`; with MULTI_TENANT=true: `refuse`', {
-    env: 'UNREGISTERED_RESOURCES',
+  unregisteredResources: optional(
+    oneOf('allow', 'refuse'),
+    '`allow`; with MULTI_TENANT=true or RESOURCE_IDENTIFIERS=verified: `refuse`',
+    {
+      env: 'UNREGISTERED_RESOURCES',
+      description:
+        "whether agents get tokens for an audience (`resource`) that is no registered resource: `allow`, with the scopes of this service's own API, or `refuse`",
+    },
+  ),
+  resourceIdentifiers: optional(oneOf('open', 'verified'), '`open`; with MULTI_TENANT=true: `verified`', {
+    env: 'RESOURCE_IDENTIFIERS',
     description:
-      "whether agents get tokens for an audience (`resource`) that is no registered resource: `allow`, with the scopes of this service's own API, or `refuse`",
+      'whether an organization must prove that it controls the host of a resource: `open`, any organization can register any identifier, or `verified`, no token is issued for a resource before its proof. Resources that exist stay verified',
   }),
   policiesDir: optional(policyFolder, 'the built-in policies', {
     env: 'POLICIES_DIR',

@@ -1,5 +1,5 @@
 /**
- * The port for outbound HTTP calls: webhooks, key sets, discovery. Its implementation (adapters/outbound/outbound.ts) connects to
+ * The port for outbound HTTP calls (webhooks, key sets, discovery, proofs of hosts) and DNS queries. Its implementation (adapters/outbound/outbound.ts) connects to
  * public addresses only, follows no redirects, and limits time and size.
  */
 export interface OutboundRequest {
@@ -47,5 +47,7 @@ export class OutboundProblem extends Error {
 export interface Outbound {
   /** Resolves for every HTTP status; otherwise rejects with OutboundProblem. */
   send(request: OutboundRequest): Promise<OutboundResponse>;
+  /** The TXT records of a name, each joined from its parts; none when there are none. Otherwise rejects with OutboundProblem. */
+  textRecords(name: string): Promise<readonly string[]>;
   close(): Promise<void>;
 }

@@ -19,6 +19,8 @@ const irregular: Readonly<Record<string, readonly [group: string, verb: string]>
   // `audit verify` and `audit export` work on the database, or offline.
   verifyAudit: ['audit', 'check'],
   exportAudit: ['audit', 'download'],
+  // `shares list` lists the shares of one resource.
+  listReceivedShares: ['shares', 'received'],
   trustPartner: ['partners', 'trust'],
   verifyPartnerToken: ['partners', 'verify'],
   getDid: ['agents', 'did'],

@@ -78,6 +78,20 @@ const entries: readonly (readonly [path: string, make: () => Promise<readonly st
       return [resourceId, organizationId];
     },
   ],
+  [
+    '/shares/{resourceId}',
+    async () => {
+      // Of another organization: the API registers resources in the caller's own.
+      const resourceId = await resource();
+      await t.sql('update resources set organization_id = $2 where resource_id = $1', [
+        resourceId,
+        await organization(),
+      ]);
+      const path = `/resources/${resourceId}/shares/${t.operator.organizationId}`;
+      await call('PUT', path, { scopes: ['resumes:read'] });
+      return [resourceId];
+    },
+  ],
   ['/resources/{resourceId}', async () => [await resource()]],
   [
     '/organizations/{orgId}/members/{agentId}',

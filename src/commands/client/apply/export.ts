@@ -8,8 +8,9 @@ import { print, printError } from '../../terminal.ts';
 import { replacePrivateFile } from '../private-file.ts';
 import type { AccountOptions } from '../remote.ts';
 import { pick } from './compare.ts';
-import { type LiveOrganization, type LiveResource, managedFields } from './file/entries.ts';
+import { type LiveOrganization, type LiveResource, type LiveShare, managedFields } from './file/entries.ts';
 import { createProblems } from './file/identity-file.ts';
+import { requestedScopes } from './kinds/shares.ts';
 import { type LiveState, readLiveState } from './live-state.ts';
 import { createReferences, type References } from './references.ts';
 import { openSession } from './session.ts';
@@ -154,15 +155,12 @@ function resourceEntry(resource: LiveResource, owner: object) {
   };
 }
 
-const sharesOf = (
-  shares: readonly { organizationId: string; scopes: readonly string[] }[] | undefined,
-  references: References,
-) =>
+const sharesOf = (shares: readonly LiveShare[] | undefined, references: References) =>
   shares && shares.length > 0
     ? {
-        shares: shares.toReversed().map(({ organizationId, scopes }) => ({
-          organization: references.organizationLabel(organizationId),
-          scopes,
+        shares: shares.toReversed().map((share) => ({
+          organization: references.organizationLabel(share.organizationId),
+          scopes: requestedScopes(share),
         })),
       }
     : {};

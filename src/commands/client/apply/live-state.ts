@@ -96,7 +96,9 @@ export async function readLiveState(api: ApplyApi, callerId: string, extent: Ext
   const agents = agentsByEmail([...agentsById.values()], extent.homes, caller, organizations ?? []);
   const idOf = (agent: string) =>
     isUuid(agent) ? agent.toLowerCase() : agents.get(keyOfEmail(agent))?.agentId;
-  const resources = extent.resources ? await api.list<LiveResource>('/resources') : [];
+  const resources = extent.resources
+    ? onePerIdentifier(await api.list<LiveResource>('/resources'), organizationId)
+    : [];
   return {
     caller: { agentId, organizationId, isOperator: allowedScopes.includes(operatorScope) },
     organizations,
@@ -165,6 +167,21 @@ async function readAgents(api: ApplyApi, wanted: Extent['agents']): Promise<Live
   ];
   const pages = await inParallel(queries, (query) => api.page<LiveAgent>('/agents', query));
   return pages.flatMap(({ data }) => data);
+}
+
+/**
+ * Several organizations may wait for the proof of one identifier. The client's own resource counts, then the verified one, so that nobody
+ * can take the place of a resource by registering its identifier too.
+ */
+function onePerIdentifier(resources: readonly LiveResource[], organizationId: string): LiveResource[] {
+  const rank = (resource: LiveResource) =>
+    resource.organizationId === organizationId ? 0 : resource.verification?.status === 'pending' ? 2 : 1;
+  const best = new Map<string, LiveResource>();
+  for (const resource of resources) {
+    const other = best.get(resource.identifier);
+    if (!other || rank(resource) < rank(other)) best.set(resource.identifier, resource);
+  }
+  return resources.filter((resource) => best.get(resource.identifier) === resource);
 }
 
 /** Only the owner sees shares. */

@@ -69,10 +69,10 @@ export function createGrants(t: TestApp) {
 
     /** An agent of another organization gets it by a share of all scopes. */
     async grant(agentId: string, resource: TestResource, scopes: readonly string[]): Promise<void> {
-      const { resourceId, ownerToken } = resource;
+      const { resourceId } = resource;
       const organizationId = await organizationOf(agentId);
       if (organizationId !== resource.organizationId)
-        await succeed('PUT', `/resources/${resourceId}/shares/${organizationId}`, ownerToken, {
+        await succeed('PUT', `/resources/${resourceId}/shares/${organizationId}`, await t.token(), {
           scopes: resource.scopes,
         });
       await succeed('PUT', `/agents/${agentId}/grants/${resourceId}`, await t.token(), { scopes });
@@ -84,8 +84,9 @@ export function createGrants(t: TestApp) {
     /** Sets the scopes of the resource. */
     narrow: ({ resourceId, ownerToken }: TestResource, scopes: readonly string[]) =>
       succeed('PATCH', `/resources/${resourceId}`, ownerToken, { scopes: scopes.map((name) => ({ name })) }),
-    share: ({ resourceId, ownerToken }: TestResource, organizationId: string, scopes: readonly string[]) =>
-      succeed('PUT', `/resources/${resourceId}/shares/${organizationId}`, ownerToken, { scopes }),
+    /** By the operator, whose shares need no acceptance. */
+    share: async ({ resourceId }: TestResource, organizationId: string, scopes: readonly string[]) =>
+      succeed('PUT', `/resources/${resourceId}/shares/${organizationId}`, await t.token(), { scopes }),
     unshare: ({ resourceId, ownerToken }: TestResource, organizationId: string) =>
       succeed('DELETE', `/resources/${resourceId}/shares/${organizationId}`, ownerToken),
 

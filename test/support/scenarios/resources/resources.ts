@@ -44,6 +44,22 @@ export function createResourceClient(t: TestApp) {
     return { ...agent, organizationId, token: await t.token(undefined, agent) };
   };
 
+  const offer = (
+    owner: { token: string },
+    resourceId: string,
+    organizationId: string,
+    scopes: readonly string[],
+  ) => call('PUT', `/resources/${resourceId}/shares/${organizationId}`, owner.token, { scopes });
+
+  const admins = new Map<string, Promise<TestAgent>>();
+  /** The same agent for each call, with a new token: the test may have moved its clock. */
+  const adminOf = async (organizationId: string): Promise<TestAgent> => {
+    const made = admins.get(organizationId) ?? agentIn(organizationId, allTenantScopes, 'admin');
+    admins.set(organizationId, made);
+    const admin = await made;
+    return { ...admin, token: await t.token(undefined, admin) };
+  };
+
   return {
     call,
     agentIn,
@@ -62,12 +78,27 @@ export function createResourceClient(t: TestApp) {
       assert.equal(answer.status, 201, answer.text);
       return answer.json;
     },
-    share: (
+    /** Without the acceptance of the other organization. */
+    offer,
+    /** With it: as the share is afterwards, or the refusal of the offer. */
+    async share(
       owner: { token: string },
       resourceId: string,
       organizationId: string,
       scopes: readonly string[],
-    ) => call('PUT', `/resources/${resourceId}/shares/${organizationId}`, owner.token, { scopes }),
+    ): Promise<Answer> {
+      const offered = await offer(owner, resourceId, organizationId, scopes);
+      if (offered.status !== 200 || offered.json.offeredScopes.length === 0) return offered;
+      const { token } = await adminOf(organizationId.toLowerCase());
+      const accepted = await call('POST', `/shares/${resourceId}/accept`, token);
+      assert.equal(accepted.status, 200, accepted.text);
+      return offer(owner, resourceId, organizationId, scopes);
+    },
+    accept: ({ token }: { token: string }, resourceId: string) =>
+      call('POST', `/shares/${resourceId}/accept`, token),
+    decline: ({ token }: { token: string }, resourceId: string) =>
+      call('DELETE', `/shares/${resourceId}`, token),
+    adminOf,
     unshare: (owner: { token: string }, resourceId: string, organizationId: string) =>
       call('DELETE', `/resources/${resourceId}/shares/${organizationId}`, owner.token),
     grant: (by: { token: string }, agentId: string, resourceId: string, scopes: readonly string[]) =>
@@ -93,7 +124,7 @@ export function createResourceClient(t: TestApp) {
         metadata: Record<string, unknown>;
       }>(
         `select action, agent_id as "agentId", ip_address as "ipAddress", user_agent as "userAgent", metadata
-         from audit_events where organization_id = $1 and (action like 'resource.%' or action like 'grant.%')
+         from audit_events where organization_id = $1 and (action like 'resource.%' or action like 'share.%' or action like 'grant.%')
          order by occurred_at, action`,
         [organizationId],
       ),

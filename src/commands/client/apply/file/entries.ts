@@ -119,12 +119,16 @@ export interface LiveResource {
   readonly identifier: string;
   readonly name: string;
   readonly scopes: readonly { readonly name: string; readonly description: string | null }[];
+  /** Absent on servers of an earlier version. */
+  readonly verification?: { readonly status: 'pending' | 'verified' };
 }
 
 export interface LiveShare {
   readonly resourceId: string;
   readonly organizationId: string;
   readonly scopes: readonly string[];
+  /** Absent on servers of an earlier version. */
+  readonly offeredScopes?: readonly string[];
 }
 
 export interface LiveGrant {

@@ -27,7 +27,7 @@ function planOf(planning: Planning, { value, at }: Entry<ResourceEntry>): Change
       if (!names.has(scope))
         problems.add(at('shares', index, 'scopes'), `${scope} is not a scope of the resource`);
     const found = existing.find(({ organizationId }) => organizationId === other.key);
-    return found && isSame(found.scopes, share.scopes)
+    return found && isSame(requestedScopes(found), share.scopes)
       ? []
       : [setting(value.identifier, other, share, found)];
   });
@@ -46,12 +46,21 @@ function planOf(planning: Planning, { value, at }: Entry<ResourceEntry>): Change
   ];
 }
 
+/** Those in force and those that wait for the other organization: all that the owner has asked for. */
+export function requestedScopes(share: LiveShare): string[];
+export function requestedScopes(share: LiveShare | undefined): string[] | undefined;
+export function requestedScopes(share: LiveShare | undefined): string[] | undefined {
+  return share && [...new Set([...share.scopes, ...(share.offeredScopes ?? [])])];
+}
+
 const nameOf = (identifier: string, other: Reference) => `of ${identifier} with ${other.label}`;
 
 const scopesNow = async ({ api }: Running, resourceId: string, organizationId: string) =>
-  (await api.list<LiveShare>(`/resources/${resourceId}/shares`)).find(
-    (share) => share.organizationId === organizationId,
-  )?.scopes;
+  requestedScopes(
+    (await api.list<LiveShare>(`/resources/${resourceId}/shares`)).find(
+      (share) => share.organizationId === organizationId,
+    ),
+  );
 
 function setting(
   identifier: string,
@@ -63,7 +72,7 @@ function setting(
     action: live ? 'update' : 'create',
     kind: 'share',
     name: nameOf(identifier, other),
-    fields: [{ field: 'scopes', from: live?.scopes, to: wanted.scopes }],
+    fields: [{ field: 'scopes', from: requestedScopes(live), to: wanted.scopes }],
   } as const;
   return {
     ...change,
@@ -73,8 +82,8 @@ function setting(
       const organizationId = organizationIdOf(ids, other.key);
       const now = await scopesNow(running, resourceId, organizationId);
       if (!isSame(now ?? [], wanted.scopes))
-        requireScopesAsPlanned(labelOf(change), live?.scopes, now, endedScopes.get(resourceId));
-      const lost = (live?.scopes ?? []).filter((scope) => !wanted.scopes.includes(scope));
+        requireScopesAsPlanned(labelOf(change), requestedScopes(live), now, endedScopes.get(resourceId));
+      const lost = (requestedScopes(live) ?? []).filter((scope) => !wanted.scopes.includes(scope));
       noteEnded(endedScopes, resourceId, lost);
       await api.send('PUT', `/resources/${resourceId}/shares/${organizationId}`, { scopes: wanted.scopes });
     },
@@ -87,10 +96,15 @@ function deletion(identifier: string, other: Reference, live: LiveShare): Change
     ...change,
     remark: "the grants of the other organization's agents end with it",
     async apply(running) {
-      const { resourceId, organizationId, scopes } = live;
+      const { resourceId, organizationId } = live;
       const now = await scopesNow(running, resourceId, organizationId);
       if (!now) return;
-      requireScopesAsPlanned(labelOf(change), scopes, now, running.endedScopes.get(resourceId));
+      requireScopesAsPlanned(
+        labelOf(change),
+        requestedScopes(live),
+        now,
+        running.endedScopes.get(resourceId),
+      );
       await running.api.send('DELETE', `/resources/${resourceId}/shares/${organizationId}`);
     },
   };
