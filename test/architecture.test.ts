@@ -1,5 +1,8 @@
 import assert from 'node:assert/strict';
+import { globSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { test } from 'node:test';
+import { fileURLToPath } from 'node:url';
 import { findConsoleViolations } from './support/rules/console-rules.ts';
 import { findViolations, sizeViolations } from './support/rules/import-rules.ts';
 import { findMissingNames, findVagueWords } from './support/rules/vocabulary.ts';
@@ -60,6 +63,19 @@ test('folders and the composition root have a limit', () => {
     'src/kernel: has 13 source files, at most 12',
     'src/adapters: has 15 source files, at most 14',
     'src/app.ts: has 151 lines, at most 150',
+  ]);
+});
+
+test('only the granting rule ends grants: taking one away needs the right to make it', () => {
+  const root = fileURLToPath(new URL('../src/', import.meta.url));
+  const ending = globSync('**/*.ts', { cwd: root }).filter(
+    (file) =>
+      !file.endsWith('.test.ts') &&
+      /\b(?:deleteGrants|narrowGrants)\b/.test(readFileSync(join(root, file), 'utf8')),
+  );
+  assert.deepEqual(ending.sort(), [
+    'features/resources/granting-rule.ts',
+    'features/resources/grants-store.ts',
   ]);
 });
 

@@ -7,7 +7,7 @@ import { validationError } from '../../kernel/http/input/validation.ts';
 import { pageOf } from '../../kernel/http/page.ts';
 import type { ResourceDeps, ShareService } from './deps.ts';
 import { grantEvent, shareEvents } from './events.ts';
-import type { RevokeGrants } from './revocation.ts';
+import type { RevokeGrants } from './granting-rule.ts';
 import type { Resource, Share } from './schema.ts';
 import { deleteShares, findShare, listShares, upsertShare } from './store.ts';
 import { lockOwned, requireOwned, requireScopes } from './visibility.ts';
