@@ -1,5 +1,8 @@
 import assert from 'node:assert/strict';
+import { globSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { test } from 'node:test';
+import { fileURLToPath } from 'node:url';
 import { findConsoleViolations } from './support/rules/console-rules.ts';
 import { findViolations } from './support/rules/import-rules.ts';
 
@@ -48,5 +51,18 @@ test('each rule of the console finds its violation', () => {
     'console/src/pages/two/TwoPage.tsx: uses code from text',
     'console/src/pages/two/utils.ts: has a name that says nothing',
     'console import cycle: api/request.ts → app/shell.tsx',
+  ]);
+});
+
+test('only the granting rule ends grants: taking one away needs the right to make it', () => {
+  const root = fileURLToPath(new URL('../src/', import.meta.url));
+  const ending = globSync('**/*.ts', { cwd: root }).filter(
+    (file) =>
+      !file.endsWith('.test.ts') &&
+      /\b(?:deleteGrants|narrowGrants)\b/.test(readFileSync(join(root, file), 'utf8')),
+  );
+  assert.deepEqual(ending.sort(), [
+    'features/resources/granting-rule.ts',
+    'features/resources/grants-store.ts',
   ]);
 });

@@ -42,6 +42,7 @@ describe('the contract', () => {
         GRANT_NOT_FOUND: 404,
         SHARE_NOT_FOUND: 404,
         MEMBER_NOT_FOUND: 404,
+        LAST_ADMIN: 409,
         PERSON_NOT_FOUND: 404,
         PERSON_ALREADY_EXISTS: 409,
         IDEMPOTENCY_KEY_REUSED: 409,

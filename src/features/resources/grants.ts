@@ -8,7 +8,7 @@ import { pageOf } from '../../kernel/http/page.ts';
 import { findOwnScopes } from './access-store.ts';
 import type { GrantPath, GrantService, ResourceDeps } from './deps.ts';
 import { grantEvent } from './events.ts';
-import type { RefuseGranting } from './granting-rule.ts';
+import type { RefuseGranting, RevokeGrants } from './granting-rule.ts';
 import {
   findGrant,
   laterTime,
@@ -17,7 +17,6 @@ import {
   type StoredGrant,
   upsertGrant,
 } from './grants-store.ts';
-import type { RevokeGrants } from './revocation.ts';
 import type { Grant, Resource } from './schema.ts';
 import { findGrantedResource, findResource } from './store.ts';
 import { requireScopes, requireVisible, usableScopes } from './visibility.ts';

@@ -7,8 +7,8 @@ import { fail } from '../../kernel/fail.ts';
 import { pageOf } from '../../kernel/http/page.ts';
 import type { ReceivedShareService, ResourceDeps } from './deps.ts';
 import { grantEvent, shareEvents } from './events.ts';
+import type { RevokeGrants } from './granting-rule.ts';
 import { findOffer, upsertOffer } from './offers-store.ts';
-import type { RevokeGrants } from './revocation.ts';
 import { deleteShares, findReceivedShare, listReceivedShares, upsertShare } from './shares-store.ts';
 import { findResource } from './store.ts';
 

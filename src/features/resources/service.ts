@@ -12,10 +12,9 @@ import { pageOf } from '../../kernel/http/page.ts';
 import { type ResourceClaim, resourceClaims } from '../../kernel/ports/resources.ts';
 import type { ResourceDeps, ResourceService } from './deps.ts';
 import { grantEvent, resourceEvent, shareEvents } from './events.ts';
-import type { RefuseGranting } from './granting-rule.ts';
+import type { RefuseGranting, RevokeGrants } from './granting-rule.ts';
 import { hostOf, identifierProblem, isLoopback, spellingsOf } from './identifier.ts';
 import { withdrawOffers } from './offers-store.ts';
-import type { RevokeGrants } from './revocation.ts';
 import type { NewScopes, Resource, ResourceChange } from './schema.ts';
 import { deleteShares, narrowShares } from './shares-store.ts';
 import {
