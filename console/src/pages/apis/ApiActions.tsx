@@ -4,7 +4,7 @@ import { useState } from 'react';
 import type { Resource } from '../../api/generated.ts';
 import { useAction, useApi } from '../../api/queries.ts';
 import { useGoTo, usePageSearch } from '../../app/navigation.tsx';
-import { useCan } from '../../app/session-context.tsx';
+import { useCan, useSession } from '../../app/session-context.tsx';
 import { ConfirmEnding } from '../../components/ConfirmEnding.tsx';
 import { CopyAsCurl } from '../../components/CopyAsCurl.tsx';
 import { Icon } from '../../components/Icon.tsx';
@@ -12,16 +12,21 @@ import { showDone } from '../../components/notices.tsx';
 import { TenantText } from '../../components/TenantText.tsx';
 import { ApiDialog } from './dialogs/ApiDialog.tsx';
 import { GrantDialog } from './dialogs/GrantDialog.tsx';
+import { LeaveDialog } from './Offers.tsx';
+import type { Ownership } from './ownership.ts';
 import { apiPage } from './page.ts';
 
 export interface ApiActionsProps {
   readonly resource: Resource;
+  readonly ownership: Ownership;
   readonly mayChange: boolean;
 }
 
-export function ApiActions({ resource, mayChange }: ApiActionsProps) {
+export function ApiActions({ resource, ownership, mayChange }: ApiActionsProps) {
   const { resourceId } = resource;
-  const [open, setOpen] = useState<'edit' | 'delete'>();
+  const [open, setOpen] = useState<'edit' | 'delete' | 'leave'>();
+  const goTo = useGoTo();
+  const mayLeave = useSession().role === 'admin' && ownership === 'shared';
   const [search, setSearch] = usePageSearch(apiPage);
   const mayGrant = useCan()('agents:write');
   const close = () => setOpen(undefined);
@@ -46,6 +51,11 @@ export function ApiActions({ resource, mayChange }: ApiActionsProps) {
           </Button>
         </>
       )}
+      {mayLeave && (
+        <Button variant="default" onClick={() => setOpen('leave')}>
+          Leave share
+        </Button>
+      )}
       {mayGrant && (
         <Button leftSection={<Icon name="plus" size={14} />} onClick={() => setSearch({ grant: true })}>
           Grant to an agent
@@ -53,6 +63,13 @@ export function ApiActions({ resource, mayChange }: ApiActionsProps) {
       )}
       {open === 'edit' && <ApiDialog resource={resource} onClose={close} />}
       {open === 'delete' && <DeleteDialog resource={resource} onClose={close} />}
+      {open === 'leave' && (
+        <LeaveDialog
+          share={{ resourceId, status: 'accepted' }}
+          onClose={close}
+          onLeft={() => goTo({ to: '/apis' })}
+        />
+      )}
       {search.grant && mayGrant && (
         <GrantDialog
           resource={resource}
@@ -110,7 +127,9 @@ function DeleteDialog({ resource, onClose }: DeleteDialogProps) {
             ? `The shares with ${organizations(shares.data.total)}, with the grants of ${agents(theirAgents)} there.`
             : 'Its shares with other organizations, with the grants of their agents.'}
         </List.Item>
-        <List.Item>The identifier stays reserved: only your organization can register it again.</List.Item>
+        {resource.verification.status === 'verified' && (
+          <List.Item>The identifier stays reserved: only your organization can register it again.</List.Item>
+        )}
       </List>
     </ConfirmEnding>
   );

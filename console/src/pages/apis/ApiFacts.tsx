@@ -3,6 +3,7 @@ import type { ReactNode } from 'react';
 import type { Resource } from '../../api/generated.ts';
 import { CopyButton } from '../../components/CopyButton.tsx';
 import { RelativeTime } from '../../components/RelativeTime.tsx';
+import { StatusBadge } from '../../components/StatusBadge.tsx';
 import { TenantText } from '../../components/TenantText.tsx';
 import classes from './Apis.module.css';
 import { type Ownership, ownershipWords } from './ownership.ts';
@@ -20,6 +21,19 @@ function Fact({ term, children }: { readonly term: string; readonly children: Re
   );
 }
 
+const methodWords: Readonly<Record<string, string>> = {
+  dns: 'proven by a TXT record',
+  'well-known': 'proven by a text on the host',
+  operator: 'approved by an operator',
+};
+
+const hostWords = ({ status, method }: Resource['verification']): string =>
+  status === 'pending'
+    ? 'not proven: no tokens yet'
+    : method
+      ? (methodWords[method] ?? method)
+      : 'no proof needed';
+
 export interface ApiFactsProps {
   readonly resource: Resource;
   readonly ownership: Ownership;
@@ -27,7 +41,8 @@ export interface ApiFactsProps {
 
 /** The API itself, above the tabs. */
 export function ApiFacts({ resource, ownership }: ApiFactsProps) {
-  const { identifier, organizationId, tokenLifetimeSeconds, claims, createdAt, updatedAt } = resource;
+  const { identifier, organizationId, tokenLifetimeSeconds, claims, verification, createdAt, updatedAt } =
+    resource;
   return (
     <Paper mb="md" p="md">
       <dl className={classes.facts}>
@@ -36,6 +51,9 @@ export function ApiFacts({ resource, ownership }: ApiFactsProps) {
             <TenantText text={identifier} multiline />
             <CopyButton text={identifier} label="Copy" size="compact-xs" />
           </Group>
+        </Fact>
+        <Fact term="Host">
+          <StatusBadge status={verification.status} label={hostWords(verification)} />
         </Fact>
         <Fact term="Owner">
           {ownershipWords[ownership]}

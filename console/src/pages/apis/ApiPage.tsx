@@ -11,6 +11,7 @@ import { TenantText } from '../../components/TenantText.tsx';
 import { ApiActions } from './ApiActions.tsx';
 import { ApiFacts } from './ApiFacts.tsx';
 import { Holders } from './Holders.tsx';
+import { HostProof } from './HostProof.tsx';
 import { ownershipOf } from './ownership.ts';
 import { apiPage, apiTabs } from './page.ts';
 import { Scopes } from './Scopes.tsx';
@@ -53,8 +54,9 @@ export function ApiPage(): ReactNode {
         title={<TenantText text={resource.name} />}
         above={back}
         description={resource.description && <TenantText text={resource.description} multiline />}
-        actions={<ApiActions resource={resource} mayChange={mayChange} />}
+        actions={<ApiActions resource={resource} ownership={ownership} mayChange={mayChange} />}
       />
+      {mayChange && resource.verification.status === 'pending' && <HostProof resource={resource} />}
       <ApiFacts resource={resource} ownership={ownership} />
       <Tabs
         value={tab}

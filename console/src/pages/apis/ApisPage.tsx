@@ -11,8 +11,10 @@ import type { Filter } from '../../components/FilterBar.tsx';
 import { Icon } from '../../components/Icon.tsx';
 import { ListPage } from '../../components/ListPage.tsx';
 import { RelativeTime } from '../../components/RelativeTime.tsx';
+import { StatusBadge } from '../../components/StatusBadge.tsx';
 import { TenantText } from '../../components/TenantText.tsx';
 import { ApiDialog } from './dialogs/ApiDialog.tsx';
+import { Offers } from './Offers.tsx';
 import { ownershipOf, ownershipWords } from './ownership.ts';
 import { apisPage } from './page.ts';
 import { ScopeBadges } from './ScopeBadges.tsx';
@@ -33,7 +35,16 @@ const columnsFor = (session: Session): readonly Column<Resource>[] => [
       </Anchor>
     ),
   },
-  { id: 'identifier', header: 'Identifier', cell: ({ identifier }) => <TenantText text={identifier} /> },
+  {
+    id: 'identifier',
+    header: 'Identifier',
+    cell: ({ identifier, verification: { status } }) => (
+      <>
+        <TenantText text={identifier} />{' '}
+        {status === 'pending' && <StatusBadge status="pending" label="host not proven" />}
+      </>
+    ),
+  },
   {
     id: 'scopes',
     header: 'Scopes',
@@ -102,6 +113,7 @@ export function ApisPage(): ReactNode {
           </>
         }
       />
+      <Offers />
       {search.create && mayWrite && (
         <ApiDialog
           onClose={() => setSearch({ create: false })}

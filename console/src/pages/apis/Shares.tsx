@@ -1,4 +1,4 @@
-import { Button, Group, List, Text } from '@mantine/core';
+import { Button, Group, List, Stack, Text } from '@mantine/core';
 import { useMemo, useState } from 'react';
 import type { ListedResourceShare, Resource } from '../../api/generated.ts';
 import { useAction, useApi } from '../../api/queries.ts';
@@ -10,6 +10,7 @@ import { Icon } from '../../components/Icon.tsx';
 import { ListPage } from '../../components/ListPage.tsx';
 import { showDone } from '../../components/notices.tsx';
 import { RelativeTime } from '../../components/RelativeTime.tsx';
+import { StatusBadge } from '../../components/StatusBadge.tsx';
 import { ShareDialog } from './dialogs/ShareDialog.tsx';
 import { apiPage } from './page.ts';
 import { ScopeBadges } from './ScopeBadges.tsx';
@@ -22,7 +23,31 @@ type Open =
 
 const columnsFor = (open: (open: Open) => void): readonly Column<Share>[] => [
   { id: 'organization', header: 'Organization', cell: ({ organizationId }) => <code>{organizationId}</code> },
-  { id: 'scopes', header: 'Scopes', cell: ({ scopes }) => <ScopeBadges scopes={scopes} max={8} /> },
+  {
+    id: 'status',
+    header: 'Status',
+    width: '8rem',
+    cell: ({ status }) => (
+      <StatusBadge status={status === 'accepted' ? 'active' : 'pending'} label={status} />
+    ),
+  },
+  {
+    id: 'scopes',
+    header: 'Scopes',
+    cell: ({ status, scopes, offeredScopes }) => (
+      <Stack gap={4}>
+        <ScopeBadges scopes={scopes} max={8} />
+        {status === 'accepted' && offeredScopes.length > 0 && (
+          <Group gap={4}>
+            <Text size="xs" c="dimmed">
+              waiting:
+            </Text>
+            <ScopeBadges scopes={offeredScopes} max={8} />
+          </Group>
+        )}
+      </Stack>
+    ),
+  },
   {
     id: 'agents',
     header: 'Agents with a grant',
@@ -72,8 +97,8 @@ export function Shares({ resource }: { readonly resource: Resource }) {
     <>
       <Group justify="space-between" mb="sm">
         <Text size="sm" c="dimmed" maw="40rem">
-          An admin of the other organization can grant the shared scopes to its own agents. You see how many
-          agents hold a grant, not which.
+          A share is an offer until an admin of the other organization accepts it. The admin can then grant
+          the shared scopes to its own agents. You see how many agents hold a grant, not which.
         </Text>
         <Group gap="xs" ml="auto">
           <CopyAsCurl operation="listResourceShares" input={input} />

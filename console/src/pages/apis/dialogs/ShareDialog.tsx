@@ -17,7 +17,7 @@ const isUuid = (text: string): boolean =>
 export interface ShareDialogProps {
   readonly resource: Resource;
   /** An existing share to change. */
-  readonly share?: Pick<ResourceShare, 'organizationId' | 'scopes'>;
+  readonly share?: Pick<ResourceShare, 'organizationId' | 'scopes' | 'offeredScopes'>;
   readonly onClose: () => void;
 }
 
@@ -29,6 +29,7 @@ export function ShareDialog({ resource, share, onClose }: ShareDialogProps) {
     params: { resourceId, organizationId: organizationId.trim() },
     body: { scopes },
   });
+  const chosen = share ? [...new Set([...share.scopes, ...share.offeredScopes])] : [];
   const lostOf = (scopes: readonly string[]) =>
     (share?.scopes ?? []).filter((scope) => !scopes.includes(scope));
   return (
@@ -37,14 +38,14 @@ export function ShareDialog({ resource, share, onClose }: ShareDialogProps) {
       onClose={onClose}
       title={share ? 'Change the share' : 'Share with an organization'}
       submitLabel={share ? 'Save' : 'Share'}
-      initialValues={{ organizationId: share?.organizationId ?? '', scopes: share?.scopes ?? [] }}
+      initialValues={{ organizationId: share?.organizationId ?? '', scopes: chosen }}
       validate={({ organizationId, scopes }) => ({
         ...(!isUuid(organizationId.trim()) && { organizationId: 'The id of an organization is a UUID.' }),
         ...(scopes.length === 0 && { scopes: 'Choose at least one scope.' }),
       })}
       onSubmit={async (values) => {
-        await put.mutateAsync(inputOf(values));
-        showDone(share ? 'Share changed' : 'API shared');
+        const { status } = await put.mutateAsync(inputOf(values));
+        showDone(share ? 'Share changed' : status === 'offered' ? 'API offered' : 'API shared');
       }}
       extra={(values) => <CopyAsCurl operation="putResourceShare" input={inputOf(values)} />}
     >

@@ -1,0 +1,74 @@
+import { Alert, Button, Group, List, Text } from '@mantine/core';
+import { useState } from 'react';
+import { type ApiError, toApiError } from '../../api/api-error.ts';
+import type { Resource } from '../../api/generated.ts';
+import { useAction } from '../../api/queries.ts';
+import { useCan } from '../../app/session-context.tsx';
+import { CopyAsCurl } from '../../components/CopyAsCurl.tsx';
+import { CopyButton } from '../../components/CopyButton.tsx';
+import { Icon } from '../../components/Icon.tsx';
+import { showDone } from '../../components/notices.tsx';
+import { RequestId } from '../../components/RequestId.tsx';
+import { TenantText } from '../../components/TenantText.tsx';
+
+/** A pending API: the text that its host publishes, where, and the button that looks for it. */
+export function HostProof({ resource }: { readonly resource: Resource }) {
+  const { resourceId, identifier, verification } = resource;
+  const verify = useAction('verifyResource', { refreshes: ['/resources'] });
+  const isOperator = useCan()('admin:orgs');
+  const [error, setError] = useState<ApiError>();
+  const { hostname, host } = new URL(identifier);
+  const proof = `countersign-verification=${verification.token}`;
+  const input = { params: { resourceId } };
+  const send = async (body: { approve?: boolean }) => {
+    setError(undefined);
+    try {
+      await verify.mutateAsync({ ...input, body });
+      showDone('Host verified');
+    } catch (failure) {
+      setError(toApiError(failure));
+    }
+  };
+  return (
+    <Alert
+      mb="md"
+      color="yellow"
+      role="note"
+      icon={<Icon name="warning" />}
+      title="Prove that you control the host"
+    >
+      <Text size="sm" component="div" maw="48rem">
+        No token is issued for this API until its host publishes this text, in one of two places:
+        <Group gap="xs" my="xs">
+          <code>{proof}</code>
+          <CopyButton text={proof} label="Copy text" size="compact-xs" />
+        </Group>
+        <List size="sm">
+          <List.Item>
+            a TXT record of <TenantText text={`_countersign.${hostname}`} multiline />
+          </List.Item>
+          <List.Item>
+            the text at <TenantText text={`https://${host}/.well-known/countersign-verification`} multiline />
+          </List.Item>
+        </List>
+      </Text>
+      {error && (
+        <Alert color="red" role="alert" mt="sm" icon={<Icon name="warning" />}>
+          <TenantText text={error.message} multiline />
+          <RequestId id={error.requestId} />
+        </Alert>
+      )}
+      <Group gap="xs" mt="sm">
+        <Button onClick={() => void send({})} loading={verify.isPending}>
+          Verify host
+        </Button>
+        {isOperator && (
+          <Button variant="default" onClick={() => void send({ approve: true })} disabled={verify.isPending}>
+            Approve without proof
+          </Button>
+        )}
+        <CopyAsCurl operation="verifyResource" input={{ ...input, body: {} }} />
+      </Group>
+    </Alert>
+  );
+}

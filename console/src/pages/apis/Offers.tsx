@@ -1,0 +1,137 @@
+import { Badge, Button, Group, Paper, Stack, Text, Title } from '@mantine/core';
+import { useState } from 'react';
+import { type ApiError, toApiError } from '../../api/api-error.ts';
+import type { ReceivedShare } from '../../api/generated.ts';
+import { useAction, useApi } from '../../api/queries.ts';
+import { useSession } from '../../app/session-context.tsx';
+import { ConfirmEnding } from '../../components/ConfirmEnding.tsx';
+import { CopyAsCurl } from '../../components/CopyAsCurl.tsx';
+import { showDone } from '../../components/notices.tsx';
+import { TenantText } from '../../components/TenantText.tsx';
+import { ScopeBadges } from './ScopeBadges.tsx';
+
+const pageSize = 100;
+
+/** APIs that other organizations offer to this one. Nothing of them is in force until an admin accepts. */
+export function Offers() {
+  const mayDecide = useSession().role === 'admin';
+  const input = { query: { limit: pageSize } };
+  const { data } = useApi('listReceivedShares', input);
+  const offers = (data?.data ?? []).filter(({ offeredScopes }) => offeredScopes.length > 0);
+  if (offers.length === 0) return null;
+  return (
+    <Paper component="section" aria-labelledby="offers" mb="md" p="md">
+      <Group justify="space-between">
+        <Title order={2} size="h4" id="offers">
+          Offered by other organizations
+        </Title>
+        <CopyAsCurl operation="listReceivedShares" input={input} />
+      </Group>
+      <Text size="sm" c="dimmed" maw="48rem" mb="sm">
+        An offer gives nothing until an admin of your organization accepts it. Names and identifiers are the
+        owner's own words: compare the organization's slug with one that you know.
+      </Text>
+      <Stack gap="sm">
+        {offers.map((offer) => (
+          <Offer key={offer.resourceId} offer={offer} mayDecide={mayDecide} />
+        ))}
+      </Stack>
+    </Paper>
+  );
+}
+
+interface OfferProps {
+  readonly offer: ReceivedShare;
+  readonly mayDecide: boolean;
+}
+
+function Offer({ offer, mayDecide }: OfferProps) {
+  const { resourceId, ownerName, ownerSlug, identifier, name, offeredScopes, status, verified } = offer;
+  const [declining, setDeclining] = useState(false);
+  const [error, setError] = useState<ApiError>();
+  const refreshes = ['/shares', '/resources'];
+  const accept = useAction('acceptShare', { refreshes });
+  const params = { resourceId };
+  const send = async () => {
+    setError(undefined);
+    try {
+      await accept.mutateAsync({ params });
+      showDone('Share accepted');
+    } catch (failure) {
+      setError(toApiError(failure));
+    }
+  };
+  return (
+    <Group justify="space-between" align="flex-start">
+      <Stack gap={4} maw="44rem">
+        <Text size="sm" component="div">
+          Organization <TenantText text={ownerName} /> (<code>{ownerSlug}</code>)
+        </Text>
+        <Text size="sm" component="div">
+          <TenantText text={name} />, <TenantText text={identifier} multiline />
+          {!verified && (
+            <Badge color="yellow" tt="none" ml="xs">
+              host not proven
+            </Badge>
+          )}
+        </Text>
+        <Group gap="xs">
+          <Text size="sm">{status === 'accepted' ? 'Further scopes:' : 'Scopes:'}</Text>
+          <ScopeBadges scopes={offeredScopes} max={8} />
+        </Group>
+        {error && (
+          <Text size="sm" c="red" role="alert">
+            {error.message}
+          </Text>
+        )}
+      </Stack>
+      {mayDecide ? (
+        <Group gap="xs">
+          <Button size="compact-sm" onClick={() => void send()} loading={accept.isPending}>
+            Accept
+          </Button>
+          {status === 'offered' && (
+            <Button size="compact-sm" variant="default" onClick={() => setDeclining(true)}>
+              Decline
+            </Button>
+          )}
+        </Group>
+      ) : (
+        <Text size="sm" c="dimmed">
+          An admin decides.
+        </Text>
+      )}
+      {declining && <LeaveDialog share={offer} onClose={() => setDeclining(false)} />}
+    </Group>
+  );
+}
+
+export interface LeaveDialogProps {
+  readonly share: Pick<ReceivedShare, 'resourceId' | 'status'>;
+  readonly onClose: () => void;
+  readonly onLeft?: () => void;
+}
+
+/** Declines an offer, or leaves a share. */
+export function LeaveDialog({ share: { resourceId, status }, onClose, onLeft }: LeaveDialogProps) {
+  const decline = useAction('declineShare', { refreshes: ['/shares'] });
+  const isOffer = status === 'offered';
+  const params = { resourceId };
+  return (
+    <ConfirmEnding
+      opened
+      onClose={onClose}
+      title={isOffer ? 'Decline this offer?' : 'Leave this share?'}
+      confirmLabel={isOffer ? 'Decline' : 'Leave'}
+      onConfirm={async () => {
+        await decline.mutateAsync({ params });
+        showDone(isOffer ? 'Offer declined' : 'Share left');
+        onLeft?.();
+      }}
+      extra={<CopyAsCurl operation="declineShare" input={{ params }} />}
+    >
+      {!isOffer && 'The grants of your agents for this API end, and introspection refuses their tokens. '}
+      The owner can offer the API again 24 hours later.
+    </ConfirmEnding>
+  );
+}
