@@ -28,7 +28,7 @@ async function memberOf(organizationId: string, role: 'member' | 'admin') {
   ).json;
   await t.call('POST', `${url}/${organizationId}/members`, { token, payload: { agentId, role } });
   const credential = (await t.call('POST', `/api/v1/agents/${agentId}/credentials`, { token })).json;
-  return { agentId, token: await t.token(undefined, credential) };
+  return { agentId, credential, token: await t.token(undefined, credential) };
 }
 
 describe('POST /organizations', () => {
@@ -201,7 +201,7 @@ describe('state transitions of an organization', () => {
       });
     }
   }
-  it('its agents are refused at once while it is suspended, and accepted after reactivation; operators can still act', async () => {
+  it('its agents are refused at once while it is suspended, and accepted with new tokens after reactivation; operators can still act', async () => {
     const { organizationId } = (await create()).json;
     const member = await memberOf(organizationId, 'member');
     await patch(organizationId, { status: 'suspended' });
@@ -212,7 +212,9 @@ describe('state transitions of an organization', () => {
     });
     assert.equal(renamed.status, 200);
     await patch(organizationId, { status: 'active' });
-    assert.equal((await t.call('GET', '/api/v1/agents', { token: member.token })).status, 200);
+    assert.equal((await t.call('GET', '/api/v1/agents', { token: member.token })).status, 401);
+    const fresh = await t.token(undefined, member.credential);
+    assert.equal((await t.call('GET', '/api/v1/agents', { token: fresh })).status, 200);
   });
 });
 

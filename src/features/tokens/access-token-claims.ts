@@ -1,7 +1,9 @@
 /** The claims of our access tokens, as draft-token.ts writes them. */
 import type { Delegation } from '../../kernel/caller.ts';
 import { isUuid } from '../../kernel/ids.ts';
+import type { ScopeEpochs } from '../../kernel/ports/resources.ts';
 import type { Claims } from '../../kernel/ports/signer.ts';
+import type { AgentStatus } from './store.ts';
 
 const textClaims = ['aud', 'sub', 'client_id', 'scope', 'organization_id', 'jti'] as const;
 const timeClaims = ['iat', 'exp'] as const;
@@ -15,7 +17,11 @@ export type AccessTokenClaims = Record<(typeof textClaims)[number], string> &
     readonly trust_policy_id?: string;
     /** The key that signed the client's assertion (RFC 7638 thumbprint). */
     readonly key_id?: string;
-    /** The sum of the epochs that the token depends on. Absent in tokens of earlier versions. */
+    /**
+     * The sum of the epochs that the token depends on: counters in PostgreSQL that grow with each end of tokens, and never shrink.
+     * While the sum is the same, none of them has grown. So one comparison finds every end, and no clock decides (decision 020).
+     * Absent in tokens of earlier versions.
+     */
     readonly epoch?: number;
     readonly act?: unknown;
     readonly chain_id?: unknown;
@@ -58,3 +64,15 @@ export function readDelegation(claims: AccessTokenClaims): Delegation | undefine
     [subjectId, ...actorIds, ...chainIds].every(isUuid);
   return isComplete ? { subjectId, actorIds, chainIds } : undefined;
 }
+
+type Counted = Pick<AgentStatus, 'epoch'>;
+
+/** The sum of the epochs of the agents that the token depends on, and of their organization. */
+export const agentsEpoch = (
+  { organizationEpoch, epoch }: Counted & Pick<AgentStatus, 'organizationEpoch'>,
+  others: readonly Counted[] = [],
+): number => others.reduce((sum, other) => sum + other.epoch, organizationEpoch + epoch);
+
+/** The sum of the epochs of the scopes that a resource's token carries. */
+export const scopesEpoch = (epochs: ScopeEpochs, scopes: readonly string[]): number =>
+  scopes.reduce((sum, scope) => sum + (Object.hasOwn(epochs, scope) ? (epochs[scope] ?? 0) : 0), 0);

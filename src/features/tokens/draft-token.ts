@@ -3,9 +3,9 @@ import { limits } from '../../contract/limits.ts';
 import type { Delegation, Origin } from '../../kernel/caller.ts';
 import { failToken } from '../../kernel/fail.ts';
 import type { AuthorizedToken, IssuedToken } from '../../kernel/ports/grant.ts';
+import { agentsEpoch } from './access-token-claims.ts';
 import type { TokenDeps } from './deps.ts';
 import { type Decision, decision } from './endpoint/decision.ts';
-import { agentsEpoch } from './epochs.ts';
 import type { AgentStatus } from './store.ts';
 
 /** An authorized token whose scopes are limited to those that its owner may hold now. */
@@ -23,7 +23,7 @@ export interface ResourceContents {
   readonly claims: Readonly<Record<string, unknown>>;
   /** Milliseconds since 1970: the owner has held all scopes of the token since then. */
   readonly heldSince: number;
-  /** Of these scopes (epochs.ts). */
+  /** The sum of the epochs of these scopes. */
   readonly epoch: number;
 }
 

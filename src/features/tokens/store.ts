@@ -23,7 +23,7 @@ export interface AgentStatus {
   readonly allowedScopes: readonly string[];
   /** Tokens issued before this time are invalid. */
   readonly tokensEndedAt: string | null;
-  /** How often the agent has stopped being active (epochs.ts). */
+  /** How often the agent has stopped being active (access-token-claims.ts). */
   readonly epoch: number;
   readonly organizationEpoch: number;
   /** The agent's own limit; null: the instance's. */

@@ -9,12 +9,13 @@ import type { GuardDeps } from '../../kernel/http/guard.ts';
 import { anonymous, timeOfUuid } from '../../kernel/ids.ts';
 import {
   type AccessTokenClaims,
+  agentsEpoch,
   isAccessTokenClaims,
   readDelegation,
   requiredClaims,
+  scopesEpoch,
 } from './access-token-claims.ts';
 import type { TokenDeps, TokenVerifier, VerifiedToken, VerifyToken } from './deps.ts';
-import { agentsEpoch, scopesEpoch } from './epochs.ts';
 import { scopeLimit } from './scope-limit.ts';
 import {
   type CachedAgent,
