@@ -2,6 +2,7 @@
  * The delivery worker: leases due deliveries, sends them, records the results. A round leases and starts sends but does not wait
  * for them, so a slow endpoint does not delay a round. When a worker dies, its leases expire and another worker sends the jobs.
  */
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { createBatcher } from '../../../kernel/concurrency/batcher.ts';
 import type { DeliveryDeps } from '../deps.ts';
 import { createAttempt } from './attempt.ts';
@@ -15,6 +16,8 @@ import { type AttemptResult, recordResults } from './result-store.ts';
 const leaseMarginMs = 15_000;
 /** Shutdown waits this long for sends in flight. The others are sent again when their leases expire. */
 const shutdownGraceMs = 5_000;
+/** Sends that start in one turn of the event loop: requests to the same process wait for a turn at most. */
+const maxStartsPerTurn = 4;
 
 export interface Worker {
   /** Leases due deliveries and starts to send them; returns how many. */
@@ -35,6 +38,7 @@ export function createWorker(deps: DeliveryDeps): Worker {
   /** The shutdown grace is over: results of sends that are cut off now are not recorded. */
   let abandoned = false;
   let wake = () => {};
+  let isTurnFull = false;
 
   const recordResult = createBatcher({
     name: 'webhooks.record-results',
@@ -123,12 +127,21 @@ export function createWorker(deps: DeliveryDeps): Worker {
   };
 
   const startNext = () => {
-    if (stopping) return;
+    if (stopping || isTurnFull) return;
+    let started = 0;
     for (const job of scheduler.next()) {
       const delivery = inDeliverySpan(job, () => deliver(job));
       inFlight.add(delivery);
       delivery.finally(() => inFlight.delete(delivery));
+      started += 1;
+      if (started === maxStartsPerTurn) break;
     }
+    isTurnFull = started > 0;
+    if (isTurnFull)
+      setImmediate(() => {
+        isTurnFull = false;
+        startNext();
+      });
   };
 
   const round = async () => {
@@ -147,8 +160,10 @@ export function createWorker(deps: DeliveryDeps): Worker {
     async drain() {
       for (;;) {
         const leased = await round();
+        // Queued jobs start in this turn.
+        await nextTurn();
         if (leased === 0 && inFlight.size === 0) return;
-        await (leased > 0 ? Promise.race(inFlight) : Promise.all(inFlight));
+        if (inFlight.size > 0) await (leased > 0 ? Promise.race(inFlight) : Promise.all(inFlight));
       }
     },
     onCapacity(callback) {
