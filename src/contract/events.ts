@@ -33,6 +33,7 @@ export const auditOnlyEvents = [
   'person.invited',
   'person.updated',
   'person.removed',
+  'person.declined',
   'token.refused',
   'authentication.refused',
   'policy.refused',

@@ -150,6 +150,7 @@ export const eventTypes = [
   "person.invited",
   "person.updated",
   "person.removed",
+  "person.declined",
   "token.refused",
   "authentication.refused",
   "policy.refused",
