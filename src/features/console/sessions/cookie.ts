@@ -5,7 +5,7 @@ export interface SessionCookie {
   readonly problem: string | undefined;
   /** Other programs at other ports of the host get the cookie too, and can replace it. */
   readonly isSharedByPorts: boolean;
-  /** Whether a header `Cookie` has the cookie, of whatever value. */
+  /** Whether a header `Cookie` has the cookie, with a valid value or not. */
   isIn(cookies: string): boolean;
   /** The secret of the session in a header `Cookie`. Undefined when there is none, or when several make it ambiguous. */
   read(cookies: string): string | undefined;

@@ -1,7 +1,7 @@
 /**
  * Requests of the console. `/console/api/v1/…` reaches the routes of `/api/v1/…`, and the guard authenticates such a request by its
  * session cookie. So a route cannot differ between the two, and no route of the API ever reads a cookie. Every request must come from
- * the console's own origin, and no other origin may embed the answer: not even whether an object exists leaves it.
+ * the console's own origin (CSRF protection), and no other origin may embed the answer: not even whether an object exists leaves it.
  */
 import type { IncomingMessage } from 'node:http';
 import type { FastifyReply, FastifyRequest } from 'fastify';
