@@ -40,6 +40,12 @@ const columns: readonly Column<Listing>[] = [
     width: '14rem',
   },
   {
+    id: 'verified',
+    header: 'Identity',
+    cell: ({ verified }) => <VerifiedBadge verified={verified} />,
+    width: '7rem',
+  },
+  {
     id: 'title',
     header: 'Agent, as the publisher describes it',
     cell: (listing) => <TitleAndSummary listing={listing} />,
@@ -50,12 +56,6 @@ const columns: readonly Column<Listing>[] = [
     header: 'Categories',
     cell: ({ categories }) => <TenantText text={categories.join(', ')} />,
     width: '12rem',
-  },
-  {
-    id: 'verified',
-    header: 'Identity',
-    cell: ({ verified }) => <VerifiedBadge verified={verified} />,
-    width: '7rem',
   },
   {
     id: 'published',

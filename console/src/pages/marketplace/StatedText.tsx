@@ -11,7 +11,7 @@ export function StatedText({ listing }: { readonly listing: Listing }) {
         Text by <TenantText text={listing.organizationName} />. It is not checked by this instance.
       </figcaption>
       <blockquote>
-        <Title order={3} size="h5">
+        <Title order={3} fz="sm">
           <TenantText text={listing.title} multiline />
         </Title>
         <Text size="sm" component="div">

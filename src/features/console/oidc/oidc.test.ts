@@ -261,9 +261,11 @@ describe('signing in through the provider', () => {
     assert.deepEqual(json, { oidc: null });
   });
 
-  it('302 back to the sign-in page when another site has begun the sign-in', async () => {
-    const answer = await newBrowser().request(start, { headers: { 'sec-fetch-site': 'cross-site' } });
-    assert.deepEqual([answer.status, answer.location, answer.setCookies], [302, '/console/sign-in', []]);
+  it('302 back to the sign-in page when another origin has begun the sign-in', async () => {
+    for (const site of ['cross-site', 'same-site']) {
+      const answer = await newBrowser().request(start, { headers: { 'sec-fetch-site': site } });
+      assert.deepEqual([answer.status, answer.location, answer.setCookies], [302, '/console/sign-in', []]);
+    }
   });
 });
 

@@ -163,8 +163,8 @@ export function createProviderSignIn(
 
     async start(origin, { returnTo, site }) {
       if (!provider || sessions.cookieProblem !== undefined) return failed('not_configured', origin);
-      // Another site must not sign a person in, not even as that person.
-      if (site === 'cross-site') return { location: signInPage, cookies: [] };
+      // Another origin must not sign a person in, not even as that person.
+      if (site === 'cross-site' || site === 'same-site') return { location: signInPage, cookies: [] };
       const value = ids.secret('');
       try {
         const location = await provider.authorizationUrl(secretsOf(value));
